@@ -62,6 +62,14 @@ struct OnnxMapping {
   std::optional<std::string> wrapper;
 };
 
+/// One operator application inside a composite. Arguments count the composite's inputs first, then earlier steps' results
+/// (first outputs); sizes are over the composite's size slots.
+struct CompositeStep {
+  InstanceId instance{};
+  std::vector<std::uint32_t> arguments;
+  std::vector<IndexExprPtr> sizes;
+};
+
 struct Instance {
   InstanceId id{};
   std::string name;       // canonical: conv2d{act=relu,pad=same,stride=1}
@@ -84,6 +92,9 @@ struct Instance {
   std::vector<TensorDefinition> outputs;        // may read inputs and intermediates
   std::uint32_t index_slots = 0;                // how many index slots any body uses
   std::vector<OnnxMapping> onnx;                // alternatives, first that fits wins
+  /// An operator that is defined by others: the steps, the last of which is the result. Its bodies are theirs, inlined, so
+  /// it can be run and proved like any other; models are imported as the steps and exported as the whole.
+  std::vector<CompositeStep> composite;
 };
 
 /// The type rule at concrete sizes: output shapes, or nothing if the arguments do not type.

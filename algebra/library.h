@@ -59,7 +59,7 @@ class Library {
   /// Whether the operator can take inputs of these ranks.
   bool accepts_ranks(const std::string& name, std::span<const std::uint32_t> input_ranks) const;
   /// The instance; parameters that are not given take their default. Interned: equal arguments, equal id. A constant
-  /// operator (no inputs) whose output rank is open takes it from the number of size parameters.
+  /// operator (no inputs) whose rank is open takes it as the one entry of `input_ranks`.
   /// Throws InputError on an unknown operator, parameter, value, or ranks that do not fit.
   const Instance& instantiate(const std::string& name, const Parameters& parameters,
                               std::span<const std::uint32_t> input_ranks);
@@ -72,9 +72,6 @@ class Library {
 
   /// ONNX import: parameter values that make `onnx` attributes equal those given are searched over these operators.
   std::vector<std::string> operators_for_onnx(const std::string& op_type) const;
-
-  /// Composite operators: name(x, …; …) is TEXT, a proved rule for free; empty if the operator is not one.
-  std::string composite_text(const std::string& name) const;
 
  private:
   struct State;
