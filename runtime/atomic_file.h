@@ -1,0 +1,35 @@
+// Whole files, written so that a reader sees either the old content or the new, never a part: temporary name beside the
+// final one, fsync, rename, fsync of the folder. A failure says which file and why, and leaves no temporary behind.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "runtime/bytes.h"
+
+namespace rulemill::runtime {
+
+/// Throws IoError (permissions, a full disk).
+void write_file(const std::filesystem::path& path, ByteView bytes);
+void write_file(const std::filesystem::path& path, std::string_view text);
+
+/// Throws IoError if the file cannot be read.
+std::string read_file(const std::filesystem::path& path);
+
+/// Makes the folder and its parents and shows that a file can be written in it. Throws IoError.
+void require_writable_folder(const std::filesystem::path& folder);
+
+/// Holds an output folder for one run: a second run in the same folder is refused with an Error. Released when destroyed.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::filesystem::path& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+}  // namespace rulemill::runtime

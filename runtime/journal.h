@@ -1,0 +1,46 @@
+// An append-only log of (key, payload) records that survives being killed: each record has a checksum, a torn tail is cut
+// when the journal is opened, and the header names what the journal belongs to, so that a foreign one is refused.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/bytes.h"
+
+namespace rulemill::runtime {
+
+class Journal {
+ public:
+  struct Record {
+    std::string key;
+    Bytes payload;
+  };
+
+  /// Opens for appending, or creates. `belongs_to`: a digest of the inputs that the records are about. Throws InputError if
+  /// the file is no journal or belongs to something else (naming both), IoError if it cannot be written.
+  Journal(std::filesystem::path path, std::string_view belongs_to);
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  /// What was there when it was opened, in order.
+  const std::vector<Record>& records() const { return records_; }
+  /// Bytes of a torn tail that opening cut off.
+  std::uint64_t cut_bytes() const { return cut_bytes_; }
+
+  /// Handed to the operating system at once: survives the process's end, and the machine's after sync().
+  void append(std::string_view key, ByteView payload);
+  void append(std::string_view key, std::string_view payload) { append(key, bytes_of(payload)); }
+  void sync();
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  std::vector<Record> records_;
+  std::uint64_t cut_bytes_ = 0;
+};
+
+}  // namespace rulemill::runtime

@@ -1,0 +1,25 @@
+// What this machine is and what this process has used of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rulemill::runtime {
+
+struct Machine {
+  std::string host;
+  std::string cpu;                        // model name
+  std::vector<std::string> cpu_features;  // those that matter for speed: avx2, fma, avx512f, …
+  unsigned cores = 1;                     // that this process may use
+  unsigned cores_online = 1;
+  std::uint64_t memory_bytes = 0;         // physical, or the control group's limit if that is less
+};
+
+Machine describe_machine();
+/// Cores that this process may run on (affinity and control group).
+unsigned available_cores();
+/// Largest resident set so far, of this process.
+std::uint64_t peak_memory_bytes();
+
+}  // namespace rulemill::runtime

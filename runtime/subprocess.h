@@ -1,0 +1,53 @@
+// A helper process that speaks in frames over pipes: for solvers that may hang, leak or crash. It is started with
+// posix_spawn (no fork: safe beside MPI), limited in memory, and killed when it does not answer in time.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/bytes.h"
+
+namespace rulemill::runtime {
+
+/// This program's own binary, to be started again with a hidden subcommand.
+std::filesystem::path own_binary();
+
+class Subprocess {
+ public:
+  /// Starts command[0] with the rest as arguments; its stdin and stdout are ours, its stderr is shared. MPI's and Slurm's
+  /// variables are left out of its environment. memory_bytes 0: no limit. Throws Error if it cannot be started.
+  explicit Subprocess(const std::vector<std::string>& command, std::uint64_t memory_bytes = 0);
+  /// Kills it.
+  ~Subprocess();
+  Subprocess(const Subprocess&) = delete;
+  Subprocess& operator=(const Subprocess&) = delete;
+
+  /// False if it is gone.
+  bool send(ByteView frame);
+  /// The next frame; nothing if the time is over or the process is gone, after which it is dead for sure.
+  std::optional<Bytes> receive(std::chrono::milliseconds timeout);
+  bool alive() const { return pid_ > 0; }
+  /// Why it ended: "time limit of 2000 ms", "signal 9", "exit code 1"; empty while it lives.
+  const std::string& end_reason() const { return end_reason_; }
+  void kill(const std::string& reason);
+
+ private:
+  void reap(const std::string& reason);
+  pid_t pid_ = -1;
+  int to_ = -1;
+  int from_ = -1;
+  std::string end_reason_;
+};
+
+/// The helper's side: answers frames from stdin on stdout until stdin ends. Ends with its parent. What else the handler
+/// prints must go to stderr.
+void serve_frames(const std::function<Bytes(ByteView)>& handler);
+
+}  // namespace rulemill::runtime
