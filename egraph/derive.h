@@ -1,0 +1,75 @@
+// Derives rules from rules: is a goal a consequence of the core rules so far? One small typed e-graph a goal; the rules
+// are compiled once and used for thousands of goals. Every limit counts something, so the answer depends on the input
+// alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "algebra/typing.h"
+
+namespace rulemill::egraph {
+
+struct Limits {
+  std::uint32_t iterations = 12;
+  std::uint32_t nodes = 5000;
+  std::uint32_t matches = 200000;     // matches tried for one goal, all iterations together
+  std::uint32_t extra_operators = 2;  // a term may have this many operators more than the larger side of the goal
+};
+
+/// One use of a core rule: its equation at these terms and sizes. Everything is over the goal's variables and sizes.
+struct RuleInstance {
+  std::uint32_t rule = 0;                                      // as numbered by Deriver::add
+  std::vector<algebra::TermId> variables;                      // a term for each of the rule's variables
+  std::vector<std::pair<algebra::Atom, algebra::Poly>> sizes;  // a value for each size of the rule, sorted by atom
+};
+
+/// The goal follows: these instances imply it by congruence.
+struct Derived {
+  std::vector<RuleInstance> instances;
+};
+/// Nothing new can be added within the bound on term sizes: the goal does not follow so.
+struct Saturated {};
+/// Stopped early; the goal may follow.
+struct LimitReached {
+  enum class Which : std::uint8_t { Iterations, Nodes, Matches } which = Which::Iterations;
+};
+using Derivation = std::variant<Derived, Saturated, LimitReached>;
+const char* to_string(LimitReached::Which which);
+
+/// How much the last call took.
+struct DeriveStatistics {
+  std::uint32_t iterations = 0, nodes = 0, classes = 0, matches = 0;
+};
+
+class Deriver {
+ public:
+  /// Terms and sizes of rules and goals live in `bank` and `symbols`; explanations add terms to the bank. Both outlive
+  /// this.
+  Deriver(algebra::TermBank& bank, algebra::Symbols& symbols, Limits limits = {});
+  ~Deriver();
+  Deriver(Deriver&&) noexcept;
+  Deriver& operator=(Deriver&&) noexcept;
+
+  /// Adds a proved rule and returns its number: 0, 1, 2, … . Both directions are used where its variables allow it.
+  std::uint32_t add(const algebra::TypedRule& rule);
+  /// Takes a rule out of use, or back: whether the others imply it is asked so. New rules are enabled.
+  void enable(std::uint32_t rule, bool enabled);
+  std::uint32_t rule_count() const;
+  const algebra::TypedRule& rule(std::uint32_t number) const;
+
+  /// Whether the enabled rules imply the goal. Without `explain`, Derived has no instances and costs less.
+  Derivation derive(const algebra::TypedRule& goal, bool explain = true);
+  const DeriveStatistics& statistics() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace rulemill::egraph
