@@ -2,9 +2,12 @@
 // Sizes, split positions, tensor indices and guards are all polynomials; equal polynomials have equal terms, always.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,8 +19,37 @@ namespace rulemill::algebra {
 /// An atom of a Symbols table: a size, an index, or an interned floor division, minimum or maximum.
 enum class Atom : std::uint32_t {};
 
-/// A product of atoms: sorted, repeated for powers; empty for the constant monomial.
-using Monomial = std::vector<Atom>;
+/// A product of atoms: sorted, repeated for powers; empty for the constant monomial. Held in place, without allocation.
+/// Ordered by degree first, so that the order survives multiplication: the last term of a polynomial is its leading
+/// one.
+class Monomial {
+ public:
+  static constexpr std::size_t max_degree = 9;
+
+  Monomial() = default;
+  Monomial(std::initializer_list<Atom> atoms);
+  /// Keeps the atoms sorted. Throws Error beyond max_degree, a limit that no rule comes near.
+  void push_back(Atom atom);
+  /// Removes one occurrence; false if there is none.
+  bool remove(Atom atom);
+  /// this / divisor, if it divides.
+  std::optional<Monomial> divided_by(const Monomial& divisor) const;
+  friend Monomial operator*(const Monomial& a, const Monomial& b);
+
+  const Atom* begin() const { return atoms_.data(); }
+  const Atom* end() const { return atoms_.data() + size_; }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Atom operator[](std::size_t i) const { return atoms_[i]; }
+  bool contains(Atom atom) const;
+
+  bool operator==(const Monomial& other) const;
+  std::strong_ordering operator<=>(const Monomial& other) const;
+
+ private:
+  std::array<Atom, max_degree> atoms_{};
+  std::uint32_t size_ = 0;
+};
 
 /// Sum of coefficient · monomial, terms sorted by monomial, no zero coefficient. Overflow of a coefficient throws.
 class Poly {
@@ -42,6 +74,14 @@ class Poly {
   std::optional<Atom> atom() const;
   /// Coefficient of the monomial that is `atom` alone; 0 if absent.
   std::int64_t coefficient(Atom atom) const;
+  /// Coefficient of the constant monomial.
+  std::int64_t constant_term() const;
+  /// Greatest common divisor of the coefficients, and the product of all atoms common to every term; 1 for zero.
+  Term content() const;
+  /// this / divisor where it divides every term; nothing otherwise.
+  std::optional<Poly> divided_by(const Term& divisor) const;
+  /// this as a polynomial in `atom`: element i is the coefficient of atom^i.
+  std::vector<Poly> powers_of(Atom atom) const;
 
   Poly& operator+=(const Poly& other);
   Poly& operator-=(const Poly& other);
@@ -55,8 +95,13 @@ class Poly {
   std::size_t hash() const;
 
  private:
+  friend Poly operator*(const Poly& poly, const Term& term);
+  void add_scaled(const Poly& other, std::int64_t factor);
+
   std::vector<Term> terms_;
 };
+
+Poly operator*(const Poly& poly, const Poly::Term& term);
 
 /// The dimensions of a tensor, outermost first.
 using Shape = std::vector<Poly>;
@@ -97,6 +142,7 @@ class Symbols {
   std::int64_t evaluate(const Poly& poly, const std::function<std::int64_t(Atom)>& value) const;
   /// True if non-negative for all sizes of at least 1 by inspection of coefficients; false means "not shown".
   bool nonnegative(const Poly& poly) const;
+  bool positive(const Poly& poly) const { return nonnegative(poly - 1); }
 
   std::string to_string(const Poly& poly) const;
   std::string to_string(const Shape& shape) const;  // "[m, 2*k]"
@@ -107,11 +153,18 @@ class Symbols {
     std::string name;
     Poly left, right;
   };
-  Atom intern(Kind kind, std::string name, Poly left, Poly right);
+  Atom named(Kind kind, const std::string& name);
+  Poly compound(Kind kind, Poly left, Poly right);
+  const Entry& entry(Atom atom) const { return entries_[static_cast<std::uint32_t>(atom)]; }
+  bool nonnegative(const Poly& poly, int depth) const;
+  bool nonnegative_around(const Poly& poly, Atom compound, int depth) const;
+  void collect(const Poly& poly, bool with_compound, std::vector<Atom>& into) const;
+  std::string to_string(const Poly::Term& term) const;
 
-  std::vector<Entry> entries_;
+  std::deque<Entry> entries_;  // references to entries stay valid
   std::unordered_map<std::string, Atom> by_name_;
   std::unordered_map<std::size_t, std::vector<Atom>> compounds_;
+  std::uint64_t fresh_ = 0;
 };
 
 }  // namespace rulemill::algebra

@@ -1,0 +1,182 @@
+#include "algebra/poly.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "runtime/error.h"
+
+using namespace rulemill::algebra;
+
+namespace {
+
+struct Sizes {
+  Symbols symbols;
+  Poly g{symbols.size("g")}, h{symbols.size("h")}, m{symbols.size("m")}, G{symbols.size("G")};
+  Poly i{symbols.index("i")}, j{symbols.index("j")};
+};
+
+/// Random polynomials with divisions, minima and maxima, over three sizes and an index.
+Poly random_poly(Symbols& symbols, const std::vector<Atom>& atoms, std::mt19937& random, int depth) {
+  const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  if (depth == 0) return pick(3) == 0 ? Poly(pick(7) - 3) : Poly(atoms[random() % atoms.size()]);
+  const Poly a = random_poly(symbols, atoms, random, depth - 1);
+  const Poly b = random_poly(symbols, atoms, random, depth - 1);
+  switch (pick(8)) {
+    case 0:
+    case 1:
+      return a + b;
+    case 2:
+      return a - b;
+    case 3:
+    case 4:
+      return a * b;
+    case 5:
+      return symbols.min(a, b);
+    case 6:
+      return symbols.max(a, b);
+    default: {
+      const Poly s(atoms[random() % 3]);  // a size: never zero
+      const Poly by = pick(2) == 0 ? s : pick(2) == 0 ? s + Poly(atoms[random() % 3]) : Poly(1 + pick(4));
+      return symbols.floor_div(a, by);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("equal polynomials have equal terms however they were built") {
+  Sizes s;
+  CHECK((s.g + s.h) * (s.g - s.h) == s.g * s.g - s.h * s.h);
+  CHECK((s.g + 1) * (s.g + 1) - s.g * s.g == 2 * s.g + 1);
+  CHECK((s.g - s.g).is_zero());
+  CHECK(Poly(5).constant() == 5);
+  CHECK(Poly(0).constant() == 0);
+  CHECK_FALSE(s.g.constant().has_value());
+  CHECK((3 * s.g + s.h).coefficient(*s.g.atom()) == 3);
+  CHECK((s.g * s.h + s.g).hash() == (s.g + s.h * s.g).hash());
+}
+
+TEST_CASE("sizes and indices are interned by name and fresh ones are new") {
+  Symbols symbols;
+  CHECK(symbols.size("n") == symbols.size("n"));
+  CHECK(symbols.size("n") != symbols.index("n"));
+  const Atom taken = symbols.size("d1");
+  CHECK(symbols.fresh_size("d") != taken);
+}
+
+TEST_CASE("floor division takes whole multiples out exactly") {
+  Sizes s;
+  Symbols& y = s.symbols;
+  CHECK(y.floor_div(s.i + s.G * s.m, s.m) == s.G + y.floor_div(s.i, s.m));
+  CHECK(y.floor_div(s.G * s.m, s.m) == s.G);
+  CHECK(y.floor_div(s.g, s.g) == Poly(1));
+  CHECK(y.floor_div(s.g, 1) == s.g);
+  CHECK(y.floor_div(7, 2) == Poly(3));
+  CHECK(y.floor_div(-7, 2) == Poly(-4));
+  CHECK(y.floor_div(4 * s.g + 3, 4) == s.g);
+  CHECK(y.floor_div(2 * s.g - 1, 2) == s.g - 1);
+  CHECK(y.floor_div(2 * s.i + 5, 4) == 1 + y.floor_div(s.i, 2));
+  CHECK(y.floor_div(s.i * s.G, s.m * s.G) == y.floor_div(s.i, s.m));
+  CHECK(y.floor_div((s.g + s.h) * s.m, s.g + s.h) == s.m);
+  CHECK(y.floor_div(s.i + 2 * s.g + 2 * s.h, s.g + s.h) == 2 + y.floor_div(s.i, s.g + s.h));
+  CHECK(y.floor_div(s.i, -2) == y.floor_div(-s.i, 2));
+  CHECK_THROWS_AS(y.floor_div(s.g, 0), rulemill::runtime::Error);
+}
+
+TEST_CASE("nested floor divisions by positive sizes become one") {
+  Sizes s;
+  Symbols& y = s.symbols;
+  CHECK(y.floor_div(y.floor_div(s.i, s.g), s.h) == y.floor_div(s.i, s.g * s.h));
+  CHECK(y.floor_div(y.floor_div(s.i, 2), 3) == y.floor_div(s.i, 6));
+}
+
+TEST_CASE("a division whose value the sizes decide is that value") {
+  Sizes s;
+  Symbols& y = s.symbols;
+  CHECK(y.floor_div(s.g - 1, s.g) == Poly(0));
+  CHECK(y.floor_div(s.g, s.g + s.h) == Poly(0));
+  CHECK(y.mod(s.g * s.h + s.g - 1, s.g) == s.g - 1);
+}
+
+TEST_CASE("minimum and maximum of an ordered pair are one of the two") {
+  Sizes s;
+  Symbols& y = s.symbols;
+  CHECK(y.min(s.g, s.g + s.h) == s.g);
+  CHECK(y.max(s.g, s.g + s.h) == s.g + s.h);
+  CHECK(y.min(s.g, s.h) == y.min(s.h, s.g));
+  CHECK(y.max(s.g + 1, s.h + 1) == 1 + y.max(s.g, s.h));
+  CHECK(y.max(s.g, s.g) == s.g);
+  CHECK(y.min(s.g, s.h) != y.max(s.g, s.h));
+}
+
+TEST_CASE("signs are shown where coefficients, divisions and extrema decide them") {
+  Sizes s;
+  Symbols& y = s.symbols;
+  CHECK(y.nonnegative(s.g - 1));
+  CHECK_FALSE(y.nonnegative(s.g - 2));
+  CHECK(y.nonnegative(s.g * s.h - s.g));
+  CHECK(y.nonnegative(s.g * s.h - s.g - s.h + 1));
+  CHECK_FALSE(y.nonnegative(s.g - s.h));
+  CHECK_FALSE(y.nonnegative(s.i));
+  const Poly half = y.floor_div(s.g - 1, 2);
+  CHECK(y.nonnegative(half));
+  CHECK(y.nonnegative(s.g - 1 - half));
+  CHECK(y.nonnegative(s.g - 1 - 2 * half));
+  CHECK_FALSE(y.nonnegative(half - 1));
+  CHECK(y.nonnegative(s.g - y.min(s.g, s.h)));
+  CHECK(y.nonnegative(y.max(s.g, s.h) - s.h));
+  CHECK(y.positive(y.min(s.g, s.h)));
+}
+
+TEST_CASE("substitution agrees with evaluation on random polynomials") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 3000; ++round) {
+    Symbols symbols;
+    std::vector<Atom> atoms = {symbols.size("a"), symbols.size("b"), symbols.size("c"), symbols.index("i")};
+    const Poly poly = random_poly(symbols, atoms, random, 3);
+    std::array<std::int64_t, 4> values{};
+    for (int k = 0; k < 4; ++k) {
+      values[static_cast<std::size_t>(k)] =
+          k < 3 ? 1 + static_cast<std::int64_t>(random() % 5) : static_cast<std::int64_t>(random() % 11) - 5;
+    }
+    const auto value = [&](Atom atom) { return values[static_cast<std::uint32_t>(atom)]; };
+    const std::int64_t expected = symbols.evaluate(poly, value);
+    Substitution numbers;
+    for (std::size_t k = 0; k < 4; ++k) numbers[atoms[k]] = values[k];
+    INFO(symbols.to_string(poly));
+    CHECK(symbols.substitute(poly, numbers).constant() == expected);
+    if (symbols.nonnegative(poly)) CHECK(expected >= 0);
+    // In two steps: first to other polynomials, then to numbers.
+    const Substitution renamed{{atoms[0], Poly(atoms[1]) + 1}, {atoms[3], Poly(atoms[0]) - Poly(atoms[3])}};
+    const Poly step = symbols.substitute(poly, renamed);
+    const std::int64_t direct = symbols.evaluate(poly, [&](Atom atom) {
+      return atom == atoms[0] ? values[1] + 1 : atom == atoms[3] ? values[0] - values[3] : value(atom);
+    });
+    INFO(symbols.to_string(step));
+    CHECK(symbols.evaluate(step, value) == direct);
+  }
+}
+
+TEST_CASE("the same random polynomial built from its substituted parts has the same terms") {
+  std::mt19937 random(11);
+  for (int round = 0; round < 1000; ++round) {
+    Symbols symbols;
+    std::vector<Atom> atoms = {symbols.size("a"), symbols.size("b"), symbols.size("c"), symbols.index("i")};
+    const Poly p = random_poly(symbols, atoms, random, 2);
+    const Poly q = random_poly(symbols, atoms, random, 2);
+    CHECK((p + q) * (p - q) == p * p - q * q);
+    CHECK(p * q == q * p);
+    const Poly by(atoms[1]);
+    CHECK(symbols.floor_div(p + q * by, by) == q + symbols.floor_div(p, by));
+  }
+}
+
+TEST_CASE("text puts high degrees first and a positive term in front") {
+  Sizes s;
+  CHECK(s.symbols.to_string(2 * s.g * s.h - s.m + 1) == "2*g*h - m + 1");
+  CHECK(s.symbols.to_string(1 - s.g) == "1 - g");
+  CHECK(s.symbols.to_string(-s.g) == "-g");
+  CHECK(s.symbols.to_string(Poly(0)) == "0");
+  CHECK(s.symbols.to_string(s.symbols.floor_div(s.i, s.m)) == "div(i, m)");
+  CHECK(s.symbols.to_string(Shape{s.g, s.h + 1}) == "[g, h + 1]");
+}
