@@ -52,6 +52,7 @@ class Library {
   std::uint32_t arity(const std::string& name) const;
   std::vector<std::string> size_parameter_names(const std::string& name) const;
   std::vector<std::string> parameter_names(const std::string& name) const;
+  std::optional<ParameterValue> default_value(const std::string& name, const std::string& parameter) const;
   /// Values that a parameter may take, if its domain is finite (for `axis < rank`, with the given input ranks).
   std::vector<ParameterValue> domain(const std::string& name, const std::string& parameter,
                                      std::span<const std::uint32_t> input_ranks) const;
