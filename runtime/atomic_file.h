@@ -20,7 +20,8 @@ std::string read_file(const std::filesystem::path& path);
 /// Makes the folder and its parents and shows that a file can be written in it. Throws IoError.
 void require_writable_folder(const std::filesystem::path& folder);
 
-/// Holds an output folder for one run: a second run in the same folder is refused with an Error. Released when destroyed.
+/// Holds an output folder for one run: a second run in the same folder is refused with an Error. Released when
+/// destroyed.
 class FolderLock {
  public:
   explicit FolderLock(const std::filesystem::path& folder);

@@ -17,8 +17,7 @@ inline ByteView bytes_of(std::string_view text) { return std::as_bytes(std::span
 
 /// The memory of a vector, array or span of plain values.
 template <class Range>
-  requires(!std::is_convertible_v<Range, std::string_view>)
-ByteView bytes_of(const Range& values) {
+requires(!std::is_convertible_v<Range, std::string_view>) ByteView bytes_of(const Range& values) {
   static_assert(std::is_trivially_copyable_v<std::remove_cvref_t<decltype(*std::data(values))>>);
   return std::as_bytes(std::span(std::data(values), std::size(values)));
 }

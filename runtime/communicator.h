@@ -37,8 +37,8 @@ class Communicator {
   /// Everybody's bytes by rank, on root; empty elsewhere.
   std::vector<Bytes> gather(ByteView bytes, int root = 0) const;
   std::vector<Bytes> all_gather(ByteView bytes) const;
-  /// outgoing[r] goes to rank r; the result's [r] came from rank r. Moves at most `round_bytes` between any two ranks at
-  /// once; outgoing buffers are freed as soon as they are sent.
+  /// outgoing[r] goes to rank r; the result's [r] came from rank r. Moves at most `round_bytes` between any two ranks
+  /// at once; outgoing buffers are freed as soon as they are sent.
   std::vector<Bytes> all_to_all(std::vector<Bytes> outgoing, std::size_t round_bytes = std::size_t{64} << 20) const;
 
   std::uint64_t sum(std::uint64_t value) const;

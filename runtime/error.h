@@ -55,7 +55,7 @@ class Interrupted : public Error {
 }  // namespace rulemill::runtime
 
 /// An invariant that stays checked in release builds.
-#define RM_CHECK(condition, message)                                                     \
-  do {                                                                                   \
+#define RM_CHECK(condition, message)                                                              \
+  do {                                                                                            \
     if (!(condition)) ::rulemill::runtime::check_failed(#condition, __FILE__, __LINE__, message); \
   } while (false)

@@ -1,5 +1,5 @@
-// Being told to stop: SIGTERM, SIGINT and SIGUSR1 (Slurm's warning before a time limit) set a flag that stages poll, so that
-// they can leave resumable state behind. A second SIGINT or SIGTERM ends the process at once.
+// Being told to stop: SIGTERM, SIGINT and SIGUSR1 (Slurm's warning before a time limit) set a flag that stages poll, so
+// that they can leave resumable state behind. A second SIGINT or SIGTERM ends the process at once.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// An append-only log of (key, payload) records that survives being killed: each record has a checksum, a torn tail is cut
-// when the journal is opened, and the header names what the journal belongs to, so that a foreign one is refused.
+// An append-only log of (key, payload) records that survives being killed: each record has a checksum, a torn tail is
+// cut when the journal is opened, and the header names what the journal belongs to, so that a foreign one is refused.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ class Journal {
     Bytes payload;
   };
 
-  /// Opens for appending, or creates. `belongs_to`: a digest of the inputs that the records are about. Throws InputError if
-  /// the file is no journal or belongs to something else (naming both), IoError if it cannot be written.
+  /// Opens for appending, or creates. `belongs_to`: a digest of the inputs that the records are about. Throws
+  /// InputError if the file is no journal or belongs to something else (naming both), IoError if it cannot be written.
   Journal(std::filesystem::path path, std::string_view belongs_to);
   ~Journal();
   Journal(const Journal&) = delete;

@@ -13,7 +13,7 @@ struct Machine {
   std::vector<std::string> cpu_features;  // those that matter for speed: avx2, fma, avx512f, …
   unsigned cores = 1;                     // that this process may use
   unsigned cores_online = 1;
-  std::uint64_t memory_bytes = 0;         // physical, or the control group's limit if that is less
+  std::uint64_t memory_bytes = 0;  // physical, or the control group's limit if that is less
 };
 
 Machine describe_machine();

@@ -1,5 +1,5 @@
-// manifest.json of an output folder: which stages are finished, on which inputs, and the files that they made. A finished
-// stage is a no-op when run again on the same inputs; other inputs are refused, so that results never mix.
+// manifest.json of an output folder: which stages are finished, on which inputs, and the files that they made. A
+// finished stage is a no-op when run again on the same inputs; other inputs are refused, so that results never mix.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 namespace rulemill::runtime {
 
 struct ManifestEntry {
-  std::string name;      // relative to the folder
-  std::string stage;     // the stage that made it
+  std::string name;   // relative to the folder
+  std::string stage;  // the stage that made it
   std::uint64_t bytes = 0;
   std::string checksum;  // hex; of the content, as the stage defines it
   Attributes attributes;
@@ -28,7 +28,8 @@ class Manifest {
 
   const std::filesystem::path& folder() const { return folder_; }
 
-  /// Whether the stage is finished on these inputs. Throws InputError if it was begun on other inputs, naming both digests.
+  /// Whether the stage is finished on these inputs. Throws InputError if it was begun on other inputs, naming both
+  /// digests.
   bool finished(const std::string& stage, const std::string& inputs_digest) const;
   /// Records that the stage runs on these inputs; drops its entries if it had not been finished, unless `keep_entries`.
   void begin(const std::string& stage, const std::string& inputs_digest, bool keep_entries = false);

@@ -1,5 +1,5 @@
-// A helper process that speaks in frames over pipes: for solvers that may hang, leak or crash. It is started with
-// posix_spawn (no fork: safe beside MPI), limited in memory, and killed when it does not answer in time.
+// A helper process that speaks in frames over its stdin and stdout: for solvers that may hang, leak or crash. It is
+// started with posix_spawn (no fork: safe beside MPI), limited in memory, and killed when it does not answer in time.
 #pragma once
 
 #include <sys/types.h>
@@ -21,8 +21,8 @@ std::filesystem::path own_binary();
 
 class Subprocess {
  public:
-  /// Starts command[0] with the rest as arguments; its stdin and stdout are ours, its stderr is shared. MPI's and Slurm's
-  /// variables are left out of its environment. memory_bytes 0: no limit. Throws Error if it cannot be started.
+  /// Starts command[0] with the rest as arguments; its stdin and stdout are ours, its stderr is shared. MPI's and
+  /// Slurm's variables are left out of its environment. memory_bytes 0: no limit. Throws Error if it cannot be started.
   explicit Subprocess(const std::vector<std::string>& command, std::uint64_t memory_bytes = 0);
   /// Kills it.
   ~Subprocess();
@@ -39,10 +39,10 @@ class Subprocess {
   void kill(const std::string& reason);
 
  private:
-  void reap(const std::string& reason);
+  /// Makes sure that it is dead; an empty reason asks how it ended.
+  void end(const std::string& reason);
   pid_t pid_ = -1;
-  int to_ = -1;
-  int from_ = -1;
+  int socket_ = -1;
   std::string end_reason_;
 };
 

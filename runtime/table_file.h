@@ -1,5 +1,6 @@
-// The one HDF5 door: an immutable table of columns in a file. Equal content gives equal bytes (no times inside), the file
-// appears under its name only when it is whole and on disk, and a checksum over attributes and columns tells tampering.
+// The one HDF5 door: an immutable table of columns in a file. Equal content gives equal bytes (no times inside), the
+// file appears under its name only when it is whole and on disk, and a checksum over attributes and columns tells
+// tampering.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +20,29 @@ enum class ElementType : std::uint8_t { U8, U16, U32, U64, I64, F64 };
 template <class T>
 constexpr ElementType element_type();
 template <>
-constexpr ElementType element_type<std::uint8_t>() { return ElementType::U8; }
+constexpr ElementType element_type<std::uint8_t>() {
+  return ElementType::U8;
+}
 template <>
-constexpr ElementType element_type<std::uint16_t>() { return ElementType::U16; }
+constexpr ElementType element_type<std::uint16_t>() {
+  return ElementType::U16;
+}
 template <>
-constexpr ElementType element_type<std::uint32_t>() { return ElementType::U32; }
+constexpr ElementType element_type<std::uint32_t>() {
+  return ElementType::U32;
+}
 template <>
-constexpr ElementType element_type<std::uint64_t>() { return ElementType::U64; }
+constexpr ElementType element_type<std::uint64_t>() {
+  return ElementType::U64;
+}
 template <>
-constexpr ElementType element_type<std::int64_t>() { return ElementType::I64; }
+constexpr ElementType element_type<std::int64_t>() {
+  return ElementType::I64;
+}
 template <>
-constexpr ElementType element_type<double>() { return ElementType::F64; }
+constexpr ElementType element_type<double>() {
+  return ElementType::F64;
+}
 
 /// What a table's columns mean: a name and a version that its reader demands.
 struct TableSchema {
@@ -83,13 +96,16 @@ class TableWriter {
   std::unique_ptr<State> state_;
 };
 
+/// What opening a table compares with its header: its size alone, or its size and a hash of all its bytes.
+enum class TableCheck : std::uint8_t { Size, Whole };
+
 /// Reads a table. Throws InputError, naming the file and what was expected, if it is foreign, truncated or of another
 /// schema; IoError if it cannot be opened. Several readers may be used from several threads.
 class TableReader {
  public:
   /// Any schema: to say what a file is.
-  explicit TableReader(const std::filesystem::path& path);
-  TableReader(const std::filesystem::path& path, const TableSchema& expected);
+  explicit TableReader(const std::filesystem::path& path, TableCheck check = TableCheck::Whole);
+  TableReader(const std::filesystem::path& path, const TableSchema& expected, TableCheck check = TableCheck::Whole);
   ~TableReader();
   TableReader(TableReader&&) noexcept;
   TableReader& operator=(TableReader&&) noexcept;
@@ -119,7 +135,7 @@ class TableReader {
     return values;
   }
 
-  /// Reads everything and compares it with the checksum. Throws InputError if they differ.
+  /// Reads every column and compares it with the content's checksum. Throws InputError if they differ.
   void verify() const;
 
  private:

@@ -1,0 +1,119 @@
+#include "runtime/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "runtime/error.h"
+
+namespace rulemill::runtime {
+namespace {
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return value_; }
+  bool valid() const { return value_ >= 0; }
+  /// Closes it now; false with errno set if that fails.
+  bool close() { return ::close(std::exchange(value_, -1)) == 0; }
+
+ private:
+  int value_;
+};
+
+bool write_all(int descriptor, ByteView bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+/// A rename is on disk once its folder is. Some file systems cannot sync a folder; that is not an error.
+void sync_folder(const std::filesystem::path& folder) {
+  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (descriptor.valid()) ::fsync(descriptor.get());
+}
+
+}  // namespace
+
+void write_file(const std::filesystem::path& path, ByteView bytes) {
+  std::filesystem::path partial = path;
+  partial += ".partial";
+  const auto fail = [&](int error) {
+    ::unlink(partial.c_str());
+    throw IoError(path.string(), "cannot be written: " + reason(error));
+  };
+  Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file.valid()) throw IoError(path.string(), "cannot be written: " + reason(errno));
+  if (!write_all(file.get(), bytes) || ::fsync(file.get()) != 0) fail(errno);
+  if (!file.close()) fail(errno);
+  if (::rename(partial.c_str(), path.c_str()) != 0) fail(errno);
+  sync_folder(folder_of(path));
+}
+
+void write_file(const std::filesystem::path& path, std::string_view text) { write_file(path, bytes_of(text)); }
+
+std::string read_file(const std::filesystem::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) throw IoError(path.string(), "cannot be read: " + reason(errno));
+  struct stat status {};
+  std::string text;
+  if (::fstat(file.get(), &status) == 0 && status.st_size > 0)
+    text.reserve(static_cast<std::size_t>(status.st_size) + 1);
+  constexpr std::size_t step = std::size_t{1} << 20;
+  for (std::size_t used = 0;;) {
+    text.resize(used + step);
+    const ssize_t got = ::read(file.get(), text.data() + used, step);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw IoError(path.string(), "cannot be read: " + reason(errno));
+    used += static_cast<std::size_t>(got);
+    text.resize(used);
+    if (got == 0) return text;
+  }
+}
+
+void require_writable_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw IoError(folder.string(), "the folder cannot be made: " + error.message());
+  if (!std::filesystem::is_directory(folder, error)) throw IoError(folder.string(), "is not a folder");
+  std::string name = (folder / ".probe-XXXXXX").string();
+  const Descriptor probe(::mkstemp(name.data()));
+  if (!probe.valid()) throw IoError(folder.string(), "the folder cannot be written to: " + reason(errno));
+  ::unlink(name.c_str());
+}
+
+FolderLock::FolderLock(const std::filesystem::path& folder) {
+  require_writable_folder(folder);
+  const auto path = folder / ".lock";
+  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) throw IoError(path.string(), "cannot be written: " + reason(errno));
+  // A file system without locks (ENOLCK, ENOTSUP) leaves the folder unguarded rather than unusable.
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(descriptor_);
+    throw Error(folder.string(), "another run is writing to this folder; wait for it, or choose another --out");
+  }
+}
+
+FolderLock::~FolderLock() { ::close(descriptor_); }
+
+}  // namespace rulemill::runtime

@@ -1,0 +1,146 @@
+#include "runtime/manifest.h"
+
+#include "runtime/error.h"
+#include "runtime/json_report.h"
+
+namespace rulemill::runtime {
+namespace {
+
+constexpr std::string_view format = "rulemill manifest";
+constexpr std::uint64_t version = 1;
+
+Json to_json(const Attributes& attributes) {
+  Json object = Json::object();
+  for (const auto& [name, value] : attributes) {
+    std::visit([&](const auto& plain) { object[name] = plain; }, value);
+  }
+  return object;
+}
+
+Attributes to_attributes(const Json& object) {
+  Attributes attributes;
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_string()) {
+      attributes[name] = value.get<std::string>();
+    } else if (value.is_number_unsigned()) {
+      attributes[name] = value.get<std::uint64_t>();
+    } else {
+      attributes[name] = value.get<double>();
+    }
+  }
+  return attributes;
+}
+
+}  // namespace
+
+Manifest::Manifest(std::filesystem::path folder) : folder_(std::move(folder)) {
+  if (!std::filesystem::exists(path())) return;
+  const Json root = read_json(path());
+  try {
+    if (root.at("format").get<std::string>() != format) {
+      throw InputError(path().string(), "is not a rulemill manifest");
+    }
+    if (const auto found = root.at("version").get<std::uint64_t>(); found != version) {
+      throw InputError(path().string(),
+                       "has version " + std::to_string(found) + "; expected " + std::to_string(version));
+    }
+    for (const auto& [name, stage] : root.at("stages").items()) {
+      stages_[name] = {stage.at("inputs").get<std::string>(), stage.at("finished").get<bool>(),
+                       to_attributes(stage.at("figures"))};
+    }
+    for (const auto& file : root.at("files")) {
+      const auto name = file.at("name").get<std::string>();
+      entries_[name] = {name, file.at("stage").get<std::string>(), file.at("bytes").get<std::uint64_t>(),
+                        file.at("checksum").get<std::string>(), to_attributes(file.at("attributes"))};
+    }
+  } catch (const Json::exception& error) {
+    throw InputError(path().string(), std::string("is not a rulemill manifest: ") + error.what());
+  }
+}
+
+bool Manifest::finished(const std::string& stage, const std::string& inputs_digest) const {
+  const auto found = stages_.find(stage);
+  if (found == stages_.end()) return false;
+  if (found->second.inputs_digest != inputs_digest) {
+    throw InputError(path().string(), "stage " + stage + " was run on other inputs (digest " +
+                                          found->second.inputs_digest + ", now " + inputs_digest +
+                                          "); choose another --out or remove this folder");
+  }
+  return found->second.finished;
+}
+
+void Manifest::begin(const std::string& stage, const std::string& inputs_digest, bool keep_entries) {
+  if (!finished(stage, inputs_digest) && !keep_entries) {
+    std::erase_if(entries_, [&](const auto& entry) { return entry.second.stage == stage; });
+  }
+  stages_[stage] = {inputs_digest, false, {}};
+  save();
+}
+
+void Manifest::add(ManifestEntry entry) {
+  RM_CHECK(stages_.contains(entry.stage), "stage " + entry.stage + " was not begun");
+  std::string name = entry.name;
+  entries_.insert_or_assign(std::move(name), std::move(entry));
+}
+
+void Manifest::finish(const std::string& stage, const Attributes& figures) {
+  const auto found = stages_.find(stage);
+  RM_CHECK(found != stages_.end(), "stage " + stage + " was not begun");
+  found->second.finished = true;
+  found->second.figures = figures;
+  save();
+}
+
+void Manifest::save() const {
+  Json root = {{"format", format}, {"version", version}, {"stages", Json::object()}, {"files", Json::array()}};
+  for (const auto& [name, stage] : stages_) {
+    root["stages"][name] = {
+        {"inputs", stage.inputs_digest}, {"finished", stage.finished}, {"figures", to_json(stage.figures)}};
+  }
+  for (const auto& [name, entry] : entries_) {
+    root["files"].push_back({{"name", name},
+                             {"stage", entry.stage},
+                             {"bytes", entry.bytes},
+                             {"checksum", entry.checksum},
+                             {"attributes", to_json(entry.attributes)}});
+  }
+  write_json(path(), root);
+}
+
+std::vector<ManifestEntry> Manifest::entries(const std::string& stage) const {
+  std::vector<ManifestEntry> chosen;
+  for (const auto& [name, entry] : entries_) {
+    if (stage.empty() || entry.stage == stage) chosen.push_back(entry);
+  }
+  return chosen;
+}
+
+const ManifestEntry* Manifest::find(const std::string& name) const {
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+Attributes Manifest::figures(const std::string& stage) const {
+  const auto found = stages_.find(stage);
+  return found == stages_.end() ? Attributes{} : found->second.figures;
+}
+
+std::string Manifest::inputs_digest(const std::string& stage) const {
+  const auto found = stages_.find(stage);
+  return found == stages_.end() ? std::string() : found->second.inputs_digest;
+}
+
+void Manifest::check_files(const std::string& stage) const {
+  for (const ManifestEntry& entry : entries(stage)) {
+    const auto file = folder_ / entry.name;
+    std::error_code error;
+    const auto bytes = std::filesystem::file_size(file, error);
+    if (error) throw InputError(file.string(), "is listed in manifest.json but cannot be read: " + error.message());
+    if (bytes != entry.bytes) {
+      throw InputError(file.string(),
+                       "has " + std::to_string(bytes) + " bytes; manifest.json says " + std::to_string(entry.bytes));
+    }
+  }
+}
+
+}  // namespace rulemill::runtime

@@ -1,0 +1,219 @@
+#include "runtime/subprocess.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+#include "runtime/error.h"
+
+extern char** environ;
+
+namespace rulemill::runtime {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::uint64_t largest_frame = std::uint64_t{1} << 32;
+constexpr long send_seconds = 30;  // a helper that does not read for so long is stuck
+
+std::vector<std::string> environment_without_launchers() {
+  std::vector<std::string> kept;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    bool launcher = false;
+    for (const char* prefix : {"OMPI_", "PMIX_", "PMI_", "SLURM_", "MPI_"}) launcher |= text.rfind(prefix, 0) == 0;
+    if (!launcher) kept.emplace_back(text);
+  }
+  return kept;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+struct SpawnSettings {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  explicit SpawnSettings(int child_end) {
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, child_end, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, child_end, STDOUT_FILENO);
+    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+    posix_spawnattr_init(&attributes);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setpgroup(&attributes, 0);  // its own group: a key press stops us, and we stop it
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+  }
+  ~SpawnSettings() {
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+};
+
+/// Reads exactly out.size() bytes before the deadline. 1: done, 0: the other end is gone, −1: the time is over.
+int read_exactly(int descriptor, std::span<std::byte> out, const steady_clock::time_point* deadline) {
+  while (!out.empty()) {
+    int wait = -1;
+    if (deadline != nullptr) {
+      const auto left = std::chrono::ceil<milliseconds>(*deadline - steady_clock::now()).count();
+      if (left <= 0) return -1;
+      wait = static_cast<int>(std::min<std::int64_t>(left, 1 << 30));
+    }
+    pollfd ready{descriptor, POLLIN, 0};
+    const int events = ::poll(&ready, 1, wait);
+    if (events < 0 && errno == EINTR) continue;
+    if (events == 0) return -1;
+    const ssize_t got = ::read(descriptor, out.data(), out.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return 0;
+    out = out.subspan(static_cast<std::size_t>(got));
+  }
+  return 1;
+}
+
+Bytes framed(ByteView frame) {
+  Bytes bytes;
+  bytes.reserve(sizeof(std::uint64_t) + frame.size());
+  append_value(bytes, std::uint64_t{frame.size()});
+  bytes.insert(bytes.end(), frame.begin(), frame.end());
+  return bytes;
+}
+
+}  // namespace
+
+std::filesystem::path own_binary() { return std::filesystem::read_symlink("/proc/self/exe"); }
+
+Subprocess::Subprocess(const std::vector<std::string>& command, std::uint64_t memory_bytes) {
+  RM_CHECK(!command.empty(), "no command");
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    throw Error(command[0], "no pipe for a helper process: " + std::generic_category().message(errno));
+  }
+  socket_ = ends[0];
+  const timeval patience{send_seconds, 0};
+  ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  std::vector<std::string> arguments = command;
+  std::vector<std::string> environment = environment_without_launchers();
+  const SpawnSettings settings(ends[1]);
+  const int error = ::posix_spawn(&pid_, command[0].c_str(), &settings.actions, &settings.attributes,
+                                  pointers(arguments).data(), pointers(environment).data());
+  ::close(ends[1]);
+  if (error != 0) {
+    pid_ = -1;
+    ::close(socket_);
+    throw Error(command[0], "the helper process cannot be started: " + std::generic_category().message(error));
+  }
+  if (memory_bytes > 0) {
+    const rlimit limit{memory_bytes, memory_bytes};
+    ::prlimit(pid_, RLIMIT_AS, &limit, nullptr);
+  }
+}
+
+Subprocess::~Subprocess() {
+  kill("no longer needed");
+  ::close(socket_);
+}
+
+bool Subprocess::send(ByteView frame) {
+  if (!alive()) return false;
+  const Bytes bytes = framed(frame);
+  for (ByteView rest = bytes; !rest.empty();) {
+    const ssize_t sent = ::send(socket_, rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) {
+      end(errno == EAGAIN ? "it does not read" : "");
+      return false;
+    }
+    rest = rest.subspan(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+std::optional<Bytes> Subprocess::receive(milliseconds timeout) {
+  if (!alive()) return std::nullopt;
+  const auto deadline = steady_clock::now() + timeout;
+  std::uint64_t size = 0;
+  int outcome = read_exactly(socket_, std::as_writable_bytes(std::span(&size, 1)), &deadline);
+  Bytes frame;
+  if (outcome == 1) {
+    if (size > largest_frame) {
+      end("it answered no frame");
+      return std::nullopt;
+    }
+    frame.resize(size);
+    outcome = read_exactly(socket_, frame, &deadline);
+  }
+  if (outcome == 1) return frame;
+  end(outcome == 0 ? "" : "time limit of " + std::to_string(timeout.count()) + " ms");
+  return std::nullopt;
+}
+
+void Subprocess::kill(const std::string& reason) {
+  if (alive()) end(reason);
+}
+
+void Subprocess::end(const std::string& reason) {
+  int status = 0;
+  // Gone by itself: give it a moment to be reaped with its own status before it is killed.
+  bool ended = false;
+  for (int attempt = 0; reason.empty() && !ended && attempt < 100; ++attempt) {
+    ended = ::waitpid(pid_, &status, WNOHANG) == pid_;
+    if (!ended) std::this_thread::sleep_for(milliseconds(2));
+  }
+  if (!ended) {
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+  }
+  pid_ = -1;
+  if (!reason.empty()) {
+    end_reason_ = reason;
+  } else if (WIFSIGNALED(status)) {
+    end_reason_ = "signal " + std::to_string(WTERMSIG(status));
+  } else {
+    end_reason_ = "exit code " + std::to_string(WEXITSTATUS(status));
+  }
+}
+
+void serve_frames(const std::function<Bytes(ByteView)>& handler) {
+  // A helper outlives its parent only while it is busy; this ends it then, too.
+  std::thread([] {
+    pollfd parent{STDIN_FILENO, POLLRDHUP, 0};
+    while (::poll(&parent, 1, -1) <= 0 || (parent.revents & (POLLHUP | POLLRDHUP | POLLERR)) == 0) {
+    }
+    ::_exit(0);
+  }).detach();
+  for (;;) {
+    std::uint64_t size = 0;
+    if (read_exactly(STDIN_FILENO, std::as_writable_bytes(std::span(&size, 1)), nullptr) != 1) return;
+    Bytes frame(size);
+    if (read_exactly(STDIN_FILENO, frame, nullptr) != 1) return;
+    const Bytes answer = framed(handler(frame));
+    for (ByteView rest = answer; !rest.empty();) {
+      const ssize_t written = ::write(STDOUT_FILENO, rest.data(), rest.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return;
+      rest = rest.subspan(static_cast<std::size_t>(written));
+    }
+  }
+}
+
+}  // namespace rulemill::runtime

@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <map>
+
+#include "runtime/atomic_file.h"
+#include "runtime/error.h"
+#include "runtime/hdf5_handle.h"
+#include "runtime/table_file.h"
+
+namespace rulemill::runtime {
+namespace {
+
+constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
+constexpr std::size_t growth_bytes = std::size_t{4} << 20;  // by which the file in memory grows
+constexpr std::size_t longest_text = 60'000;                // HDF5 keeps attributes in headers of 64 KiB
+
+hid_t must(hid_t id, const char* call) {
+  RM_CHECK(id >= 0, std::string("HDF5 call failed: ") + call);
+  return id;
+}
+
+/// An HDF5 file in memory, without times, with room for our header in front.
+Hdf5Handle new_file() {
+  const Hdf5Handle access(must(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate"), H5Pclose);
+  must(H5Pset_fapl_core(access.get(), growth_bytes, 0), "H5Pset_fapl_core");
+  must(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110), "H5Pset_libver_bounds");
+  const Hdf5Handle creation(must(H5Pcreate(H5P_FILE_CREATE), "H5Pcreate"), H5Pclose);
+  must(H5Pset_userblock(creation.get(), TableHeader::bytes), "H5Pset_userblock");
+  must(H5Pset_obj_track_times(creation.get(), false), "H5Pset_obj_track_times");
+  return {must(H5Fcreate("table in memory", H5F_ACC_TRUNC, creation.get(), access.get()), "H5Fcreate"), H5Fclose};
+}
+
+void write_attribute(hid_t object, const std::string& name, const Attribute& value) {
+  const Hdf5Handle scalar(must(H5Screate(H5S_SCALAR), "H5Screate"), H5Sclose);
+  const auto write = [&](hid_t type, const void* data) {
+    const Hdf5Handle attribute(
+        must(H5Acreate2(object, name.c_str(), type, scalar.get(), H5P_DEFAULT, H5P_DEFAULT), "H5Acreate2"), H5Aclose);
+    must(H5Awrite(attribute.get(), type, data), "H5Awrite");
+  };
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    const Hdf5Handle type(must(H5Tcopy(H5T_C_S1), "H5Tcopy"), H5Tclose);
+    must(H5Tset_size(type.get(), std::max<std::size_t>(1, text->size())), "H5Tset_size");
+    must(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), "H5Tset_strpad");
+    must(H5Tset_cset(type.get(), H5T_CSET_UTF8), "H5Tset_cset");
+    write(type.get(), text->c_str());
+  } else if (const auto* number = std::get_if<std::uint64_t>(&value)) {
+    write(H5T_STD_U64LE, number);
+  } else {
+    write(H5T_IEEE_F64LE, &std::get<double>(value));
+  }
+}
+
+}  // namespace
+
+struct TableWriter::State {
+  TableSchema schema;
+  Hdf5Handle file;
+  Attributes attributes;
+  std::map<std::string, std::pair<TableColumn, Hash128>> columns;
+  std::uint64_t rows = 0;
+};
+
+TableWriter::TableWriter(TableSchema schema) : state_(std::make_unique<State>()) {
+  const auto lock = hdf5_lock();
+  state_->schema = std::move(schema);
+  state_->file = new_file();
+}
+
+TableWriter::~TableWriter() {
+  const auto lock = hdf5_lock();
+  state_.reset();
+}
+
+void TableWriter::attribute(const std::string& name, Attribute value) {
+  RM_CHECK(name.rfind(reserved_prefix, 0) != 0, "attribute names do not begin with 'table.'");
+  if (const auto* text = std::get_if<std::string>(&value)) RM_CHECK(text->size() <= longest_text, "attribute too long");
+  state_->attributes.insert_or_assign(name, std::move(value));
+}
+
+void TableWriter::add_column(const TableColumn& column, std::size_t elements, ByteView bytes, int level) {
+  RM_CHECK(column.width > 0 && elements % column.width == 0, "column " + column.name + " has a broken row");
+  RM_CHECK(!state_->columns.contains(column.name), "column " + column.name + " is there already");
+  const std::uint64_t rows = elements / column.width;
+  RM_CHECK(state_->columns.empty() || rows == state_->rows, "column " + column.name + " has another number of rows");
+  state_->rows = rows;
+  const auto lock = hdf5_lock();
+
+  const bool matrix = column.width > 1;
+  const std::array<hsize_t, 2> shape = {rows, column.width};
+  const Hdf5Handle space(must(H5Screate_simple(matrix ? 2 : 1, shape.data(), nullptr), "H5Screate_simple"), H5Sclose);
+  const Hdf5Handle creation(must(H5Pcreate(H5P_DATASET_CREATE), "H5Pcreate"), H5Pclose);
+  must(H5Pset_obj_track_times(creation.get(), false), "H5Pset_obj_track_times");
+  if (rows > 0) {
+    const std::size_t row_bytes = column.width * element_bytes(column.type);
+    const std::array<hsize_t, 2> chunk = {std::clamp<std::uint64_t>(chunk_bytes / row_bytes, 1, rows), column.width};
+    must(H5Pset_chunk(creation.get(), matrix ? 2 : 1, chunk.data()), "H5Pset_chunk");
+    if (level > 0) {
+      if (element_bytes(column.type) > 1) must(H5Pset_shuffle(creation.get()), "H5Pset_shuffle");
+      must(H5Pset_deflate(creation.get(), static_cast<unsigned>(level)), "H5Pset_deflate");
+    }
+  }
+  const Hdf5Handle dataset(must(H5Dcreate2(state_->file.get(), column.name.c_str(), hdf5_file_type(column.type),
+                                           space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+                                "H5Dcreate2"),
+                           H5Dclose);
+  if (rows > 0) {
+    must(H5Dwrite(dataset.get(), hdf5_file_type(column.type), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "H5Dwrite");
+  }
+  const Hash128 hash = hash128(bytes);
+  write_attribute(dataset.get(), column_checksum, to_hex(hash));
+  state_->columns[column.name] = {column, hash};
+}
+
+TableSummary TableWriter::commit(const std::filesystem::path& path) {
+  const auto lock = hdf5_lock();
+  ContentChecksum checksum(state_->schema, state_->rows, state_->attributes);
+  for (const auto& [name, column] : state_->columns) checksum.add(column.first, column.second);
+  const hid_t file = state_->file.get();
+  for (const auto& [name, value] : state_->attributes) write_attribute(file, name, value);
+  const auto own = [&](const char* name, Attribute value) {
+    write_attribute(file, std::string(reserved_prefix) + name, value);
+  };
+  own("schema", state_->schema.name);
+  own("version", state_->schema.version);
+  own("rows", state_->rows);
+  own("checksum", checksum.hex());
+
+  must(H5Fflush(file, H5F_SCOPE_GLOBAL), "H5Fflush");
+  const ssize_t size = H5Fget_file_image(file, nullptr, 0);
+  RM_CHECK(size > 0, "HDF5 gives no file image");
+  Bytes image(static_cast<std::size_t>(size));
+  RM_CHECK(H5Fget_file_image(file, image.data(), image.size()) == size, "HDF5 gives no file image");
+  state_->file = Hdf5Handle();
+  RM_CHECK(image.size() > TableHeader::bytes, "an HDF5 file smaller than its user block");
+  const ByteView body = ByteView(image).subspan(TableHeader::bytes);
+  const auto header = encode({body.size(), hash128(body)});
+  std::copy(header.begin(), header.end(), image.begin());
+  write_file(path, image);
+  return {state_->rows, image.size(), checksum.hex()};
+}
+
+}  // namespace rulemill::runtime
