@@ -1,0 +1,123 @@
+#include "algebra/unify.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace rulemill::algebra {
+
+namespace {
+
+/// A size that an equation can be solved for, and how readable the solution is: lower is better.
+struct Solution {
+  Atom size{};
+  Poly value;
+  std::size_t negative = 0;
+  auto rank() const { return std::tuple(negative, value.terms().size(), ~static_cast<std::uint32_t>(size)); }
+};
+
+/// equation = 0 solved for one of its sizes that occurs linearly, alone, and nowhere else.
+std::optional<Solution> solve(const Poly& equation, const Symbols& symbols) {
+  std::optional<Solution> best;
+  for (const Poly::Term& term : equation.terms()) {
+    if (term.monomial.size() != 1 || (term.coefficient != 1 && term.coefficient != -1)) continue;
+    const Atom size = term.monomial[0];
+    if (symbols.kind(size) != Symbols::Kind::Size) continue;
+    const Poly rest = equation - Poly::of_terms({term});
+    if (symbols.contains(rest, size)) continue;
+    Solution solution{size, term.coefficient == 1 ? -rest : rest, 0};
+    for (const Poly::Term& t : solution.value.terms()) solution.negative += t.coefficient < 0 ? 1 : 0;
+    if (!best || solution.rank() < best->rank()) best = std::move(solution);
+  }
+  return best;
+}
+
+}  // namespace
+
+Poly Unifier::resolve(const Poly& poly) const {
+  return solution_.empty() ? poly : symbols_->substitute(poly, solution_);
+}
+
+Shape Unifier::resolve(const Shape& shape) const {
+  Shape resolved;
+  resolved.reserve(shape.size());
+  for (const Poly& dim : shape) resolved.push_back(resolve(dim));
+  return resolved;
+}
+
+Poly Unifier::cancelled(const Poly& poly) const {
+  if (poly.is_zero()) return poly;
+  Poly::Term content = poly.content();
+  Monomial positive;
+  for (const Atom atom : content.monomial) {
+    if (symbols_->positive(Poly(atom))) positive.push_back(atom);
+  }
+  content.monomial = positive;
+  if (poly.terms().back().coefficient < 0) content.coefficient = -content.coefficient;
+  return *poly.divided_by(content);
+}
+
+bool Unifier::unify(const Poly& a, const Poly& b) {
+  const Poly equation = cancelled(resolve(a - b));
+  if (equation.is_zero()) return true;
+  if (symbols_->positive(equation) || symbols_->positive(-equation)) return false;
+  const std::optional<Solution> solution = solve(equation, *symbols_);
+  if (!solution) {
+    if (std::find(residue_.begin(), residue_.end(), equation) == residue_.end()) residue_.push_back(equation);
+    return true;
+  }
+  const Substitution step{{solution->size, solution->value}};
+  for (auto& [size, value] : solution_) value = symbols_->substitute(value, step);
+  solution_[solution->size] = solution->value;
+  return retry_residue();
+}
+
+bool Unifier::retry_residue() {
+  std::vector<Poly> pending;
+  pending.swap(residue_);
+  for (const Poly& equation : pending) {
+    if (!unify(equation, 0)) return false;
+  }
+  return true;
+}
+
+bool Unifier::divides(const Poly& b, const Poly& a, Poly* quotient) {
+  const Poly dividend = resolve(a);
+  const Poly divisor = resolve(b);
+  const Poly exact = symbols_->floor_div(dividend, divisor);
+  if (exact * divisor == dividend) {
+    if (quotient) *quotient = exact;
+    return true;
+  }
+  if (dividend.constant() && divisor.constant()) return false;
+  for (const Quotient& known : quotients_) {
+    if (resolve(known.a) != dividend || resolve(known.b) != divisor) continue;
+    if (quotient) *quotient = known.q;
+    return unify(dividend, known.q * divisor);
+  }
+  const Poly q(symbols_->fresh_size("q"));
+  quotients_.push_back({dividend, divisor, q});
+  if (quotient) *quotient = q;
+  return unify(dividend, q * divisor);
+}
+
+bool Unifier::close() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < residue_.size() && !changed; ++i) {
+      for (std::size_t j = i + 1; j < residue_.size() && !changed; ++j) {
+        for (const Poly& combined : {residue_[i] - residue_[j], residue_[i] + residue_[j]}) {
+          const Poly equation = cancelled(combined);
+          if (equation.is_zero() || equation == cancelled(residue_[i]) || equation == cancelled(residue_[j])) continue;
+          if (symbols_->positive(equation) || symbols_->positive(-equation)) return false;
+          if (!solve(equation, *symbols_)) continue;
+          if (!unify(equation, 0)) return false;
+          changed = true;
+          break;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace rulemill::algebra
