@@ -27,6 +27,7 @@ struct RuleInstance {
   std::uint32_t rule = 0;                                      // as numbered by Deriver::add
   std::vector<algebra::TermId> variables;                      // a term for each of the rule's variables
   std::vector<std::pair<algebra::Atom, algebra::Poly>> sizes;  // a value for each size of the rule, sorted by atom
+  bool operator==(const RuleInstance&) const = default;
 };
 
 /// The goal follows: these instances imply it by congruence.

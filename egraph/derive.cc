@@ -1,0 +1,115 @@
+#include "egraph/derive.h"
+
+#include <algorithm>
+
+#include "egraph/explain.h"
+#include "egraph/goal.h"
+#include "runtime/error.h"
+
+namespace rulemill::egraph {
+
+using algebra::TypedRule;
+
+const char* to_string(LimitReached::Which which) {
+  switch (which) {
+    case LimitReached::Which::Iterations:
+      return "iterations";
+    case LimitReached::Which::Nodes:
+      return "nodes";
+    case LimitReached::Which::Matches:
+      return "matches";
+  }
+  return "unknown";
+}
+
+struct Deriver::State {
+  State(algebra::TermBank& term_bank, algebra::Symbols& symbols, Limits all_limits)
+      : bank(term_bank),
+        limits(all_limits),
+        sizes(term_bank.library(), symbols),
+        names(symbols),
+        egraph(term_bank.library(), sizes),
+        saturation(index, egraph) {}
+
+  std::vector<RuleInstance> explain(Goal& goal) const;
+
+  algebra::TermBank& bank;
+  Limits limits;
+  SizeTable sizes;
+  CanonicalSizes names;
+  RuleIndex index;
+  std::vector<TypedRule> rules;
+  EGraph egraph;
+  Saturation saturation;
+  DeriveStatistics statistics;
+};
+
+Deriver::Deriver(algebra::TermBank& bank, algebra::Symbols& symbols, Limits limits)
+    : state_(std::make_unique<State>(bank, symbols, limits)) {}
+Deriver::~Deriver() = default;
+Deriver::Deriver(Deriver&&) noexcept = default;
+Deriver& Deriver::operator=(Deriver&&) noexcept = default;
+
+std::uint32_t Deriver::add(const TypedRule& rule) {
+  RM_CHECK(rule.rule.shapes.size() == rule.rule.variables.size(), "a rule is typed before it is used");
+  RM_CHECK(rule.rule.source.size() == rule.rule.target.size(), "the sides of a rule have equally many outputs");
+  state_->rules.push_back(rule);
+  return state_->index.add(compile(rule, state_->bank, state_->sizes));
+}
+
+void Deriver::enable(std::uint32_t rule, bool enabled) { state_->index.enable(rule, enabled); }
+std::uint32_t Deriver::rule_count() const { return state_->index.size(); }
+const TypedRule& Deriver::rule(std::uint32_t number) const { return state_->rules[number]; }
+const DeriveStatistics& Deriver::statistics() const { return state_->statistics; }
+
+Derivation Deriver::derive(const TypedRule& rule, bool explain) {
+  RM_CHECK(rule.rule.shapes.size() == rule.rule.variables.size(), "a goal is typed before it is derived");
+  State& s = *state_;
+  s.egraph.clear();
+  Goal goal(rule, s.bank, s.names, s.egraph);
+  const auto same_type = [&](const auto& output) {
+    return s.egraph.shape(output.first) == s.egraph.shape(output.second);
+  };
+  if (!std::ranges::all_of(goal.outputs(), same_type)) {
+    s.statistics = {};
+    return Saturated{};
+  }
+  const Saturation::Outcome outcome =
+      s.saturation.run(goal.outputs(), goal.operators() + s.limits.extra_operators, s.limits);
+  s.statistics = {s.saturation.counts().iterations, s.egraph.node_count(), s.egraph.class_count(),
+                  s.saturation.counts().matches};
+  switch (outcome) {
+    case Saturation::Outcome::Reached:
+      return Derived{explain ? s.explain(goal) : std::vector<RuleInstance>{}};
+    case Saturation::Outcome::Saturated:
+      return Saturated{};
+    case Saturation::Outcome::IterationLimit:
+      return LimitReached{LimitReached::Which::Iterations};
+    case Saturation::Outcome::NodeLimit:
+      return LimitReached{LimitReached::Which::Nodes};
+    case Saturation::Outcome::MatchLimit:
+      return LimitReached{LimitReached::Which::Matches};
+  }
+  RM_CHECK(false, "every outcome has its answer");
+}
+
+std::vector<RuleInstance> Deriver::State::explain(Goal& goal) const {
+  Explainer explainer(saturation, egraph);
+  for (const auto& [source, target] : goal.outputs()) explainer.add(source, target);
+  std::vector<RuleInstance> instances;
+  for (const std::uint32_t number : explainer.applications()) {
+    const Application& application = saturation.application(number);
+    const CompiledRule& rule = index.rule(application.use.rule);
+    const std::span<const std::uint32_t> words = saturation.words(application);
+    RuleInstance instance{application.use.rule, {}, {}};
+    for (std::size_t v = 0; v < rule.variables.size(); ++v) instance.variables.push_back(goal.term(words[v]));
+    for (std::size_t s = 0; s < rule.sizes.size(); ++s) {
+      instance.sizes.emplace_back(rule.sizes[s], goal.size(SizeId{words[rule.variables.size() + s]}));
+    }
+    std::ranges::sort(instance.sizes);
+    if (std::ranges::find(instances, instance) == instances.end()) instances.push_back(std::move(instance));
+  }
+  return instances;
+}
+
+}  // namespace rulemill::egraph

@@ -1,0 +1,172 @@
+#include "egraph/match.h"
+
+#include <algorithm>
+
+namespace rulemill::egraph {
+
+using algebra::Poly;
+
+void Matcher::run(const CompiledRule& rule, const Direction& direction, std::uint32_t& budget,
+                  std::vector<std::uint32_t>& into) {
+  rule_ = &rule;
+  direction_ = &direction;
+  budget_ = &budget;
+  into_ = &into;
+  registers_.assign(rule.registers, nothing);
+  found_.clear();
+  step(0);
+}
+
+void Matcher::step(std::size_t index) {
+  if (*budget_ == 0) return;
+  if (index == direction_->steps.size()) {
+    --*budget_;
+    into_->insert(into_->end(), registers_.begin(), registers_.begin() + rule_->variables.size());
+    into_->insert(into_->end(), found_.begin(), found_.end());
+    return;
+  }
+  const Step& s = direction_->steps[index];
+  switch (s.kind) {
+    case Step::Kind::Scan:
+      for (const ENode node : egraph_.nodes_of(rule_->nodes[s.node].instance)) {
+        if (!egraph_.is_duplicate(node)) try_node(index, node);
+      }
+      break;
+    case Step::Kind::Bind: {
+      const Value start = registers_[s.from];
+      Value member = start;
+      do {
+        const ENode node = egraph_.node_of(member);
+        if (node != nothing && !egraph_.is_duplicate(node) && egraph_.output_of(member) == s.output &&
+            egraph_.instance(node) == rule_->nodes[s.node].instance) {
+          try_node(index, node);
+          registers_[s.from] = start;
+        }
+        member = egraph_.next_in_class(member);
+      } while (member != start);
+      break;
+    }
+    case Step::Kind::Variable:
+      for (Value value = 0; value < egraph_.value_count(); ++value) {
+        if (!egraph_.is_class(value)) continue;
+        registers_[s.from] = value;
+        step(index + 1);
+      }
+      break;
+  }
+}
+
+void Matcher::try_node(std::size_t index, ENode node) {
+  const Step& s = direction_->steps[index];
+  const PatternNode& pattern = rule_->nodes[s.node];
+  if (egraph_.arguments(node).size() != pattern.arguments.size()) return;
+  for (std::uint32_t i = 0; i < pattern.outputs; ++i) {
+    if (s.output_bound[i] && !egraph_.equal(registers_[pattern.first_output + i], egraph_.output(node, i))) return;
+  }
+  // Values that later comparisons read are the same class either way, so what is written here need not be undone.
+  for (std::uint32_t i = 0; i < pattern.outputs; ++i) registers_[pattern.first_output + i] = egraph_.output(node, i);
+  try_arguments(index, node, false);
+  if (pattern.commutative && !egraph_.equal(egraph_.arguments(node)[0], egraph_.arguments(node)[1])) {
+    try_arguments(index, node, true);
+  }
+}
+
+void Matcher::try_arguments(std::size_t index, ENode node, bool swapped) {
+  const Step& s = direction_->steps[index];
+  const PatternNode& pattern = rule_->nodes[s.node];
+  const std::span<const Value> arguments = egraph_.arguments(node);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!assign(pattern.arguments[i], arguments[swapped ? 1 - i : i], s.bound[i])) return;
+  }
+  found_.push_back(2 * node + (swapped ? 1 : 0));
+  step(index + 1);
+  found_.pop_back();
+}
+
+bool Matcher::assign(std::uint32_t reg, Value value, bool bound) {
+  if (bound) return egraph_.equal(registers_[reg], value);
+  registers_[reg] = value;
+  return true;
+}
+
+bool SizeBinder::bind(const CompiledRule& rule, const Direction& direction, const EGraph& egraph, const Match& match) {
+  values_.assign(rule.sizes.size(), SizeId{});
+  known_.assign(rule.sizes.size(), false);
+  compound_.clear();
+  for (std::size_t v = 0; v < rule.variables.size(); ++v) {
+    const std::vector<SizePattern>& pattern = rule.variables[v];
+    if (match.variables[v] == nothing) return false;
+    const std::span<const SizeId> dims = sizes_.dims(egraph.shape(match.variables[v]));
+    if (dims.size() != pattern.size()) return false;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      if (!learn(pattern[d], dims[d])) return false;
+    }
+  }
+  for (std::size_t i = 0; i < match.found.size(); ++i) {
+    const std::span<const SizeId> actual = egraph.sizes(match.found[i] / 2);
+    const std::vector<SizePattern>& pattern = rule.nodes[direction.found[i]].sizes;
+    for (std::size_t j = 0; j < actual.size(); ++j) {
+      if (!learn(pattern[j], actual[j])) return false;
+    }
+  }
+  if (direction.needs_solver && !solve(rule)) return false;
+  for (const auto& [pattern, actual] : compound_) {
+    if (evaluate(*pattern) != actual) return false;
+  }
+  return std::ranges::all_of(rule.condition, [&](const PatternCondition& condition) {
+    const SizeId left = evaluate(condition.left);
+    return sizes_.holds(condition.relation, left, evaluate(condition.right));
+  });
+}
+
+bool SizeBinder::learn(const SizePattern& pattern, SizeId actual) {
+  switch (pattern.kind) {
+    case SizePattern::Kind::Number:
+      return pattern.size == actual;
+    case SizePattern::Kind::Slot:
+      if (known_[pattern.slot]) return values_[pattern.slot] == actual;
+      known_[pattern.slot] = true;
+      values_[pattern.slot] = actual;
+      return true;
+    case SizePattern::Kind::Compound:
+      compound_.emplace_back(&pattern, actual);
+      return true;
+  }
+  return false;
+}
+
+/// Sizes that stand in compound dimensions alone. They must be shown to be sizes, at least 1.
+bool SizeBinder::solve(const CompiledRule& rule) {
+  std::vector<std::pair<Poly, Poly>> equations;
+  for (std::size_t s = 0; s < values_.size(); ++s) {
+    if (known_[s]) equations.emplace_back(Poly(rule.sizes[s]), sizes_.poly(values_[s]));
+  }
+  for (const auto& [pattern, actual] : compound_) {
+    equations.emplace_back(sizes_.poly(pattern->size), sizes_.poly(actual));
+  }
+  const auto solution = algebra::match_sizes(equations, sizes_.symbols());
+  if (!solution) return false;
+  for (std::size_t s = 0; s < values_.size(); ++s) {
+    if (known_[s]) continue;
+    const auto found = solution->find(rule.sizes[s]);
+    if (found == solution->end() || !sizes_.nonnegative(found->second - 1)) return false;
+    values_[s] = sizes_.intern(found->second);
+  }
+  return true;
+}
+
+SizeId SizeBinder::evaluate(const SizePattern& pattern) {
+  switch (pattern.kind) {
+    case SizePattern::Kind::Number:
+      return pattern.size;
+    case SizePattern::Kind::Slot:
+      return values_[pattern.slot];
+    case SizePattern::Kind::Compound:
+      break;
+  }
+  operands_.clear();
+  for (const std::uint32_t slot : pattern.slots) operands_.push_back(values_[slot]);
+  return sizes_.substitute(pattern.size, pattern.atoms, operands_);
+}
+
+}  // namespace rulemill::egraph

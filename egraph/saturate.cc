@@ -1,0 +1,198 @@
+#include "egraph/saturate.h"
+
+#include <algorithm>
+
+#include "runtime/error.h"
+
+namespace rulemill::egraph {
+
+using algebra::InstanceId;
+
+std::uint32_t RuleIndex::add(CompiledRule rule) {
+  const auto number = static_cast<std::uint32_t>(rules_.size());
+  for (std::uint32_t d = 0; d < rule.directions.size(); ++d) {
+    const Direction& direction = rule.directions[d];
+    if (direction.found.empty()) continue;
+    const auto instance = static_cast<std::uint32_t>(rule.nodes[direction.found.front()].instance);
+    if (instance >= by_instance_.size()) by_instance_.resize(instance + 1);
+    by_instance_[instance].push_back({number, d});
+  }
+  rules_.push_back(std::move(rule));
+  enabled_.push_back(true);
+  return number;
+}
+
+void RuleIndex::applicable(const EGraph& egraph, std::vector<Use>& into) const {
+  into.clear();
+  for (const InstanceId instance : egraph.instances()) {
+    const auto index = static_cast<std::uint32_t>(instance);
+    if (index >= by_instance_.size()) continue;
+    for (const Use use : by_instance_[index]) {
+      if (!enabled_[use.rule]) continue;
+      const CompiledRule& rule = rules_[use.rule];
+      const bool all_occur = std::ranges::all_of(rule.directions[use.direction].found, [&](std::uint32_t node) {
+        return !egraph.nodes_of(rule.nodes[node].instance).empty();
+      });
+      if (all_occur) into.push_back(use);
+    }
+  }
+  std::ranges::sort(into);
+}
+
+bool Saturation::reached(std::span<const std::pair<Value, Value>> goals) const {
+  return !goals.empty() &&
+         std::ranges::all_of(goals, [&](const auto& goal) { return egraph_.equal(goal.first, goal.second); });
+}
+
+bool Saturation::is_done(RuleIndex::Use use, const Match& match, bool add) {
+  key_.assign({use.rule, use.direction});
+  key_.insert(key_.end(), match.found.begin(), match.found.end());
+  for (const Step& step : rules_.rule(use.rule).directions[use.direction].steps) {
+    if (step.kind == Step::Kind::Variable) key_.push_back(egraph_.find(match.variables[step.from]));
+  }
+  return add ? !done_.insert(key_, 0).second : done_.find(key_) != KeyTable::none;
+}
+
+Saturation::Outcome Saturation::run(std::span<const std::pair<Value, Value>> goals, std::uint32_t largest,
+                                    const Limits& limits) {
+  counts_ = {};
+  applications_.clear();
+  words_.clear();
+  done_.clear();
+  egraph_.rebuild();
+  if (reached(goals)) return Outcome::Reached;
+  std::uint32_t budget = limits.matches;
+  for (; counts_.iterations < limits.iterations;) {
+    ++counts_.iterations;
+    rules_.applicable(egraph_, uses_);
+    matches_.clear();
+    match_counts_.clear();
+    for (const RuleIndex::Use use : uses_) {
+      const std::uint32_t before = budget;
+      matcher_.run(rules_.rule(use.rule), rules_.rule(use.rule).directions[use.direction], budget, matches_);
+      if (before != budget) match_counts_.emplace_back(use, before - budget);
+    }
+    counts_.matches = limits.matches - budget;
+    bool changed = false;
+    std::span<const std::uint32_t> rest = matches_;
+    for (const auto& [use, count] : match_counts_) {
+      const CompiledRule& rule = rules_.rule(use.rule);
+      const std::size_t variables = rule.variables.size(), found = rule.directions[use.direction].found.size();
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const Match match{rest.first(variables), rest.subspan(variables, found)};
+        rest = rest.subspan(variables + found);
+        if (is_done(use, match, false)) continue;
+        const Result result = apply(use, match, largest);
+        if (result != Result::TooLarge) is_done(use, match, true);
+        if (result != Result::United) continue;
+        changed = true;
+        if (reached(goals)) return Outcome::Reached;
+        if (egraph_.node_count() > limits.nodes) return Outcome::NodeLimit;
+      }
+    }
+    egraph_.rebuild();
+    if (reached(goals)) return Outcome::Reached;
+    if (budget == 0) return Outcome::MatchLimit;
+    if (!changed) return Outcome::Saturated;
+  }
+  return Outcome::IterationLimit;
+}
+
+Saturation::Result Saturation::apply(RuleIndex::Use use, const Match& match, std::uint32_t largest) {
+  const CompiledRule& rule = rules_.rule(use.rule);
+  const Direction& direction = rule.directions[use.direction];
+  if (!binder_.bind(rule, direction, egraph_, match)) return Result::Refused;
+  planned_.resize(rule.registers);
+  for (std::size_t v = 0; v < rule.variables.size(); ++v) planned_[v].value = match.variables[v];
+  for (std::size_t i = 0; i < direction.found.size(); ++i) {
+    const PatternNode& node = rule.nodes[direction.found[i]];
+    for (std::uint32_t o = 0; o < node.outputs; ++o) {
+      planned_[node.first_output + o].value = egraph_.output(match.found[i] / 2, o);
+    }
+  }
+  if (const Result refusal = plan(rule, direction, largest); refusal != Result::United) return refusal;
+  build(rule, direction);
+
+  const auto reason = static_cast<std::uint32_t>(applications_.size());
+  bool united = false;
+  for (std::size_t i = 0; i < direction.left.size(); ++i) {
+    united |= egraph_.unite(planned_[direction.left[i]].value, planned_[direction.right[i]].value, reason);
+  }
+  if (!united) return Result::NothingNew;
+  applications_.push_back({use, static_cast<std::uint32_t>(words_.size())});
+  words_.insert(words_.end(), match.variables.begin(), match.variables.end());
+  for (const SizeId size : binder_.values()) words_.push_back(static_cast<std::uint32_t>(size));
+  words_.insert(words_.end(), match.found.begin(), match.found.end());
+  words_.insert(words_.end(), built_.begin(), built_.end());
+  return Result::United;
+}
+
+void Saturation::evaluate_sizes(const PatternNode& node) {
+  node_sizes_.clear();
+  for (const SizePattern& size : node.sizes) node_sizes_.push_back(binder_.evaluate(size));
+}
+
+/// Checks the whole right side before any node of it is added. United: it may be built.
+Saturation::Result Saturation::plan(const CompiledRule& rule, const Direction& direction, std::uint32_t largest) {
+  for (const std::uint32_t index : direction.built) {
+    Result refusal{};
+    if (!plan_node(rule.nodes[index], largest, refusal)) return refusal;
+  }
+  const auto shape = [&](std::uint32_t reg) {
+    return planned_[reg].value == nothing ? planned_[reg].shape : egraph_.shape(planned_[reg].value);
+  };
+  for (std::size_t i = 0; i < direction.left.size(); ++i) {
+    if (shape(direction.left[i]) != shape(direction.right[i])) return Result::Refused;
+  }
+  return Result::United;
+}
+
+bool Saturation::plan_node(const PatternNode& node, std::uint32_t largest, Result& refusal) {
+  evaluate_sizes(node);
+  arguments_.clear();
+  argument_shapes_.clear();
+  bool all_there = true;
+  std::uint64_t smallest = 1;
+  for (const std::uint32_t argument : node.arguments) {
+    const Planned& p = planned_[argument];
+    const bool there = p.value != nothing;
+    all_there &= there;
+    arguments_.push_back(p.value);
+    argument_shapes_.push_back(there ? egraph_.shape(p.value) : p.shape);
+    smallest += there ? egraph_.smallest(p.value) : p.smallest;
+  }
+  const ENode known = all_there ? egraph_.find_node(node.instance, arguments_, node_sizes_) : nothing;
+  if (known != nothing) {
+    for (std::uint32_t o = 0; o < node.outputs; ++o) planned_[node.first_output + o].value = egraph_.output(known, o);
+    return true;
+  }
+  const auto shapes = egraph_.size_table().infer(node.instance, argument_shapes_, node_sizes_);
+  if (!shapes || smallest > largest) {
+    refusal = shapes ? Result::TooLarge : Result::Refused;
+    return false;
+  }
+  for (std::uint32_t o = 0; o < node.outputs; ++o) {
+    planned_[node.first_output + o] = {nothing, (*shapes)[o], static_cast<std::uint32_t>(smallest)};
+  }
+  return true;
+}
+
+/// Adds what was planned and notes which nodes the right side is made of.
+void Saturation::build(const CompiledRule& rule, const Direction& direction) {
+  built_.clear();
+  for (const std::uint32_t index : direction.built) {
+    const PatternNode& node = rule.nodes[index];
+    arguments_.clear();
+    for (const std::uint32_t argument : node.arguments) arguments_.push_back(planned_[argument].value);
+    evaluate_sizes(node);
+    const ENode added = egraph_.add_node(node.instance, arguments_, node_sizes_);
+    RM_CHECK(added != nothing, "a right side that types is built");
+    for (std::uint32_t o = 0; o < node.outputs; ++o) planned_[node.first_output + o].value = egraph_.output(added, o);
+    const std::span<const Value> order = egraph_.arguments(added);
+    const bool swapped =
+        node.commutative && !(egraph_.equal(order[0], arguments_[0]) && egraph_.equal(order[1], arguments_[1]));
+    built_.push_back(2 * added + (swapped ? 1 : 0));
+  }
+}
+
+}  // namespace rulemill::egraph

@@ -1,0 +1,98 @@
+// Equality saturation: applies rules to an e-graph until the goals are equal, nothing new comes, or a limit is reached.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "egraph/derive.h"
+#include "egraph/match.h"
+
+namespace rulemill::egraph {
+
+/// The rules in use, with an index from operator instance to the directions that begin with it.
+class RuleIndex {
+ public:
+  struct Use {
+    std::uint32_t rule = 0, direction = 0;
+    auto operator<=>(const Use&) const = default;
+  };
+
+  std::uint32_t add(CompiledRule rule);
+  void enable(std::uint32_t rule, bool enabled) { enabled_[rule] = enabled; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(rules_.size()); }
+  const CompiledRule& rule(std::uint32_t number) const { return rules_[number]; }
+  /// Directions whose found nodes are of instances that occur, in the rules' order.
+  void applicable(const EGraph& egraph, std::vector<Use>& into) const;
+
+ private:
+  std::vector<CompiledRule> rules_;
+  std::vector<bool> enabled_;
+  std::vector<std::vector<Use>> by_instance_;
+};
+
+/// One use of a rule that made values equal: the reason on an edge of the proof forest.
+struct Application {
+  RuleIndex::Use use;
+  std::uint32_t first_word = 0;  // variables, sizes by slot, found nodes, built nodes; nodes as in Match
+};
+
+class Saturation {
+ public:
+  enum class Outcome : std::uint8_t { Reached, Saturated, IterationLimit, NodeLimit, MatchLimit };
+  struct Counts {
+    std::uint32_t iterations = 0, matches = 0;
+  };
+
+  Saturation(const RuleIndex& rules, EGraph& egraph)
+      : rules_(rules), egraph_(egraph), matcher_(egraph), binder_(egraph.size_table()) {}
+
+  /// Runs until every pair of `goals` is equal (never, if there is none). No term larger than `largest` operators is
+  /// built.
+  Outcome run(std::span<const std::pair<Value, Value>> goals, std::uint32_t largest, const Limits& limits);
+  const Counts& counts() const { return counts_; }
+
+  const RuleIndex& rules() const { return rules_; }
+  const Application& application(std::uint32_t number) const { return applications_[number]; }
+  std::span<const std::uint32_t> words(const Application& application) const {
+    return std::span(words_).subspan(application.first_word);
+  }
+
+ private:
+  enum class Result : std::uint8_t { Refused, TooLarge, NothingNew, United };
+  /// What a register of the right side holds before anything is added: a value, or the type and size of one to come.
+  struct Planned {
+    Value value = nothing;
+    ShapeId shape{};
+    std::uint32_t smallest = 0;
+  };
+
+  bool reached(std::span<const std::pair<Value, Value>> goals) const;
+  bool is_done(RuleIndex::Use use, const Match& match, bool add);
+  Result apply(RuleIndex::Use use, const Match& match, std::uint32_t largest);
+  Result plan(const CompiledRule& rule, const Direction& direction, std::uint32_t largest);
+  bool plan_node(const PatternNode& node, std::uint32_t largest, Result& refusal);
+  void evaluate_sizes(const PatternNode& node);
+  void build(const CompiledRule& rule, const Direction& direction);
+
+  const RuleIndex& rules_;
+  EGraph& egraph_;
+  Matcher matcher_;
+  SizeBinder binder_;
+  Counts counts_;
+  std::vector<Application> applications_;
+  std::vector<std::uint32_t> words_;
+  KeyTable done_;  // matches that need no second look
+  std::vector<RuleIndex::Use> uses_;
+  std::vector<std::uint32_t> matches_;                                  // of one iteration, run after run
+  std::vector<std::pair<RuleIndex::Use, std::uint32_t>> match_counts_;  // how many runs of each use
+  std::vector<Planned> planned_;
+  std::vector<Value> arguments_;
+  std::vector<ShapeId> argument_shapes_;
+  std::vector<SizeId> node_sizes_;
+  std::vector<std::uint32_t> built_;
+  std::vector<std::uint32_t> key_;
+};
+
+}  // namespace rulemill::egraph
