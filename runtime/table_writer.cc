@@ -18,13 +18,11 @@ hid_t must(hid_t id, const char* call) {
   return id;
 }
 
-/// An HDF5 file in memory, without times, with room for our header in front.
+/// An HDF5 file in memory, without times.
 Hdf5Handle new_file() {
   const Hdf5Handle access(must(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate"), H5Pclose);
   must(H5Pset_fapl_core(access.get(), growth_bytes, 0), "H5Pset_fapl_core");
-  must(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110), "H5Pset_libver_bounds");
   const Hdf5Handle creation(must(H5Pcreate(H5P_FILE_CREATE), "H5Pcreate"), H5Pclose);
-  must(H5Pset_userblock(creation.get(), TableHeader::bytes), "H5Pset_userblock");
   must(H5Pset_obj_track_times(creation.get(), false), "H5Pset_obj_track_times");
   return {must(H5Fcreate("table in memory", H5F_ACC_TRUNC, creation.get(), access.get()), "H5Fcreate"), H5Fclose};
 }
@@ -125,13 +123,13 @@ TableSummary TableWriter::commit(const std::filesystem::path& path) {
   own("checksum", checksum.hex());
 
   must(H5Fflush(file, H5F_SCOPE_GLOBAL), "H5Fflush");
+  // HDF5 finds its file behind a header of ours, as behind any user block.
   const ssize_t size = H5Fget_file_image(file, nullptr, 0);
   RM_CHECK(size > 0, "HDF5 gives no file image");
-  Bytes image(static_cast<std::size_t>(size));
-  RM_CHECK(H5Fget_file_image(file, image.data(), image.size()) == size, "HDF5 gives no file image");
+  Bytes image(TableHeader::bytes + static_cast<std::size_t>(size));
+  const auto body = std::span(image).subspan(TableHeader::bytes);
+  RM_CHECK(H5Fget_file_image(file, body.data(), body.size()) == size, "HDF5 gives no file image");
   state_->file = Hdf5Handle();
-  RM_CHECK(image.size() > TableHeader::bytes, "an HDF5 file smaller than its user block");
-  const ByteView body = ByteView(image).subspan(TableHeader::bytes);
   const auto header = encode({body.size(), hash128(body)});
   std::copy(header.begin(), header.end(), image.begin());
   write_file(path, image);

@@ -1,0 +1,224 @@
+// What makes a killed run resumable: atomic files, the manifest, the journal, hashes, interrupts.
+#include <signal.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "runtime/atomic_file.h"
+#include "runtime/error.h"
+#include "runtime/hash.h"
+#include "runtime/interrupt.h"
+#include "runtime/journal.h"
+#include "runtime/json_report.h"
+#include "runtime/manifest.h"
+#include "tests/runtime/scratch_folder.h"
+
+namespace rulemill::runtime {
+namespace {
+
+template <class Action>
+std::string message_of(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::vector<std::string> keys(const Journal& journal) {
+  std::vector<std::string> result;
+  for (const auto& record : journal.records()) result.push_back(record.key);
+  return result;
+}
+
+TEST_CASE("a written file replaces the old one whole, and binary content survives") {
+  const ScratchFolder folder;
+  const std::string binary("a\0b\n", 4);
+  write_file(folder / "f", "old content that is longer");
+  write_file(folder / "f", binary);
+  CHECK(read_file(folder / "f") == binary);
+  CHECK_FALSE(std::filesystem::exists(folder / "f.partial"));
+}
+
+TEST_CASE("files that cannot be written or read are named with the reason") {
+  const ScratchFolder folder;
+  CHECK(contains(message_of([&] { write_file("/proc/rulemill", "x"); }), "/proc/rulemill: cannot be written: "));
+  CHECK(contains(message_of([&] { read_file(folder / "absent"); }), "cannot be read: No such file or directory"));
+  CHECK(contains(message_of([&] { read_file(folder.path()); }), "cannot be read: Is a directory"));
+  write_file(folder / "file", "x");
+  CHECK_THROWS_AS(require_writable_folder(folder / "file" / "below"), IoError);
+  CHECK_THROWS_AS(require_writable_folder(folder / "file"), IoError);
+  CHECK_THROWS_AS(require_writable_folder("/proc/rulemill"), IoError);
+  CHECK_NOTHROW(require_writable_folder(folder / "a/b/c"));
+  CHECK(std::filesystem::is_empty(folder / "a/b/c"));
+}
+
+TEST_CASE("a folder is held by one run at a time") {
+  const ScratchFolder folder;
+  {
+    const FolderLock lock(folder.path());
+    CHECK(contains(message_of([&] { FolderLock second(folder.path()); }), "another run is writing to this folder"));
+  }
+  CHECK_NOTHROW(FolderLock(folder.path()));
+}
+
+TEST_CASE("hashes are XXH3, equal whether bytes come at once or in parts") {
+  CHECK(to_hex(hash64(bytes_of(""))) == "2d06800538d394c2");
+  CHECK(to_hex(hash128(bytes_of(""))) == "99aa06d3014798d86001c324468d497f");
+  const std::string text(5000, 'r');
+  Hasher parts;
+  parts.add(bytes_of(text.substr(0, 1234)));
+  parts.add(bytes_of(text.substr(1234)));
+  CHECK(parts.digest64() == hash64(bytes_of(text)));
+  CHECK(parts.digest128() == hash128(bytes_of(text)));
+  Hasher one, two;
+  one.add_text("a");
+  one.add_text("bc");
+  two.add_text("ab");
+  two.add_text("c");
+  CHECK(one.digest64() != two.digest64());
+}
+
+TEST_CASE("a journal gives back its records in order") {
+  const ScratchFolder folder;
+  {
+    Journal journal(folder / "j", "digest 1");
+    CHECK(journal.records().empty());
+    journal.append("first", "one");
+    journal.append("second", "");
+    journal.sync();
+  }
+  Journal journal(folder / "j", "digest 1");
+  CHECK(keys(journal) == std::vector<std::string>{"first", "second"});
+  CHECK(text_of(journal.records()[0].payload) == "one");
+  CHECK(journal.cut_bytes() == 0);
+  journal.append("third", "three");
+  CHECK(keys(Journal(folder / "j", "digest 1")).size() == 3);
+}
+
+TEST_CASE("a journal cut off at any byte keeps its whole records and goes on") {
+  const ScratchFolder folder;
+  std::size_t header = 0;
+  {
+    Journal journal(folder / "j", "d");
+    header = std::filesystem::file_size(folder / "j");
+    journal.append("a", "payload one");
+    journal.append("b", "payload two");
+  }
+  const std::string whole = read_file(folder / "j");
+  const std::size_t record = (whole.size() - header) / 2;
+  for (std::size_t size = header; size < whole.size(); ++size) {
+    write_file(folder / "cut", std::string_view(whole).substr(0, size));
+    {
+      Journal journal(folder / "cut", "d");
+      REQUIRE(journal.records().size() == (size - header) / record);
+      REQUIRE(journal.cut_bytes() == (size - header) % record);
+      journal.append("c", "again");
+    }
+    REQUIRE(keys(Journal(folder / "cut", "d")).back() == "c");
+  }
+}
+
+TEST_CASE("a journal drops what follows a damaged record") {
+  const ScratchFolder folder;
+  {
+    Journal journal(folder / "j", "d");
+    journal.append("a", "payload one");
+    journal.append("b", "payload two");
+  }
+  std::string bad = read_file(folder / "j");
+  bad[bad.find("payload two") + 3] ^= 1;
+  write_file(folder / "j", bad);
+  const Journal journal(folder / "j", "d");
+  CHECK(keys(journal) == std::vector<std::string>{"a"});
+  CHECK(journal.cut_bytes() > 0);
+}
+
+TEST_CASE("a journal of something else is refused and stays as it is") {
+  const ScratchFolder folder;
+  { Journal(folder / "j", "digest 1").append("a", "b"); }
+  const std::string before = read_file(folder / "j");
+  CHECK(contains(message_of([&] { Journal(folder / "j", "digest 2"); }), "belongs to digest 1; expected digest 2"));
+  CHECK(read_file(folder / "j") == before);
+  write_file(folder / "text", "something else\n");
+  CHECK(contains(message_of([&] { Journal(folder / "text", "d"); }), "is not a rulemill journal"));
+  CHECK(read_file(folder / "text") == "something else\n");
+  CHECK_THROWS_AS(Journal("/proc/rulemill", "d"), IoError);
+}
+
+TEST_CASE("a manifest remembers stages, figures and files") {
+  const ScratchFolder folder;
+  {
+    Manifest manifest(folder.path());
+    CHECK_FALSE(manifest.finished("fingerprint", "d1"));
+    manifest.begin("fingerprint", "d1");
+    manifest.add({"shards/0.h5", "fingerprint", 12, "abc", {{"level", std::uint64_t{3}}}});
+    manifest.finish("fingerprint", {{"nodes", std::uint64_t{278}}, {"seconds", 0.5}});
+    manifest.begin("join", "d2");
+  }
+  const Manifest manifest(folder.path());
+  CHECK(manifest.finished("fingerprint", "d1"));
+  CHECK_FALSE(manifest.finished("join", "d2"));
+  CHECK(std::get<std::uint64_t>(manifest.figures("fingerprint").at("nodes")) == 278);
+  CHECK(std::get<double>(manifest.figures("fingerprint").at("seconds")) == 0.5);
+  REQUIRE(manifest.find("shards/0.h5") != nullptr);
+  CHECK(manifest.find("shards/0.h5")->checksum == "abc");
+  CHECK(manifest.entries("join").empty());
+  CHECK(contains(message_of([&] { manifest.check_files("fingerprint"); }), "is listed in manifest.json"));
+  std::filesystem::create_directory(folder / "shards");
+  write_file(folder / "shards/0.h5", "short");
+  CHECK(contains(message_of([&] { manifest.check_files("fingerprint"); }), "has 5 bytes; manifest.json says 12"));
+}
+
+TEST_CASE("a manifest refuses to mix results of different inputs, naming both digests") {
+  const ScratchFolder folder;
+  Manifest manifest(folder.path());
+  manifest.begin("join", "aaaa");
+  const std::string message = message_of([&] { (void)Manifest(folder.path()).finished("join", "bbbb"); });
+  CHECK(contains(message, "(digest aaaa, now bbbb)"));
+  CHECK_THROWS_AS(manifest.begin("join", "bbbb"), InputError);
+}
+
+TEST_CASE("a stage that was not finished starts without its old files") {
+  const ScratchFolder folder;
+  Manifest manifest(folder.path());
+  manifest.begin("fingerprint", "d");
+  manifest.add({"a", "fingerprint", 1, "x", {}});
+  manifest.begin("fingerprint", "d");
+  CHECK(manifest.entries().empty());
+}
+
+TEST_CASE("a foreign or broken manifest is refused with its place") {
+  const ScratchFolder folder;
+  write_file(folder / "manifest.json", "{\n  \"format\": oops\n}\n");
+  CHECK(contains(message_of([&] { Manifest(folder.path()); }), "manifest.json:2:13: is not JSON here"));
+  write_file(folder / "manifest.json", "{\"format\": \"something\", \"version\": 1}");
+  CHECK(contains(message_of([&] { Manifest(folder.path()); }), "is not a rulemill manifest"));
+  write_file(folder / "manifest.json", "[]");
+  CHECK_THROWS_AS(Manifest(folder.path()), InputError);
+  write_file(folder / "manifest.json", "{\"format\": \"rulemill manifest\", \"version\": 9}");
+  CHECK(contains(message_of([&] { Manifest(folder.path()); }), "has version 9; expected 1"));
+}
+
+TEST_CASE("a signal is noticed at the next poll and ends the run as resumable") {
+  clear_interrupt();
+  install_interrupt_handlers();
+  CHECK_NOTHROW(throw_if_interrupted("here"));
+  ::kill(::getpid(), SIGUSR1);
+  CHECK(interrupted());
+  try {
+    throw_if_interrupted("stage join");
+    FAIL("not interrupted");
+  } catch (const Interrupted& error) {
+    CHECK(error.exit_code() == 4);
+    CHECK(contains(error.what(), "stage join: stopped by signal 10"));
+  }
+  clear_interrupt();
+}
+
+}  // namespace
+}  // namespace rulemill::runtime
