@@ -1,0 +1,110 @@
+#include "fingerprint/executor.h"
+
+#include <array>
+
+#include "fingerprint/kernels.h"
+#include "runtime/error.h"
+
+namespace rulemill::fingerprint {
+namespace {
+
+constexpr std::uint64_t key_stream = 0x68617368206b6579u;
+constexpr std::uint64_t type_stream = 0x747970652064696du;
+
+Kernels kernels_of(InstructionSet set) {
+  switch (set) {
+    case InstructionSet::Avx512: return avx512_kernels();
+    case InstructionSet::Avx2: return avx2_kernels();
+    case InstructionSet::Scalar: break;
+  }
+  return scalar_kernels();
+}
+
+}  // namespace
+
+std::vector<Pair> hash_keys(std::uint64_t seed, std::size_t elements) {
+  // Key halves below 2^31: a value's half plus a key's half stays within 32 bits.
+  std::vector<Pair> keys(2 * elements);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = random_word(seed ^ key_stream, i) & pair_of(prime, prime);
+  return keys;
+}
+
+std::uint64_t type_key(std::span<const std::int64_t> shape, std::uint64_t seed) {
+  std::uint64_t key = mix(seed ^ type_stream) + shape.size();
+  for (const std::int64_t dim : shape) key = mix(key) + static_cast<std::uint64_t>(dim);
+  return mix(key);
+}
+
+std::string to_string(InstructionSet set) {
+  switch (set) {
+    case InstructionSet::Scalar: return "scalar";
+    case InstructionSet::Avx2: return "avx2";
+    case InstructionSet::Avx512: return "avx512";
+  }
+  return "";
+}
+
+std::vector<InstructionSet> available_instruction_sets() {
+  std::vector<InstructionSet> sets{InstructionSet::Scalar};
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx2")) sets.push_back(InstructionSet::Avx2);
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512bw")) {
+    sets.push_back(InstructionSet::Avx512);
+  }
+#endif
+  return sets;
+}
+
+Executor::Executor(std::uint64_t seed, std::size_t max_elements, InstructionSet set)
+    : keys_(hash_keys(seed, max_elements)), set_(set) {}
+
+std::size_t Executor::scratch_pairs(const Program& program) {
+  std::size_t elements = 0;
+  for (const ProgramStep& step : program.steps) elements += step.elements;
+  return elements * block_width;
+}
+
+const Pair* Executor::output(const Program& program, const Pair* const* inputs, const Pair* scratch, std::uint32_t o) {
+  const std::uint32_t operand = program.outputs[o];
+  if (operand < program.inputs) return inputs[operand];
+  for (std::uint32_t s = 0; s < operand - program.inputs; ++s) scratch += program.steps[s].elements * block_width;
+  return scratch;
+}
+
+void Executor::run(const Program& program, const Pair* const* inputs, Pair* scratch,
+                   std::span<const std::uint64_t> type_keys, Fingerprint* fingerprints) const {
+  std::array<const Pair*, max_operands + 1> operands;
+  for (std::uint32_t i = 0; i < program.inputs; ++i) operands[i] = inputs[i];
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    RM_CHECK(program.steps[s].elements * 2 <= keys_.size(), "a tensor has more elements than the profile allows");
+    operands[program.inputs + s] = scratch;
+    scratch += program.steps[s].elements * block_width;
+  }
+  operands[program.coefficient_operand] = program.coefficients.data();
+
+  alignas(64) std::array<std::uint64_t, 2 * max_operands * block_width> hashes;
+  kernels_of(set_).run(program.view(), operands.data(), keys_.data(), hashes.data());
+  for (std::size_t o = 0; o < program.outputs.size(); ++o) {
+    const std::uint32_t operand = program.outputs[o];
+    if (operand < program.inputs) {
+      hash(inputs[operand], program.output_elements[o], type_keys[o], fingerprints + o * block_width);
+      continue;
+    }
+    const std::uint64_t* words = hashes.data() + 2 * std::size_t{operand - program.inputs} * block_width;
+    for (std::uint32_t l = 0; l < block_width; ++l) {
+      fingerprints[o * block_width + l] = finish_hash(words[l], words[block_width + l], type_keys[o]);
+    }
+  }
+}
+
+void Executor::hash(const Pair* block, std::uint32_t elements, std::uint64_t type, Fingerprint* fingerprints) const {
+  RM_CHECK(std::size_t{elements} * 2 <= keys_.size(), "a tensor has more elements than the profile allows");
+  alignas(64) std::array<std::uint64_t, 2 * block_width> hashes;
+  kernels_of(set_).hash(block, elements, keys_.data(), hashes.data());
+  for (std::uint32_t l = 0; l < block_width; ++l) {
+    fingerprints[l] = finish_hash(hashes[l], hashes[block_width + l], type);
+  }
+}
+
+}  // namespace rulemill::fingerprint

@@ -1,0 +1,35 @@
+// One field pair as the kernels' vector type: the reference for the others, and what a GPU thread computes with.
+#pragma once
+
+#include "fingerprint/field.h"
+
+namespace rulemill::fingerprint {
+
+struct SingleLane {
+  static constexpr std::uint32_t width = 1;
+  using Mask = bool;
+  std::uint64_t v;
+
+  RM_HD static SingleLane load(const Pair* p) { return {*p}; }
+  RM_HD void store(Pair* p) const { *p = v; }
+  RM_HD static SingleLane set1(std::uint64_t x) { return {x}; }
+  RM_HD friend SingleLane operator+(SingleLane a, SingleLane b) { return {a.v + b.v}; }
+  RM_HD friend SingleLane operator^(SingleLane a, SingleLane b) { return {a.v ^ b.v}; }
+  RM_HD friend SingleLane operator|(SingleLane a, SingleLane b) { return {a.v | b.v}; }
+  RM_HD friend SingleLane operator&(SingleLane a, SingleLane b) { return {a.v & b.v}; }
+  template <int n>
+  RM_HD SingleLane shr() const {
+    return {v >> n};
+  }
+  template <int n>
+  RM_HD SingleLane shl() const {
+    return {v << n};
+  }
+  RM_HD SingleLane mul32(SingleLane b) const { return {(v & lane_mask) * (b.v & lane_mask)}; }
+  RM_HD SingleLane mul64(SingleLane b) const { return {v * b.v}; }
+  RM_HD static Mask equal(SingleLane a, SingleLane b) { return a.v == b.v; }
+  RM_HD static Mask less(SingleLane a, SingleLane b) { return a.v < b.v; }
+  RM_HD static SingleLane select(Mask m, SingleLane a, SingleLane b) { return m ? a : b; }
+};
+
+}  // namespace rulemill::fingerprint
