@@ -38,7 +38,7 @@ class PolyReader {
     if (token.kind == Token::Kind::Number) return Poly(cursor_.number("a number"));
     if (cursor_.accept("(")) {
       Poly result = sum();
-      cursor_.expect(")", "a size expression");
+      cursor_.expect(")", "after a size expression");
       return result;
     }
     const std::string name = cursor_.name("a size, a number or (");
@@ -47,11 +47,11 @@ class PolyReader {
   }
 
   Poly function(const std::string& name, const Token& at) {
-    cursor_.expect("(", name);
+    cursor_.expect("(", "after " + name);
     const Poly a = sum();
-    cursor_.expect(",", "the first operand");
+    cursor_.expect(",", "after the first operand");
     const Poly b = sum();
-    cursor_.expect(")", "the second operand");
+    cursor_.expect(")", "after the second operand");
     if (name == "min") return symbols_.min(a, b);
     if (name == "max") return symbols_.max(a, b);
     if (name != "div" && name != "mod")
@@ -79,11 +79,11 @@ Poly parse_poly(std::string_view text, const std::string& origin, Symbols& symbo
 Shape parse_shape(std::string_view text, const std::string& origin, Symbols& symbols) {
   TokenCursor cursor(text, origin);
   Shape result;
-  cursor.expect("[", "a shape");
+  cursor.expect("[", "to begin a shape");
   if (!cursor.accept("]")) {
     do result.push_back(parse_poly(cursor, symbols));
     while (cursor.accept(","));
-    cursor.expect("]", "the last dimension");
+    cursor.expect("]", "after the last dimension");
   }
   if (!cursor.at_end()) cursor.fail(cursor.peek(), "expected the end, found " + quoted(cursor.peek()));
   return result;

@@ -144,7 +144,11 @@ bool SizeBinder::solve(const CompiledRule& rule) {
   for (const auto& [pattern, actual] : compound_) {
     equations.emplace_back(sizes_.poly(pattern->size), sizes_.poly(actual));
   }
-  const auto solution = algebra::match_sizes(equations, sizes_.symbols());
+  std::vector<algebra::SizeCondition> condition;
+  for (const PatternCondition& each : rule.condition) {
+    condition.push_back({each.relation, sizes_.poly(each.left.size), sizes_.poly(each.right.size)});
+  }
+  const auto solution = algebra::match_sizes(equations, sizes_.symbols(), condition);
   if (!solution) return false;
   for (std::size_t s = 0; s < values_.size(); ++s) {
     if (known_[s]) continue;

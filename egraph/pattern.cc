@@ -190,6 +190,7 @@ class Compiler {
     return true;
   }
 
+  /// Sizes that what is found determines: by dimensions that are just them or, with `compound`, perhaps by equations.
   std::vector<bool> bound_slots(const Direction& direction, bool compound) const {
     std::vector<bool> known(compiled_.sizes.size(), false);
     const auto learn = [&](const SizePattern& size) {
@@ -204,6 +205,12 @@ class Compiler {
     }
     for (const std::uint32_t node : direction.found) {
       for (const SizePattern& size : compiled_.nodes[node].sizes) learn(size);
+    }
+    for (const PatternCondition& condition : compiled_.condition) {
+      if (!compound || condition.relation != algebra::Relation::Eq) continue;
+      for (const SizePattern* side : {&condition.left, &condition.right}) {
+        for (const std::uint32_t s : side->slots) known[s] = true;
+      }
     }
     return known;
   }
