@@ -1,0 +1,42 @@
+// Runs a graph on numbers through the reference execution of its instances. Values that are shared between graphs are
+// computed once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "optimize/graph.h"
+
+namespace rulemill::optimize {
+
+class Evaluator {
+ public:
+  using TensorPtr = std::shared_ptr<const algebra::Tensor>;
+  using Sizes = std::unordered_map<algebra::Atom, std::int64_t>;
+  /// Gives what the algebra does not compute: a model's input, or an output of an opaque node.
+  using Source = std::function<TensorPtr(ValueId)>;
+
+  Evaluator(const GraphBank& bank, Sizes sizes, Source source)
+      : bank_(&bank), sizes_(std::move(sizes)), source_(std::move(source)) {}
+
+  /// Throws Error if a node does not type at these sizes.
+  TensorPtr value(ValueId id);
+  /// The dimensions at these sizes.
+  std::vector<std::int64_t> dims(const algebra::Shape& shape) const;
+
+ private:
+  void run(NodeId id);
+  std::int64_t number(const algebra::Poly& poly) const;
+
+  const GraphBank* bank_;
+  Sizes sizes_;
+  Source source_;
+  std::unordered_map<ValueId, TensorPtr> values_;
+};
+
+/// Every largest subgraph of constants as a constant of its own. Outputs in the same order.
+std::vector<ValueId> fold_constants(GraphBank& bank, std::span<const ValueId> outputs);
+
+}  // namespace rulemill::optimize

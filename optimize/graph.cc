@@ -1,0 +1,212 @@
+#include "optimize/graph.h"
+
+#include <algorithm>
+
+#include "runtime/error.h"
+#include "runtime/hash.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+void mix(std::size_t& seed, std::size_t value) { seed ^= value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2); }
+
+bool same(const Node& a, const Node& b) {
+  return a.kind == b.kind && a.source == b.source && a.instance == b.instance && a.arguments == b.arguments &&
+         a.sizes == b.sizes;
+}
+
+std::uint32_t intern_name(std::unordered_map<std::string, std::uint32_t>& table, const std::string& key) {
+  return table.emplace(key, static_cast<std::uint32_t>(table.size())).first->second;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::int64_t>> concrete(const algebra::Shape& shape) {
+  std::vector<std::int64_t> dims;
+  for (const algebra::Poly& dim : shape) {
+    auto number = dim.constant();
+    if (!number) return std::nullopt;
+    dims.push_back(*number);
+  }
+  return dims;
+}
+
+std::string digest(const algebra::Tensor& tensor) {
+  std::uint64_t shape = runtime::hash64(runtime::bytes_of(tensor.shape));
+  return runtime::to_hex(runtime::hash128(runtime::bytes_of(tensor.values), shape));
+}
+
+std::size_t GraphBank::hash(const Node& node) const {
+  std::size_t seed = static_cast<std::size_t>(node.kind) + 1;
+  mix(seed, node.source);
+  mix(seed, static_cast<std::size_t>(node.instance));
+  for (ValueId argument : node.arguments) mix(seed, index(argument));
+  for (const algebra::Poly& size : node.sizes) mix(seed, size.hash());
+  return seed;
+}
+
+NodeId GraphBank::intern(Node node, std::span<const ValueType> types) {
+  std::vector<NodeId>& bucket = index_[hash(node)];
+  for (NodeId id : bucket) {
+    if (same(nodes_[index(id)], node)) return id;
+  }
+  NodeId id{static_cast<std::uint32_t>(nodes_.size())};
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    node.outputs.push_back(ValueId{static_cast<std::uint32_t>(values_.size())});
+    values_.push_back({id, static_cast<std::uint32_t>(i), types[i], {}});
+  }
+  nodes_.push_back(std::move(node));
+  bucket.push_back(id);
+  return id;
+}
+
+ValueId GraphBank::input(const std::string& name, ValueType type) {
+  Node made;
+  made.kind = Node::Kind::Input;
+  made.source = intern_name(input_sources_, name);
+  if (made.source == input_names_.size()) input_names_.push_back(name);
+  return node(intern(std::move(made), std::span(&type, 1))).outputs[0];
+}
+
+ValueId GraphBank::constant(const std::string& name, std::shared_ptr<const algebra::Tensor> tensor) {
+  Node made;
+  made.kind = Node::Kind::Constant;
+  made.constant = true;
+  made.source = intern_name(constant_sources_, name + '\n' + digest(*tensor));
+  ValueType type = algebra::Shape(tensor->shape.begin(), tensor->shape.end());
+  if (made.source == tensors_.size()) tensors_.push_back(std::move(tensor));
+  ValueId id = node(intern(std::move(made), std::span(&type, 1))).outputs[0];
+  set_name(id, name);
+  return id;
+}
+
+std::optional<NodeId> GraphBank::apply(algebra::InstanceId instance_id, std::span<const ValueId> arguments,
+                                       std::span<const algebra::Poly> sizes) {
+  const algebra::Instance& applied = library_->instance(instance_id);
+  RM_CHECK(arguments.size() == applied.inputs.size(), applied.name + ": wrong number of arguments");
+  Node made;
+  made.kind = Node::Kind::Algebra;
+  made.instance = instance_id;
+  made.arguments.assign(arguments.begin(), arguments.end());
+  made.sizes.assign(sizes.begin(), sizes.end());
+  if (applied.commutative && made.arguments[1] < made.arguments[0]) std::swap(made.arguments[0], made.arguments[1]);
+  // A node that is already there needs no typing.
+  if (auto bucket = index_.find(hash(made)); bucket != index_.end()) {
+    for (NodeId id : bucket->second) {
+      if (same(node(id), made)) return id;
+    }
+  }
+  std::vector<algebra::Shape> shapes;
+  made.constant = true;
+  for (ValueId argument : made.arguments) {
+    const Value& given = value(argument);
+    if (!given.type) return std::nullopt;
+    shapes.push_back(*given.type);
+    made.constant = made.constant && node(given.node).constant;
+  }
+  auto inferred = algebra::infer(applied, shapes, made.sizes, *symbols_);
+  if (!inferred) return std::nullopt;
+  for (const algebra::Poly& size : made.sizes) made.constant = made.constant && size.constant();
+  std::vector<ValueType> types(inferred->begin(), inferred->end());
+  return intern(std::move(made), types);
+}
+
+NodeId GraphBank::opaque(const std::string& key, std::span<const ValueId> arguments, std::span<const ValueType> types) {
+  Node made;
+  made.kind = Node::Kind::Opaque;
+  made.source = intern_name(opaque_sources_, key);
+  made.arguments.assign(arguments.begin(), arguments.end());
+  return intern(std::move(made), types);
+}
+
+NodeId GraphBank::with_arguments(NodeId id, std::span<const ValueId> arguments) {
+  Node made = node(id);
+  if (std::ranges::equal(made.arguments, arguments)) return id;
+  std::vector<ValueType> types;
+  for (ValueId output : made.outputs) types.push_back(value(output).type);
+  made.arguments.assign(arguments.begin(), arguments.end());
+  std::vector<ValueId> outputs = std::move(made.outputs);
+  made.outputs.clear();
+  if (made.kind == Node::Kind::Algebra) {
+    if (instance(made).commutative && made.arguments[1] < made.arguments[0]) {
+      std::swap(made.arguments[0], made.arguments[1]);
+    }
+    made.constant = std::ranges::all_of(made.arguments, [&](ValueId argument) { return node_of(argument).constant; });
+  }
+  NodeId rebuilt = intern(std::move(made), types);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    set_name(node(rebuilt).outputs[i], value(outputs[i]).name);
+  }
+  set_origin(rebuilt, node(id).origin);
+  return rebuilt;
+}
+
+void GraphBank::set_name(ValueId id, const std::string& name) {
+  Value& named = values_[index(id)];
+  if (named.name.empty()) named.name = name;
+}
+
+void GraphBank::set_origin(NodeId id, std::uint32_t origin) {
+  Node& stem = nodes_[index(id)];
+  if (stem.origin == Node::no_origin) stem.origin = origin;
+}
+
+std::vector<NodeId> GraphBank::live(std::span<const ValueId> roots) const {
+  std::vector<bool> seen(nodes_.size(), false);
+  std::vector<NodeId> found;
+  auto visit = [&](ValueId id) {
+    NodeId made_by = value(id).node;
+    if (seen[index(made_by)]) return;
+    seen[index(made_by)] = true;
+    found.push_back(made_by);
+  };
+  for (ValueId root : roots) visit(root);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (ValueId argument : node(found[i]).arguments) visit(argument);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+std::vector<ValueId> GraphBank::replace(std::span<const ValueId> roots,
+                                        const std::unordered_map<ValueId, ValueId>& replacements) {
+  std::unordered_map<ValueId, ValueId> now(replacements);
+  auto current = [&](ValueId id) {
+    auto found = now.find(id);
+    return found == now.end() ? id : found->second;
+  };
+  for (NodeId id : live(roots)) {
+    const std::vector<ValueId> before = node(id).arguments;
+    std::vector<ValueId> after;
+    for (ValueId argument : before) after.push_back(current(argument));
+    if (after == before) continue;
+    NodeId rebuilt = with_arguments(id, after);
+    for (std::size_t i = 0; i < node(id).outputs.size(); ++i) {
+      now.emplace(node(id).outputs[i], node(rebuilt).outputs[i]);
+    }
+  }
+  std::vector<ValueId> result;
+  for (ValueId root : roots) result.push_back(current(root));
+  return result;
+}
+
+bool GraphBank::depends(std::span<const ValueId> roots, std::span<const ValueId> targets) const {
+  if (targets.empty()) return false;
+  // Nothing made before the first target can use it.
+  NodeId first = value(targets[0]).node;
+  for (ValueId target : targets) first = std::min(first, value(target).node);
+  std::unordered_map<NodeId, bool> seen;
+  std::vector<ValueId> open(roots.begin(), roots.end());
+  while (!open.empty()) {
+    ValueId id = open.back();
+    open.pop_back();
+    if (std::ranges::find(targets, id) != targets.end()) return true;
+    NodeId made_by = value(id).node;
+    if (made_by < first || !seen.emplace(made_by, true).second) continue;
+    for (ValueId argument : node(made_by).arguments) open.push_back(argument);
+  }
+  return false;
+}
+
+}  // namespace rulemill::optimize

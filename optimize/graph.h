@@ -1,0 +1,115 @@
+// The model graph in our own terms. Every value is an immutable, hash-consed term over the model's inputs, constants
+// and opaque nodes, so that a search state is no more than the list of its output values, and equal graphs are equal
+// lists. Arguments always have smaller ids than their users: sorting by id is a topological order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "algebra/library.h"
+#include "algebra/poly.h"
+#include "algebra/reference.h"
+
+namespace rulemill::optimize {
+
+enum class ValueId : std::uint32_t {};
+enum class NodeId : std::uint32_t {};
+inline std::uint32_t index(ValueId id) { return static_cast<std::uint32_t>(id); }
+inline std::uint32_t index(NodeId id) { return static_cast<std::uint32_t>(id); }
+
+/// A float32 tensor of known rank, whose dimensions may be symbolic; nothing for all that the algebra does not speak of.
+using ValueType = std::optional<algebra::Shape>;
+
+struct Node {
+  enum class Kind : std::uint8_t {
+    Input,     // of the model; `source` is its number in the bank
+    Constant,  // `source` is its number in the bank
+    Algebra,   // instance applied to arguments
+    Opaque,    // a node of the original model that nothing is known about; `source` is its number in the bank
+  };
+  static constexpr std::uint32_t no_origin = 0xffffffff;
+
+  Kind kind = Kind::Input;
+  bool constant = false;  // computed from constants alone, at known sizes: costs nothing and can be folded
+  std::uint32_t source = 0;
+  algebra::InstanceId instance{};
+  std::uint32_t origin = no_origin;  // the original model's node that this one stems from
+  std::vector<ValueId> arguments;
+  std::vector<algebra::Poly> sizes;  // the instance's size parameters
+  std::vector<ValueId> outputs;
+};
+
+struct Value {
+  NodeId node{};
+  std::uint32_t output = 0;
+  ValueType type;
+  std::string name;  // what the model calls it; empty if it came by a rewrite
+};
+
+/// Owns nodes and values of all graphs that descend from one model. Not for sharing between threads.
+class GraphBank {
+ public:
+  GraphBank(algebra::Library& library, algebra::Symbols& symbols) : library_(&library), symbols_(&symbols) {}
+
+  algebra::Library& library() const { return *library_; }
+  algebra::Symbols& symbols() const { return *symbols_; }
+
+  /// Interned by name.
+  ValueId input(const std::string& name, ValueType type);
+  /// Interned by name and content.
+  ValueId constant(const std::string& name, std::shared_ptr<const algebra::Tensor> tensor);
+  /// The node, or nothing if the arguments do not type. Arguments of a commutative instance are ordered by id.
+  std::optional<NodeId> apply(algebra::InstanceId instance, std::span<const ValueId> arguments,
+                              std::span<const algebra::Poly> sizes);
+  /// `key` tells opaque nodes of one model apart: two calls with equal key and arguments give the same node.
+  NodeId opaque(const std::string& key, std::span<const ValueId> arguments, std::span<const ValueType> types);
+  /// The same node on other arguments of the same types.
+  NodeId with_arguments(NodeId node, std::span<const ValueId> arguments);
+
+  const Node& node(NodeId id) const { return nodes_[index(id)]; }
+  const Value& value(ValueId id) const { return values_[index(id)]; }
+  const Node& node_of(ValueId id) const { return node(value(id).node); }
+  const algebra::Instance& instance(const Node& node) const { return library_->instance(node.instance); }
+  std::size_t node_count() const { return nodes_.size(); }
+  std::size_t value_count() const { return values_.size(); }
+
+  const std::string& input_name(std::uint32_t source) const { return input_names_[source]; }
+  const algebra::Tensor& tensor(std::uint32_t source) const { return *tensors_[source]; }
+  std::shared_ptr<const algebra::Tensor> shared_tensor(std::uint32_t source) const { return tensors_[source]; }
+
+  /// The first name and origin that are given stay.
+  void set_name(ValueId value, const std::string& name);
+  void set_origin(NodeId node, std::uint32_t origin);
+
+  /// Nodes that the roots need, arguments before users.
+  std::vector<NodeId> live(std::span<const ValueId> roots) const;
+  /// The roots with values replaced wherever they occur. Replacements are used as they are, not searched.
+  std::vector<ValueId> replace(std::span<const ValueId> roots, const std::unordered_map<ValueId, ValueId>& replacements);
+  /// Whether any of `targets` occurs in the terms of `roots`.
+  bool depends(std::span<const ValueId> roots, std::span<const ValueId> targets) const;
+
+ private:
+  NodeId intern(Node node, std::span<const ValueType> types);
+  std::size_t hash(const Node& node) const;
+
+  algebra::Library* library_;
+  algebra::Symbols* symbols_;
+  std::vector<Node> nodes_;
+  std::vector<Value> values_;
+  std::vector<std::string> input_names_;
+  std::vector<std::shared_ptr<const algebra::Tensor>> tensors_;
+  std::unordered_map<std::string, std::uint32_t> input_sources_, constant_sources_, opaque_sources_;
+  std::unordered_map<std::size_t, std::vector<NodeId>> index_;
+};
+
+/// Dimensions, if all are numbers.
+std::optional<std::vector<std::int64_t>> concrete(const algebra::Shape& shape);
+/// Digest of shape and bytes, 32 hex digits.
+std::string digest(const algebra::Tensor& tensor);
+
+}  // namespace rulemill::optimize

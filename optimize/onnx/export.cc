@@ -1,0 +1,251 @@
+#include "optimize/onnx/export.h"
+
+#include <algorithm>
+#include <set>
+
+#include "optimize/onnx/model_proto.h"
+#include "runtime/error.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+void collect_names(const onnx::GraphProto& graph, std::set<std::string>& names) {
+  for (const auto& info : graph.input()) names.insert(info.name());
+  for (const auto& tensor : graph.initializer()) names.insert(tensor.name());
+  for (const auto& node : graph.node()) {
+    names.insert(node.name());
+    names.insert(node.output().begin(), node.output().end());
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) collect_names(attribute.g(), names);
+      for (const auto& body : attribute.graphs()) collect_names(body, names);
+    }
+  }
+}
+
+class Exporter {
+ public:
+  Exporter(const OnnxModel& model, const Import& import, GraphBank& bank, std::span<const ValueId> outputs)
+      : original_(model.proto().model.graph()), import_(import), bank_(bank), outputs_(outputs), result_(model) {
+    collect_names(original_, used_);
+    graph().clear_node();
+    graph().clear_initializer();
+    graph().clear_value_info();
+  }
+
+  OnnxModel run(const ExportPlan& plan) {
+    reserve_names(plan);
+    write_copies_of_sources();
+    for (const ExportUnit& unit : plan.units) write_unit(unit);
+    for (const auto& output : original_.output()) needed_.insert(output.name());
+    write_initializers();
+    write_value_infos();
+    result_.check();
+    return std::move(result_);
+  }
+
+ private:
+  onnx::GraphProto& graph() { return *result_.proto().model.mutable_graph(); }
+
+  std::string fresh(const std::string& stem) {
+    std::string name = stem;
+    for (int i = 1; !used_.insert(name).second; ++i) name = stem + "_" + std::to_string(i);
+    return name;
+  }
+
+  bool made_by_node(ValueId id) const {
+    Node::Kind kind = bank_.node_of(id).kind;
+    return kind == Node::Kind::Algebra || kind == Node::Kind::Opaque;
+  }
+
+  /// Names that must not change: of outputs, of values that a subgraph takes by name, of inputs and constants. A second
+  /// name for one value is a copy.
+  void demand(ValueId id, const std::string& name) {
+    auto [entry, fresh_entry] = names_.emplace(id, name);
+    if (!fresh_entry && entry->second != name) copies_.emplace(name, id);
+    taken_.insert(name);
+  }
+
+  void reserve_names(const ExportPlan& plan) {
+    for (ValueId input : import_.inputs) demand(input, bank_.value(input).name);
+    auto sources = [&](ValueId id) {
+      if (!made_by_node(id)) source(id);
+    };
+    for (const ExportUnit& unit : plan.units) {
+      for (const auto& input : unit.inputs) {
+        if (input) sources(*input);
+      }
+    }
+    for (int i = 0; i < original_.output_size(); ++i) {
+      sources(outputs_[static_cast<std::size_t>(i)]);
+      demand(outputs_[static_cast<std::size_t>(i)], original_.output(i).name());
+    }
+    for (const ExportUnit& unit : plan.units) {
+      const Node& node = bank_.node(unit.root);
+      if (node.kind != Node::Kind::Opaque) continue;
+      const auto& record = import_.nodes[*unit.original];
+      for (std::size_t i = 0; i < record.captured_names.size(); ++i) {
+        ValueId now = node.arguments[node.arguments.size() - record.captured_names.size() + i];
+        sources(now);
+        demand(now, record.captured_names[i]);
+        needed_.insert(record.captured_names[i]);
+      }
+    }
+  }
+
+  /// An input, an initializer of the original, or a constant that is new.
+  void source(ValueId id) {
+    if (names_.contains(id)) return;
+    std::string name = bank_.value(id).name;
+    if (taken_.contains(name)) name = fresh("rulemill_constant");
+    used_.insert(name);
+    demand(id, name);
+    const Node& node = bank_.node_of(id);
+    bool initializer = std::ranges::any_of(original_.initializer(), [&](const auto& t) { return t.name() == name; });
+    if (node.kind != Node::Kind::Constant || initializer) return;
+    if (node.origin != Node::no_origin) {
+      *graph().add_node() = original_.node(static_cast<int>(node.origin));
+    } else {
+      add_tensor(float_proto(name, bank_.tensor(node.source)));
+    }
+  }
+
+  /// Before IR version 4 an initializer had to be a graph input too; a Constant node keeps the inputs as they were.
+  void add_tensor(onnx::TensorProto tensor) {
+    if (result_.proto().model.ir_version() >= 4) {
+      new_initializers_.push_back(std::move(tensor));
+      return;
+    }
+    onnx::NodeProto& node = *graph().add_node();
+    node.set_op_type("Constant");
+    node.set_name(fresh("rulemill_Constant"));
+    node.add_output(tensor.name());
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name("value");
+    attribute.set_type(onnx::AttributeProto::TENSOR);
+    *attribute.mutable_t() = std::move(tensor);
+  }
+
+  const std::string& name_of(ValueId id) {
+    auto found = names_.find(id);
+    if (found != names_.end()) return found->second;
+    std::string name = bank_.value(id).name;
+    if (name.empty() || taken_.contains(name)) name = fresh("rulemill_value");
+    taken_.insert(name);
+    used_.insert(name);
+    return names_.emplace(id, name).first->second;
+  }
+
+  void write_unit(const ExportUnit& unit) {
+    const std::vector<ValueId>& outputs = bank_.node(unit.root).outputs;
+    onnx::NodeProto node;
+    if (unit.original) {
+      node = original_.node(static_cast<int>(*unit.original));
+      for (std::size_t i = 0; i < unit.inputs.size(); ++i) {
+        if (unit.inputs[i]) node.set_input(static_cast<int>(i), name_of(*unit.inputs[i]));
+      }
+      for (int i = 0; i < node.output_size(); ++i) {
+        if (!node.output(i).empty()) node.set_output(i, name_of(outputs[static_cast<std::size_t>(i)]));
+      }
+    } else {
+      node.set_op_type(unit.text.op_type);
+      node.set_name(fresh("rulemill_" + unit.text.op_type));
+      for (std::size_t i = 0; i < unit.inputs.size(); ++i) {
+        node.add_input(unit.inputs[i] ? name_of(*unit.inputs[i]) : add_literal(unit.text.constants[i]));
+      }
+      for (const auto& [name, value] : unit.text.attributes) *node.add_attribute() = attribute_proto(name, value);
+      for (ValueId output : outputs) node.add_output(name_of(output));
+    }
+    bool wrapped = !unit.original && unit.text.wrapper;
+    std::string result = wrapped ? node.output(0) : "";
+    if (wrapped) node.set_output(0, fresh("rulemill_value"));
+    needed_.insert(node.input().begin(), node.input().end());
+    *graph().add_node() = node;
+    if (wrapped) {
+      onnx::NodeProto& wrapper = *graph().add_node();
+      wrapper.set_op_type(*unit.text.wrapper);
+      wrapper.set_name(fresh("rulemill_" + *unit.text.wrapper));
+      wrapper.add_input(node.output(0));
+      wrapper.add_output(result);
+    }
+    for (ValueId output : outputs) write_copies_of(output);
+  }
+
+  std::string add_literal(const OnnxLiteral& literal) {
+    std::string name = fresh("rulemill_integers");
+    if (literal.number) {
+      add_tensor(float_proto(name, {{}, {static_cast<float>(*literal.number)}}));
+    } else {
+      add_tensor(integer_proto(name, literal));
+    }
+    return name;
+  }
+
+  /// As soon as the value is there, since a subgraph may take the copy.
+  void write_copies_of(ValueId id) {
+    for (auto copy = copies_.begin(); copy != copies_.end();) {
+      if (copy->second != id) {
+        ++copy;
+        continue;
+      }
+      onnx::NodeProto& node = *graph().add_node();
+      node.set_op_type("Identity");
+      node.set_name(fresh("rulemill_Identity"));
+      node.add_input(name_of(id));
+      node.add_output(copy->first);
+      needed_.insert(name_of(id));
+      copy = copies_.erase(copy);
+    }
+  }
+
+  /// Copies of inputs and constants.
+  void write_copies_of_sources() {
+    std::set<ValueId> sources;
+    for (const auto& [name, id] : copies_) {
+      if (!made_by_node(id)) sources.insert(id);
+    }
+    for (ValueId id : sources) write_copies_of(id);
+  }
+
+  /// Those of the original that are still used, as they were; one that is an input too gives that input its default.
+  void write_initializers() {
+    auto is_input = [&](const std::string& name) {
+      return std::ranges::any_of(original_.input(), [&](const auto& input) { return input.name() == name; });
+    };
+    for (const auto& tensor : original_.initializer()) {
+      if (needed_.contains(tensor.name()) || is_input(tensor.name())) *graph().add_initializer() = tensor;
+    }
+    for (auto& tensor : new_initializers_) *graph().add_initializer() = std::move(tensor);
+  }
+
+  void write_value_infos() {
+    std::set<std::string> written;
+    for (const auto& node : graph().node()) written.insert(node.output().begin(), node.output().end());
+    for (const auto& info : original_.value_info()) {
+      if (written.contains(info.name())) *graph().add_value_info() = info;
+    }
+  }
+
+  const onnx::GraphProto& original_;
+  const Import& import_;
+  GraphBank& bank_;
+  std::span<const ValueId> outputs_;
+  OnnxModel result_;
+  std::unordered_map<ValueId, std::string> names_;
+  std::map<std::string, ValueId> copies_;  // further names
+  std::set<std::string> used_;             // anywhere in the original, or given since
+  std::set<std::string> taken_;            // by a value of the new graph
+  std::set<std::string> needed_;           // read by a node or an output
+  std::vector<onnx::TensorProto> new_initializers_;
+};
+
+}  // namespace
+
+OnnxModel export_model(const OnnxModel& model, const Import& import, GraphBank& bank, Fusion& fusion,
+                       std::span<const ValueId> outputs) {
+  ExportPlan plan = plan_export(import, bank, fusion, outputs, model.opset());
+  if (!plan.refusal.empty()) throw runtime::Error("export", plan.refusal);
+  return Exporter(model, import, bank, outputs).run(plan);
+}
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,35 @@
+// A graph of our terms as an ONNX model: the model that it came from, with its nodes and initializers replaced. What
+// survives is written as it was (names, attributes, initializers byte for byte); inputs, outputs, opset, metadata and
+// documentation stay.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "optimize/fusion.h"
+#include "optimize/onnx/import.h"
+
+namespace rulemill::optimize {
+
+/// One ONNX node to be written, and what it stands for.
+struct ExportUnit {
+  NodeId root{};
+  std::optional<std::uint32_t> original;      // position of the node that is written again, with new input names
+  OnnxNodeText text;                          // otherwise
+  std::vector<std::optional<ValueId>> inputs;  // by ONNX input; nothing where constant or absent
+};
+
+/// The ONNX nodes of the graph in topological order, or why a node cannot be said in ONNX.
+struct ExportPlan {
+  std::vector<ExportUnit> units;
+  std::string refusal;
+};
+ExportPlan plan_export(const Import& import, GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs,
+                       int opset);
+
+/// The model. Throws Error if a node cannot be said in this opset or the ONNX checker refuses the result.
+OnnxModel export_model(const OnnxModel& model, const Import& import, GraphBank& bank, Fusion& fusion,
+                       std::span<const ValueId> outputs);
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <set>
+
+#include "optimize/onnx/export.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+class Planner {
+ public:
+  Planner(const Import& import, GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs, int opset)
+      : import_(import), bank_(bank), fusion_(fusion), opset_(opset) {
+    auto nodes = bank.live(outputs);
+    uses_ = count_uses(bank, nodes, outputs);
+    for (ValueId output : outputs) open_.insert(bank.value(output).node);
+  }
+
+  /// Users before arguments, so that a unit takes in its inner nodes before they ask for a unit of their own.
+  ExportPlan run() {
+    while (!open_.empty() && plan_.refusal.empty()) {
+      NodeId id = *open_.begin();
+      open_.erase(open_.begin());
+      const Node& node = bank_.node(id);
+      if (node.kind == Node::Kind::Opaque) {
+        add_opaque(id);
+      } else if (node.kind == Node::Kind::Algebra) {
+        if (!add_original(id) && !add_composite(id) && !add_fold(id)) {
+          plan_.refusal = bank_.instance(node).name + " cannot be said in opset " + std::to_string(opset_);
+        }
+      }
+    }
+    std::ranges::reverse(plan_.units);
+    return std::move(plan_);
+  }
+
+ private:
+  void add(ExportUnit unit) {
+    for (const auto& input : unit.inputs) {
+      if (input) open_.insert(bank_.value(*input).node);
+    }
+    plan_.units.push_back(std::move(unit));
+  }
+
+  void add_opaque(NodeId id) {
+    const Node& node = bank_.node(id);
+    ExportUnit unit;
+    unit.root = id;
+    unit.original = import_.opaque_nodes.at(node.source);
+    const Import::NodeRecord& record = import_.nodes[*unit.original];
+    std::size_t next = 0;
+    for (const auto& input : record.inputs) {
+      unit.inputs.push_back(input ? std::optional(node.arguments[next++]) : std::nullopt);
+    }
+    for (; next < node.arguments.size(); ++next) open_.insert(bank_.value(node.arguments[next]).node);
+    add(std::move(unit));
+  }
+
+  bool used_once(const Node& node) const {
+    return node.outputs.size() == 1 && uses_.contains(node.outputs[0]) && uses_.at(node.outputs[0]) == 1;
+  }
+
+  /// The node that it stems from, if it still says the same.
+  bool add_original(NodeId id) {
+    std::uint32_t origin = bank_.node(id).origin;
+    if (origin == Node::no_origin || origin >= import_.nodes.size()) return false;
+    const Import::NodeRecord& record = import_.nodes[origin];
+    if (record.recipe.opaque()) return false;
+    std::vector<std::optional<ValueId>> bound(record.inputs.size());
+    if (!match_step(record.recipe, record.recipe.steps.size() - 1, id, bound)) return false;
+    if (!written_.insert(origin).second) return false;  // its names are taken
+    ExportUnit unit;
+    unit.root = id;
+    unit.original = origin;
+    // Constant inputs, which no step reads, are as they were.
+    for (std::size_t i = 0; i < bound.size(); ++i) unit.inputs.push_back(bound[i] ? bound[i] : record.inputs[i]);
+    add(std::move(unit));
+    return true;
+  }
+
+  bool match_step(const Recipe& recipe, std::size_t number, NodeId id, std::vector<std::optional<ValueId>>& bound) {
+    const Recipe::Step& step = recipe.steps[number];
+    const Node& node = bank_.node(id);
+    if (node.kind != Node::Kind::Algebra || node.instance != step.instance || node.sizes != step.sizes) return false;
+    auto before = bound;
+    if (match_arguments(recipe, step, node.arguments, bound)) return true;
+    bound = before;
+    if (!bank_.instance(node).commutative) return false;
+    if (match_arguments(recipe, step, {node.arguments[1], node.arguments[0]}, bound)) return true;
+    bound = before;
+    return false;
+  }
+
+  bool match_arguments(const Recipe& recipe, const Recipe::Step& step, std::vector<ValueId> arguments,
+                       std::vector<std::optional<ValueId>>& bound) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const Recipe::Reference& from = step.arguments[i];
+      if (from.is_input) {
+        auto& slot = bound[from.number];
+        if (slot && *slot != arguments[i]) return false;
+        slot = arguments[i];
+      } else {
+        const Value& value = bank_.value(arguments[i]);
+        if (value.output != from.output || !used_once(bank_.node(value.node))) return false;
+        if (!match_step(recipe, from.number, value.node, bound)) return false;
+      }
+    }
+    return true;
+  }
+
+  std::optional<OnnxNodeText> text(algebra::InstanceId instance_id, const std::vector<ValueId>& arguments,
+                                   const std::vector<algebra::Poly>& sizes) {
+    const algebra::Instance& instance = bank_.library().instance(instance_id);
+    std::vector<algebra::Shape> shapes;
+    for (ValueId argument : arguments) shapes.push_back(*bank_.value(argument).type);
+    std::vector<algebra::Poly> slots;
+    if (!algebra::infer(instance, shapes, sizes, bank_.symbols(), {}, &slots)) return std::nullopt;
+    return emit(instance, slots, opset_, bank_.symbols());
+  }
+
+  void add_text(NodeId id, OnnxNodeText said, const std::vector<ValueId>& arguments) {
+    ExportUnit unit;
+    unit.root = id;
+    for (const auto& argument : said.arguments) {
+      unit.inputs.push_back(argument ? std::optional(arguments[*argument]) : std::nullopt);
+    }
+    unit.text = std::move(said);
+    add(std::move(unit));
+  }
+
+  bool add_composite(NodeId id) {
+    const auto& match = fusion_.composite(id);
+    if (!match) return false;
+    for (NodeId inner : match->inner) {
+      if (!used_once(bank_.node(inner))) return false;
+    }
+    auto said = text(match->composite, match->inputs, match->sizes);
+    if (!said) return false;
+    add_text(id, std::move(*said), match->inputs);
+    return true;
+  }
+
+  /// The node alone, or with the left-hand nodes of the same operator that a variadic ONNX node takes in.
+  bool add_fold(NodeId id) {
+    const Node& node = bank_.node(id);
+    auto said = text(node.instance, node.arguments, node.sizes);
+    if (!said) return false;
+    if (!said->variadic) {
+      add_text(id, std::move(*said), node.arguments);
+      return true;
+    }
+    std::vector<ValueId> arguments{node.arguments[1]};
+    ValueId left = node.arguments[0];
+    while (true) {
+      const Node& inner = bank_.node_of(left);
+      bool same = inner.kind == Node::Kind::Algebra && used_once(inner) &&
+                  bank_.instance(inner).operator_name == bank_.instance(node).operator_name;
+      auto inner_said = same ? text(inner.instance, inner.arguments, inner.sizes) : std::nullopt;
+      if (!inner_said || !same_literals(inner_said->attributes, said->attributes)) break;
+      arguments.push_back(inner.arguments[1]);
+      left = inner.arguments[0];
+    }
+    arguments.push_back(left);
+    std::ranges::reverse(arguments);
+    said->arguments.clear();
+    for (std::uint32_t i = 0; i < arguments.size(); ++i) said->arguments.push_back(i);
+    said->constants.assign(arguments.size(), {});
+    add_text(id, std::move(*said), arguments);
+    return true;
+  }
+
+  static bool same_literals(const std::map<std::string, OnnxLiteral>& a, const std::map<std::string, OnnxLiteral>& b) {
+    return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
+      return x.first == y.first && x.second.integers == y.second.integers && x.second.word == y.second.word &&
+             x.second.number == y.second.number;
+    });
+  }
+
+  const Import& import_;
+  GraphBank& bank_;
+  Fusion& fusion_;
+  int opset_;
+  std::unordered_map<ValueId, std::uint32_t> uses_;
+  std::set<NodeId, std::greater<>> open_;
+  std::set<std::uint32_t> written_;
+  ExportPlan plan_;
+};
+
+}  // namespace
+
+ExportPlan plan_export(const Import& import, GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs,
+                       int opset) {
+  return Planner(import, bank, fusion, outputs, opset).run();
+}
+
+}  // namespace rulemill::optimize

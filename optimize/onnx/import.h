@@ -1,0 +1,37 @@
+// An ONNX model as a graph of our terms. Nodes that an operator's mapping says become algebra nodes; all others stay
+// opaque: their attributes are never looked at, and export writes them as they were.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "optimize/graph.h"
+#include "optimize/onnx/model.h"
+#include "optimize/onnx/solve.h"
+
+namespace rulemill::optimize {
+
+struct Import {
+  /// One node of the ONNX graph, by its position there.
+  struct NodeRecord {
+    std::string op_type;
+    std::string reason;  // why it is opaque
+    Recipe recipe;
+    std::vector<std::optional<ValueId>> inputs;  // explicit ones; nothing where absent
+    std::vector<ValueId> captured;               // values that the node's subgraphs use
+    std::vector<std::string> captured_names;
+    NodeId node{};  // that gives its outputs
+  };
+  std::vector<NodeRecord> nodes;
+  std::vector<ValueId> inputs;  // the model's inputs that are not initializers
+  std::vector<ValueId> outputs;
+  std::unordered_map<std::string, ValueId> values;  // by ONNX name
+  std::unordered_map<std::uint32_t, std::uint32_t> opaque_nodes;  // bank source → position
+  std::vector<algebra::Atom> sizes;                                // symbolic dimensions, in order of appearance
+};
+
+/// Imports into the bank. A model that was imported before and changed little shares its terms.
+Import import_model(const OnnxModel& model, GraphBank& bank);
+
+}  // namespace rulemill::optimize
