@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <thread>
 
 #include "runtime/error.h"
 
@@ -305,6 +306,20 @@ MpiSession::MpiSession() : world_(Communicator::self()) {
 
 MpiSession::~MpiSession() {
   if (started_) MPI_Finalize();
+}
+
+bool MpiSession::all_arrive(std::chrono::milliseconds patience) const {
+  if (!started_) return true;
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int arrived = 0;
+  // Not on the messages' communicator: other ranks may wait there in another collective.
+  if (MPI_Ibarrier(world_.handle_->bulk, &request) != MPI_SUCCESS) return false;
+  while (arrived == 0 && std::chrono::steady_clock::now() < deadline) {
+    if (MPI_Test(&request, &arrived, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (arrived == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return arrived != 0;
 }
 
 void MpiSession::abort(int exit_code) const {

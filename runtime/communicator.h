@@ -2,6 +2,7 @@
 // srun) MPI is never started and everything works as one process. Counts above 2 GB are sent in parts.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -84,6 +85,8 @@ class MpiSession {
 
   const Communicator& world() const { return world_; }
   bool started() const { return started_; }
+  /// Whether every rank calls this within `patience`: a failure that all ranks met can end without an abort.
+  bool all_arrive(std::chrono::milliseconds patience) const;
   /// Ends every rank at once if there are several; otherwise returns, and the caller exits by itself.
   void abort(int exit_code) const;
 

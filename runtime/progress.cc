@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "runtime/error.h"
+#include "runtime/quantity.h"
 
 namespace rulemill::runtime {
 namespace {
@@ -13,18 +14,6 @@ using std::chrono::steady_clock;
 constexpr std::int64_t rewrite_ns = 200'000'000;         // five times a second on a terminal
 constexpr std::int64_t plain_first_ns = 10'000'000'000;  // into a file: after 10 s, then each time twice as late,
 constexpr std::int64_t plain_most_ns = 60'000'000'000;   // at least once a minute
-
-std::string with_commas(std::uint64_t value) {
-  std::string text = std::to_string(value);
-  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
-  return text;
-}
-
-std::string seconds(double value) {
-  if (value < 100) return std::to_string(static_cast<int>(value)) + " s";
-  if (value < 6000) return std::to_string(static_cast<int>(value / 60)) + " min";
-  return std::to_string(static_cast<int>(value / 3600)) + " h";
-}
 
 }  // namespace
 
@@ -76,9 +65,9 @@ void Progress::show(bool last) {
   if (total_ > 0) {
     line += " of " + with_commas(total_) + " (" + std::to_string(100 * done / total_) + "%)";
   }
-  line += ", " + seconds(elapsed);
+  line += ", " + in_seconds(elapsed);
   if (total_ > done && done > 0) {
-    line += ", about " + seconds(elapsed * static_cast<double>(total_ - done) / static_cast<double>(done)) + " left";
+    line += ", about " + in_seconds(elapsed * static_cast<double>(total_ - done) / static_cast<double>(done)) + " left";
   }
   if (!note_.empty()) line += ", " + note_;
   const bool rewrite = mode_ == ProgressMode::Rewrite;

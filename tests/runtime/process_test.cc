@@ -10,6 +10,7 @@
 #include "runtime/log.h"
 #include "runtime/machine.h"
 #include "runtime/progress.h"
+#include "runtime/quantity.h"
 #include "runtime/subprocess.h"
 #include "tests/runtime/scratch_folder.h"
 
@@ -119,8 +120,22 @@ TEST_CASE("progress is silent when off or quickly done, and a line when shown") 
   std::string text(4096, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file));
   std::fclose(file);
-  CHECK(text.find("prove  1,000 of 2,000 (50%), 0 s, about 0 s left, 3 refuted") != std::string::npos);
+  CHECK(text.find("prove  1,000 of 2,000 (50%), 0.2") != std::string::npos);
+  CHECK(text.find(" left, 3 refuted\n") != std::string::npos);
   CHECK(text.back() == '\n');
+}
+
+TEST_CASE("quantities read as people write them") {
+  CHECK(with_commas(0) == "0");
+  CHECK(with_commas(999) == "999");
+  CHECK(with_commas(18'112'649) == "18,112,649");
+  CHECK(with_commas(368'001) == "368,001");
+  CHECK(in_bytes(512) == "512 B");
+  CHECK(in_bytes(1'300'000'000) == "1.3 GB");
+  CHECK(in_bytes(999'999) == "1.0 MB");
+  CHECK(in_seconds(0.00041) == "0.41 ms");
+  CHECK(in_seconds(2.414) == "2.41 s");
+  CHECK(in_seconds(200) == "3 min 20 s");
 }
 
 TEST_CASE("unknown words for progress and logging are usage errors") {
