@@ -13,6 +13,7 @@ class Parser {
 
   Definitions parse() {
     Definitions definitions;
+    definitions.origin = cursor_.origin();
     while (!cursor_.at_end()) {
       const std::size_t start = cursor_.position();
       if (cursor_.accept("operator")) {

@@ -195,14 +195,16 @@ Library Library::load(const std::filesystem::path& folder) {
   if (error) throw InputError(folder.string(), "cannot read this folder of definitions: " + error.message());
   if (files.empty()) throw InputError(folder.string(), "no definition file (*.op) in this folder");
   std::ranges::sort(files);
-  Library library;
+  std::vector<syntax::Definitions> definitions;
   for (const auto& file : files) {
     std::ifstream stream(file);
     std::stringstream text;
     text << stream.rdbuf();
     if (!stream) throw InputError(file.string(), "cannot read this definition file");
-    library.add(text.str(), file.string());
+    definitions.push_back(syntax::parse(text.str(), file.string()));
   }
+  Library library;
+  library.add(std::move(definitions));
   return library;
 }
 
@@ -306,29 +308,45 @@ class Checker {
 }  // namespace
 
 void Library::add(std::string_view text, const std::string& origin) {
-  syntax::Definitions definitions = syntax::parse(text, origin);
-  for (std::size_t i = 0; i < definitions.functions.size(); ++i) {
-    std::uint32_t unused = 0;
-    if (state_->find_function(definitions.functions[i].name, &unused)) {
-      throw InputError(origin, "function '" + definitions.functions[i].name + "' is defined twice");
+  std::vector<syntax::Definitions> files;
+  files.push_back(syntax::parse(text, origin));
+  add(std::move(files));
+}
+
+/// Functions first, composites last: files may be in any order.
+void Library::add(std::vector<syntax::Definitions> files) {
+  for (const syntax::Definitions& file : files) {
+    for (std::size_t i = 0; i < file.functions.size(); ++i) {
+      std::uint32_t unused = 0;
+      if (state_->find_function(file.functions[i].name, &unused)) {
+        throw InputError(file.origin, "function '" + file.functions[i].name + "' is defined twice");
+      }
+      state_->functions.push_back(file.functions[i]);
+      state_->function_texts.push_back(file.function_texts[i]);
     }
-    state_->functions.push_back(definitions.functions[i]);
-    state_->function_texts.push_back(definitions.function_texts[i]);
   }
-  for (syntax::Operator& op : definitions.operators) {
-    const std::string where = place(origin, op.place.line, op.place.column);
-    if (state_->find(op.name)) throw InputError(where, "operator '" + op.name + "' is defined twice");
-    for (std::size_t i = 0; i < op.parameters.size(); ++i) {
-      for (std::size_t j = 0; j < i; ++j) {
-        if (op.parameters[i].name == op.parameters[j].name) {
-          throw InputError(where, "operator '" + op.name + "' has two parameters '" + op.parameters[i].name + "'");
-        }
+  for (const bool composites : {false, true}) {
+    for (syntax::Definitions& file : files) {
+      for (syntax::Operator& op : file.operators) {
+        if ((op.composite != nullptr) == composites) add_operator(std::make_unique<syntax::Operator>(std::move(op)));
       }
     }
-    const ExpansionContext context = state_->context(*this);
-    Checker(op, *this, context).check();
-    state_->operators.push_back(std::make_unique<syntax::Operator>(std::move(op)));
   }
+}
+
+void Library::add_operator(std::unique_ptr<syntax::Operator> op) {
+  const std::string where = place(op->origin, op->place.line, op->place.column);
+  if (state_->find(op->name)) throw InputError(where, "operator '" + op->name + "' is defined twice");
+  for (std::size_t i = 0; i < op->parameters.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (op->parameters[i].name == op->parameters[j].name) {
+        throw InputError(where, "operator '" + op->name + "' has two parameters '" + op->parameters[i].name + "'");
+      }
+    }
+  }
+  const ExpansionContext context = state_->context(*this);
+  Checker(*op, *this, context).check();
+  state_->operators.push_back(std::move(op));
 }
 
 std::span<const Function> Library::functions() const { return state_->functions; }

@@ -30,7 +30,10 @@ struct Function {
 };
 double evaluate(const Function& function, std::span<const double> arguments);
 
-class OperatorDefinition;  // parsed text, private to the loader
+namespace syntax {
+struct Definitions;
+struct Operator;
+}  // namespace syntax
 
 class Library {
  public:
@@ -76,6 +79,9 @@ class Library {
 
  private:
   struct State;
+  void add(std::vector<syntax::Definitions> files);
+  void add_operator(std::unique_ptr<syntax::Operator> op);
+
   std::unique_ptr<State> state_;
 };
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "algebra/affine.h"
 #include "algebra/library.h"
 #include "runtime/error.h"
 
@@ -13,53 +14,6 @@ namespace rulemill::algebra {
 namespace {
 
 using Kind = ScalarExpr::Kind;
-
-/// base + Σ coefficient · index[slot], or the tree itself where it is not affine.
-struct Offset {
-  std::int64_t base = 0;
-  std::vector<std::pair<std::uint32_t, std::int64_t>> linear;
-  IndexExprPtr tree;
-
-  std::int64_t at(std::span<const std::int64_t> sizes, std::span<const std::int64_t> indices) const {
-    if (tree) return evaluate(*tree, sizes, indices);
-    std::int64_t value = base;
-    for (const auto& [slot, coefficient] : linear) value += coefficient * indices[slot];
-    return value;
-  }
-};
-
-std::optional<Offset> affine(const IndexExpr& expr, std::span<const std::int64_t> sizes) {
-  using IK = IndexExpr::Kind;
-  Offset result;
-  switch (expr.kind) {
-    case IK::Constant: result.base = expr.value; return result;
-    case IK::Size: result.base = sizes[expr.slot]; return result;
-    case IK::Index: result.linear = {{expr.slot, 1}}; return result;
-    default: break;
-  }
-  std::optional<Offset> a = affine(*expr.a, sizes), b = affine(*expr.b, sizes);
-  if (!a || !b) return std::nullopt;
-  if (a->linear.empty() && b->linear.empty()) {
-    result.base = evaluate(expr, sizes, {});
-    return result;
-  }
-  if (expr.kind == IK::Mul) {
-    if (!b->linear.empty()) std::swap(a, b);
-    if (!b->linear.empty()) return std::nullopt;
-    a->base *= b->base;
-    for (auto& [slot, coefficient] : a->linear) coefficient *= b->base;
-    return a;
-  }
-  if (expr.kind != IK::Add && expr.kind != IK::Sub) return std::nullopt;
-  const std::int64_t sign = expr.kind == IK::Add ? 1 : -1;
-  a->base += sign * b->base;
-  for (const auto& [slot, coefficient] : b->linear) {
-    const auto found = std::ranges::find(a->linear, slot, &std::pair<std::uint32_t, std::int64_t>::first);
-    if (found == a->linear.end()) a->linear.emplace_back(slot, sign * coefficient);
-    else found->second += sign * coefficient;
-  }
-  return a;
-}
 
 struct Guard {
   Relation relation;
@@ -135,16 +89,9 @@ class Compiler {
 
   // ---- preparing ----
 
-  Offset offset(const IndexExprPtr& expr) const {
-    if (std::optional<Offset> result = affine(*expr, sizes_)) return *result;
-    Offset result;
-    result.tree = expr;
-    return result;
-  }
-
   std::vector<Guard> guards(const std::vector<Comparison>& comparisons) const {
     std::vector<Guard> result;
-    for (const Comparison& comparison : comparisons) result.push_back({comparison.relation, offset(comparison.a), offset(comparison.b)});
+    for (const Comparison& comparison : comparisons) result.push_back({comparison.relation, offset(comparison.a, sizes_), offset(comparison.b, sizes_)});
     return result;
   }
 
@@ -212,7 +159,7 @@ class Compiler {
       case Kind::Read:
         code.operand = operand_of(expr.tensor);
         code.dims = operand_dims_[code.operand];
-        for (const IndexExprPtr& index : expr.indices) code.offsets.push_back(offset(index));
+        for (const IndexExprPtr& index : expr.indices) code.offsets.push_back(offset(index, sizes_));
         return code;
       case Kind::Apply:
       case Kind::Max: return hoist(std::make_shared<ScalarExpr>(expr));

@@ -184,12 +184,13 @@ struct Operator {
 };
 
 struct Definitions {
+  std::string origin;
   std::vector<Function> functions;
   std::vector<std::string> function_texts;
   std::vector<Operator> operators;
 };
 
-/// Parses one text. `known_functions` are those of earlier texts. Throws InputError with the place.
+/// Parses one text; `origin` names it in messages. Throws InputError with the place.
 Definitions parse(std::string_view text, const std::string& origin);
 
 }  // namespace rulemill::algebra::syntax

@@ -1,6 +1,7 @@
 #include "algebra/term.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "runtime/error.h"
 
@@ -10,11 +11,21 @@ namespace {
 std::uint32_t number(TermId id) { return static_cast<std::uint32_t>(id); }
 std::uint32_t number(NodeId id) { return static_cast<std::uint32_t>(id); }
 
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0xff51afd7ed558ccdULL;
+  return hash ^ (hash >> 32);
+}
+
+std::uint64_t hash_text(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (unsigned char c : text) hash = mix(hash, c);
+  return hash;
+}
+
 std::size_t hash_node(const Node& node) {
-  std::size_t hash = static_cast<std::size_t>(node.instance) * 0x9e3779b97f4a7c15ULL;
-  auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0xff51afd7ed558ccdULL, hash ^= hash >> 32; };
-  for (TermId argument : node.arguments) mix(number(argument));
-  for (const Poly& size : node.sizes) mix(size.hash());
+  std::uint64_t hash = mix(0x9e3779b97f4a7c15ULL, static_cast<std::uint64_t>(node.instance));
+  for (TermId argument : node.arguments) hash = mix(hash, number(argument));
+  for (const Poly& size : node.sizes) hash = mix(hash, size.hash());
   return hash;
 }
 
@@ -28,6 +39,7 @@ TermId TermBank::variable(const std::string& name, std::uint32_t rank) {
     term.is_variable = true;
     term.name = name;
     term.rank = rank;
+    term.structure = mix(hash_text(name), rank);
     terms_.push_back(std::move(term));
   }
   return found->second;
@@ -38,7 +50,7 @@ NodeId TermBank::apply(InstanceId instance_id, std::span<const TermId> arguments
   RM_CHECK(arguments.size() == instance.inputs.size() && sizes.size() == instance.size_parameter_count(),
            instance.name + " applied to a wrong number of arguments or sizes");
   Node node{instance_id, {arguments.begin(), arguments.end()}, {sizes.begin(), sizes.end()}};
-  if (instance.commutative && node.arguments[1] < node.arguments[0]) std::swap(node.arguments[0], node.arguments[1]);
+  if (instance.commutative && precedes(node.arguments[1], node.arguments[0])) std::swap(node.arguments[0], node.arguments[1]);
   std::vector<NodeId>& bucket = node_index_[hash_node(node)];
   for (NodeId id : bucket) {
     const Node& known = nodes_[number(id)];
@@ -57,9 +69,19 @@ TermId TermBank::output(NodeId node, std::uint32_t output) {
     Term term;
     term.node = node;
     term.output = output;
+    const Node& made = nodes_[number(node)];
+    term.structure = mix(hash_text(library_->instance(made.instance).name), output);
+    for (TermId argument : made.arguments) term.structure = mix(term.structure, terms_[number(argument)].structure);
     terms_.push_back(std::move(term));
   }
   return found->second;
+}
+
+bool TermBank::precedes(TermId a, TermId b) const {
+  const Term &left = term(a), &right = term(b);
+  if (left.is_variable != right.is_variable) return left.is_variable;
+  if (left.is_variable) return std::tie(left.name, left.rank) < std::tie(right.name, right.rank);
+  return left.structure != right.structure ? left.structure < right.structure : a < b;
 }
 
 std::vector<NodeId> TermBank::nodes(std::span<const TermId> roots) const {

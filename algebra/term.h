@@ -22,6 +22,7 @@ struct Term {
   NodeId node{};             // unless a variable
   std::string name;          // variables only
   std::uint32_t rank = 0;    // variables only
+  std::uint64_t structure = 0;  // hash of the term's structure by names, the same in every bank
 };
 
 /// An operator instance applied to terms, with the values of its size parameters.
@@ -36,7 +37,8 @@ class TermBank {
   explicit TermBank(const Library& library) : library_(&library) {}
 
   TermId variable(const std::string& name, std::uint32_t rank);
-  /// Arguments of commutative instances are ordered by id. Arity and number of sizes are checked.
+  /// Arguments of commutative instances are put in an order that does not depend on the bank's history: variables by
+  /// name, then by structure. Arity and number of sizes are checked.
   NodeId apply(InstanceId instance, std::span<const TermId> arguments, std::span<const Poly> sizes);
   TermId output(NodeId node, std::uint32_t output);
 
@@ -57,6 +59,8 @@ class TermBank {
                                  const Substitution& sizes, Symbols& symbols);
 
  private:
+  bool precedes(TermId a, TermId b) const;
+
   const Library* library_;
   std::vector<Term> terms_;
   std::vector<Node> nodes_;

@@ -1,0 +1,72 @@
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <random>
+
+#include "algebra/plan.h"
+#include "algebra/reference.h"
+
+using namespace rulemill::algebra;
+
+TEST_CASE("reference execution is equivalent to the evaluation plan on every operator, at odd sizes") {
+  Library library = Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+  std::mt19937 random(7);
+  std::size_t compared = 0;
+  struct Case {
+    std::string name;
+    Parameters parameters;
+    std::vector<std::vector<std::int64_t>> shapes;
+    std::vector<std::int64_t> sizes;
+  };
+  std::vector<Case> cases = {
+      {"linear", {}, {{2, 3, 5}, {5, 7}}, {}},
+      {"matmul", {}, {{2, 3, 5}, {2, 5, 1}}, {}},
+      {"split", {{"axis", std::int64_t{1}}}, {{3, 5, 2}}, {2}},
+      {"enlarge", {{"rows", std::int64_t{5}}, {"cols", std::int64_t{4}}}, {{2, 1, 2, 3}}, {}},
+      {"identity_kernel", {{"kernel", std::int64_t{3}}}, {}, {3}},
+      {"pool_kernel", {{"kernel", std::int64_t{2}}}, {}, {3}},
+      {"global_avg_pool", {}, {{2, 3, 4, 5}}, {}},
+      {"add_row", {}, {{2, 3, 4}, {4}}, {}},
+      {"conv2d_bias", {{"stride", std::int64_t{2}}}, {{1, 4, 6, 5}, {6, 2, 3, 2}, {6}}, {}},
+      {"concat", {{"axis", std::int64_t{0}}}, {{2, 3}, {1, 3}}, {}},
+  };
+  for (const char* pad : {"same", "valid"}) {
+    for (std::int64_t stride : {1, 2, 3}) {
+      const Parameters window = {{"kernel", std::int64_t{3}}, {"stride", stride}, {"pad", std::string(pad)}};
+      cases.push_back({"avg_pool", window, {{1, 2, 7, 4}}, {}});
+      cases.push_back({"max_pool", window, {{1, 2, 7, 4}}, {}});
+      cases.push_back({"conv2d", {{"stride", stride}, {"pad", std::string(pad)}, {"act", std::string("relu")}}, {{2, 4, 7, 6}, {4, 2, 4, 3}}, {}});
+    }
+  }
+  for (const Case& one : cases) {
+    std::vector<std::uint32_t> ranks;
+    std::vector<Tensor> tensors;
+    std::vector<std::vector<double>> values;
+    for (const auto& shape : one.shapes) {
+      ranks.push_back(static_cast<std::uint32_t>(shape.size()));
+      Tensor& tensor = tensors.emplace_back();
+      tensor.shape = shape;
+      std::int64_t count = 1;
+      for (std::int64_t dim : shape) count *= dim;
+      for (std::int64_t i = 0; i < count; ++i) tensor.values.push_back(static_cast<float>(random() % 17) - 8);
+      values.emplace_back(tensor.values.begin(), tensor.values.end());
+    }
+    const Instance& instance = library.instantiate(one.name, one.parameters, ranks);
+    INFO(instance.name);
+    std::vector<const Tensor*> pointers;
+    for (const Tensor& tensor : tensors) pointers.push_back(&tensor);
+    const auto outputs = run(library, instance, pointers, one.sizes);
+    const auto plan = compile(library, instance, one.shapes, one.sizes);
+    REQUIRE(outputs);
+    REQUIRE(plan);
+    const std::vector<std::span<const double>> spans(values.begin(), values.end());
+    const auto expected = evaluate(library, *plan, spans);
+    REQUIRE(expected.size() == outputs->size());
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      CHECK((*outputs)[k].shape == plan->output_shapes[k]);
+      REQUIRE((*outputs)[k].values.size() == expected[k].size());
+      for (std::size_t i = 0; i < expected[k].size(); ++i) CHECK((*outputs)[k].values[i] == Approx(expected[k][i]).epsilon(1e-6));
+      ++compared;
+    }
+  }
+  CHECK(compared == cases.size() + 1);
+}
