@@ -1,0 +1,95 @@
+// The binary `rulemill`: parses the command line, runs one subcommand, and turns every failure into one line and an
+// exit code.
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "cli/command.h"
+#include "runtime/error.h"
+#include "runtime/interrupt.h"
+#include "runtime/log.h"
+
+namespace {
+
+using namespace rulemill;
+
+constexpr std::chrono::milliseconds patience{1000};
+
+/// The last word of a run that failed. Ranks that met the same failure say it once; one that failed alone ends the
+/// others, who would wait for it.
+int fail(const runtime::MpiSession& session, const std::string& message, int exit_code) {
+  const runtime::Communicator& world = session.world();
+  const bool together = session.all_arrive(patience);
+  if (world.is_root() || !together) {
+    const std::string who = together || world.size() == 1 ? "" : "rank " + std::to_string(world.rank()) + ": ";
+    std::fprintf(stderr, "rulemill: %s%s\n", who.c_str(), message.c_str());
+  }
+  if (!together) session.abort(exit_code);
+  return exit_code;
+}
+
+void add_subcommands(CLI::App& app, cli::Options& options, cli::Command& chosen) {
+  app.require_subcommand(1);
+  cli::add_doctor(app, options, chosen);
+  cli::add_info(app, options, chosen);
+  cli::add_operators(app, options, chosen);
+}
+
+/// CLI11 says of an unknown subcommand only that one is required.
+void require_known_subcommand(const CLI::App& app, const std::string& word) {
+  std::string known;
+  for (const CLI::App* subcommand : app.get_subcommands(nullptr)) {
+    if (subcommand->get_name() == word) return;
+    if (!subcommand->get_group().empty()) known += (known.empty() ? "" : ", ") + subcommand->get_name();
+  }
+  throw runtime::UsageError("", "unknown subcommand '" + word + "'; expected one of " + known);
+}
+
+int run(const runtime::MpiSession& session, int argc, char** argv) {
+  cli::Options options;
+  cli::Command chosen;
+  CLI::App app("Generates, proves and applies rewrite rules for operator graphs.", "rulemill");
+  app.set_version_flag("--version", "rulemill " RULEMILL_VERSION);
+  add_subcommands(app, options, chosen);
+  if (argc > 1 && argv[1][0] != '-') require_known_subcommand(app, argv[1]);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {  // --help, --version
+      if (session.world().is_root()) app.exit(error);
+      return 0;
+    }
+    throw runtime::UsageError("", std::string(error.what()) + " (rulemill --help lists what there is)");
+  }
+
+  const int rank = session.world().rank();
+  runtime::set_up_log(options.log_level, rank);
+  runtime::install_interrupt_handlers();
+  const auto mode = runtime::parse_progress_mode(options.progress);
+  cli::Context context{session.world(), options, rank == 0 ? mode : runtime::ProgressMode::Off};
+  chosen(context);
+  if (rank == 0 && !options.json.empty()) runtime::write_json(options.json, context.report);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::unique_ptr<runtime::MpiSession> session;
+  try {
+    session = std::make_unique<runtime::MpiSession>();
+  } catch (const runtime::Error& error) {
+    std::fprintf(stderr, "rulemill: %s\n", error.what());
+    return error.exit_code();
+  }
+  try {
+    return run(*session, argc, argv);
+  } catch (const runtime::Error& error) {
+    return fail(*session, error.what(), error.exit_code());
+  } catch (const std::bad_alloc&) {
+    return fail(*session, "out of memory", 1);
+  } catch (const std::exception& error) {
+    return fail(*session, error.what(), 1);
+  }
+}

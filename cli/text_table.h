@@ -1,0 +1,22 @@
+// A table of text for the terminal: columns as wide as their longest cell, numbers to the right.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rulemill::cli {
+
+class TextTable {
+ public:
+  explicit TextTable(std::vector<std::string> header) : rows_{std::move(header)} {}
+
+  /// As many cells as the header has; missing ones are empty.
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  bool empty() const { return rows_.size() == 1; }
+  std::string text() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace rulemill::cli
