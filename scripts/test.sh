@@ -1,0 +1,11 @@
+#!/bin/bash
+# Installs, builds and runs every test: scripts/test.sh [PRESET]. What cannot run here is listed as skipped, with its reason.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+preset=${1:-release}
+
+if [[ $(id -u) -eq 0 && -f /etc/debian_version ]]; then
+  scripts/install-debian.sh
+fi
+scripts/build.sh "$preset"
+exec ctest --test-dir "build/$preset" --output-on-failure

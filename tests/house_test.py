@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""What every file of the house must be like: layers, doors, lengths. Prints each breach as file:line and exits 1."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# A folder may include its own headers and those of the folders below it.
+BELOW = {
+    "runtime": set(),
+    "algebra": {"runtime"},
+    "enumerate": {"runtime", "algebra"},
+    "fingerprint": {"runtime", "algebra"},
+    "egraph": {"runtime", "algebra"},
+}
+BELOW["dedup"] = BELOW["prove"] = BELOW["optimize"] = {"runtime", "algebra", "enumerate", "fingerprint", "egraph"}
+BELOW["cli"] = BELOW["bench"] = set(BELOW)
+
+# Each outside library has one door: the folders that may include its headers.
+DOORS = {
+    r"z3(\+\+|_\w+)?\.h": ["prove"],
+    r"onnx/.*": ["optimize/onnx"],
+    r"onnx.*\.pb\.h": ["optimize/onnx"],
+    r"(hdf5|H5\w+)\.h": ["runtime"],
+    r"mpi\.h": ["runtime"],
+    r"(cuda\w*|cublas\w*|cudnn\w*|nvml|nvrtc)\.h|(cuda|cub|thrust)/.*": ["fingerprint", "optimize"],
+}
+
+LONGEST_FILE = 800
+LONGEST_README = 15
+SOURCES = {".cc", ".h", ".cu"}
+INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
+FORBIDDEN_NAMES = re.compile(r"(^|_)(utils?|misc|common|helpers?)($|_)")
+
+
+def sources():
+    for folder in [*BELOW, "tests"]:
+        yield from sorted(p for p in (ROOT / folder).rglob("*") if p.suffix in SOURCES)
+
+
+def check_includes(path, place, lines):
+    folder = place.parts[0]
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quoted, header = match.group(1) == '"', match.group(2)
+        target = header.split("/")[0]
+        if quoted and folder in BELOW and target in BELOW and target != folder and target not in BELOW[folder]:
+            yield f"{place}:{number}: {folder}/ may not include {header}: dependencies point down only"
+        for pattern, homes in DOORS.items():
+            if quoted and target in BELOW:
+                continue
+            if re.fullmatch(pattern, header) and not any(place.is_relative_to(home) for home in homes):
+                yield f"{place}:{number}: {header} may be included in {', '.join(homes)} only"
+
+
+def check_source(path):
+    place = path.relative_to(ROOT)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    yield from check_includes(path, place, lines)
+    if len(lines) > LONGEST_FILE:
+        yield f"{place}:{LONGEST_FILE}: {len(lines)} lines; no file is longer than {LONGEST_FILE}"
+    if FORBIDDEN_NAMES.search(path.stem):
+        yield f"{place}: files are named for a concept"
+    if path.suffix == ".h":
+        if not lines or not lines[0].startswith("//"):
+            yield f"{place}:1: a header opens with its purpose"
+        if "#pragma once" not in lines:
+            yield f"{place}:1: a header says #pragma once"
+
+
+def check_folder(name):
+    readme = ROOT / name / "README.md"
+    if not readme.is_file():
+        yield f"{name}/: has no README.md"
+    elif len(readme.read_text(encoding="utf-8").splitlines()) > LONGEST_README:
+        yield f"{name}/README.md: longer than {LONGEST_README} lines"
+
+
+def check_operator_names():
+    """No operator is named in C++ outside of tests: what one means stands in data/operators alone."""
+    names = set()
+    for path in (ROOT / "data" / "operators").glob("*.op"):
+        names |= set(re.findall(r"^operator\s+(\w+)", path.read_text(encoding="utf-8"), re.M))
+    pattern = re.compile(r'[=!]=\s*"(' + "|".join(sorted(names)) + r')"|"(' + "|".join(sorted(names)) + r')"\s*[=!]=')
+    for path in sources():
+        place = path.relative_to(ROOT)
+        if place.parts[0] in ("tests", "bench") or not names:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            match = pattern.search(line)
+            if match:
+                yield f"{place}:{number}: compares with the operator name {match.group(0)}"
+
+
+def main():
+    breaches = []
+    for path in sources():
+        breaches += check_source(path)
+    for folder in [*BELOW, "slurm", "data", "docs", "tests"]:
+        breaches += check_folder(folder)
+    breaches += check_operator_names()
+    for breach in breaches:
+        print(breach)
+    print(f"house: {sum(1 for _ in sources())} files, {len(breaches)} breaches")
+    return 1 if breaches else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
