@@ -88,7 +88,12 @@ ENode EGraph::add_node(InstanceId id, std::span<const Value> arguments, std::spa
   for (std::uint32_t output = 0; output < data.outputs; ++output) {
     const Value value = data.first_output + output;
     parent_.push_back(value);
-    values_.push_back({.node = node, .output = output, .next = value, .shape = types[output], .smallest = smallest});
+    values_.push_back({.node = node,
+                       .output = output,
+                       .next = value,
+                       .shape = types[output],
+                       .smallest = smallest,
+                       .smallest_node = node});
     edges_.push_back({});
     ++classes_;
   }
@@ -138,7 +143,10 @@ bool EGraph::unite(Value a, Value b, std::uint32_t reason) {
   ValueData& g = values_[gone];
   parent_[gone] = kept;
   k.members += g.members;
-  k.smallest = std::min(k.smallest, g.smallest);
+  if (g.smallest < k.smallest) {
+    k.smallest = g.smallest;
+    k.smallest_node = g.smallest_node;
+  }
   std::swap(k.next, g.next);
   if (g.last_use != nothing) {
     if (k.last_use == nothing) {
@@ -184,6 +192,7 @@ void EGraph::rebuild() {
         ValueData& of = values_[find(output(node, i))];
         if (size < of.smallest) {
           of.smallest = size;
+          of.smallest_node = node;
           changed_.push_back(find(output(node, i)));
         }
       }

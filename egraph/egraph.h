@@ -50,6 +50,8 @@ class EGraph {
   ShapeId shape(Value value) const { return values_[find(value)].shape; }
   /// Operators in the smallest term of the class, counting a shared one each time that it is used.
   std::uint32_t smallest(Value value) const { return values_[find(value)].smallest; }
+  /// The node at the top of that smallest term; nothing if the class has a variable.
+  ENode smallest_node(Value value) const { return values_[find(value)].smallest_node; }
 
   std::uint32_t value_count() const { return static_cast<std::uint32_t>(values_.size()); }
   std::uint32_t node_count() const { return static_cast<std::uint32_t>(nodes_.size()); }
@@ -101,6 +103,7 @@ class EGraph {
     // Of a representative:
     ShapeId shape{};
     std::uint32_t smallest = 0;
+    ENode smallest_node = nothing;
     std::uint32_t last_use = nothing;  // circular list of argument slots that use the class
     std::uint32_t members = 1;
   };

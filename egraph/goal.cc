@@ -25,7 +25,8 @@ Goal::Goal(const algebra::TypedRule& rule, algebra::TermBank& bank, CanonicalSiz
   solve_condition();
   assume_facts();
   add_nodes();
-  operators_ = std::max(operators(rule.rule.source), operators(rule.rule.target));
+  operators_ =
+      static_cast<std::uint32_t>(std::max(bank.nodes(rule.rule.source).size(), bank.nodes(rule.rule.target).size()));
 }
 
 void Goal::name_sizes(CanonicalSizes& names) {
@@ -133,12 +134,6 @@ void Goal::add_nodes() {
   for (std::size_t i = 0; i < rule_.rule.source.size(); ++i) {
     outputs_.emplace_back(values_.at(rule_.rule.source[i]), values_.at(rule_.rule.target[i]));
   }
-}
-
-std::uint32_t Goal::operators(const std::vector<TermId>& side) const {
-  auto result = static_cast<std::uint32_t>(bank_.nodes(side).size());
-  for (const TermId root : side) result = std::max(result, egraph_.smallest(values_.at(root)));
-  return result;
 }
 
 Poly Goal::inward(const Poly& poly) const {

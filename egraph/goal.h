@@ -42,7 +42,6 @@ class Goal {
   void solve_condition();
   void assume_facts();
   void add_nodes();
-  std::uint32_t operators(const std::vector<algebra::TermId>& side) const;
   algebra::Poly inward(const algebra::Poly& poly) const;
   SizeId inward_id(const algebra::Poly& poly);
   ShapeId inward(const algebra::Shape& shape);

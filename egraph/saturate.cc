@@ -136,7 +136,7 @@ void Saturation::evaluate_sizes(const PatternNode& node) {
 Saturation::Result Saturation::plan(const CompiledRule& rule, const Direction& direction, std::uint32_t largest) {
   for (const std::uint32_t index : direction.built) {
     Result refusal{};
-    if (!plan_node(rule.nodes[index], largest, refusal)) return refusal;
+    if (!plan_node(rule, index, largest, refusal)) return refusal;
   }
   const auto shape = [&](std::uint32_t reg) {
     return planned_[reg].value == nothing ? planned_[reg].shape : egraph_.shape(planned_[reg].value);
@@ -147,7 +147,8 @@ Saturation::Result Saturation::plan(const CompiledRule& rule, const Direction& d
   return Result::United;
 }
 
-bool Saturation::plan_node(const PatternNode& node, std::uint32_t largest, Result& refusal) {
+bool Saturation::plan_node(const CompiledRule& rule, std::uint32_t index, std::uint32_t largest, Result& refusal) {
+  const PatternNode& node = rule.nodes[index];
   evaluate_sizes(node);
   arguments_.clear();
   argument_shapes_.clear();
@@ -167,14 +168,41 @@ bool Saturation::plan_node(const PatternNode& node, std::uint32_t largest, Resul
     return true;
   }
   const auto shapes = egraph_.size_table().infer(node.instance, argument_shapes_, node_sizes_);
-  if (!shapes || smallest > largest) {
+  if (!shapes || (smallest > largest && count_operators(rule, index) > largest)) {
     refusal = shapes ? Result::TooLarge : Result::Refused;
     return false;
   }
   for (std::uint32_t o = 0; o < node.outputs; ++o) {
-    planned_[node.first_output + o] = {nothing, (*shapes)[o], static_cast<std::uint32_t>(smallest)};
+    planned_[node.first_output + o] = {nothing, (*shapes)[o], static_cast<std::uint32_t>(smallest), index};
   }
   return true;
+}
+
+/// Operators of the term that a planned node stands for, with the smallest terms for what is there, each counted once.
+std::uint32_t Saturation::count_operators(const CompiledRule& rule, std::uint32_t index) {
+  ++search_;
+  counted_.resize(std::max<std::size_t>(counted_.size(), egraph_.node_count()), 0);
+  counted_in_rule_.resize(std::max(counted_in_rule_.size(), rule.nodes.size()), 0);
+  return count_operators(rule, Planned{nothing, {}, 0, index});
+}
+
+std::uint32_t Saturation::count_operators(const CompiledRule& rule, const Planned& term) {
+  if (term.value != nothing) return count_operators(term.value);
+  if (counted_in_rule_[term.node] == search_) return 0;
+  counted_in_rule_[term.node] = search_;
+  std::uint32_t count = 1;
+  for (const std::uint32_t argument : rule.nodes[term.node].arguments)
+    count += count_operators(rule, planned_[argument]);
+  return count;
+}
+
+std::uint32_t Saturation::count_operators(Value value) {
+  const ENode node = egraph_.smallest_node(value);
+  if (node == nothing || counted_[node] == search_) return 0;
+  counted_[node] = search_;
+  std::uint32_t count = 1;
+  for (const Value argument : egraph_.arguments(node)) count += count_operators(argument);
+  return count;
 }
 
 /// Adds what was planned and notes which nodes the right side is made of.

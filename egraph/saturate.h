@@ -66,13 +66,17 @@ class Saturation {
     Value value = nothing;
     ShapeId shape{};
     std::uint32_t smallest = 0;
+    std::uint32_t node = 0;  // of the rule
   };
 
   bool reached(std::span<const std::pair<Value, Value>> goals) const;
   bool is_done(RuleIndex::Use use, const Match& match, bool add);
   Result apply(RuleIndex::Use use, const Match& match, std::uint32_t largest);
   Result plan(const CompiledRule& rule, const Direction& direction, std::uint32_t largest);
-  bool plan_node(const PatternNode& node, std::uint32_t largest, Result& refusal);
+  bool plan_node(const CompiledRule& rule, std::uint32_t index, std::uint32_t largest, Result& refusal);
+  std::uint32_t count_operators(const CompiledRule& rule, std::uint32_t index);
+  std::uint32_t count_operators(const CompiledRule& rule, const Planned& term);
+  std::uint32_t count_operators(Value value);
   void evaluate_sizes(const PatternNode& node);
   void build(const CompiledRule& rule, const Direction& direction);
 
@@ -88,6 +92,9 @@ class Saturation {
   std::vector<std::uint32_t> matches_;                                  // of one iteration, run after run
   std::vector<std::pair<RuleIndex::Use, std::uint32_t>> match_counts_;  // how many runs of each use
   std::vector<Planned> planned_;
+  std::uint32_t search_ = 0;                    // numbers the counts of operators
+  std::vector<std::uint32_t> counted_;          // by e-node: the last count that met it
+  std::vector<std::uint32_t> counted_in_rule_;  // by node of the rule: likewise
   std::vector<Value> arguments_;
   std::vector<ShapeId> argument_shapes_;
   std::vector<SizeId> node_sizes_;

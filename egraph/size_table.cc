@@ -64,7 +64,9 @@ Shape SizeTable::polys(ShapeId id) const {
 
 void SizeTable::assume(std::vector<Poly> facts) {
   facts_ = std::move(facts);
-  typed_with_facts_.clear();
+  key_.clear();
+  for (const Poly& fact : facts_) key_.push_back(static_cast<std::uint32_t>(intern(fact)));
+  fact_set_ = fact_sets_.insert(key_, static_cast<std::uint32_t>(fact_sets_.size())).first;
 }
 
 bool SizeTable::nonnegative(const Poly& poly) const {
@@ -123,6 +125,7 @@ std::optional<std::span<const ShapeId>> SizeTable::infer(InstanceId instance, st
     found = typed_.insert(key_, infer_anew(instance, arguments, sizes, {})).first;
   }
   if (found == untyped && !facts_.empty()) {
+    key_.push_back(fact_set_);
     found = typed_with_facts_.find(key_);
     if (found == KeyTable::none) {
       found = typed_with_facts_.insert(key_, infer_anew(instance, arguments, sizes, facts_)).first;

@@ -56,7 +56,9 @@ class SizeTable {
   KeyTable shapes_;
   KeyTable substituted_;
   KeyTable typed_;  // instance, argument shapes, sizes → first of its outputs in output_shapes_, or untyped
-  KeyTable typed_with_facts_;  // the same for what only the present facts show
+  KeyTable typed_with_facts_;  // the same for what only facts show, the number of the fact set last
+  KeyTable fact_sets_;
+  std::uint32_t fact_set_ = 0;
   std::vector<ShapeId> output_shapes_;
   std::vector<algebra::Poly> facts_;
   std::vector<std::uint32_t> key_;

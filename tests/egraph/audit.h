@@ -1,0 +1,124 @@
+// Evaluates a saturated e-graph: every class gets the value of each of its members at random sizes and inputs, and all
+// must agree. What rules made equal is so put to the test against the definitions.
+#pragma once
+
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "algebra/plan.h"
+#include "egraph/egraph.h"
+#include "egraph/goal.h"
+#include "egraph/saturate.h"
+
+namespace rulemill::egraph {
+
+class Audit {
+ public:
+  Audit(const algebra::Library& library, const EGraph& egraph, std::uint64_t seed)
+      : library_(library), egraph_(egraph), symbols_(egraph.size_table().symbols()), random_(seed) {}
+
+  /// The first disagreement, in words; empty if there is none.
+  std::string run() {
+    REQUIRE(choose_sizes());
+    for (Value value = 0; value < egraph_.value_count(); ++value) {
+      if (egraph_.node_of(value) == nothing) {
+        auto wrong = keep(value, random_tensor(shape(value)));
+        if (!wrong.empty()) return wrong;
+      }
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (ENode node = 0; node < egraph_.node_count(); ++node) {
+        if (evaluated_.contains(node) || !ready(node)) continue;
+        changed = true;
+        evaluated_[node] = true;
+        if (auto wrong = evaluate(node); !wrong.empty()) return wrong;
+      }
+    }
+    REQUIRE(evaluated_.size() == egraph_.node_count());
+    return "";
+  }
+
+  std::size_t members_compared() const { return compared_; }
+
+ private:
+  /// Sizes from 1 to 4 at which every fact holds.
+  bool choose_sizes() {
+    std::uniform_int_distribution<std::int64_t> size(1, 4);
+    for (int tries = 0; tries < 1000; ++tries) {
+      chosen_.clear();
+      const auto holds = [&](const algebra::Poly& fact) { return at(fact) >= 0; };
+      if (std::ranges::all_of(egraph_.size_table().facts(), holds)) return true;
+    }
+    return false;
+  }
+  std::int64_t at(const algebra::Poly& poly) {
+    return symbols_.evaluate(poly, [&](algebra::Atom atom) {
+      return chosen_.try_emplace(atom, std::uniform_int_distribution<std::int64_t>(1, 4)(random_)).first->second;
+    });
+  }
+  std::vector<std::int64_t> shape(Value value) {
+    std::vector<std::int64_t> dims;
+    for (const SizeId dim : egraph_.size_table().dims(egraph_.shape(value))) {
+      dims.push_back(at(egraph_.size_table().poly(dim)));
+    }
+    return dims;
+  }
+  std::vector<double> random_tensor(const std::vector<std::int64_t>& dims) {
+    std::int64_t elements = 1;
+    for (const std::int64_t dim : dims) elements *= dim;
+    std::vector<double> values(static_cast<std::size_t>(elements));
+    for (double& value : values) value = std::uniform_int_distribution<int>(-3, 3)(random_);
+    return values;
+  }
+  bool ready(ENode node) const {
+    return std::ranges::all_of(egraph_.arguments(node), [&](Value v) { return values_.contains(egraph_.find(v)); });
+  }
+
+  std::string evaluate(ENode node) {
+    const algebra::Instance& instance = library_.instance(egraph_.instance(node));
+    std::vector<std::vector<std::int64_t>> shapes;
+    std::vector<std::span<const double>> inputs;
+    for (const Value argument : egraph_.arguments(node)) {
+      shapes.push_back(shape(argument));
+      inputs.emplace_back(values_.at(egraph_.find(argument)));
+    }
+    std::vector<std::int64_t> sizes;
+    for (const SizeId size : egraph_.sizes(node)) sizes.push_back(at(egraph_.size_table().poly(size)));
+    const auto plan = algebra::compile(library_, instance, shapes, sizes);
+    if (!plan) return instance.name + " does not type at the sizes chosen";
+    const auto outputs = algebra::evaluate(library_, *plan, inputs);
+    for (std::uint32_t o = 0; o < outputs.size(); ++o) {
+      if (plan->output_shapes[o] != shape(egraph_.output(node, o))) return instance.name + " has another shape";
+      if (auto wrong = keep(egraph_.output(node, o), outputs[o]); !wrong.empty()) return wrong;
+    }
+    return "";
+  }
+
+  std::string keep(Value value, const std::vector<double>& tensor) {
+    const auto [known, is_new] = values_.try_emplace(egraph_.find(value), tensor);
+    if (is_new) return "";
+    ++compared_;
+    bool agree = known->second.size() == tensor.size();
+    for (std::size_t i = 0; agree && i < tensor.size(); ++i) {
+      const double scale = std::max({1.0, std::abs(tensor[i]), std::abs(known->second[i])});
+      agree = std::abs(tensor[i] - known->second[i]) <= 1e-9 * scale;
+    }
+    if (agree) return "";
+    const ENode node = egraph_.node_of(value);
+    return "class of " + (node == nothing ? "a variable" : library_.instance(egraph_.instance(node)).name) +
+           " disagrees";
+  }
+
+  const algebra::Library& library_;
+  const EGraph& egraph_;
+  algebra::Symbols& symbols_;
+  std::mt19937_64 random_;
+  std::map<algebra::Atom, std::int64_t> chosen_;
+  std::map<Value, std::vector<double>> values_;
+  std::map<ENode, bool> evaluated_;
+  std::size_t compared_ = 0;
+};
+
+}  // namespace rulemill::egraph
