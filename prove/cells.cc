@@ -1,0 +1,140 @@
+#include "prove/cells.h"
+
+#include <algorithm>
+
+#include "prove/lower.h"
+#include "prove/simplify.h"
+
+namespace rulemill::prove {
+
+namespace {
+
+bool is_outer(const Guard& guard, const Product& product, const std::vector<Atom>& inner, const Symbols& symbols) {
+  return !mentions(guard.poly, product.bound, symbols) && !mentions(guard.poly, inner, symbols);
+}
+
+class CellSplit {
+ public:
+  CellSplit(const std::vector<Atom>& inner, const Guards& known, Solver& solver,
+            const std::function<Sum(std::vector<Sum>)>& leaf)
+      : inner_(inner), known_(known), solver_(solver), leaf_(leaf) {}
+
+  Sum split(std::vector<Sum> arguments) {
+    visit(std::move(arguments));
+    return std::move(result_);
+  }
+
+ private:
+  void visit(std::vector<Sum> arguments) {
+    const std::optional<Guard> guard = outer_guard(arguments);
+    if (!guard) {
+      for (Product& product : leaf_(std::move(arguments))) {
+        product.guards.insert(product.guards.begin(), cell_.begin(), cell_.end());
+        result_.push_back(std::move(product));
+        if (result_.size() > 4096) throw TooLarge{result_.size()};
+      }
+      return;
+    }
+    enter(*guard, arguments);
+    for (const Guard& other : complement(*guard)) enter(other, arguments);
+  }
+
+  void enter(const Guard& guard, const std::vector<Sum>& arguments) {
+    cell_.push_back(guard);
+    Guards here = known_;
+    here.insert(here.end(), cell_.begin(), cell_.end());
+    if (!solver_.infeasible(here, "a case cannot happen")) {
+      std::vector<Sum> inside = arguments;
+      for (Sum& argument : inside) {
+        std::erase_if(argument, [&](Product& product) { return !restrict(product, here); });
+      }
+      visit(std::move(inside));
+    }
+    cell_.pop_back();
+  }
+
+  /// Decides the product's outer guards where `here` does. False if the product is zero there.
+  bool restrict(Product& product, const Guards& here) {
+    bool zero = false;
+    std::erase_if(product.guards, [&](const Guard& guard) {
+      if (zero || !is_outer(guard, product, inner_, solver_.symbols())) return false;
+      if (solver_.implied(here, guard, "a case decides a guard")) return true;
+      Guards both = here;
+      both.push_back(guard);
+      zero = solver_.infeasible(both, "a case excludes a guard");
+      return false;
+    });
+    return !zero;
+  }
+
+  std::optional<Guard> outer_guard(const std::vector<Sum>& arguments) const {
+    for (const Sum& argument : arguments) {
+      for (const Product& product : argument) {
+        for (const Guard& guard : product.guards) {
+          if (is_outer(guard, product, inner_, solver_.symbols())) return guard;
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  const std::vector<Atom>& inner_;
+  const Guards& known_;
+  Solver& solver_;
+  const std::function<Sum(std::vector<Sum>)>& leaf_;
+  Guards cell_;
+  Sum result_;
+};
+
+bool is_alone(const Sum& sum, std::uint32_t function) {
+  if (sum.size() != 1) return false;
+  const Product& product = sum[0];
+  return product.coefficient == Rational{1, 1} && product.bound.empty() && product.guards.empty() &&
+         product.factors.size() == 1 && product.factors[0].kind == Factor::Kind::Apply &&
+         product.factors[0].symbol == function;
+}
+
+}  // namespace
+
+Sum by_cells(std::vector<Sum> arguments, const std::vector<Atom>& inner, const Guards& known, Solver& solver,
+             const std::function<Sum(std::vector<Sum>)>& leaf) {
+  for (Sum& argument : arguments) {
+    std::erase_if(argument, [&](Product& product) { return !simplify(product, known, solver.symbols()); });
+  }
+  return CellSplit(inner, known, solver, leaf).split(std::move(arguments));
+}
+
+Sum apply_function(std::uint32_t function, std::vector<Sum> arguments, const Guards& known,
+                   const algebra::TermBank& bank, Solver& solver) {
+  const algebra::Function& laws = bank.library().functions()[function];
+  return by_cells(std::move(arguments), {}, known, solver, [&](std::vector<Sum> on_cell) -> Sum {
+    const bool zero = std::all_of(on_cell.begin(), on_cell.end(), [](const Sum& sum) { return sum.empty(); });
+    if (zero && laws.maps_zero_to_zero) return {};
+    if (laws.idempotent && on_cell.size() == 1 && is_alone(on_cell[0], function)) return std::move(on_cell[0]);
+    Factor factor;
+    factor.kind = Factor::Kind::Apply;
+    factor.symbol = function;
+    factor.arguments = std::move(on_cell);
+    Product product;
+    product.factors.push_back(std::move(factor));
+    return {std::move(product)};
+  });
+}
+
+Sum take_maximum(std::vector<Atom> bound, Guards range, Sum body, const Guards& known, Solver& solver) {
+  std::vector<Sum> bodies;
+  bodies.push_back(std::move(body));
+  return by_cells(std::move(bodies), bound, known, solver, [&](std::vector<Sum> on_cell) -> Sum {
+    if (on_cell[0].empty()) return {};
+    Factor factor;
+    factor.kind = Factor::Kind::Max;
+    factor.bound = bound;
+    factor.guards = range;
+    factor.arguments = std::move(on_cell);
+    Product product;
+    product.factors.push_back(std::move(factor));
+    return {std::move(product)};
+  });
+}
+
+}  // namespace rulemill::prove

@@ -1,0 +1,97 @@
+#include "prove/prover.h"
+
+#include <chrono>
+
+#include "prove/equality.h"
+#include "prove/lower.h"
+#include "runtime/error.h"
+
+namespace rulemill::prove {
+
+using algebra::Relation;
+using algebra::SizeCondition;
+
+Prover::Prover(algebra::TermBank& bank, algebra::Symbols& symbols, ProverOptions options)
+    : bank_(bank), symbols_(symbols), options_(options) {
+  options_.solver.keep_obligations = options_.certificates;
+  solver_ = std::make_unique<Solver>(symbols, options_.solver);
+}
+
+Prover::~Prover() = default;
+
+const SolverStatistics& Prover::solver_statistics() const { return solver_->statistics(); }
+
+namespace {
+
+/// What the types and the condition say, as guards. Inequations (≠) are left out: to know less is sound.
+Guards facts_of(const algebra::TypedRule& typed) {
+  Guards facts;
+  for (const auto* conditions : {&typed.rule.condition, &typed.facts}) {
+    for (const SizeCondition& c : *conditions) {
+      if (c.relation == Relation::Ne) continue;
+      const Poly difference = c.right - c.left;
+      facts.push_back({c.relation == Relation::Eq, c.relation == Relation::Lt ? difference - 1 : difference});
+    }
+  }
+  return facts;
+}
+
+}  // namespace
+
+Prover::Outcome Prover::prove_equal(const algebra::TypedRule& typed) {
+  const Guards facts = facts_of(typed);
+  solver_->start(facts);
+  try {
+    for (std::size_t output = 0; output < typed.rule.source.size(); ++output) {
+      const algebra::Shape& shape = typed.types.at(typed.rule.source[output]);
+      IndexSupply supply(symbols_);
+      std::vector<Poly> index;
+      Guards ranges;
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        index.emplace_back(symbols_.index("i" + std::to_string(d)));
+        append_range(ranges, index.back(), shape[d]);
+      }
+      const Solver::Assumption inside(*solver_, ranges);
+      Lowering lowering(typed, bank_, *solver_, supply);
+      Sum difference = lowering.element(typed.rule.source[output], index);
+      Sum minus = negated(lowering.element(typed.rule.target[output], index));
+      difference.insert(difference.end(), std::make_move_iterator(minus.begin()), std::make_move_iterator(minus.end()));
+      Equality equality(bank_, *solver_, supply, options_.align);
+      if (!equality.zero(std::move(difference))) {
+        return {false, "output " + std::to_string(output) + ": nothing cancels " + equality.left_over()};
+      }
+    }
+  } catch (const TooLarge& large) {
+    return {false, "the normal form has more than " + std::to_string(large.products - 1) + " products"};
+  } catch (const runtime::Error& error) {
+    return {false, error.what()};
+  }
+  if (solver_->exhausted()) return {false, "more than " + std::to_string(options_.solver.queries) + " queries"};
+  return {true, {}};
+}
+
+Proved Prover::proved(algebra::TypedRule typed, double seconds, std::uint64_t queries_before) const {
+  Proved result{std::move(typed), {}, solver_->statistics().queries - queries_before, seconds};
+  for (const Query& query : solver_->obligations()) result.obligations.push_back(to_smtlib(query, symbols_));
+  return result;
+}
+
+Verdict Prover::judge(algebra::TypedRule typed) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::uint64_t queries = solver_->statistics().queries;
+  Refutation refutation = refute(typed, bank_, symbols_, options_.seed, options_.refute);
+  if (refutation.counterexample) return Refuted{std::move(typed), std::move(*refutation.counterexample)};
+  if (refutation.compared == 0) return Unknown{"no small sizes satisfy its types and its condition"};
+  const Outcome outcome = prove_equal(typed);
+  if (!outcome.proved) return Unknown{outcome.reason};
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return proved(std::move(typed), seconds, queries);
+}
+
+Verdict Prover::prove(const algebra::Rule& rule, const std::vector<std::vector<std::int64_t>>* example) {
+  std::variant<algebra::TypedRule, algebra::TypeError> typed = algebra::infer_types(rule, bank_, symbols_, example);
+  if (const auto* error = std::get_if<algebra::TypeError>(&typed)) return IllTyped{error->what};
+  return judge(std::move(std::get<algebra::TypedRule>(typed)));
+}
+
+}  // namespace rulemill::prove

@@ -1,0 +1,54 @@
+// Proves rules from the operators' definitions, for all sizes: types them, looks for a counterexample, compares normal
+// forms, and where a rule holds only under equations between sizes, finds them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "prove/align.h"
+#include "prove/refute.h"
+#include "prove/solver.h"
+#include "prove/verdict.h"
+
+namespace rulemill::prove {
+
+struct ProverOptions {
+  std::uint64_t seed = 1;
+  RefuteLimits refute;
+  SolverLimits solver;
+  AlignLimits align;
+  bool find_conditions = true;
+  bool certificates = false;  // fill Proved::obligations
+};
+
+class Prover {
+ public:
+  /// Rules live in `bank` and `symbols`, which outlive this; typed copies of their terms are added.
+  Prover(algebra::TermBank& bank, algebra::Symbols& symbols, ProverOptions options = {});
+  ~Prover();
+
+  /// The verdict on any rule, typed or not. With an example (a candidate's concrete shapes), numbers among its sizes
+  /// are examples of sizes, and conditions are looked for among equations that the example satisfies.
+  Verdict prove(const algebra::Rule& rule, const std::vector<std::vector<std::int64_t>>* example = nullptr);
+
+  /// One typed rule: whether its sides are equal for all its sizes, and if not, why it was not shown.
+  struct Outcome {
+    bool proved = false;
+    std::string reason;
+  };
+  Outcome prove_equal(const algebra::TypedRule& rule);
+
+  const SolverStatistics& solver_statistics() const;
+  const ProverOptions& options() const { return options_; }
+
+ private:
+  Verdict judge(algebra::TypedRule typed);
+  Proved proved(algebra::TypedRule typed, double seconds, std::uint64_t queries_before) const;
+
+  algebra::TermBank& bank_;
+  algebra::Symbols& symbols_;
+  ProverOptions options_;
+  std::unique_ptr<Solver> solver_;
+};
+
+}  // namespace rulemill::prove

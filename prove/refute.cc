@@ -1,0 +1,237 @@
+#include "prove/refute.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <unordered_map>
+
+#include "algebra/plan.h"
+#include "runtime/error.h"
+
+namespace rulemill::prove {
+
+using algebra::Atom;
+using algebra::NodeId;
+using algebra::Poly;
+using algebra::Relation;
+using algebra::SizeCondition;
+using algebra::TermId;
+
+namespace {
+
+using IntShape = std::vector<std::int64_t>;
+
+class Sampler {
+ public:
+  Sampler(const algebra::TypedRule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
+          std::uint64_t seed, const RefuteLimits& limits)
+      : rule_(rule), bank_(bank), symbols_(symbols), limits_(limits), random_(seed) {
+    std::vector<TermId> roots = rule.rule.source;
+    roots.insert(roots.end(), rule.rule.target.begin(), rule.rule.target.end());
+    nodes_ = bank.nodes(roots);
+    collect_sizes();
+  }
+
+  Refutation run() {
+    Refutation result;
+    for (std::uint32_t attempt = 0; attempt < limits_.attempts && result.compared < limits_.tries; ++attempt) {
+      if (!draw_sizes(attempt)) continue;
+      const std::optional<bool> differs = compare(attempt);
+      if (!differs) continue;
+      ++result.compared;
+      if (!*differs) continue;
+      result.counterexample = std::move(counterexample_);
+      break;
+    }
+    return result;
+  }
+
+ private:
+  void collect_sizes() {
+    const auto meet = [&](const Poly& poly) {
+      for (const Atom atom : symbols_.atoms(poly)) sizes_.emplace(atom, 1);
+    };
+    for (const NodeId node : nodes_) {
+      for (const Poly& size : bank_.node(node).sizes) meet(size);
+    }
+    for (const auto& shape : rule_.rule.shapes) {
+      for (const Poly& dim : shape) meet(dim);
+    }
+    for (const auto* conditions : {&rule_.rule.condition, &rule_.facts}) {
+      for (const SizeCondition& c : *conditions) {
+        meet(c.left);
+        meet(c.right);
+      }
+    }
+    for (const auto& [atom, value] : sizes_) order_.push_back(atom);
+    std::sort(order_.begin(), order_.end());
+  }
+
+  std::int64_t at(const Poly& poly) const {
+    return symbols_.evaluate(poly, [&](Atom atom) { return sizes_.at(atom); });
+  }
+
+  bool holds(const SizeCondition& c) const {
+    const std::int64_t left = at(c.left);
+    const std::int64_t right = at(c.right);
+    switch (c.relation) {
+      case Relation::Eq:
+        return left == right;
+      case Relation::Ne:
+        return left != right;
+      case Relation::Lt:
+        return left < right;
+      case Relation::Le:
+        return left <= right;
+    }
+    return false;
+  }
+
+  /// Small sizes, all different ranges tried in turn: 1 … 2, 1 … 3, 1 … 4. False if the types do not allow them.
+  bool draw_sizes(std::uint32_t attempt) {
+    const std::uint64_t range = 2 + attempt % 3 + (attempt > limits_.attempts / 2 ? 2 : 0);
+    for (const Atom atom : order_) sizes_[atom] = 1 + static_cast<std::int64_t>(random_() % range);
+    try {
+      const auto all = [&](const std::vector<SizeCondition>& conditions) {
+        return std::all_of(conditions.begin(), conditions.end(), [&](const SizeCondition& c) { return holds(c); });
+      };
+      if (!all(rule_.rule.condition) || !all(rule_.facts)) return false;
+    } catch (const runtime::Error&) {  // a division by zero: not sizes of this rule
+      return false;
+    }
+    return true;
+  }
+
+  double number(std::uint32_t attempt) {
+    // Mixed signs mostly; now and then positive, where square roots and logarithms are defined.
+    const auto drawn = static_cast<double>(random_() % 7);
+    return attempt % 4 == 3 ? drawn + 1 : drawn - 3;
+  }
+
+  /// Whether the sides differ at the drawn sizes; nothing if they are too large or do not type there.
+  std::optional<bool> compare(std::uint32_t attempt) {
+    values_.clear();
+    shapes_.clear();
+    std::uint64_t elements = 0;
+    for (std::size_t v = 0; v < rule_.rule.variables.size(); ++v) {
+      IntShape shape;
+      std::uint64_t count = 1;
+      for (const Poly& dim : rule_.rule.shapes[v]) {
+        shape.push_back(at(dim));
+        if (shape.back() < 1) return std::nullopt;
+        count *= static_cast<std::uint64_t>(shape.back());
+      }
+      elements += count;
+      if (elements > limits_.elements) return std::nullopt;
+      std::vector<double> values(count);
+      for (double& value : values) value = number(attempt);
+      values_[rule_.rule.variables[v]] = std::move(values);
+      shapes_[rule_.rule.variables[v]] = std::move(shape);
+    }
+    std::uint64_t products = 0;
+    for (const NodeId id : nodes_) {
+      if (!run_node(id, elements, products)) return std::nullopt;
+    }
+    for (std::size_t o = 0; o < rule_.rule.source.size(); ++o) {
+      if (differs(o)) return true;
+    }
+    return false;
+  }
+
+  bool run_node(NodeId id, std::uint64_t& elements, std::uint64_t& products) {
+    const algebra::Node& node = bank_.node(id);
+    const algebra::Instance& instance = bank_.library().instance(node.instance);
+    std::vector<IntShape> inputs;
+    std::vector<std::span<const double>> operands;
+    for (const TermId argument : node.arguments) {
+      inputs.push_back(shapes_.at(argument));
+      operands.emplace_back(values_.at(argument));
+    }
+    std::vector<std::int64_t> parameters;
+    for (const Poly& size : node.sizes) parameters.push_back(at(size));
+    for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {
+      std::uint64_t count = 1;
+      for (const Poly& dim : rule_.types.at(term_of(id, o))) {
+        count *= static_cast<std::uint64_t>(std::max<std::int64_t>(at(dim), 1));
+      }
+      elements += count;
+    }
+    if (elements > limits_.elements) return false;
+    const std::optional<algebra::Plan> plan = algebra::compile(bank_.library(), instance, inputs, parameters);
+    if (!plan) return false;
+    products += plan->products();
+    if (products > limits_.products) return false;
+    std::vector<std::vector<double>> outputs = algebra::evaluate(bank_.library(), *plan, operands);
+    for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {
+      const TermId term = term_of(id, o);
+      values_[term] = std::move(outputs[o]);
+      shapes_[term] = plan->output_shapes[o];
+    }
+    return true;
+  }
+
+  TermId term_of(NodeId id, std::uint32_t output) const {
+    for (const auto& [term, shape] : rule_.types) {
+      if (!bank_.term(term).is_variable && bank_.term(term).node == id && bank_.term(term).output == output)
+        return term;
+    }
+    RM_CHECK(false, "a node without a type");
+    return {};
+  }
+
+  bool differs(std::size_t output) {
+    const TermId a = rule_.rule.source[output];
+    const TermId b = rule_.rule.target[output];
+    if (shapes_.at(a) != shapes_.at(b)) return false;
+    const std::vector<double>& left = values_.at(a);
+    const std::vector<double>& right = values_.at(b);
+    for (std::size_t e = 0; e < left.size(); ++e) {
+      if (std::isnan(left[e]) || std::isnan(right[e]) || left[e] == right[e]) continue;
+      const double scale = std::max({1.0, std::fabs(left[e]), std::fabs(right[e])});
+      if (std::fabs(left[e] - right[e]) <= limits_.tolerance * scale) continue;
+      describe(output, e, left[e], right[e]);
+      return true;
+    }
+    return false;
+  }
+
+  void describe(std::size_t output, std::size_t element, double source, double target) {
+    counterexample_ = {};
+    for (const TermId variable : rule_.rule.variables) {
+      counterexample_.shapes.emplace_back(bank_.term(variable).name, shapes_.at(variable));
+      counterexample_.inputs.push_back(values_.at(variable));
+    }
+    for (const Atom atom : order_) counterexample_.sizes.emplace_back(symbols_.name(atom), sizes_.at(atom));
+    counterexample_.output = output;
+    const IntShape& shape = shapes_.at(rule_.rule.source[output]);
+    counterexample_.position.resize(shape.size());
+    auto rest = static_cast<std::int64_t>(element);
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      counterexample_.position[d] = rest % shape[d];
+      rest /= shape[d];
+    }
+    counterexample_.source = source;
+    counterexample_.target = target;
+  }
+
+  const algebra::TypedRule& rule_;
+  const algebra::TermBank& bank_;
+  const algebra::Symbols& symbols_;
+  const RefuteLimits& limits_;
+  std::mt19937_64 random_;
+  std::vector<NodeId> nodes_;
+  std::unordered_map<Atom, std::int64_t> sizes_;
+  std::vector<Atom> order_;
+  std::unordered_map<TermId, std::vector<double>> values_;
+  std::unordered_map<TermId, IntShape> shapes_;
+  Counterexample counterexample_;
+};
+
+}  // namespace
+
+Refutation refute(const algebra::TypedRule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
+                  std::uint64_t seed, const RefuteLimits& limits) {
+  return Sampler(rule, bank, symbols, seed, limits).run();
+}
+
+}  // namespace rulemill::prove

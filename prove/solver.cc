@@ -1,0 +1,211 @@
+#include "prove/solver.h"
+
+#include <z3++.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <numeric>
+
+#include "runtime/error.h"
+
+namespace rulemill::prove {
+
+using algebra::Monomial;
+
+struct Solver::Z3 {
+  z3::context context;
+  std::unique_ptr<z3::solver> solver;
+  std::map<Monomial, z3::expr> variables;
+  std::map<Guards, bool> answers;  // infeasibility of assumptions and guards together
+
+  void start(std::uint32_t rlimit) {
+    solver = std::make_unique<z3::solver>(context, z3::solver::simple());
+    z3::params parameters(context);
+    parameters.set("rlimit", rlimit);
+    solver->set(parameters);
+    answers.clear();
+  }
+
+  z3::expr variable(const Monomial& monomial) {
+    const auto found = variables.find(monomial);
+    if (found != variables.end()) return found->second;
+    std::string name = "v";
+    for (const Atom atom : monomial) name += "." + std::to_string(static_cast<std::uint32_t>(atom));
+    return variables.emplace(monomial, context.int_const(name.c_str())).first->second;
+  }
+
+  z3::expr linear(const Poly& poly) {
+    z3::expr_vector terms(context);
+    for (const Poly::Term& term : poly.terms()) {
+      if (term.monomial.empty()) {
+        terms.push_back(context.int_val(term.coefficient));
+      } else if (term.coefficient == 1) {
+        terms.push_back(variable(term.monomial));
+      } else {
+        terms.push_back(context.int_val(term.coefficient) * variable(term.monomial));
+      }
+    }
+    if (terms.empty()) return context.int_val(0);
+    return terms.size() == 1 ? terms[0] : z3::sum(terms);
+  }
+
+  z3::expr formula(const Guard& guard) {
+    const z3::expr poly = linear(guard.poly);
+    return guard.equality ? poly == 0 : poly >= 0;
+  }
+
+  z3::expr conjunction(const Guards& guards) {
+    z3::expr_vector all(context);
+    for (const Guard& guard : guards) all.push_back(formula(guard));
+    return all.empty() ? context.bool_val(true) : all.size() == 1 ? all[0] : z3::mk_and(all);
+  }
+
+  z3::expr indicators(const Query& query) {
+    std::int64_t denominator = 1;
+    for (const auto& [coefficient, guards] : query.indicators) denominator = std::lcm(denominator, coefficient.den);
+    z3::expr_vector terms(context);
+    for (const auto& [coefficient, guards] : query.indicators) {
+      terms.push_back(z3::ite(conjunction(guards), context.int_val(coefficient.num * (denominator / coefficient.den)),
+                              context.int_val(0)));
+    }
+    return z3::sum(terms) != 0;
+  }
+
+  z3::check_result check(const Query& query) {
+    solver->push();
+    for (const Guard& guard : query.asserted) solver->add(formula(guard));
+    for (const Lemma& lemma : query.lemmas) {
+      const z3::expr conclusion = formula(lemma.conclusion);
+      solver->add(lemma.premises.empty() ? conclusion : z3::implies(conjunction(lemma.premises), conclusion));
+    }
+    if (!query.indicators.empty()) solver->add(indicators(query));
+    const z3::check_result result = solver->check();
+    solver->pop();
+    return result;
+  }
+};
+
+Solver::Solver(Symbols& symbols, SolverLimits limits)
+    : symbols_(symbols), limits_(limits), z3_(std::make_unique<Z3>()) {
+  z3_->start(limits_.rlimit);
+}
+
+Solver::~Solver() = default;
+
+std::string Solver::version() { return Z3_get_full_version(); }
+
+void Solver::start(Guards facts) {
+  facts_ = std::move(facts);
+  assumptions_.clear();
+  obligations_.clear();
+  queries_of_rule_ = 0;
+  z3_->start(limits_.rlimit);
+}
+
+bool Solver::exhausted() const { return queries_of_rule_ >= limits_.queries; }
+
+Solver::Assumption::Assumption(Solver& solver, const Guards& guards)
+    : solver_(solver), before_(solver.assumptions_.size()) {
+  solver_.assumptions_.insert(solver_.assumptions_.end(), guards.begin(), guards.end());
+}
+
+Solver::Assumption::~Assumption() { solver_.assumptions_.resize(before_); }
+
+bool Solver::unsatisfiable(Query query) {
+  if (exhausted()) return false;
+  ++queries_of_rule_;
+  ++statistics_.queries;
+  query.asserted.insert(query.asserted.end(), facts_.begin(), facts_.end());
+  query.asserted.insert(query.asserted.end(), assumptions_.begin(), assumptions_.end());
+  query.lemmas = lemmas_for(query, symbols_);
+  const auto begin = std::chrono::steady_clock::now();
+  z3::check_result result = z3::unknown;
+  try {
+    result = z3_->check(query);
+  } catch (const z3::exception& error) {
+    throw runtime::Error("z3", std::string(error.msg()) + " in query " + query.name);
+  }
+  statistics_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  switch (result) {
+    case z3::unsat:
+      ++statistics_.unsatisfiable;
+      if (limits_.keep_obligations) obligations_.push_back(std::move(query));
+      return true;
+    case z3::sat:
+      ++statistics_.satisfiable;
+      return false;
+    case z3::unknown:
+      ++statistics_.unknown;
+      return false;
+  }
+  return false;
+}
+
+bool Solver::known(const Guard& guard, const Guards& given) const {
+  const auto shows = [&](const Guard& fact) {
+    if (fact == guard) return true;
+    if (guard.equality) return false;
+    const std::optional<std::int64_t> slack = (guard.poly - fact.poly).constant();
+    return slack && (*slack >= 0);
+  };
+  return std::any_of(given.begin(), given.end(), shows) ||
+         std::any_of(assumptions_.begin(), assumptions_.end(), shows) ||
+         std::any_of(facts_.begin(), facts_.end(), shows);
+}
+
+bool Solver::infeasible(const Guards& guards, const char* name) {
+  for (const Guard& guard : guards) {
+    const std::optional<std::int64_t> constant = guard.poly.constant();
+    if (constant && (guard.equality ? *constant != 0 : *constant < 0)) return true;
+    // p ≥ 0 contradicts −p − 1 ≥ 0.
+    if (!guard.equality && known({false, -guard.poly - 1}, guards)) {
+      ++statistics_.by_pairs;
+      return true;
+    }
+  }
+  Guards key = assumptions_;
+  key.insert(key.end(), guards.begin(), guards.end());
+  std::sort(key.begin(), key.end());
+  key.erase(std::unique(key.begin(), key.end()), key.end());
+  const auto found = z3_->answers.find(key);
+  if (found != z3_->answers.end()) {
+    ++statistics_.cached;
+    return found->second;
+  }
+  const bool answer = unsatisfiable({name, guards, {}, {}});
+  z3_->answers.emplace(std::move(key), answer);
+  return answer;
+}
+
+bool Solver::implied(const Guards& given, const Guard& goal, const char* name) {
+  if (const std::optional<std::int64_t> constant = goal.poly.constant()) {
+    return goal.equality ? *constant == 0 : *constant >= 0;
+  }
+  if (known(goal, given)) {
+    ++statistics_.by_pairs;
+    return true;
+  }
+  Guards with = given;
+  with.push_back({false, -goal.poly - 1});
+  if (!infeasible(with, name)) return false;
+  if (!goal.equality) return true;
+  with.back().poly = goal.poly - 1;
+  return infeasible(with, name);
+}
+
+bool Solver::cancels(const std::vector<std::pair<Rational, Guards>>& indicators, const char* name) {
+  if (indicators.size() == 2 && indicators[0].first + indicators[1].first == Rational{0, 1}) {
+    Guards a = indicators[0].second;
+    Guards b = indicators[1].second;
+    std::sort(a.begin(), a.end());
+    std::sort(b.begin(), b.end());
+    if (a == b) {
+      ++statistics_.by_pairs;
+      return true;
+    }
+  }
+  return unsatisfiable({name, {}, indicators, {}});
+}
+
+}  // namespace rulemill::prove

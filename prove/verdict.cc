@@ -1,0 +1,31 @@
+#include "prove/verdict.h"
+
+#include <fmt/format.h>
+
+namespace rulemill::prove {
+
+const char* name(const Verdict& verdict) {
+  constexpr const char* names[] = {"proved", "refuted", "unknown", "ill-typed"};
+  return names[verdict.index()];
+}
+
+namespace {
+
+std::string list(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return "[" + text + "]";
+}
+
+}  // namespace
+
+std::string to_string(const Counterexample& counterexample) {
+  std::string shapes;
+  for (const auto& [variable, shape] : counterexample.shapes) {
+    shapes += (shapes.empty() ? "" : ", ") + variable + list(shape);
+  }
+  return fmt::format("at {} output {} element {}: the source is {:g}, the target {:g}", shapes, counterexample.output,
+                     list(counterexample.position), counterexample.source, counterexample.target);
+}
+
+}  // namespace rulemill::prove

@@ -1,0 +1,52 @@
+// What became of a rule: proved for all sizes, refuted by a counterexample, ill-typed, or unknown. Nothing but Proved
+// may enter a rule database.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "algebra/typing.h"
+
+namespace rulemill::prove {
+
+/// Proved from the definitions: every obligation is an SMT-LIB script that is unsatisfiable.
+struct Proved {
+  algebra::TypedRule typed;  // its condition included
+  std::vector<std::string> obligations;
+  std::uint64_t queries = 0;
+  double seconds = 0;
+};
+
+/// Sizes and inputs at which the two sides differ.
+struct Counterexample {
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> shapes;  // variable, shape
+  std::vector<std::pair<std::string, std::int64_t>> sizes;
+  std::vector<std::vector<double>> inputs;  // by variable, row-major
+  std::size_t output = 0;
+  std::vector<std::int64_t> position;
+  double source = 0, target = 0;
+};
+struct Refuted {
+  algebra::TypedRule typed;
+  Counterexample counterexample;
+};
+
+struct Unknown {
+  std::string reason;
+};
+
+struct IllTyped {
+  std::string what;
+};
+
+using Verdict = std::variant<Proved, Refuted, Unknown, IllTyped>;
+
+/// "proved", "refuted", "unknown", "ill-typed"
+const char* name(const Verdict& verdict);
+/// One line: where the sides differ, and by what.
+std::string to_string(const Counterexample& counterexample);
+
+}  // namespace rulemill::prove
