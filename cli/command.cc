@@ -65,4 +65,9 @@ algebra::Library load_library(const Options& options) {
   return algebra::Library::load(folder);
 }
 
+std::filesystem::path rules_file(const Options& options) {
+  const std::filesystem::path given = options.rules;
+  return std::filesystem::is_directory(given) ? given / "rules.rmdb" : given;
+}
+
 }  // namespace rulemill::cli

@@ -53,10 +53,13 @@ std::filesystem::path data_folder();
 /// --definitions, or data_folder()/operators.
 std::filesystem::path definitions_folder(const Options& options);
 algebra::Library load_library(const Options& options);
+/// --rules, or rules.rmdb in it if it is a folder.
+std::filesystem::path rules_file(const Options& options);
 
 /// Each adds one subcommand (a few: `rules list`, `rules show`) that sets `chosen`.
 void add_doctor(CLI::App& app, Options& options, Command& chosen);
 void add_info(CLI::App& app, Options& options, Command& chosen);
 void add_operators(CLI::App& app, Options& options, Command& chosen);
+void add_rules(CLI::App& app, Options& options, Command& chosen);
 
 }  // namespace rulemill::cli

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "optimize/onnx/library_version.h"
 #include "prove/solver.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
@@ -95,6 +96,7 @@ void examine(Context& context) {
       {"mpi", runtime::mpi_library_version() + "; " + launcher(context)},
       {"hdf5", runtime::table_library_version()},
       {"z3", prove::Solver::version()},
+      {"onnx", optimize::onnx_library_version()},
       {"protobuf", protobuf_version()},
   };
   const std::string cvc5 = on_path("cvc5");

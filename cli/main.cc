@@ -6,6 +6,7 @@
 #include <new>
 
 #include "cli/command.h"
+#include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/interrupt.h"
 #include "runtime/log.h"
@@ -34,6 +35,7 @@ void add_subcommands(CLI::App& app, cli::Options& options, cli::Command& chosen)
   cli::add_doctor(app, options, chosen);
   cli::add_info(app, options, chosen);
   cli::add_operators(app, options, chosen);
+  cli::add_rules(app, options, chosen);
 }
 
 /// CLI11 says of an unknown subcommand only that one is required.
@@ -68,6 +70,9 @@ int run(const runtime::MpiSession& session, int argc, char** argv) {
   runtime::install_interrupt_handlers();
   const auto mode = runtime::parse_progress_mode(options.progress);
   cli::Context context{session.world(), options, rank == 0 ? mode : runtime::ProgressMode::Off};
+  if (rank == 0 && !options.json.empty()) {
+    runtime::require_writable_folder(std::filesystem::absolute(options.json).parent_path());
+  }
   chosen(context);
   if (rank == 0 && !options.json.empty()) runtime::write_json(options.json, context.report);
   return 0;

@@ -1,0 +1,51 @@
+"""Runs the built binary: RULEMILL names it (CMake sets it); default build/release/rulemill."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BINARY = pathlib.Path(os.environ.get("RULEMILL", ROOT / "build" / "release" / "rulemill"))
+MPIRUN = shutil.which("mpirun")
+
+
+def rulemill(*arguments, ranks=0, timeout=300, binary=None, env=None):
+    """Runs `rulemill ARGUMENTS`, under mpirun if ranks > 0. Returns the finished process, with text."""
+    command = [str(binary or BINARY), *map(str, arguments)]
+    if ranks:
+        command = [MPIRUN, "--allow-run-as-root", "--oversubscribe", "--quiet", "-n", str(ranks), *command]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False,
+                          env={**os.environ, **(env or {})})
+
+
+class Case(unittest.TestCase):
+    """A test with a scratch folder."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rulemill-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def assert_fails(self, process, code, *parts):
+        """Exit code, and one line on stderr (beside the launcher's own) that has all the parts."""
+        self.assertEqual(process.returncode, code, process.stdout + process.stderr)
+        lines = [line for line in process.stderr.splitlines() if line.startswith("rulemill: ")]
+        self.assertEqual(len(lines), 1, process.stderr)
+        for part in parts:
+            self.assertIn(part, lines[0])
+
+    def assert_works(self, process):
+        self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
+
+    def json(self, *arguments, **settings):
+        """The command's --json."""
+        path = self.folder / "report.json"
+        self.assert_works(rulemill(*arguments, "--json", path, **settings))
+        return json.loads(path.read_text(encoding="utf-8"))
+
+
+def needs_mpi(test):
+    return unittest.skipUnless(MPIRUN, "SKIPPED: mpirun is not on PATH")(test)

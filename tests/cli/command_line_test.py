@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""The command line from outside: what it prints, and how it fails on bad input."""
+
+import unittest
+
+from binary import Case, needs_mpi, rulemill
+
+
+class CommandLine(Case):
+    def test_help_and_version_are_answers(self):
+        for option in ("--help", "--version"):
+            process = rulemill(option)
+            self.assert_works(process)
+            self.assertIn("rulemill", process.stdout.lower())
+
+    def test_wrong_usage_is_one_line_and_exit_code_2(self):
+        self.assert_fails(rulemill(), 2, "subcommand is required")
+        self.assert_fails(rulemill("frobnicate"), 2, "unknown subcommand 'frobnicate'; expected one of doctor")
+        self.assert_fails(rulemill("doctor", "--frob"), 2, "--frob")
+        self.assert_fails(rulemill("doctor", "--log-level", "loud"), 2, "--log-level", "loud", "expected trace")
+        self.assert_fails(rulemill("doctor", "--progress", "loud"), 2, "--progress", "expected auto")
+        self.assert_fails(rulemill("info"), 2, "FILE is required")
+
+    def test_the_doctor_tells_what_there_is(self):
+        report = self.json("doctor", "--out", self.folder)
+        for fact in ("rulemill", "build", "cpu", "cores", "memory", "cuda", "mpi", "hdf5", "z3", "onnx", "protobuf", "cvc5",
+                     "definitions", "output"):
+            self.assertTrue(report[fact], fact)
+
+    def test_an_unwritable_output_folder_is_named(self):
+        (self.folder / "file").write_text("no folder")
+        self.assert_fails(rulemill("doctor", "--out", self.folder / "file" / "below"), 3, "file/below", "cannot be made")
+
+    def test_a_report_that_cannot_be_written_is_named(self):
+        self.assert_fails(rulemill("doctor", "--json", "/proc/report.json"), 3, "/proc: the folder cannot be written to")
+        (self.folder / "file").write_text("no folder")
+        self.assert_fails(rulemill("doctor", "--json", self.folder / "file" / "report.json"), 3, "file")
+
+    def test_foreign_and_truncated_tables_are_refused(self):
+        table = self.folder / "t.h5"
+        table.write_bytes(b"something else" * 100)
+        self.assert_fails(rulemill("info", table), 3, "t.h5", "is not a rulemill table")
+        table.write_bytes(b"rulemill table 1\nbytes 4000\nxxh3 00\n".ljust(512, b"\0") + b"\x89HDF")
+        self.assert_fails(rulemill("info", table), 3, "t.h5", "is truncated or damaged: 4 bytes")
+        self.assert_fails(rulemill("info", self.folder / "absent"), 3, "absent", "No such file")
+
+    @needs_mpi
+    def test_a_failure_that_all_ranks_meet_is_said_once(self):
+        self.assert_fails(rulemill("info", self.folder / "absent", ranks=3), 3, "absent")
+
+
+class Definitions(Case):
+    """`operators check` on definitions with one fault each: the place and what was expected."""
+
+    def check(self, text):
+        path = self.folder / "own.op"
+        path.write_text(text, encoding="utf-8")
+        return rulemill("operators", "check", path)
+
+    def test_the_definitions_that_ship_are_well_formed(self):
+        report = self.json("operators", "check")
+        self.assertGreater(report["operators"], 20)
+        listed = self.json("operators", "list")["operators"]
+        self.assertEqual(len(listed), report["operators"])
+
+    def test_a_new_operator_needs_no_more_than_its_text(self):
+        self.assert_works(self.check("operator twice(x[d...])\n  y[i... < d...] = x[i...] + x[i...]\n"))
+
+    def test_faults_are_named_with_their_place(self):
+        faults = {
+            "unknown index": "operator bad(x[m, n])\n  y[i < m, j < n] = x[i, q]\n",
+            "unbound size": "operator bad(x[m, n])\n  y[i < m, j < z] = x[i, j]\n",
+            "no index expression": "operator bad(x[m], t[m])\n  y[i < m] = x[t[i]]\n",
+            "division that may not divide": "operator bad(x[m])\n  y[i < m / 2] = x[i]\n",
+            "unknown function": "operator bad(x[m])\n  y[i < m] = frob(x[i])\n",
+            "torn": "operator bad(x[m, n])\n  y[i < m, j <",
+        }
+        for fault, text in faults.items():
+            with self.subTest(fault):
+                self.assert_fails(self.check(text), 3, "own.op:2:")
+
+    def test_a_folder_without_definitions_is_refused(self):
+        self.assert_fails(rulemill("operators", "list", "--definitions", self.folder), 3, str(self.folder))
+        self.assert_fails(rulemill("operators", "list", "--definitions", "/nowhere"), 3, "/nowhere", "is no folder")
+
+
+class Databases(Case):
+    def test_foreign_and_truncated_databases_are_refused(self):
+        database = self.folder / "rules.rmdb"
+        database.write_bytes(b"something else")
+        self.assert_fails(rulemill("rules", "list", "--rules", database), 3, "rules.rmdb")
+        database.write_bytes(b"")
+        self.assert_fails(rulemill("rules", "list", "--rules", self.folder), 3, "rules.rmdb")
+        self.assert_fails(rulemill("rules", "list", "--rules", self.folder / "absent"), 3, "absent")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
