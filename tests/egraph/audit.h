@@ -2,6 +2,7 @@
 // must agree. What rules made equal is so put to the test against the definitions.
 #pragma once
 
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
 #include <random>
