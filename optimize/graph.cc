@@ -170,7 +170,8 @@ std::vector<NodeId> GraphBank::live(std::span<const ValueId> roots) const {
 }
 
 std::vector<ValueId> GraphBank::replace(std::span<const ValueId> roots,
-                                        const std::unordered_map<ValueId, ValueId>& replacements) {
+                                        const std::unordered_map<ValueId, ValueId>& replacements,
+                                        std::unordered_map<NodeId, NodeId>* rebuilt) {
   std::unordered_map<ValueId, ValueId> now(replacements);
   auto current = [&](ValueId id) {
     auto found = now.find(id);
@@ -181,9 +182,10 @@ std::vector<ValueId> GraphBank::replace(std::span<const ValueId> roots,
     std::vector<ValueId> after;
     for (ValueId argument : before) after.push_back(current(argument));
     if (after == before) continue;
-    NodeId rebuilt = with_arguments(id, after);
+    NodeId made = with_arguments(id, after);
+    if (rebuilt) rebuilt->emplace(id, made);
     for (std::size_t i = 0; i < node(id).outputs.size(); ++i) {
-      now.emplace(node(id).outputs[i], node(rebuilt).outputs[i]);
+      now.emplace(node(id).outputs[i], node(made).outputs[i]);
     }
   }
   std::vector<ValueId> result;

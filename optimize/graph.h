@@ -88,8 +88,10 @@ class GraphBank {
 
   /// Nodes that the roots need, arguments before users.
   std::vector<NodeId> live(std::span<const ValueId> roots) const;
-  /// The roots with values replaced wherever they occur. Replacements are used as they are, not searched.
-  std::vector<ValueId> replace(std::span<const ValueId> roots, const std::unordered_map<ValueId, ValueId>& replacements);
+  /// The roots with values replaced wherever they occur. Replacements are used as they are, not searched. `rebuilt`, if
+  /// given, receives the nodes that had to be made again on other arguments.
+  std::vector<ValueId> replace(std::span<const ValueId> roots, const std::unordered_map<ValueId, ValueId>& replacements,
+                               std::unordered_map<NodeId, NodeId>* rebuilt = nullptr);
   /// Whether any of `targets` occurs in the terms of `roots`.
   bool depends(std::span<const ValueId> roots, std::span<const ValueId> targets) const;
 

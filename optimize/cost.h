@@ -1,0 +1,69 @@
+// An analytic roofline: what each node of a graph costs on a device, from the operator definitions and the shapes alone.
+//
+//   cost(node) = max(flops / (peak · busy), bytes / bandwidth) + overhead
+//
+// flops: arithmetic of one output element, reductions by their extents, times the elements; guards are not counted.
+// bytes: inputs and outputs once each. busy: the share of the device that the outputs can occupy.
+// Nodes on constants cost nothing, since they are folded. A node that runs inside its producer (the last step of a
+// composite; an activation that the producer has a fused instance for) costs nothing either.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "optimize/device.h"
+#include "optimize/evaluate.h"
+#include "optimize/fusion.h"
+#include "optimize/graph.h"
+
+namespace rulemill::optimize {
+
+/// What one instance does at known shapes.
+struct Work {
+  double product_flops = 0;  // inside reductions
+  double scalar_flops = 0;   // outside
+  double bytes = 0;
+  double output_elements = 0;
+};
+std::optional<Work> work_of(const algebra::Library& library, const algebra::Instance& instance,
+                            std::span<const std::vector<std::int64_t>> inputs,
+                            std::span<const std::int64_t> size_parameters);
+double seconds_for(const Work& work, const Device& device);
+
+/// All nodes of one operator in a graph.
+struct CostRow {
+  std::uint32_t count = 0;
+  double seconds = 0;
+  double weight_bytes = 0;  // constants that they read
+};
+
+class CostModel {
+ public:
+  /// `sizes` gives every symbolic dimension the number that costs are for.
+  CostModel(GraphBank& bank, Fusion& fusion, Device device, Evaluator::Sizes sizes)
+      : bank_(&bank), fusion_(&fusion), device_(std::move(device)), sizes_(std::move(sizes)) {}
+
+  const Device& device() const { return device_; }
+  double graph_seconds(std::span<const ValueId> outputs);
+  /// By operator name; nodes that the algebra does not know under the name that `opaque_name` gives.
+  std::map<std::string, CostRow> table(std::span<const ValueId> outputs,
+                                       const std::function<std::string(const Node&)>& opaque_name);
+
+ private:
+  double node_seconds(NodeId id);
+  double compute(const Node& node) const;
+  bool runs_elsewhere(NodeId id, const std::unordered_map<ValueId, std::uint32_t>& uses);
+  bool folds_into_user(const Node& node, const Node& inner) const;
+  void visit(std::span<const ValueId> outputs, const std::function<void(NodeId, double)>& report);
+
+  GraphBank* bank_;
+  Fusion* fusion_;
+  Device device_;
+  Evaluator::Sizes sizes_;
+  std::unordered_map<NodeId, double> seconds_;
+};
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,282 @@
+#include "optimize/match.h"
+
+#include <algorithm>
+#include <set>
+
+namespace rulemill::optimize {
+
+namespace {
+
+/// A pattern with many equal places cannot make a state's rewrites explode.
+constexpr std::size_t most_joins = 4000;
+
+template <typename Key, typename Found>
+const Found* find(const std::vector<std::pair<Key, Found>>& pairs, Key key) {
+  for (const auto& [each, value] : pairs) {
+    if (each == key) return &value;
+  }
+  return nullptr;
+}
+
+/// The union of two matches, if they agree.
+std::optional<Match> merge(const Match& a, const Match& b) {
+  Match both = a;
+  for (const auto& [term, value] : b.terms) {
+    const ValueId* there = find(both.terms, term);
+    if (there && *there != value) return std::nullopt;
+    if (!there) both.terms.emplace_back(term, value);
+  }
+  for (const auto& [node, value] : b.nodes) {
+    const NodeId* there = find(both.nodes, node);
+    if (there && *there != value) return std::nullopt;
+    if (!there) both.nodes.emplace_back(node, value);
+  }
+  return both;
+}
+
+bool usable(const Pattern& pattern, const algebra::TermBank& terms) {
+  std::set<algebra::TermId> bound;
+  for (std::size_t i = 0; i < pattern.source.size(); ++i) {
+    if (terms.term(pattern.source[i]).is_variable) return false;
+    auto variables = terms.variables(std::span(&pattern.source[i], 1));
+    bool shares = std::ranges::any_of(variables, [&](algebra::TermId each) { return bound.contains(each); });
+    if (i > 0 && !shares) return false;
+    bound.insert(variables.begin(), variables.end());
+  }
+  return std::ranges::all_of(terms.variables(pattern.target),
+                             [&](algebra::TermId each) { return bound.contains(each); });
+}
+
+}  // namespace
+
+std::vector<Pattern> patterns_of(const std::vector<algebra::RuleRecord>& rules, const algebra::TermBank& terms) {
+  std::vector<Pattern> patterns;
+  for (std::uint32_t i = 0; i < rules.size(); ++i) {
+    const algebra::Rule& rule = rules[i].rule;
+    Pattern forward{i, false, rule.source, rule.target};
+    if (usable(forward, terms)) patterns.push_back(std::move(forward));
+    Pattern backward{i, true, rule.target, rule.source};
+    if (rules[i].reversible && usable(backward, terms)) patterns.push_back(std::move(backward));
+  }
+  return patterns;
+}
+
+Matcher::Matcher(GraphBank& bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules)
+    : bank_(&bank), terms_(&terms), rules_(&rules), patterns_(patterns_of(rules, terms)) {
+  for (std::uint32_t p = 0; p < patterns_.size(); ++p) {
+    for (std::uint32_t i = 0; i < patterns_[p].source.size(); ++i) {
+      roots_[terms.node_of(patterns_[p].source[i]).instance].push_back({p, i});
+    }
+  }
+}
+
+void Matcher::extend(algebra::TermId pattern, ValueId value, const Match& match, std::vector<Match>& found) const {
+  if (const ValueId* there = find(match.terms, pattern)) {
+    if (*there == value) found.push_back(match);
+    return;
+  }
+  const algebra::Term& term = terms_->term(pattern);
+  const Value& actual = bank_->value(value);
+  Match grown = match;
+  grown.terms.emplace_back(pattern, value);
+  if (term.is_variable) {
+    if (actual.type && actual.type->size() == term.rank) found.push_back(std::move(grown));
+    return;
+  }
+  const algebra::Node& wanted = terms_->node(term.node);
+  const Node& node = bank_->node(actual.node);
+  if (node.kind != Node::Kind::Algebra || node.instance != wanted.instance || actual.output != term.output) return;
+  if (const NodeId* there = find(match.nodes, term.node)) {
+    if (*there == actual.node) found.push_back(std::move(grown));
+    return;
+  }
+  grown.nodes.emplace_back(term.node, actual.node);
+  extend_arguments(wanted.arguments, node.arguments, grown, found);
+  if (bank_->instance(node).commutative && node.arguments[0] != node.arguments[1] &&
+      wanted.arguments[0] != wanted.arguments[1]) {
+    extend_arguments(wanted.arguments, {node.arguments[1], node.arguments[0]}, grown, found);
+  }
+}
+
+void Matcher::extend_arguments(const std::vector<algebra::TermId>& patterns, const std::vector<ValueId>& values,
+                               const Match& match, std::vector<Match>& found) const {
+  std::vector<Match> partial{match};
+  for (std::size_t i = 0; i < patterns.size() && !partial.empty(); ++i) {
+    std::vector<Match> next;
+    for (const Match& each : partial) extend(patterns[i], values[i], each, next);
+    partial = std::move(next);
+  }
+  found.insert(found.end(), std::make_move_iterator(partial.begin()), std::make_move_iterator(partial.end()));
+}
+
+const std::vector<Match>& Matcher::matches(std::uint32_t pattern, std::uint32_t number, ValueId value) {
+  auto [entry, fresh] = found_[{pattern, number}].try_emplace(value);
+  if (fresh) extend(patterns_[pattern].source[number], value, {}, entry->second);
+  return entry->second;
+}
+
+std::vector<Match> Matcher::join(std::uint32_t pattern, std::span<const NodeId> nodes) {
+  const Pattern& joined = patterns_[pattern];
+  std::vector<Match> partial{{}};
+  algebra::TermId shared{};
+  for (std::uint32_t i = 0; i < joined.source.size(); ++i) {
+    auto variables = terms_->variables(std::span(&joined.source[i], 1));
+    if (i > 0) {
+      auto before = terms_->variables(std::span(joined.source).first(i));
+      shared = *std::ranges::find_if(variables, [&](algebra::TermId each) {
+        return std::ranges::find(before, each) != before.end();
+      });
+    }
+    std::map<ValueId, std::vector<const Match*>> by_shared;  // in order of value, so in a fixed order
+    const algebra::Term& root = terms_->term(joined.source[i]);
+    const algebra::InstanceId instance = terms_->node(root.node).instance;
+    for (NodeId id : nodes) {
+      const Node& node = bank_->node(id);
+      if (node.kind != Node::Kind::Algebra || node.instance != instance || node.constant) continue;
+      for (const Match& match : matches(pattern, i, node.outputs[root.output])) {
+        by_shared[i == 0 ? ValueId{} : *find(match.terms, shared)].push_back(&match);
+      }
+    }
+    std::vector<Match> next;
+    for (const Match& left : partial) {
+      auto candidates = by_shared.find(i == 0 ? ValueId{} : *find(left.terms, shared));
+      if (candidates == by_shared.end()) continue;
+      for (const Match* right : candidates->second) {
+        if (auto both = merge(left, *right); both && next.size() < most_joins) next.push_back(std::move(*both));
+      }
+    }
+    partial = std::move(next);
+  }
+  // Two outputs of the source are two values of the graph.
+  std::erase_if(partial, [&](const Match& match) {
+    std::set<ValueId> roots;
+    for (algebra::TermId root : joined.source) roots.insert(*find(match.terms, root));
+    return roots.size() < std::set<algebra::TermId>(joined.source.begin(), joined.source.end()).size();
+  });
+  return partial;
+}
+
+std::optional<algebra::Substitution> Matcher::sizes(const Pattern& pattern, const Match& match) const {
+  const algebra::Rule& rule = (*rules_)[pattern.rule].rule;
+  std::vector<std::pair<algebra::Poly, algebra::Poly>> equations;
+  for (std::size_t i = 0; i < rule.variables.size(); ++i) {
+    const ValueId* value = find(match.terms, rule.variables[i]);
+    if (!value) continue;  // the source does not use it
+    const algebra::Shape& actual = *bank_->value(*value).type;
+    for (std::size_t d = 0; d < actual.size(); ++d) equations.emplace_back(rule.shapes[i][d], actual[d]);
+  }
+  for (const auto& [wanted, id] : match.nodes) {
+    const auto& sizes = terms_->node(wanted).sizes;
+    for (std::size_t i = 0; i < sizes.size(); ++i) equations.emplace_back(sizes[i], bank_->node(id).sizes[i]);
+  }
+  algebra::Symbols& symbols = bank_->symbols();
+  auto found = algebra::match_sizes(equations, symbols, rule.condition);
+  if (!found) return std::nullopt;
+  for (const algebra::SizeCondition& condition : rule.condition) {
+    if (algebra::holds(algebra::substitute(condition, *found, symbols), symbols) != algebra::Truth::Yes) {
+      return std::nullopt;
+    }
+  }
+  return found;
+}
+
+std::optional<ValueId> Matcher::build(algebra::TermId id, const algebra::Substitution& sizes,
+                                      std::unordered_map<algebra::TermId, ValueId>& built, std::vector<NodeId>& made) {
+  if (auto there = built.find(id); there != built.end()) return there->second;
+  const algebra::Term& term = terms_->term(id);
+  if (term.is_variable) return std::nullopt;
+  const algebra::Node& wanted = terms_->node(term.node);
+  std::vector<ValueId> arguments;
+  for (algebra::TermId argument : wanted.arguments) {
+    auto value = build(argument, sizes, built, made);
+    if (!value) return std::nullopt;
+    arguments.push_back(*value);
+  }
+  std::vector<algebra::Poly> numbers;
+  for (const algebra::Poly& size : wanted.sizes) {
+    // A size that only the target knows has no value.
+    for (algebra::Atom atom : bank_->symbols().atoms(size)) {
+      if (!sizes.contains(atom)) return std::nullopt;
+    }
+    numbers.push_back(bank_->symbols().substitute(size, sizes));
+  }
+  auto node = bank_->apply(wanted.instance, arguments, numbers);
+  if (!node) return std::nullopt;
+  made.push_back(*node);
+  ValueId value = bank_->node(*node).outputs[term.output];
+  built.emplace(id, value);
+  return value;
+}
+
+std::optional<Rewrite> Matcher::instantiate(std::uint32_t number, const Match& match) {
+  const Pattern& pattern = patterns_[number];
+  auto found = sizes(pattern, match);
+  if (!found) return std::nullopt;
+  std::unordered_map<algebra::TermId, ValueId> built;
+  std::vector<ValueId> variables, roots;
+  for (algebra::TermId variable : terms_->variables(pattern.source)) {
+    built.emplace(variable, *find(match.terms, variable));
+    variables.push_back(*find(match.terms, variable));
+  }
+  Rewrite rewrite;
+  rewrite.pattern = number;
+  bool changes = false;
+  for (std::size_t i = 0; i < pattern.source.size(); ++i) {
+    ValueId before = *find(match.terms, pattern.source[i]);
+    auto after = build(pattern.target[i], *found, built, rewrite.made);
+    if (!after || bank_->value(*after).type != bank_->value(before).type) return std::nullopt;
+    changes = changes || *after != before;
+    roots.push_back(before);
+    rewrite.replacements.emplace_back(before, *after);
+  }
+  if (!changes) return std::nullopt;
+  // The results would come to depend on themselves.
+  if (roots.size() > 1 && bank_->depends(variables, roots)) return std::nullopt;
+  for (const auto& [wanted, id] : match.nodes) rewrite.matched.push_back(id);
+  return rewrite;
+}
+
+std::vector<Rewrite> Matcher::rewrites(std::span<const ValueId> outputs, std::span<const NodeId> near) {
+  std::set<NodeId> wanted(near.begin(), near.end());
+  auto close = [&](const std::vector<NodeId>& matched) {
+    return wanted.empty() || std::ranges::any_of(matched, [&](NodeId id) { return wanted.contains(id); });
+  };
+  std::vector<NodeId> nodes = bank_->live(outputs);
+  std::vector<Rewrite> result;
+  std::set<std::uint32_t> joined;
+  for (NodeId id : nodes) {
+    if (bank_->node(id).kind != Node::Kind::Algebra || bank_->node(id).constant) continue;
+    auto roots = roots_.find(bank_->node(id).instance);
+    if (roots == roots_.end()) continue;
+    for (const Root& root : roots->second) {
+      const Pattern& pattern = patterns_[root.pattern];
+      if (pattern.source.size() > 1) {
+        joined.insert(root.pattern);
+        continue;
+      }
+      ValueId value = bank_->node(id).outputs[terms_->term(pattern.source[0]).output];
+      auto [entry, fresh] = single_[root.pattern].try_emplace(value);
+      if (fresh) {
+        std::vector<Rewrite> made;
+        for (const Match& match : matches(root.pattern, 0, value)) {
+          if (auto rewrite = instantiate(root.pattern, match)) made.push_back(std::move(*rewrite));
+        }
+        entry->second = std::move(made);
+      }
+      for (const Rewrite& rewrite : entry->second) {
+        if (close(rewrite.matched)) result.push_back(rewrite);
+      }
+    }
+  }
+  for (std::uint32_t pattern : joined) {
+    for (const Match& match : join(pattern, nodes)) {
+      std::vector<NodeId> matched;
+      for (const auto& [term, id] : match.nodes) matched.push_back(id);
+      if (!close(matched)) continue;
+      if (auto rewrite = instantiate(pattern, match)) result.push_back(std::move(*rewrite));
+    }
+  }
+  return result;
+}
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,39 @@
+// The whole of `rulemill optimize`: a model and a rule database in, a cheaper model of the same function out.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "algebra/rule_set.h"
+#include "optimize/report.h"
+#include "optimize/search.h"
+
+namespace rulemill::optimize {
+
+struct Options {
+  std::filesystem::path model;
+  std::filesystem::path rules;      // a database, or a folder with rules.rmdb in it
+  std::filesystem::path operators;  // folder of definitions
+  std::filesystem::path out;        // empty: nothing is written
+  std::string device = "cpu";
+  SearchOptions search;
+  std::uint32_t verify_seeds = 3;
+  double tolerance = 1e-4;
+  /// By input name: dimensions for costs and verification, where the model leaves them open.
+  std::map<std::string, std::vector<std::int64_t>> input_shapes;
+};
+
+/// Reads, searches, exports, verifies, writes. Throws InputError (model, database), UsageError (options), Error if the
+/// verification fails; then nothing is written.
+Summary run(const Options& options);
+
+/// The same with rules that are already in memory. `library`, `terms` and `symbols` are the rules' own.
+Summary run(const Options& options, algebra::Library& library, const algebra::TermBank& terms,
+            algebra::Symbols& symbols, const std::vector<algebra::RuleRecord>& rules);
+
+/// "name:1x3x224x224" → name and dimensions. Throws UsageError.
+std::pair<std::string, std::vector<std::int64_t>> parse_input_shape(const std::string& text);
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,55 @@
+// What an optimization did: a before/after table by operator, the rules that fired, how it was verified.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "optimize/cost.h"
+#include "optimize/verify.h"
+#include "runtime/json_report.h"
+
+namespace rulemill::optimize {
+
+struct Summary {
+  std::string model, output, rules, device;
+  int opset = 0;
+  bool changed = false;  // otherwise the output is the input's model
+
+  struct Row {
+    std::string name;
+    CostRow before, after;
+  };
+  std::vector<Row> rows;  // by operator name
+  double seconds_before = 0, seconds_after = 0;            // by the cost model
+  std::uint64_t bytes_before = 0, bytes_after = 0;         // of all initializers
+  std::uint32_t onnx_nodes_before = 0, onnx_nodes_after = 0;
+
+  struct Fired {
+    std::string id, text;
+    std::string tier;       // core, shortcut, or none
+    bool certified = false;  // the database holds a certificate
+    std::uint32_t times = 0, reversed = 0;
+  };
+  std::vector<Fired> fired;  // in order of first use
+
+  struct Unknown {
+    std::string op_type, reason;
+    std::uint32_t count = 0;
+  };
+  std::vector<Unknown> unknown;  // left as they were
+
+  double alpha = 0;
+  std::uint64_t budget = 0, graphs_made = 0, graphs_extended = 0, rules_loaded = 0, patterns = 0;
+  bool exhausted = false;
+  std::uint32_t verify_seeds = 0;
+  double tolerance = 0;
+  Verification verification;
+  double import_time = 0, search_time = 0, verify_time = 0;  // seconds on the clock
+};
+
+/// For a terminal.
+std::string to_text(const Summary& summary);
+runtime::Json to_json(const Summary& summary);
+
+}  // namespace rulemill::optimize

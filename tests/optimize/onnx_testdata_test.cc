@@ -1,0 +1,124 @@
+// The ONNX project's own operator tests (Debian's libonnx-testdata): what our definitions cover must mean the same.
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+
+#include "optimize/evaluate.h"
+#include "optimize/onnx/import.h"
+#include "optimize/onnx/model_proto.h"
+#include "runtime/error.h"
+
+namespace rulemill::optimize {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path test_data = "/usr/share/libonnx-testdata/data/node";
+
+std::optional<algebra::Tensor> read_tensor(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  onnx::TensorProto proto;
+  if (!proto.ParseFromIstream(&file)) return std::nullopt;
+  return float_tensor(proto);
+}
+
+struct Outcome {
+  enum Kind { Passed, NotCovered, Failed } kind = NotCovered;
+  std::string reason;
+};
+
+/// Largest difference relative to max(1, |expected|); infinite if the shapes differ.
+double difference(const algebra::Tensor& got, const algebra::Tensor& expected) {
+  if (got.shape != expected.shape) return INFINITY;
+  double worst = 0;
+  for (std::size_t i = 0; i < got.values.size(); ++i) {
+    double a = got.values[i], b = expected.values[i];
+    if (std::isnan(a) && std::isnan(b)) continue;
+    if (a == b) continue;
+    worst = std::max(worst, std::fabs(a - b) / std::max(1.0, std::fabs(b)));
+  }
+  return worst;
+}
+
+Outcome run_case(const fs::path& folder, algebra::Library& library) {
+  algebra::Symbols symbols;
+  GraphBank bank(library, symbols);
+  std::optional<OnnxModel> model;
+  try {
+    model = OnnxModel::read(folder / "model.onnx");
+  } catch (const runtime::InputError& error) {
+    return {Outcome::NotCovered, std::string("not read: ") + error.what()};
+  }
+  Import import = import_model(*model, bank);
+  for (const auto& node : import.nodes) {
+    if (node.recipe.opaque() && node.reason != "a constant") {
+      return {Outcome::NotCovered, node.op_type + ": " + node.reason};
+    }
+  }
+  if (import.nodes.empty()) return {Outcome::NotCovered, "no nodes"};
+  for (int set = 0; fs::exists(folder / ("test_data_set_" + std::to_string(set))); ++set) {
+    fs::path data = folder / ("test_data_set_" + std::to_string(set));
+    std::map<std::string, Evaluator::TensorPtr> inputs;
+    const auto& graph = model->proto().model.graph();
+    for (int i = 0; i < graph.input_size(); ++i) {
+      auto tensor = read_tensor(data / ("input_" + std::to_string(i) + ".pb"));
+      if (tensor) inputs[graph.input(i).name()] = std::make_shared<algebra::Tensor>(std::move(*tensor));
+    }
+    Evaluator evaluator(bank, {}, [&](ValueId id) { return inputs.at(bank.value(id).name); });
+    for (std::size_t i = 0; i < import.outputs.size(); ++i) {
+      auto expected = read_tensor(data / ("output_" + std::to_string(i) + ".pb"));
+      if (!expected) return {Outcome::NotCovered, "an expected output is not a float tensor"};
+      double off = difference(*evaluator.value(import.outputs[i]), *expected);
+      if (!(off <= 1e-5)) return {Outcome::Failed, "output " + std::to_string(i) + " differs by " + std::to_string(off)};
+    }
+  }
+  return {Outcome::Passed, ""};
+}
+
+TEST_CASE("operators mean what ONNX's own test cases say", "[onnx]") {
+  if (!fs::exists(test_data)) {
+    WARN("skipped: libonnx-testdata is not installed");
+    return;
+  }
+  algebra::Library library = algebra::Library::load(fs::path(RULEMILL_SOURCE_DIR) / "data/operators");
+  std::vector<fs::path> folders;
+  for (const auto& entry : fs::directory_iterator(test_data)) folders.push_back(entry.path());
+  std::sort(folders.begin(), folders.end());
+  int passed = 0, failed = 0;
+  std::map<std::string, std::vector<std::string>> uncovered;
+  for (const fs::path& folder : folders) {
+    Outcome outcome = run_case(folder, library);
+    std::string name = folder.filename();
+    switch (outcome.kind) {
+      case Outcome::Passed:
+        ++passed;
+        std::cout << "passed " << name << "\n";
+        break;
+      case Outcome::Failed:
+        ++failed;
+        std::cout << "FAILED " << name << ": " << outcome.reason << "\n";
+        break;
+      case Outcome::NotCovered: uncovered[outcome.reason].push_back(name); break;
+    }
+  }
+  std::size_t others = 0;
+  for (const auto& [reason, names] : uncovered) {
+    others += names.size();
+    std::cout << "not covered (" << reason << "):";
+    for (const std::string& name : names) std::cout << " " << name;
+    std::cout << "\n";
+  }
+  std::cout << "ONNX operator tests: " << passed << " pass, " << failed << " differ, " << others
+            << " not covered by our operators, of " << folders.size() << "\n";
+  CHECK(failed == 0);
+  CHECK(passed >= 30);
+}
+
+}  // namespace
+}  // namespace rulemill::optimize
