@@ -1,4 +1,6 @@
 // The rule database on disk: reading. Everything in the file is checked before it is used.
+#include <google/protobuf/stubs/logging.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -186,6 +188,7 @@ class RuleReader {
 
 /// Refuses what is not a whole database of this schema.
 proto::RuleSet parse_whole(std::string_view bytes, const std::string& origin) {
+  const google::protobuf::LogSilencer quiet;  // one clear line of our own
   proto::RuleSet from;
   const bool fits = bytes.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
   if (!fits || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || from.schema_version() == 0) {

@@ -1,0 +1,227 @@
+#include "algebra/rule_set.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <random>
+
+#include "algebra/poly_text.h"
+#include "algebra/rule_set_format.h"
+#include "algebra/text.h"
+#include "algebra/typing.h"
+#include "runtime/atomic_file.h"
+#include "runtime/error.h"
+
+namespace rulemill::algebra {
+namespace {
+
+using Catch::Contains;
+using runtime::InputError;
+
+const char* const rules_text = R"(
+rule distributes(x[m, k], a[k, n], b[k, n])
+  matmul(x, add(a, b)) => add(matmul(x, a), matmul(x, b))
+rule merge(x[m, k], a[k, n], b[k, l])
+  let s = split(matmul(x, concat(a, b; axis=1)); axis=1, at=n)
+  matmul(x, a), matmul(x, b) => s.first, s.second
+rule constants(x[m, n], s[])
+  scale(mul(matmul(x, identity(; n=n)), ones(; d=[m, n])), s)
+  => transpose(transpose(scale(x, s); perm=[1, 0], order=copy); perm=[1, 0], order=copy)
+rule conv(x[n, 2*c, h, w], k[f, c, 3, 3])
+  relu(conv2d(x, k; stride=2, pad=valid)) => conv2d(x, k; stride=2, pad=valid, act=relu)
+  when 3 <= h, w != 4
+)";
+
+struct World {
+  Library library = Library::load(RULEMILL_SOURCE_DIR "/data/operators");
+  TermBank bank{library};
+  Symbols symbols;
+
+  RuleSet sample() {
+    RuleSet set;
+    set.provenance.profile_name = "small";
+    set.provenance.profile_digest = "0123abcd";
+    set.provenance.seeds = {1, 2, 1ull << 63};
+    set.provenance.build = "0.1.0";
+    set.provenance.solver = "Z3 4.8.12";
+    set.provenance.max_operators = 3;
+    set.funnel = {{"nodes", 8881}, {"candidates", 12}};
+    for (const Rule& rule : parse_rules(rules_text, "test", library, bank, symbols)) {
+      RuleRecord record;
+      record.rule = rule;
+      record.rule.tier = set.rules.empty() ? Tier::Core : Tier::Shortcut;
+      record.certificate = {Certificate::Kind::Definitions, "(assert (= a\n b))"};
+      record.statistics = {13, 2};
+      record.reversible = rule.id == "merge";
+      if (rule.id == "distributes") record.example = {{2, 4}, {4, 4}, {4, 4}};
+      set.rules.push_back(record);
+    }
+    return set;
+  }
+  RuleSet parse(const std::string& bytes) { return parse_rule_set(bytes, "db", library, bank, symbols); }
+};
+
+/// The message with which the bytes are refused.
+std::string refusal(const std::string& bytes, World world = {}) {
+  try {
+    world.parse(bytes);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+/// The sample with one change to its message, checksum made right.
+template <class Change>
+std::string changed(Change&& change) {
+  World world;
+  proto::RuleSet set;
+  REQUIRE(set.ParseFromString(serialize(world.sample(), world.bank, world.symbols)));
+  set.clear_checksum();
+  change(set);
+  const std::string bytes = set.SerializeAsString();
+  return bytes + checksum_field(bytes);
+}
+
+}  // namespace
+
+TEST_CASE("a rule set comes back from its bytes as it was, in another bank") {
+  World from, to;
+  to.bank.variable("other", 3);
+  to.symbols.size("zz");
+  const RuleSet set = from.sample();
+  const std::string bytes = serialize(set, from.bank, from.symbols);
+  const RuleSet back = to.parse(bytes);
+  REQUIRE(back.rules.size() == set.rules.size());
+  for (std::size_t i = 0; i < set.rules.size(); ++i) {
+    CHECK(to_string(back.rules[i].rule, to.bank, to.symbols) == to_string(set.rules[i].rule, from.bank, from.symbols));
+    CHECK(back.rules[i].rule.tier == set.rules[i].rule.tier);
+    CHECK(back.rules[i].certificate == set.rules[i].certificate);
+    CHECK(back.rules[i].statistics == set.rules[i].statistics);
+    CHECK(back.rules[i].reversible == set.rules[i].reversible);
+    CHECK(back.rules[i].example == set.rules[i].example);
+  }
+  CHECK(back.funnel == set.funnel);
+  CHECK(back.provenance.seeds == set.provenance.seeds);
+  CHECK(back.provenance.solver == "Z3 4.8.12");
+  CHECK(back.provenance.library_digest == from.library.digest());
+  CHECK(back.provenance.operator_digests.size() == 11);
+  CHECK(serialize(back, to.bank, to.symbols) == bytes);
+}
+
+TEST_CASE("a rule set is saved to a file and loaded from it") {
+  World world;
+  const auto path = std::filesystem::temp_directory_path() / "rulemill_rule_set_test.rmdb";
+  save(world.sample(), world.bank, world.symbols, path);
+  CHECK(load_rule_set(path, world.library, world.bank, world.symbols).rules.size() == 4);
+  std::filesystem::remove(path);
+  CHECK_THROWS_AS(load_rule_set(path, world.library, world.bank, world.symbols), runtime::IoError);
+}
+
+TEST_CASE("whatever is cut off or changed in the bytes, the database is refused") {
+  World world;
+  const std::string bytes = serialize(world.sample(), world.bank, world.symbols);
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    CHECK_THROWS_AS(world.parse(bytes.substr(0, length)), InputError);
+  }
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 500; ++i) {
+    std::string damaged = bytes;
+    damaged[random() % damaged.size()] ^= static_cast<char>(1 + random() % 255);
+    CHECK_THROWS_AS(world.parse(damaged), InputError);
+  }
+  CHECK_THAT(refusal("not a database"), Contains("db: is not a rule database"));
+  CHECK_THAT(refusal(bytes.substr(0, bytes.size() - 1)), Contains("cut short"));
+}
+
+TEST_CASE("a database of another schema or other definitions is refused, naming what differs") {
+  CHECK_THAT(refusal(changed([](auto& set) { set.set_schema_version(2); })), Contains("schema version 2, expected 1"));
+  World other;
+  other.library = Library();
+  for (const auto& file : std::filesystem::directory_iterator(RULEMILL_SOURCE_DIR "/data/operators")) {
+    std::string text = runtime::read_file(file.path());
+    const std::string what = "y[i... < d...] = a[i...] + b[i...]";
+    if (const auto at = text.find(what); at != std::string::npos) {
+      text.replace(at, what.size(), "y[i... < d...] = a[i...] + 2 * b[i...] - b[i...]");
+    }
+    if (file.path().extension() == ".op") other.library.add(text, file.path().string());
+  }
+  World world;
+  const std::string bytes = serialize(world.sample(), world.bank, world.symbols);
+  try {
+    TermBank bank(other.library);
+    parse_rule_set(bytes, "db", other.library, bank, other.symbols);
+    FAIL("accepted");
+  } catch (const InputError& error) {
+    CHECK_THAT(error.what(), Contains("operator 'add' is defined otherwise") && Contains("expected"));
+  }
+}
+
+TEST_CASE("a damaged rule is refused with its number and field") {
+  const auto with = [](auto change) { return refusal(changed([&](proto::RuleSet& set) { change(set); })); };
+  using Set = proto::RuleSet;
+  CHECK_THAT(with([](Set& s) { s.mutable_rules(1)->mutable_nodes(0)->set_operator_("blur"); }),
+             Contains("db: rule 2 (merge): nodes[0] names the unknown operator 'blur'"));
+  CHECK_THAT(with([](Set& s) { s.mutable_rules(0)->mutable_variables(2)->set_name("x"); }),
+             Contains("rule 1 (distributes): variables[2]"));
+  CHECK_THAT(with([](Set& s) { s.mutable_rules(0)->mutable_variables(0)->set_shape(1, "k +"); }),
+             Contains("rule 1 (distributes): variables[0].shape[1]:1:4"));
+  CHECK_THAT(with([](Set& s) { s.mutable_rules(0)->mutable_source(0)->set_node(9); }), Contains("source[0] is node 9"));
+  CHECK_THAT(with([](Set& s) { s.mutable_rules(1)->mutable_target(0)->set_output(2); }),
+             Contains("target[0] is output 2 of a node that has 2"));
+  CHECK_THAT(with([](Set& s) { s.mutable_rules(0)->mutable_nodes(0)->mutable_arguments(0)->set_node(0); }),
+             Contains("nodes[0].arguments[0] is node 0, expected one before it"));
+  CHECK_THAT(with([](Set& s) { s.mutable_rules(0)->mutable_nodes(0)->mutable_arguments(0)->set_variable(3); }),
+             Contains("expected one of the 3"));
+  CHECK_THAT(with([](Set& s) { s.mutable_rules(0)->clear_target(); }), Contains("target has 0 outputs"));
+  CHECK_THAT(with([](Set& s) { s.mutable_rules(0)->mutable_nodes(0)->add_sizes("2"); }),
+             Contains("nodes[0] has 2 arguments and 1 sizes"));
+  CHECK_THAT(with([](Set& s) { s.mutable_rules(3)->mutable_nodes(0)->mutable_parameters(0)->set_word("soft"); }),
+             Contains("nodes[0] does not fit its operator") && Contains("act"));
+  CHECK_THAT(with([](Set& s) { s.mutable_rules(3)->mutable_condition(0)->set_right("div(h, 0)"); }),
+             Contains("condition[0].right:1:1: division by zero"));
+  CHECK_THAT(with([](Set& s) { s.mutable_rules(0)->mutable_example(0)->add_sizes(1); }), Contains("example[0]"));
+  CHECK_THAT(with([](Set& s) { s.mutable_provenance()->mutable_operators(0)->set_name("blur"); }),
+             Contains("operator 'blur', which the definitions do not have"));
+  CHECK_THAT(with([](Set& s) { s.mutable_provenance()->clear_operators(); }),
+             Contains("whose digest the database does not give"));
+}
+
+TEST_CASE("random damage under a right checksum is refused or read, never a crash") {
+  World world;
+  const std::string bytes = serialize(world.sample(), world.bank, world.symbols);
+  const std::string content = bytes.substr(0, bytes.size() - checksum_field("").size());
+  std::mt19937_64 random(11);
+  int refused = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::string damaged = content;
+    for (std::uint64_t n = 1 + random() % 3; n > 0; --n)
+      damaged[random() % damaged.size()] = static_cast<char>(random() % 128);
+    try {
+      world.parse(damaged + checksum_field(damaged));
+    } catch (const runtime::Error&) {
+      ++refused;
+    }
+  }
+  CHECK(refused > 500);
+}
+
+TEST_CASE("a polynomial reads as it is written") {
+  Symbols symbols;
+  const auto round = [&](const std::string& text) { return symbols.to_string(parse_poly(text, "test", symbols)); };
+  for (const char* text : {"0", "7", "m", "m + 1", "2*m*n - 3", "m - n", "-m", "div(h - 1, 2) + 1", "max(m, n)",
+                           "min(m, 2*n) + k", "m*m*n", "div(h + w, n)*k"}) {
+    CHECK(round(round(text)) == round(text));
+  }
+  CHECK(round("(m + n)*(m - n)") == round("m*m - n*n"));
+  CHECK(round("mod(m, n)") == round("m - n*div(m, n)"));
+  CHECK(round("div(2*m, 2)") == "m");
+  for (const char* text : {"", "m +", "m n", "2 * ", "div(m)", "sqrt(m, n)", "div(m, 0)", "(m", "m)", "1.5", "[m"}) {
+    CHECK_THROWS_AS(round(text), InputError);
+  }
+  CHECK_THROWS_AS(round(std::string(100000, '(')), InputError);
+  CHECK_THROWS_AS(round(std::string(100000, '-') + "m"), InputError);
+  CHECK(parse_shape("[]", "test", symbols).empty());
+  CHECK(symbols.to_string(parse_shape("[m, 2*k]", "test", symbols)) == "[m, 2*k]");
+}
+
+}  // namespace rulemill::algebra
