@@ -1,0 +1,88 @@
+// Terms and nodes of the levels that later levels build on, as arrays by 32-bit id. Variables come first, then level by
+// level in the order of enumeration; a node's closure (itself and everything below it) is a sorted array of node ids.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "enumerate/families.h"
+
+namespace rulemill::enumerate {
+
+using TermId = std::uint32_t;
+using NodeId = std::uint32_t;
+inline constexpr std::uint32_t no_id = 0xffffffffu;
+
+/// Terms of one level and type that later nodes may take as arguments, in id order.
+struct Group {
+  TypeId type = 0;
+  std::uint8_t level = 0;
+  std::vector<TermId> members;
+};
+
+class TermTable {
+ public:
+  TermId add_variable(TypeId type, std::uint8_t role);
+  /// `closure` without the node itself. The node's outputs become terms.
+  NodeId add_node(SignatureId signature, std::span<const TermId> arguments, std::span<const NodeId> below);
+  /// Adds an output of the node that was added last.
+  TermId add_output(std::uint8_t output, TypeId type, std::uint8_t role, std::uint32_t positions);
+
+  std::size_t terms() const { return type_.size(); }
+  std::size_t nodes() const { return signature_.size(); }
+
+  TypeId type(TermId t) const { return type_[t]; }
+  std::uint8_t level(TermId t) const { return level_[t]; }
+  std::uint8_t kind(TermId t) const { return kind_[t]; }
+  std::uint8_t output(TermId t) const { return output_[t]; }
+  NodeId node(TermId t) const { return node_[t]; }  // no_id for variables
+  bool is_variable(TermId t) const { return node_[t] == no_id; }
+  SignatureId signature(NodeId n) const { return signature_[n]; }
+  std::span<const TermId> arguments(NodeId n) const {
+    return std::span(arguments_).subspan(first_argument_[n], first_argument_[n + 1] - first_argument_[n]);
+  }
+  std::span<const NodeId> closure(NodeId n) const {
+    return std::span(closures_).subspan(first_closure_[n], first_closure_[n + 1] - first_closure_[n]);
+  }
+  std::span<const NodeId> closure_of_term(TermId t) const {
+    return is_variable(t) ? std::span<const NodeId>() : closure(node_[t]);
+  }
+
+  const Positions& positions(TermId t) const { return position_sets_[positions_[t]]; }
+  std::uint32_t intern_positions(const Positions& positions);
+
+  /// The earliest term with the same type and fingerprint; itself unless it came later.
+  TermId representative(TermId t) const { return representative_[t]; }
+  void set_representative(TermId t, TermId representative) { representative_[t] = representative; }
+
+  /// Makes the term an argument of later nodes: appends it to the group of its level and type.
+  void extend(TermId t);
+  bool is_extended(TermId t) const { return group_[t] != no_id; }
+  std::uint32_t group(TermId t) const { return group_[t]; }
+  std::uint32_t slot(TermId t) const { return slot_[t]; }  // place in its group
+  const std::vector<Group>& groups() const { return groups_; }
+  /// Group of a level and type; no_id if there is none.
+  std::uint32_t find_group(std::uint8_t level, TypeId type) const;
+
+ private:
+  std::vector<TypeId> type_;
+  std::vector<std::uint8_t> level_, kind_, output_;
+  std::vector<NodeId> node_;
+  std::vector<std::uint32_t> positions_, group_, slot_;
+  std::vector<TermId> representative_;
+
+  std::vector<SignatureId> signature_;
+  std::vector<std::uint32_t> first_argument_{0};
+  std::vector<TermId> arguments_;
+  std::vector<std::uint64_t> first_closure_{0};
+  std::vector<NodeId> closures_;
+
+  std::vector<Positions> position_sets_{Positions{}};
+  std::map<Positions, std::uint32_t> position_ids_{{Positions{}, 0}};
+  std::vector<Group> groups_;
+  std::map<std::pair<std::uint8_t, TypeId>, std::uint32_t> group_ids_;
+};
+
+}  // namespace rulemill::enumerate

@@ -1,0 +1,117 @@
+#include "fingerprint/shards.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "runtime/error.h"
+#include "runtime/json_report.h"
+
+namespace rulemill::fingerprint {
+
+using runtime::InputError;
+using runtime::Json;
+
+void TermRows::resize(std::size_t rows) {
+  level.resize(rows);
+  output.resize(rows);
+  type.resize(rows);
+  instance.assign(rows, no_instance);
+  node.assign(rows, enumerate::no_id);
+  arguments.assign(rows * arguments_width, enumerate::no_id);
+  sizes.assign(rows * sizes_width, enumerate::no_id);
+  fingerprint.resize(2 * rows);
+}
+
+std::string Dictionary::to_json() const {
+  Json root;
+  root["format"] = "rulemill dictionary";
+  root["version"] = 1;
+  root["types"] = types;
+  Json list = Json::array();
+  for (const InstanceEntry& entry : instances) {
+    Json parameters = Json::object();
+    for (const auto& [name, value] : entry.parameters) {
+      std::visit([&](const auto& plain) { parameters[name] = plain; }, value);
+    }
+    list.push_back({{"operator", entry.name}, {"parameters", parameters}, {"ranks", entry.ranks}});
+  }
+  root["instances"] = list;
+  root["variables"] = variables;
+  return root.dump(1) + "\n";
+}
+
+Dictionary Dictionary::parse(const std::string& json, const std::string& origin) {
+  Dictionary dictionary;
+  try {
+    const Json root = Json::parse(json);
+    if (root.at("format") != "rulemill dictionary" || root.at("version") != 1) {
+      throw InputError(origin, "is not a dictionary of terms, version 1");
+    }
+    dictionary.types = root.at("types").get<std::vector<enumerate::Dims>>();
+    dictionary.variables = root.at("variables").get<std::vector<std::string>>();
+    for (const Json& entry : root.at("instances")) {
+      InstanceEntry made{entry.at("operator").get<std::string>(), {}, entry.at("ranks").get<std::vector<std::uint32_t>>()};
+      for (const auto& [name, value] : entry.at("parameters").items()) {
+        if (value.is_number_integer()) made.parameters[name] = value.get<std::int64_t>();
+        else if (value.is_string()) made.parameters[name] = value.get<std::string>();
+        else made.parameters[name] = value.get<std::vector<std::int64_t>>();
+      }
+      dictionary.instances.push_back(std::move(made));
+    }
+  } catch (const Json::exception& error) {
+    throw InputError(origin, std::string("is not a dictionary of terms: ") + error.what());
+  }
+  return dictionary;
+}
+
+Dictionary Dictionary::load(const std::filesystem::path& file) {
+  const Json root = runtime::read_json(file);
+  return parse(root.dump(), file.string());
+}
+
+std::string shard_name(std::uint64_t index) {
+  std::string digits = std::to_string(index);
+  return "shards/terms-" + std::string(5 - std::min<std::size_t>(5, digits.size()), '0') + digits + ".h5";
+}
+
+std::uint64_t shard_rows(std::uint64_t total) {
+  return std::clamp<std::uint64_t>(std::bit_ceil(total / 32 + 1), std::uint64_t{1} << 15, std::uint64_t{1} << 20);
+}
+
+runtime::TableSummary write_shard(const std::filesystem::path& path, const TermRows& rows,
+                                  const runtime::Attributes& provenance) {
+  runtime::TableWriter writer(shard_schema);
+  for (const auto& [name, value] : provenance) writer.attribute(name, value);
+  writer.attribute("first", rows.first);
+  writer.column("level", rows.level);
+  writer.column("output", rows.output);
+  writer.column("type", rows.type);
+  writer.column("instance", rows.instance);
+  writer.column("node", rows.node);
+  writer.column("arguments", rows.arguments, rows.arguments_width);
+  writer.column("sizes", rows.sizes, rows.sizes_width);
+  writer.column("fingerprint", rows.fingerprint, 2, 0);
+  return writer.commit(path);
+}
+
+TermRows read_shard(const std::filesystem::path& path, const std::string& expected_digest) {
+  const runtime::TableReader reader(path, shard_schema);
+  if (const std::string digest = reader.text("inputs"); digest != expected_digest) {
+    throw InputError(path.string(), "was made from other inputs (digest " + digest + ", expected " + expected_digest + ")");
+  }
+  TermRows rows;
+  rows.first = reader.number("first");
+  rows.arguments_width = reader.width("arguments");
+  rows.sizes_width = reader.width("sizes");
+  rows.level = reader.read<std::uint8_t>("level");
+  rows.output = reader.read<std::uint8_t>("output");
+  rows.type = reader.read<std::uint16_t>("type");
+  rows.instance = reader.read<std::uint16_t>("instance");
+  rows.node = reader.read<std::uint32_t>("node");
+  rows.arguments = reader.read<std::uint32_t>("arguments");
+  rows.sizes = reader.read<std::uint32_t>("sizes");
+  rows.fingerprint = reader.read<std::uint64_t>("fingerprint");
+  return rows;
+}
+
+}  // namespace rulemill::fingerprint
