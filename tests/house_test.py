@@ -53,7 +53,8 @@ def check_includes(path, place, lines):
         for pattern, homes in DOORS.items():
             if quoted and target in BELOW:
                 continue
-            if re.fullmatch(pattern, header) and not any(place.is_relative_to(home) for home in homes):
+            tested = [f"tests/{home.split('/')[0]}" for home in homes]
+            if re.fullmatch(pattern, header) and not any(place.is_relative_to(home) for home in homes + tested):
                 yield f"{place}:{number}: {header} may be included in {', '.join(homes)} only"
 
 
