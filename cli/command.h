@@ -60,6 +60,7 @@ std::filesystem::path rules_file(const Options& options);
 void add_doctor(CLI::App& app, Options& options, Command& chosen);
 void add_info(CLI::App& app, Options& options, Command& chosen);
 void add_operators(CLI::App& app, Options& options, Command& chosen);
+void add_optimize(CLI::App& app, Options& options, Command& chosen);
 void add_rules(CLI::App& app, Options& options, Command& chosen);
 
 }  // namespace rulemill::cli

@@ -12,7 +12,7 @@ BELOW = {
     "runtime": set(),
     "algebra": {"runtime"},
     "enumerate": {"runtime", "algebra"},
-    "fingerprint": {"runtime", "algebra"},
+    "fingerprint": {"runtime", "algebra", "enumerate"},
     "egraph": {"runtime", "algebra"},
 }
 BELOW["dedup"] = BELOW["prove"] = BELOW["optimize"] = {"runtime", "algebra", "enumerate", "fingerprint", "egraph"}

@@ -1,0 +1,77 @@
+// `rulemill optimize MODEL.onnx --rules RULES --out FASTER.onnx`: applies a rule database to a model.
+#include "optimize/optimize.h"
+
+#include "cli/command.h"
+#include "runtime/atomic_file.h"
+#include "runtime/error.h"
+
+namespace rulemill::cli {
+namespace {
+
+struct Inputs {
+  optimize::Options options;
+  std::vector<std::string> shapes;
+};
+
+void run(Context& context, const Inputs& inputs) {
+  // One process searches; other ranks of a larger job have nothing to do.
+  if (!context.world.is_root()) return;
+  optimize::Options options = inputs.options;
+  options.rules = context.options.rules;
+  options.out = context.options.out;
+  options.operators = definitions_folder(context.options);
+  for (const std::string& text : inputs.shapes) options.input_shapes.insert(optimize::parse_input_shape(text));
+  if (!options.out.empty()) {
+    if (std::filesystem::is_directory(options.out)) options.out /= options.model.filename();
+    runtime::require_writable_folder(std::filesystem::absolute(options.out).parent_path());
+    std::error_code error;
+    if (std::filesystem::equivalent(options.model, options.out, error)) {
+      throw runtime::UsageError("--out", "is the model itself; choose another file");
+    }
+  }
+  const optimize::Summary summary = optimize::run(options);
+  context.print(optimize::to_text(summary));
+  context.report = optimize::to_json(summary);
+}
+
+}  // namespace
+
+void add_optimize(CLI::App& app, Options& options, Command& chosen) {
+  auto* optimize = app.add_subcommand("optimize", "Make an ONNX model faster by the rules of a database");
+  auto inputs = std::make_shared<Inputs>();
+  optimize::Options& o = inputs->options;
+  optimize->add_option("MODEL", o.model, "the model (*.onnx)")->required();
+  add_rules_option(*optimize, options, true);
+  optimize->add_option("--out", options.out, "where to write the result; without it only the report is made");
+  optimize->add_option("--device", o.device, "device that costs are for")
+      ->check([](const std::string& name) {
+        for (const std::string& known : optimize::device_names()) {
+          if (known == name) return std::string();
+        }
+        return "unknown device '" + name + "'";
+      })
+      ->capture_default_str();
+  optimize
+      ->add_option("--alpha", o.search.alpha, "keep graphs that cost less than this times the best so far; 1 is greedy")
+      ->check(CLI::Range(1.0, 10.0))
+      ->capture_default_str();
+  optimize->add_option("--budget", o.search.budget, "graphs that the search may make")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  optimize->add_option("--time-limit", o.search.time_limit, "seconds that the search may take; 0: no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  optimize->add_option("--verify-seeds", o.verify_seeds, "random inputs on which both models are compared")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  optimize->add_option("--tolerance", o.tolerance, "largest relative difference that verification allows")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  optimize->add_option("--input-shape", inputs->shapes,
+                       "name:1x3x224x224, where the model leaves an input's shape open");
+  add_definitions_option(*optimize, options);
+  add_common_options(*optimize, options);
+  optimize->callback([inputs, &chosen] { chosen = [inputs](Context& context) { run(context, *inputs); }; });
+}
+
+}  // namespace rulemill::cli
