@@ -223,7 +223,8 @@ std::uint64_t Enumerator::nodes_before(std::uint64_t row) const {
   --unit;
   // Every node of a dense unit has the same outputs; a sparse unit is counted.
   if (!unit->sparse) {
-    return unit->first_node + (row - unit->first_row) / signatures_[unit->signature].outputs.size();
+    const std::uint64_t outputs = signatures_[unit->signature].outputs.size();
+    return unit->first_node + (row - unit->first_row + outputs - 1) / outputs;
   }
   Walker walker(*this);
   return unit->first_node + walker.count_nodes(*unit, row);

@@ -49,11 +49,13 @@ class Enumerator {
 
   /// Prepares level k; levels below must be complete. Counts and numbers its nodes.
   LevelCounts begin_level(std::uint32_t level, const ParallelFor& parallel_for);
+  /// The level that was begun last.
+  std::uint32_t level() const { return level_; }
   /// Signatures that occur on this level, ascending.
   std::vector<SignatureId> signatures_in_use() const;
   /// Visits the terms with rows in [first, last). A node with several outputs is visited if its first row is inside.
   void walk(std::uint64_t first, std::uint64_t last, NodeSink& sink) const;
-  /// Nodes among the terms with rows below `row`, which must be the first of a node.
+  /// Nodes whose first row is below `row`.
   std::uint64_t nodes_before(std::uint64_t row) const;
 
   /// Adds the level's nodes to the table; row r becomes term terms().terms() + r. representatives[row] is the earliest

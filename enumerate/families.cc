@@ -81,6 +81,7 @@ SignatureTable::SignatureTable(const Profile& profile, algebra::Library& library
     auto& facts = facts_[made->instance->id];
     if (!facts) facts = std::make_unique<InstanceFacts>(read_facts(*made->instance));
     made->facts = facts.get();
+    made->ranks = ranks;
     const auto shapes = algebra::infer(*made->instance, {}, entry.sizes);
     if (!shapes) {
       throw InputError(entry.place, "operator '" + entry.name + "' does not accept " + std::to_string(entry.sizes.size()) +
@@ -123,6 +124,7 @@ const SignatureTable::Shaped* SignatureTable::shaped(std::uint32_t f, std::span<
   auto& facts = facts_[made->instance->id];
   if (!facts) facts = std::make_unique<InstanceFacts>(read_facts(*made->instance));
   made->facts = facts.get();
+  made->ranks = ranks;
   family.commutative = made->instance->commutative;
   for (const auto& [name, rule] : entry.arguments) {
     const auto& names = made->instance->input_names;
@@ -219,6 +221,7 @@ void SignatureTable::add(std::uint32_t family, const Shaped& shaped, const std::
   made.family = family;
   made.instance = shaped.instance;
   made.facts = shaped.facts;
+  made.ranks = &shaped.ranks;
   made.arguments = arguments;
   made.sizes = sizes;
   std::vector<Dims> shapes;

@@ -42,6 +42,7 @@ struct Signature {
   std::uint32_t family = 0;
   const algebra::Instance* instance = nullptr;
   const InstanceFacts* facts = nullptr;
+  const std::vector<std::uint32_t>* ranks = nullptr;  // with which the instance was made
   std::vector<TypeId> arguments;
   std::vector<std::int64_t> sizes;
   std::vector<RequiredPosition> required;
@@ -80,6 +81,7 @@ class SignatureTable {
   struct Shaped {
     const algebra::Instance* instance = nullptr;
     const InstanceFacts* facts = nullptr;
+    std::vector<std::uint32_t> ranks;
   };
   const Shaped* shaped(std::uint32_t family, std::span<const TypeId> arguments);
   void make(std::uint32_t family, std::vector<TypeId>& arguments, std::size_t known, std::size_t types,

@@ -38,6 +38,7 @@ class LevelRunner {
   const std::vector<LevelFigures>& figures() const { return figures_; }
   /// Fingerprints of the terms in the table.
   const std::vector<Fingerprint>& fingerprints() const { return fingerprints_; }
+  InstructionSet instruction_set() const { return executor_.instruction_set(); }
   std::uint64_t value_bytes() const { return values_.bytes(); }
 
   /// Evaluates rows [first, last) of the level that was begun, on the calling thread. Any number of threads may call it.

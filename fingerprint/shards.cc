@@ -27,6 +27,7 @@ std::string Dictionary::to_json() const {
   root["format"] = "rulemill dictionary";
   root["version"] = 1;
   root["types"] = types;
+  root["degrees"] = degrees;
   Json list = Json::array();
   for (const InstanceEntry& entry : instances) {
     Json parameters = Json::object();
@@ -48,6 +49,7 @@ Dictionary Dictionary::parse(const std::string& json, const std::string& origin)
       throw InputError(origin, "is not a dictionary of terms, version 1");
     }
     dictionary.types = root.at("types").get<std::vector<enumerate::Dims>>();
+    dictionary.degrees = root.at("degrees").get<std::vector<std::uint32_t>>();
     dictionary.variables = root.at("variables").get<std::vector<std::string>>();
     for (const Json& entry : root.at("instances")) {
       InstanceEntry made{entry.at("operator").get<std::string>(), {}, entry.at("ranks").get<std::vector<std::uint32_t>>()};

@@ -42,6 +42,7 @@ struct Dictionary {
     std::vector<std::uint32_t> ranks;  // as Library::instantiate takes them
   };
   std::vector<enumerate::Dims> types;
+  std::vector<std::uint32_t> degrees;  // by type: largest degree of a term as a polynomial in the variables
   std::vector<InstanceEntry> instances;
   std::vector<std::string> variables;  // term id = place
 

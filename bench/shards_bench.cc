@@ -1,0 +1,47 @@
+// Times the fingerprint stage, definitions to shards: shards_bench [PROFILE [MAX_OPS [FOLDER [THREADS]]]], alone or under mpirun.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "fingerprint/run.h"
+#include "runtime/error.h"
+#include "runtime/machine.h"
+
+namespace {
+
+int run(int argc, char** argv, const rulemill::runtime::Communicator& communicator) {
+  const auto start = std::chrono::steady_clock::now();
+  rulemill::algebra::Library library = rulemill::algebra::Library::load("data/operators");
+  const auto profile = rulemill::enumerate::Profile::load(argc > 1 ? argv[1] : "data/profiles/reference.toml", library);
+  rulemill::fingerprint::RunOptions options;
+  if (argc > 2) options.max_ops = static_cast<std::uint32_t>(std::atoi(argv[2]));
+  if (argc > 4) options.threads = static_cast<unsigned>(std::atoi(argv[4]));
+  const auto summary = rulemill::fingerprint::run(profile, library, argc > 3 ? argv[3] : "shards_bench_out", communicator, options);
+  if (!communicator.is_root()) return 0;
+  for (std::size_t level = 0; level < summary.levels.size(); ++level) {
+    const auto& f = summary.levels[level];
+    const std::uint64_t graphs = level < summary.graphs.size() ? summary.graphs[level] : 0;
+    std::printf("level %zu: %llu nodes, %llu terms, %llu new values, %llu multiply-adds, %llu graphs\n", level,
+                static_cast<unsigned long long>(f.nodes), static_cast<unsigned long long>(f.terms),
+                static_cast<unsigned long long>(f.new_values), static_cast<unsigned long long>(f.products),
+                static_cast<unsigned long long>(graphs));
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::printf("%s, %d ranks: %.3f s, %llu shards, %.1f MB, peak %.0f MB\n", summary.backend.c_str(), communicator.size(), seconds,
+              static_cast<unsigned long long>(summary.shards), static_cast<double>(summary.shard_bytes) / 1e6,
+              static_cast<double>(rulemill::runtime::peak_memory_bytes()) / 1e6);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const rulemill::runtime::MpiSession session;
+  try {
+    return run(argc, argv, session.world());
+  } catch (const rulemill::runtime::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    session.abort(error.exit_code());
+    return error.exit_code();
+  }
+}

@@ -1,0 +1,55 @@
+#include "enumerate/count_graphs.h"
+
+#include <map>
+#include <vector>
+
+namespace rulemill::enumerate {
+namespace {
+
+std::uint64_t choose2(std::uint64_t n) { return n < 2 ? 0 : n * (n - 1) / 2; }
+std::uint64_t choose3(std::uint64_t n) { return n < 3 ? 0 : n * (n - 1) * (n - 2) / 6; }
+std::uint64_t choose4(std::uint64_t n) { return n < 4 ? 0 : choose3(n) * (n - 3) / 4; }
+
+}  // namespace
+
+std::optional<std::uint64_t> count_graphs(std::uint32_t size, const TermTable& terms,
+                                          std::span<const std::uint64_t> level_nodes) {
+  if (size == 0 || size > 4 || size >= level_nodes.size()) return std::nullopt;
+  const std::uint64_t n1 = level_nodes[1];
+  if (size == 1) return n1;
+  const std::uint64_t n2 = level_nodes[2];
+  // {a, b} both of level 1, or {a, b(a)}
+  if (size == 2) return choose2(n1) + n2;
+
+  // above[a]: nodes of level 2 over a; pairs[{p, q}]: nodes of level 3 over exactly p and q.
+  std::vector<std::uint64_t> above(terms.nodes(), 0);
+  std::map<std::pair<NodeId, NodeId>, std::uint64_t> pairs;
+  for (NodeId n = 0; n < terms.nodes(); ++n) {
+    const auto closure = terms.closure(n);
+    if (closure.size() == 2) ++above[closure[0]];
+    if (closure.size() == 3) ++pairs[{closure[0], closure[1]}];
+  }
+  std::uint64_t two_above = 0, three_above = 0, squares = 0;
+  for (const std::uint64_t count : above) {
+    two_above += choose2(count);
+    three_above += choose3(count);
+    squares += count * count;
+  }
+  const std::uint64_t n3 = level_nodes[3];
+  // Three of level 1; one of level 2 with its base and another of level 1; two of level 2 over one base; one of level 3.
+  if (size == 3) return choose3(n1) + n2 * (n1 - 1) + two_above + n3;
+
+  // Below a node of level 3 over {p, q}: q stands on p, or both are of level 1.
+  std::uint64_t same_pair = 0, beside = 0, apart = 0;
+  for (const auto& [pair, count] : pairs) {
+    const auto& [p, q] = pair;
+    const bool chain = terms.closure(q).size() == 2;
+    same_pair += choose2(count);
+    beside += count * (chain ? above[p] - 1 : above[p] + above[q]);  // a node of level 2 over p or q
+    apart += count * (n1 - (chain ? 1 : 2));                          // another node of level 1
+  }
+  return choose4(n1) + n2 * choose2(n1 - 1) + two_above * (n1 - 1) + (n2 * n2 - squares) / 2 + three_above + same_pair +
+         beside + apart + level_nodes[4];
+}
+
+}  // namespace rulemill::enumerate
