@@ -15,14 +15,18 @@ double function_flops(const algebra::Function& function) {
     using Op = algebra::Function::Op;
     switch (node.op) {
       case Op::Argument:
-      case Op::Number: break;
+      case Op::Number:
+        break;
       case Op::Exp:
       case Op::Log:
       case Op::Sqrt:
       case Op::Tanh:
       case Op::Erf:
-      case Op::Div: flops += 8; break;
-      default: flops += 1;
+      case Op::Div:
+        flops += 8;
+        break;
+      default:
+        flops += 1;
     }
   }
   return flops;
@@ -49,8 +53,12 @@ Flops element_flops(const algebra::Library& library, const algebra::ScalarExpr& 
   }
   switch (expr.kind) {
     case Kind::Add:
-    case Kind::Mul: total.scalar += static_cast<double>(expr.operands.size()) - 1; break;
-    case Kind::Apply: total.scalar += function_flops(library.functions()[expr.function]); break;
+    case Kind::Mul:
+      total.scalar += static_cast<double>(expr.operands.size()) - 1;
+      break;
+    case Kind::Apply:
+      total.scalar += function_flops(library.functions()[expr.function]);
+      break;
     case Kind::Sum:
     case Kind::Max: {
       double points = 1;
@@ -59,7 +67,8 @@ Flops element_flops(const algebra::Library& library, const algebra::ScalarExpr& 
       }
       return {points * (total.product + total.scalar + 1), 0};
     }
-    default: break;
+    default:
+      break;
   }
   return total;
 }
@@ -164,8 +173,8 @@ bool CostModel::runs_elsewhere(NodeId id, const std::unordered_map<ValueId, std:
   if (fusion_->has_fused(bank_->node(producer).instance, activation)) return true;
   const auto& match = fusion_->composite(producer);
   return match && std::ranges::any_of(match->inner, [&](NodeId inner) {
-    return used_once(bank_->node(inner)) && fusion_->has_fused(bank_->node(inner).instance, activation);
-  });
+           return used_once(bank_->node(inner)) && fusion_->has_fused(bank_->node(inner).instance, activation);
+         });
 }
 
 void CostModel::visit(std::span<const ValueId> outputs, const std::function<void(NodeId, double)>& report) {

@@ -1,4 +1,5 @@
-// An analytic roofline: what each node of a graph costs on a device, from the operator definitions and the shapes alone.
+// An analytic roofline: what each node of a graph costs on a device, from the operator definitions and the shapes
+// alone.
 //
 //   cost(node) = max(flops / (peak · busy), bytes / bandwidth) + overhead
 //

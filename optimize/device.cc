@@ -17,8 +17,13 @@ double core_count() { return std::max(1u, std::thread::hardware_concurrency()); 
 /// One core of a current server with 256-bit vectors; memory bandwidth grows with the first few cores only.
 Device typical_cpu() {
   double cores = core_count();
-  return {"cpu", "a typical server with this machine's number of cores", 40e9 * cores, 2e9 * cores,
-          std::min(12e9 * cores, 100e9), 2e-6, 256 * cores};
+  return {"cpu",
+          "a typical server with this machine's number of cores",
+          40e9 * cores,
+          2e9 * cores,
+          std::min(12e9 * cores, 100e9),
+          2e-6,
+          256 * cores};
 }
 
 const std::array<Device, 4>& gpus() {

@@ -10,11 +10,11 @@ namespace rulemill::optimize {
 struct Device {
   std::string name;
   std::string description;
-  double peak_flops = 0;      // per second, dense products
-  double scalar_flops = 0;    // per second, for arithmetic outside products (functions of one element)
-  double bandwidth = 0;       // bytes per second, main memory
-  double overhead = 0;        // seconds that each operator costs before it does anything
-  double busy_elements = 0;   // output elements that it takes to keep every core busy
+  double peak_flops = 0;     // per second, dense products
+  double scalar_flops = 0;   // per second, for arithmetic outside products (functions of one element)
+  double bandwidth = 0;      // bytes per second, main memory
+  double overhead = 0;       // seconds that each operator costs before it does anything
+  double busy_elements = 0;  // output elements that it takes to keep every core busy
 };
 
 /// "cpu" (from the number of cores), "cpu-measured" (a short calibration, not repeatable), and common GPUs by name.

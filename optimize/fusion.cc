@@ -72,7 +72,8 @@ std::optional<CompositeMatch> Fusion::find_composite(NodeId id) {
   for (std::size_t i = 0; i < names_.size() && !match; ++i) {
     bool is_composite = true;
     for (std::size_t j = 0; j < lists.size() && !match && is_composite; ++j) {
-      if (lists[j].size() == bank_->library().arity(names_[i])) match = try_leaves(names_[i], id, lists[j], is_composite);
+      if (lists[j].size() == bank_->library().arity(names_[i]))
+        match = try_leaves(names_[i], id, lists[j], is_composite);
     }
     if (!is_composite) names_.erase(names_.begin() + static_cast<std::ptrdiff_t>(i--));
   }

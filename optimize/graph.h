@@ -22,7 +22,8 @@ enum class NodeId : std::uint32_t {};
 inline std::uint32_t index(ValueId id) { return static_cast<std::uint32_t>(id); }
 inline std::uint32_t index(NodeId id) { return static_cast<std::uint32_t>(id); }
 
-/// A float32 tensor of known rank, whose dimensions may be symbolic; nothing for all that the algebra does not speak of.
+/// A float32 tensor of known rank, whose dimensions may be symbolic; nothing for all that the algebra does not speak
+/// of.
 using ValueType = std::optional<algebra::Shape>;
 
 struct Node {

@@ -123,9 +123,8 @@ std::vector<Match> Matcher::join(std::uint32_t pattern, std::span<const NodeId> 
     auto variables = terms_->variables(std::span(&joined.source[i], 1));
     if (i > 0) {
       auto before = terms_->variables(std::span(joined.source).first(i));
-      shared = *std::ranges::find_if(variables, [&](algebra::TermId each) {
-        return std::ranges::find(before, each) != before.end();
-      });
+      shared = *std::ranges::find_if(
+          variables, [&](algebra::TermId each) { return std::ranges::find(before, each) != before.end(); });
     }
     std::map<ValueId, std::vector<const Match*>> by_shared;  // in order of value, so in a fixed order
     const algebra::Term& root = terms_->term(joined.source[i]);

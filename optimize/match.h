@@ -1,5 +1,6 @@
-// Rules applied to model graphs. A pattern is one direction of a rule; it matches where its source's structure, the types
-// of its variables and its condition fit for sure, and its target types. Inner nodes of a match that others use stay.
+// Rules applied to model graphs. A pattern is one direction of a rule; it matches where its source's structure, the
+// types of its variables and its condition fit for sure, and its target types. Inner nodes of a match that others use
+// stay.
 #pragma once
 
 #include <map>
@@ -43,7 +44,8 @@ class Matcher {
   Matcher(GraphBank& bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules);
 
   const std::vector<Pattern>& patterns() const { return patterns_; }
-  /// Every rewrite of the graph whose matched nodes include one of `near`; every one if `near` is empty. In a fixed order.
+  /// Every rewrite of the graph whose matched nodes include one of `near`; every one if `near` is empty. In a fixed
+  /// order.
   std::vector<Rewrite> rewrites(std::span<const ValueId> outputs, std::span<const NodeId> near);
 
  private:

@@ -83,9 +83,8 @@ void fill_fired(Summary& summary, const std::vector<Step>& steps, const std::vec
 void fill_unknown(Summary& summary, const Import& import) {
   for (const auto& node : import.nodes) {
     if (!node.recipe.opaque() || node.reason == "a constant") continue;
-    auto same = std::ranges::find_if(summary.unknown, [&](const auto& each) {
-      return each.op_type == node.op_type && each.reason == node.reason;
-    });
+    auto same = std::ranges::find_if(
+        summary.unknown, [&](const auto& each) { return each.op_type == node.op_type && each.reason == node.reason; });
     if (same == summary.unknown.end()) {
       same = summary.unknown.insert(summary.unknown.end(), {node.op_type, node.reason, 0});
     }
@@ -124,7 +123,7 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   auto acceptable = [&](std::span<const ValueId> outputs) {
     return plan_export(import, bank, fusion, outputs, model.opset()).refusal.empty();
   };
-  SearchResult found = search(bank, matcher, cost, import.outputs, options.search, acceptable);
+  SearchResult found = search_windows(bank, matcher, cost, import.outputs, options.search, options.windows, acceptable);
   const Candidate& best = found.best.at(0);
   std::vector<ValueId> outputs = fold_constants(bank, best.outputs);
   summary.search_time = clock.lap();
@@ -160,9 +159,9 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
     summary.verification = verify(bank, import.outputs, back.outputs, verification);
     summary.verify_time = clock.lap();
     if (!summary.verification.equal) {
-      throw runtime::Error(options.model.string(),
-                           "the optimized model computes something else, so it is not written: " +
-                               summary.verification.failure);
+      throw runtime::Error(
+          options.model.string(),
+          "the optimized model computes something else, so it is not written: " + summary.verification.failure);
     }
     model = std::move(written);
   }
@@ -171,9 +170,7 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
 }
 
 std::pair<std::string, std::vector<std::int64_t>> parse_input_shape(const std::string& text) {
-  auto refuse = [&] {
-    throw runtime::UsageError("--input-shapes", "expected NAME:1x3x224x224, found '" + text + "'");
-  };
+  auto refuse = [&] { throw runtime::UsageError("--input-shapes", "expected NAME:1x3x224x224, found '" + text + "'"); };
   std::size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) refuse();
   std::vector<std::int64_t> dims;

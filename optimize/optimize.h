@@ -8,7 +8,7 @@
 
 #include "algebra/rule_set.h"
 #include "optimize/report.h"
-#include "optimize/search.h"
+#include "optimize/windows.h"
 
 namespace rulemill::optimize {
 
@@ -19,6 +19,7 @@ struct Options {
   std::filesystem::path out;        // empty: nothing is written
   std::string device = "cpu";
   SearchOptions search;
+  WindowOptions windows;
   std::uint32_t verify_seeds = 3;
   double tolerance = 1e-4;
   /// By input name: dimensions for costs and verification, where the model leaves them open.

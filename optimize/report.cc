@@ -73,9 +73,9 @@ std::string to_text(const Summary& summary) {
                       summary.alpha, summary.graphs_made, summary.graphs_extended,
                       summary.exhausted ? " (all there are)" : "", time_text(summary.search_time));
   if (!summary.changed) return text + "nothing is cheaper: the model is left as it is\n";
-  text += fmt::format("verified: {} seeds, largest difference {:.2e} of the largest value (allowed {:.0e}), {}\n",
-                      summary.verify_seeds, summary.verification.worst, summary.tolerance,
-                      time_text(summary.verify_time));
+  text +=
+      fmt::format("verified: {} seeds, largest difference {:.2e} of the largest value (allowed {:.0e}), {}\n",
+                  summary.verify_seeds, summary.verification.worst, summary.tolerance, time_text(summary.verify_time));
   return text;
 }
 

@@ -20,14 +20,14 @@ struct Summary {
     std::string name;
     CostRow before, after;
   };
-  std::vector<Row> rows;  // by operator name
-  double seconds_before = 0, seconds_after = 0;            // by the cost model
-  std::uint64_t bytes_before = 0, bytes_after = 0;         // of all initializers
+  std::vector<Row> rows;                            // by operator name
+  double seconds_before = 0, seconds_after = 0;     // by the cost model
+  std::uint64_t bytes_before = 0, bytes_after = 0;  // of all initializers
   std::uint32_t onnx_nodes_before = 0, onnx_nodes_after = 0;
 
   struct Fired {
     std::string id, text;
-    std::string tier;       // core, shortcut, or none
+    std::string tier;        // core, shortcut, or none
     bool certified = false;  // the database holds a certificate
     std::uint32_t times = 0, reversed = 0;
   };

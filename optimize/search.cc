@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <queue>
+#include <optional>
 #include <set>
+#include <tuple>
+#include <unordered_set>
 
+#include "optimize/skeleton.h"
 #include "runtime/interrupt.h"
 
 namespace rulemill::optimize {
@@ -17,6 +20,7 @@ struct State {
   // What was rewritten since the last improvement. Rewrites far from it are left for later: they would commute with
   // what was done. Empty: anywhere.
   std::vector<NodeId> recent;
+  std::uint32_t distance = 0;  // rewrites since the last improvement
   std::size_t parent = 0;
   Step step;
 };
@@ -28,7 +32,7 @@ class Search {
  public:
   Search(GraphBank& bank, Matcher& matcher, CostModel& cost, const SearchOptions& options,
          const std::function<bool(std::span<const ValueId>)>& acceptable)
-      : bank_(bank), matcher_(matcher), cost_(cost), options_(options), acceptable_(acceptable) {}
+      : bank_(bank), matcher_(matcher), cost_(cost), options_(options), acceptable_(acceptable), skeletons_(bank) {}
 
   SearchResult run(std::span<const ValueId> outputs) {
     auto start = std::chrono::steady_clock::now();
@@ -39,44 +43,56 @@ class Search {
     State first;
     first.outputs.assign(outputs.begin(), outputs.end());
     first.seconds = cost_.graph_seconds(outputs);
-    best_ = first.seconds;
-    seen_.insert(first.outputs);
+    best_ = cheapest_ = first.seconds;
+    seen_.insert(skeletons_.of(first.outputs));
     ranking_.push_back(0);
     states_.push_back(std::move(first));
-    queue_.emplace(states_[0].seconds, 0);
-    while (!queue_.empty() && result_.made < options_.budget && !out_of_time()) {
+    enqueue(0);
+    while (result_.made < options_.budget && !out_of_time()) {
       runtime::throw_if_interrupted("optimize");
-      auto [seconds, number] = queue_.top();
-      queue_.pop();
-      if (number != 0 && seconds >= options_.alpha * best_) continue;
-      extend(number);
+      auto number = next();
+      if (!number) break;
+      extend(*number);
     }
-    result_.exhausted = queue_.empty();
+    result_.exhausted = by_cost_.empty();
     for (std::size_t number : ranking_) result_.best.push_back(candidate(number));
     return std::move(result_);
   }
 
  private:
-  using Entry = std::pair<double, std::size_t>;  // ties: the older state first
+  void enqueue(std::size_t number) {
+    const State& state = states_[number];
+    by_cost_.insert({state.seconds, number});
+    by_distance_.insert({state.distance, state.seconds, number});
+  }
 
-  /// Nodes that a rewrite should touch: the recent ones, their neighbours, and nodes that share an argument or a user.
+  /// Cheapest first and nearest to an improvement first, in turns: the cheap moves of a plateau do not starve a dear
+  /// one that pays a few moves later.
+  std::optional<std::size_t> next() {
+    while (!by_cost_.empty()) {
+      near_turn_ = !near_turn_;
+      std::size_t number = near_turn_ ? std::get<2>(*by_distance_.begin()) : by_cost_.begin()->second;
+      const State& state = states_[number];
+      by_cost_.erase({state.seconds, number});
+      by_distance_.erase({state.distance, state.seconds, number});
+      if (number == 0 || state.seconds < options_.alpha * best_) return number;
+    }
+    return std::nullopt;
+  }
+
+  /// Nodes that a rewrite should touch: the recent ones, their arguments and their users.
   std::vector<NodeId> neighbourhood(const State& state) const {
     if (state.recent.empty()) return {};
-    std::set<NodeId> core(state.recent.begin(), state.recent.end()), near = core;
-    std::vector<NodeId> nodes = bank_.live(state.outputs);
-    for (int round = 0; round < 2; ++round) {
-      std::set<NodeId> grown = near;
-      for (NodeId id : nodes) {
-        const Node& node = bank_.node(id);
-        if (node.constant) continue;
-        for (ValueId argument : node.arguments) {
-          NodeId other = bank_.value(argument).node;
-          if (bank_.node(other).constant) continue;
-          if (near.contains(id)) grown.insert(other);
-          if (near.contains(other)) grown.insert(id);
-        }
+    std::set<NodeId> recent(state.recent.begin(), state.recent.end()), near = recent;
+    for (NodeId id : bank_.live(state.outputs)) {
+      const Node& node = bank_.node(id);
+      if (node.constant) continue;
+      for (ValueId argument : node.arguments) {
+        NodeId other = bank_.value(argument).node;
+        if (bank_.node(other).constant) continue;
+        if (recent.contains(id)) near.insert(other);
+        if (recent.contains(other)) near.insert(id);
       }
-      near = std::move(grown);
     }
     return {near.begin(), near.end()};
   }
@@ -97,7 +113,7 @@ class Search {
     std::unordered_map<NodeId, NodeId> rebuilt;
     State next;
     next.outputs = bank_.replace(states_[parent].outputs, replacements, &rebuilt);
-    if (!seen_.insert(next.outputs).second) return;
+    if (!seen_.insert(skeletons_.of(next.outputs)).second) return;
     next.seconds = cost_.graph_seconds(next.outputs);
     if (next.seconds >= options_.alpha * best_) return;
     for (const auto& [before, after] : rewrite.replacements) {
@@ -107,10 +123,11 @@ class Search {
     const Pattern& pattern = matcher_.patterns()[rewrite.pattern];
     next.step = {pattern.rule, pattern.reversed, states_[parent].seconds, next.seconds};
     std::size_t number = states_.size();
-    bool improves = next.seconds < best_ * (1 - noise) && acceptable_(next.outputs);
-    if (improves) {
-      best_ = next.seconds;
+    // Progress is progress, whether or not it can be said yet; the bound is only of results.
+    if (next.seconds < cheapest_ * (1 - noise)) {
+      cheapest_ = next.seconds;
     } else {
+      next.distance = states_[parent].distance + 1;
       next.recent = rewrite.made;
       for (NodeId id : states_[parent].recent) {
         auto now = rebuilt.find(id);
@@ -118,15 +135,16 @@ class Search {
       }
     }
     states_.push_back(std::move(next));
-    queue_.emplace(states_.back().seconds, number);
-    rank(number, improves);
+    enqueue(number);
+    rank(number);
   }
 
-  void rank(std::size_t number, bool known_acceptable) {
+  void rank(std::size_t number) {
     auto cheaper = [&](std::size_t a, std::size_t b) { return states_[a].seconds < states_[b].seconds; };
     auto place = std::ranges::upper_bound(ranking_, number, cheaper);
     if (ranking_.size() >= options_.keep && place == ranking_.end()) return;
-    if (!known_acceptable && !acceptable_(states_[number].outputs)) return;
+    if (!acceptable_(states_[number].outputs)) return;
+    best_ = std::min(best_, states_[number].seconds);
     ranking_.insert(place, number);
     if (ranking_.size() > options_.keep) ranking_.pop_back();
   }
@@ -144,18 +162,21 @@ class Search {
   SearchOptions options_;
   const std::function<bool(std::span<const ValueId>)>& acceptable_;
   std::vector<State> states_;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
-  std::set<std::vector<ValueId>> seen_;
+  std::set<std::pair<double, std::size_t>> by_cost_;  // ties: the older state first
+  std::set<std::tuple<std::uint32_t, double, std::size_t>> by_distance_;
+  bool near_turn_ = false;
+  Skeletons skeletons_;
+  std::unordered_set<std::uint64_t> seen_;
   std::vector<std::size_t> ranking_;
-  double best_ = 0;
+  double best_ = 0;      // of the results
+  double cheapest_ = 0;  // of all states
   SearchResult result_;
 };
 
 }  // namespace
 
 SearchResult search(GraphBank& bank, Matcher& matcher, CostModel& cost, std::span<const ValueId> outputs,
-                    const SearchOptions& options,
-                    const std::function<bool(std::span<const ValueId>)>& acceptable) {
+                    const SearchOptions& options, const std::function<bool(std::span<const ValueId>)>& acceptable) {
   return Search(bank, matcher, cost, options, acceptable).run(outputs);
 }
 

@@ -1,6 +1,6 @@
 // Cost-based backtracking over rewrites with relaxation α and a priority queue (TASO, SOSP'19, section 5; MetaFlow,
-// MLSys'19, section 4.1): a graph is kept while it costs less than α times the best so far, and the cheapest is
-// extended first. With α = 1 this is greedy. The budget counts graphs, so that results do not depend on the machine.
+// MLSys'19, section 4.1): a graph is kept while it costs less than α times the best so far. With α = 1 this is greedy.
+// The budget counts graphs, so that results do not depend on the machine. Large graphs: see windows.h.
 #pragma once
 
 #include <functional>
@@ -12,10 +12,10 @@
 namespace rulemill::optimize {
 
 struct SearchOptions {
-  double alpha = 1.05;
-  std::uint64_t budget = 4000;  // graphs made
-  double time_limit = 0;        // seconds; 0: none
-  std::size_t keep = 3;         // results
+  double alpha = 1.5;            // of a window's cost
+  std::uint64_t budget = 20000;  // graphs made
+  double time_limit = 0;         // seconds; 0: none
+  std::size_t keep = 3;          // results
 };
 
 /// One rewrite on the way to a result.
@@ -35,12 +35,11 @@ struct SearchResult {
   std::vector<Candidate> best;  // cheapest first; the graph itself if nothing is cheaper
   std::uint64_t made = 0;       // graphs, with those met again
   std::uint64_t extended = 0;
-  bool exhausted = false;       // the queue ran empty within the budget
+  bool exhausted = false;  // the queue ran empty within the budget
 };
 
 /// `acceptable` says whether a graph can be a result (can be said in ONNX); others only lead to results.
 SearchResult search(GraphBank& bank, Matcher& matcher, CostModel& cost, std::span<const ValueId> outputs,
-                    const SearchOptions& options,
-                    const std::function<bool(std::span<const ValueId>)>& acceptable);
+                    const SearchOptions& options, const std::function<bool(std::span<const ValueId>)>& acceptable);
 
 }  // namespace rulemill::optimize

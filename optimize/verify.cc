@@ -98,8 +98,9 @@ class Comparison {
       // The same source, the same numbers, whichever side asks.
       std::uint64_t kind = node.kind == Node::Kind::Opaque ? 1 : 0;
       auto& tensor = sources[{node.source * 2ull + kind, bank_.value(id).output}];
-      if (!tensor) tensor = random_tensor(shapes->dims(*bank_.value(id).type), seed, node.source * 2ull + kind,
-                                          bank_.value(id).output);
+      if (!tensor)
+        tensor =
+            random_tensor(shapes->dims(*bank_.value(id).type), seed, node.source * 2ull + kind, bank_.value(id).output);
       return tensor;
     });
     shapes = &evaluator;

@@ -1,5 +1,5 @@
-// Compares two graphs of one model numerically, before anything is written. Opaque nodes are cut: their outputs are given
-// the same random values on both sides, and what goes into them is compared like the model's outputs.
+// Compares two graphs of one model numerically, before anything is written. Opaque nodes are cut: their outputs are
+// given the same random values on both sides, and what goes into them is compared like the model's outputs.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct VerifyOptions {
 
 struct Verification {
   bool equal = true;
-  double worst = 0;          // relative difference
+  double worst = 0;           // relative difference
   std::uint64_t tensors = 0;  // compared and not the same term on both sides
   std::uint64_t elements = 0;
-  std::string failure;       // which tensor, which seed, which values
+  std::string failure;  // which tensor, which seed, which values
 };
 
 Verification verify(const GraphBank& bank, std::span<const ValueId> before, std::span<const ValueId> after,

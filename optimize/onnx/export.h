@@ -15,8 +15,8 @@ namespace rulemill::optimize {
 /// One ONNX node to be written, and what it stands for.
 struct ExportUnit {
   NodeId root{};
-  std::optional<std::uint32_t> original;      // position of the node that is written again, with new input names
-  OnnxNodeText text;                          // otherwise
+  std::optional<std::uint32_t> original;       // position of the node that is written again, with new input names
+  OnnxNodeText text;                           // otherwise
   std::vector<std::optional<ValueId>> inputs;  // by ONNX input; nothing where constant or absent
 };
 

@@ -24,7 +24,7 @@ class Planner {
       const Node& node = bank_.node(id);
       if (node.kind == Node::Kind::Opaque) {
         add_opaque(id);
-      } else if (node.kind == Node::Kind::Algebra) {
+      } else if (node.kind == Node::Kind::Algebra && !node.constant) {  // constants are folded before they are written
         if (!add_original(id) && !add_composite(id) && !add_fold(id)) {
           plan_.refusal = bank_.instance(node).name + " cannot be said in opset " + std::to_string(opset_);
         }

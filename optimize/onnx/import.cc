@@ -151,8 +151,7 @@ class Importer {
     while (!asked.inputs.empty() && !asked.inputs.back()) asked.inputs.pop_back();
     for (std::size_t i = 0; i < asked.inputs.size(); ++i) {
       auto literal = literals_.find(node.input(static_cast<int>(i)));
-      asked.facts.constant_inputs.push_back(literal == literals_.end() ? std::nullopt
-                                                                       : std::optional(literal->second));
+      asked.facts.constant_inputs.push_back(literal == literals_.end() ? std::nullopt : std::optional(literal->second));
     }
     for (const auto& attribute : node.attribute()) {
       asked.facts.attributes.emplace(attribute.name(), attribute_literal(attribute));

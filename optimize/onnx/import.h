@@ -26,9 +26,9 @@ struct Import {
   std::vector<NodeRecord> nodes;
   std::vector<ValueId> inputs;  // the model's inputs that are not initializers
   std::vector<ValueId> outputs;
-  std::unordered_map<std::string, ValueId> values;  // by ONNX name
+  std::unordered_map<std::string, ValueId> values;                // by ONNX name
   std::unordered_map<std::uint32_t, std::uint32_t> opaque_nodes;  // bank source → position
-  std::vector<algebra::Atom> sizes;                                // symbolic dimensions, in order of appearance
+  std::vector<algebra::Atom> sizes;                               // symbolic dimensions, in order of appearance
 };
 
 /// Imports into the bank. A model that was imported before and changed little shares its terms.

@@ -106,8 +106,8 @@ OnnxModel OnnxModel::parse(std::string_view bytes, const std::string& origin, co
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
   google::protobuf::io::CodedInputStream coded(&stream);
   coded.SetTotalBytesLimit(std::numeric_limits<int>::max());
-  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
-      !model.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage()) {
+  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) || !model.ParseFromCodedStream(&coded) ||
+      !coded.ConsumedEntireMessage()) {
     throw InputError(origin, "not an ONNX model, or a truncated one");
   }
   if (!model.has_ir_version() || !model.has_graph()) throw InputError(origin, "not an ONNX model: no graph in it");

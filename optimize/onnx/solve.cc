@@ -137,7 +137,8 @@ class Solver {
     }
     // A variadic node is a left fold of the same operator.
     for (std::size_t i = order.size(); i < tensors_.size(); ++i) {
-      if (!first.composite.empty() || tensors_[i] != i) return refuse("a variadic node has an input that is not a float tensor");
+      if (!first.composite.empty() || tensors_[i] != i)
+        return refuse("a variadic node has an input that is not a float tensor");
       shapes = {outputs->at(0), shape(tensors_[i])};
       std::vector<std::uint32_t> ranks{static_cast<std::uint32_t>(shapes[0].size()),
                                        static_cast<std::uint32_t>(shapes[1].size())};

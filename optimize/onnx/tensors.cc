@@ -79,14 +79,21 @@ onnx::TensorProto integer_proto(const std::string& name, const OnnxLiteral& lite
 OnnxLiteral attribute_literal(const onnx::AttributeProto& proto) {
   OnnxLiteral literal;
   switch (proto.type()) {
-    case onnx::AttributeProto::INT: literal.integers = {proto.i()}; break;
+    case onnx::AttributeProto::INT:
+      literal.integers = {proto.i()};
+      break;
     case onnx::AttributeProto::INTS:
       literal.is_list = true;
       literal.integers.assign(proto.ints().begin(), proto.ints().end());
       break;
-    case onnx::AttributeProto::STRING: literal.word = proto.s(); break;
-    case onnx::AttributeProto::FLOAT: literal.number = proto.f(); break;
-    default: literal.other = true;
+    case onnx::AttributeProto::STRING:
+      literal.word = proto.s();
+      break;
+    case onnx::AttributeProto::FLOAT:
+      literal.number = proto.f();
+      break;
+    default:
+      literal.other = true;
   }
   return literal;
 }

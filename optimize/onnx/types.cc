@@ -42,8 +42,7 @@ OnnxTypes::OnnxTypes(const OnnxModel& model, algebra::Symbols& symbols) {
         continue;
       }
       bool named = dim.has_dim_param() && !dim.dim_param().empty();
-      algebra::Atom size =
-          symbols.size("$" + (named ? dim.dim_param() : info.name() + "#" + std::to_string(d)));
+      algebra::Atom size = symbols.size("$" + (named ? dim.dim_param() : info.name() + "#" + std::to_string(d)));
       if (std::ranges::find(sizes_, size) == sizes_.end()) sizes_.push_back(size);
       shape.emplace_back(size);
     }

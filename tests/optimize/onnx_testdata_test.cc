@@ -75,7 +75,8 @@ Outcome run_case(const fs::path& folder, algebra::Library& library) {
       auto expected = read_tensor(data / ("output_" + std::to_string(i) + ".pb"));
       if (!expected) return {Outcome::NotCovered, "an expected output is not a float tensor"};
       double off = difference(*evaluator.value(import.outputs[i]), *expected);
-      if (!(off <= 1e-5)) return {Outcome::Failed, "output " + std::to_string(i) + " differs by " + std::to_string(off)};
+      if (!(off <= 1e-5))
+        return {Outcome::Failed, "output " + std::to_string(i) + " differs by " + std::to_string(off)};
     }
   }
   return {Outcome::Passed, ""};
@@ -104,7 +105,9 @@ TEST_CASE("operators mean what ONNX's own test cases say", "[onnx]") {
         ++failed;
         std::cout << "FAILED " << name << ": " << outcome.reason << "\n";
         break;
-      case Outcome::NotCovered: uncovered[outcome.reason].push_back(name); break;
+      case Outcome::NotCovered:
+        uncovered[outcome.reason].push_back(name);
+        break;
     }
   }
   std::size_t others = 0;

@@ -1,0 +1,25 @@
+// Search on a large graph, window by window (after MetaFlow's graph splitting, MLSys'19, section 4.2): runs of nodes
+// that are cut where few values cross. A window is searched as a graph of its own, with placeholders for what comes in,
+// so that a state costs no more in a large model than in a small one. Later rounds move the cuts.
+#pragma once
+
+#include "optimize/search.h"
+
+namespace rulemill::optimize {
+
+struct WindowOptions {
+  std::size_t smallest = 10, largest = 24;  // nodes
+  std::uint32_t rounds = 4;
+};
+
+/// As search(), over the whole graph. `best` holds the result and the graphs on the way to it, cheapest first.
+SearchResult search_windows(GraphBank& bank, Matcher& matcher, CostModel& cost, std::span<const ValueId> outputs,
+                            const SearchOptions& options, const WindowOptions& windows,
+                            const std::function<bool(std::span<const ValueId>)>& acceptable);
+
+/// Nodes that are computed and not constant, arguments before users, branch after branch, cut into windows. `offset`
+/// makes the first window shorter.
+std::vector<std::vector<NodeId>> split_into_windows(const GraphBank& bank, std::span<const ValueId> outputs,
+                                                    const WindowOptions& windows, std::size_t offset);
+
+}  // namespace rulemill::optimize

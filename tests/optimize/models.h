@@ -1,0 +1,153 @@
+// Tiny ONNX models built in memory, and rules from text, for the optimizer's tests.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "algebra/text.h"
+#include "algebra/typing.h"
+#include "optimize/onnx/model_proto.h"
+#include "optimize/optimize.h"
+#include "runtime/atomic_file.h"
+#include "runtime/error.h"
+
+namespace rulemill::optimize {
+
+/// A model under construction. Dimensions are numbers or names.
+class ModelText {
+ public:
+  explicit ModelText(int opset = 13) {
+    model.set_ir_version(7);
+    auto* set = model.add_opset_import();
+    set->set_domain("");
+    set->set_version(opset);
+    graph().set_name("tiny");
+  }
+
+  onnx::GraphProto& graph() { return *model.mutable_graph(); }
+
+  ModelText& input(const std::string& name, const std::vector<std::string>& dims) {
+    describe(*graph().add_input(), name, dims);
+    return *this;
+  }
+  ModelText& output(const std::string& name, const std::vector<std::string>& dims) {
+    describe(*graph().add_output(), name, dims);
+    return *this;
+  }
+  ModelText& weight(const std::string& name, const std::vector<std::int64_t>& dims) {
+    std::mt19937_64 random(std::hash<std::string>()(name));
+    algebra::Tensor tensor{dims, {}};
+    std::int64_t count = 1;
+    for (std::int64_t dim : dims) count *= dim;
+    for (std::int64_t i = 0; i < count; ++i) {
+      tensor.values.push_back(static_cast<float>(random() % 2001) / 1000 - 1);
+    }
+    *graph().add_initializer() = float_proto(name, tensor);
+    return *this;
+  }
+  /// attributes: "axis=1", "pads=1,1,1,1" (always a list with a comma or trailing comma), "mode='word'".
+  ModelText& node(const std::string& op_type, const std::vector<std::string>& inputs,
+                  const std::vector<std::string>& outputs, const std::vector<std::string>& attributes = {},
+                  const std::string& domain = {}) {
+    auto& made = *graph().add_node();
+    made.set_op_type(op_type);
+    made.set_name("node_" + outputs[0]);
+    made.set_domain(domain);
+    for (const auto& name : inputs) made.add_input(name);
+    for (const auto& name : outputs) made.add_output(name);
+    for (const auto& text : attributes) {
+      std::size_t equals = text.find('=');
+      std::string value = text.substr(equals + 1);
+      OnnxLiteral literal;
+      if (value[0] == '\'') {
+        literal.word = value.substr(1, value.size() - 2);
+      } else {
+        literal.is_list = value.find(',') != std::string::npos;
+        for (std::size_t at = 0; at < value.size();) {
+          std::size_t end = std::min(value.find(',', at), value.size());
+          literal.integers.push_back(std::stoll(value.substr(at, end - at)));
+          at = end + 1;
+        }
+      }
+      *made.add_attribute() = attribute_proto(text.substr(0, equals), literal);
+    }
+    return *this;
+  }
+
+  OnnxModel parsed() const { return OnnxModel::parse(model.SerializeAsString(), "tiny.onnx"); }
+  std::filesystem::path save(const std::filesystem::path& path) const {
+    runtime::write_file(path, std::string_view(model.SerializeAsString()));
+    return path;
+  }
+
+  onnx::ModelProto model;
+
+ private:
+  static void describe(onnx::ValueInfoProto& info, const std::string& name, const std::vector<std::string>& dims) {
+    info.set_name(name);
+    auto* tensor = info.mutable_type()->mutable_tensor_type();
+    tensor->set_elem_type(onnx::TensorProto::FLOAT);
+    tensor->mutable_shape();
+    for (const auto& dim : dims) {
+      auto* made = tensor->mutable_shape()->add_dim();
+      if (dim[0] >= '0' && dim[0] <= '9') {
+        made->set_dim_value(std::stoll(dim));
+      } else if (dim != "?") {
+        made->set_dim_param(dim);
+      }
+    }
+  }
+};
+
+/// The library of definitions with rules from text, typed but not proved: tests plant wrong ones too.
+struct RulesFromText {
+  explicit RulesFromText(const std::string& text = {}, bool reversible = false)
+      : library(algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data/operators")), terms(library) {
+    for (algebra::Rule& rule : algebra::parse_rules(text, "test", library, terms, symbols)) {
+      auto typed = algebra::infer_types(rule, terms, symbols);
+      if (auto* error = std::get_if<algebra::TypeError>(&typed)) throw runtime::Error(rule.id, error->what);
+      algebra::RuleRecord record;
+      record.rule = std::get<algebra::TypedRule>(typed).rule;
+      record.reversible = reversible;
+      rules.push_back(std::move(record));
+    }
+  }
+
+  Summary optimize(const Options& options) { return run(options, library, terms, symbols, rules); }
+
+  algebra::Library library;
+  algebra::TermBank terms;
+  algebra::Symbols symbols;
+  std::vector<algebra::RuleRecord> rules;
+};
+
+/// A folder of the test's own, removed at the end.
+struct ScratchFolder {
+  ScratchFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "rulemill_optimize_XXXXXX").string();
+    path = mkdtemp(pattern.data());
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::filesystem::path path;
+};
+
+/// Rules that merge parallel convolutions and their biases.
+inline const char* branch_rules = R"(
+rule merge_kernels(x:4, v:4, w:4)
+  add(conv2d(x, v), conv2d(x, w)) => conv2d(x, add(v, w))
+rule enlarge_kernel(x:4, k:4)
+  conv2d(x, k) => conv2d(x, enlarge(k; rows=3, cols=3))
+rule bias_after_sum(x:4, b:1, y:4)
+  add(add_channel(x, b), y) => add_channel(add(x, y), b)
+rule merge_biases(x:4, b:1, c:1)
+  add_channel(add_channel(x, b), c) => add_channel(x, add(b, c))
+)";
+
+}  // namespace rulemill::optimize
