@@ -1,0 +1,125 @@
+#include "dedup/canonical.h"
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/hash.h"
+
+namespace rulemill::dedup {
+namespace {
+
+constexpr std::size_t most_ties = 6;
+
+void put(std::string& key, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) key.push_back(static_cast<char>(value | 0x80));
+  key.push_back(static_cast<char>(value));
+}
+
+/// For each exact division that the instance's conditions ask for: whether its quotient is one.
+void put_quotients(std::string& key, const CandidateGraph& graph, const GraphNode& node, const Vocabulary& words) {
+  const algebra::Instance& instance = *words.instances[node.instance];
+  std::vector<enumerate::Dims> shapes;
+  for (const GraphTerm argument : node.arguments) shapes.push_back(words.types[graph.type(argument)]);
+  std::vector<std::int64_t> slots;
+  if (!algebra::infer(instance, shapes, node.sizes, &slots)) return;
+  for (const algebra::Comparison& condition : instance.conditions) {
+    const algebra::IndexExpr& left = *condition.a;
+    if (condition.relation != algebra::Relation::Eq || left.kind != algebra::IndexExpr::Kind::Mod) continue;
+    const std::int64_t divisor = algebra::evaluate(*left.b, slots, {});
+    key.push_back(divisor != 0 && algebra::evaluate(*left.a, slots, {}) / divisor == 1 ? '1' : 'n');
+  }
+}
+
+std::string serialize(const CandidateGraph& graph, const Vocabulary& words, KeyKind kind) {
+  const bool sized = std::ranges::any_of(graph.nodes, [](const GraphNode& node) { return !node.sizes.empty(); });
+  const bool shapes = kind == KeyKind::Exact || sized;
+  std::string key;
+  const auto put_term = [&](GraphTerm t) {
+    put(key, std::uint64_t{t.index} << 3 | std::uint64_t{t.output} << 1 | (t.is_leaf ? 1 : 0));
+  };
+  put(key, graph.source.size());
+  for (const GraphTerm t : graph.source) put_term(t);
+  for (const GraphTerm t : graph.target) put_term(t);
+  put(key, graph.nodes.size());
+  for (const GraphNode& node : graph.nodes) {
+    put(key, node.instance);
+    for (const GraphTerm t : node.arguments) put_term(t);
+    for (const std::int64_t size : node.sizes) put(key, static_cast<std::uint64_t>(size));
+    if (!shapes) put_quotients(key, graph, node, words);
+  }
+  for (const GraphLeaf& leaf : graph.leaves) put(key, shapes ? leaf.type : words.types[leaf.type].size());
+  return key;
+}
+
+/// What a term looks like when every variable of a type looks alike.
+std::vector<std::uint64_t> skeletons(const CandidateGraph& graph, const Vocabulary& words) {
+  std::vector<std::uint64_t> result(graph.nodes.size());
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const GraphNode& node = graph.nodes[n];
+    std::vector<std::uint64_t> parts;
+    for (const GraphTerm t : node.arguments) {
+      parts.push_back(t.is_leaf ? graph.leaves[t.index].type : result[t.index] + t.output + 1);
+    }
+    if (words.instances[node.instance]->commutative) std::ranges::sort(parts);
+    parts.push_back(node.instance);
+    for (const std::int64_t size : node.sizes) parts.push_back(static_cast<std::uint64_t>(size));
+    result[n] = runtime::hash64(runtime::bytes_of(parts));
+  }
+  return result;
+}
+
+}  // namespace
+
+Vocabulary vocabulary(const fingerprint::Dictionary& dictionary, algebra::Library& library) {
+  Vocabulary words;
+  for (const auto& entry : dictionary.instances) {
+    words.instances.push_back(&library.instantiate(entry.name, entry.parameters, entry.ranks));
+  }
+  words.types = dictionary.types;
+  return words;
+}
+
+std::string canonicalize(CandidateGraph& graph, const Vocabulary& words, KeyKind kind) {
+  graph.clean();
+  // Commutative arguments in the order of their skeletons; where these are equal, both orders are tried.
+  const std::vector<std::uint64_t> skeleton = skeletons(graph, words);
+  const auto rank = [&](GraphTerm t) {
+    return std::pair(t.is_leaf ? std::uint64_t{graph.leaves[t.index].type} : skeleton[t.index] + t.output + 1, t.is_leaf);
+  };
+  std::vector<std::size_t> ties;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    GraphNode& node = graph.nodes[n];
+    if (!words.instances[node.instance]->commutative || node.arguments[0] == node.arguments[1]) continue;
+    if (rank(node.arguments[1]) < rank(node.arguments[0])) std::swap(node.arguments[0], node.arguments[1]);
+    if (rank(node.arguments[1]) == rank(node.arguments[0]) && ties.size() < most_ties) ties.push_back(n);
+  }
+  const std::size_t source_size = graph.size(graph.source), target_size = graph.size(graph.target);
+  if (source_size < target_size) std::swap(graph.source, graph.target);
+  std::string best;
+  CandidateGraph form;
+  for (std::size_t turned = 0; turned < (source_size == target_size ? 2U : 1U); ++turned) {
+    for (std::size_t choice = 0; choice < std::size_t{1} << ties.size(); ++choice) {
+      CandidateGraph tried = graph;
+      if (turned) std::swap(tried.source, tried.target);
+      for (std::size_t i = 0; i < ties.size(); ++i) {
+        if (choice >> i & 1) std::swap(tried.nodes[ties[i]].arguments[0], tried.nodes[ties[i]].arguments[1]);
+      }
+      tried.clean();
+      std::string key = serialize(tried, words, kind);
+      if (best.empty() || key < best) {
+        best = std::move(key);
+        form = std::move(tried);
+      }
+    }
+  }
+  graph = std::move(form);
+  return best;
+}
+
+std::size_t distinct_dimensions(const CandidateGraph& graph, const Vocabulary& words) {
+  std::set<std::int64_t> dims;
+  for (const GraphLeaf& leaf : graph.leaves) dims.insert(words.types[leaf.type].begin(), words.types[leaf.type].end());
+  return dims.size();
+}
+
+}  // namespace rulemill::dedup

@@ -1,0 +1,31 @@
+// The form of a candidate that does not depend on the names of its variables, nor on the order of commutative arguments,
+// nor on which of two sides of one size stands first. Two candidates with one key are renamings of each other.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dedup/candidate_graph.h"
+
+namespace rulemill::dedup {
+
+/// Instances by dictionary number, and the types.
+struct Vocabulary {
+  std::vector<const algebra::Instance*> instances;
+  std::vector<enumerate::Dims> types;
+};
+Vocabulary vocabulary(const fingerprint::Dictionary& dictionary, algebra::Library& library);
+
+enum class KeyKind : std::uint8_t {
+  Exact,      // variables keep their types
+  AnyShapes,  // ranks alone count, and which exact divisions that conditions ask for give one (ordinary or grouped);
+              // candidates with size parameters keep their types
+};
+
+/// Brings the graph to its canonical form (source the larger side) and returns its key.
+std::string canonicalize(CandidateGraph& graph, const Vocabulary& words, KeyKind kind);
+
+/// How many different dimensions its variables have: the more, the less its equality is due to chance.
+std::size_t distinct_dimensions(const CandidateGraph& graph, const Vocabulary& words);
+
+}  // namespace rulemill::dedup

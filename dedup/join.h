@@ -1,0 +1,50 @@
+// The join stage: from shards to candidates.rules. Terms with equal fingerprints make classes; each class gives its
+// smallest member paired with each other; nodes with several outputs give candidates with several outputs. Cheap filters
+// leave one candidate of all that are renamings of each other, at its most general.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "algebra/library.h"
+#include "enumerate/profile.h"
+#include "fingerprint/run.h"
+#include "runtime/communicator.h"
+
+namespace rulemill::dedup {
+
+struct JoinOptions {
+  unsigned threads = 0;
+};
+
+/// How many remain after each step.
+struct Funnel {
+  std::uint64_t terms = 0;
+  std::uint64_t classes = 0;       // of two or more terms
+  std::uint64_t pairs = 0;         // smallest member with each other one, congruent ones left out
+  std::uint64_t renamed = 0;       // one of all renamings
+  std::uint64_t shapes = 0;        // one of all shapes on which a candidate was found
+  std::uint64_t generalized = 0;   // shared subterms and repeated variables made variables
+  std::uint64_t multi_pairs = 0;   // with several outputs: combinations
+  std::uint64_t multi_generalized = 0;
+  std::uint64_t candidates = 0;
+};
+
+struct Summary {
+  bool already_done = false;
+  Funnel funnel;
+  std::vector<std::uint64_t> new_values;  // by level: classes that begin there
+  double expected_false = 0;  // bound on the expected number of pairs of unequal terms that share a fingerprint
+  double seconds = 0;
+};
+
+inline constexpr const char* join_stage = "join";
+inline constexpr const char* candidates_file = "candidates.rules";
+
+/// Collective; the fingerprint stage must be finished. The same summary on every rank.
+Summary join(const enumerate::Profile& profile, algebra::Library& library, const std::filesystem::path& out,
+             const fingerprint::Summary& fingerprints, bool all_terms, const runtime::Communicator& communicator,
+             const JoinOptions& options);
+
+}  // namespace rulemill::dedup

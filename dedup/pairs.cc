@@ -1,0 +1,143 @@
+#include "dedup/pairs.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_set>
+
+#include "runtime/hash.h"
+
+namespace rulemill::dedup {
+namespace {
+
+/// How many ways to compute one output are tried in combinations.
+constexpr std::size_t most_alternatives = 4;
+
+/// One way to compute output `output` of node `node`.
+struct Alternative {
+  std::uint32_t node = 0;
+  std::uint32_t output = 0;
+  TermId self = 0;
+  TermId term = 0;
+};
+
+/// Members in an order that renaming variables does not change: smallest first, then by form.
+std::vector<TermId> ordered_members(const TermRows& rows, const std::vector<TermId>& members, const Vocabulary& words) {
+  std::vector<std::tuple<std::uint32_t, std::string, TermId>> keyed;
+  const std::uint32_t lowest = rows.row(members.front()).level;
+  for (const TermId t : members) {
+    // Only the smallest compete for the first place.
+    std::string form;
+    if (rows.row(t).level == lowest) {
+      CandidateGraph graph = graph_of(rows, {t}, {t});
+      form = canonicalize(graph, words, KeyKind::Exact);
+    }
+    keyed.emplace_back(rows.row(t).level, std::move(form), t);
+  }
+  std::ranges::sort(keyed);
+  std::vector<TermId> result;
+  for (const auto& entry : keyed) result.push_back(std::get<2>(entry));
+  return result;
+}
+
+/// Whether every two of the terms have a node or a variable in common.
+bool connected(const CandidateGraph& graph, const std::vector<GraphTerm>& terms) {
+  const auto used = [&](GraphTerm t) {
+    std::set<GraphTerm> found{t};
+    const std::vector<bool> below = graph.below({t});
+    for (std::uint16_t n = 0; n < graph.nodes.size(); ++n) {
+      if (!below[n]) continue;
+      found.insert({false, 0, n});
+      for (const GraphTerm argument : graph.nodes[n].arguments) {
+        if (argument.is_leaf) found.insert(argument);
+      }
+    }
+    return found;
+  };
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const auto a = used(terms[i]), b = used(terms[j]);
+      if (std::ranges::none_of(a, [&](GraphTerm t) { return b.contains(t); })) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+RawCandidates pair_terms(TermRows& rows, const TermClasses& classes, const Vocabulary& words, std::uint32_t max_ops,
+                         const runtime::Communicator& communicator) {
+  // Terms below the last level that an earlier one equals: what uses them is congruent to what uses the earlier.
+  const std::uint64_t last_level = rows.first_of_level(max_ops);
+  std::vector<TermId> later;
+  std::vector<TermId> wanted;
+  for (const auto& members : classes.classes) {
+    for (std::size_t i = 1; i < members.size() && members[i] < last_level; ++i) later.push_back(members[i]);
+    wanted.insert(wanted.end(), members.begin(), members.end());
+  }
+  std::unordered_set<TermId> superseded;
+  for (const runtime::Bytes& bytes : communicator.all_gather(runtime::bytes_of(later))) {
+    for (const TermId t : runtime::values_of<TermId>(bytes)) superseded.insert(t);
+  }
+  rows.fetch(std::move(wanted));
+
+  RawCandidates raw;
+  std::vector<runtime::Bytes> outgoing(static_cast<std::size_t>(communicator.size()));
+  for (const auto& members : classes.classes) {
+    std::vector<TermId> kept;
+    for (const TermId t : members) {
+      const auto& arguments = rows.row(t).arguments;
+      if (std::ranges::none_of(arguments, [&](TermId a) { return superseded.contains(a); })) kept.push_back(t);
+    }
+    if (kept.size() < 2) continue;
+    kept = ordered_members(rows, kept, words);
+    for (std::size_t i = 1; i < kept.size(); ++i) raw.single.push_back(graph_of(rows, {kept[i]}, {kept[0]}));
+    for (const TermId t : kept) {
+      const TermRow& row = rows.row(t);
+      if (row.instance == fingerprint::no_instance || words.instances[row.instance]->outputs.size() < 2) continue;
+      std::size_t count = 0;
+      for (const TermId other : kept) {
+        if (rows.row(other).node == row.node || rows.row(other).instance == fingerprint::no_instance) continue;
+        if (count++ == most_alternatives) break;
+        runtime::append_value(outgoing[row.node % outgoing.size()], Alternative{row.node, row.output, t, other});
+      }
+    }
+  }
+
+  // By node: the alternatives of each output.
+  std::map<std::uint32_t, std::vector<std::vector<Alternative>>> nodes;
+  wanted.clear();
+  for (const runtime::Bytes& bytes : communicator.all_to_all(std::move(outgoing))) {
+    for (const Alternative& alternative : runtime::values_of<Alternative>(bytes)) {
+      auto& outputs = nodes[alternative.node];
+      outputs.resize(std::max<std::size_t>(outputs.size(), alternative.output + 1));
+      outputs[alternative.output].push_back(alternative);
+      wanted.push_back(alternative.self);
+      wanted.push_back(alternative.term);
+    }
+  }
+  rows.fetch(std::move(wanted));
+  for (const auto& [node, outputs] : nodes) {
+    const bool complete = std::ranges::none_of(outputs, [](const auto& list) { return list.empty(); }) &&
+                          outputs.size() == words.instances[rows.row(outputs.back().front().self).instance]->outputs.size();
+    if (!complete) continue;
+    std::vector<std::size_t> choice(outputs.size(), 0);
+    for (bool more = true; more;) {
+      std::vector<TermId> source, target;
+      for (std::size_t o = 0; o < outputs.size(); ++o) {
+        source.push_back(outputs[o][choice[o]].term);
+        target.push_back(outputs[o][choice[o]].self);
+      }
+      CandidateGraph graph = graph_of(rows, source, target);
+      if (graph.size(graph.source) <= max_ops && connected(graph, graph.source)) raw.multi.push_back(std::move(graph));
+      more = false;
+      for (std::size_t o = 0; o < outputs.size() && !more; ++o) {
+        more = ++choice[o] < outputs[o].size();
+        if (!more) choice[o] = 0;
+      }
+    }
+  }
+  return raw;
+}
+
+}  // namespace rulemill::dedup

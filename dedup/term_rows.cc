@@ -1,0 +1,105 @@
+#include "dedup/term_rows.h"
+
+#include <algorithm>
+
+#include "runtime/error.h"
+
+namespace rulemill::dedup {
+
+TermRows::TermRows(const std::filesystem::path& out, const std::string& digest, const fingerprint::Summary& summary,
+                   const runtime::Communicator& communicator)
+    : out_(out), digest_(digest), summary_(summary), communicator_(communicator),
+      dictionary_(fingerprint::Dictionary::load(out / "shards/dictionary.json")),
+      rows_each_(fingerprint::shard_rows(summary.terms)) {
+  std::uint64_t first = 0;
+  for (const fingerprint::LevelFigures& level : summary.levels) {
+    first_of_level_.push_back(first);
+    first += level.terms;
+  }
+  first_of_level_.push_back(first);
+  const std::uint64_t known = first_of_level_[summary.levels.size() - 1];
+  known_.resize(known);
+  for (std::uint64_t shard = 0; shard * rows_each_ < known; ++shard) {
+    const fingerprint::TermRows rows = read(shard);
+    for (std::size_t i = 0; i < rows.size() && rows.first + i < known; ++i) known_[rows.first + i] = row_at(rows, i);
+  }
+}
+
+fingerprint::TermRows TermRows::read(std::uint64_t shard) const {
+  fingerprint::TermRows rows = fingerprint::read_shard(out_ / fingerprint::shard_name(shard), digest_);
+  const std::uint64_t expected = std::min(rows_each_, summary_.terms - shard * rows_each_);
+  if (rows.first != shard * rows_each_ || rows.size() != expected || rows.arguments_width > TermRow::most_arguments ||
+      rows.sizes_width > TermRow::most_sizes) {
+    throw runtime::InputError((out_ / fingerprint::shard_name(shard)).string(), "does not hold the terms of its place");
+  }
+  return rows;
+}
+
+TermRow TermRows::row_at(const fingerprint::TermRows& rows, std::size_t i) const {
+  TermRow row;
+  row.node = rows.node[i];
+  row.instance = rows.instance[i];
+  row.type = rows.type[i];
+  row.output = rows.output[i];
+  row.level = rows.level[i];
+  row.arguments.fill(no_id);
+  row.sizes.fill(no_id);
+  std::copy_n(rows.arguments.begin() + static_cast<std::ptrdiff_t>(i * rows.arguments_width), rows.arguments_width, row.arguments.begin());
+  std::copy_n(rows.sizes.begin() + static_cast<std::ptrdiff_t>(i * rows.sizes_width), rows.sizes_width, row.sizes.begin());
+  return row;
+}
+
+std::uint32_t TermRows::level(TermId t) const {
+  const auto above = std::ranges::upper_bound(first_of_level_, std::uint64_t{t});
+  return static_cast<std::uint32_t>(above - first_of_level_.begin() - 1);
+}
+
+int TermRows::owner(std::uint64_t shard) const {
+  const auto ranks = static_cast<std::uint64_t>(communicator_.size());
+  // The inverse of first = shards · rank / ranks.
+  auto rank = std::min(ranks - 1, (shard * ranks) / summary_.shards);
+  while (rank + 1 < ranks && summary_.shards * (rank + 1) / ranks <= shard) ++rank;
+  return static_cast<int>(rank);
+}
+
+std::vector<FingerprintRecord> TermRows::records() const {
+  std::vector<FingerprintRecord> records;
+  for (std::uint64_t shard = 0; shard < summary_.shards; ++shard) {
+    if (owner(shard) != communicator_.rank()) continue;
+    const fingerprint::TermRows rows = read(shard);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      records.push_back({rows.fingerprint[2 * i], rows.fingerprint[2 * i + 1], static_cast<TermId>(rows.first + i), rows.type[i]});
+    }
+  }
+  return records;
+}
+
+void TermRows::fetch(std::vector<TermId> wanted) {
+  std::erase_if(wanted, [&](TermId t) { return t < known_.size(); });
+  std::ranges::sort(wanted);
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  std::vector<runtime::Bytes> requests(static_cast<std::size_t>(communicator_.size()));
+  for (const TermId t : wanted) runtime::append_value(requests[static_cast<std::size_t>(owner(t / rows_each_))], t);
+  std::vector<runtime::Bytes> replies;
+  std::uint64_t loaded = no_id;
+  fingerprint::TermRows rows;
+  for (const runtime::Bytes& bytes : communicator_.all_to_all(std::move(requests))) {
+    replies.emplace_back();
+    for (const TermId t : runtime::values_of<TermId>(bytes)) {
+      if (loaded != t / rows_each_) {
+        loaded = t / rows_each_;
+        rows = read(loaded);
+      }
+      runtime::append_value(replies.back(), row_at(rows, t - rows.first));
+    }
+  }
+  std::vector<std::size_t> next(replies.size(), 0);
+  std::vector<std::vector<TermRow>> received;
+  for (const runtime::Bytes& bytes : communicator_.all_to_all(std::move(replies))) received.push_back(runtime::values_of<TermRow>(bytes));
+  for (const TermId t : wanted) {
+    const auto from = static_cast<std::size_t>(owner(t / rows_each_));
+    fetched_[t] = received[from][next[from]++];
+  }
+}
+
+}  // namespace rulemill::dedup

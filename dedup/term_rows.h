@@ -1,0 +1,78 @@
+// Access to the table of all terms: the levels below the last are held by every rank, rows of the last level are fetched
+// from the ranks that hold their shards.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "fingerprint/run.h"
+#include "fingerprint/shards.h"
+#include "runtime/communicator.h"
+
+namespace rulemill::dedup {
+
+using TermId = std::uint32_t;
+inline constexpr std::uint32_t no_id = enumerate::no_id;
+
+/// What one term is. Unused places are no_id.
+struct TermRow {
+  static constexpr std::size_t most_arguments = enumerate::max_arity;
+  static constexpr std::size_t most_sizes = 8;
+  std::uint32_t node = no_id;
+  std::uint16_t instance = fingerprint::no_instance;
+  std::uint16_t type = 0;
+  std::uint8_t output = 0;
+  std::uint8_t level = 0;
+  std::uint16_t padding = 0;
+  std::array<std::uint32_t, most_arguments> arguments{};
+  std::array<std::uint32_t, most_sizes> sizes{};
+};
+
+/// What sorting needs of a term.
+struct FingerprintRecord {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  TermId term = 0;
+  std::uint32_t type = 0;
+};
+
+class TermRows {
+ public:
+  /// Collective. `summary` is the fingerprint stage's.
+  TermRows(const std::filesystem::path& out, const std::string& digest, const fingerprint::Summary& summary,
+           const runtime::Communicator& communicator);
+
+  const fingerprint::Dictionary& dictionary() const { return dictionary_; }
+  std::uint64_t terms() const { return summary_.terms; }
+  /// First term of a level; terms() for the one after the last.
+  std::uint64_t first_of_level(std::size_t level) const { return first_of_level_[level]; }
+  std::uint32_t level(TermId t) const;
+
+  /// Records of this rank's shards, in id order.
+  std::vector<FingerprintRecord> records() const;
+
+  /// Collective: makes row(t) work for these terms and every term below them.
+  void fetch(std::vector<TermId> wanted);
+  const TermRow& row(TermId t) const { return t < known_.size() ? known_[t] : fetched_.at(t); }
+
+ private:
+  TermRow row_at(const fingerprint::TermRows& rows, std::size_t i) const;
+  int owner(std::uint64_t shard) const;
+  fingerprint::TermRows read(std::uint64_t shard) const;
+
+  std::filesystem::path out_;
+  std::string digest_;
+  fingerprint::Summary summary_;
+  const runtime::Communicator& communicator_;
+  fingerprint::Dictionary dictionary_;
+  std::uint64_t rows_each_ = 0;
+  std::vector<std::uint64_t> first_of_level_;
+  std::vector<TermRow> known_;  // levels below the last
+  std::unordered_map<TermId, TermRow> fetched_;
+};
+
+}  // namespace rulemill::dedup
