@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "algebra/text.h"
+#include "algebra/typing.h"
+#include "dedup/candidate_text.h"
 #include "runtime/hash.h"
 
 namespace rulemill::dedup {
@@ -30,9 +33,14 @@ void put_quotients(std::string& key, const CandidateGraph& graph, const GraphNod
   }
 }
 
-std::string serialize(const CandidateGraph& graph, const Vocabulary& words, KeyKind kind) {
-  const bool sized = std::ranges::any_of(graph.nodes, [](const GraphNode& node) { return !node.sizes.empty(); });
-  const bool shapes = kind == KeyKind::Exact || sized;
+/// How much of a candidate a key tells.
+enum class Detail : std::uint8_t {
+  Exact,      // types and size parameters
+  Ranks,      // ranks and quotients
+  Structure,  // ranks and quotients, without the values of size parameters
+};
+
+std::string serialize(const CandidateGraph& graph, const Vocabulary& words, Detail detail) {
   std::string key;
   const auto put_term = [&](GraphTerm t) {
     put(key, std::uint64_t{t.index} << 3 | std::uint64_t{t.output} << 1 | (t.is_leaf ? 1 : 0));
@@ -44,11 +52,24 @@ std::string serialize(const CandidateGraph& graph, const Vocabulary& words, KeyK
   for (const GraphNode& node : graph.nodes) {
     put(key, node.instance);
     for (const GraphTerm t : node.arguments) put_term(t);
-    for (const std::int64_t size : node.sizes) put(key, static_cast<std::uint64_t>(size));
-    if (!shapes) put_quotients(key, graph, node, words);
+    if (detail != Detail::Structure) {
+      for (const std::int64_t size : node.sizes) put(key, static_cast<std::uint64_t>(size));
+    }
+    if (detail != Detail::Exact) put_quotients(key, graph, node, words);
   }
-  for (const GraphLeaf& leaf : graph.leaves) put(key, shapes ? leaf.type : words.types[leaf.type].size());
+  for (const GraphLeaf& leaf : graph.leaves) put(key, detail == Detail::Exact ? leaf.type : words.types[leaf.type].size());
   return key;
+}
+
+/// The candidate with symbolic sizes, as text; empty if it does not type.
+std::string typed_text(const CandidateGraph& graph, const Vocabulary& words) {
+  algebra::TermBank bank(*words.library);
+  algebra::Symbols symbols;
+  algebra::Candidate candidate = to_candidate(graph, words, {}, {}, bank);
+  candidate.rule.shapes.clear();
+  const auto typed = algebra::infer_types(candidate.rule, bank, symbols, &candidate.example);
+  const auto* result = std::get_if<algebra::TypedRule>(&typed);
+  return result == nullptr ? "" : algebra::to_string(result->rule, bank, symbols);
 }
 
 /// What a term looks like when every variable of a type looks alike.
@@ -76,6 +97,7 @@ Vocabulary vocabulary(const fingerprint::Dictionary& dictionary, algebra::Librar
     words.instances.push_back(&library.instantiate(entry.name, entry.parameters, entry.ranks));
   }
   words.types = dictionary.types;
+  words.library = &library;
   return words;
 }
 
@@ -95,6 +117,8 @@ std::string canonicalize(CandidateGraph& graph, const Vocabulary& words, KeyKind
   }
   const std::size_t source_size = graph.size(graph.source), target_size = graph.size(graph.target);
   if (source_size < target_size) std::swap(graph.source, graph.target);
+  const bool sized = std::ranges::any_of(graph.nodes, [](const GraphNode& node) { return !node.sizes.empty(); });
+  const Detail detail = kind == KeyKind::Exact ? Detail::Exact : sized ? Detail::Structure : Detail::Ranks;
   std::string best;
   CandidateGraph form;
   for (std::size_t turned = 0; turned < (source_size == target_size ? 2U : 1U); ++turned) {
@@ -105,7 +129,7 @@ std::string canonicalize(CandidateGraph& graph, const Vocabulary& words, KeyKind
         if (choice >> i & 1) std::swap(tried.nodes[ties[i]].arguments[0], tried.nodes[ties[i]].arguments[1]);
       }
       tried.clean();
-      std::string key = serialize(tried, words, kind);
+      std::string key = serialize(tried, words, detail);
       if (best.empty() || key < best) {
         best = std::move(key);
         form = std::move(tried);
@@ -113,6 +137,10 @@ std::string canonicalize(CandidateGraph& graph, const Vocabulary& words, KeyKind
     }
   }
   graph = std::move(form);
+  if (detail == Detail::Structure) {
+    const std::string typed = typed_text(graph, words);
+    best += typed.empty() ? serialize(graph, words, Detail::Exact) : typed;
+  }
   return best;
 }
 

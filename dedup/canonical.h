@@ -13,13 +13,14 @@ namespace rulemill::dedup {
 struct Vocabulary {
   std::vector<const algebra::Instance*> instances;
   std::vector<enumerate::Dims> types;
+  const algebra::Library* library = nullptr;
 };
 Vocabulary vocabulary(const fingerprint::Dictionary& dictionary, algebra::Library& library);
 
 enum class KeyKind : std::uint8_t {
   Exact,      // variables keep their types
   AnyShapes,  // ranks alone count, and which exact divisions that conditions ask for give one (ordinary or grouped);
-              // candidates with size parameters keep their types
+              // candidates with size parameters are compared with symbolic sizes
 };
 
 /// Brings the graph to its canonical form (source the larger side) and returns its key.

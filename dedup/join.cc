@@ -67,8 +67,9 @@ Json to_json(const runtime::Attributes& figures) {
   return object;
 }
 
-void generalize_all(std::vector<CandidateGraph>& graphs, const Trial& trial, const fingerprint::Workers& workers) {
-  workers.run(graphs.size(), [&](std::size_t i, unsigned) { generalize(graphs[i], trial); });
+void generalize_all(std::vector<CandidateGraph>& graphs, const Trial& trial, std::size_t max_ops,
+                    const fingerprint::Workers& workers) {
+  workers.run(graphs.size(), [&](std::size_t i, unsigned) { generalize(graphs[i], trial, max_ops); });
 }
 
 }  // namespace
@@ -119,10 +120,10 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   };
   funnel.renamed = step(raw.single, KeyKind::Exact);
   funnel.shapes = step(raw.single, KeyKind::AnyShapes);
-  generalize_all(raw.single, trial, workers);
+  generalize_all(raw.single, trial, fingerprints.max_ops, workers);
   funnel.generalized = step(raw.single, KeyKind::AnyShapes);
   step(raw.multi, KeyKind::AnyShapes);
-  generalize_all(raw.multi, trial, workers);
+  generalize_all(raw.multi, trial, fingerprints.max_ops, workers);
   funnel.multi_generalized = step(raw.multi, KeyKind::AnyShapes);
 
   runtime::Bytes bytes;

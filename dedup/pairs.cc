@@ -95,10 +95,12 @@ RawCandidates pair_terms(TermRows& rows, const TermClasses& classes, const Vocab
     for (const TermId t : kept) {
       const TermRow& row = rows.row(t);
       if (row.instance == fingerprint::no_instance || words.instances[row.instance]->outputs.size() < 2) continue;
+      // An output that is a variable needs no rule of several outputs; nor does a way that is not the smallest.
+      const std::uint8_t lowest = rows.row(kept[0]).level;
       std::size_t count = 0;
       for (const TermId other : kept) {
-        if (rows.row(other).node == row.node || rows.row(other).instance == fingerprint::no_instance) continue;
-        if (count++ == most_alternatives) break;
+        if (rows.row(other).node == row.node) continue;
+        if (lowest == 0 || rows.row(other).level != lowest || count++ == most_alternatives) break;
         runtime::append_value(outgoing[row.node % outgoing.size()], Alternative{row.node, row.output, t, other});
       }
     }

@@ -70,7 +70,27 @@ bool replace_shared(CandidateGraph& graph, const Trial& trial) {
   return false;
 }
 
-bool split_variable(CandidateGraph& graph, const Trial& trial) {
+/// The graph with every node used once: its sides as trees.
+CandidateGraph unshared(const CandidateGraph& graph) {
+  CandidateGraph made;
+  made.leaves = graph.leaves;
+  const auto copy = [&](const auto& self, GraphTerm t) -> GraphTerm {
+    if (t.is_leaf) return t;
+    GraphNode node = graph.nodes[t.index];
+    for (GraphTerm& argument : node.arguments) argument = self(self, argument);
+    made.nodes.push_back(std::move(node));
+    return {false, t.output, static_cast<std::uint16_t>(made.nodes.size() - 1)};
+  };
+  for (const GraphTerm t : graph.source) made.source.push_back(copy(copy, t));
+  for (const GraphTerm t : graph.target) made.target.push_back(copy(copy, t));
+  return made;
+}
+
+bool split_variable(CandidateGraph& shared, const Trial& trial, std::size_t max_ops) {
+  CandidateGraph graph = unshared(shared);
+  const auto too_many = [&](const CandidateGraph& g) {
+    return g.size(g.source) > max_ops || g.size(g.target) > max_ops;
+  };
   for (std::uint16_t l = 0; l < graph.leaves.size(); ++l) {
     const GraphTerm term{true, 0, l};
     std::vector<Place> places = places_of(graph, term);
@@ -83,8 +103,8 @@ bool split_variable(CandidateGraph& graph, const Trial& trial) {
         if (chosen >> (i - 1) & 1) put(changed, places[i], leaf);
       }
       changed.clean();
-      if (!trial.holds(changed)) continue;
-      graph = std::move(changed);
+      if (too_many(changed) || !trial.holds(changed)) continue;
+      shared = std::move(changed);
       return true;
     }
   }
@@ -159,9 +179,9 @@ bool Trial::holds(const CandidateGraph& graph) const {
   return true;
 }
 
-bool generalize(CandidateGraph& graph, const Trial& trial) {
+bool generalize(CandidateGraph& graph, const Trial& trial, std::size_t max_ops) {
   bool changed = false;
-  while (replace_shared(graph, trial) || split_variable(graph, trial)) changed = true;
+  while (replace_shared(graph, trial) || split_variable(graph, trial, max_ops)) changed = true;
   return changed;
 }
 

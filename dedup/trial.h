@@ -32,8 +32,8 @@ class Trial {
   mutable std::map<Key, std::unique_ptr<fingerprint::CompiledSignature>> programs_;
 };
 
-/// Makes the candidate as general as its equality allows without growing: subterms that both sides share become
+/// Makes the candidate as general as its equality allows, no side above max_ops nodes: subterms that both sides share become
 /// variables, and a variable that stands in several places becomes several. Returns whether anything changed.
-bool generalize(CandidateGraph& graph, const Trial& trial);
+bool generalize(CandidateGraph& graph, const Trial& trial, std::size_t max_ops);
 
 }  // namespace rulemill::dedup
