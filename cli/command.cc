@@ -7,6 +7,19 @@
 #include "runtime/subprocess.h"
 
 namespace rulemill::cli {
+namespace {
+
+/// What the first rank threw, on the others.
+class FailedOnFirstRank : public runtime::Error {
+ public:
+  FailedOnFirstRank(const std::string& what, int code) : Error("", what), code_(code) {}
+  int exit_code() const override { return code_; }
+
+ private:
+  int code_;
+};
+
+}  // namespace
 
 void Context::print(const std::string& text) const {
   if (!world.is_root()) return;
@@ -63,6 +76,19 @@ algebra::Library load_library(const Options& options) {
     throw runtime::InputError(folder.string(), "is no folder; expected operator definitions (*.op) in it");
   }
   return algebra::Library::load(folder);
+}
+
+void on_first_rank(const runtime::Communicator& world, const std::function<void()>& action) {
+  std::string failure;  // exit code, space, message
+  if (world.is_root()) {
+    try {
+      action();
+    } catch (const runtime::Error& error) {
+      failure = std::to_string(error.exit_code()) + " " + error.what();
+    }
+  }
+  world.broadcast(failure);
+  if (!failure.empty()) throw FailedOnFirstRank(failure.substr(failure.find(' ') + 1), std::atoi(failure.c_str()));
 }
 
 std::filesystem::path rules_file(const Options& options) {

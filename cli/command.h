@@ -56,11 +56,15 @@ algebra::Library load_library(const Options& options);
 /// --rules, or rules.rmdb in it if it is a folder.
 std::filesystem::path rules_file(const Options& options);
 
-/// Each adds one subcommand (a few: `rules list`, `rules show`) that sets `chosen`.
+/// Runs `action` on the first rank. If it throws, every rank throws the same: nobody waits for a rank that has failed.
+void on_first_rank(const runtime::Communicator& world, const std::function<void()>& action);
+
+/// Each adds one subcommand, or those that belong together, which set `chosen`.
 void add_doctor(CLI::App& app, Options& options, Command& chosen);
 void add_info(CLI::App& app, Options& options, Command& chosen);
 void add_operators(CLI::App& app, Options& options, Command& chosen);
 void add_optimize(CLI::App& app, Options& options, Command& chosen);
 void add_rules(CLI::App& app, Options& options, Command& chosen);
+void add_stages(CLI::App& app, Options& options, Command& chosen);
 
 }  // namespace rulemill::cli

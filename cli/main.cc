@@ -23,7 +23,7 @@ int fail(const runtime::MpiSession& session, const std::string& message, int exi
   const runtime::Communicator& world = session.world();
   const bool together = session.all_arrive(patience);
   if (world.is_root() || !together) {
-    const std::string who = together || world.size() == 1 ? "" : "rank " + std::to_string(world.rank()) + ": ";
+    const std::string who = together || world.is_root() ? "" : "rank " + std::to_string(world.rank()) + ": ";
     std::fprintf(stderr, "rulemill: %s%s\n", who.c_str(), message.c_str());
   }
   if (!together) session.abort(exit_code);
@@ -35,6 +35,7 @@ void add_subcommands(CLI::App& app, cli::Options& options, cli::Command& chosen)
   cli::add_doctor(app, options, chosen);
   cli::add_info(app, options, chosen);
   cli::add_operators(app, options, chosen);
+  cli::add_stages(app, options, chosen);
   cli::add_optimize(app, options, chosen);
   cli::add_rules(app, options, chosen);
 }

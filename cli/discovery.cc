@@ -1,0 +1,174 @@
+#include "cli/discovery.h"
+
+#include <algorithm>
+
+#include "cli/text_table.h"
+#include "runtime/error.h"
+#include "runtime/machine.h"
+#include "runtime/manifest.h"
+#include "runtime/quantity.h"
+
+namespace rulemill::cli {
+namespace {
+
+using runtime::Json;
+using runtime::with_commas;
+
+enumerate::Profile load_profile(const Options& options, const algebra::Library& library) {
+  enumerate::Profile profile = enumerate::Profile::load(options.profile, library);
+  if (options.seed) profile.seed = *options.seed;
+  if (options.max_ops) profile.max_ops = *options.max_ops;
+  return profile;
+}
+
+}  // namespace
+
+void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_options) {
+  add_profile_options(app, options);
+  add_out_option(app, options);
+  add_definitions_option(app, options);
+  app.add_option("--threads", stage_options.threads, "threads of each rank; 0: all cores that it may use")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  app.add_flag("--all-terms", stage_options.all_terms, "build on every term, not on one of each class");
+  add_common_options(app, options);
+}
+
+Discovery::Discovery(Context& context, const StageOptions& options)
+    : context_(context),
+      options_(options),
+      library_(load_library(context.options)),
+      profile_(load_profile(context.options, library_)),
+      out_(context.options.out) {
+  on_first_rank(context.world, [&] { lock_ = std::make_unique<runtime::FolderLock>(out_); });
+  context_.report["profile"] = profile_.name;
+  context_.report["max_ops"] = profile_.max_ops;
+  context_.report["ranks"] = context_.world.size();
+}
+
+void Discovery::require_finished(const std::string& stage) const {
+  on_first_rank(context_.world, [&] {
+    const runtime::Manifest manifest(out_);
+    const auto figures = manifest.figures(stage);
+    if (figures.empty()) {
+      throw runtime::InputError(out_.string(),
+                                "stage " + stage + " is not finished here; run it first, or `rulemill discover`");
+    }
+  });
+}
+
+void Discovery::note_stage(const std::string& name, double seconds, bool already_done) {
+  times_.push_back({name, seconds, already_done});
+  context_.report["stages"].push_back({{"name", name}, {"seconds", seconds}, {"already_done", already_done}});
+  context_.print(name + ": " + (already_done ? "already done" : runtime::in_seconds(seconds)) + "\n");
+}
+
+void Discovery::fingerprint() {
+  fingerprint::RunOptions options;
+  options.max_ops = profile_.max_ops;
+  options.threads = options_.threads;
+  options.all_terms = options_.all_terms;
+  options.build = RULEMILL_VERSION;
+  options.progress = context_.progress;
+  fingerprints_ = fingerprint::run(profile_, library_, out_, context_.world, options);
+  note_stage("fingerprint", fingerprints_.seconds, fingerprints_.already_done);
+  show_levels();
+}
+
+void Discovery::show_levels() {
+  TextTable table({"operators", "nodes", "terms", "new values", "values so far", "graphs"});
+  std::uint64_t values = 0;
+  for (std::size_t level = 0; level < fingerprints_.levels.size(); ++level) {
+    const fingerprint::LevelFigures& figures = fingerprints_.levels[level];
+    const bool last = level + 1 == fingerprints_.levels.size();
+    values += figures.new_values;
+    const std::uint64_t graphs = level < fingerprints_.graphs.size() ? fingerprints_.graphs[level] : 0;
+    const bool known = !last || figures.new_values > 0;  // the last level's are known after the join
+    table.add({std::to_string(level), with_commas(figures.nodes), with_commas(figures.terms),
+               known ? with_commas(figures.new_values) : "", known ? with_commas(values) : "",
+               graphs > 0 ? with_commas(graphs) : ""});
+    context_.report["levels"].push_back({{"operators", level},
+                                         {"nodes", figures.nodes},
+                                         {"terms", figures.terms},
+                                         {"products", figures.products},
+                                         {"graphs", graphs}});
+  }
+  context_.print(table.text());
+  context_.print(with_commas(fingerprints_.terms) + " terms in " + with_commas(fingerprints_.shards) + " shards, " +
+                 runtime::in_bytes(fingerprints_.shard_bytes) + "; " + fingerprints_.backend + "\n\n");
+  context_.report["terms"] = fingerprints_.terms;
+  context_.report["shards"] = fingerprints_.shards;
+  context_.report["shard_bytes"] = fingerprints_.shard_bytes;
+  context_.report["backend"] = fingerprints_.backend;
+
+  std::uint64_t nodes = 0;
+  std::uint64_t graphs = 0;
+  for (const auto& level : fingerprints_.levels) nodes += level.nodes;
+  for (const std::uint64_t covered : fingerprints_.graphs) graphs += covered;
+  funnel_ = {{"graphs", graphs}, {"nodes", nodes}, {"terms", fingerprints_.terms}};
+}
+
+void Discovery::join() {
+  joined_ =
+      dedup::join(profile_, library_, out_, fingerprints_, options_.all_terms, context_.world, {options_.threads});
+  note_stage("join", joined_.seconds, joined_.already_done);
+  std::uint64_t values = 0;
+  Json by_level = Json::array();
+  for (const std::uint64_t fresh : joined_.new_values) {
+    values += fresh;
+    by_level.push_back(fresh);
+  }
+  context_.report["new_values"] = by_level;
+  context_.report["expected_false"] = joined_.expected_false;
+  const dedup::Funnel& f = joined_.funnel;
+  for (const auto& [name, count] :
+       std::vector<std::pair<std::string, std::uint64_t>>{{"distinct values", values},
+                                                          {"classes of two or more", f.classes},
+                                                          {"pairs", f.pairs},
+                                                          {"not renamings of each other", f.renamed},
+                                                          {"one of all shapes", f.shapes},
+                                                          {"generalized", f.generalized},
+                                                          {"pairs with several outputs", f.multi_pairs},
+                                                          {"generalized, several outputs", f.multi_generalized},
+                                                          {"candidates", f.candidates}}) {
+    funnel_.emplace_back(name, count);
+  }
+}
+
+void Discovery::show_memory() {
+  const std::uint64_t own = runtime::peak_memory_bytes();
+  const std::uint64_t largest = context_.world.max(own);
+  const std::uint64_t together = context_.world.sum(own);
+  context_.print("\npeak memory " + runtime::in_bytes(largest) + " a rank" +
+                 (context_.world.size() > 1 ? ", " + runtime::in_bytes(together) + " together" : "") + "\n");
+  context_.report["peak_memory_bytes"] = largest;
+  context_.report["peak_memory_bytes_together"] = together;
+}
+
+void Discovery::conclude() {
+  TextTable stages({"stage", "time"});
+  double total = 0;
+  for (const StageTime& stage : times_) {
+    stages.add({stage.name, stage.already_done ? "already done" : runtime::in_seconds(stage.seconds)});
+    total += stage.already_done ? 0 : stage.seconds;
+  }
+  stages.add({"all", runtime::in_seconds(total)});
+  context_.print("\n" + stages.text());
+  context_.report["seconds"] = total;
+  show_memory();
+
+  TextTable funnel({"funnel", "count"});
+  Json counts = Json::object();
+  for (const auto& [name, count] : funnel_) {
+    funnel.add({name, with_commas(count)});
+    counts[name] = count;
+  }
+  context_.print("\n" + funnel.text());
+  context_.report["funnel"] = counts;
+  on_first_rank(context_.world, [&] {
+    runtime::write_json(out_ / "funnel.json",
+                        {{"profile", profile_.name}, {"max_ops", profile_.max_ops}, {"funnel", counts}});
+  });
+}
+
+}  // namespace rulemill::cli

@@ -1,0 +1,64 @@
+// The stages from definitions to rules in one output folder, each run at most once, with what they say of themselves.
+// Every rank calls the same members in the same order.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "dedup/join.h"
+#include "enumerate/profile.h"
+#include "fingerprint/run.h"
+#include "runtime/atomic_file.h"
+
+namespace rulemill::cli {
+
+/// Options that only these stages have.
+struct StageOptions {
+  unsigned threads = 0;    // 0: all cores of the rank
+  bool all_terms = false;  // extend every term, not one of each class
+};
+void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_options);
+
+class Discovery {
+ public:
+  /// Loads definitions and profile, and holds the output folder. Collective: all ranks throw if the first one cannot.
+  Discovery(Context& context, const StageOptions& options);
+
+  void fingerprint();
+  void join();
+  void prove();
+  void prune();
+  /// Time by stage, peak memory, the funnel; funnel.json.
+  void conclude();
+
+  /// Throws InputError unless the folder's manifest says that the stage is finished.
+  void require_finished(const std::string& stage) const;
+
+ private:
+  void show_levels();
+  void note_stage(const std::string& name, double seconds, bool already_done);
+  void show_memory();
+
+  Context& context_;
+  StageOptions options_;
+  algebra::Library library_;
+  enumerate::Profile profile_;
+  std::filesystem::path out_;
+  std::unique_ptr<runtime::FolderLock> lock_;  // the first rank's
+  fingerprint::Summary fingerprints_;
+  dedup::Summary joined_;
+
+  struct StageTime {
+    std::string name;
+    double seconds = 0;
+    bool already_done = false;
+  };
+  std::vector<StageTime> times_;
+  std::vector<std::pair<std::string, std::uint64_t>> funnel_;
+};
+
+}  // namespace rulemill::cli
