@@ -172,6 +172,7 @@ LevelCounts Enumerator::begin_level(std::uint32_t level, const ParallelFor& para
     }
   }
   signatures_.extend(positions);
+  if (level == 1) signatures_.check_variables();
   index_users();
   make_units();
 

@@ -251,6 +251,18 @@ void SignatureTable::add(std::uint32_t family, const Shaped& shaped, const std::
   signatures_.push_back(std::move(made));
 }
 
+void SignatureTable::check_variables() const {
+  for (const Variable& variable : profile_.variables) {
+    const bool used = std::ranges::any_of(signatures_, [&](const Signature& signature) {
+      return std::ranges::any_of(signature.arguments, [&](TypeId type) { return types_.shape(type) == variable.shape; });
+    });
+    if (used) continue;
+    std::string shape;
+    for (const std::int64_t dim : variable.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(dim);
+    throw InputError(variable.place, "no operator of the profile accepts '" + variable.name + "' of shape [" + shape + "]");
+  }
+}
+
 bool SignatureTable::may_begin(std::uint32_t family, std::span<const TypeId> types) const {
   return beginnings_.contains(key(family, static_cast<std::uint32_t>(types.size() - 1), types));
 }

@@ -69,6 +69,9 @@ class SignatureTable {
   /// of type t have. Order, and so every number handed out, depends on nothing else.
   void extend(const std::vector<Positions>& positions);
 
+  /// Throws InputError, naming its place, for a variable that is no argument of any signature.
+  void check_variables() const;
+
   /// Signature of a constant family, if the family is one.
   SignatureId constant(std::uint32_t family) const { return constants_.at(family); }
   /// Completions of the family with argument `open` open and the types of the others given in order, by type.

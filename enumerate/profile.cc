@@ -134,6 +134,7 @@ class Reader {
     const toml::table& entry = table(node, "an entry of variables");
     expect_keys(entry, {"names", "shape", "role"});
     Variable variable;
+    variable.place = place(required(entry, "shape").source());
     variable.shape = dims(required(entry, "shape"), "shape");
     std::int64_t elements = 1;
     for (const std::int64_t dim : variable.shape) elements *= dim;

@@ -15,6 +15,7 @@
 namespace rulemill::enumerate {
 
 struct Variable {
+  std::string place;  // file:line:column of its shape
   std::string name;
   std::vector<std::int64_t> shape;
   std::uint8_t role = 0;  // index into Profile::roles

@@ -1,0 +1,317 @@
+#include "enumerate/enumerator.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "enumerate/count_graphs.h"
+#include "runtime/error.h"
+
+namespace rulemill::enumerate {
+namespace {
+
+constexpr const char* tiny = R"(
+name = "tiny"
+max_ops = 3
+max_elements = 12
+[[variables]]
+names = ["a", "b"]
+shape = [2, 2]
+[[variables]]
+names = ["s"]
+shape = []
+[[constants]]
+operator = "identity"
+sizes = [2]
+[[operators]]
+operator = "add"
+ranks = [2]
+[[operators]]
+operator = "matmul"
+ranks = [2]
+[[operators]]
+operator = "relu"
+ranks = [2]
+[[operators]]
+operator = "scale"
+ranks = [0, 2]
+[[operators]]
+operator = "concat"
+parameters = { axis = 0 }
+ranks = [2]
+[[operators]]
+operator = "split"
+parameters = { axis = 0 }
+ranks = [2]
+)";
+
+algebra::Library load_library() { return algebra::Library::load(std::string(RULEMILL_SOURCE_DIR) + "/data/operators"); }
+
+void in_order(std::size_t count, const std::function<void(std::size_t)>& body) {
+  for (std::size_t i = 0; i < count; ++i) body(i);
+}
+
+/// Notes rows as an evaluation would.
+class Recorder : public NodeSink {
+ public:
+  Recorder(const Enumerator& enumerator, std::uint64_t rows)
+      : signatures(rows, no_id), arguments(rows * enumerator.arity_stride(), no_id), enumerator_(enumerator) {}
+
+  void block(SignatureId signature, std::span<const TermId> fixed, std::uint32_t open, std::uint32_t group,
+             std::uint32_t block, std::uint8_t lanes, std::uint64_t row) override {
+    for (std::uint32_t lane = 0; lane < group_block; ++lane) {
+      if (!(lanes >> lane & 1)) continue;
+      std::vector<TermId> all(fixed.begin(), fixed.end());
+      if (group != no_id) all.insert(all.begin() + open, enumerator_.terms().groups()[group].members[block * group_block + lane]);
+      single(signature, all, row);
+      row += enumerator_.signatures()[signature].outputs.size();
+    }
+  }
+  void single(SignatureId signature, std::span<const TermId> all, std::uint64_t row) override {
+    for (std::size_t o = 0; o < enumerator_.signatures()[signature].outputs.size(); ++o) {
+      REQUIRE(signatures[row + o] == no_id);
+      signatures[row + o] = signature;
+      std::copy(all.begin(), all.end(), arguments.begin() + static_cast<std::ptrdiff_t>((row + o) * enumerator_.arity_stride()));
+    }
+    ++nodes;
+  }
+
+  std::vector<SignatureId> signatures;
+  std::vector<TermId> arguments;
+  std::uint64_t nodes = 0;
+
+ private:
+  const Enumerator& enumerator_;
+};
+
+/// Enumerates every term, none taken for another; returns counts by level, 0 the variables.
+std::vector<LevelCounts> enumerate_all(Enumerator& enumerator, std::uint32_t last) {
+  std::vector<LevelCounts> counts{{0, enumerator.terms().terms()}};
+  for (std::uint32_t level = 1; level <= last; ++level) {
+    const LevelCounts here = enumerator.begin_level(level, in_order);
+    Recorder recorder(enumerator, here.terms);
+    enumerator.walk(0, here.terms, recorder);
+    REQUIRE(recorder.nodes == here.nodes);
+    std::vector<TermId> representatives(here.terms);
+    for (std::uint64_t row = 0; row < here.terms; ++row) {
+      representatives[row] = static_cast<TermId>(enumerator.terms().terms() + row);
+    }
+    enumerator.end_level(recorder.signatures, recorder.arguments, representatives, true);
+    counts.push_back(here);
+  }
+  return counts;
+}
+
+/// The plain way: every graph as a set of nodes, one node added at a time. Knows the operators of `tiny` by heart.
+class GraphByGraph {
+ public:
+  struct Tensor {
+    std::string text;  // "add(a,b)", "split@1(x).0"
+    std::int64_t rows = 0, cols = 0;  // a scalar has 0, 0
+    std::set<std::int64_t> positions;  // on axis 0
+  };
+  struct Node {
+    std::vector<Tensor> outputs;
+    std::set<std::string> closure;
+  };
+
+  explicit GraphByGraph(std::uint32_t last) {
+    std::set<std::set<std::string>> graphs{{}};
+    graphs_of_size.push_back(1);
+    for (std::uint32_t size = 1; size <= last; ++size) {
+      std::set<std::set<std::string>> larger;
+      for (const auto& graph : graphs) {
+        std::vector<std::pair<Tensor, std::set<std::string>>> tensors{{{"a", 2, 2, {}}, {}}, {{"b", 2, 2, {}}, {}}, {{"s", 0, 0, {}}, {}}};
+        for (const std::string& name : graph) {
+          for (const Tensor& output : nodes.at(name).outputs) tensors.push_back({output, nodes.at(name).closure});
+        }
+        for (const std::string& name : steps(tensors)) {
+          if (graph.contains(name)) continue;
+          auto with = graph;
+          with.insert(name);
+          larger.insert(with);
+        }
+      }
+      graphs_of_size.push_back(larger.size());
+      graphs = std::move(larger);
+    }
+  }
+
+  std::uint64_t nodes_of_level(std::size_t level) const {
+    return static_cast<std::uint64_t>(std::count_if(nodes.begin(), nodes.end(), [&](const auto& n) { return n.second.closure.size() == level; }));
+  }
+
+  std::map<std::string, Node> nodes;
+  std::vector<std::uint64_t> graphs_of_size;
+
+ private:
+  using Reached = std::vector<std::pair<Tensor, std::set<std::string>>>;
+
+  std::string add(const std::string& name, std::vector<Tensor> outputs, std::set<std::string> closure) {
+    for (const Tensor& output : outputs) {
+      if (output.rows * output.cols > 12) return "";
+    }
+    closure.insert(name);
+    nodes[name] = {std::move(outputs), std::move(closure)};
+    return name;
+  }
+
+  std::vector<std::string> steps(const Reached& tensors) {
+    std::vector<std::string> names{add("identity", {{"identity", 2, 2, {}}}, {})};
+    for (const auto& [x, below_x] : tensors) {
+      if (x.rows != 0) {
+        names.push_back(add("relu(" + x.text + ")", {{"relu(" + x.text + ")", x.rows, x.cols, x.positions}}, below_x));
+        for (const std::int64_t at : x.positions) {
+          const std::string name = "split@" + std::to_string(at) + "(" + x.text + ")";
+          Tensor first{name + ".0", at, x.cols, {}}, second{name + ".1", x.rows - at, x.cols, {}};
+          for (const std::int64_t p : x.positions) {
+            if (p < at) first.positions.insert(p);
+            if (p > at) second.positions.insert(p - at);
+          }
+          names.push_back(add(name, {first, second}, below_x));
+        }
+      }
+      for (const auto& [y, below_y] : tensors) {
+        std::set<std::string> below = below_x;
+        below.insert(below_y.begin(), below_y.end());
+        const std::string pair = "(" + x.text + "," + y.text + ")";
+        std::set<std::int64_t> both = x.positions;
+        both.insert(y.positions.begin(), y.positions.end());
+        if (y.rows == 0) {
+          names.push_back(add("scale" + pair, {{"scale" + pair, x.rows, x.cols, x.positions}}, below));
+          continue;
+        }
+        if (x.rows == 0) continue;
+        if (x.rows == y.rows && x.cols == y.cols && x.text <= y.text) {
+          names.push_back(add("add" + pair, {{"add" + pair, x.rows, x.cols, both}}, below));
+        }
+        if (x.cols == y.rows) names.push_back(add("matmul" + pair, {{"matmul" + pair, x.rows, y.cols, x.positions}}, below));
+        if (x.cols == y.cols) {
+          std::set<std::int64_t> positions = x.positions;
+          positions.insert(x.rows);
+          for (const std::int64_t p : y.positions) positions.insert(x.rows + p);
+          names.push_back(add("concat" + pair, {{"concat" + pair, x.rows + y.rows, x.cols, positions}}, below));
+        }
+      }
+    }
+    std::erase(names, "");
+    return names;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("node by node finds the nodes and counts the graphs that graph by graph does") {
+  algebra::Library library = load_library();
+  const Profile profile = Profile::parse(tiny, "tiny.toml", library);
+  Enumerator enumerator(profile, library);
+  const std::vector<LevelCounts> counts = enumerate_all(enumerator, 3);
+  const GraphByGraph plain(3);
+  std::vector<std::uint64_t> nodes{0};
+  for (std::size_t level = 1; level <= 3; ++level) {
+    nodes.push_back(counts[level].nodes);
+    CHECK(counts[level].nodes == plain.nodes_of_level(level));
+    CHECK(counts[level].nodes > 10);
+  }
+  for (std::uint32_t size = 1; size <= 3; ++size) {
+    CHECK(count_graphs(size, enumerator.terms(), nodes) == plain.graphs_of_size[size]);
+  }
+  CHECK_FALSE(count_graphs(5, enumerator.terms(), nodes).has_value());
+}
+
+TEST_CASE("graphs of four nodes are counted as graph by graph does") {
+  constexpr const char* text = R"(
+name = "smaller"
+max_elements = 8
+[[variables]]
+names = ["a"]
+shape = [2, 2]
+[[operators]]
+operator = "add"
+[[operators]]
+operator = "relu"
+[[operators]]
+operator = "matmul"
+)";
+  algebra::Library library = load_library();
+  const Profile profile = Profile::parse(text, "smaller.toml", library);
+  Enumerator enumerator(profile, library);
+  const std::vector<LevelCounts> counts = enumerate_all(enumerator, 4);
+  // The plain way, over sets of node texts.
+  std::set<std::set<std::string>> graphs{{}};
+  std::vector<std::uint64_t> nodes{0};
+  for (std::size_t size = 1; size <= 4; ++size) {
+    std::set<std::set<std::string>> larger;
+    for (const auto& graph : graphs) {
+      std::vector<std::string> terms(graph.begin(), graph.end());
+      terms.emplace_back("a");
+      const auto extend = [&](const std::string& node) {
+        if (graph.contains(node)) return;
+        auto with = graph;
+        with.insert(node);
+        larger.insert(with);
+      };
+      for (const std::string& x : terms) {
+        extend("r(" + x + ")");
+        for (const std::string& y : terms) {
+          extend("m(" + x + "," + y + ")");
+          if (x <= y) extend("p(" + x + "," + y + ")");
+        }
+      }
+    }
+    nodes.push_back(counts[size].nodes);
+    CHECK(count_graphs(static_cast<std::uint32_t>(size), enumerator.terms(), nodes) == larger.size());
+    graphs = std::move(larger);
+  }
+}
+
+TEST_CASE("parts of a level show the nodes of the whole, in their places") {
+  algebra::Library library = load_library();
+  const Profile profile = Profile::parse(tiny, "tiny.toml", library);
+  Enumerator enumerator(profile, library);
+  enumerate_all(enumerator, 2);
+  const LevelCounts counts = enumerator.begin_level(3, in_order);
+  Recorder whole(enumerator, counts.terms), parts(enumerator, counts.terms);
+  enumerator.walk(0, counts.terms, whole);
+  std::uint64_t nodes = 0;
+  for (std::uint64_t first = 0; first < counts.terms; first += 37) {
+    CHECK(enumerator.nodes_before(first) == parts.nodes);
+    enumerator.walk(first, std::min(first + 37, counts.terms), parts);
+    nodes = parts.nodes;
+  }
+  CHECK(nodes == counts.nodes);
+  CHECK(parts.signatures == whole.signatures);
+  CHECK(parts.arguments == whole.arguments);
+}
+
+TEST_CASE("a profile's mistakes are told with their place") {
+  const algebra::Library library = load_library();
+  const auto message = [&](const std::string& text) -> std::string {
+    algebra::Library own = load_library();
+    try {
+      const Profile profile = Profile::parse(text, "p.toml", own);
+      Enumerator enumerator(profile, own);
+      enumerator.begin_level(1, in_order);
+    } catch (const runtime::InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string head = "name = \"p\"\n";
+  const std::string variables = "[[variables]]\nnames = [\"a\"]\nshape = [2, 2]\n";
+  CHECK_THAT(message(head + variables + "[[operators]]\noperator = \"conv2\"\n"),
+             Catch::Contains("p.toml:6:12") && Catch::Contains("unknown operator 'conv2'") && Catch::Contains("'conv2d'"));
+  CHECK_THAT(message(head + "max_ops = 0\n" + variables), Catch::Contains("p.toml:2:11") && Catch::Contains("from 1 to 8, found 0"));
+  CHECK_THAT(message(head + "max_ops = 9\n" + variables), Catch::Contains("found 9"));
+  CHECK_THAT(message(head + "max_opps = 2\n" + variables), Catch::Contains("p.toml:2:1") && Catch::Contains("did you mean 'max_ops'"));
+  CHECK_THAT(message(head + variables + "[[operators]]\noperator = \"relu\"\nparameters = { axes = 1 }\n"), Catch::Contains("unknown key 'axes'"));
+  CHECK_THAT(message(head + variables + "[[operators]]\noperator = \"conv2d\"\nparameters = { pad = \"none\" }\n"
+                            "[[variables]]\nnames = [\"i\", \"k\"]\nshape = [1, 1, 3, 3]\n"),
+             Catch::Contains("pad"));
+  CHECK_THAT(message(head + variables + "[[operators]]\noperator = \"relu\"\narguments.y.variable = true\n"), Catch::Contains("has no input 'y'"));
+  CHECK_THAT(message(head + "[[variables]]\nnames = [\"q\"]\nshape = [2, 3, 4]\n[[operators]]\noperator = \"conv2d\"\n"),
+             Catch::Contains("p.toml:4:9") && Catch::Contains("'q'") && Catch::Contains("[2, 3, 4]"));
+  CHECK_THAT(message(head + variables + "[[operators]]\noperator = \"relu\"\nranks = [2\n"), Catch::Contains("p.toml:"));
+  CHECK(message(head + variables + "[[operators]]\noperator = \"relu\"\n").empty());
+}
+
+}  // namespace rulemill::enumerate
