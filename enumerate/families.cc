@@ -268,7 +268,7 @@ bool SignatureTable::may_begin(std::uint32_t family, std::span<const TypeId> typ
 }
 
 std::uint64_t SignatureTable::key(std::uint32_t family, std::uint32_t open, std::span<const TypeId> others) {
-  std::uint64_t key = std::uint64_t{family} << 2 | open;
+  std::uint64_t key = std::uint64_t{family + 1} << 2 | open;  // not 0: the number of types is part of the key
   for (const TypeId type : others) key = key << 16 | type;
   return key;
 }

@@ -1,0 +1,178 @@
+#include "dedup/join.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "algebra/text.h"
+#include "dedup/canonical.h"
+#include "dedup/trial.h"
+#include "fingerprint/shards.h"
+#include "runtime/atomic_file.h"
+#include "runtime/error.h"
+#include "runtime/manifest.h"
+#include "tests/runtime/scratch_folder.h"
+
+namespace rulemill::dedup {
+namespace {
+
+constexpr const char* small = R"(
+name = "small"
+seed = 3
+max_ops = 3
+max_elements = 64
+[[variables]]
+names = ["x1", "x2"]
+shape = [3, 4]
+[[variables]]
+names = ["w1", "w2"]
+shape = [4, 4]
+[[operators]]
+operator = "add"
+[[operators]]
+operator = "matmul"
+[[operators]]
+operator = "relu"
+[[operators]]
+operator = "concat"
+parameters = { axis = 1 }
+[[operators]]
+operator = "split"
+parameters = { axis = 1 }
+)";
+
+struct Run {
+  explicit Run(const std::filesystem::path& folder, unsigned threads = 2, bool all_terms = false)
+      : library(algebra::Library::load(std::string(RULEMILL_SOURCE_DIR) + "/data/operators")),
+        profile(enumerate::Profile::parse(small, "small.toml", library)), out(folder), all(all_terms) {
+    fingerprint::RunOptions options;
+    options.threads = threads;
+    options.all_terms = all_terms;
+    prints = fingerprint::run(profile, library, out, runtime::Communicator::self(), options);
+  }
+  Summary join() { return dedup::join(profile, library, out, prints, all, runtime::Communicator::self(), {2}); }
+
+  algebra::Library library;
+  enumerate::Profile profile;
+  std::filesystem::path out;
+  bool all;
+  fingerprint::Summary prints;
+};
+
+std::string candidates(const std::filesystem::path& out) { return runtime::read_file(out / candidates_file); }
+
+}  // namespace
+
+TEST_CASE("the join finds what holds, at its most general, and nothing twice") {
+  const runtime::ScratchFolder folder;
+  Run run(folder.path());
+  const Summary summary = run.join();
+  const std::string text = candidates(run.out);
+  CHECK_THAT(text, Catch::Contains("relu(relu(x1))\n  => relu(x1)"));
+  CHECK_THAT(text, Catch::Contains("matmul(add(x1, x2), w1)") || Catch::Contains("=> matmul(add(x1, x2), w1)"));
+  CHECK_THAT(text, Catch::Contains("matmul(x1, matmul(w1, w2))") || Catch::Contains("matmul(x1, matmul(w1, t1))"));
+  // Two products that share an input are one product and a split.
+  CHECK_THAT(text, Catch::Contains("split(matmul(x1, concat(w1, w2; axis=1)); axis=1, at=4).first, split("));
+  CHECK(summary.funnel.pairs > summary.funnel.renamed);
+  CHECK(summary.funnel.renamed >= summary.funnel.shapes);
+  CHECK(summary.funnel.candidates > 10);
+  CHECK(summary.expected_false < 1e-6);
+
+  algebra::TermBank bank(run.library);
+  algebra::Symbols symbols;
+  const auto rules = algebra::parse_rules(text, candidates_file, run.library, bank, symbols);
+  CHECK(rules.size() == summary.funnel.candidates);
+  std::set<std::pair<std::vector<algebra::TermId>, std::vector<algebra::TermId>>> sides;
+  for (const algebra::Rule& rule : rules) {
+    CHECK(rule.source != rule.target);
+    sides.insert({rule.source, rule.target});
+  }
+  CHECK(sides.size() == rules.size());
+}
+
+TEST_CASE("files do not depend on the number of threads, and a finished stage is a no-op") {
+  const runtime::ScratchFolder one, two;
+  Run a(one.path(), 1), b(two.path(), 3);
+  a.join();
+  b.join();
+  const runtime::Manifest manifest(one.path());
+  REQUIRE(manifest.entries().size() >= 3);
+  for (const runtime::ManifestEntry& entry : manifest.entries()) {
+    CHECK(runtime::read_file(one.path() / entry.name) == runtime::read_file(two.path() / entry.name));
+  }
+  const auto before = std::filesystem::last_write_time(one.path() / candidates_file);
+  Run again(one.path());
+  CHECK(again.prints.already_done);
+  CHECK(again.prints.terms == a.prints.terms);
+  CHECK(again.join().already_done);
+  CHECK(std::filesystem::last_write_time(one.path() / candidates_file) == before);
+}
+
+TEST_CASE("a shard that went missing is made again, the same") {
+  const runtime::ScratchFolder folder;
+  Run run(folder.path());
+  const std::filesystem::path shard = folder.path() / fingerprint::shard_name(0);
+  const std::string bytes = runtime::read_file(shard);
+  std::filesystem::remove(shard);
+  CHECK_THROWS_AS(Run(folder.path()), runtime::InputError);
+  std::filesystem::remove(folder.path() / "manifest.json");
+  Run again(folder.path());
+  CHECK(runtime::read_file(shard) == bytes);
+}
+
+TEST_CASE("two unequal terms whose fingerprints collide become a candidate for the prover to refute") {
+  const runtime::ScratchFolder folder;
+  Run run(folder.path());
+  const std::string digest = fingerprint::inputs_digest(run.profile, run.library, run.prints.max_ops, false);
+  fingerprint::TermRows rows = fingerprint::read_shard(folder.path() / fingerprint::shard_name(0), digest);
+  const fingerprint::Dictionary dictionary = fingerprint::Dictionary::load(folder.path() / "shards/dictionary.json");
+  // relu(x1) gets the fingerprint of x2.
+  std::size_t relu = 0;
+  while (rows.instance[relu] == fingerprint::no_instance || dictionary.instances[rows.instance[relu]].name != "relu") ++relu;
+  REQUIRE(rows.arguments[relu * rows.arguments_width] == 0);
+  for (std::size_t word = 0; word < 2; ++word) rows.fingerprint[2 * relu + word] = rows.fingerprint[2 * 1 + word];
+  const auto written = fingerprint::write_shard(folder.path() / fingerprint::shard_name(0), rows, {{"inputs", digest}});
+  runtime::Manifest manifest(folder.path());
+  auto entry = *manifest.find(fingerprint::shard_name(0));
+  entry.bytes = written.bytes;
+  entry.checksum = written.checksum;
+  manifest.add(entry);
+  manifest.save();
+  run.join();
+  CHECK_THAT(candidates(folder.path()), Catch::Contains("relu(x1)\n  => x2"));
+}
+
+TEST_CASE("shards of another run are refused, naming both digests") {
+  const runtime::ScratchFolder folder;
+  Run run(folder.path());
+  CHECK_THROWS_WITH(fingerprint::read_shard(folder.path() / fingerprint::shard_name(0), "0123"),
+                    Catch::Contains("0123") && Catch::Contains("other inputs"));
+  run.profile.seed = 4;
+  CHECK_THROWS_AS(fingerprint::run(run.profile, run.library, run.out, runtime::Communicator::self(), {}), runtime::InputError);
+}
+
+TEST_CASE("extending one term of each class loses no candidate that stands alone") {
+  // What extending every term finds beyond that is implied: here, no further candidate is left at its most general.
+  const runtime::ScratchFolder few, every;
+  Run a(few.path(), 2, false), b(every.path(), 2, true);
+  CHECK(b.prints.levels[3].terms > a.prints.levels[3].terms);
+  a.join();
+  b.join();
+  const auto statements = [](Run& run) {
+    algebra::TermBank bank(run.library);
+    algebra::Symbols symbols;
+    std::set<std::string> result;
+    for (const auto& rule : algebra::parse_rules(candidates(run.out), candidates_file, run.library, bank, symbols)) {
+      algebra::Rule unnamed = rule;
+      unnamed.id = "c";
+      result.insert(algebra::to_string(unnamed, bank, symbols));
+    }
+    return result;
+  };
+  const auto found_few = statements(a), found_every = statements(b);
+  std::vector<std::string> lost;
+  std::set_difference(found_every.begin(), found_every.end(), found_few.begin(), found_few.end(), std::back_inserter(lost));
+  for (const std::string& rule : lost) UNSCOPED_INFO(rule);
+  CHECK(lost.empty());
+}
+
+}  // namespace rulemill::dedup
