@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""`rulemill discover` from outside: results, resuming, ranks, and planted faults."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from binary import BINARY, ROOT, Case, needs_mpi, rulemill
+
+SMALL = pathlib.Path(__file__).with_name("small.toml")
+REFERENCE = ROOT / "data" / "profiles" / "reference.toml"
+
+
+def discover(out, *options, profile=SMALL, command="discover", **settings):
+    return rulemill(command, "--profile", profile, "--out", out, "--progress", "off", *options, **settings)
+
+
+def results(out):
+    """Bytes of every result by name; the manifest also holds times, so only what it lists counts."""
+    files = {}
+    for path in sorted(out.rglob("*")):
+        name = str(path.relative_to(out))
+        if path.is_file() and name not in ("manifest.json", ".lock", "verdicts.journal"):
+            files[name] = path.read_bytes()
+    manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+    files["listed"] = [(entry["name"], entry["checksum"]) for entry in manifest["files"] if "journal" not in entry["name"]]
+    return files
+
+
+class Results(Case):
+    def assert_same(self, first, second):
+        self.assertEqual(first["listed"], second["listed"])
+        self.assertEqual(sorted(first), sorted(second))
+        for name, content in first.items():
+            self.assertEqual(content, second[name], name)
+
+    def test_a_small_profile_gives_files_that_the_manifest_lists(self):
+        out = self.folder / "out"
+        report = self.json("discover", "--profile", SMALL, "--out", out)
+        self.assertGreater(report["funnel"]["candidates"], 0)
+        self.assertEqual(report["levels"][0]["terms"], 4)
+        self.assertGreater(report["peak_memory_bytes"], 1_000_000)
+        listed = {entry["name"] for entry in json.loads((out / "manifest.json").read_text())["files"]}
+        self.assertIn("candidates.rules", listed)
+        for name in listed:
+            self.assertTrue((out / name).is_file(), name)
+        self.assertEqual(json.loads((out / "funnel.json").read_text())["funnel"], report["funnel"])
+        self.assertEqual([p for p in out.rglob("*.partial")], [])
+        shard = next(out.glob("shards/*.h5"))
+        self.assert_works(rulemill("info", shard))
+
+    def test_a_finished_run_is_a_no_op_when_repeated(self):
+        out = self.folder / "out"
+        self.assert_works(discover(out))
+        before = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in out.rglob("*.h5")}
+        first = results(out)
+        report = self.json("discover", "--profile", SMALL, "--out", out)
+        self.assertTrue(all(stage["already_done"] for stage in report["stages"]), report["stages"])
+        self.assertEqual(before, {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in out.rglob("*.h5")})
+        self.assert_same(first, results(out))
+
+    def test_single_stages_one_after_the_other_give_what_discover_gives(self):
+        self.assert_works(discover(self.folder / "all"))
+        for stage in STAGES:
+            self.assert_works(discover(self.folder / "single", command=stage))
+        all_files, single_files = results(self.folder / "all"), results(self.folder / "single")
+        del all_files["funnel.json"], single_files["funnel.json"]
+        self.assert_same(all_files, single_files)
+
+    def test_a_stage_without_the_one_before_is_refused(self):
+        for stage in STAGES[1:]:
+            self.assert_fails(discover(self.folder / "empty", command=stage), 3, "is not finished")
+
+    @needs_mpi
+    def test_one_two_and_four_ranks_give_the_same_bytes(self):
+        self.assert_works(discover(self.folder / "1"))
+        expected = results(self.folder / "1")
+        for ranks in (2, 4):
+            self.assert_works(discover(self.folder / str(ranks), ranks=ranks))
+            self.assert_same(expected, results(self.folder / str(ranks)))
+
+    def test_one_and_three_threads_give_the_same_bytes(self):
+        self.assert_works(discover(self.folder / "1", "--threads", "1"))
+        self.assert_works(discover(self.folder / "3", "--threads", "3"))
+        self.assert_same(results(self.folder / "1"), results(self.folder / "3"))
+
+    def test_another_seed_gives_other_fingerprints_and_the_same_candidates(self):
+        self.assert_works(discover(self.folder / "a"))
+        self.assert_works(discover(self.folder / "b", "--seed", "12345"))
+        a, b = results(self.folder / "a"), results(self.folder / "b")
+        self.assertNotEqual(a["listed"], b["listed"])
+        self.assertEqual(a["candidates.rules"], b["candidates.rules"])
+
+
+STAGES = ["fingerprint", "join"]
+
+
+class Resuming(Case):
+    """Runs that are stopped in the middle, on the reference profile so that there is a middle."""
+
+    def start(self, out):
+        command = [str(BINARY), "discover", "--profile", str(REFERENCE), "--out", str(out), "--progress", "off"]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def stop_when(self, process, condition, stop):
+        deadline = time.monotonic() + 120
+        while not condition() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.002)
+        process.send_signal(stop)
+        _, errors = process.communicate(timeout=120)
+        return errors
+
+    def test_a_killed_run_continues_and_gives_the_same_results(self):
+        killed = self.folder / "killed"
+        for _ in range(3):
+            process = self.start(killed)
+            shards = killed / "shards"
+            count = len(list(shards.glob("*.h5"))) if shards.is_dir() else 0
+            self.stop_when(process, lambda: shards.is_dir() and len(list(shards.glob("*.h5"))) > count, signal.SIGKILL)
+        self.assert_works(discover(killed, profile=REFERENCE, timeout=800))
+        whole = self.folder / "whole"
+        self.assert_works(discover(whole, profile=REFERENCE, timeout=800))
+        first, second = results(killed), results(whole)
+        self.assertEqual(sorted(first), sorted(second))
+        self.assertEqual([name for name in first if first[name] != second[name]], [])
+
+    def test_a_second_run_in_the_same_folder_is_refused(self):
+        out = self.folder / "out"
+        process = self.start(out)
+        try:
+            deadline = time.monotonic() + 60
+            while not (out / "manifest.json").exists() and time.monotonic() < deadline:
+                time.sleep(0.002)
+            self.assert_fails(discover(out, profile=REFERENCE), 1, "another run is writing to this folder")
+        finally:
+            process.kill()
+            process.communicate()
+
+    def test_other_inputs_are_refused_naming_both_digests(self):
+        out = self.folder / "out"
+        self.assert_works(discover(out))
+        for options in (["--seed", "8"], ["--max-ops", "1"], ["--all-terms"]):
+            self.assert_fails(discover(out, *options), 3, "manifest.json", "was run on other inputs (digest ", ", now ")
+
+
+class BadInput(Case):
+    def profile(self, text):
+        path = self.folder / "own.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def test_max_ops_outside_of_1_to_8_is_wrong_usage(self):
+        for count in ("0", "9", "many"):
+            self.assert_fails(discover(self.folder / "out", "--max-ops", count), 2, "--max-ops")
+
+    def test_profiles_with_faults_are_named_with_their_place(self):
+        good = SMALL.read_text(encoding="utf-8")
+        faults = {
+            "unknown operator": (good.replace('"matmul"', '"matmoul"'), "matmoul"),
+            "unknown key": (good.replace("max_ops", "max_opts"), "max_opts"),
+            "max-ops": (good.replace("max_ops = 2", "max_ops = 9"), "max_ops"),
+            "no number": (good.replace("[2, 3]", '[2, "three"]'), "own.toml:"),
+            "no TOML": (good + "[[operators\n", "own.toml:"),
+            "unknown parameter": (good.replace("axis = [0, 1]", "axes = [0, 1]"), "axes"),
+        }
+        for fault, (text, part) in faults.items():
+            with self.subTest(fault):
+                self.assert_fails(discover(self.folder / "out", profile=self.profile(text)), 3, "own.toml:", part)
+        self.assert_fails(discover(self.folder / "out", profile=self.folder / "absent.toml"), 3, "absent.toml")
+
+    def test_a_variable_that_no_operator_accepts_is_named(self):
+        text = ('name = "own"\n[[variables]]\nnames = ["x"]\nshape = [2, 3]\n[[variables]]\nnames = ["z"]\nshape = [3]\n'
+                '[[operators]]\noperator = "transpose"\nparameters = { perm = [[1, 0]] }\nranks = [2]\n')
+        self.assert_fails(discover(self.folder / "out", profile=self.profile(text)), 3, "own.toml:7:", "'z' of shape [3]")
+
+    def test_an_unwritable_output_folder_is_named_before_work_begins(self):
+        self.assert_fails(discover("/proc/rulemill"), 3, "/proc/rulemill", "cannot be made")
+
+    def test_a_damaged_shard_is_refused(self):
+        out = self.folder / "out"
+        self.assert_works(discover(out, command="fingerprint"))
+        shard = next(out.glob("shards/*.h5"))
+        whole = shard.read_bytes()
+        shard.write_bytes(whole[:-100])
+        self.assert_fails(discover(out, command="join"), 3, shard.name, "bytes; manifest.json says")
+        shard.write_bytes(whole[:-100] + bytes(byte ^ 1 for byte in whole[-100:]))
+        self.assert_fails(discover(out, command="join"), 3, shard.name, "is damaged")
+        shard.write_bytes(os.urandom(len(whole)))
+        self.assert_fails(discover(out, command="join"), 3, shard.name, "is not a rulemill table")
+        shard.unlink()
+        self.assert_fails(discover(out, command="join"), 3, shard.name)
+        self.assertFalse((out / "candidates.rules").exists())
+
+    def test_a_full_disk_is_named_and_leaves_no_half_written_file(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24k", "tmpfs", str(disk)], capture_output=True, check=False)
+        if mounted.returncode != 0:
+            self.skipTest("SKIPPED: mounting a small tmpfs is not permitted here")
+        self.addCleanup(subprocess.run, ["umount", str(disk)], check=False)
+        self.assert_fails(discover(disk, "--max-ops", "3"), 3, "cannot be written: No space left on device")
+        self.assertEqual(list(disk.rglob("*.partial")), [])
+        for shard in disk.glob("shards/*.h5"):
+            self.assert_works(rulemill("info", shard))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
