@@ -204,6 +204,50 @@ TEST_CASE("a foreign or broken manifest is refused with its place") {
   CHECK(contains(message_of([&] { Manifest(folder.path()); }), "has version 9; expected 1"));
 }
 
+TEST_CASE("whatever bytes change, journals and manifests are read or refused, never anything else") {
+  const ScratchFolder folder;
+  Manifest manifest(folder.path());
+  manifest.begin("join", "d");
+  manifest.add({"a", "join", 1, "x", {{"share", 0.5}}});
+  manifest.finish("join", {{"nodes", std::uint64_t{278}}});
+  {
+    Journal journal(folder / "j", "d");
+    for (int i = 0; i < 20; ++i)
+      journal.append("key " + std::to_string(i), std::string(static_cast<std::size_t>(i), 'p'));
+  }
+  const std::string json = read_file(folder / "manifest.json");
+  const std::string log = read_file(folder / "j");
+  std::uint64_t state = 20261121;
+  const auto next = [&] { return state = hash64(bytes_of(std::vector<std::uint64_t>{state})); };
+  const auto mutated = [&](std::string text) {
+    for (std::uint64_t changes = 1 + next() % 4; changes > 0; --changes) {
+      const std::size_t at = next() % text.size();
+      if (next() % 3 == 0)
+        text.erase(at, 1 + next() % 8);
+      else
+        text[at] = static_cast<char>(next());
+    }
+    return text;
+  };
+  for (int round = 0; round < 300; ++round) {
+    INFO("round " << round);
+    write_file(folder / "manifest.json", mutated(json));
+    try {
+      const Manifest read(folder.path());
+      CHECK(read.entries().size() <= 1);
+    } catch (const InputError& error) {
+      CHECK(contains(error.what(), "manifest.json"));
+    }
+    write_file(folder / "j", mutated(log));
+    try {
+      const Journal read(folder / "j", "d");
+      CHECK(read.records().size() <= 20);
+    } catch (const InputError& error) {
+      CHECK(contains(error.what(), "/j"));
+    }
+  }
+}
+
 TEST_CASE("a signal is noticed at the next poll and ends the run as resumable") {
   clear_interrupt();
   install_interrupt_handlers();

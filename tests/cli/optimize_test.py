@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""`rulemill optimize` from outside: rules discovered for a profile make a shipped model smaller, onnxruntime agrees."""
+
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+from binary import ROOT, Case, rulemill
+
+try:
+    import numpy
+    import onnx
+    import onnxruntime
+except ImportError:
+    onnxruntime = None
+
+QUICKSTART = ROOT / "data" / "profiles" / "quickstart.toml"
+MODEL = ROOT / "data" / "models" / "acnet_block.onnx"
+TOLERANCE = 1e-4  # relative to the largest value of an output: float32 sums in another order
+
+
+def needs_onnxruntime(test):
+    return unittest.skipUnless(onnxruntime, "SKIPPED: onnx and onnxruntime are not installed (scripts/install-debian.sh)")(test)
+
+
+class Optimize(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="rulemill-test-"))
+        cls.rules = cls.shared / "rules"
+        process = rulemill("discover", "--profile", QUICKSTART, "--out", cls.rules, "--progress", "off")
+        if process.returncode != 0:
+            raise AssertionError(process.stdout + process.stderr)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.shared, ignore_errors=True)
+
+    def test_the_rules_of_the_quick_start_are_listed_and_shown(self):
+        rules = self.json("rules", "list", "--rules", self.rules)["rules"]
+        self.assertGreater(len(rules), 5)
+        self.assertTrue(all(rule["proof"] in ("definitions", "derivation") for rule in rules))
+        self.assertTrue(all(rule["tier"] in ("core", "shortcut") for rule in rules))
+        shown = self.json("rules", "show", rules[0]["id"], "--rules", self.rules)
+        self.assertEqual(shown["text"], rules[0]["text"])
+        self.assertTrue(shown["certificate"])
+        self.assert_fails(rulemill("rules", "show", "no_such_rule", "--rules", self.rules), 2, "no_such_rule")
+
+    def test_the_branches_of_a_block_become_one_convolution(self):
+        out = self.folder / "faster.onnx"
+        report = self.json("optimize", MODEL, "--rules", self.rules, "--out", out)
+        self.assertTrue(report["changed"])
+        self.assertTrue(out.is_file())
+        self.assertTrue(report["fired"])
+
+    @needs_onnxruntime
+    def test_onnxruntime_computes_the_same_from_fewer_nodes(self):
+        out = self.folder / "faster.onnx"
+        self.assert_works(rulemill("optimize", MODEL, "--rules", self.rules, "--out", out))
+        before, after = onnx.load(MODEL), onnx.load(out)
+        onnx.checker.check_model(after, full_check=True)
+        self.assertLess(len(after.graph.node), len(before.graph.node))
+        count = lambda model: sum(node.op_type == "Conv" for node in model.graph.node)
+        self.assertLess(count(after), count(before))
+        self.assertEqual(before.opset_import, after.opset_import)
+        self.assertEqual(before.metadata_props, after.metadata_props)
+        self.assertEqual(before.graph.input, after.graph.input)
+        self.assertEqual(before.graph.output, after.graph.output)
+        sessions = [onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"]) for path in (MODEL, out)]
+        for seed in range(3):
+            generator = numpy.random.default_rng(seed)
+            inputs = {value.name: generator.standard_normal([d if isinstance(d, int) else 2 for d in value.shape])
+                      .astype(numpy.float32) for value in sessions[0].get_inputs()}
+            for x, y in zip(*(session.run(None, inputs) for session in sessions)):
+                self.assertLess(float(numpy.abs(x - y).max()), TOLERANCE * float(numpy.abs(x).max()))
+
+    def test_the_same_command_gives_the_same_bytes(self):
+        for name in ("a.onnx", "b.onnx"):
+            self.assert_works(rulemill("optimize", MODEL, "--rules", self.rules, "--out", self.folder / name))
+        self.assertEqual((self.folder / "a.onnx").read_bytes(), (self.folder / "b.onnx").read_bytes())
+
+    def test_foreign_and_truncated_models_are_refused_and_nothing_is_written(self):
+        out = self.folder / "out.onnx"
+        model = self.folder / "model.onnx"
+        for content in (b"", b"something else" * 50, MODEL.read_bytes()[:2000]):
+            model.write_bytes(content)
+            self.assert_fails(rulemill("optimize", model, "--rules", self.rules, "--out", out), 3, "model.onnx")
+        self.assert_fails(rulemill("optimize", self.folder / "absent.onnx", "--rules", self.rules, "--out", out), 3, "absent.onnx")
+        self.assertFalse(out.exists())
+
+    def test_a_damaged_database_is_refused(self):
+        database = self.folder / "rules.rmdb"
+        whole = (self.rules / "rules.rmdb").read_bytes()
+        for content in (whole[: len(whole) // 2], whole[:100] + bytes([whole[100] ^ 4]) + whole[101:]):
+            database.write_bytes(content)
+            self.assert_fails(rulemill("rules", "list", "--rules", database), 3, "rules.rmdb")
+            self.assert_fails(rulemill("optimize", MODEL, "--rules", database), 3, "rules.rmdb")
+
+    def test_rules_of_other_definitions_are_refused(self):
+        operators = self.folder / "operators"
+        shutil.copytree(ROOT / "data" / "operators", operators)
+        file = operators / "convolution.op"
+        file.write_text(file.read_text(encoding="utf-8").replace("(r - 1) // 2 if pad = same", "r // 2 if pad = same", 1), encoding="utf-8")
+        self.assert_fails(rulemill("rules", "list", "--rules", self.rules, "--definitions", operators), 3, "rules.rmdb", "conv2d")
+
+    def test_wrong_options_are_named(self):
+        for options in (["--device", "abacus"], ["--alpha", "0.5"], ["--budget", "-1"], ["--tolerance", "2"]):
+            self.assert_fails(rulemill("optimize", MODEL, "--rules", self.rules, *options), 2, options[0])
+        self.assert_fails(rulemill("optimize", MODEL, "--rules", self.rules, "--input-shape", "x=3"), 2, "x=3")
+        self.assert_fails(rulemill("optimize", MODEL), 2, "--rules is required")
+
+    def test_an_unwritable_place_for_the_result_is_named(self):
+        self.assert_fails(rulemill("optimize", MODEL, "--rules", self.rules, "--out", "/proc/x/out.onnx"), 3, "/proc/x")
+        copy = self.folder / "model.onnx"
+        shutil.copy(MODEL, copy)
+        self.assert_fails(rulemill("optimize", copy, "--rules", self.rules, "--out", copy), 2, "--out", "is the model itself")
+        self.assertEqual(copy.read_bytes(), MODEL.read_bytes())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
