@@ -7,27 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "fingerprint/fingerprint.h"
 #include "fingerprint/program.h"
 
 namespace rulemill::fingerprint {
-
-/// 128 bits over a tensor's type and values. Unequal values of one type share one with probability at most 2^−62.
-struct Fingerprint {
-  std::uint64_t high = 0;
-  std::uint64_t low = 0;
-  bool operator==(const Fingerprint&) const = default;
-  auto operator<=>(const Fingerprint&) const = default;
-};
 
 /// Keys of the hash over values, for tensors of up to `elements` elements.
 std::vector<Pair> hash_keys(std::uint64_t seed, std::size_t elements);
 /// What the fingerprint takes from the type.
 std::uint64_t type_key(std::span<const std::int64_t> shape, std::uint64_t seed);
-
-/// The fingerprint of the two hashes of a tensor.
-RM_HD constexpr Fingerprint finish_hash(std::uint64_t first, std::uint64_t second, std::uint64_t type) {
-  return {mix(first + mix(type)), mix(second + mix(~type))};
-}
 
 enum class InstructionSet : std::uint8_t { Scalar, Avx2, Avx512 };
 std::string to_string(InstructionSet set);

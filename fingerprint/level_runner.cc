@@ -1,7 +1,7 @@
 #include "fingerprint/level_runner.h"
 
 #include <algorithm>
-#include <atomic>
+#include <spdlog/spdlog.h>
 #include <unordered_map>
 
 #include "algebra/plan.h"
@@ -85,9 +85,38 @@ void LevelRunner::prepare(std::uint32_t last) {
     compile();
     if (level < last) complete(counts.terms);
   }
+  open_device();
+}
+
+void LevelRunner::open_device() {
+  if (options_.device == DeviceChoice::Cpu) return;
+  try {
+    const std::size_t count = devices().size();
+    if (count == 0) return;
+    device_ = Device::open(options_.device_ordinal % count, executor_.keys(), enumerator_.arity_stride());
+    device_->add_values(values_, enumerator_);
+    device_->add_programs(compiled_);
+  } catch (const DeviceError& error) {
+    spdlog::warn("{}; the CPU evaluates instead", error.what());
+    device_.reset();
+  }
+}
+
+std::string LevelRunner::backend() const {
+  return device_ ? "cuda " + device_->name() : "cpu " + to_string(executor_.instruction_set());
 }
 
 std::uint64_t LevelRunner::evaluate(std::uint64_t first, std::uint64_t last, RowRange& rows) const {
+  if (device_ && !device_failed_) {
+    try {
+      DeviceBatcher batcher(enumerator_, compiled_, rows);
+      enumerator_.walk(first, last, batcher);
+      device_->evaluate(batcher.batch(), rows.fingerprints);
+      return batcher.products();
+    } catch (const DeviceError& error) {
+      if (!device_failed_.exchange(true)) spdlog::warn("{}; the CPU continues", error.what());
+    }
+  }
   Evaluator evaluator(enumerator_, compiled_, values_, executor_, &rows);
   enumerator_.walk(first, last, evaluator);
   evaluator.finish();

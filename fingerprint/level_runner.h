@@ -2,15 +2,21 @@
 // last one, whose values later levels take as arguments.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "enumerate/enumerator.h"
+#include "fingerprint/device.h"
 #include "fingerprint/evaluator.h"
 #include "fingerprint/workers.h"
 
 namespace rulemill::fingerprint {
+
+/// Where the last level is evaluated.
+enum class DeviceChoice : std::uint8_t { Auto, Cpu };
 
 struct LevelFigures {
   std::uint64_t nodes = 0;
@@ -25,6 +31,8 @@ class LevelRunner {
     unsigned threads = 0;
     bool all_terms = false;  // extend every term, not only one of each class
     InstructionSet instructions = available_instruction_sets().back();
+    DeviceChoice device = DeviceChoice::Auto;  // a GPU if there is one
+    std::size_t device_ordinal = 0;            // modulo the number of devices
   };
 
   LevelRunner(const enumerate::Profile& profile, algebra::Library& library, const Options& options);
@@ -38,7 +46,8 @@ class LevelRunner {
   const std::vector<LevelFigures>& figures() const { return figures_; }
   /// Fingerprints of the terms in the table.
   const std::vector<Fingerprint>& fingerprints() const { return fingerprints_; }
-  InstructionSet instruction_set() const { return executor_.instruction_set(); }
+  /// "cpu avx512", or "cuda" and the device's name.
+  std::string backend() const;
   std::uint64_t value_bytes() const { return values_.bytes(); }
 
   /// Evaluates rows [first, last) of the level that was begun, on the calling thread. Any number of threads may call it.
@@ -52,6 +61,7 @@ class LevelRunner {
   void add_variables();
   void compile();
   void complete(std::uint64_t rows);
+  void open_device();
 
   const enumerate::Profile& profile_;
   const algebra::Library& library_;
@@ -65,6 +75,8 @@ class LevelRunner {
   ValueStore values_;
   std::vector<Fingerprint> fingerprints_;
   std::vector<LevelFigures> figures_;
+  std::unique_ptr<Device> device_;
+  mutable std::atomic<bool> device_failed_{false};
 };
 
 }  // namespace rulemill::fingerprint

@@ -235,14 +235,16 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
   if (!heard.contains("present")) return from_attributes(decode(state));
   const auto present = heard["present"].get<std::set<std::string>>();
 
-  LevelRunner runner(profile, library, {options.threads, options.all_terms, available_instruction_sets().back()});
+  LevelRunner runner(profile, library,
+                     {options.threads, options.all_terms, available_instruction_sets().back(), options.device,
+                      static_cast<std::size_t>(communicator.rank())});
   runner.prepare(max_ops);
   const ShardBuilder builder(profile, runner);
 
   Summary summary;
   summary.max_ops = max_ops;
   summary.levels = runner.figures();
-  summary.backend = "cpu " + to_string(runner.instruction_set());
+  summary.backend = runner.backend();
   summary.value_bytes = runner.value_bytes();
   std::vector<std::uint64_t> level_nodes;
   for (const LevelFigures& level : summary.levels) level_nodes.push_back(level.nodes);

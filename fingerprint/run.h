@@ -17,6 +17,7 @@ struct RunOptions {
   std::uint32_t max_ops = 0;  // 0: the profile's
   unsigned threads = 0;       // 0: all cores of the rank
   bool all_terms = false;     // extend every term, not only one of each class
+  DeviceChoice device = DeviceChoice::Auto;
   std::string build = "rulemill";
   runtime::ProgressMode progress = runtime::ProgressMode::Off;
 };
@@ -30,7 +31,7 @@ struct Summary {
   std::uint64_t shards = 0;
   std::uint64_t shard_bytes = 0;
   std::uint64_t value_bytes = 0;       // values of the levels below the last, per rank
-  std::string backend;                 // "cpu avx512"
+  std::string backend;                 // "cpu avx512", "cuda NVIDIA …"
   double seconds = 0;
 };
 

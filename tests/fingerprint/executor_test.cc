@@ -4,7 +4,9 @@
 #include <map>
 
 #include "algebra/plan.h"
+#include "fingerprint/device.h"
 #include "fingerprint/kernel_entry.h"
+#include "fingerprint/node_body.h"
 #include "fingerprint/single_lane.h"
 
 namespace rulemill::fingerprint {
@@ -130,6 +132,29 @@ TEST_CASE("every instruction set computes the same bits, on odd sizes") {
     for (const InstructionSet set : available_instruction_sets()) {
       INFO(to_string(set));
       CHECK(run(program, inputs, set) == reference);
+    }
+  }
+}
+
+TEST_CASE("what a GPU thread runs gives the executor's fingerprints") {
+  World world;
+  const Executor executor(seed, max_elements);
+  for (const Case& one : cases()) {
+    INFO(one.name);
+    CompiledSignature compiled{world.program(one), {}};
+    compiled.type_keys.assign(compiled.program.outputs.size(), 5);
+    const auto inputs = random_inputs(one);
+    const Result reference = run(compiled.program, inputs, InstructionSet::Scalar);
+    const NodeProgram node = node_program(compiled, compiled.program.view());
+    std::vector<Pair> scratch(std::size_t{node.scratch_elements + 1} * block_width);
+    for (std::uint32_t lane = 0; lane < block_width; ++lane) {
+      std::vector<const Pair*> pointers;
+      for (const auto& block : inputs) pointers.push_back(block.data() + lane);
+      std::array<Fingerprint, most_outputs> found;
+      run_node(node, pointers.data(), scratch.data(), executor.keys().data(), found.data());
+      for (std::size_t o = 0; o < compiled.program.outputs.size(); ++o) {
+        CHECK(found[o] == reference.fingerprints[o * block_width + lane]);
+      }
     }
   }
 }

@@ -1,0 +1,240 @@
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "fingerprint/device.h"
+#include "fingerprint/node_body.h"
+
+namespace rulemill::fingerprint {
+namespace {
+
+constexpr std::uint32_t threads_a_block = 128;
+
+void must(cudaError_t status, const char* call) {
+  if (status != cudaSuccess) throw DeviceError("device", std::string(call) + ": " + cudaGetErrorString(status));
+}
+
+/// Device memory, freed with its owner.
+template <class T>
+class DeviceArray {
+ public:
+  DeviceArray() = default;
+  explicit DeviceArray(std::size_t size) : size_(size) {
+    if (size != 0) must(cudaMalloc(reinterpret_cast<void**>(&data_), size * sizeof(T)), "cudaMalloc");
+  }
+  explicit DeviceArray(std::span<const T> values) : DeviceArray(values.size()) {
+    if (size_ != 0) must(cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
+  }
+  ~DeviceArray() { cudaFree(data_); }
+  DeviceArray(DeviceArray&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  DeviceArray& operator=(DeviceArray&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// What a block of threads evaluates: part of a run.
+struct Piece {
+  std::uint32_t signature;
+  std::uint32_t first;
+  std::uint32_t count;
+  std::uint32_t unused;
+  std::uint64_t scratch;  // first pair
+};
+
+__global__ void evaluate_pieces(const Piece* pieces, const NodeProgram* programs, const Pair* const* tensors,
+                                const std::uint32_t* arguments, const std::uint32_t* places, std::uint32_t arity_stride,
+                                const Pair* keys, Pair* scratch, Fingerprint* prints) {
+  const Piece piece = pieces[blockIdx.x];
+  if (threadIdx.x >= piece.count) return;
+  const NodeProgram& program = programs[piece.signature];
+  const std::uint32_t node = piece.first + threadIdx.x;
+  const Pair* inputs[enumerate::max_arity];
+  for (std::uint32_t i = 0; i < program.view.inputs; ++i) inputs[i] = tensors[arguments[std::size_t{node} * arity_stride + i]];
+  // Eight neighbours share a block of scratch, so that their accesses fall together.
+  Pair* own = scratch + piece.scratch + std::size_t{threadIdx.x / block_width} * program.scratch_elements * block_width +
+              threadIdx.x % block_width;
+  Fingerprint found[most_outputs];
+  run_node(program, inputs, own, keys, found);
+  for (std::uint32_t o = 0; o < program.output_count; ++o) prints[places[node] + o] = found[o];
+}
+
+/// A program's arrays on the device.
+struct ResidentProgram {
+  explicit ResidentProgram(const CompiledSignature& compiled)
+      : steps(compiled.program.steps), rows(compiled.program.rows), factors(compiled.program.factors),
+        scales(compiled.program.scales), functions(compiled.program.functions), coefficients(compiled.program.coefficients) {
+    ProgramView view = compiled.program.view();
+    view.steps = steps.data();
+    view.rows = rows.data();
+    view.factors = factors.data();
+    view.scales = scales.data();
+    view.functions = functions.data();
+    view.coefficients = coefficients.data();
+    node = node_program(compiled, view);
+  }
+  DeviceArray<ProgramStep> steps;
+  DeviceArray<std::uint32_t> rows;
+  DeviceArray<Factors> factors;
+  DeviceArray<std::uint32_t> scales;
+  DeviceArray<FunctionKey> functions;
+  DeviceArray<Pair> coefficients;
+  NodeProgram node;
+};
+
+/// One thread's stream and buffers, so that copies of one batch overlap with the evaluation of another.
+class Lane {
+ public:
+  Lane() { must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate"); }
+  ~Lane() { cudaStreamDestroy(stream); }
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  template <class T>
+  T* upload(DeviceArray<T>& array, std::span<const T> values) {
+    reserve(array, values.size());
+    must(cudaMemcpyAsync(array.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+    return array.data();
+  }
+  template <class T>
+  static T* reserve(DeviceArray<T>& array, std::size_t size) {
+    if (array.size() < size) {
+      array = DeviceArray<T>();
+      array = DeviceArray<T>(size + size / 4);
+    }
+    return array.data();
+  }
+
+  cudaStream_t stream = nullptr;
+  DeviceArray<Piece> pieces;
+  DeviceArray<std::uint32_t> arguments, places;
+  DeviceArray<Pair> scratch;
+  DeviceArray<Fingerprint> prints;
+};
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(std::size_t ordinal, std::span<const Pair> keys, std::uint32_t arity_stride)
+      : ordinal_(static_cast<int>(ordinal)), arity_stride_(arity_stride) {
+    bind();
+    cudaDeviceProp properties{};
+    must(cudaGetDeviceProperties(&properties, ordinal_), "cudaGetDeviceProperties");
+    name_ = properties.name;
+    keys_ = DeviceArray<Pair>(keys);
+  }
+
+  std::string name() const override { return name_; }
+
+  void add_values(const ValueStore& values, const enumerate::Enumerator& enumerator) override {
+    bind();
+    const auto& groups = enumerator.terms().groups();
+    for (std::uint32_t g = static_cast<std::uint32_t>(groups_.size()); g < groups.size(); ++g) {
+      const std::size_t blocks = (groups[g].members.size() + block_width - 1) / block_width;
+      groups_.emplace_back(std::span<const Pair>(values.block(g, 0), blocks * values.elements(g) * block_width));
+    }
+    const auto& terms = enumerator.terms();
+    std::vector<const Pair*> tensors(terms.terms(), nullptr);
+    for (enumerate::TermId t = 0; t < terms.terms(); ++t) {
+      if (!terms.is_extended(t)) continue;
+      const std::uint32_t g = terms.group(t), slot = terms.slot(t);
+      tensors[t] = groups_[g].data() + std::size_t{slot / block_width} * values.elements(g) * block_width + slot % block_width;
+    }
+    tensors_ = DeviceArray<const Pair*>(std::span<const Pair* const>(tensors));
+  }
+
+  void add_programs(std::span<const CompiledSignature* const> compiled) override {
+    bind();
+    resident_.resize(compiled.size());
+    host_programs_.resize(compiled.size());
+    for (std::size_t s = 0; s < compiled.size(); ++s) {
+      if (compiled[s] == nullptr || resident_[s]) continue;
+      resident_[s] = std::make_unique<ResidentProgram>(*compiled[s]);
+      host_programs_[s] = resident_[s]->node;
+    }
+    programs_ = DeviceArray<NodeProgram>(std::span<const NodeProgram>(host_programs_));
+  }
+
+  void evaluate(const DeviceBatch& batch, std::span<Fingerprint> prints) override {
+    if (batch.runs.empty()) return;
+    bind();
+    std::unique_ptr<Lane> lane = take_lane();
+    std::vector<Piece> pieces;
+    std::uint64_t scratch = 0;
+    for (const DeviceRun& run : batch.runs) {
+      const std::uint64_t each = std::uint64_t{host_programs_[run.signature].scratch_elements} * threads_a_block;
+      for (std::uint32_t first = 0; first < run.count; first += threads_a_block) {
+        pieces.push_back({run.signature, run.first + first, std::min(threads_a_block, run.count - first), 0, scratch});
+        scratch += each;
+      }
+    }
+    lane->upload(lane->pieces, std::span<const Piece>(pieces));
+    lane->upload(lane->arguments, std::span<const std::uint32_t>(batch.arguments));
+    lane->upload(lane->places, std::span<const std::uint32_t>(batch.places));
+    Lane::reserve(lane->scratch, std::max<std::size_t>(1, scratch));
+    Lane::reserve(lane->prints, prints.size());
+    evaluate_pieces<<<static_cast<unsigned>(pieces.size()), threads_a_block, 0, lane->stream>>>(
+        lane->pieces.data(), programs_.data(), tensors_.data(), lane->arguments.data(), lane->places.data(), arity_stride_,
+        keys_.data(), lane->scratch.data(), lane->prints.data());
+    must(cudaGetLastError(), "evaluate_pieces");
+    must(cudaMemcpyAsync(prints.data(), lane->prints.data(), prints.size_bytes(), cudaMemcpyDeviceToHost, lane->stream),
+         "cudaMemcpyAsync");
+    must(cudaStreamSynchronize(lane->stream), "cudaStreamSynchronize");
+    const std::scoped_lock lock(mutex_);
+    lanes_.push_back(std::move(lane));
+  }
+
+ private:
+  /// The current device is each thread's own.
+  void bind() const { must(cudaSetDevice(ordinal_), "cudaSetDevice"); }
+
+  std::unique_ptr<Lane> take_lane() {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!lanes_.empty()) {
+        std::unique_ptr<Lane> lane = std::move(lanes_.back());
+        lanes_.pop_back();
+        return lane;
+      }
+    }
+    return std::make_unique<Lane>();
+  }
+
+  int ordinal_;
+  std::uint32_t arity_stride_;
+  std::string name_;
+  DeviceArray<Pair> keys_;
+  std::vector<DeviceArray<Pair>> groups_;
+  DeviceArray<const Pair*> tensors_;
+  std::vector<std::unique_ptr<ResidentProgram>> resident_;
+  std::vector<NodeProgram> host_programs_;
+  DeviceArray<NodeProgram> programs_;
+  std::mutex mutex_;  // guards lanes_
+  std::vector<std::unique_ptr<Lane>> lanes_;
+};
+
+}  // namespace
+
+std::vector<DeviceInfo> devices() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) return {};
+  std::vector<DeviceInfo> found;
+  for (int d = 0; d < count; ++d) {
+    cudaDeviceProp properties{};
+    if (cudaGetDeviceProperties(&properties, d) == cudaSuccess) found.push_back({properties.name, properties.totalGlobalMem});
+  }
+  return found;
+}
+
+std::unique_ptr<Device> Device::open(std::size_t ordinal, std::span<const Pair> keys, std::uint32_t arity_stride) {
+  return std::make_unique<CudaDevice>(ordinal, keys, arity_stride);
+}
+
+}  // namespace rulemill::fingerprint
