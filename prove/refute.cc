@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 #include <unordered_map>
 
 #include "algebra/plan.h"
@@ -87,10 +88,17 @@ class Sampler {
     return false;
   }
 
-  /// Small sizes, all different ranges tried in turn: 1 … 2, 1 … 3, 1 … 4. False if the types do not allow them.
+  /// Sizes that were not drawn before, from ranges of different width in turn: a narrow one meets equations easily, a
+  /// wide one shows differences. False if the types do not allow them.
   bool draw_sizes(std::uint32_t attempt) {
-    const std::uint64_t range = 2 + attempt % 3 + (attempt > limits_.attempts / 2 ? 2 : 0);
-    for (const Atom atom : order_) sizes_[atom] = 1 + static_cast<std::int64_t>(random_() % range);
+    constexpr std::uint64_t ranges[] = {3, 2, 4, 6};
+    const std::uint64_t range = ranges[attempt % 4];
+    std::vector<std::int64_t> drawn;
+    for (const Atom atom : order_) {
+      drawn.push_back(1 + static_cast<std::int64_t>(random_() % range));
+      sizes_[atom] = drawn.back();
+    }
+    if (!order_.empty() && !drawn_.insert(std::move(drawn)).second) return false;
     try {
       const auto all = [&](const std::vector<SizeCondition>& conditions) {
         return std::all_of(conditions.begin(), conditions.end(), [&](const SizeCondition& c) { return holds(c); });
@@ -222,6 +230,7 @@ class Sampler {
   std::vector<NodeId> nodes_;
   std::unordered_map<Atom, std::int64_t> sizes_;
   std::vector<Atom> order_;
+  std::set<std::vector<std::int64_t>> drawn_;
   std::unordered_map<TermId, std::vector<double>> values_;
   std::unordered_map<TermId, IntShape> shapes_;
   Counterexample counterexample_;

@@ -10,7 +10,7 @@
 namespace rulemill::prove {
 
 struct RefuteLimits {
-  std::uint32_t tries = 5;         // sizes at which the sides are compared
+  std::uint32_t tries = 8;         // different sizes at which the sides are compared
   std::uint32_t attempts = 400;    // random sizes drawn to find those that satisfy the types
   std::uint64_t elements = 3000;   // of all tensors of one try together
   std::uint64_t products = 30000;  // multiply-adds of one try

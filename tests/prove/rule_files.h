@@ -1,0 +1,47 @@
+// Rules of the test's data files, ready to be judged.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "algebra/text.h"
+#include "prove/prover.h"
+
+namespace rulemill::prove {
+
+inline std::string text_of(const std::filesystem::path& path) {
+  std::ifstream stream(path);
+  std::stringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+/// A library with its terms and sizes, and a prover over them.
+struct Court {
+  algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+  algebra::TermBank bank{library};
+  algebra::Symbols symbols;
+  Prover prover;
+
+  explicit Court(ProverOptions options = {}) : prover(bank, symbols, options) {}
+
+  std::vector<algebra::Rule> rules(const std::string& file) {
+    const std::filesystem::path path = std::filesystem::path(RULEMILL_SOURCE_DIR) / file;
+    return algebra::parse_rules(text_of(path), file, library, bank, symbols);
+  }
+  algebra::Rule rule(const std::string& text) { return algebra::parse_rules(text, "test", library, bank, symbols).at(0); }
+};
+
+/// The verdict in one line, for messages.
+inline std::string in_words(const Verdict& verdict) {
+  std::string text = name(verdict);
+  if (const auto* refuted = std::get_if<Refuted>(&verdict)) text += ": " + to_string(refuted->counterexample);
+  if (const auto* unknown = std::get_if<Unknown>(&verdict)) text += ": " + unknown->reason;
+  if (const auto* ill = std::get_if<IllTyped>(&verdict)) text += ": " + ill->what;
+  return text;
+}
+
+}  // namespace rulemill::prove
