@@ -30,6 +30,9 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
   app.add_option("--threads", stage_options.threads, "threads of each rank; 0: all cores that it may use")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
+  app.add_option("--device", stage_options.device, "auto: a GPU if there is one; cpu: none")
+      ->check(CLI::IsMember({"auto", "cpu"}))
+      ->capture_default_str();
   app.add_flag("--all-terms", stage_options.all_terms, "build on every term, not on one of each class");
   add_common_options(app, options);
 }
@@ -69,6 +72,7 @@ void Discovery::fingerprint() {
   options.threads = options_.threads;
   options.all_terms = options_.all_terms;
   options.build = RULEMILL_VERSION;
+  options.device = options_.device == "cpu" ? fingerprint::DeviceChoice::Cpu : fingerprint::DeviceChoice::Auto;
   options.progress = context_.progress;
   fingerprints_ = fingerprint::run(profile_, library_, out_, context_.world, options);
   note_stage("fingerprint", fingerprints_.seconds, fingerprints_.already_done);

@@ -20,6 +20,7 @@ namespace rulemill::cli {
 struct StageOptions {
   unsigned threads = 0;    // 0: all cores of the rank
   bool all_terms = false;  // extend every term, not one of each class
+  std::string device = "auto";
 };
 void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_options);
 

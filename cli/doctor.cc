@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "fingerprint/device.h"
 #include "optimize/onnx/library_version.h"
 #include "prove/solver.h"
 #include "runtime/atomic_file.h"
@@ -66,10 +67,11 @@ std::string launcher(const Context& context) {
 
 std::string cuda() {
 #ifdef RULEMILL_HAVE_CUDA
-  for (const char* device : {"/dev/nvidia0", "/dev/dxg"}) {
-    if (std::filesystem::exists(device)) return "compiled in; a device is here";
+  std::string text = "compiled in";
+  for (const fingerprint::DeviceInfo& device : fingerprint::devices()) {
+    text += "; " + device.name + ", " + runtime::in_bytes(device.memory_bytes);
   }
-  return "compiled in; no device here, the CPU is used";
+  return text == "compiled in" ? text + "; no device here, the CPU is used" : text;
 #else
   return "not compiled in; the CPU is used";
 #endif
