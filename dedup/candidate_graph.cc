@@ -1,104 +1,103 @@
 #include "dedup/candidate_graph.h"
 
 #include <algorithm>
-#include <map>
+#include <bit>
+#include <cstring>
 
 #include "runtime/error.h"
 
 namespace rulemill::dedup {
 namespace {
 
-/// Builds a graph from rows, or from another graph's terms, hash-consing as it goes.
+/// Builds a graph from rows. Terms and nodes of the table are distinct, so that ids tell them apart.
 class Builder {
  public:
   explicit Builder(const TermRows& rows) : rows_(rows) {}
 
   GraphTerm add(TermId t) {
-    if (const auto found = done_.find(t); found != done_.end()) return found->second;
     const TermRow& row = rows_.row(t);
-    GraphTerm term;
     if (row.instance == fingerprint::no_instance) {
-      term = {true, 0, static_cast<std::uint16_t>(graph.leaves.size())};
-      graph.leaves.push_back({row.type, 0, t});
-    } else {
-      const auto [found, added] = nodes_.try_emplace(row.node, 0);
-      if (added) {
-        GraphNode node;
-        node.instance = row.instance;
-        for (const std::uint32_t size : row.sizes) {
-          if (size != no_id) node.sizes.push_back(size);
-        }
-        for (const std::uint32_t argument : row.arguments) {
-          if (argument != no_id) node.arguments.push_back(add(argument));
-        }
-        graph.nodes.push_back(std::move(node));
-        found->second = static_cast<std::uint16_t>(graph.nodes.size() - 1);
+      for (std::uint8_t l = 0; l < variables_.size(); ++l) {
+        if (variables_[l] == t) return {true, 0, l};
       }
-      term = {false, row.output, found->second};
-      auto& types = graph.nodes[found->second].types;
-      if (types.size() <= row.output) types.resize(row.output + 1, fingerprint::no_instance);
-      types[row.output] = row.type;
+      variables_.push_back(t);
+      graph.leaves.push_back(row.type);
+      return {true, 0, static_cast<std::uint8_t>(variables_.size() - 1)};
     }
-    done_.emplace(t, term);
-    return term;
+    std::uint8_t n = 0;
+    while (n < ids_.size() && ids_[n] != row.node) ++n;
+    if (n == ids_.size()) {
+      GraphNode node;
+      node.instance = row.instance;
+      for (const std::uint32_t size : row.sizes) {
+        if (size != no_id) node.sizes.push_back(size);
+      }
+      for (const std::uint32_t argument : row.arguments) {
+        if (argument != no_id) node.arguments.push_back(add(argument));
+      }
+      n = static_cast<std::uint8_t>(ids_.size());
+      ids_.push_back(row.node);
+      graph.nodes.push_back(node);
+    }
+    auto& types = graph.nodes[n].types;
+    if (types.size() <= row.output) types.resize(row.output + 1u, fingerprint::no_instance);
+    types[row.output] = row.type;
+    return {false, row.output, n};
   }
 
   CandidateGraph graph;
 
  private:
   const TermRows& rows_;
-  std::map<TermId, GraphTerm> done_;
-  std::map<std::uint32_t, std::uint16_t> nodes_;
+  BoundedList<TermId, most_graph_leaves> variables_;
+  BoundedList<std::uint32_t, most_graph_nodes> ids_;
 };
 
 }  // namespace
 
-CandidateGraph graph_of(const TermRows& rows, const std::vector<TermId>& source, const std::vector<TermId>& target) {
+CandidateGraph graph_of(const TermRows& rows, std::span<const TermId> source, std::span<const TermId> target) {
   Builder builder(rows);
   for (const TermId t : source) builder.graph.source.push_back(builder.add(t));
   for (const TermId t : target) builder.graph.target.push_back(builder.add(t));
-  return std::move(builder.graph);
+  return builder.graph;
 }
 
-std::vector<bool> CandidateGraph::below(const std::vector<GraphTerm>& terms) const {
-  std::vector<bool> reached(nodes.size(), false);
-  for (const GraphTerm t : terms) {
-    if (!t.is_leaf) reached[t.index] = true;
-  }
+std::uint32_t CandidateGraph::below(const GraphSide& terms) const {
+  std::uint32_t reached = 0;
+  for (const GraphTerm t : terms) reached |= t.is_leaf ? 0 : 1u << t.index;
   for (std::size_t n = nodes.size(); n-- > 0;) {
-    if (!reached[n]) continue;
-    for (const GraphTerm argument : nodes[n].arguments) {
-      if (!argument.is_leaf) reached[argument.index] = true;
-    }
+    if (!(reached >> n & 1)) continue;
+    for (const GraphTerm argument : nodes[n].arguments) reached |= argument.is_leaf ? 0 : 1u << argument.index;
   }
   return reached;
 }
 
-std::size_t CandidateGraph::size(const std::vector<GraphTerm>& terms) const {
-  const std::vector<bool> reached = below(terms);
-  return static_cast<std::size_t>(std::ranges::count(reached, true));
-}
+std::size_t CandidateGraph::size(const GraphSide& terms) const { return static_cast<std::size_t>(std::popcount(below(terms))); }
 
 void CandidateGraph::clean() {
+  constexpr std::uint8_t none = 0xff;
   CandidateGraph made;
-  std::vector<std::uint16_t> leaf(leaves.size(), fingerprint::no_instance), node(nodes.size(), fingerprint::no_instance);
+  std::array<std::uint8_t, most_graph_leaves> leaf;
+  std::array<std::uint8_t, most_graph_nodes> node;
+  leaf.fill(none);
+  node.fill(none);
   const auto visit = [&](const auto& self, GraphTerm t) -> GraphTerm {
     if (t.is_leaf) {
-      if (leaf[t.index] == fingerprint::no_instance) {
-        leaf[t.index] = static_cast<std::uint16_t>(made.leaves.size());
+      if (leaf[t.index] == none) {
+        leaf[t.index] = static_cast<std::uint8_t>(made.leaves.size());
         made.leaves.push_back(leaves[t.index]);
       }
       return {true, 0, leaf[t.index]};
     }
-    if (node[t.index] == fingerprint::no_instance) {
+    if (node[t.index] == none) {
       GraphNode copy = nodes[t.index];
       for (GraphTerm& argument : copy.arguments) argument = self(self, argument);
-      const auto same = std::ranges::find_if(made.nodes, [&](const GraphNode& other) {
+      auto* same = std::find_if(made.nodes.begin(), made.nodes.end(), [&](const GraphNode& other) {
         return other.instance == copy.instance && other.sizes == copy.sizes && other.arguments == copy.arguments;
       });
-      node[t.index] = static_cast<std::uint16_t>(same - made.nodes.begin());
+      node[t.index] = static_cast<std::uint8_t>(same - made.nodes.begin());
       if (same == made.nodes.end()) {
-        made.nodes.push_back(std::move(copy));
+        made.nodes.push_back(copy);
       } else {
         same->types.resize(std::max(same->types.size(), copy.types.size()), fingerprint::no_instance);
         for (std::size_t o = 0; o < copy.types.size(); ++o) {
@@ -110,7 +109,7 @@ void CandidateGraph::clean() {
   };
   for (const GraphTerm t : source) made.source.push_back(visit(visit, t));
   for (const GraphTerm t : target) made.target.push_back(visit(visit, t));
-  *this = std::move(made);
+  *this = made;
 }
 
 namespace {
@@ -124,24 +123,23 @@ T take(runtime::ByteView& bytes) {
   return value;
 }
 
-template <class T>
-std::vector<T> take_list(runtime::ByteView& bytes) {
-  std::vector<T> list(take<std::uint16_t>(bytes));
-  for (T& value : list) value = take<T>(bytes);
-  return list;
+template <class T, std::size_t N>
+void append_list(runtime::Bytes& bytes, const BoundedList<T, N>& list) {
+  runtime::append_value(bytes, static_cast<std::uint8_t>(list.size()));
+  for (const T& value : list) runtime::append_value(bytes, value);
 }
 
-template <class T>
-void append_list(runtime::Bytes& bytes, const std::vector<T>& list) {
-  runtime::append_value(bytes, static_cast<std::uint16_t>(list.size()));
-  for (const T& value : list) runtime::append_value(bytes, value);
+template <class T, std::size_t N>
+void take_list(runtime::ByteView& bytes, BoundedList<T, N>& list) {
+  list.resize(take<std::uint8_t>(bytes));
+  for (T& value : list) value = take<T>(bytes);
 }
 
 }  // namespace
 
 void append(runtime::Bytes& bytes, const CandidateGraph& graph) {
   append_list(bytes, graph.leaves);
-  runtime::append_value(bytes, static_cast<std::uint16_t>(graph.nodes.size()));
+  runtime::append_value(bytes, static_cast<std::uint8_t>(graph.nodes.size()));
   for (const GraphNode& node : graph.nodes) {
     runtime::append_value(bytes, node.instance);
     append_list(bytes, node.sizes);
@@ -154,16 +152,16 @@ void append(runtime::Bytes& bytes, const CandidateGraph& graph) {
 
 CandidateGraph read_graph(runtime::ByteView& bytes) {
   CandidateGraph graph;
-  graph.leaves = take_list<GraphLeaf>(bytes);
-  graph.nodes.resize(take<std::uint16_t>(bytes));
+  take_list(bytes, graph.leaves);
+  graph.nodes.resize(take<std::uint8_t>(bytes));
   for (GraphNode& node : graph.nodes) {
     node.instance = take<std::uint16_t>(bytes);
-    node.sizes = take_list<std::int64_t>(bytes);
-    node.arguments = take_list<GraphTerm>(bytes);
-    node.types = take_list<std::uint16_t>(bytes);
+    take_list(bytes, node.sizes);
+    take_list(bytes, node.arguments);
+    take_list(bytes, node.types);
   }
-  graph.source = take_list<GraphTerm>(bytes);
-  graph.target = take_list<GraphTerm>(bytes);
+  take_list(bytes, graph.source);
+  take_list(bytes, graph.target);
   return graph;
 }
 

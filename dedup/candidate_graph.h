@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dedup/bounded_list.h"
 #include "dedup/term_rows.h"
 #include "runtime/bytes.h"
 
@@ -15,42 +16,42 @@ namespace rulemill::dedup {
 struct GraphTerm {
   bool is_leaf = false;
   std::uint8_t output = 0;
-  std::uint16_t index = 0;
+  std::uint8_t index = 0;
   bool operator==(const GraphTerm&) const = default;
   auto operator<=>(const GraphTerm&) const = default;
 };
 
+inline constexpr std::size_t most_graph_nodes = 32;
+inline constexpr std::size_t most_graph_leaves = 48;
+inline constexpr std::size_t most_graph_outputs = 4;
+
 struct GraphNode {
   std::uint16_t instance = 0;  // of the dictionary
-  std::vector<std::int64_t> sizes;
-  std::vector<GraphTerm> arguments;
-  std::vector<std::uint16_t> types;  // by output; no_instance where no row said
-  bool operator==(const GraphNode&) const = default;
+  BoundedList<std::uint16_t, most_graph_outputs> types;  // by output; no_instance where no row said
+  BoundedList<GraphTerm, enumerate::max_arity> arguments;
+  BoundedList<std::int64_t, TermRow::most_sizes> sizes;
 };
 
-struct GraphLeaf {
-  std::uint16_t type = 0;
-  std::uint16_t padding = 0;
-  std::uint32_t variable = no_id;  // of the profile; no_id: a fresh one
-};
+/// Terms of one side.
+using GraphSide = BoundedList<GraphTerm, most_graph_outputs>;
 
 struct CandidateGraph {
-  std::vector<GraphLeaf> leaves;
-  std::vector<GraphNode> nodes;  // arguments before users
-  std::vector<GraphTerm> source, target;
+  BoundedList<std::uint16_t, most_graph_leaves> leaves;  // their types
+  BoundedList<GraphNode, most_graph_nodes> nodes;        // arguments before users
+  GraphSide source, target;
 
   std::uint16_t type(GraphTerm t) const {
-    return t.is_leaf ? leaves[t.index].type : nodes[t.index].types[t.output];
+    return t.is_leaf ? leaves[t.index] : nodes[t.index].types[t.output];
   }
   /// Nodes below the terms.
-  std::vector<bool> below(const std::vector<GraphTerm>& terms) const;
-  std::size_t size(const std::vector<GraphTerm>& terms) const;
+  std::uint32_t below(const GraphSide& terms) const;  // bit n: node n
+  std::size_t size(const GraphSide& terms) const;
   /// Drops leaves and nodes that nothing uses, merges equal nodes, and puts nodes in order of need.
   void clean();
 };
 
 /// source ⇒ target from the table.
-CandidateGraph graph_of(const TermRows& rows, const std::vector<TermId>& source, const std::vector<TermId>& target);
+CandidateGraph graph_of(const TermRows& rows, std::span<const TermId> source, std::span<const TermId> target);
 
 /// Bytes, and back.
 void append(runtime::Bytes& bytes, const CandidateGraph& graph);

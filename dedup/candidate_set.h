@@ -5,14 +5,24 @@
 #include <vector>
 
 #include "dedup/canonical.h"
+#include "dedup/pairs.h"
 #include "fingerprint/workers.h"
 #include "runtime/communicator.h"
 
 namespace rulemill::dedup {
 
-/// Collective. Brings every graph to canonical form, drops those whose sides are the same, and keeps one of each key.
-/// Keys are spread over ranks by their hash; the result, in key order, is this rank's part.
-std::vector<CandidateGraph> one_of_each(std::vector<CandidateGraph> graphs, const Vocabulary& words, KeyKind kind,
-                                        const fingerprint::Workers& workers, const runtime::Communicator& communicator);
+/// Candidates as bytes: many wait at once.
+using PackedCandidates = std::vector<std::string>;
+std::string pack(const CandidateGraph& graph);
+CandidateGraph unpack(const std::string& packed);
+
+/// Makes the i-th candidate.
+using CandidateSource = std::function<CandidateGraph(std::size_t i)>;
+
+/// Collective. Brings every candidate to canonical form, drops those whose sides are the same, and keeps one of each key.
+/// Keys are spread over ranks by their hash; the result, in an order that depends on the candidates alone, is this
+/// rank's part.
+PackedCandidates one_of_each(std::size_t count, const CandidateSource& source, const Vocabulary& words, KeyKind kind,
+                             const fingerprint::Workers& workers, const runtime::Communicator& communicator);
 
 }  // namespace rulemill::dedup

@@ -25,11 +25,11 @@ algebra::Candidate to_candidate(const CandidateGraph& graph, const Vocabulary& w
   std::map<std::string, int> used;
   algebra::Candidate candidate;
   std::vector<algebra::TermId> leaves;
-  for (const GraphLeaf& leaf : graph.leaves) {
-    const auto same = std::ranges::find(variable_types, leaf.type);
+  for (const std::uint16_t leaf : graph.leaves) {
+    const auto same = std::ranges::find(variable_types, leaf);
     const std::string letters =
         same == variable_types.end() ? "t" : letters_of(variable_names[static_cast<std::size_t>(same - variable_types.begin())]);
-    const enumerate::Dims& shape = words.types[leaf.type];
+    const enumerate::Dims& shape = words.types[leaf];
     leaves.push_back(bank.variable(letters + std::to_string(++used[letters]), static_cast<std::uint32_t>(shape.size())));
     candidate.rule.variables.push_back(leaves.back());
     candidate.rule.shapes.emplace_back(shape.begin(), shape.end());

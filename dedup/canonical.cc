@@ -24,7 +24,7 @@ void put_quotients(std::string& key, const CandidateGraph& graph, const GraphNod
   std::vector<enumerate::Dims> shapes;
   for (const GraphTerm argument : node.arguments) shapes.push_back(words.types[graph.type(argument)]);
   std::vector<std::int64_t> slots;
-  if (!algebra::infer(instance, shapes, node.sizes, &slots)) return;
+  if (!algebra::infer(instance, shapes, std::span<const std::int64_t>(node.sizes.begin(), node.sizes.end()), &slots)) return;
   for (const algebra::Comparison& condition : instance.conditions) {
     const algebra::IndexExpr& left = *condition.a;
     if (condition.relation != algebra::Relation::Eq || left.kind != algebra::IndexExpr::Kind::Mod) continue;
@@ -57,7 +57,7 @@ std::string serialize(const CandidateGraph& graph, const Vocabulary& words, Deta
     }
     if (detail != Detail::Exact) put_quotients(key, graph, node, words);
   }
-  for (const GraphLeaf& leaf : graph.leaves) put(key, detail == Detail::Exact ? leaf.type : words.types[leaf.type].size());
+  for (const std::uint16_t leaf : graph.leaves) put(key, detail == Detail::Exact ? leaf : words.types[leaf].size());
   return key;
 }
 
@@ -79,7 +79,7 @@ std::vector<std::uint64_t> skeletons(const CandidateGraph& graph, const Vocabula
     const GraphNode& node = graph.nodes[n];
     std::vector<std::uint64_t> parts;
     for (const GraphTerm t : node.arguments) {
-      parts.push_back(t.is_leaf ? graph.leaves[t.index].type : result[t.index] + t.output + 1);
+      parts.push_back(t.is_leaf ? graph.leaves[t.index] : result[t.index] + t.output + 1);
     }
     if (words.instances[node.instance]->commutative) std::ranges::sort(parts);
     parts.push_back(node.instance);
@@ -106,7 +106,7 @@ std::string canonicalize(CandidateGraph& graph, const Vocabulary& words, KeyKind
   // Commutative arguments in the order of their skeletons; where these are equal, both orders are tried.
   const std::vector<std::uint64_t> skeleton = skeletons(graph, words);
   const auto rank = [&](GraphTerm t) {
-    return std::pair(t.is_leaf ? std::uint64_t{graph.leaves[t.index].type} : skeleton[t.index] + t.output + 1, t.is_leaf);
+    return std::pair(t.is_leaf ? std::uint64_t{graph.leaves[t.index]} : skeleton[t.index] + t.output + 1, t.is_leaf);
   };
   std::vector<std::size_t> ties;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -146,7 +146,7 @@ std::string canonicalize(CandidateGraph& graph, const Vocabulary& words, KeyKind
 
 std::size_t distinct_dimensions(const CandidateGraph& graph, const Vocabulary& words) {
   std::set<std::int64_t> dims;
-  for (const GraphLeaf& leaf : graph.leaves) dims.insert(words.types[leaf.type].begin(), words.types[leaf.type].end());
+  for (const std::uint16_t leaf : graph.leaves) dims.insert(words.types[leaf].begin(), words.types[leaf].end());
   return dims.size();
 }
 

@@ -6,8 +6,8 @@
 
 #include "dedup/candidate_set.h"
 #include "dedup/candidate_text.h"
+#include "dedup/generalize.h"
 #include "dedup/pairs.h"
-#include "dedup/trial.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
@@ -67,9 +67,15 @@ Json to_json(const runtime::Attributes& figures) {
   return object;
 }
 
-void generalize_all(std::vector<CandidateGraph>& graphs, const Trial& trial, std::size_t max_ops,
+/// Each at its most general, in place.
+void generalize_all(PackedCandidates& candidates, TrialPrograms& programs, std::size_t max_ops,
                     const fingerprint::Workers& workers) {
-  workers.run(graphs.size(), [&](std::size_t i, unsigned) { generalize(graphs[i], trial, max_ops); });
+  std::vector<std::unique_ptr<Trial>> trials(workers.threads());
+  workers.run(candidates.size(), [&](std::size_t i, unsigned thread) {
+    if (!trials[thread]) trials[thread] = std::make_unique<Trial>(programs);
+    CandidateGraph graph = unpack(candidates[i]);
+    if (generalize(graph, *trials[thread], max_ops)) candidates[i] = pack(graph);
+  });
 }
 
 }  // namespace
@@ -102,7 +108,7 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   TermRows rows(out, shards_digest, fingerprints, communicator);
   const Vocabulary words = vocabulary(rows.dictionary(), library);
   const TermClasses classes = find_classes(rows, communicator);
-  RawCandidates raw = pair_terms(rows, classes, words, fingerprints.max_ops, communicator);
+  const RawCandidates raw = pair_terms(rows, classes, words, fingerprints.max_ops, workers, communicator);
 
   Summary summary;
   summary.new_values = classes.new_values;
@@ -113,22 +119,28 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   funnel.pairs = communicator.sum(std::uint64_t{raw.single.size()});
   funnel.multi_pairs = communicator.sum(std::uint64_t{raw.multi.size()});
 
-  const Trial trial(words, library, profile.seed, profile.max_elements);
-  const auto step = [&](std::vector<CandidateGraph>& graphs, KeyKind kind) {
-    graphs = one_of_each(std::move(graphs), words, kind, workers, communicator);
-    return communicator.sum(std::uint64_t{graphs.size()});
+  TrialPrograms programs(words, library, profile.seed, profile.max_elements);
+  const auto step = [&](PackedCandidates& list, KeyKind kind) {
+    list = one_of_each(list.size(), [&](std::size_t i) { return unpack(list[i]); }, words, kind, workers, communicator);
+    return communicator.sum(std::uint64_t{list.size()});
   };
-  funnel.renamed = step(raw.single, KeyKind::Exact);
-  funnel.shapes = step(raw.single, KeyKind::AnyShapes);
-  generalize_all(raw.single, trial, fingerprints.max_ops, workers);
-  funnel.generalized = step(raw.single, KeyKind::AnyShapes);
-  step(raw.multi, KeyKind::AnyShapes);
-  generalize_all(raw.multi, trial, fingerprints.max_ops, workers);
-  funnel.multi_generalized = step(raw.multi, KeyKind::AnyShapes);
+  PackedCandidates single = one_of_each(
+      raw.single.size(),
+      [&](std::size_t i) { return graph_of(rows, {&raw.single[i].first, 1}, {&raw.single[i].second, 1}); }, words,
+      KeyKind::Exact, workers, communicator);
+  funnel.renamed = communicator.sum(std::uint64_t{single.size()});
+  funnel.shapes = step(single, KeyKind::AnyShapes);
+  generalize_all(single, programs, fingerprints.max_ops, workers);
+  funnel.generalized = step(single, KeyKind::AnyShapes);
+  PackedCandidates multi = one_of_each(
+      raw.multi.size(), [&](std::size_t i) { return graph_of(rows, raw.multi[i].source, raw.multi[i].target); }, words,
+      KeyKind::AnyShapes, workers, communicator);
+  generalize_all(multi, programs, fingerprints.max_ops, workers);
+  funnel.multi_generalized = step(multi, KeyKind::AnyShapes);
 
   runtime::Bytes bytes;
-  for (const auto* list : {&raw.single, &raw.multi}) {
-    for (const CandidateGraph& graph : *list) append(bytes, graph);
+  for (const auto* list : {&single, &multi}) {
+    for (const std::string& packed : *list) append(bytes, unpack(packed));
   }
   std::vector<CandidateGraph> all;
   for (const runtime::Bytes& part : communicator.gather(bytes)) {

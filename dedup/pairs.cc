@@ -28,8 +28,8 @@ std::vector<TermId> ordered_members(const TermRows& rows, const std::vector<Term
   for (const TermId t : members) {
     // Only the smallest compete for the first place.
     std::string form;
-    if (rows.row(t).level == lowest) {
-      CandidateGraph graph = graph_of(rows, {t}, {t});
+    if (rows.row(t).level == lowest && rows.row(members[1]).level == lowest) {
+      CandidateGraph graph = graph_of(rows, {&t, 1}, {&t, 1});
       form = canonicalize(graph, words, KeyKind::Exact);
     }
     keyed.emplace_back(rows.row(t).level, std::move(form), t);
@@ -40,24 +40,24 @@ std::vector<TermId> ordered_members(const TermRows& rows, const std::vector<Term
   return result;
 }
 
-/// Whether every two of the terms have a node or a variable in common.
-bool connected(const CandidateGraph& graph, const std::vector<GraphTerm>& terms) {
+/// Whether every two terms of the side have a node or a variable in common.
+bool connected(const CandidateGraph& graph, const GraphSide& side) {
   const auto used = [&](GraphTerm t) {
-    std::set<GraphTerm> found{t};
-    const std::vector<bool> below = graph.below({t});
-    for (std::uint16_t n = 0; n < graph.nodes.size(); ++n) {
-      if (!below[n]) continue;
-      found.insert({false, 0, n});
-      for (const GraphTerm argument : graph.nodes[n].arguments) {
-        if (argument.is_leaf) found.insert(argument);
-      }
+    GraphSide one;
+    one.push_back(t);
+    const std::uint32_t nodes = graph.below(one);
+    std::uint64_t leaves = t.is_leaf ? std::uint64_t{1} << t.index : 0;
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      if (!(nodes >> n & 1)) continue;
+      for (const GraphTerm argument : graph.nodes[n].arguments) leaves |= argument.is_leaf ? std::uint64_t{1} << argument.index : 0;
     }
-    return found;
+    return std::pair(nodes, leaves);
   };
-  for (std::size_t i = 0; i < terms.size(); ++i) {
+  for (std::size_t i = 0; i < side.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      const auto a = used(terms[i]), b = used(terms[j]);
-      if (std::ranges::none_of(a, [&](GraphTerm t) { return b.contains(t); })) return false;
+      const auto [nodes_i, leaves_i] = used(side[i]);
+      const auto [nodes_j, leaves_j] = used(side[j]);
+      if ((nodes_i & nodes_j) == 0 && (leaves_i & leaves_j) == 0) return false;
     }
   }
   return true;
@@ -66,7 +66,7 @@ bool connected(const CandidateGraph& graph, const std::vector<GraphTerm>& terms)
 }  // namespace
 
 RawCandidates pair_terms(TermRows& rows, const TermClasses& classes, const Vocabulary& words, std::uint32_t max_ops,
-                         const runtime::Communicator& communicator) {
+                         const fingerprint::Workers& workers, const runtime::Communicator& communicator) {
   // Terms below the last level that an earlier one equals: what uses them is congruent to what uses the earlier.
   const std::uint64_t last_level = rows.first_of_level(max_ops);
   std::vector<TermId> later;
@@ -83,25 +83,32 @@ RawCandidates pair_terms(TermRows& rows, const TermClasses& classes, const Vocab
 
   RawCandidates raw;
   std::vector<runtime::Bytes> outgoing(static_cast<std::size_t>(communicator.size()));
-  for (const auto& members : classes.classes) {
-    std::vector<TermId> kept;
-    for (const TermId t : members) {
-      const auto& arguments = rows.row(t).arguments;
-      if (std::ranges::none_of(arguments, [&](TermId a) { return superseded.contains(a); })) kept.push_back(t);
+  constexpr std::size_t chunk = 1024;
+  std::vector<std::vector<std::vector<TermId>>> ordered((classes.classes.size() + chunk - 1) / chunk);
+  workers.run(ordered.size(), [&](std::size_t c, unsigned) {
+    for (std::size_t i = c * chunk; i < std::min(classes.classes.size(), (c + 1) * chunk); ++i) {
+      std::vector<TermId> kept;
+      for (const TermId t : classes.classes[i]) {
+        const auto& arguments = rows.row(t).arguments;
+        if (std::ranges::none_of(arguments, [&](TermId a) { return superseded.contains(a); })) kept.push_back(t);
+      }
+      if (kept.size() > 1) ordered[c].push_back(ordered_members(rows, kept, words));
     }
-    if (kept.size() < 2) continue;
-    kept = ordered_members(rows, kept, words);
-    for (std::size_t i = 1; i < kept.size(); ++i) raw.single.push_back(graph_of(rows, {kept[i]}, {kept[0]}));
-    for (const TermId t : kept) {
-      const TermRow& row = rows.row(t);
-      if (row.instance == fingerprint::no_instance || words.instances[row.instance]->outputs.size() < 2) continue;
-      // An output that is a variable needs no rule of several outputs; nor does a way that is not the smallest.
-      const std::uint8_t lowest = rows.row(kept[0]).level;
-      std::size_t count = 0;
-      for (const TermId other : kept) {
-        if (rows.row(other).node == row.node) continue;
-        if (lowest == 0 || rows.row(other).level != lowest || count++ == most_alternatives) break;
-        runtime::append_value(outgoing[row.node % outgoing.size()], Alternative{row.node, row.output, t, other});
+  });
+  for (const auto& part : ordered) {
+    for (const std::vector<TermId>& kept : part) {
+      for (std::size_t i = 1; i < kept.size(); ++i) raw.single.emplace_back(kept[i], kept[0]);
+      for (const TermId t : kept) {
+        const TermRow& row = rows.row(t);
+        if (row.instance == fingerprint::no_instance || words.instances[row.instance]->outputs.size() < 2) continue;
+        // An output that is a variable needs no rule of several outputs; nor does a way that is not the smallest.
+        const std::uint8_t lowest = rows.row(kept[0]).level;
+        std::size_t count = 0;
+        for (const TermId other : kept) {
+          if (rows.row(other).node == row.node) continue;
+          if (lowest == 0 || rows.row(other).level != lowest || count++ == most_alternatives) break;
+          runtime::append_value(outgoing[row.node % outgoing.size()], Alternative{row.node, row.output, t, other});
+        }
       }
     }
   }
@@ -125,13 +132,13 @@ RawCandidates pair_terms(TermRows& rows, const TermClasses& classes, const Vocab
     if (!complete) continue;
     std::vector<std::size_t> choice(outputs.size(), 0);
     for (bool more = true; more;) {
-      std::vector<TermId> source, target;
+      RawCandidate made;
       for (std::size_t o = 0; o < outputs.size(); ++o) {
-        source.push_back(outputs[o][choice[o]].term);
-        target.push_back(outputs[o][choice[o]].self);
+        made.source.push_back(outputs[o][choice[o]].term);
+        made.target.push_back(outputs[o][choice[o]].self);
       }
-      CandidateGraph graph = graph_of(rows, source, target);
-      if (graph.size(graph.source) <= max_ops && connected(graph, graph.source)) raw.multi.push_back(std::move(graph));
+      const CandidateGraph graph = graph_of(rows, made.source, made.target);
+      if (graph.size(graph.source) <= max_ops && connected(graph, graph.source)) raw.multi.push_back(made);
       more = false;
       for (std::size_t o = 0; o < outputs.size() && !more; ++o) {
         more = ++choice[o] < outputs[o].size();

@@ -6,16 +6,22 @@
 
 #include "dedup/canonical.h"
 #include "dedup/term_classes.h"
+#include "fingerprint/workers.h"
 
 namespace rulemill::dedup {
 
-struct RawCandidates {
-  std::vector<CandidateGraph> single;
-  std::vector<CandidateGraph> multi;  // two outputs or more
+/// source ⇒ target, as terms of the table.
+struct RawCandidate {
+  BoundedList<TermId, most_graph_outputs> source, target;
 };
 
-/// Collective. `classes` are this rank's.
+struct RawCandidates {
+  std::vector<std::pair<TermId, TermId>> single;  // source, target
+  std::vector<RawCandidate> multi;                // two outputs or more
+};
+
+/// Collective. `classes` are this rank's. The rows of every term that occurs are fetched.
 RawCandidates pair_terms(TermRows& rows, const TermClasses& classes, const Vocabulary& words, std::uint32_t max_ops,
-                         const runtime::Communicator& communicator);
+                         const fingerprint::Workers& workers, const runtime::Communicator& communicator);
 
 }  // namespace rulemill::dedup

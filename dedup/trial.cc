@@ -1,134 +1,46 @@
 #include "dedup/trial.h"
 
 #include <algorithm>
-#include <array>
 
 #include "algebra/plan.h"
+#include "fingerprint/kernel_body.h"
+#include "fingerprint/single_lane.h"
 #include "runtime/error.h"
 
 namespace rulemill::dedup {
 
 using fingerprint::block_width;
+using fingerprint::Executor;
 using fingerprint::Fingerprint;
 using fingerprint::Pair;
+using fingerprint::ProgramStep;
+using fingerprint::SingleLane;
 
 namespace {
-
 constexpr std::uint64_t trial_stream = 0x747269616c732121u;
-constexpr std::size_t most_places = 8;
-
-/// One place where a term is used: an argument of a node, or an output of a side.
-struct Place {
-  std::uint16_t node = 0;
-  std::uint16_t argument = 0;
-  std::uint8_t side = 2;  // 0 source, 1 target, 2 a node's argument
-};
-
-std::vector<Place> places_of(const CandidateGraph& graph, GraphTerm term) {
-  std::vector<Place> places;
-  for (std::uint16_t n = 0; n < graph.nodes.size(); ++n) {
-    for (std::uint16_t a = 0; a < graph.nodes[n].arguments.size(); ++a) {
-      if (graph.nodes[n].arguments[a] == term) places.push_back({n, a, 2});
-    }
-  }
-  for (std::uint8_t side = 0; side < 2; ++side) {
-    const auto& terms = side == 0 ? graph.source : graph.target;
-    for (std::uint16_t i = 0; i < terms.size(); ++i) {
-      if (terms[i] == term) places.push_back({0, i, side});
-    }
-  }
-  return places;
-}
-
-void put(CandidateGraph& graph, const Place& place, GraphTerm term) {
-  if (place.side == 2) graph.nodes[place.node].arguments[place.argument] = term;
-  else (place.side == 0 ? graph.source : graph.target)[place.argument] = term;
-}
-
-GraphTerm fresh_leaf(CandidateGraph& graph, std::uint16_t type) {
-  graph.leaves.push_back({type, 0, no_id});
-  return {true, 0, static_cast<std::uint16_t>(graph.leaves.size() - 1)};
-}
-
-bool replace_shared(CandidateGraph& graph, const Trial& trial) {
-  const std::vector<bool> source = graph.below(graph.source), target = graph.below(graph.target);
-  for (std::size_t n = graph.nodes.size(); n-- > 0;) {  // users first: the larger subterms
-    if (!source[n] || !target[n]) continue;
-    for (std::uint8_t o = 0; o < graph.nodes[n].types.size(); ++o) {
-      const GraphTerm term{false, o, static_cast<std::uint16_t>(n)};
-      const std::vector<Place> places = places_of(graph, term);
-      if (places.empty()) continue;
-      CandidateGraph changed = graph;
-      const GraphTerm leaf = fresh_leaf(changed, graph.type(term));
-      for (const Place& place : places) put(changed, place, leaf);
-      changed.clean();
-      if (!trial.holds(changed)) continue;
-      graph = std::move(changed);
-      return true;
-    }
-  }
-  return false;
-}
-
-/// The graph with every node used once: its sides as trees.
-CandidateGraph unshared(const CandidateGraph& graph) {
-  CandidateGraph made;
-  made.leaves = graph.leaves;
-  const auto copy = [&](const auto& self, GraphTerm t) -> GraphTerm {
-    if (t.is_leaf) return t;
-    GraphNode node = graph.nodes[t.index];
-    for (GraphTerm& argument : node.arguments) argument = self(self, argument);
-    made.nodes.push_back(std::move(node));
-    return {false, t.output, static_cast<std::uint16_t>(made.nodes.size() - 1)};
-  };
-  for (const GraphTerm t : graph.source) made.source.push_back(copy(copy, t));
-  for (const GraphTerm t : graph.target) made.target.push_back(copy(copy, t));
-  return made;
-}
-
-bool split_variable(CandidateGraph& shared, const Trial& trial, std::size_t max_ops) {
-  CandidateGraph graph = unshared(shared);
-  const auto too_many = [&](const CandidateGraph& g) {
-    return g.size(g.source) > max_ops || g.size(g.target) > max_ops;
-  };
-  for (std::uint16_t l = 0; l < graph.leaves.size(); ++l) {
-    const GraphTerm term{true, 0, l};
-    std::vector<Place> places = places_of(graph, term);
-    if (places.size() < 2 || places.size() > most_places) continue;
-    // The first place keeps the variable; any non-empty set of the others gets a new one.
-    for (std::size_t chosen = 1; chosen < std::size_t{1} << (places.size() - 1); ++chosen) {
-      CandidateGraph changed = graph;
-      const GraphTerm leaf = fresh_leaf(changed, graph.type(term));
-      for (std::size_t i = 1; i < places.size(); ++i) {
-        if (chosen >> (i - 1) & 1) put(changed, places[i], leaf);
-      }
-      changed.clean();
-      if (too_many(changed) || !trial.holds(changed)) continue;
-      shared = std::move(changed);
-      return true;
-    }
-  }
-  return false;
-}
-
+constexpr std::uint32_t sampled_elements = 3;
 }  // namespace
 
-Trial::Trial(const Vocabulary& words, const algebra::Library& library, std::uint64_t seed, std::size_t max_elements)
+TrialPrograms::TrialPrograms(const Vocabulary& words, const algebra::Library& library, std::uint64_t seed,
+                             std::size_t max_elements)
     : words_(words), library_(library), seed_(seed ^ trial_stream), executor_(seed_, max_elements),
       functions_(fingerprint::function_keys(library, seed_)) {}
 
-const fingerprint::CompiledSignature& Trial::compiled(const CandidateGraph& graph, const GraphNode& node) const {
-  Key key{node.instance};
-  std::vector<enumerate::Dims> shapes;
-  for (const GraphTerm argument : node.arguments) {
-    key.push_back(graph.type(argument));
-    shapes.push_back(words_.types[graph.type(argument)]);
-  }
-  key.insert(key.end(), node.sizes.begin(), node.sizes.end());
+TrialPrograms::Key TrialPrograms::key(const CandidateGraph& graph, const GraphNode& node) {
+  Key key{node.instance, node.sizes.size()};
+  for (const GraphTerm argument : node.arguments) key.types = fingerprint::mix(key.types) + graph.type(argument);
+  for (const std::int64_t size : node.sizes) key.sizes = fingerprint::mix(key.sizes) + static_cast<std::uint64_t>(size);
+  return key;
+}
+
+const fingerprint::CompiledSignature& TrialPrograms::get(const Key& key, const CandidateGraph& graph, const GraphNode& node) {
   const std::scoped_lock lock(mutex_);
   auto& entry = programs_[key];
   if (!entry) {
-    const auto plan = algebra::compile(library_, *words_.instances[node.instance], shapes, node.sizes);
+    std::vector<enumerate::Dims> shapes;
+    for (const GraphTerm argument : node.arguments) shapes.push_back(words_.types[graph.type(argument)]);
+    const auto plan = algebra::compile(library_, *words_.instances[node.instance], shapes,
+                                       std::span<const std::int64_t>(node.sizes.begin(), node.sizes.end()));
     RM_CHECK(plan.has_value(), "a candidate's node types");
     entry = std::make_unique<fingerprint::CompiledSignature>();
     entry->program = fingerprint::make_program(*plan, functions_, seed_);
@@ -137,52 +49,145 @@ const fingerprint::CompiledSignature& Trial::compiled(const CandidateGraph& grap
   return *entry;
 }
 
-bool Trial::holds(const CandidateGraph& graph) const {
+const fingerprint::CompiledSignature& Trial::compiled(const CandidateGraph& graph, const GraphNode& node) {
+  const TrialPrograms::Key key = TrialPrograms::key(graph, node);
+  const auto [found, added] = local_.try_emplace(key, nullptr);
+  if (added) found->second = &programs_.get(key, graph, node);
+  return *found->second;
+}
+
+std::uint32_t Trial::elements(std::uint16_t type) const {
+  return static_cast<std::uint32_t>(enumerate::element_count(programs_.words().types[type]));
+}
+
+const Pair* Trial::leaf_block(std::size_t leaf, std::uint16_t type) {
+  if (leaves_.size() <= leaf) leaves_.resize(leaf + 1);
+  std::vector<Pair>& block = leaves_[leaf][type];
+  if (block.empty()) {
+    block.resize(std::size_t{elements(type)} * block_width);
+    for (std::size_t i = 0; i < block.size(); ++i) block[i] = fingerprint::random_pair(programs_.seed() + leaf, i);
+  }
+  return block.data();
+}
+
+bool Trial::holds(const CandidateGraph& graph) {
   for (std::size_t i = 0; i < graph.source.size(); ++i) {
     if (graph.type(graph.source[i]) != graph.type(graph.target[i])) return false;
   }
-  struct Value {
-    const Pair* block = nullptr;
-    std::array<Fingerprint, block_width> hash;
-  };
-  std::vector<std::vector<Pair>> storage;
-  std::vector<Value> leaves(graph.leaves.size());
-  std::vector<std::vector<Value>> nodes(graph.nodes.size());
-  storage.reserve(graph.leaves.size() + graph.nodes.size());
-  for (std::size_t l = 0; l < graph.leaves.size(); ++l) {
-    const enumerate::Dims& shape = words_.types[graph.leaves[l].type];
-    const auto elements = static_cast<std::uint32_t>(enumerate::element_count(shape));
-    auto& block = storage.emplace_back(std::size_t{elements} * block_width);
-    for (std::size_t i = 0; i < block.size(); ++i) block[i] = fingerprint::random_pair(seed_ + l, i);
-    leaves[l].block = block.data();
-    executor_.hash(block.data(), elements, fingerprint::type_key(shape, seed_), leaves[l].hash.data());
-  }
-  const auto value = [&](GraphTerm t) -> const Value& { return t.is_leaf ? leaves[t.index] : nodes[t.index][t.output]; };
-  std::vector<Fingerprint> hashes;
+  for (std::size_t l = 0; l < graph.leaves.size(); ++l) leaf_values_[l] = leaf_block(l, graph.leaves[l]);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) node_programs_[n] = &compiled(graph, graph.nodes[n]);
+  return some_elements_agree(graph) && all_elements_agree(graph);
+}
+
+bool Trial::some_elements_agree(const CandidateGraph& graph) {
+  ++round_;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    const auto& signature = compiled(graph, graph.nodes[n]);
-    const auto& program = signature.program;
-    std::array<const Pair*, enumerate::max_arity> inputs{};
-    for (std::size_t i = 0; i < graph.nodes[n].arguments.size(); ++i) inputs[i] = value(graph.nodes[n].arguments[i]).block;
-    auto& scratch = storage.emplace_back(fingerprint::Executor::scratch_pairs(program));
-    hashes.resize(program.outputs.size() * block_width);
-    executor_.run(program, inputs.data(), scratch.data(), signature.type_keys, hashes.data());
-    for (std::uint32_t o = 0; o < program.outputs.size(); ++o) {
-      Value& made = nodes[n].emplace_back();
-      made.block = fingerprint::Executor::output(program, inputs.data(), scratch.data(), o);
-      std::copy_n(hashes.begin() + o * block_width, block_width, made.hash.begin());
+    const auto& steps = node_programs_[n]->program.steps;
+    Steps& own = steps_[n];
+    if (own.values.size() < steps.size()) {
+      own.values.resize(steps.size());
+      own.known.resize(steps.size());
+    }
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      if (own.values[s].size() >= steps[s].elements) continue;
+      own.values[s].resize(steps[s].elements);
+      own.known[s].resize(steps[s].elements, 0);
     }
   }
   for (std::size_t i = 0; i < graph.source.size(); ++i) {
-    if (value(graph.source[i]).hash != value(graph.target[i]).hash) return false;
+    const std::uint32_t count = elements(graph.type(graph.source[i]));
+    for (std::uint32_t sample = 0; sample < std::min(sampled_elements, count); ++sample) {
+      const auto e = static_cast<std::uint32_t>(fingerprint::random_word(programs_.seed(), sample) % count);
+      if (element(graph, graph.source[i], e) != element(graph, graph.target[i], e)) return false;
+    }
   }
   return true;
 }
 
-bool generalize(CandidateGraph& graph, const Trial& trial, std::size_t max_ops) {
-  bool changed = false;
-  while (replace_shared(graph, trial) || split_variable(graph, trial, max_ops)) changed = true;
-  return changed;
+Pair Trial::element(const CandidateGraph& graph, GraphTerm term, std::uint32_t e) {
+  if (term.is_leaf) return leaf_values_[term.index][std::size_t{e} * block_width];
+  return operand_element(graph, term.index, node_programs_[term.index]->program.outputs[term.output], e);
+}
+
+Pair Trial::operand_element(const CandidateGraph& graph, std::uint8_t node, std::uint32_t operand, std::uint32_t e) {
+  const fingerprint::Program& program = node_programs_[node]->program;
+  if (operand < program.inputs) return element(graph, graph.nodes[node].arguments[operand], e);
+  if (operand == program.coefficient_operand) return program.coefficients[std::size_t{e} * block_width];
+  const std::uint32_t s = operand - program.inputs;
+  Pair& value = steps_[node].values[s][e];
+  std::uint32_t& known = steps_[node].known[s][e];
+  if (known == round_) return value;
+
+  const ProgramStep& step = program.steps[s];
+  const auto factor = [&](std::uint32_t packed) {
+    return operand_element(graph, node, packed >> fingerprint::operand_shift, packed & fingerprint::element_mask);
+  };
+  const std::uint32_t begin = program.rows[step.first_row + e], end = program.rows[step.first_row + e + 1];
+  std::uint64_t a = 0, b = 0;
+  std::array<SingleLane, fingerprint::max_row> row;
+  const bool collects = step.kind == ProgramStep::Kind::Max || step.kind == ProgramStep::Kind::Apply;
+  for (std::uint32_t t = begin; t < end; ++t) {
+    Pair left = factor(program.factors[t].left);
+    const bool plain = step.kind == ProgramStep::Kind::Copy || step.kind == ProgramStep::Kind::Sum;
+    const Pair right = plain ? fingerprint::pair_of(1, 1) : factor(program.factors[t].right);
+    if (step.kind == ProgramStep::Kind::Scaled) {
+      left = fingerprint::multiply_pairs(SingleLane{left}, SingleLane{program.coefficients[std::size_t{program.scales[t]} * block_width]}).v;
+    }
+    const Pair product = plain ? left : fingerprint::multiply_pairs(SingleLane{left}, SingleLane{right}).v;
+    if (collects) row[t - begin] = {product};
+    a += product & fingerprint::lane_mask;
+    b += product >> 32;
+  }
+  const fingerprint::FunctionKey* functions = program.functions.data() + step.first_function;
+  SingleLane result{fingerprint::pair_of(fingerprint::reduce(a), fingerprint::reduce(b))};
+  std::uint32_t next = 0;
+  if (step.kind == ProgramStep::Kind::Max) result = fingerprint::apply_max(program.max_key, row.data(), end - begin);
+  if (step.kind == ProgramStep::Kind::Apply) {
+    result = end - begin == 1 ? fingerprint::apply_unary(functions[0], row[0])
+                              : fingerprint::apply_many(functions[0], row.data(), end - begin);
+    next = 1;
+  }
+  for (; next < step.function_count; ++next) result = fingerprint::apply_unary(functions[next], result);
+  value = result.v;
+  known = round_;
+  return result.v;
+}
+
+bool Trial::all_elements_agree(const CandidateGraph& graph) {
+  struct Value {
+    const Pair* block = nullptr;
+    std::array<Fingerprint, block_width> hash;
+  };
+  const fingerprint::Executor& executor = programs_.executor();
+  std::array<std::array<Value, most_graph_outputs>, most_graph_nodes> nodes;
+  std::array<Fingerprint, most_graph_outputs * block_width> hashes;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const fingerprint::CompiledSignature& signature = *node_programs_[n];
+    const fingerprint::Program& program = signature.program;
+    RM_CHECK(program.outputs.size() <= most_graph_outputs, "a node has more outputs than a candidate can hold");
+    std::array<const Pair*, enumerate::max_arity> inputs{};
+    for (std::size_t i = 0; i < graph.nodes[n].arguments.size(); ++i) {
+      const GraphTerm t = graph.nodes[n].arguments[i];
+      inputs[i] = t.is_leaf ? leaf_values_[t.index] : nodes[t.index][t.output].block;
+    }
+    if (const std::size_t pairs = Executor::scratch_pairs(program); scratch_[n].size() < pairs) scratch_[n].resize(pairs);
+    executor.run(program, inputs.data(), scratch_[n].data(), signature.type_keys, hashes.data());
+    for (std::uint32_t o = 0; o < program.outputs.size(); ++o) {
+      nodes[n][o].block = Executor::output(program, inputs.data(), scratch_[n].data(), o);
+      std::copy_n(hashes.begin() + o * block_width, block_width, nodes[n][o].hash.begin());
+    }
+  }
+  const auto hash = [&](GraphTerm t) {
+    if (!t.is_leaf) return nodes[t.index][t.output].hash;
+    std::array<Fingerprint, block_width> lanes;
+    const std::uint16_t type = graph.leaves[t.index];
+    executor.hash(leaf_values_[t.index], elements(type), fingerprint::type_key(programs_.words().types[type], programs_.seed()), lanes.data());
+    return lanes;
+  };
+  for (std::size_t i = 0; i < graph.source.size(); ++i) {
+    if (hash(graph.source[i]) != hash(graph.target[i])) return false;
+  }
+  return true;
 }
 
 }  // namespace rulemill::dedup

@@ -5,7 +5,7 @@
 
 #include "algebra/text.h"
 #include "dedup/canonical.h"
-#include "dedup/trial.h"
+#include "dedup/generalize.h"
 #include "fingerprint/shards.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
