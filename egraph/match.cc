@@ -6,6 +6,12 @@ namespace rulemill::egraph {
 
 using algebra::Poly;
 
+namespace {
+
+constexpr std::uint32_t unsolvable = 0xfffffffe;
+
+}  // namespace
+
 void Matcher::run(const CompiledRule& rule, const Direction& direction, std::uint32_t& budget,
                   std::vector<std::uint32_t>& into) {
   rule_ = &rule;
@@ -135,8 +141,34 @@ bool SizeBinder::learn(const SizePattern& pattern, SizeId actual) {
   return false;
 }
 
-/// Sizes that stand in compound dimensions alone. They must be shown to be sizes, at least 1.
+/// Sizes that stand in compound dimensions alone. They must be shown to be sizes, at least 1. What the equations give
+/// is remembered for the next match that looks the same.
 bool SizeBinder::solve(const CompiledRule& rule) {
+  key_.assign(1, rule.number);
+  for (std::size_t s = 0; s < values_.size(); ++s) {
+    key_.push_back(known_[s] ? static_cast<std::uint32_t>(values_[s]) : KeyTable::none);
+  }
+  for (const auto& [pattern, actual] : compound_) {
+    key_.push_back(static_cast<std::uint32_t>(pattern->size));
+    key_.push_back(static_cast<std::uint32_t>(actual));
+  }
+  std::uint32_t first = solutions_.find(key_);
+  if (first == KeyTable::none) {
+    const auto solution = solve_anew(rule);
+    first = solution ? static_cast<std::uint32_t>(solved_.size()) : unsolvable;
+    if (solution) solved_.insert(solved_.end(), solution->begin(), solution->end());
+    solutions_.insert(key_, first);
+  }
+  if (first == unsolvable) return false;
+  for (std::size_t s = 0; s < values_.size(); ++s) {
+    if (known_[s]) continue;
+    values_[s] = solved_[first + s];
+    if (!sizes_.nonnegative(sizes_.poly(values_[s]) - 1)) return false;
+  }
+  return true;
+}
+
+std::optional<std::vector<SizeId>> SizeBinder::solve_anew(const CompiledRule& rule) const {
   std::vector<std::pair<Poly, Poly>> equations;
   for (std::size_t s = 0; s < values_.size(); ++s) {
     if (known_[s]) equations.emplace_back(Poly(rule.sizes[s]), sizes_.poly(values_[s]));
@@ -149,14 +181,14 @@ bool SizeBinder::solve(const CompiledRule& rule) {
     condition.push_back({each.relation, sizes_.poly(each.left.size), sizes_.poly(each.right.size)});
   }
   const auto solution = algebra::match_sizes(equations, sizes_.symbols(), condition);
-  if (!solution) return false;
-  for (std::size_t s = 0; s < values_.size(); ++s) {
-    if (known_[s]) continue;
-    const auto found = solution->find(rule.sizes[s]);
-    if (found == solution->end() || !sizes_.nonnegative(found->second - 1)) return false;
-    values_[s] = sizes_.intern(found->second);
+  if (!solution) return std::nullopt;
+  std::vector<SizeId> values;
+  for (const algebra::Atom size : rule.sizes) {
+    const auto found = solution->find(size);
+    if (found == solution->end()) return std::nullopt;
+    values.push_back(sizes_.intern(found->second));
   }
-  return true;
+  return values;
 }
 
 SizeId SizeBinder::evaluate(const SizePattern& pattern) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -56,12 +57,16 @@ class SizeBinder {
  private:
   bool learn(const SizePattern& pattern, SizeId actual);
   bool solve(const CompiledRule& rule);
+  std::optional<std::vector<SizeId>> solve_anew(const CompiledRule& rule) const;
 
   SizeTable& sizes_;
   std::vector<SizeId> values_;
   std::vector<bool> known_;
   std::vector<std::pair<const SizePattern*, SizeId>> compound_;
   std::vector<SizeId> operands_;
+  KeyTable solutions_;  // rule, what is known → first of its sizes' values in solved_, or unsolvable
+  std::vector<SizeId> solved_;
+  std::vector<std::uint32_t> key_;
 };
 
 }  // namespace rulemill::egraph

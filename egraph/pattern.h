@@ -61,6 +61,7 @@ struct Direction {
 };
 
 struct CompiledRule {
+  std::uint32_t number = 0;                         // in its RuleIndex
   std::vector<algebra::Atom> sizes;                 // by slot
   std::vector<std::vector<SizePattern>> variables;  // shapes
   std::vector<PatternNode> nodes;

@@ -17,6 +17,7 @@ std::uint32_t RuleIndex::add(CompiledRule rule) {
     if (instance >= by_instance_.size()) by_instance_.resize(instance + 1);
     by_instance_[instance].push_back({number, d});
   }
+  rule.number = number;
   rules_.push_back(std::move(rule));
   enabled_.push_back(true);
   return number;
