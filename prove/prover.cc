@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "prove/condition.h"
 #include "prove/equality.h"
 #include "prove/lower.h"
 #include "runtime/error.h"
@@ -70,28 +71,43 @@ Prover::Outcome Prover::prove_equal(const algebra::TypedRule& typed) {
   return {true, {}};
 }
 
-Proved Prover::proved(algebra::TypedRule typed, double seconds, std::uint64_t queries_before) const {
-  Proved result{std::move(typed), {}, solver_->statistics().queries - queries_before, seconds};
+Proved Prover::proved(algebra::TypedRule typed) const {
+  Proved result{std::move(typed), {}, {}, 0, 0};
   for (const Query& query : solver_->obligations()) result.obligations.push_back(to_smtlib(query, symbols_));
   return result;
 }
 
-Verdict Prover::judge(algebra::TypedRule typed) {
-  const auto begin = std::chrono::steady_clock::now();
-  const std::uint64_t queries = solver_->statistics().queries;
+Verdict Prover::judge(const algebra::TypedRule& typed) {
   Refutation refutation = refute(typed, bank_, symbols_, options_.seed, options_.refute);
-  if (refutation.counterexample) return Refuted{std::move(typed), std::move(*refutation.counterexample)};
+  if (refutation.counterexample) return Refuted{typed, std::move(*refutation.counterexample)};
   if (refutation.compared == 0) return Unknown{"no small sizes satisfy its types and its condition"};
   const Outcome outcome = prove_equal(typed);
   if (!outcome.proved) return Unknown{outcome.reason};
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return proved(std::move(typed), seconds, queries);
+  return proved(typed);
 }
 
 Verdict Prover::prove(const algebra::Rule& rule, const std::vector<std::vector<std::int64_t>>* example) {
-  std::variant<algebra::TypedRule, algebra::TypeError> typed = algebra::infer_types(rule, bank_, symbols_, example);
-  if (const auto* error = std::get_if<algebra::TypeError>(&typed)) return IllTyped{error->what};
-  return judge(std::move(std::get<algebra::TypedRule>(typed)));
+  const auto begin = std::chrono::steady_clock::now();
+  const std::uint64_t queries = solver_->statistics().queries;
+  std::variant<algebra::TypedRule, algebra::TypeError> types = algebra::infer_types(rule, bank_, symbols_, example);
+  if (const auto* error = std::get_if<algebra::TypeError>(&types)) return IllTyped{error->what};
+  const auto& typed = std::get<algebra::TypedRule>(types);
+  Verdict verdict = judge(typed);
+  if (!std::holds_alternative<Proved>(verdict) && options_.find_conditions) {
+    const auto provable = [this](const algebra::TypedRule& conditioned) { return prove_equal(conditioned).proved; };
+    std::optional<Conditioned> found = find_condition(typed, bank_, symbols_, options_.seed, options_.refute,
+                                                      options_.condition, example, provable);
+    if (found) {
+      Proved result = proved(std::move(found->typed));
+      result.found = std::move(found->equations);
+      verdict = std::move(result);
+    }
+  }
+  if (auto* result = std::get_if<Proved>(&verdict)) {
+    result->queries = solver_->statistics().queries - queries;
+    result->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+  return verdict;
 }
 
 }  // namespace rulemill::prove

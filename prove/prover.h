@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "prove/align.h"
+#include "prove/condition.h"
 #include "prove/refute.h"
 #include "prove/solver.h"
 #include "prove/verdict.h"
@@ -17,6 +18,7 @@ struct ProverOptions {
   RefuteLimits refute;
   SolverLimits solver;
   AlignLimits align;
+  ConditionLimits condition;
   bool find_conditions = true;
   bool certificates = false;  // fill Proved::obligations
 };
@@ -27,7 +29,7 @@ class Prover {
   Prover(algebra::TermBank& bank, algebra::Symbols& symbols, ProverOptions options = {});
   ~Prover();
 
-  /// The verdict on any rule, typed or not. With an example (a candidate's concrete shapes), numbers among its sizes
+  /// The verdict on any rule, typed or not; one that holds under a condition alone is proved with the condition found. With an example (a candidate's concrete shapes), numbers among its sizes
   /// are examples of sizes, and conditions are looked for among equations that the example satisfies.
   Verdict prove(const algebra::Rule& rule, const std::vector<std::vector<std::int64_t>>* example = nullptr);
 
@@ -42,8 +44,8 @@ class Prover {
   const ProverOptions& options() const { return options_; }
 
  private:
-  Verdict judge(algebra::TypedRule typed);
-  Proved proved(algebra::TypedRule typed, double seconds, std::uint64_t queries_before) const;
+  Verdict judge(const algebra::TypedRule& typed);
+  Proved proved(algebra::TypedRule typed) const;
 
   algebra::TermBank& bank_;
   algebra::Symbols& symbols_;
