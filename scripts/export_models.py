@@ -5,6 +5,8 @@ acnet_block.onnx  three blocks in training form, exported for inference: 3x3, 1x
                   bias, on one input, added, relu (ACNet and RepVGG).
 lora_layer.onnx   a transformer layer's projections and feed-forward part with adapters that were not merged:
                   x W + (x A) B, on any number of rows.
+
+With --large FOLDER it writes the models of large_models.py there instead: too big to ship.
 """
 
 import argparse
@@ -13,6 +15,8 @@ import pathlib
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+from large_models import LARGE
 
 OPSET = 15
 IR_VERSION = 8
@@ -25,10 +29,21 @@ class Builder:
         self.random = np.random.default_rng(seed)
         self.nodes, self.initializers = [], []
 
-    def weight(self, name, shape, scale):
-        values = (self.random.standard_normal(shape) * scale).astype(np.float32)
-        self.initializers.append(numpy_helper.from_array(values, name))
+    def constant(self, name, values):
+        """Added once, however often it is asked for."""
+        if all(tensor.name != name for tensor in self.initializers):
+            self.initializers.append(numpy_helper.from_array(values, name))
         return name
+
+    def weight(self, name, shape, scale, offset=0.0, positive=False):
+        values = self.random.standard_normal(shape) * scale
+        return self.constant(name, (offset + (np.abs(values) if positive else values)).astype(np.float32))
+
+    def scalar(self, name, value):
+        return self.constant(name, np.array(value, dtype=np.float32))
+
+    def integers(self, name, values):
+        return self.constant(name, np.array(values, dtype=np.int64))
 
     def node(self, op_type, inputs, output, **attributes):
         self.nodes.append(helper.make_node(op_type, inputs, [output], name=f"{output}/{op_type}", **attributes))
@@ -101,8 +116,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     default = pathlib.Path(__file__).resolve().parent.parent / "data" / "models"
     parser.add_argument("--out", type=pathlib.Path, default=default, help="folder (default: data/models)")
-    folder = parser.parse_args().out
+    parser.add_argument("--large", type=pathlib.Path, metavar="FOLDER", help="write the large models there instead")
+    parser.add_argument("--only", choices=sorted(LARGE), action="append", help="of the large models")
+    options = parser.parse_args()
+    folder = options.large or options.out
     folder.mkdir(parents=True, exist_ok=True)
+    if options.large:
+        for seed, (name, build) in enumerate(LARGE.items(), 3):
+            if not options.only or name in options.only:
+                builder = Builder(seed)
+                inputs, outputs = build(builder)
+                describe = lambda infos: [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in infos.items()]
+                builder.save(folder / f"{name}.onnx", name, describe(inputs), describe(outputs), build.__doc__ or name)
+        return
     acnet_block(folder / "acnet_block.onnx")
     lora_layer(folder / "lora_layer.onnx")
 
