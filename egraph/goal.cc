@@ -63,7 +63,8 @@ void Goal::name_sizes(CanonicalSizes& names) {
 void Goal::solve_condition() {
   for (const SizeCondition& condition : rule_.rule.condition) {
     if (condition.relation != Relation::Eq) continue;
-    const Poly difference = inward(condition.left) - inward(condition.right);
+    const Poly difference =
+        symbols_.substitute(condition.left, inward_) - symbols_.substitute(condition.right, inward_);
     for (const Atom atom : symbols_.atoms(difference)) {
       const std::int64_t coefficient = difference.coefficient(atom);
       if (coefficient != 1 && coefficient != -1) continue;
@@ -99,7 +100,9 @@ void Goal::assume_facts() {
   }
   for (const auto& [term, shape] : rule_.types) {
     for (const Poly& dim : shape) {
-      if (!dim.constant() && !dim.atom()) add(inward(dim) - 1);
+      if (dim.constant() || dim.atom()) continue;
+      const SizeId id = inward_id(dim);
+      if (!egraph_.size_table().surely_positive(id)) add(egraph_.size_table().poly(id) - 1);
     }
   }
   std::ranges::sort(facts);
@@ -136,15 +139,16 @@ void Goal::add_nodes() {
   }
 }
 
-Poly Goal::inward(const Poly& poly) const {
-  if (poly.constant()) return poly;
+SizeId Goal::inward_id(const Poly& poly) {
+  if (poly.constant()) return egraph_.size_table().intern(poly);
   if (const auto atom = poly.atom()) {
-    if (const auto found = inward_.find(*atom); found != inward_.end()) return found->second;
+    if (const auto found = inward_.find(*atom); found != inward_.end())
+      return egraph_.size_table().intern(found->second);
   }
-  return symbols_.substitute(poly, inward_);
+  const auto [known, is_new] = inward_ids_.try_emplace(poly);
+  if (is_new) known->second = egraph_.size_table().intern(symbols_.substitute(poly, inward_));
+  return known->second;
 }
-
-SizeId Goal::inward_id(const Poly& poly) { return egraph_.size_table().intern(inward(poly)); }
 
 ShapeId Goal::inward(const Shape& shape) {
   std::vector<SizeId> dims;
@@ -152,7 +156,11 @@ ShapeId Goal::inward(const Shape& shape) {
   return egraph_.size_table().shape(dims);
 }
 
-Poly Goal::size(SizeId id) const { return symbols_.substitute(egraph_.size_table().poly(id), outward_); }
+const Poly& Goal::size(SizeId id) {
+  const auto [known, is_new] = outward_sizes_.try_emplace(id);
+  if (is_new) known->second = symbols_.substitute(egraph_.size_table().poly(id), outward_);
+  return known->second;
+}
 
 TermId Goal::term(Value value) {
   if (const auto known = terms_.find(value); known != terms_.end()) return known->second;

@@ -35,22 +35,27 @@ class Goal {
   /// The term that the value was built as, over the goal's variables and sizes.
   algebra::TermId term(Value value);
   /// In the goal's sizes.
-  algebra::Poly size(SizeId id) const;
+  const algebra::Poly& size(SizeId id);
 
  private:
   void name_sizes(CanonicalSizes& names);
   void solve_condition();
   void assume_facts();
   void add_nodes();
-  algebra::Poly inward(const algebra::Poly& poly) const;
   SizeId inward_id(const algebra::Poly& poly);
+  const algebra::Poly& inward(const algebra::Poly& poly) { return egraph_.size_table().poly(inward_id(poly)); }
   ShapeId inward(const algebra::Shape& shape);
 
   const algebra::TypedRule& rule_;
   algebra::TermBank& bank_;
   EGraph& egraph_;
   algebra::Symbols& symbols_;
+  struct Hash {
+    std::size_t operator()(const algebra::Poly& poly) const { return poly.hash(); }
+  };
   algebra::Substitution inward_, outward_;
+  std::unordered_map<algebra::Poly, SizeId, Hash> inward_ids_;
+  std::unordered_map<SizeId, algebra::Poly> outward_sizes_;
   std::unordered_map<algebra::TermId, Value> values_;
   std::unordered_map<Value, algebra::TermId> terms_;
   std::vector<std::pair<Value, Value>> outputs_;

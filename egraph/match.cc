@@ -163,7 +163,7 @@ bool SizeBinder::solve(const CompiledRule& rule) {
   for (std::size_t s = 0; s < values_.size(); ++s) {
     if (known_[s]) continue;
     values_[s] = solved_[first + s];
-    if (!sizes_.nonnegative(sizes_.poly(values_[s]) - 1)) return false;
+    if (!sizes_.surely_positive(values_[s]) && !sizes_.nonnegative(sizes_.poly(values_[s]) - 1)) return false;
   }
   return true;
 }

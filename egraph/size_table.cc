@@ -74,6 +74,14 @@ bool SizeTable::nonnegative(const Poly& poly) const {
   return std::ranges::any_of(facts_, [&](const Poly& fact) { return symbols_->nonnegative(poly - fact); });
 }
 
+bool SizeTable::surely_positive(SizeId size) {
+  const auto index = static_cast<std::uint32_t>(size);
+  if (index >= surely_positive_.size()) surely_positive_.resize(polys_.size(), Truth::Unasked);
+  Truth& known = surely_positive_[index];
+  if (known == Truth::Unasked) known = symbols_->nonnegative(polys_[index] - 1) ? Truth::Yes : Truth::No;
+  return known == Truth::Yes;
+}
+
 bool SizeTable::holds(Relation relation, SizeId left, SizeId right) {
   if (relation == Relation::Eq) return left == right;
   const Poly& a = poly(left);

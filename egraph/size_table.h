@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -34,6 +35,8 @@ class SizeTable {
   void assume(std::vector<algebra::Poly> facts);
   std::span<const algebra::Poly> facts() const { return facts_; }
   bool nonnegative(const algebra::Poly& poly) const;
+  /// Whether the size is at least 1 whatever the facts.
+  bool surely_positive(SizeId size);
   /// Whether the relation is shown under the facts.
   bool holds(algebra::Relation relation, SizeId left, SizeId right);
 
@@ -45,14 +48,17 @@ class SizeTable {
                                                 std::span<const SizeId> sizes);
 
  private:
+  enum class Truth : std::uint8_t { Unasked, No, Yes };
+
   std::uint32_t infer_anew(algebra::InstanceId instance, std::span<const ShapeId> arguments,
                            std::span<const SizeId> sizes, std::span<const algebra::Poly> facts);
 
   const algebra::Library* library_;
   algebra::Symbols* symbols_;
-  std::vector<algebra::Poly> polys_;
+  std::deque<algebra::Poly> polys_;  // references stay good
   std::unordered_map<std::size_t, std::vector<SizeId>> by_hash_;
   std::vector<std::uint32_t> by_atom_;  // SizeId of an atom alone, or none
+  std::vector<Truth> surely_positive_;
   KeyTable shapes_;
   KeyTable substituted_;
   KeyTable typed_;  // instance, argument shapes, sizes → first of its outputs in output_shapes_, or untyped
