@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "cli/text_table.h"
+#include "prove/prune.h"
 #include "runtime/error.h"
+#include "runtime/hash.h"
 #include "runtime/machine.h"
 #include "runtime/manifest.h"
 #include "runtime/quantity.h"
@@ -137,6 +139,53 @@ void Discovery::join() {
                                                           {"candidates", f.candidates}}) {
     funnel_.emplace_back(name, count);
   }
+}
+
+std::string Discovery::candidates_digest() const {
+  std::string digest;
+  on_first_rank(context_.world, [&] {
+    const runtime::Manifest manifest(out_);
+    const runtime::ManifestEntry* candidates = manifest.find(dedup::candidates_file);
+    if (candidates == nullptr) throw runtime::InputError(out_.string(), "manifest.json lists no candidates.rules");
+    runtime::Hasher hasher;
+    hasher.add_text(candidates->checksum);
+    hasher.add_text(library_.digest());
+    digest = runtime::to_hex(hasher.digest128());
+  });
+  context_.world.broadcast(digest);
+  return digest;
+}
+
+prove::FarmOptions Discovery::farm_options() const {
+  prove::FarmOptions options;
+  options.progress = context_.progress;
+  options.prover.seed = profile_.seed;
+  return options;
+}
+
+void Discovery::prove() {
+  const prove::FarmSummary summary = prove::prove_candidates(out_, dedup::candidates_file, candidates_digest(),
+                                                             library_, context_.world, farm_options());
+  note_stage(prove::prove_stage, summary.seconds, summary.already_done);
+  for (const auto& [name, count] : summary.outcomes) funnel_.emplace_back(name, count);
+  context_.report["queries"] = summary.queries;
+}
+
+void Discovery::prune() {
+  algebra::Provenance provenance;
+  provenance.profile_name = profile_.name;
+  provenance.profile_digest = profile_.digest;
+  provenance.seeds = {profile_.seed};
+  provenance.build = RULEMILL_VERSION;
+  provenance.solver = "z3 " + prove::Solver::version();
+  provenance.max_operators = profile_.max_ops;
+  const prove::PruneSummary summary =
+      prove::prune_rules(out_, candidates_digest(), library_, provenance, funnel_, context_.world, farm_options());
+  note_stage(prove::prune_stage, summary.seconds, summary.already_done);
+  funnel_.emplace_back("rules that hold", summary.proved);
+  funnel_.emplace_back("instances of a core rule", summary.instances_of_core);
+  funnel_.emplace_back("core", summary.core);
+  funnel_.emplace_back("shortcut", summary.shortcut);
 }
 
 void Discovery::show_memory() {

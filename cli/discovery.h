@@ -12,6 +12,7 @@
 #include "dedup/join.h"
 #include "enumerate/profile.h"
 #include "fingerprint/run.h"
+#include "prove/farm.h"
 #include "runtime/atomic_file.h"
 
 namespace rulemill::cli {
@@ -41,6 +42,9 @@ class Discovery {
 
  private:
   void show_levels();
+  /// Of what the candidates say and of what their operators mean.
+  std::string candidates_digest() const;
+  prove::FarmOptions farm_options() const;
   void note_stage(const std::string& name, double seconds, bool already_done);
   void show_memory();
 

@@ -1,41 +1,51 @@
 // `rulemill discover` runs all stages; `fingerprint`, `join`, `prove`, `prune` run one, on what the ones before have
 // left.
 #include "cli/discovery.h"
+#include "prove/prune.h"
 
 namespace rulemill::cli {
 namespace {
 
-using Stages = std::function<void(Discovery&)>;
+struct Stage {
+  const char* name;
+  const char* what;
+  void (Discovery::*run)();
+};
+
+constexpr Stage stages[] = {
+    {fingerprint::fingerprint_stage, "Enumerate and fingerprint all terms of a profile", &Discovery::fingerprint},
+    {dedup::join_stage, "Join equal fingerprints into candidate rules", &Discovery::join},
+    {prove::prove_stage, "Prove the candidates, or refute them", &Discovery::prove},
+    {prove::prune_stage, "Leave the rules that imply all others, and write the database", &Discovery::prune},
+};
+
+/// Runs the stages up to `last`. Those before it must be finished already if `alone`: they only say what they found.
+void run_stages(Context& context, const StageOptions& options, std::size_t last, bool alone) {
+  Discovery discovery(context, options);
+  for (std::size_t s = 0; s <= last; ++s) {
+    if (alone && s < last) discovery.require_finished(stages[s].name);
+    (discovery.*stages[s].run)();
+  }
+  discovery.conclude();
+}
 
 void add_stage(CLI::App& app, Options& options, Command& chosen, const std::string& name, const std::string& what,
-               const Stages& stages) {
+               std::size_t last, bool alone) {
   auto* stage = app.add_subcommand(name, what);
   auto stage_options = std::make_shared<StageOptions>();
   add_stage_options(*stage, options, *stage_options);
-  stage->callback([stage_options, stages, &chosen] {
-    chosen = [stage_options, stages](Context& context) {
-      Discovery discovery(context, *stage_options);
-      stages(discovery);
-      discovery.conclude();
-    };
-  });
+  stage->callback(
+      [=, &chosen] { chosen = [=](Context& context) { run_stages(context, *stage_options, last, alone); }; });
 }
 
 }  // namespace
 
 void add_stages(CLI::App& app, Options& options, Command& chosen) {
   add_stage(app, options, chosen, "discover", "Find, prove and prune the rules of a profile: all stages",
-            [](Discovery& d) {
-              d.fingerprint();
-              d.join();
-            });
-  add_stage(app, options, chosen, "fingerprint", "Enumerate and fingerprint all terms: the first stage",
-            [](Discovery& d) { d.fingerprint(); });
-  add_stage(app, options, chosen, "join", "Join equal fingerprints into candidates", [](Discovery& d) {
-    d.require_finished(fingerprint::fingerprint_stage);
-    d.fingerprint();
-    d.join();
-  });
+            std::size(stages) - 1, false);
+  for (std::size_t s = 0; s < std::size(stages); ++s) {
+    add_stage(app, options, chosen, stages[s].name, stages[s].what, s, true);
+  }
 }
 
 }  // namespace rulemill::cli
