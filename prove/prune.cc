@@ -59,7 +59,8 @@ void certify(std::vector<Outcome>& derived, const std::vector<Outcome>& core, al
     }
   }
   for (const runtime::Bytes& part : communicator.all_gather(runtime::bytes_of(mine.dump()))) {
-    for (const auto& [index, json] : runtime::Json::parse(runtime::text_of(part)).items()) {
+    const runtime::Json theirs = runtime::Json::parse(runtime::text_of(part));
+    for (const auto& [index, json] : theirs.items()) {
       derived[std::stoul(index)] = outcome_from_json(json);
     }
   }
