@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
-#include <set>
 #include <unordered_map>
 
 #include "algebra/plan.h"
+#include "prove/sizes.h"
 #include "runtime/error.h"
 
 namespace rulemill::prove {
@@ -14,8 +13,6 @@ namespace rulemill::prove {
 using algebra::Atom;
 using algebra::NodeId;
 using algebra::Poly;
-using algebra::Relation;
-using algebra::SizeCondition;
 using algebra::TermId;
 
 namespace {
@@ -26,11 +23,10 @@ class Sampler {
  public:
   Sampler(const algebra::TypedRule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
           std::uint64_t seed, const RefuteLimits& limits)
-      : rule_(rule), bank_(bank), symbols_(symbols), limits_(limits), random_(seed) {
+      : rule_(rule), bank_(bank), symbols_(symbols), limits_(limits), sampler_(rule, bank, symbols, seed) {
     std::vector<TermId> roots = rule.rule.source;
     roots.insert(roots.end(), rule.rule.target.begin(), rule.rule.target.end());
     nodes_ = bank.nodes(roots);
-    collect_sizes();
   }
 
   Refutation run() {
@@ -48,71 +44,21 @@ class Sampler {
   }
 
  private:
-  void collect_sizes() {
-    const auto meet = [&](const Poly& poly) {
-      for (const Atom atom : symbols_.atoms(poly)) sizes_.emplace(atom, 1);
-    };
-    for (const NodeId node : nodes_) {
-      for (const Poly& size : bank_.node(node).sizes) meet(size);
-    }
-    for (const auto& shape : rule_.rule.shapes) {
-      for (const Poly& dim : shape) meet(dim);
-    }
-    for (const auto* conditions : {&rule_.rule.condition, &rule_.facts}) {
-      for (const SizeCondition& c : *conditions) {
-        meet(c.left);
-        meet(c.right);
-      }
-    }
-    for (const auto& [atom, value] : sizes_) order_.push_back(atom);
-    std::sort(order_.begin(), order_.end());
-  }
-
   std::int64_t at(const Poly& poly) const {
     return symbols_.evaluate(poly, [&](Atom atom) { return sizes_.at(atom); });
   }
 
-  bool holds(const SizeCondition& c) const {
-    const std::int64_t left = at(c.left);
-    const std::int64_t right = at(c.right);
-    switch (c.relation) {
-      case Relation::Eq:
-        return left == right;
-      case Relation::Ne:
-        return left != right;
-      case Relation::Lt:
-        return left < right;
-      case Relation::Le:
-        return left <= right;
-    }
-    return false;
-  }
-
-  /// Sizes that were not drawn before, from ranges of different width in turn: a narrow one meets equations easily, a
-  /// wide one shows differences. False if the types do not allow them.
+  /// Sizes from ranges of different width in turn: a narrow one meets equations easily, a wide one shows differences.
   bool draw_sizes(std::uint32_t attempt) {
     constexpr std::uint64_t ranges[] = {3, 2, 4, 6};
-    const std::uint64_t range = ranges[attempt % 4];
-    std::vector<std::int64_t> drawn;
-    for (const Atom atom : order_) {
-      drawn.push_back(1 + static_cast<std::int64_t>(random_() % range));
-      sizes_[atom] = drawn.back();
-    }
-    if (!order_.empty() && !drawn_.insert(std::move(drawn)).second) return false;
-    try {
-      const auto all = [&](const std::vector<SizeCondition>& conditions) {
-        return std::all_of(conditions.begin(), conditions.end(), [&](const SizeCondition& c) { return holds(c); });
-      };
-      if (!all(rule_.rule.condition) || !all(rule_.facts)) return false;
-    } catch (const runtime::Error&) {  // a division by zero: not sizes of this rule
-      return false;
-    }
-    return true;
+    std::optional<SizeValues> drawn = sampler_.draw(ranges[attempt % 4]);
+    if (drawn) sizes_ = std::move(*drawn);
+    return drawn.has_value();
   }
 
   double number(std::uint32_t attempt) {
     // Mixed signs mostly; now and then positive, where square roots and logarithms are defined.
-    const auto drawn = static_cast<double>(random_() % 7);
+    const auto drawn = static_cast<double>(sampler_.random()() % 7);
     return attempt % 4 == 3 ? drawn + 1 : drawn - 3;
   }
 
@@ -209,7 +155,7 @@ class Sampler {
       counterexample_.shapes.emplace_back(bank_.term(variable).name, shapes_.at(variable));
       counterexample_.inputs.push_back(values_.at(variable));
     }
-    for (const Atom atom : order_) counterexample_.sizes.emplace_back(symbols_.name(atom), sizes_.at(atom));
+    for (const Atom atom : sampler_.sizes()) counterexample_.sizes.emplace_back(symbols_.name(atom), sizes_.at(atom));
     counterexample_.output = output;
     const IntShape& shape = shapes_.at(rule_.rule.source[output]);
     counterexample_.position.resize(shape.size());
@@ -226,11 +172,9 @@ class Sampler {
   const algebra::TermBank& bank_;
   const algebra::Symbols& symbols_;
   const RefuteLimits& limits_;
-  std::mt19937_64 random_;
+  SizeSampler sampler_;
   std::vector<NodeId> nodes_;
-  std::unordered_map<Atom, std::int64_t> sizes_;
-  std::vector<Atom> order_;
-  std::set<std::vector<std::int64_t>> drawn_;
+  SizeValues sizes_;
   std::unordered_map<TermId, std::vector<double>> values_;
   std::unordered_map<TermId, IntShape> shapes_;
   Counterexample counterexample_;

@@ -1,0 +1,113 @@
+#include "prove/sizes.h"
+
+#include <algorithm>
+
+#include "runtime/error.h"
+
+namespace rulemill::prove {
+
+using algebra::Atom;
+using algebra::Poly;
+using algebra::Relation;
+using algebra::SizeCondition;
+
+SizeSampler::SizeSampler(const algebra::TypedRule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
+                         std::uint64_t seed)
+    : rule_(rule), symbols_(symbols), random_(seed) {
+  collect_sizes(bank);
+  for (const SizeCondition& c : rule.rule.condition) {
+    if (c.relation != Relation::Eq) continue;
+    const Poly poly = c.left - c.right;
+    equations_.push_back({poly, symbols.atoms(poly)});
+  }
+}
+
+void SizeSampler::collect_sizes(const algebra::TermBank& bank) {
+  std::set<Atom> met;
+  const auto meet = [&](const Poly& poly) {
+    for (const Atom atom : symbols_.atoms(poly)) met.insert(atom);
+  };
+  for (const auto& [term, shape] : rule_.types) {
+    for (const Poly& dim : shape) meet(dim);
+    if (bank.term(term).is_variable) continue;
+    for (const Poly& size : bank.node_of(term).sizes) meet(size);
+  }
+  for (const auto* conditions : {&rule_.rule.condition, &rule_.facts}) {
+    for (const SizeCondition& c : *conditions) {
+      meet(c.left);
+      meet(c.right);
+    }
+  }
+  order_.assign(met.begin(), met.end());
+}
+
+/// The equation is a·size + b = 0 at the values drawn so far: size = −b / a, if that is a size. A size that occurs in
+/// another way is left to luck.
+bool SizeSampler::solve(const Equation& equation, Atom size, SizeValues& values) const {
+  const auto at = [&](std::int64_t value) {
+    return symbols_.evaluate(equation.poly, [&](Atom atom) { return atom == size ? value : values.at(atom); });
+  };
+  const std::int64_t b = at(0);
+  const std::int64_t a = at(1) - b;
+  if (a == 0 || b % a != 0 || -b / a < 1 || at(-b / a) != 0) return false;
+  values[size] = -b / a;
+  return true;
+}
+
+std::optional<SizeValues> SizeSampler::draw(std::uint64_t range) {
+  SizeValues values;
+  std::vector<bool> used(equations_.size());
+  try {
+    for (const Atom size : order_) {
+      if (values.contains(size)) continue;
+      values[size] = 1 + static_cast<std::int64_t>(random_() % range);
+      for (bool progress = true; progress;) {
+        progress = false;
+        for (std::size_t e = 0; e < equations_.size(); ++e) {
+          if (used[e]) continue;
+          std::optional<Atom> open;
+          std::size_t count = 0;
+          for (const Atom atom : equations_[e].sizes) {
+            if (values.contains(atom)) continue;
+            open = atom;
+            ++count;
+          }
+          if (count > 1) continue;
+          used[e] = progress = true;
+          if (open && !solve(equations_[e], *open, values)) return std::nullopt;
+        }
+      }
+    }
+    std::vector<std::int64_t> numbers;
+    for (const Atom size : order_) numbers.push_back(values.at(size));
+    if (!order_.empty() && !drawn_.insert(std::move(numbers)).second) return std::nullopt;
+    const auto all = [&](const std::vector<SizeCondition>& conditions) {
+      return std::all_of(conditions.begin(), conditions.end(), [&](const auto& c) { return holds(c, values); });
+    };
+    if (!all(rule_.rule.condition) || !all(rule_.facts)) return std::nullopt;
+  } catch (const runtime::Error&) {  // a division by zero: not sizes of this rule
+    return std::nullopt;
+  }
+  return values;
+}
+
+bool SizeSampler::holds(const SizeCondition& c, const SizeValues& values) const {
+  const auto at = [&](const Poly& poly) {
+    return symbols_.evaluate(poly, [&](Atom atom) { return values.at(atom); });
+  };
+  const std::int64_t left = at(c.left);
+  const std::int64_t right = at(c.right);
+  switch (c.relation) {
+    case Relation::Eq:
+      return left == right;
+    case Relation::Ne:
+      return left != right;
+    case Relation::Lt:
+      return left < right;
+    case Relation::Le:
+      return left <= right;
+  }
+  return false;
+}
+
+}  // namespace rulemill::prove

@@ -1,0 +1,50 @@
+// Small random sizes that satisfy a typed rule: numbers for all of its sizes at which its facts and its condition hold.
+// Equations are solved where a draw leaves one size open, so that they are met more often than by luck.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "algebra/typing.h"
+
+namespace rulemill::prove {
+
+using SizeValues = std::unordered_map<algebra::Atom, std::int64_t>;
+
+class SizeSampler {
+ public:
+  SizeSampler(const algebra::TypedRule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
+              std::uint64_t seed);
+
+  /// Sizes from 1 to `range`, solved ones perhaps larger, that were not drawn before; nothing if the draw does not
+  /// satisfy the rule. A rule without sizes is drawn any number of times.
+  std::optional<SizeValues> draw(std::uint64_t range);
+
+  /// All sizes of the rule, sorted.
+  const std::vector<algebra::Atom>& sizes() const { return order_; }
+  std::mt19937_64& random() { return random_; }
+
+ private:
+  /// poly = 0, with its sizes.
+  struct Equation {
+    algebra::Poly poly;
+    std::vector<algebra::Atom> sizes;
+  };
+
+  void collect_sizes(const algebra::TermBank& bank);
+  bool solve(const Equation& equation, algebra::Atom size, SizeValues& values) const;
+  bool holds(const algebra::SizeCondition& condition, const SizeValues& values) const;
+
+  const algebra::TypedRule& rule_;
+  const algebra::Symbols& symbols_;
+  std::mt19937_64 random_;
+  std::vector<algebra::Atom> order_;
+  std::vector<Equation> equations_;
+  std::set<std::vector<std::int64_t>> drawn_;
+};
+
+}  // namespace rulemill::prove
