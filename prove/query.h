@@ -25,6 +25,10 @@ struct Query {
   std::vector<Lemma> lemmas;
 };
 
+/// The query with what it needs of the context: guards that share no size or index with it, however indirectly, are left
+/// out, and guards that all indicators have in common are asserted.
+Query sliced(Query query, const Guards& context, const Symbols& symbols);
+
 /// Everything that the query needs to know of the opaque atoms and products in it.
 std::vector<Lemma> lemmas_for(const Query& query, Symbols& symbols);
 

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <map>
 #include <numeric>
+#include <unordered_map>
 
+#include "prove/models.h"
 #include "runtime/error.h"
 
 namespace rulemill::prove {
@@ -17,7 +19,11 @@ struct Solver::Z3 {
   z3::context context;
   std::unique_ptr<z3::solver> solver;
   std::map<Monomial, z3::expr> variables;
-  std::map<Guards, bool> answers;  // infeasibility of assumptions and guards together
+  std::unordered_map<unsigned, Atom> atoms;  // variables that are one atom, by Z3's number
+  std::map<Guards, bool> answers;            // infeasibility of assumptions and guards together
+  Models models;
+
+  explicit Z3(const Symbols& symbols) : models(symbols) {}
 
   void start(std::uint32_t rlimit) {
     solver = std::make_unique<z3::solver>(context, z3::solver::simple());
@@ -25,6 +31,7 @@ struct Solver::Z3 {
     parameters.set("rlimit", rlimit);
     solver->set(parameters);
     answers.clear();
+    models.clear();
   }
 
   z3::expr variable(const Monomial& monomial) {
@@ -32,7 +39,9 @@ struct Solver::Z3 {
     if (found != variables.end()) return found->second;
     std::string name = "v";
     for (const Atom atom : monomial) name += "." + std::to_string(static_cast<std::uint32_t>(atom));
-    return variables.emplace(monomial, context.int_const(name.c_str())).first->second;
+    const z3::expr variable = context.int_const(name.c_str());
+    if (monomial.size() == 1) atoms[Z3_get_ast_id(context, variable)] = monomial[0];
+    return variables.emplace(monomial, variable).first->second;
   }
 
   z3::expr linear(const Poly& poly) {
@@ -72,7 +81,8 @@ struct Solver::Z3 {
     return z3::sum(terms) != 0;
   }
 
-  z3::check_result check(const Query& query) {
+  /// Whether the query can hold; if so, `values` are the sizes and indices of the solver's model.
+  z3::check_result check(const Query& query, Models::Values& values) {
     solver->push();
     for (const Guard& guard : query.asserted) solver->add(formula(guard));
     for (const Lemma& lemma : query.lemmas) {
@@ -81,13 +91,23 @@ struct Solver::Z3 {
     }
     if (!query.indicators.empty()) solver->add(indicators(query));
     const z3::check_result result = solver->check();
+    if (result == z3::sat) {
+      const z3::model model = solver->get_model();
+      for (unsigned i = 0; i < model.num_consts(); ++i) {
+        const z3::func_decl constant = model.get_const_decl(i);
+        const auto atom = atoms.find(Z3_get_ast_id(context, constant()));
+        std::int64_t value = 0;
+        if (atom == atoms.end() || !model.get_const_interp(constant).is_numeral_i64(value)) continue;
+        values[atom->second] = value;
+      }
+    }
     solver->pop();
     return result;
   }
 };
 
 Solver::Solver(Symbols& symbols, SolverLimits limits)
-    : symbols_(symbols), limits_(limits), z3_(std::make_unique<Z3>()) {
+    : symbols_(symbols), limits_(limits), z3_(std::make_unique<Z3>(symbols)) {
   z3_->start(limits_.rlimit);
 }
 
@@ -116,13 +136,20 @@ bool Solver::unsatisfiable(Query query) {
   if (exhausted()) return false;
   ++queries_of_rule_;
   ++statistics_.queries;
-  query.asserted.insert(query.asserted.end(), facts_.begin(), facts_.end());
-  query.asserted.insert(query.asserted.end(), assumptions_.begin(), assumptions_.end());
+  Guards context = facts_;
+  context.insert(context.end(), assumptions_.begin(), assumptions_.end());
+  query = sliced(std::move(query), context, symbols_);
+  if (z3_->models.satisfy(query)) {
+    ++statistics_.by_models;
+    return false;
+  }
   query.lemmas = lemmas_for(query, symbols_);
   const auto begin = std::chrono::steady_clock::now();
   z3::check_result result = z3::unknown;
   try {
-    result = z3_->check(query);
+    Models::Values values;
+    result = z3_->check(query, values);
+    if (result == z3::sat) z3_->models.add(values, query);
   } catch (const z3::exception& error) {
     throw runtime::Error("z3", std::string(error.msg()) + " in query " + query.name);
   }

@@ -21,7 +21,8 @@ struct SolverLimits {
 struct SolverStatistics {
   std::uint64_t queries = 0, unsatisfiable = 0, satisfiable = 0, unknown = 0;
   std::uint64_t cached = 0;    // answered from memory
-  std::uint64_t by_pairs = 0;  // answered without Z3
+  std::uint64_t by_pairs = 0;   // answered without Z3, by comparing guards
+  std::uint64_t by_models = 0;  // answered without Z3, by a model of an earlier query
   double seconds = 0;
 };
 
