@@ -115,13 +115,13 @@ class Farm {
   /// Fills in what other ranks have judged; the root writes the new blocks to the journal, in order.
   void exchange(const std::vector<std::pair<std::size_t, std::size_t>>& blocks, const std::vector<std::string>& known,
                 std::vector<std::string>& judged) {
-    runtime::Json mine = runtime::Json::object();
+    runtime::Json mine = runtime::Json::array();
     for (std::size_t b = 0; b < blocks.size(); ++b) {
-      if (known[b].empty() && !judged[b].empty()) mine[std::to_string(b)] = judged[b];
+      if (known[b].empty() && !judged[b].empty()) mine.push_back({b, judged[b]});
     }
     for (const runtime::Bytes& part : communicator_.all_gather(runtime::bytes_of(mine.dump()))) {
       const runtime::Json theirs = runtime::Json::parse(runtime::text_of(part));
-      for (const auto& [block, text] : theirs.items()) judged[std::stoul(block)] = text.get<std::string>();
+      for (const runtime::Json& entry : theirs) judged[entry[0].get<std::size_t>()] = entry[1].get<std::string>();
     }
     if (!journal_) return;
     for (std::size_t b = 0; b < blocks.size(); ++b) {

@@ -44,7 +44,7 @@ void minimize(std::vector<Outcome>& core, std::vector<Outcome>& derived, algebra
 void certify(std::vector<Outcome>& derived, const std::vector<Outcome>& core, algebra::Library& library,
              const runtime::Communicator& communicator, const FarmOptions& options) {
   const std::size_t block = options.block;
-  runtime::Json mine = runtime::Json::object();
+  runtime::Json mine = runtime::Json::array();
   for (std::size_t b = 0; b * block < derived.size(); ++b) {
     if (b % static_cast<std::size_t>(communicator.size()) != static_cast<std::size_t>(communicator.rank())) continue;
     const auto bench = workbench(core, library, options);
@@ -55,7 +55,7 @@ void certify(std::vector<Outcome>& derived, const std::vector<Outcome>& core, al
       } else {
         outcome.kind = bench->proves(outcome.rule, outcome) ? Outcome::Kind::Proved : Outcome::Kind::Unknown;
       }
-      mine[std::to_string(i)] = to_json(outcome);
+      mine.push_back({i, to_json(outcome)});
     }
   }
   for (const runtime::Bytes& part : communicator.all_gather(runtime::bytes_of(mine.dump()))) {
