@@ -181,26 +181,23 @@ std::vector<Equations> ways_to_equal(const std::vector<FactorPair>& pairs, const
   return ways;
 }
 
-namespace {
-
-/// Adds the map, unsolved indices sent to `onto`'s in every order, if it is unimodular.
-void complete(Substitution map, const Product& product, const Product& onto, Symbols& symbols, std::size_t limit,
-              std::vector<Substitution>& maps) {
+void complete_maps(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& onto,
+                   Symbols& symbols, std::size_t limit, std::vector<Substitution>& maps) {
+  if (from.size() != onto.size()) return;
   std::vector<Atom> missing;
-  for (const Atom atom : product.bound) {
+  for (const Atom atom : from) {
     if (!map.contains(atom)) missing.push_back(atom);
   }
-  std::vector<std::size_t> order(onto.bound.size());
+  std::vector<std::size_t> order(onto.size());
   std::iota(order.begin(), order.end(), 0);
   do {
     Substitution rest;
-    for (std::size_t i = 0; i < missing.size(); ++i) rest[missing[i]] = Poly(onto.bound[order[i]]);
+    for (std::size_t i = 0; i < missing.size(); ++i) rest[missing[i]] = Poly(onto[order[i]]);
     Substitution full = rest;
     for (const auto& [atom, value] : map) full[atom] = symbols.substitute(value, rest);
     const bool closed = std::none_of(full.begin(), full.end(),
-                                     [&](const auto& entry) { return mentions(entry.second, product.bound, symbols); });
-    if (closed && unimodular(full, product.bound, onto.bound, symbols) &&
-        std::find(maps.begin(), maps.end(), full) == maps.end()) {
+                                     [&](const auto& entry) { return mentions(entry.second, from, symbols); });
+    if (closed && unimodular(full, from, onto, symbols) && std::find(maps.begin(), maps.end(), full) == maps.end()) {
       maps.push_back(std::move(full));
     }
     if (missing.empty()) return;
@@ -208,8 +205,6 @@ void complete(Substitution map, const Product& product, const Product& onto, Sym
     std::reverse(order.begin() + static_cast<std::ptrdiff_t>(missing.size()), order.end());
   } while (maps.size() < limit && std::next_permutation(order.begin(), order.end()));
 }
-
-}  // namespace
 
 std::vector<Substitution> candidate_maps(const Product& product, const Product& onto,
                                          const std::vector<FactorPair>& pairs, const std::vector<bool>& commutative,
@@ -227,7 +222,7 @@ std::vector<Substitution> candidate_maps(const Product& product, const Product& 
   const bool solved =
       std::all_of(product.bound.begin(), product.bound.end(), [&](Atom atom) { return plain.map.contains(atom); });
   if (solved || nested.empty()) {
-    complete(plain.map, product, onto, symbols, limits.maps, maps);
+    complete_maps(plain.map, product.bound, onto.bound, symbols, limits.maps, maps);
     return maps;
   }
   for (const Equations& way : ways_to_equal(nested, commutative, limits.choices)) {
@@ -239,7 +234,7 @@ std::vector<Substitution> candidate_maps(const Product& product, const Product& 
     std::erase_if(found.map, [&](const auto& entry) {
       return !has(product.bound, entry.first) || mentions(entry.second, unknown, symbols);
     });
-    complete(std::move(found.map), product, onto, symbols, limits.maps, maps);
+    complete_maps(found.map, product.bound, onto.bound, symbols, limits.maps, maps);
     if (maps.size() >= limits.maps) break;
   }
   return maps;

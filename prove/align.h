@@ -46,6 +46,11 @@ std::vector<Substitution> candidate_maps(const Product& product, const Product& 
                                          const std::vector<FactorPair>& pairs, const std::vector<bool>& commutative,
                                          Symbols& symbols, const AlignLimits& limits);
 
+/// `map` with the indices of `from` that it lacks sent to those of `onto`, in every order: the unimodular ones are
+/// added to `maps`, up to `limit` in all.
+void complete_maps(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& onto,
+                   Symbols& symbols, std::size_t limit, std::vector<Substitution>& maps);
+
 /// Whether the heads of their factors and the numbers of their bound indices allow any alignment.
 bool comparable(const Product& a, const Product& b);
 

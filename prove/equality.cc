@@ -146,10 +146,12 @@ bool Equality::same_factor(const Factor& a, const Factor& b) {
   return commutative_[a.symbol] && a.arguments.size() == 2 && all_equal(true);
 }
 
-/// Bound indices are aligned through the bodies; then the regions must be the same, and the bodies on them.
+/// Bound indices are aligned through the bodies, or one by one where those leave them open; then the regions must be
+/// the same, and the bodies on them.
 bool Equality::same_maximum(const Factor& a, const Factor& b) {
   Factor renamed = a;
   rename_bound(renamed, supply_, symbols_);
+  std::vector<Substitution> maps;
   for (const Equations& way : ways_to_equal({{&renamed, &b}}, commutative_, limits_.choices)) {
     std::vector<Atom> unknown = renamed.bound;
     unknown.insert(unknown.end(), way.unknown.begin(), way.unknown.end());
@@ -158,16 +160,17 @@ bool Equality::same_maximum(const Factor& a, const Factor& b) {
       return std::find(renamed.bound.begin(), renamed.bound.end(), entry.first) == renamed.bound.end() ||
              mentions(entry.second, unknown, symbols_);
     });
-    if (!unimodular(solved.map, renamed.bound, b.bound, symbols_)) continue;
+    complete_maps(solved.map, renamed.bound, b.bound, symbols_, limits_.maps, maps);
+  }
+  return std::any_of(maps.begin(), maps.end(), [&](const Substitution& map) {
     Factor mapped = renamed;
-    substitute(mapped, solved.map, symbols_);
+    substitute(mapped, map, symbols_);
     if (!solver_.cancels({{{1, 1}, mapped.guards}, {{-1, 1}, b.guards}}, "two maxima range over the same points")) {
-      continue;
+      return false;
     }
     const Solver::Assumption here(solver_, b.guards);
-    if (equal(mapped.arguments[0], b.arguments[0])) return true;
-  }
-  return false;
+    return equal(mapped.arguments[0], b.arguments[0]);
+  });
 }
 
 }  // namespace rulemill::prove
