@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
-#include <unordered_set>
 
 #include "runtime/hash.h"
 
@@ -75,9 +73,9 @@ RawCandidates pair_terms(TermRows& rows, const TermClasses& classes, const Vocab
     for (std::size_t i = 1; i < members.size() && members[i] < last_level; ++i) later.push_back(members[i]);
     wanted.insert(wanted.end(), members.begin(), members.end());
   }
-  std::unordered_set<TermId> superseded;
+  std::vector<bool> superseded(last_level, false);
   for (const runtime::Bytes& bytes : communicator.all_gather(runtime::bytes_of(later))) {
-    for (const TermId t : runtime::values_of<TermId>(bytes)) superseded.insert(t);
+    for (const TermId t : runtime::values_of<TermId>(bytes)) superseded[t] = true;
   }
   rows.fetch(std::move(wanted));
 
@@ -90,7 +88,7 @@ RawCandidates pair_terms(TermRows& rows, const TermClasses& classes, const Vocab
       std::vector<TermId> kept;
       for (const TermId t : classes.classes[i]) {
         const auto& arguments = rows.row(t).arguments;
-        if (std::ranges::none_of(arguments, [&](TermId a) { return superseded.contains(a); })) kept.push_back(t);
+        if (std::ranges::none_of(arguments, [&](TermId a) { return a != no_id && superseded[a]; })) kept.push_back(t);
       }
       if (kept.size() > 1) ordered[c].push_back(ordered_members(rows, kept, words));
     }

@@ -75,7 +75,8 @@ std::vector<FingerprintRecord> TermRows::records() const {
 }
 
 void TermRows::fetch(std::vector<TermId> wanted) {
-  std::erase_if(wanted, [&](TermId t) { return t < known_.size(); });
+  if (place_.empty()) place_.assign(summary_.terms - known_.size(), no_id);
+  std::erase_if(wanted, [&](TermId t) { return t < known_.size() || place_[t - known_.size()] != no_id; });
   std::ranges::sort(wanted);
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   std::vector<runtime::Bytes> requests(static_cast<std::size_t>(communicator_.size()));
@@ -98,7 +99,8 @@ void TermRows::fetch(std::vector<TermId> wanted) {
   for (const runtime::Bytes& bytes : communicator_.all_to_all(std::move(replies))) received.push_back(runtime::values_of<TermRow>(bytes));
   for (const TermId t : wanted) {
     const auto from = static_cast<std::size_t>(owner(t / rows_each_));
-    fetched_[t] = received[from][next[from]++];
+    place_[t - known_.size()] = static_cast<std::uint32_t>(fetched_.size());
+    fetched_.push_back(received[from][next[from]++]);
   }
 }
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "fingerprint/run.h"
@@ -57,7 +56,7 @@ class TermRows {
 
   /// Collective: makes row(t) work for these terms and every term below them.
   void fetch(std::vector<TermId> wanted);
-  const TermRow& row(TermId t) const { return t < known_.size() ? known_[t] : fetched_.at(t); }
+  const TermRow& row(TermId t) const { return t < known_.size() ? known_[t] : fetched_[place_[t - known_.size()]]; }
 
  private:
   TermRow row_at(const fingerprint::TermRows& rows, std::size_t i) const;
@@ -72,7 +71,8 @@ class TermRows {
   std::uint64_t rows_each_ = 0;
   std::vector<std::uint64_t> first_of_level_;
   std::vector<TermRow> known_;  // levels below the last
-  std::unordered_map<TermId, TermRow> fetched_;
+  std::vector<std::uint32_t> place_;  // by term of the last level: in fetched_; no_id: not fetched
+  std::vector<TermRow> fetched_;
 };
 
 }  // namespace rulemill::dedup

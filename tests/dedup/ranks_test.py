@@ -1,0 +1,32 @@
+"""Shards and candidates are the same bytes on 1, 2 and 4 ranks, whatever the number of threads."""
+
+import hashlib
+import unittest
+
+from binary import ROOT, Case, needs_mpi, rulemill
+
+
+def digests(folder):
+    files = sorted([*folder.glob("shards/*"), folder / "candidates.rules"])
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@needs_mpi
+class Ranks(Case):
+    def run_on(self, ranks):
+        out = self.folder / f"ranks{ranks}"
+        profile = ROOT / "data" / "profiles" / "quickstart.toml"
+        for stage in ("fingerprint", "join"):
+            self.assert_works(rulemill(stage, "--profile", profile, "--out", out, ranks=ranks))
+        return digests(out)
+
+    def test_the_same_bytes_on_one_two_and_four_ranks(self):
+        golden = self.run_on(1)
+        self.assertIn("candidates.rules", golden)
+        self.assertIn("shards/terms-00000.h5", golden)
+        for ranks in (2, 4):
+            self.assertEqual(self.run_on(ranks), golden)
+
+
+if __name__ == "__main__":
+    unittest.main()
