@@ -117,7 +117,7 @@ class Farm {
                 std::vector<std::string>& judged) {
     runtime::Json mine = runtime::Json::array();
     for (std::size_t b = 0; b < blocks.size(); ++b) {
-      if (known[b].empty() && !judged[b].empty()) mine.push_back({b, judged[b]});
+      if (known[b].empty() && !judged[b].empty()) mine.push_back(runtime::Json::array({b, judged[b]}));
     }
     for (const runtime::Bytes& part : communicator_.all_gather(runtime::bytes_of(mine.dump()))) {
       const runtime::Json theirs = runtime::Json::parse(runtime::text_of(part));

@@ -55,7 +55,7 @@ void certify(std::vector<Outcome>& derived, const std::vector<Outcome>& core, al
       } else {
         outcome.kind = bench->proves(outcome.rule, outcome) ? Outcome::Kind::Proved : Outcome::Kind::Unknown;
       }
-      mine.push_back({i, to_json(outcome)});
+      mine.push_back(runtime::Json::array({i, to_json(outcome)}));
     }
   }
   for (const runtime::Bytes& part : communicator.all_gather(runtime::bytes_of(mine.dump()))) {
