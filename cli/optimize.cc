@@ -11,6 +11,7 @@ namespace {
 struct Inputs {
   optimize::Options options;
   std::vector<std::string> shapes;
+  std::string report;
 };
 
 void run(Context& context, const Inputs& inputs) {
@@ -29,7 +30,11 @@ void run(Context& context, const Inputs& inputs) {
       throw runtime::UsageError("--out", "is the model itself; choose another file");
     }
   }
+  if (!inputs.report.empty()) {
+    runtime::require_writable_folder(std::filesystem::absolute(inputs.report).parent_path());
+  }
   const optimize::Summary summary = optimize::run(options);
+  if (!inputs.report.empty()) runtime::write_file(inputs.report, optimize::to_html(summary));
   context.print(optimize::to_text(summary));
   context.report = optimize::to_json(summary);
 }
@@ -67,6 +72,10 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
   optimize->add_option("--tolerance", o.tolerance, "largest relative difference that verification allows")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
+  optimize->add_option("--min-gain", o.min_gain, "share of the cost that must go for rules to be applied at all")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  optimize->add_option("--report", inputs->report, "an HTML page: table, rules, pictures of the graph before and after");
   optimize->add_option("--input-shape", inputs->shapes,
                        "name:1x3x224x224, where the model leaves an input's shape open");
   add_definitions_option(*optimize, options);

@@ -13,6 +13,7 @@ import unittest
 from binary import BINARY, ROOT, Case, needs_mpi, rulemill
 
 SMALL = pathlib.Path(__file__).with_name("small.toml")
+STAGES = ["fingerprint", "join", "prove", "prune"]
 REFERENCE = ROOT / "data" / "profiles" / "reference.toml"
 
 
@@ -97,37 +98,59 @@ class Results(Case):
         self.assertEqual(a["candidates.rules"], b["candidates.rules"])
 
 
-STAGES = ["fingerprint", "join"]
-
-
 class Resuming(Case):
     """Runs that are stopped in the middle, on the reference profile so that there is a middle."""
 
-    def start(self, out):
-        command = [str(BINARY), "discover", "--profile", str(REFERENCE), "--out", str(out), "--progress", "off"]
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    def start(self, out, *options, command="discover"):
+        arguments = [command, "--profile", REFERENCE, "--out", out, "--progress", "off", *options]
+        return subprocess.Popen([str(BINARY), *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def stop_when(self, process, condition, stop):
-        deadline = time.monotonic() + 120
+        """Sends the signal once the condition holds; what the process wrote to stderr."""
+        deadline = time.monotonic() + 300
         while not condition() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.002)
         process.send_signal(stop)
-        _, errors = process.communicate(timeout=120)
-        return errors
+        return process.communicate(timeout=300)[1]
 
-    def test_a_killed_run_continues_and_gives_the_same_results(self):
-        killed = self.folder / "killed"
-        for _ in range(3):
-            process = self.start(killed)
-            shards = killed / "shards"
-            count = len(list(shards.glob("*.h5"))) if shards.is_dir() else 0
-            self.stop_when(process, lambda: shards.is_dir() and len(list(shards.glob("*.h5"))) > count, signal.SIGKILL)
-        self.assert_works(discover(killed, profile=REFERENCE, timeout=800))
-        whole = self.folder / "whole"
-        self.assert_works(discover(whole, profile=REFERENCE, timeout=800))
-        first, second = results(killed), results(whole)
+    def assert_same_results(self, first, second):
+        first, second = results(first), results(second)
         self.assertEqual(sorted(first), sorted(second))
         self.assertEqual([name for name in first if first[name] != second[name]], [])
+
+    def test_fingerprints_that_were_killed_again_and_again_continue_to_the_same_shards(self):
+        killed, whole = self.folder / "killed", self.folder / "whole"
+        shards = killed / "shards"
+        for _ in range(3):
+            count = len(list(shards.glob("*.h5")))
+            process = self.start(killed, command="fingerprint")
+            self.stop_when(process, lambda: len(list(shards.glob("*.h5"))) > count, signal.SIGKILL)
+        for out in (killed, whole):
+            self.assert_works(discover(out, profile=REFERENCE, command="fingerprint"))
+        self.assert_same_results(killed, whole)
+
+    def test_proofs_that_were_killed_continue_to_the_same_rules(self):
+        killed, whole = self.folder / "killed", self.folder / "whole"
+        journal = killed / "verdicts.journal"
+        size = lambda: journal.stat().st_size if journal.exists() else 0
+        for _ in range(2):
+            before = size()
+            self.stop_when(self.start(killed, "--max-ops", "2"), lambda: size() > before + 1000, signal.SIGKILL)
+        for out in (killed, whole):
+            self.assert_works(discover(out, "--max-ops", "2", profile=REFERENCE))
+        self.assert_same_results(killed, whole)
+
+    def test_a_signal_stops_a_run_with_exit_code_4_and_it_can_go_on(self):
+        for stop in (signal.SIGTERM, signal.SIGUSR1):
+            out = self.folder / stop.name
+            journal = out / "verdicts.journal"
+            process = self.start(out, "--max-ops", "2")
+            errors = self.stop_when(process, lambda: journal.exists() and journal.stat().st_size > 200, stop)
+            self.assertEqual(process.returncode, 4, errors)
+            self.assertIn("run the same command again to continue", errors)
+            self.assertFalse((out / "rules.rmdb").exists())
+            self.assert_works(discover(out, "--max-ops", "2", profile=REFERENCE))
+            self.assertTrue((out / "rules.rmdb").exists())
 
     def test_a_second_run_in_the_same_folder_is_refused(self):
         out = self.folder / "out"
