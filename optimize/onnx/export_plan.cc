@@ -67,7 +67,7 @@ class Planner {
     const Import::NodeRecord& record = import_.nodes[origin];
     if (record.recipe.opaque()) return false;
     std::vector<std::optional<ValueId>> bound(record.inputs.size());
-    if (!match_step(record.recipe, record.recipe.steps.size() - 1, id, bound)) return false;
+    if (!match_step(record, record.recipe.steps.size() - 1, id, bound)) return false;
     if (!written_.insert(origin).second) return false;  // its names are taken
     ExportUnit unit;
     unit.root = id;
@@ -78,20 +78,37 @@ class Planner {
     return true;
   }
 
-  bool match_step(const Recipe& recipe, std::size_t number, NodeId id, std::vector<std::optional<ValueId>>& bound) {
-    const Recipe::Step& step = recipe.steps[number];
+  bool match_step(const Import::NodeRecord& record, std::size_t number, NodeId id,
+                  std::vector<std::optional<ValueId>>& bound) {
+    const Recipe::Step& step = record.recipe.steps[number];
     const Node& node = bank_.node(id);
     if (node.kind != Node::Kind::Algebra || node.instance != step.instance || node.sizes != step.sizes) return false;
     auto before = bound;
-    if (match_arguments(recipe, step, node.arguments, bound)) return true;
+    std::vector<ValueId> arguments = node.arguments;
+    bool commutative = bank_.instance(node).commutative;
+    if (commutative && reads_as(record, step, arguments[1], arguments[0])) std::swap(arguments[0], arguments[1]);
+    if (match_arguments(record, step, arguments, bound)) return true;
     bound = before;
-    if (!bank_.instance(node).commutative) return false;
-    if (match_arguments(recipe, step, {node.arguments[1], node.arguments[0]}, bound)) return true;
+    if (!commutative) return false;
+    std::swap(arguments[0], arguments[1]);
+    if (match_arguments(record, step, arguments, bound)) return true;
     bound = before;
     return false;
   }
 
-  bool match_arguments(const Recipe& recipe, const Recipe::Step& step, std::vector<ValueId> arguments,
+  /// Whether the two arguments, in this order, have a name in the place where the original node had it: so that the
+  /// order of a commutative operator's inputs stays.
+  bool reads_as(const Import::NodeRecord& record, const Recipe::Step& step, ValueId first, ValueId second) const {
+    auto in_place = [&](std::size_t argument, ValueId now) {
+      const Recipe::Reference& from = step.arguments[argument];
+      if (!from.is_input || !record.inputs[from.number]) return false;
+      ValueId was = *record.inputs[from.number];
+      return was == now || bank_.value(was).name == bank_.value(now).name;
+    };
+    return in_place(0, first) || in_place(1, second);
+  }
+
+  bool match_arguments(const Import::NodeRecord& record, const Recipe::Step& step, std::vector<ValueId> arguments,
                        std::vector<std::optional<ValueId>>& bound) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const Recipe::Reference& from = step.arguments[i];
@@ -102,7 +119,7 @@ class Planner {
       } else {
         const Value& value = bank_.value(arguments[i]);
         if (value.output != from.output || !used_once(bank_.node(value.node))) return false;
-        if (!match_step(recipe, from.number, value.node, bound)) return false;
+        if (!match_step(record, from.number, value.node, bound)) return false;
       }
     }
     return true;
