@@ -6,9 +6,6 @@ namespace rulemill::optimize {
 
 namespace {
 
-/// A symbolic dimension that nobody gave a number.
-constexpr std::int64_t default_size = 64;
-
 double function_flops(const algebra::Function& function) {
   double flops = 0;
   for (const auto& node : function.real) {
@@ -200,22 +197,10 @@ double CostModel::graph_seconds(std::span<const ValueId> outputs) {
   return total;
 }
 
-std::map<std::string, CostRow> CostModel::table(std::span<const ValueId> outputs,
-                                                const std::function<std::string(const Node&)>& opaque_name) {
-  std::map<std::string, CostRow> rows;
-  visit(outputs, [&](NodeId id, double seconds) {
-    const Node& node = bank_->node(id);
-    if (node.constant || node.kind == Node::Kind::Input) return;
-    CostRow& row = rows[node.kind == Node::Kind::Algebra ? bank_->instance(node).operator_name : opaque_name(node)];
-    ++row.count;
-    row.seconds += seconds;
-    for (ValueId argument : node.arguments) {
-      if (!bank_->node_of(argument).constant) continue;
-      auto dims = bank_->value(argument).type ? concrete(*bank_->value(argument).type) : std::nullopt;
-      if (dims) row.weight_bytes += element_count(*dims) * sizeof(float);
-    }
-  });
-  return rows;
+std::unordered_map<NodeId, double> CostModel::node_costs(std::span<const ValueId> outputs) {
+  std::unordered_map<NodeId, double> costs;
+  visit(outputs, [&](NodeId id, double seconds) { costs.emplace(id, seconds); });
+  return costs;
 }
 
 }  // namespace rulemill::optimize

@@ -9,7 +9,7 @@
 // composite; an activation that the producer has a fused instance for) costs nothing either.
 #pragma once
 
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -34,24 +34,19 @@ std::optional<Work> work_of(const algebra::Library& library, const algebra::Inst
                             std::span<const std::int64_t> size_parameters);
 double seconds_for(const Work& work, const Device& device);
 
-/// All nodes of one operator in a graph.
-struct CostRow {
-  std::uint32_t count = 0;
-  double seconds = 0;
-  double weight_bytes = 0;  // constants that they read
-};
-
 class CostModel {
  public:
+  /// What a symbolic dimension is taken for if nobody gave it a number.
+  static constexpr std::int64_t default_size = 64;
+
   /// `sizes` gives every symbolic dimension the number that costs are for.
   CostModel(GraphBank& bank, Fusion& fusion, Device device, Evaluator::Sizes sizes)
       : bank_(&bank), fusion_(&fusion), device_(std::move(device)), sizes_(std::move(sizes)) {}
 
   const Device& device() const { return device_; }
   double graph_seconds(std::span<const ValueId> outputs);
-  /// By operator name; nodes that the algebra does not know under the name that `opaque_name` gives.
-  std::map<std::string, CostRow> table(std::span<const ValueId> outputs,
-                                       const std::function<std::string(const Node&)>& opaque_name);
+  /// What each node of the graph costs there; 0 for one that runs inside another.
+  std::unordered_map<NodeId, double> node_costs(std::span<const ValueId> outputs);
 
  private:
   double node_seconds(NodeId id);

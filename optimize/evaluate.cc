@@ -54,24 +54,20 @@ void Evaluator::run(NodeId id) {
   }
 }
 
-std::vector<ValueId> fold_constants(GraphBank& bank, std::span<const ValueId> outputs) {
-  Evaluator evaluator(bank, {}, [](ValueId) -> Evaluator::TensorPtr {
-    throw runtime::Error("constant folding", "a constant depends on an input");
-  });
-  std::unordered_map<ValueId, ValueId> folded;
-  auto fold = [&](ValueId id) {
-    const Node& node = bank.node_of(id);
-    if (node.kind != Node::Kind::Algebra || !node.constant || folded.contains(id)) return;
-    auto tensor = evaluator.value(id);
-    folded.emplace(id, bank.constant("rulemill_" + digest(*tensor).substr(0, 16), tensor));
-  };
-  for (NodeId id : bank.live(outputs)) {
-    if (bank.node(id).constant) continue;
-    const std::vector<ValueId> arguments = bank.node(id).arguments;
-    for (ValueId argument : arguments) fold(argument);
+ConstantFolder::ConstantFolder(GraphBank& bank)
+    : bank_(&bank), evaluator_(bank, {}, [](ValueId) -> Evaluator::TensorPtr {
+        throw runtime::Error("constant folding", "a constant depends on an input");
+      }) {}
+
+ValueId ConstantFolder::folded(ValueId id) {
+  const Node& node = bank_->node_of(id);
+  if (node.kind != Node::Kind::Algebra || !node.constant) return id;
+  auto [entry, fresh] = folded_.try_emplace(id, id);
+  if (fresh) {
+    auto tensor = evaluator_.value(id);
+    entry->second = bank_->constant("rulemill_" + digest(*tensor).substr(0, 16), tensor);
   }
-  for (ValueId output : outputs) fold(output);
-  return bank.replace(outputs, folded);
+  return entry->second;
 }
 
 }  // namespace rulemill::optimize

@@ -36,7 +36,17 @@ class Evaluator {
   std::unordered_map<ValueId, TensorPtr> values_;
 };
 
-/// Every largest subgraph of constants as a constant of its own. Outputs in the same order.
-std::vector<ValueId> fold_constants(GraphBank& bank, std::span<const ValueId> outputs);
+/// Turns what is computed from constants into constants of its own, each once.
+class ConstantFolder {
+ public:
+  explicit ConstantFolder(GraphBank& bank);
+  /// The value itself if it is not computed, or not from constants alone.
+  ValueId folded(ValueId id);
+
+ private:
+  GraphBank* bank_;
+  Evaluator evaluator_;
+  std::unordered_map<ValueId, ValueId> folded_;
+};
 
 }  // namespace rulemill::optimize

@@ -31,11 +31,11 @@ Evaluator::Sizes given_sizes(const Options& options, const Import& import, const
   for (const auto& [name, dims] : options.input_shapes) {
     auto found = std::ranges::find_if(import.inputs, [&](ValueId id) { return bank.value(id).name == name; });
     if (found == import.inputs.end() || !bank.value(*found).type) {
-      throw runtime::UsageError("--input-shapes", "the model has no float input '" + name + "' of known rank");
+      throw runtime::UsageError("--input-shape", "the model has no float input '" + name + "' of known rank");
     }
     const algebra::Shape& shape = *bank.value(*found).type;
     auto refuse = [&] {
-      throw runtime::UsageError("--input-shapes", "input '" + name + "' is " + bank.symbols().to_string(shape));
+      throw runtime::UsageError("--input-shape", "input '" + name + "' is " + bank.symbols().to_string(shape));
     };
     if (shape.size() != dims.size()) refuse();
     for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -49,16 +49,37 @@ Evaluator::Sizes given_sizes(const Options& options, const Import& import, const
   return sizes;
 }
 
-void fill_tables(Summary& summary, CostModel& cost, const Import& import, std::span<const ValueId> before,
-                 std::span<const ValueId> after) {
-  auto opaque_name = [&](const Node& node) { return import.nodes[import.opaque_nodes.at(node.source)].op_type; };
-  auto rows_before = cost.table(before, opaque_name), rows_after = cost.table(after, opaque_name);
-  std::set<std::string> names;
-  for (const auto& [name, row] : rows_before) names.insert(name);
-  for (const auto& [name, row] : rows_after) names.insert(name);
-  for (const std::string& name : names) summary.rows.push_back({name, rows_before[name], rows_after[name]});
-  summary.seconds_before = cost.graph_seconds(before);
-  summary.seconds_after = cost.graph_seconds(after);
+/// The model's own nodes, duplicates and dead ones too; the rest as the table of the graph says.
+std::map<std::string, CostRow> table_before(const GraphBank& bank, CostModel& cost, const Import& import,
+                                            const ExportPlan& plan) {
+  auto rows = cost_table(bank, cost, import, plan, import.outputs);
+  for (auto& [name, row] : rows) row.count = 0;
+  for (const auto& node : import.nodes) {
+    if (!node.is_constant()) ++rows[node.op_type].count;
+  }
+  return rows;
+}
+
+void fill_rows(Summary& summary, const std::map<std::string, CostRow>& before,
+               const std::map<std::string, CostRow>& after) {
+  std::map<std::string, Summary::Row> rows;
+  for (const auto& [name, row] : before) rows[name].before = row;
+  for (const auto& [name, row] : after) rows[name].after = row;
+  for (auto& [name, row] : rows) {
+    row.name = name;
+    summary.before += row.before;
+    summary.after += row.after;
+    summary.rows.push_back(row);
+  }
+}
+
+void fill_sizes(Summary& summary, const Import& import, const GraphBank& bank, const Evaluator::Sizes& given) {
+  for (algebra::Atom size : import.sizes) {
+    auto found = given.find(size);
+    // Names of sizes begin with a sign that keeps them apart from those of rules.
+    summary.sizes.push_back({bank.symbols().name(size).substr(1),
+                             found == given.end() ? CostModel::default_size : found->second, found == given.end()});
+  }
 }
 
 void fill_fired(Summary& summary, const std::vector<Step>& steps, const std::vector<algebra::RuleRecord>& rules,
@@ -82,7 +103,7 @@ void fill_fired(Summary& summary, const std::vector<Step>& steps, const std::vec
 
 void fill_unknown(Summary& summary, const Import& import) {
   for (const auto& node : import.nodes) {
-    if (!node.recipe.opaque() || node.reason == "a constant") continue;
+    if (!node.recipe.opaque() || node.is_constant()) continue;
     auto same = std::ranges::find_if(
         summary.unknown, [&](const auto& each) { return each.op_type == node.op_type && each.reason == node.reason; });
     if (same == summary.unknown.end()) {
@@ -119,19 +140,30 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   CostModel cost(bank, fusion, device, sizes);
   summary.import_time = clock.lap();
 
-  Matcher matcher(bank, terms, rules);
-  auto acceptable = [&](std::span<const ValueId> outputs) {
-    return plan_export(import, bank, fusion, outputs, model.opset()).refusal.empty();
+  auto plan_of = [&](std::span<const ValueId> outputs) {
+    return plan_export(import, bank, fusion, outputs, model.opset());
   };
-  SearchResult found = search_windows(bank, matcher, cost, import.outputs, options.search, options.windows, acceptable);
-  const Candidate& best = found.best.at(0);
-  std::vector<ValueId> outputs = fold_constants(bank, best.outputs);
+  const ExportPlan plan_before = plan_of(import.outputs);
+  Matcher matcher(bank, terms, rules);
+  SearchResult found =
+      search_windows(bank, matcher, cost, import.outputs, options.search, options.windows,
+                     [&](std::span<const ValueId> outputs) { return plan_of(outputs).refusal.empty(); });
+  Candidate best = found.best.at(0);
   summary.search_time = clock.lap();
+  summary.seconds_before = cost.graph_seconds(import.outputs);
+  summary.seconds_found = best.seconds;
+  // The cost is a model: a gain within its error is no reason to change anything.
+  if (best.seconds > summary.seconds_before * (1 - options.min_gain))
+    best = {import.outputs, summary.seconds_before, {}};
+  summary.seconds_after = best.seconds;
+  const ExportPlan plan = best.steps.empty() ? plan_before : plan_of(best.outputs);
 
   summary.model = options.model.string();
   summary.output = options.out.string();
   summary.device = device.name;
+  summary.device_description = device.description;
   summary.opset = model.opset();
+  summary.min_gain = options.min_gain;
   summary.alpha = options.search.alpha;
   summary.budget = options.search.budget;
   summary.graphs_made = found.made;
@@ -141,18 +173,21 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   summary.patterns = matcher.patterns().size();
   summary.verify_seeds = options.verify_seeds;
   summary.tolerance = options.tolerance;
-  summary.changed = outputs != import.outputs;
-  fill_tables(summary, cost, import, import.outputs, outputs);
+  fill_rows(summary, table_before(bank, cost, import, plan_before), cost_table(bank, cost, import, plan, best.outputs));
+  // Nodes that nothing uses, that say the same as another or that are computed from constants go in any case.
+  summary.changed = !best.steps.empty() || summary.after.count < summary.before.count;
   fill_fired(summary, best.steps, rules, terms, symbols);
   fill_unknown(summary, import);
-  summary.onnx_nodes_before = summary.onnx_nodes_after = static_cast<std::uint32_t>(import.nodes.size());
+  fill_sizes(summary, import, bank, sizes);
   summary.bytes_before = summary.bytes_after = model.weight_bytes();
+  summary.picture_before = summary.picture_after = drawing_of(import, bank);
 
   if (summary.changed) {
-    OnnxModel written = export_model(model, import, bank, fusion, outputs);
+    OnnxModel written = export_model(model, import, bank, plan, best.outputs);
     // What is verified is what will be written: the exported model, read back.
     Import back = import_model(written, bank);
-    summary.onnx_nodes_after = static_cast<std::uint32_t>(back.nodes.size());
+    summary.picture_after = drawing_of(back, bank);
+    mark_differences(summary.picture_before, summary.picture_after);
     summary.bytes_after = written.weight_bytes();
     VerifyOptions verification{options.verify_seeds, options.tolerance, sizes};
     clock.lap();
@@ -170,7 +205,7 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
 }
 
 std::pair<std::string, std::vector<std::int64_t>> parse_input_shape(const std::string& text) {
-  auto refuse = [&] { throw runtime::UsageError("--input-shapes", "expected NAME:1x3x224x224, found '" + text + "'"); };
+  auto refuse = [&] { throw runtime::UsageError("--input-shape", "expected NAME:1x3x224x224, found '" + text + "'"); };
   std::size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) refuse();
   std::vector<std::int64_t> dims;

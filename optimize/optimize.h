@@ -22,6 +22,7 @@ struct Options {
   WindowOptions windows;
   std::uint32_t verify_seeds = 3;
   double tolerance = 1e-4;
+  double min_gain = 0.05;  // share of the cost that must go, by the cost model, for a rewrite to be worth it
   /// By input name: dimensions for costs and verification, where the model leaves them open.
   std::map<std::string, std::vector<std::int64_t>> input_shapes;
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace rulemill::optimize {
 
 namespace {
@@ -15,29 +17,77 @@ std::string time_text(double seconds) {
 std::string bytes_text(double bytes) {
   if (bytes >= 1 << 20) return fmt::format("{:.1f} MiB", bytes / (1 << 20));
   if (bytes >= 1 << 10) return fmt::format("{:.1f} KiB", bytes / (1 << 10));
-  return fmt::format("{} B", bytes);
+  return fmt::format("{:.0f} B", bytes);
+}
+
+/// Cells that read "nothing" as such.
+std::vector<std::string> cells(const CostRow& row) {
+  if (row.count == 0) return {"-", "-", "-"};
+  return {fmt::format("{}", row.count), row.seconds > 0 ? time_text(row.seconds) : "fused",
+          row.weight_bytes > 0 ? bytes_text(row.weight_bytes) : "-"};
 }
 
 std::string table_text(const Summary& summary) {
-  constexpr const char* layout = "  {:<16} {:>7} {:>12} {:>12}   {:>7} {:>12} {:>12}\n";
-  std::string text = fmt::format("  {:<16} {:>33}   {:>33}\n", "", "before", "after");
-  text += fmt::format(layout, "operator", "nodes", "cost", "weights", "nodes", "cost", "weights");
-  CostRow before, after;
-  auto add = [](CostRow& total, const CostRow& row) {
-    total.count += row.count;
-    total.seconds += row.seconds;
-    total.weight_bytes += row.weight_bytes;
+  std::size_t width = 8;
+  for (const auto& row : summary.rows) width = std::max(width, row.name.size());
+  auto line = [&](const std::string& name, const std::vector<std::string>& a, const std::vector<std::string>& b) {
+    return fmt::format("{:<{}}  {:>6} {:>9} {:>10}    {:>6} {:>9} {:>10}\n", name, width, a[0], a[1], a[2], b[0], b[1],
+                       b[2]);
   };
-  auto line = [&](const std::string& name, const CostRow& a, const CostRow& b) {
-    text += fmt::format(layout, name, a.count, time_text(a.seconds), bytes_text(a.weight_bytes), b.count,
-                        time_text(b.seconds), bytes_text(b.weight_bytes));
-  };
-  for (const auto& row : summary.rows) {
-    line(row.name, row.before, row.after);
-    add(before, row.before);
-    add(after, row.after);
+  const std::string rule = std::string(width, '-') + "  " + std::string(27, '-') + "    " + std::string(27, '-') + "\n";
+  const std::vector<std::string> header{"nodes", "cost", "weights"};
+  std::string text = fmt::format("{:<{}}  {:<27}    {:<27}\n", "", width, "before", "after");
+  while (text.size() > 1 && text[text.size() - 2] == ' ') text.erase(text.size() - 2, 1);
+  text += line("operator", header, header) + rule;
+  for (const auto& row : summary.rows) text += line(row.name, cells(row.before), cells(row.after));
+  return text + rule + line("total", cells(summary.before), cells(summary.after));
+}
+
+/// The lines of a rule's text after its head, without their indentation: what becomes what, and when.
+std::vector<std::string> body_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = text.find('\n'); begin < text.size();) {
+    std::size_t first = std::min(text.find_first_not_of(" \n", begin), text.size());
+    std::size_t end = std::min(text.find('\n', first), text.size());
+    if (first < end) lines.push_back(text.substr(first, end - first));
+    begin = end;
   }
-  line("total", before, after);
+  return lines;
+}
+
+std::string fired_title(const Summary::Fired& fired) {
+  std::string title = fired.id;
+  if (!fired.tier.empty()) title += ", " + fired.tier;
+  title += fired.certified ? ", proved" : ", without a certificate";
+  if (fired.reversed == fired.times) return title + ", from right to left";
+  return fired.reversed > 0 ? title + fmt::format(", {} times from right to left", fired.reversed) : title;
+}
+
+/// What came of it, in a sentence.
+std::string verdict_text(const Summary& summary) {
+  double found = summary.seconds_before / std::max(summary.seconds_found, 1e-30);
+  if (!summary.fired.empty()) {
+    return fmt::format("cost by the model: {} -> {}, {:.2f} times as fast", time_text(summary.seconds_before),
+                       time_text(summary.seconds_after), found);
+  }
+  std::string reason = summary.seconds_found < summary.seconds_before * (1 - 1e-6)
+                           ? fmt::format(
+                                 "the cheapest graph found is {:.3f} times as fast by the model, which is less "
+                                 "than --min-gain {} asks for",
+                                 found, summary.min_gain)
+                           : "no rule makes it cheaper";
+  if (!summary.changed) return reason + ": the model is left as it is";
+  return reason + ": only nodes that are not needed were removed";
+}
+
+std::string sizes_text(const Summary& summary) {
+  std::string text;
+  bool assumed = false;
+  for (const auto& size : summary.sizes) {
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", size.name, size.value);
+    assumed = assumed || size.assumed;
+  }
+  if (assumed) text += " (assumed; --input-shape says otherwise)";
   return text;
 }
 
@@ -48,35 +98,88 @@ runtime::Json row_json(const CostRow& row) {
 }  // namespace
 
 std::string to_text(const Summary& summary) {
-  std::string text = fmt::format("{} (opset {}), cost for {}\n", summary.model, summary.opset, summary.device);
-  text += table_text(summary);
-  text += fmt::format("  ONNX nodes {} -> {}, initializers {} -> {}, cost {} -> {} ({:.2f} times)\n",
-                      summary.onnx_nodes_before, summary.onnx_nodes_after,
-                      bytes_text(static_cast<double>(summary.bytes_before)),
-                      bytes_text(static_cast<double>(summary.bytes_after)), time_text(summary.seconds_before),
-                      time_text(summary.seconds_after), summary.seconds_before / summary.seconds_after);
-  if (!summary.fired.empty()) text += "rules that fired\n";
-  for (const auto& fired : summary.fired) {
-    text += fmt::format("  {} x {}{}{}\n", fired.times, fired.id, fired.tier.empty() ? "" : " (" + fired.tier + ")",
-                        fired.reversed > 0 ? fmt::format(", {} from right to left", fired.reversed) : "");
-    for (std::size_t begin = 0; begin < fired.text.size();) {
-      std::size_t end = std::min(fired.text.find('\n', begin), fired.text.size());
-      text += "      " + fired.text.substr(begin, end - begin) + "\n";
-      begin = end + 1;
-    }
+  std::string text = fmt::format("{}: opset {}, {} rules, cost for {} ({})\n", summary.model, summary.opset,
+                                 summary.rules_loaded, summary.device, summary.device_description);
+  if (!summary.sizes.empty()) text += "open dimensions: " + sizes_text(summary) + "\n";
+  text += "\n" + table_text(summary) + "\n" + verdict_text(summary) + "\n";
+  if (summary.changed) {
+    text += fmt::format("initializers: {} -> {}\n", bytes_text(static_cast<double>(summary.bytes_before)),
+                        bytes_text(static_cast<double>(summary.bytes_after)));
   }
-  if (!summary.unknown.empty()) text += "left as they were\n";
-  for (const auto& unknown : summary.unknown) {
-    text += fmt::format("  {} x {}: {}\n", unknown.count, unknown.op_type, unknown.reason);
-  }
-  text += fmt::format("search: {} rules, alpha {}, {} graphs made, {} extended{}, {}\n", summary.rules_loaded,
-                      summary.alpha, summary.graphs_made, summary.graphs_extended,
-                      summary.exhausted ? " (all there are)" : "", time_text(summary.search_time));
-  if (!summary.changed) return text + "nothing is cheaper: the model is left as it is\n";
   text +=
-      fmt::format("verified: {} seeds, largest difference {:.2e} of the largest value (allowed {:.0e}), {}\n",
-                  summary.verify_seeds, summary.verification.worst, summary.tolerance, time_text(summary.verify_time));
+      fmt::format("search: {} graphs made, {} extended{}, alpha {}, {}\n", summary.graphs_made, summary.graphs_extended,
+                  summary.exhausted ? ", all there are" : "", summary.alpha, time_text(summary.search_time));
+  if (summary.changed) {
+    text += fmt::format(
+        "verified: {} random inputs, largest difference {:.1e} of the largest value, {:.0e} allowed, {}\n",
+        summary.verify_seeds, summary.verification.worst, summary.tolerance, time_text(summary.verify_time));
+  }
+  if (!summary.output.empty()) {
+    text += fmt::format("written: {}{}\n", summary.output, summary.changed ? "" : " (a copy of the model)");
+  }
+  if (!summary.fired.empty()) text += "\nrules that fired\n";
+  for (const auto& fired : summary.fired) {
+    text += fmt::format("{:>4} x {}\n", fired.times, fired_title(fired));
+    for (const std::string& line : body_lines(fired.text)) text += "         " + line + "\n";
+  }
+  if (!summary.unknown.empty()) text += "\nkept as they are, since no definition says them\n";
+  for (const auto& unknown : summary.unknown) {
+    text += fmt::format("{:>4} x {}: {}\n", unknown.count, unknown.op_type, unknown.reason);
+  }
   return text;
+}
+
+std::string to_html(const Summary& summary) {
+  auto cell = [](const std::string& text) { return "<td>" + html_escaped(text) + "</td>"; };
+  auto row = [&](const std::string& name, const CostRow& before, const CostRow& after) {
+    std::string text = "<tr><th>" + html_escaped(name) + "</th>";
+    for (const auto& each : cells(before)) text += cell(each);
+    for (const auto& each : cells(after)) text += cell(each);
+    return text + "</tr>\n";
+  };
+  std::string page = R"(<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>rulemill optimize</title><style>
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 72em; padding: 0 1em; color: #222; }
+table { border-collapse: collapse; } th, td { padding: .15em .8em; text-align: right; } th:first-child { text-align: left; }
+thead th, tr:last-child { border-top: 1px solid #999; } pre { background: #f4f4f4; padding: .6em 1em; overflow-x: auto; }
+.graphs { display: flex; gap: 2em; } .graph { flex: 1; overflow: auto; max-height: 80vh; border: 1px solid #ddd; }
+svg { font: 11px system-ui, sans-serif; } svg path { fill: none; stroke: #999; } svg text { text-anchor: middle; }
+svg rect { fill: #eef2f7; stroke: #7a8aa0; } .gone .changed rect { fill: #fbe3e0; stroke: #c0564a; }
+.new .changed rect { fill: #dff3e1; stroke: #3f8f4a; }
+</style></head><body>
+)";
+  page += "<h1>" + html_escaped(summary.model) + "</h1>\n<p>" + html_escaped(verdict_text(summary)) + "</p>\n";
+  page += fmt::format("<p>Opset {}, {} rules, cost for {}.{} Initializers: {} &rarr; {}.", summary.opset,
+                      summary.rules_loaded, html_escaped(summary.device_description),
+                      summary.sizes.empty() ? "" : " Open dimensions: " + html_escaped(sizes_text(summary)) + ".",
+                      bytes_text(static_cast<double>(summary.bytes_before)),
+                      bytes_text(static_cast<double>(summary.bytes_after)));
+  if (summary.changed) {
+    page +=
+        fmt::format(" Verified on {} random inputs: largest difference {:.1e} of the largest value, {:.0e} allowed.",
+                    summary.verify_seeds, summary.verification.worst, summary.tolerance);
+  }
+  page +=
+      "</p>\n<table><thead><tr><th></th><th colspan='3'>before</th><th "
+      "colspan='3'>after</th></tr><tr><th>operator</th>";
+  for (int side = 0; side < 2; ++side) page += "<th>nodes</th><th>cost</th><th>weights</th>";
+  page += "</tr></thead>\n";
+  for (const auto& each : summary.rows) page += row(each.name, each.before, each.after);
+  page += row("total", summary.before, summary.after) + "</table>\n<h2>Graph before and after</h2>\n";
+  page += "<div class='graphs'><div class='graph gone'>" + to_svg(summary.picture_before);
+  page += "</div><div class='graph new'>" + to_svg(summary.picture_after) + "</div></div>\n";
+  if (!summary.fired.empty()) page += "<h2>Rules that fired</h2>\n";
+  for (const auto& fired : summary.fired) {
+    page += fmt::format("<p>{} &times; {}</p>\n<pre>{}</pre>\n", fired.times, html_escaped(fired_title(fired)),
+                        html_escaped(fired.text));
+  }
+  if (!summary.unknown.empty()) page += "<h2>Kept as they are, since no definition says them</h2>\n<ul>\n";
+  for (const auto& unknown : summary.unknown) {
+    page += fmt::format("<li>{} &times; {}: {}</li>\n", unknown.count, html_escaped(unknown.op_type),
+                        html_escaped(unknown.reason));
+  }
+  if (!summary.unknown.empty()) page += "</ul>\n";
+  return page + "</body></html>\n";
 }
 
 runtime::Json to_json(const Summary& summary) {
@@ -91,9 +194,15 @@ runtime::Json to_json(const Summary& summary) {
   for (const auto& row : summary.rows) {
     json["operators"].push_back({{"name", row.name}, {"before", row_json(row.before)}, {"after", row_json(row.after)}});
   }
-  json["cost_seconds"] = {{"before", summary.seconds_before}, {"after", summary.seconds_after}};
+  json["cost_seconds"] = {
+      {"before", summary.seconds_before}, {"after", summary.seconds_after}, {"cheapest_found", summary.seconds_found}};
+  json["min_gain"] = summary.min_gain;
+  json["sizes"] = runtime::Json::array();
+  for (const auto& size : summary.sizes) {
+    json["sizes"].push_back({{"name", size.name}, {"value", size.value}, {"assumed", size.assumed}});
+  }
   json["initializer_bytes"] = {{"before", summary.bytes_before}, {"after", summary.bytes_after}};
-  json["onnx_nodes"] = {{"before", summary.onnx_nodes_before}, {"after", summary.onnx_nodes_after}};
+  json["onnx_nodes"] = {{"before", summary.before.count}, {"after", summary.after.count}};
   json["fired"] = runtime::Json::array();
   for (const auto& fired : summary.fired) {
     json["fired"].push_back({{"rule", fired.id},

@@ -1,18 +1,20 @@
-// What an optimization did: a before/after table by operator, the rules that fired, how it was verified.
+// What an optimization did: a before/after table by operator, the rules that fired, how it was verified; for a
+// terminal, as JSON, and as a page with pictures.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "optimize/cost.h"
+#include "optimize/drawing.h"
+#include "optimize/table.h"
 #include "optimize/verify.h"
 #include "runtime/json_report.h"
 
 namespace rulemill::optimize {
 
 struct Summary {
-  std::string model, output, rules, device;
+  std::string model, output, rules, device, device_description;
   int opset = 0;
   bool changed = false;  // otherwise the output is the input's model
 
@@ -20,10 +22,19 @@ struct Summary {
     std::string name;
     CostRow before, after;
   };
-  std::vector<Row> rows;                            // by operator name
-  double seconds_before = 0, seconds_after = 0;     // by the cost model
+  std::vector<Row> rows;                         // by ONNX operator
+  CostRow before, after;                         // totals of the rows
+  double seconds_before = 0, seconds_after = 0;  // by the cost model
+  double seconds_found = 0;                      // of the cheapest graph found, whether or not it was taken
+  double min_gain = 0;
   std::uint64_t bytes_before = 0, bytes_after = 0;  // of all initializers
-  std::uint32_t onnx_nodes_before = 0, onnx_nodes_after = 0;
+
+  struct Size {
+    std::string name;
+    std::int64_t value = 0;
+    bool assumed = false;
+  };
+  std::vector<Size> sizes;  // of dimensions that the model leaves open, as costs take them
 
   struct Fired {
     std::string id, text;
@@ -46,10 +57,13 @@ struct Summary {
   double tolerance = 0;
   Verification verification;
   double import_time = 0, search_time = 0, verify_time = 0;  // seconds on the clock
+  Drawing picture_before, picture_after;
 };
 
 /// For a terminal.
 std::string to_text(const Summary& summary);
 runtime::Json to_json(const Summary& summary);
+/// A self-contained page.
+std::string to_html(const Summary& summary);
 
 }  // namespace rulemill::optimize

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "optimize/evaluate.h"
 #include "optimize/onnx/model_proto.h"
 #include "runtime/error.h"
 
@@ -26,14 +27,20 @@ void collect_names(const onnx::GraphProto& graph, std::set<std::string>& names) 
 class Exporter {
  public:
   Exporter(const OnnxModel& model, const Import& import, GraphBank& bank, std::span<const ValueId> outputs)
-      : original_(model.proto().model.graph()), import_(import), bank_(bank), outputs_(outputs), result_(model) {
+      : original_(model.proto().model.graph()), import_(import), bank_(bank), folder_(bank), result_(model) {
+    for (ValueId output : outputs) outputs_.push_back(folder_.folded(output));
     collect_names(original_, used_);
     graph().clear_node();
     graph().clear_initializer();
     graph().clear_value_info();
   }
 
-  OnnxModel run(const ExportPlan& plan) {
+  OnnxModel run(ExportPlan plan) {
+    for (ExportUnit& unit : plan.units) {
+      for (auto& input : unit.inputs) {
+        if (input) input = folder_.folded(*input);
+      }
+    }
     reserve_names(plan);
     write_copies_of_sources();
     for (const ExportUnit& unit : plan.units) write_unit(unit);
@@ -85,7 +92,7 @@ class Exporter {
       if (node.kind != Node::Kind::Opaque) continue;
       const auto& record = import_.nodes[*unit.original];
       for (std::size_t i = 0; i < record.captured_names.size(); ++i) {
-        ValueId now = node.arguments[node.arguments.size() - record.captured_names.size() + i];
+        ValueId now = folder_.folded(node.arguments[node.arguments.size() - record.captured_names.size() + i]);
         sources(now);
         demand(now, record.captured_names[i]);
         needed_.insert(record.captured_names[i]);
@@ -229,7 +236,8 @@ class Exporter {
   const onnx::GraphProto& original_;
   const Import& import_;
   GraphBank& bank_;
-  std::span<const ValueId> outputs_;
+  ConstantFolder folder_;
+  std::vector<ValueId> outputs_;
   OnnxModel result_;
   std::unordered_map<ValueId, std::string> names_;
   std::map<std::string, ValueId> copies_;  // further names
@@ -241,11 +249,10 @@ class Exporter {
 
 }  // namespace
 
-OnnxModel export_model(const OnnxModel& model, const Import& import, GraphBank& bank, Fusion& fusion,
+OnnxModel export_model(const OnnxModel& model, const Import& import, GraphBank& bank, ExportPlan plan,
                        std::span<const ValueId> outputs) {
-  ExportPlan plan = plan_export(import, bank, fusion, outputs, model.opset());
   if (!plan.refusal.empty()) throw runtime::Error("export", plan.refusal);
-  return Exporter(model, import, bank, outputs).run(plan);
+  return Exporter(model, import, bank, outputs).run(std::move(plan));
 }
 
 }  // namespace rulemill::optimize

@@ -20,7 +20,8 @@ struct ExportUnit {
   std::vector<std::optional<ValueId>> inputs;  // by ONNX input; nothing where constant or absent
 };
 
-/// The ONNX nodes of the graph in topological order, or why a node cannot be said in ONNX.
+/// The ONNX nodes of the graph in topological order, or why a node cannot be said in ONNX. What is computed from
+/// constants has no unit: it will be a constant.
 struct ExportPlan {
   std::vector<ExportUnit> units;
   std::string refusal;
@@ -28,8 +29,9 @@ struct ExportPlan {
 ExportPlan plan_export(const Import& import, GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs,
                        int opset);
 
-/// The model. Throws Error if a node cannot be said in this opset or the ONNX checker refuses the result.
-OnnxModel export_model(const OnnxModel& model, const Import& import, GraphBank& bank, Fusion& fusion,
+/// The model that a plan describes, constants folded. Throws Error if the plan is a refusal or the ONNX checker refuses
+/// the result.
+OnnxModel export_model(const OnnxModel& model, const Import& import, GraphBank& bank, ExportPlan plan,
                        std::span<const ValueId> outputs);
 
 }  // namespace rulemill::optimize

@@ -108,6 +108,7 @@ class Importer {
 
   void add_node(const onnx::NodeProto& node, std::uint32_t position) {
     Import::NodeRecord record;
+    record.name = node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
     record.op_type = node.op_type();
     for (const auto& name : node.input()) {
       record.inputs.push_back(name.empty() ? std::nullopt : std::optional(known(name)));
@@ -121,7 +122,7 @@ class Importer {
     std::optional<ValueId> constant;
     if (standard && node.op_type() == "Constant" && node.attribute_size() == 1 && node.attribute(0).has_t()) {
       constant = add_constant(node.output(0), node.attribute(0).t());
-      record.reason = "a constant";
+      record.reason = Import::NodeRecord::constant_reason;
     }
     if (constant) {
       define(node.output(0), *constant);

@@ -15,13 +15,15 @@ namespace rulemill::optimize {
 struct Import {
   /// One node of the ONNX graph, by its position there.
   struct NodeRecord {
-    std::string op_type;
+    std::string name, op_type;
     std::string reason;  // why it is opaque
     Recipe recipe;
     std::vector<std::optional<ValueId>> inputs;  // explicit ones; nothing where absent
     std::vector<ValueId> captured;               // values that the node's subgraphs use
     std::vector<std::string> captured_names;
     NodeId node{};  // that gives its outputs
+    bool is_constant() const { return reason == constant_reason; }
+    static constexpr const char* constant_reason = "a constant";
   };
   std::vector<NodeRecord> nodes;
   std::vector<ValueId> inputs;  // the model's inputs that are not initializers
