@@ -401,6 +401,7 @@ class Inference {
     for (const Atom atom : source_sizes_) {
       if (!unifier_.solution().contains(atom)) meet(Poly(atom));
     }
+    for (const Poly& equation : unifier_.residue()) meet(equation);
     std::vector<std::string> taken;
     for (const Atom atom : declared_) taken.push_back(symbols_.name(atom));
     for (const Atom atom : order) {

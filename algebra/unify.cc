@@ -31,6 +31,23 @@ std::optional<Solution> solve(const Poly& equation, const Symbols& symbols) {
   return best;
 }
 
+/// A·size + B = 0 with A positive and dividing B: (g + h)·q = k·(g + h) gives q = k.
+std::optional<Solution> solve_with_cofactor(const Poly& equation, Symbols& symbols) {
+  for (const Atom size : symbols.atoms(equation)) {
+    if (symbols.kind(size) != Symbols::Kind::Size) continue;
+    const std::vector<Poly> powers = equation.powers_of(size);
+    if (powers.size() != 2 || powers[0].is_zero()) continue;
+    if (symbols.contains(powers[0], size) || symbols.contains(powers[1], size)) continue;
+    const bool negative = symbols.positive(-powers[1]);
+    if (!negative && !symbols.positive(powers[1])) continue;
+    const Poly cofactor = negative ? -powers[1] : powers[1];
+    const Poly rest = negative ? powers[0] : -powers[0];
+    const Poly value = symbols.floor_div(rest, cofactor);
+    if (value * cofactor == rest) return Solution{size, value, 0};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Poly Unifier::resolve(const Poly& poly) const {
@@ -60,7 +77,8 @@ bool Unifier::unify(const Poly& a, const Poly& b) {
   const Poly equation = cancelled(resolve(a - b));
   if (equation.is_zero()) return true;
   if (symbols_->positive(equation) || symbols_->positive(-equation)) return false;
-  const std::optional<Solution> solution = solve(equation, *symbols_);
+  std::optional<Solution> solution = solve(equation, *symbols_);
+  if (!solution) solution = solve_with_cofactor(equation, *symbols_);
   if (!solution) {
     if (std::find(residue_.begin(), residue_.end(), equation) == residue_.end()) residue_.push_back(equation);
     return true;

@@ -94,6 +94,28 @@ bool is_alone(const Sum& sum, std::uint32_t function) {
          product.factors[0].symbol == function;
 }
 
+/// The maximum of one value is that value, if there is a point at all: one where all bound indices are equal, say.
+bool is_constant(const std::vector<Atom>& bound, const Guards& range, const Sum& body, const Guards& known,
+                 Solver& solver) {
+  constexpr std::int64_t farthest = 3;
+  for (const Product& product : body) {
+    bool varies = false;
+    for_each_poly(product, [&](const Poly& poly) { varies |= mentions(poly, bound, solver.symbols()); });
+    if (varies) return false;
+  }
+  for (std::int64_t point = 0; point <= farthest; ++point) {
+    Substitution at;
+    for (const Atom atom : bound) at[atom] = point;
+    if (std::all_of(range.begin(), range.end(), [&](const Guard& guard) {
+          const Guard here{guard.equality, solver.symbols().substitute(guard.poly, at)};
+          return solver.implied(known, here, "a window is not empty");
+        })) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Sum by_cells(std::vector<Sum> arguments, const std::vector<Atom>& inner, const Guards& known, Solver& solver,
@@ -126,6 +148,7 @@ Sum take_maximum(std::vector<Atom> bound, Guards range, Sum body, const Guards& 
   bodies.push_back(std::move(body));
   return by_cells(std::move(bodies), bound, known, solver, [&](std::vector<Sum> on_cell) -> Sum {
     if (on_cell[0].empty()) return {};
+    if (is_constant(bound, range, on_cell[0], known, solver)) return std::move(on_cell[0]);
     Factor factor;
     factor.kind = Factor::Kind::Max;
     factor.bound = bound;

@@ -100,6 +100,7 @@ class LemmaBuilder {
       const Poly& d = symbols_.right(atom);
       if (d.constant() || d.terms().size() != 1 || !symbols_.positive(d)) continue;
       derive({{false, n}}, Poly(atom));
+      decide_quotient(atom);
       for (const Monomial& monomial : known) {
         const std::optional<Monomial> factor = monomial.divided_by(d.terms()[0].monomial);
         if (!factor || factor->empty() || !only_sizes(*factor)) continue;
@@ -107,6 +108,14 @@ class LemmaBuilder {
         derive({{false, g * d - 1 - n}}, g - 1 - Poly(atom));
         derive({{false, n - g * d}}, Poly(atom) - g);
       }
+    }
+  }
+
+  /// q is below a small number or not: what says so can then be multiplied by a size.
+  void decide_quotient(Atom q) {
+    for (const std::int64_t bound : {1, 2}) {
+      derived_.push_back({{{false, Poly(q) - bound}}, Poly(q) - bound});
+      derived_.push_back({{{false, bound - 1 - Poly(q)}}, bound - 1 - Poly(q)});
     }
   }
 
