@@ -1,5 +1,5 @@
-// Times definitions to shards and shards to candidates: discover_bench [PROFILE [MAX_OPS [FOLDER [THREADS]]]], alone or under
-// mpirun.
+// Times definitions to shards and shards to candidates: discover_bench [PROFILE [MAX_OPS [FOLDER [THREADS]]]], alone or
+// under mpirun.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +21,8 @@ int run(int argc, char** argv, const rulemill::runtime::Communicator& communicat
   const std::filesystem::path out = argc > 3 ? argv[3] : "discover_bench_out";
   const auto summary = rulemill::fingerprint::run(profile, library, out, communicator, options);
   const double fingerprinted = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const auto joined = rulemill::dedup::join(profile, library, out, summary, options.all_terms, communicator, {options.threads});
+  const auto joined =
+      rulemill::dedup::join(profile, library, out, summary, options.all_terms, communicator, {options.threads});
   if (!communicator.is_root()) return 0;
   for (std::size_t level = 0; level < summary.levels.size(); ++level) {
     const auto& f = summary.levels[level];
@@ -32,16 +33,18 @@ int run(int argc, char** argv, const rulemill::runtime::Communicator& communicat
                 static_cast<unsigned long long>(graphs));
   }
   const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
-  std::printf("%s, %d ranks: %.3f s to shards, %llu shards, %.1f MB, peak %.0f MB\n", summary.backend.c_str(), communicator.size(),
-              fingerprinted, number(summary.shards), static_cast<double>(summary.shard_bytes) / 1e6,
+  std::printf("%s, %d ranks: %.3f s to shards, %llu shards, %.1f MB, peak %.0f MB\n", summary.backend.c_str(),
+              communicator.size(), fingerprinted, number(summary.shards),
+              static_cast<double>(summary.shard_bytes) / 1e6,
               static_cast<double>(rulemill::runtime::peak_memory_bytes()) / 1e6);
   std::printf("join %.3f s; new values by level:", joined.seconds);
   for (const std::uint64_t count : joined.new_values) std::printf(" %llu", number(count));
   const auto& f = joined.funnel;
-  std::printf("\n%llu terms, %llu classes, %llu pairs, %llu after renaming, %llu after shapes, %llu generalized; %llu multi, "
-              "%llu generalized; %llu candidates; expected false %.2g\n",
-              number(f.terms), number(f.classes), number(f.pairs), number(f.renamed), number(f.shapes), number(f.generalized),
-              number(f.multi_pairs), number(f.multi_generalized), number(f.candidates), joined.expected_false);
+  std::printf(
+      "\n%llu terms, %llu classes, %llu pairs, %llu after renaming, %llu after shapes, %llu generalized; %llu multi, "
+      "%llu generalized; %llu candidates; expected false %.2g\n",
+      number(f.terms), number(f.classes), number(f.pairs), number(f.renamed), number(f.shapes), number(f.generalized),
+      number(f.multi_pairs), number(f.multi_generalized), number(f.candidates), joined.expected_false);
   return 0;
 }
 

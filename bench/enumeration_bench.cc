@@ -1,4 +1,5 @@
-// Times enumeration and fingerprints of a profile in memory, without shards: enumeration_bench [PROFILE [MAX_OPS [THREADS [all]]]]
+// Times enumeration and fingerprints of a profile in memory, without shards: enumeration_bench [PROFILE [MAX_OPS
+// [THREADS [all]]]]
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -45,11 +46,12 @@ int run(int argc, char** argv) {
     std::printf("level %zu: %llu nodes, %llu terms, %llu new values\n", level, static_cast<unsigned long long>(f.nodes),
                 static_cast<unsigned long long>(f.terms), static_cast<unsigned long long>(f.new_values));
   }
-  std::printf("%u threads: levels below the last and plans %.3f s, last level %.3f s, %.2f G multiply-adds at %.2f G/s, "
-              "%zu signatures, peak %.0f MB\n",
-              runner.workers().threads(), prepared, total - prepared, static_cast<double>(products) * 1e-9,
-              static_cast<double>(products) * 1e-9 / (total - prepared), runner.enumerator().signatures().size(),
-              static_cast<double>(rulemill::runtime::peak_memory_bytes()) / 1e6);
+  std::printf(
+      "%u threads: levels below the last and plans %.3f s, last level %.3f s, %.2f G multiply-adds at %.2f G/s, "
+      "%zu signatures, peak %.0f MB\n",
+      runner.workers().threads(), prepared, total - prepared, static_cast<double>(products) * 1e-9,
+      static_cast<double>(products) * 1e-9 / (total - prepared), runner.enumerator().signatures().size(),
+      static_cast<double>(rulemill::runtime::peak_memory_bytes()) / 1e6);
   return 0;
 }
 

@@ -34,7 +34,8 @@ double rate(const fp::Program& program, const std::vector<std::vector<fp::Pair>>
   double best = 0;
   for (int round = 0; round < 5; ++round) {
     const auto start = std::chrono::steady_clock::now();
-    for (std::uint64_t i = 0; i < repeats; ++i) executor.run(program, inputs.data(), scratch.data(), types, prints.data());
+    for (std::uint64_t i = 0; i < repeats; ++i)
+      executor.run(program, inputs.data(), scratch.data(), types, prints.data());
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     best = std::max(best, static_cast<double>(repeats * program.products * fp::block_width) / seconds);
   }

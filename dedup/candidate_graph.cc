@@ -72,7 +72,9 @@ std::uint32_t CandidateGraph::below(const GraphSide& terms) const {
   return reached;
 }
 
-std::size_t CandidateGraph::size(const GraphSide& terms) const { return static_cast<std::size_t>(std::popcount(below(terms))); }
+std::size_t CandidateGraph::size(const GraphSide& terms) const {
+  return static_cast<std::size_t>(std::popcount(below(terms)));
+}
 
 void CandidateGraph::clean() {
   constexpr std::uint8_t none = 0xff;

@@ -26,7 +26,7 @@ inline constexpr std::size_t most_graph_leaves = 48;
 inline constexpr std::size_t most_graph_outputs = 4;
 
 struct GraphNode {
-  std::uint16_t instance = 0;  // of the dictionary
+  std::uint16_t instance = 0;                            // of the dictionary
   BoundedList<std::uint16_t, most_graph_outputs> types;  // by output; no_instance where no row said
   BoundedList<GraphTerm, enumerate::max_arity> arguments;
   BoundedList<std::int64_t, TermRow::most_sizes> sizes;
@@ -40,9 +40,7 @@ struct CandidateGraph {
   BoundedList<GraphNode, most_graph_nodes> nodes;        // arguments before users
   GraphSide source, target;
 
-  std::uint16_t type(GraphTerm t) const {
-    return t.is_leaf ? leaves[t.index] : nodes[t.index].types[t.output];
-  }
+  std::uint16_t type(GraphTerm t) const { return t.is_leaf ? leaves[t.index] : nodes[t.index].types[t.output]; }
   /// Nodes below the terms.
   std::uint32_t below(const GraphSide& terms) const;  // bit n: node n
   std::size_t size(const GraphSide& terms) const;

@@ -25,7 +25,8 @@ bool better(const Keyed& a, const Keyed& b) {
 
 void keep_best(std::vector<Keyed>& list) {
   std::sort(list.begin(), list.end(), better);
-  list.erase(std::unique(list.begin(), list.end(), [](const Keyed& a, const Keyed& b) { return a.key == b.key; }), list.end());
+  list.erase(std::unique(list.begin(), list.end(), [](const Keyed& a, const Keyed& b) { return a.key == b.key; }),
+             list.end());
 }
 
 /// Canonical form and key; false if the sides are the same.

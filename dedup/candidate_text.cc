@@ -28,9 +28,12 @@ algebra::Candidate to_candidate(const CandidateGraph& graph, const Vocabulary& w
   for (const std::uint16_t leaf : graph.leaves) {
     const auto same = std::ranges::find(variable_types, leaf);
     const std::string letters =
-        same == variable_types.end() ? "t" : letters_of(variable_names[static_cast<std::size_t>(same - variable_types.begin())]);
+        same == variable_types.end()
+            ? "t"
+            : letters_of(variable_names[static_cast<std::size_t>(same - variable_types.begin())]);
     const enumerate::Dims& shape = words.types[leaf];
-    leaves.push_back(bank.variable(letters + std::to_string(++used[letters]), static_cast<std::uint32_t>(shape.size())));
+    leaves.push_back(
+        bank.variable(letters + std::to_string(++used[letters]), static_cast<std::uint32_t>(shape.size())));
     candidate.rule.variables.push_back(leaves.back());
     candidate.rule.shapes.emplace_back(shape.begin(), shape.end());
     candidate.example.push_back(shape);
@@ -69,7 +72,8 @@ std::string candidates_text(const std::vector<CandidateGraph>& graphs, const Voc
   }
   std::ranges::sort(lines, {}, [](const Line& line) { return std::tie(line.size, line.sides); });
   std::string result;
-  for (std::size_t i = 0; i < lines.size(); ++i) result += text(graphs[lines[i].graph], "c" + std::to_string(i + 1)) + "\n";
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    result += text(graphs[lines[i].graph], "c" + std::to_string(i + 1)) + "\n";
   return result;
 }
 

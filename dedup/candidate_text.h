@@ -1,5 +1,5 @@
-// Candidates as text, in the form that algebra::parse_rules reads: names c1, c2, … in canonical order, variables with the
-// shapes on which the sides agreed.
+// Candidates as text, in the form that algebra::parse_rules reads: names c1, c2, … in canonical order, variables with
+// the shapes on which the sides agreed.
 #pragma once
 
 #include <string>

@@ -24,7 +24,8 @@ void put_quotients(std::string& key, const CandidateGraph& graph, const GraphNod
   std::vector<enumerate::Dims> shapes;
   for (const GraphTerm argument : node.arguments) shapes.push_back(words.types[graph.type(argument)]);
   std::vector<std::int64_t> slots;
-  if (!algebra::infer(instance, shapes, std::span<const std::int64_t>(node.sizes.begin(), node.sizes.end()), &slots)) return;
+  if (!algebra::infer(instance, shapes, std::span<const std::int64_t>(node.sizes.begin(), node.sizes.end()), &slots))
+    return;
   for (const algebra::Comparison& condition : instance.conditions) {
     const algebra::IndexExpr& left = *condition.a;
     if (condition.relation != algebra::Relation::Eq || left.kind != algebra::IndexExpr::Kind::Mod) continue;

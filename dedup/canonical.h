@@ -1,5 +1,6 @@
-// The form of a candidate that does not depend on the names of its variables, nor on the order of commutative arguments,
-// nor on which of two sides of one size stands first. Two candidates with one key are renamings of each other.
+// The form of a candidate that does not depend on the names of its variables, nor on the order of commutative
+// arguments, nor on which of two sides of one size stands first. Two candidates with one key are renamings of each
+// other.
 #pragma once
 
 #include <string>

@@ -31,9 +31,15 @@ BoundedList<Place, 64> places_of(const CandidateGraph& graph, GraphTerm term) {
 
 void put(CandidateGraph& graph, const Place& place, GraphTerm term) {
   switch (place.where) {
-    case Place::Where::Argument: graph.nodes[place.node].arguments[place.index] = term; break;
-    case Place::Where::Source: graph.source[place.index] = term; break;
-    case Place::Where::Target: graph.target[place.index] = term; break;
+    case Place::Where::Argument:
+      graph.nodes[place.node].arguments[place.index] = term;
+      break;
+    case Place::Where::Source:
+      graph.source[place.index] = term;
+      break;
+    case Place::Where::Target:
+      graph.target[place.index] = term;
+      break;
   }
 }
 
@@ -53,7 +59,8 @@ bool replace_subterm(CandidateGraph& graph, Trial& trial) {
       const GraphTerm term{false, o, static_cast<std::uint8_t>(n)};
       // A whole side is not equal to a variable, unless the other side has it, too.
       if (graph.source.size() == 1 && is_output(graph.source, term) != is_output(graph.target, term)) {
-        const std::uint32_t other = is_output(graph.source, term) ? graph.below(graph.target) : graph.below(graph.source);
+        const std::uint32_t other =
+            is_output(graph.source, term) ? graph.below(graph.target) : graph.below(graph.source);
         if (!(other >> n & 1)) continue;
       }
       const auto places = places_of(graph, term);

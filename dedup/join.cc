@@ -121,13 +121,16 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
 
   TrialPrograms programs(words, library, profile.seed, profile.max_elements);
   const auto step = [&](PackedCandidates& list, KeyKind kind) {
-    list = one_of_each(list.size(), [&](std::size_t i) { return unpack(list[i]); }, words, kind, workers, communicator);
+    list = one_of_each(
+        list.size(), [&](std::size_t i) { return unpack(list[i]); }, words, kind, workers, communicator);
     return communicator.sum(std::uint64_t{list.size()});
   };
   PackedCandidates single = one_of_each(
       raw.single.size(),
-      [&](std::size_t i) { return graph_of(rows, {&raw.single[i].first, 1}, {&raw.single[i].second, 1}); }, words,
-      KeyKind::Exact, workers, communicator);
+      [&](std::size_t i) {
+        return graph_of(rows, {&raw.single[i].first, 1}, {&raw.single[i].second, 1});
+      },
+      words, KeyKind::Exact, workers, communicator);
   funnel.renamed = communicator.sum(std::uint64_t{single.size()});
   funnel.shapes = step(single, KeyKind::AnyShapes);
   generalize_all(single, programs, fingerprints.max_ops, workers);
@@ -151,10 +154,12 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   if (communicator.is_root()) {
     funnel.candidates = all.size();
     std::vector<std::uint16_t> variable_types;
-    for (std::size_t v = 0; v < profile.variables.size(); ++v) variable_types.push_back(rows.row(static_cast<TermId>(v)).type);
+    for (std::size_t v = 0; v < profile.variables.size(); ++v)
+      variable_types.push_back(rows.row(static_cast<TermId>(v)).type);
     const std::string text = candidates_text(all, words, rows.dictionary().variables, variable_types, library);
     runtime::write_file(out / candidates_file, text);
-    manifest->add({candidates_file, join_stage, text.size(), runtime::to_hex(runtime::hash128(runtime::bytes_of(text))), {}});
+    manifest->add(
+        {candidates_file, join_stage, text.size(), runtime::to_hex(runtime::hash128(runtime::bytes_of(text))), {}});
     summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     manifest->finish(join_stage, to_attributes(summary));
     figures = to_json(to_attributes(summary)).dump();

@@ -1,6 +1,6 @@
 // The join stage: from shards to candidates.rules. Terms with equal fingerprints make classes; each class gives its
-// smallest member paired with each other; nodes with several outputs give candidates with several outputs. Cheap filters
-// leave one candidate of all that are renamings of each other, at its most general.
+// smallest member paired with each other; nodes with several outputs give candidates with several outputs. Cheap
+// filters leave one candidate of all that are renamings of each other, at its most general.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ struct JoinOptions {
 /// How many remain after each step.
 struct Funnel {
   std::uint64_t terms = 0;
-  std::uint64_t classes = 0;       // of two or more terms
-  std::uint64_t pairs = 0;         // smallest member with each other one, congruent ones left out
-  std::uint64_t renamed = 0;       // one of all renamings
-  std::uint64_t shapes = 0;        // one of all shapes on which a candidate was found
-  std::uint64_t generalized = 0;   // shared subterms and repeated variables made variables
-  std::uint64_t multi_pairs = 0;   // with several outputs: combinations
+  std::uint64_t classes = 0;      // of two or more terms
+  std::uint64_t pairs = 0;        // smallest member with each other one, congruent ones left out
+  std::uint64_t renamed = 0;      // one of all renamings
+  std::uint64_t shapes = 0;       // one of all shapes on which a candidate was found
+  std::uint64_t generalized = 0;  // shared subterms and repeated variables made variables
+  std::uint64_t multi_pairs = 0;  // with several outputs: combinations
   std::uint64_t multi_generalized = 0;
   std::uint64_t candidates = 0;
 };

@@ -47,7 +47,8 @@ bool connected(const CandidateGraph& graph, const GraphSide& side) {
     std::uint64_t leaves = t.is_leaf ? std::uint64_t{1} << t.index : 0;
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       if (!(nodes >> n & 1)) continue;
-      for (const GraphTerm argument : graph.nodes[n].arguments) leaves |= argument.is_leaf ? std::uint64_t{1} << argument.index : 0;
+      for (const GraphTerm argument : graph.nodes[n].arguments)
+        leaves |= argument.is_leaf ? std::uint64_t{1} << argument.index : 0;
     }
     return std::pair(nodes, leaves);
   };
@@ -125,8 +126,9 @@ RawCandidates pair_terms(TermRows& rows, const TermClasses& classes, const Vocab
   }
   rows.fetch(std::move(wanted));
   for (const auto& [node, outputs] : nodes) {
-    const bool complete = std::ranges::none_of(outputs, [](const auto& list) { return list.empty(); }) &&
-                          outputs.size() == words.instances[rows.row(outputs.back().front().self).instance]->outputs.size();
+    const bool complete =
+        std::ranges::none_of(outputs, [](const auto& list) { return list.empty(); }) &&
+        outputs.size() == words.instances[rows.row(outputs.back().front().self).instance]->outputs.size();
     if (!complete) continue;
     std::vector<std::size_t> choice(outputs.size(), 0);
     for (bool more = true; more;) {

@@ -35,7 +35,8 @@ TermClasses find_classes(const TermRows& rows, const runtime::Communicator& comm
   result.new_values.resize(levels);
   for (std::size_t begin = 0; begin < records.size();) {
     std::size_t end = begin + 1;
-    while (end < records.size() && records[end].high == records[begin].high && records[end].low == records[begin].low) ++end;
+    while (end < records.size() && records[end].high == records[begin].high && records[end].low == records[begin].low)
+      ++end;
     ++result.new_values[rows.level(records[begin].term)];
     if (end - begin > 1) {
       auto& members = result.classes.emplace_back();

@@ -8,7 +8,10 @@ namespace rulemill::dedup {
 
 TermRows::TermRows(const std::filesystem::path& out, const std::string& digest, const fingerprint::Summary& summary,
                    const runtime::Communicator& communicator)
-    : out_(out), digest_(digest), summary_(summary), communicator_(communicator),
+    : out_(out),
+      digest_(digest),
+      summary_(summary),
+      communicator_(communicator),
       dictionary_(fingerprint::Dictionary::load(out / "shards/dictionary.json")),
       rows_each_(fingerprint::shard_rows(summary.terms)) {
   std::uint64_t first = 0;
@@ -44,8 +47,10 @@ TermRow TermRows::row_at(const fingerprint::TermRows& rows, std::size_t i) const
   row.level = rows.level[i];
   row.arguments.fill(no_id);
   row.sizes.fill(no_id);
-  std::copy_n(rows.arguments.begin() + static_cast<std::ptrdiff_t>(i * rows.arguments_width), rows.arguments_width, row.arguments.begin());
-  std::copy_n(rows.sizes.begin() + static_cast<std::ptrdiff_t>(i * rows.sizes_width), rows.sizes_width, row.sizes.begin());
+  std::copy_n(rows.arguments.begin() + static_cast<std::ptrdiff_t>(i * rows.arguments_width), rows.arguments_width,
+              row.arguments.begin());
+  std::copy_n(rows.sizes.begin() + static_cast<std::ptrdiff_t>(i * rows.sizes_width), rows.sizes_width,
+              row.sizes.begin());
   return row;
 }
 
@@ -68,7 +73,8 @@ std::vector<FingerprintRecord> TermRows::records() const {
     if (owner(shard) != communicator_.rank()) continue;
     const fingerprint::TermRows rows = read(shard);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      records.push_back({rows.fingerprint[2 * i], rows.fingerprint[2 * i + 1], static_cast<TermId>(rows.first + i), rows.type[i]});
+      records.push_back(
+          {rows.fingerprint[2 * i], rows.fingerprint[2 * i + 1], static_cast<TermId>(rows.first + i), rows.type[i]});
     }
   }
   return records;
@@ -96,7 +102,8 @@ void TermRows::fetch(std::vector<TermId> wanted) {
   }
   std::vector<std::size_t> next(replies.size(), 0);
   std::vector<std::vector<TermRow>> received;
-  for (const runtime::Bytes& bytes : communicator_.all_to_all(std::move(replies))) received.push_back(runtime::values_of<TermRow>(bytes));
+  for (const runtime::Bytes& bytes : communicator_.all_to_all(std::move(replies)))
+    received.push_back(runtime::values_of<TermRow>(bytes));
   for (const TermId t : wanted) {
     const auto from = static_cast<std::size_t>(owner(t / rows_each_));
     place_[t - known_.size()] = static_cast<std::uint32_t>(fetched_.size());

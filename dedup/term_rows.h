@@ -1,5 +1,5 @@
-// Access to the table of all terms: the levels below the last are held by every rank, rows of the last level are fetched
-// from the ranks that hold their shards.
+// Access to the table of all terms: the levels below the last are held by every rank, rows of the last level are
+// fetched from the ranks that hold their shards.
 #pragma once
 
 #include <array>
@@ -70,7 +70,7 @@ class TermRows {
   fingerprint::Dictionary dictionary_;
   std::uint64_t rows_each_ = 0;
   std::vector<std::uint64_t> first_of_level_;
-  std::vector<TermRow> known_;  // levels below the last
+  std::vector<TermRow> known_;        // levels below the last
   std::vector<std::uint32_t> place_;  // by term of the last level: in fetched_; no_id: not fetched
   std::vector<TermRow> fetched_;
 };

@@ -23,7 +23,10 @@ constexpr std::uint32_t sampled_elements = 3;
 
 TrialPrograms::TrialPrograms(const Vocabulary& words, const algebra::Library& library, std::uint64_t seed,
                              std::size_t max_elements)
-    : words_(words), library_(library), seed_(seed ^ trial_stream), executor_(seed_, max_elements),
+    : words_(words),
+      library_(library),
+      seed_(seed ^ trial_stream),
+      executor_(seed_, max_elements),
       functions_(fingerprint::function_keys(library, seed_)) {}
 
 TrialPrograms::Key TrialPrograms::key(const CandidateGraph& graph, const GraphNode& node) {
@@ -33,7 +36,8 @@ TrialPrograms::Key TrialPrograms::key(const CandidateGraph& graph, const GraphNo
   return key;
 }
 
-const fingerprint::CompiledSignature& TrialPrograms::get(const Key& key, const CandidateGraph& graph, const GraphNode& node) {
+const fingerprint::CompiledSignature& TrialPrograms::get(const Key& key, const CandidateGraph& graph,
+                                                         const GraphNode& node) {
   const std::scoped_lock lock(mutex_);
   auto& entry = programs_[key];
   if (!entry) {
@@ -131,7 +135,9 @@ Pair Trial::operand_element(const CandidateGraph& graph, std::uint8_t node, std:
     const bool plain = step.kind == ProgramStep::Kind::Copy || step.kind == ProgramStep::Kind::Sum;
     const Pair right = plain ? fingerprint::pair_of(1, 1) : factor(program.factors[t].right);
     if (step.kind == ProgramStep::Kind::Scaled) {
-      left = fingerprint::multiply_pairs(SingleLane{left}, SingleLane{program.coefficients[std::size_t{program.scales[t]} * block_width]}).v;
+      left = fingerprint::multiply_pairs(SingleLane{left},
+                                         SingleLane{program.coefficients[std::size_t{program.scales[t]} * block_width]})
+                 .v;
     }
     const Pair product = plain ? left : fingerprint::multiply_pairs(SingleLane{left}, SingleLane{right}).v;
     if (collects) row[t - begin] = {product};
@@ -170,7 +176,8 @@ bool Trial::all_elements_agree(const CandidateGraph& graph) {
       const GraphTerm t = graph.nodes[n].arguments[i];
       inputs[i] = t.is_leaf ? leaf_values_[t.index] : nodes[t.index][t.output].block;
     }
-    if (const std::size_t pairs = Executor::scratch_pairs(program); scratch_[n].size() < pairs) scratch_[n].resize(pairs);
+    if (const std::size_t pairs = Executor::scratch_pairs(program); scratch_[n].size() < pairs)
+      scratch_[n].resize(pairs);
     executor.run(program, inputs.data(), scratch_[n].data(), signature.type_keys, hashes.data());
     for (std::uint32_t o = 0; o < program.outputs.size(); ++o) {
       nodes[n][o].block = Executor::output(program, inputs.data(), scratch_[n].data(), o);
@@ -181,7 +188,8 @@ bool Trial::all_elements_agree(const CandidateGraph& graph) {
     if (!t.is_leaf) return nodes[t.index][t.output].hash;
     std::array<Fingerprint, block_width> lanes;
     const std::uint16_t type = graph.leaves[t.index];
-    executor.hash(leaf_values_[t.index], elements(type), fingerprint::type_key(programs_.words().types[type], programs_.seed()), lanes.data());
+    executor.hash(leaf_values_[t.index], elements(type),
+                  fingerprint::type_key(programs_.words().types[type], programs_.seed()), lanes.data());
     return lanes;
   };
   for (std::size_t i = 0; i < graph.source.size(); ++i) {

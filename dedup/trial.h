@@ -62,7 +62,8 @@ class Trial {
   bool some_elements_agree(const CandidateGraph& graph);
   bool all_elements_agree(const CandidateGraph& graph);
   fingerprint::Pair element(const CandidateGraph& graph, GraphTerm term, std::uint32_t element);
-  fingerprint::Pair operand_element(const CandidateGraph& graph, std::uint8_t node, std::uint32_t operand, std::uint32_t element);
+  fingerprint::Pair operand_element(const CandidateGraph& graph, std::uint8_t node, std::uint32_t operand,
+                                    std::uint32_t element);
   std::uint32_t elements(std::uint16_t type) const;
 
   TrialPrograms& programs_;

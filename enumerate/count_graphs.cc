@@ -36,7 +36,8 @@ std::optional<std::uint64_t> count_graphs(std::uint32_t size, const TermTable& t
     squares += count * count;
   }
   const std::uint64_t n3 = level_nodes[3];
-  // Three of level 1; one of level 2 with its base and another of level 1; two of level 2 over one base; one of level 3.
+  // Three of level 1; one of level 2 with its base and another of level 1; two of level 2 over one base; one of
+  // level 3.
   if (size == 3) return choose3(n1) + n2 * (n1 - 1) + two_above + n3;
 
   // Below a node of level 3 over {p, q}: q stands on p, or both are of level 1.
@@ -46,7 +47,7 @@ std::optional<std::uint64_t> count_graphs(std::uint32_t size, const TermTable& t
     const bool chain = terms.closure(q).size() == 2;
     same_pair += choose2(count);
     beside += count * (chain ? above[p] - 1 : above[p] + above[q]);  // a node of level 2 over p or q
-    apart += count * (n1 - (chain ? 1 : 2));                          // another node of level 1
+    apart += count * (n1 - (chain ? 1 : 2));                         // another node of level 1
   }
   return choose4(n1) + n2 * choose2(n1 - 1) + two_above * (n1 - 1) + (n2 * n2 - squares) / 2 + three_above + same_pair +
          beside + apart + level_nodes[4];

@@ -10,8 +10,8 @@
 
 namespace rulemill::enumerate {
 
-/// Closed sets of exactly `size` nodes, 1 ≤ size ≤ 4. `level_nodes[l]` is the number of nodes whose closure has l nodes;
-/// the table holds at least those of the levels below `size`. Nothing for other sizes.
+/// Closed sets of exactly `size` nodes, 1 ≤ size ≤ 4. `level_nodes[l]` is the number of nodes whose closure has l
+/// nodes; the table holds at least those of the levels below `size`. Nothing for other sizes.
 std::optional<std::uint64_t> count_graphs(std::uint32_t size, const TermTable& terms,
                                           std::span<const std::uint64_t> level_nodes);
 

@@ -35,8 +35,7 @@ std::uint32_t Enumerator::store_prefix(std::span<const TermId> fixed) {
 
 bool Enumerator::has_position(TermId t, const RequiredPosition& required) const {
   const Positions& positions = terms_.positions(t);
-  return required.axis < positions.size() &&
-         std::ranges::binary_search(positions[required.axis], required.position);
+  return required.axis < positions.size() && std::ranges::binary_search(positions[required.axis], required.position);
 }
 
 bool Enumerator::fixed_fit(const Signature& signature, std::uint32_t open, std::span<const TermId> fixed) const {
@@ -51,7 +50,8 @@ bool Enumerator::fixed_fit(const Signature& signature, std::uint32_t open, std::
   return true;
 }
 
-void Enumerator::add_dense(std::uint32_t family, std::uint32_t open, std::span<const TermId> fixed, std::uint8_t level) {
+void Enumerator::add_dense(std::uint32_t family, std::uint32_t open, std::span<const TermId> fixed,
+                           std::uint8_t level) {
   std::array<TypeId, max_arity> types{};
   for (std::size_t i = 0; i < fixed.size(); ++i) types[i] = terms_.type(fixed[i]);
   Unit unit;
@@ -245,8 +245,10 @@ void Enumerator::end_level(std::span<const SignatureId> row_signatures, std::spa
     }
     terms_.add_node(row_signatures[row], arguments, union_of(arguments));
     for (std::size_t o = 0; o < signature.outputs.size(); ++o, ++row) {
-      const Positions here = output_positions(*signature.facts, o, types_.shape(signature.outputs[o]), signature.slots, positions);
-      const TermId t = terms_.add_output(static_cast<std::uint8_t>(o), signature.outputs[o], role, terms_.intern_positions(here));
+      const Positions here =
+          output_positions(*signature.facts, o, types_.shape(signature.outputs[o]), signature.slots, positions);
+      const TermId t =
+          terms_.add_output(static_cast<std::uint8_t>(o), signature.outputs[o], role, terms_.intern_positions(here));
       terms_.set_representative(t, representatives[row]);
       if (all || representatives[row] == t) terms_.extend(t);
     }

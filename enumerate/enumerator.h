@@ -21,8 +21,8 @@ inline constexpr std::uint32_t group_block = 8;
 class NodeSink {
  public:
   virtual ~NodeSink() = default;
-  /// The signature at `fixed` (all arguments but number `open`, in order) and each member of the group's block whose bit
-  /// is set in `lanes`. A signature without arguments comes with no group (no_id) and one lane.
+  /// The signature at `fixed` (all arguments but number `open`, in order) and each member of the group's block whose
+  /// bit is set in `lanes`. A signature without arguments comes with no group (no_id) and one lane.
   virtual void block(SignatureId signature, std::span<const TermId> fixed, std::uint32_t open, std::uint32_t group,
                      std::uint32_t block, std::uint8_t lanes, std::uint64_t row) = 0;
   /// One node. `arguments` in the signature's order.
@@ -68,13 +68,13 @@ class Enumerator {
 
  private:
   struct Unit {
-    SignatureId signature = 0;     // sparse: the family, or no_id for every family of two arguments
-    std::uint32_t group = no_id;   // dense; no_id: no arguments, or sparse
-    std::uint32_t prefix = 0;      // first of the fixed terms in prefixes_
-    std::uint8_t fixed = 0;        // how many
+    SignatureId signature = 0;    // sparse: the family, or no_id for every family of two arguments
+    std::uint32_t group = no_id;  // dense; no_id: no arguments, or sparse
+    std::uint32_t prefix = 0;     // first of the fixed terms in prefixes_
+    std::uint8_t fixed = 0;       // how many
     std::uint8_t open = 0;
     bool sparse = false;
-    std::uint64_t first_row = 0;   // filled by counting
+    std::uint64_t first_row = 0;  // filled by counting
     std::uint64_t first_node = 0;
   };
   class Walker;
@@ -101,7 +101,7 @@ class Enumerator {
   std::uint32_t arity_stride_ = 1;
   std::uint32_t level_ = 0;
   std::uint64_t rows_ = 0;
-  std::vector<TermId> first_of_level_;  // [l]: first term of level l; one more than the complete levels
+  std::vector<TermId> first_of_level_;      // [l]: first term of level l; one more than the complete levels
   mutable std::vector<std::uint8_t> used_;  // by signature; written atomically while counting
   std::vector<Unit> units_;
   std::vector<TermId> prefixes_;

@@ -12,7 +12,8 @@ using runtime::InputError;
 std::uint16_t allowed_kinds(const ArgumentRule* rule, std::size_t roles) {
   std::uint16_t allowed = 0;
   for (std::uint32_t kind = 0; kind < 2 * roles; ++kind) {
-    const bool fits = rule == nullptr || ((!rule->role || *rule->role == kind / 2) && (!rule->variable || kind % 2 == 1));
+    const bool fits =
+        rule == nullptr || ((!rule->role || *rule->role == kind / 2) && (!rule->variable || kind % 2 == 1));
     if (fits) allowed = static_cast<std::uint16_t>(allowed | 1u << kind);
   }
   return allowed;
@@ -63,7 +64,8 @@ SignatureTable::SignatureTable(const Profile& profile, algebra::Library& library
     Family& family = families_[f];
     constants_.push_back(static_cast<SignatureId>(signatures_.size()));
     if (family.constant == nullptr) {
-      for (std::uint32_t i = 0; i < family.arity; ++i) family.allowed_kinds[i] = allowed_kinds(nullptr, profile.roles.size());
+      for (std::uint32_t i = 0; i < family.arity; ++i)
+        family.allowed_kinds[i] = allowed_kinds(nullptr, profile.roles.size());
       continue;
     }
     const ConstantEntry& entry = *family.constant;
@@ -84,12 +86,13 @@ SignatureTable::SignatureTable(const Profile& profile, algebra::Library& library
     made->ranks = ranks;
     const auto shapes = algebra::infer(*made->instance, {}, entry.sizes);
     if (!shapes) {
-      throw InputError(entry.place, "operator '" + entry.name + "' does not accept " + std::to_string(entry.sizes.size()) +
-                                        " sizes of these values; it needs " +
+      throw InputError(entry.place, "operator '" + entry.name + "' does not accept " +
+                                        std::to_string(entry.sizes.size()) + " sizes of these values; it needs " +
                                         std::to_string(made->instance->size_parameter_count()));
     }
     if (element_count(shapes->front()) > profile.max_elements) {
-      throw InputError(entry.place, "the constant has more than max_elements = " + std::to_string(profile.max_elements));
+      throw InputError(entry.place,
+                       "the constant has more than max_elements = " + std::to_string(profile.max_elements));
     }
     add(f, *made, {}, entry.sizes);
     by_ranks_[f][{}] = std::move(made);
@@ -112,7 +115,8 @@ const SignatureTable::Shaped* SignatureTable::shaped(std::uint32_t f, std::span<
   // A value that other ranks allow (an axis, a permutation) only means that these ranks are not for it.
   for (const auto& [parameter, value] : entry.parameters) {
     const auto domain = library_.domain(entry.name, parameter, ranks);
-    const bool varies = std::holds_alternative<std::int64_t>(value) || std::holds_alternative<std::vector<std::int64_t>>(value);
+    const bool varies =
+        std::holds_alternative<std::int64_t>(value) || std::holds_alternative<std::vector<std::int64_t>>(value);
     if (varies && !domain.empty() && std::ranges::find(domain, value) == domain.end()) return nullptr;
   }
   auto made = std::make_unique<Shaped>();
@@ -254,12 +258,14 @@ void SignatureTable::add(std::uint32_t family, const Shaped& shaped, const std::
 void SignatureTable::check_variables() const {
   for (const Variable& variable : profile_.variables) {
     const bool used = std::ranges::any_of(signatures_, [&](const Signature& signature) {
-      return std::ranges::any_of(signature.arguments, [&](TypeId type) { return types_.shape(type) == variable.shape; });
+      return std::ranges::any_of(signature.arguments,
+                                 [&](TypeId type) { return types_.shape(type) == variable.shape; });
     });
     if (used) continue;
     std::string shape;
     for (const std::int64_t dim : variable.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(dim);
-    throw InputError(variable.place, "no operator of the profile accepts '" + variable.name + "' of shape [" + shape + "]");
+    throw InputError(variable.place,
+                     "no operator of the profile accepts '" + variable.name + "' of shape [" + shape + "]");
   }
 }
 

@@ -22,7 +22,7 @@ inline constexpr std::uint32_t max_arity = 4;
 using SignatureId = std::uint32_t;
 
 struct Family {
-  const OperatorEntry* entry = nullptr;     // one of the two
+  const OperatorEntry* entry = nullptr;  // one of the two
   const ConstantEntry* constant = nullptr;
   std::uint32_t arity = 0;
   bool commutative = false;
@@ -65,8 +65,8 @@ class SignatureTable {
   const Signature& operator[](SignatureId id) const { return signatures_[id]; }
   std::size_t size() const { return signatures_.size(); }
 
-  /// Makes the signatures over the types 0 … types.size() − 1 as they are now. positions[t] are all positions that terms
-  /// of type t have. Order, and so every number handed out, depends on nothing else.
+  /// Makes the signatures over the types 0 … types.size() − 1 as they are now. positions[t] are all positions that
+  /// terms of type t have. Order, and so every number handed out, depends on nothing else.
   void extend(const std::vector<Positions>& positions);
 
   /// Throws InputError, naming its place, for a variable that is no argument of any signature.
@@ -99,7 +99,8 @@ class SignatureTable {
   algebra::Library& library_;
   TypeTable& types_;
   std::vector<Family> families_;
-  std::vector<std::map<std::vector<std::uint32_t>, std::unique_ptr<Shaped>>> by_ranks_;  // by family; null: not accepted
+  std::vector<std::map<std::vector<std::uint32_t>, std::unique_ptr<Shaped>>>
+      by_ranks_;  // by family; null: not accepted
   std::map<algebra::InstanceId, std::unique_ptr<InstanceFacts>> facts_;
   std::vector<Signature> signatures_;
   std::map<std::vector<std::int64_t>, SignatureId> known_;  // family, argument types, sizes

@@ -1,10 +1,10 @@
 #include "enumerate/profile.h"
 
+#include <toml++/toml.h>
 #include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
-#include <toml++/toml.h>
 
 #include "runtime/error.h"
 #include "runtime/hash.h"
@@ -58,7 +58,8 @@ class Reader {
     profile.digest = runtime::to_hex(runtime::hash128(std::as_bytes(std::span(text))));
     expect_keys(root, {"name", "seed", "max_ops", "max_elements", "roles", "variables", "constants", "operators"});
     profile.name = text_of(required(root, "name"), "name");
-    if (const auto* seed = root.get("seed")) profile.seed = static_cast<std::uint64_t>(number(*seed, "seed", 0, INT64_MAX));
+    if (const auto* seed = root.get("seed"))
+      profile.seed = static_cast<std::uint64_t>(number(*seed, "seed", 0, INT64_MAX));
     if (const auto* ops = root.get("max_ops")) {
       profile.max_ops = static_cast<std::uint32_t>(number(*ops, "max_ops", 1, Profile::largest_max_ops));
     }
@@ -104,7 +105,8 @@ class Reader {
   }
   std::int64_t number(const toml::node& node, const std::string& what, std::int64_t low, std::int64_t high) const {
     const auto value = node.value_exact<std::int64_t>();
-    const std::string range = what + " must be a whole number from " + std::to_string(low) + " to " + std::to_string(high);
+    const std::string range =
+        what + " must be a whole number from " + std::to_string(low) + " to " + std::to_string(high);
     if (!value) fail(node, range);
     if (*value < low || *value > high) fail(node, range + ", found " + std::to_string(*value));
     return *value;
@@ -139,8 +141,8 @@ class Reader {
     std::int64_t elements = 1;
     for (const std::int64_t dim : variable.shape) elements *= dim;
     if (static_cast<std::uint64_t>(elements) > profile.max_elements) {
-      fail(*entry.get("shape"), std::to_string(elements) + " elements are more than max_elements = " +
-                                    std::to_string(profile.max_elements));
+      fail(*entry.get("shape"),
+           std::to_string(elements) + " elements are more than max_elements = " + std::to_string(profile.max_elements));
     }
     if (const auto* word = entry.get("role")) variable.role = role(*word, profile);
     for (const toml::node& name : array(required(entry, "names"), "names")) {
@@ -211,7 +213,8 @@ class Reader {
     ConstantEntry constant;
     constant.place = place(node.source());
     constant.name = operator_name(entry);
-    if (library_.arity(constant.name) != 0) fail(node, "operator '" + constant.name + "' takes inputs: it is no constant");
+    if (library_.arity(constant.name) != 0)
+      fail(node, "operator '" + constant.name + "' takes inputs: it is no constant");
     if (const auto* sizes = entry.get("sizes")) constant.sizes = dims(*sizes, "sizes");
     for (const algebra::Parameters& parameters : combinations(entry, constant.name)) {
       constant.parameters = parameters;
@@ -266,7 +269,8 @@ class Reader {
     OperatorEntry made;
     made.place = place(node.source());
     made.name = operator_name(entry);
-    if (library_.arity(made.name) == 0) fail(node, "operator '" + made.name + "' takes no inputs: list it in constants");
+    if (library_.arity(made.name) == 0)
+      fail(node, "operator '" + made.name + "' takes no inputs: list it in constants");
     if (const auto* ranks = entry.get("ranks")) {
       for (const toml::node& rank : array(*ranks, "ranks")) {
         made.ranks.push_back(static_cast<std::uint32_t>(number(rank, "a rank", 0, 8)));

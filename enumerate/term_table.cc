@@ -53,8 +53,7 @@ std::uint32_t TermTable::intern_positions(const Positions& positions) {
 }
 
 void TermTable::extend(TermId t) {
-  const auto [found, added] =
-      group_ids_.try_emplace({level_[t], type_[t]}, static_cast<std::uint32_t>(groups_.size()));
+  const auto [found, added] = group_ids_.try_emplace({level_[t], type_[t]}, static_cast<std::uint32_t>(groups_.size()));
   if (added) groups_.push_back({type_[t], level_[t], {}});
   group_[t] = found->second;
   slot_[t] = static_cast<std::uint32_t>(groups_[found->second].members.size());

@@ -49,7 +49,8 @@ void Enumerator::Walker::each_block(const Unit& unit, const Body& body) {
 void Enumerator::Walker::find_overlapping(std::span<const NodeId> nodes, std::uint32_t lowest_level) {
   overlapping_.clear();
   const auto users = [&](NodeId n, std::uint32_t level) {
-    const auto all = std::span(owner_.users_).subspan(owner_.first_user_[n], owner_.first_user_[n + 1] - owner_.first_user_[n]);
+    const auto all =
+        std::span(owner_.users_).subspan(owner_.first_user_[n], owner_.first_user_[n + 1] - owner_.first_user_[n]);
     const auto begin = std::ranges::lower_bound(all, owner_.first_of_level_[level]);
     const auto end = std::ranges::lower_bound(begin, all.end(), owner_.first_of_level_[level + 1]);
     return std::span<const TermId>(begin, end);
@@ -137,7 +138,8 @@ LevelCounts Enumerator::Walker::count(const Unit& unit) {
     });
     return counts;
   }
-  each_block(unit, [&](std::uint32_t, std::uint8_t lanes) { counts.nodes += static_cast<unsigned>(std::popcount(lanes)); });
+  each_block(unit,
+             [&](std::uint32_t, std::uint8_t lanes) { counts.nodes += static_cast<unsigned>(std::popcount(lanes)); });
   counts.terms = counts.nodes * signatures_[unit.signature].outputs.size();
   if (counts.nodes != 0) owner_.mark_used(unit.signature);
   return counts;

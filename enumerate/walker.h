@@ -7,8 +7,7 @@ namespace rulemill::enumerate {
 
 class Enumerator::Walker {
  public:
-  explicit Walker(const Enumerator& owner)
-      : owner_(owner), terms_(owner.terms_), signatures_(owner.signatures_) {}
+  explicit Walker(const Enumerator& owner) : owner_(owner), terms_(owner.terms_), signatures_(owner.signatures_) {}
 
   /// Nodes and terms of the unit; notes the signatures that occur.
   LevelCounts count(const Unit& unit);

@@ -27,7 +27,8 @@ class DeviceArray {
     if (size_ != 0) must(cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
   }
   ~DeviceArray() { cudaFree(data_); }
-  DeviceArray(DeviceArray&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  DeviceArray(DeviceArray&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   DeviceArray& operator=(DeviceArray&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
@@ -58,9 +59,11 @@ __global__ void evaluate_pieces(const Piece* pieces, const NodeProgram* programs
   const NodeProgram& program = programs[piece.signature];
   const std::uint32_t node = piece.first + threadIdx.x;
   const Pair* inputs[enumerate::max_arity];
-  for (std::uint32_t i = 0; i < program.view.inputs; ++i) inputs[i] = tensors[arguments[std::size_t{node} * arity_stride + i]];
+  for (std::uint32_t i = 0; i < program.view.inputs; ++i)
+    inputs[i] = tensors[arguments[std::size_t{node} * arity_stride + i]];
   // Eight neighbours share a block of scratch, so that their accesses fall together.
-  Pair* own = scratch + piece.scratch + std::size_t{threadIdx.x / block_width} * program.scratch_elements * block_width +
+  Pair* own = scratch + piece.scratch +
+              std::size_t{threadIdx.x / block_width} * program.scratch_elements * block_width +
               threadIdx.x % block_width;
   Fingerprint found[most_outputs];
   run_node(program, inputs, own, keys, found);
@@ -70,8 +73,12 @@ __global__ void evaluate_pieces(const Piece* pieces, const NodeProgram* programs
 /// A program's arrays on the device.
 struct ResidentProgram {
   explicit ResidentProgram(const CompiledSignature& compiled)
-      : steps(compiled.program.steps), rows(compiled.program.rows), factors(compiled.program.factors),
-        scales(compiled.program.scales), functions(compiled.program.functions), coefficients(compiled.program.coefficients) {
+      : steps(compiled.program.steps),
+        rows(compiled.program.rows),
+        factors(compiled.program.factors),
+        scales(compiled.program.scales),
+        functions(compiled.program.functions),
+        coefficients(compiled.program.coefficients) {
     ProgramView view = compiled.program.view();
     view.steps = steps.data();
     view.rows = rows.data();
@@ -101,7 +108,8 @@ class Lane {
   template <class T>
   T* upload(DeviceArray<T>& array, std::span<const T> values) {
     reserve(array, values.size());
-    must(cudaMemcpyAsync(array.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+    must(cudaMemcpyAsync(array.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice, stream),
+         "cudaMemcpyAsync");
     return array.data();
   }
   template <class T>
@@ -145,7 +153,8 @@ class CudaDevice final : public Device {
     for (enumerate::TermId t = 0; t < terms.terms(); ++t) {
       if (!terms.is_extended(t)) continue;
       const std::uint32_t g = terms.group(t), slot = terms.slot(t);
-      tensors[t] = groups_[g].data() + std::size_t{slot / block_width} * values.elements(g) * block_width + slot % block_width;
+      tensors[t] =
+          groups_[g].data() + std::size_t{slot / block_width} * values.elements(g) * block_width + slot % block_width;
     }
     tensors_ = DeviceArray<const Pair*>(std::span<const Pair* const>(tensors));
   }
@@ -181,8 +190,8 @@ class CudaDevice final : public Device {
     Lane::reserve(lane->scratch, std::max<std::size_t>(1, scratch));
     Lane::reserve(lane->prints, prints.size());
     evaluate_pieces<<<static_cast<unsigned>(pieces.size()), threads_a_block, 0, lane->stream>>>(
-        lane->pieces.data(), programs_.data(), tensors_.data(), lane->arguments.data(), lane->places.data(), arity_stride_,
-        keys_.data(), lane->scratch.data(), lane->prints.data());
+        lane->pieces.data(), programs_.data(), tensors_.data(), lane->arguments.data(), lane->places.data(),
+        arity_stride_, keys_.data(), lane->scratch.data(), lane->prints.data());
     must(cudaGetLastError(), "evaluate_pieces");
     must(cudaMemcpyAsync(prints.data(), lane->prints.data(), prints.size_bytes(), cudaMemcpyDeviceToHost, lane->stream),
          "cudaMemcpyAsync");
@@ -228,7 +237,8 @@ std::vector<DeviceInfo> devices() {
   std::vector<DeviceInfo> found;
   for (int d = 0; d < count; ++d) {
     cudaDeviceProp properties{};
-    if (cudaGetDeviceProperties(&properties, d) == cudaSuccess) found.push_back({properties.name, properties.totalGlobalMem});
+    if (cudaGetDeviceProperties(&properties, d) == cudaSuccess)
+      found.push_back({properties.name, properties.totalGlobalMem});
   }
   return found;
 }

@@ -1,5 +1,5 @@
-// The GPU backend: values and programs resident on one device, nodes evaluated in batches, one thread a node. Same body as
-// the CPU's kernels, same bits. Built only with CUDA; without, there are no devices.
+// The GPU backend: values and programs resident on one device, nodes evaluated in batches, one thread a node. Same body
+// as the CPU's kernels, same bits. Built only with CUDA; without, there are no devices.
 #pragma once
 
 #include <cstdint>
@@ -58,11 +58,13 @@ class Device {
 /// Gathers the nodes that an enumerator shows into a batch and notes the rows.
 class DeviceBatcher final : public enumerate::NodeSink {
  public:
-  DeviceBatcher(const enumerate::Enumerator& enumerator, std::span<const CompiledSignature* const> compiled, RowRange& rows);
+  DeviceBatcher(const enumerate::Enumerator& enumerator, std::span<const CompiledSignature* const> compiled,
+                RowRange& rows);
 
   void block(enumerate::SignatureId signature, std::span<const enumerate::TermId> fixed, std::uint32_t open,
              std::uint32_t group, std::uint32_t block, std::uint8_t lanes, std::uint64_t row) override;
-  void single(enumerate::SignatureId signature, std::span<const enumerate::TermId> arguments, std::uint64_t row) override;
+  void single(enumerate::SignatureId signature, std::span<const enumerate::TermId> arguments,
+              std::uint64_t row) override;
 
   /// The nodes, those of a signature together.
   DeviceBatch batch() const;

@@ -9,8 +9,8 @@ using enumerate::no_id;
 using enumerate::SignatureId;
 using enumerate::TermId;
 
-DeviceBatcher::DeviceBatcher(const enumerate::Enumerator& enumerator, std::span<const CompiledSignature* const> compiled,
-                             RowRange& rows)
+DeviceBatcher::DeviceBatcher(const enumerate::Enumerator& enumerator,
+                             std::span<const CompiledSignature* const> compiled, RowRange& rows)
     : enumerator_(enumerator), compiled_(compiled), rows_(rows), counts_(compiled.size(), 0) {}
 
 void DeviceBatcher::block(SignatureId signature, std::span<const TermId> fixed, std::uint32_t open, std::uint32_t group,
@@ -22,7 +22,8 @@ void DeviceBatcher::block(SignatureId signature, std::span<const TermId> fixed, 
   }
   for (std::uint32_t lane = 0; lane < block_width; ++lane) {
     if (!(lanes >> lane & 1)) continue;
-    if (group != no_id) arguments[open] = enumerator_.terms().groups()[group].members[std::size_t{block} * block_width + lane];
+    if (group != no_id)
+      arguments[open] = enumerator_.terms().groups()[group].members[std::size_t{block} * block_width + lane];
     single(signature, std::span(arguments).first(arity), row);
     row += compiled_[signature]->program.outputs.size();
   }
@@ -75,7 +76,8 @@ NodeProgram node_program(const CompiledSignature& compiled, const ProgramView& v
   for (const Factors& factors : program.factors) {
     for (const std::uint32_t factor : {factors.left, factors.right}) {
       const std::uint32_t operand = factor >> operand_shift;
-      if (operand >= program.inputs && operand < program.coefficient_operand) node.stored_steps |= 1u << (operand - program.inputs);
+      if (operand >= program.inputs && operand < program.coefficient_operand)
+        node.stored_steps |= 1u << (operand - program.inputs);
     }
   }
   for (std::size_t s = 0; s < program.steps.size(); ++s) {

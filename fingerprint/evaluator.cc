@@ -27,7 +27,11 @@ void RowRange::resize(std::uint64_t first_row, std::uint64_t rows, std::uint32_t
 
 Evaluator::Evaluator(const enumerate::Enumerator& enumerator, std::span<const CompiledSignature* const> compiled,
                      const ValueStore& values, const Executor& executor, RowRange* rows)
-    : enumerator_(enumerator), compiled_(compiled), values_(values), executor_(executor), rows_(rows),
+    : enumerator_(enumerator),
+      compiled_(compiled),
+      values_(values),
+      executor_(executor),
+      rows_(rows),
       waiting_index_(compiled.size(), no_id) {
   replicated_term_.fill(no_id);
 }
@@ -69,16 +73,18 @@ void Evaluator::block(SignatureId signature, std::span<const TermId> fixed, std:
     if (i != open || group == no_id) arguments[i] = fixed[f++];
   }
   const bool in_place = group == no_id || std::popcount(lanes) >= fewest_lanes_in_place;
-  const TermId* members = group == no_id ? nullptr : enumerator_.terms().groups()[group].members.data() +
-                                                         std::size_t{block} * block_width;
+  const TermId* members =
+      group == no_id ? nullptr : enumerator_.terms().groups()[group].members.data() + std::size_t{block} * block_width;
   const std::size_t arity = fixed.size() + (group == no_id ? 0 : 1);
   std::array<std::uint64_t, block_width> lane_rows{};
   for (std::uint32_t lane = 0; lane < block_width; ++lane) {
     if (!(lanes >> lane & 1)) continue;
     if (members != nullptr) arguments[open] = members[lane];
     lane_rows[lane] = row;
-    if (in_place) note(signature, std::span(arguments).first(arity), row);
-    else single(signature, std::span(arguments).first(arity), row);
+    if (in_place)
+      note(signature, std::span(arguments).first(arity), row);
+    else
+      single(signature, std::span(arguments).first(arity), row);
     row += outputs;
   }
   if (!in_place) return;
@@ -114,7 +120,8 @@ void Evaluator::flush(SignatureId signature, Waiting& waiting) {
       const TermId t = waiting.arguments[i * block_width + lane];
       const Pair* source = values_.tensor(terms.group(t), terms.slot(t));
       Pair* target = buffer.data() + lane;
-      for (std::uint32_t e = 0; e < elements; ++e) target[std::size_t{e} * block_width] = source[std::size_t{e} * block_width];
+      for (std::uint32_t e = 0; e < elements; ++e)
+        target[std::size_t{e} * block_width] = source[std::size_t{e} * block_width];
     }
     inputs[i] = buffer.data();
   }

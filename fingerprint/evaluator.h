@@ -1,6 +1,6 @@
 // Evaluates the nodes that an enumerator shows, eight of one signature at a time, and notes what each row is and its
-// fingerprint. One evaluator a thread. Nodes that come in full blocks are evaluated in place; others wait until eight of
-// their signature have gathered.
+// fingerprint. One evaluator a thread. Nodes that come in full blocks are evaluated in place; others wait until eight
+// of their signature have gathered.
 #pragma once
 
 #include <cstdint>
@@ -40,11 +40,12 @@ class Evaluator final : public enumerate::NodeSink {
 
   void block(enumerate::SignatureId signature, std::span<const enumerate::TermId> fixed, std::uint32_t open,
              std::uint32_t group, std::uint32_t block, std::uint8_t lanes, std::uint64_t row) override;
-  void single(enumerate::SignatureId signature, std::span<const enumerate::TermId> arguments, std::uint64_t row) override;
+  void single(enumerate::SignatureId signature, std::span<const enumerate::TermId> arguments,
+              std::uint64_t row) override;
   /// Evaluates what still waits. Call it after the last walk.
   void finish();
 
-  std::uint64_t products() const { return products_; }  // multiply-adds of the nodes so far
+  std::uint64_t products() const { return products_; }        // multiply-adds of the nodes so far
   std::uint64_t evaluations() const { return evaluations_; }  // of blocks
 
  private:

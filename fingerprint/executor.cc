@@ -13,9 +13,12 @@ constexpr std::uint64_t type_stream = 0x747970652064696du;
 
 Kernels kernels_of(InstructionSet set) {
   switch (set) {
-    case InstructionSet::Avx512: return avx512_kernels();
-    case InstructionSet::Avx2: return avx2_kernels();
-    case InstructionSet::Scalar: break;
+    case InstructionSet::Avx512:
+      return avx512_kernels();
+    case InstructionSet::Avx2:
+      return avx2_kernels();
+    case InstructionSet::Scalar:
+      break;
   }
   return scalar_kernels();
 }
@@ -37,9 +40,12 @@ std::uint64_t type_key(std::span<const std::int64_t> shape, std::uint64_t seed) 
 
 std::string to_string(InstructionSet set) {
   switch (set) {
-    case InstructionSet::Scalar: return "scalar";
-    case InstructionSet::Avx2: return "avx2";
-    case InstructionSet::Avx512: return "avx512";
+    case InstructionSet::Scalar:
+      return "scalar";
+    case InstructionSet::Avx2:
+      return "avx2";
+    case InstructionSet::Avx512:
+      return "avx512";
   }
   return "";
 }

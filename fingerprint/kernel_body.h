@@ -1,6 +1,6 @@
-// The executor's body: one program on one block of tensors, generic over V, a vector of field pairs with V::width lanes.
-// The CPU compiles it for AVX-512, AVX2 and one lane at a time, the GPU for one lane a thread; all give the same bits.
-// V offers load, store, set1, + ^ | &, shr<n>, shl<n>, mul32 (of the low halves), mul64, equal, less, select.
+// The executor's body: one program on one block of tensors, generic over V, a vector of field pairs with V::width
+// lanes. The CPU compiles it for AVX-512, AVX2 and one lane at a time, the GPU for one lane a thread; all give the same
+// bits. V offers load, store, set1, + ^ | &, shr<n>, shl<n>, mul32 (of the low halves), mul64, equal, less, select.
 #pragma once
 
 #include "fingerprint/field.h"

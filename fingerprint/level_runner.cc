@@ -1,7 +1,7 @@
 #include "fingerprint/level_runner.h"
 
-#include <algorithm>
 #include <spdlog/spdlog.h>
+#include <algorithm>
 #include <unordered_map>
 
 #include "algebra/plan.h"
@@ -26,7 +26,11 @@ struct FingerprintHash {
 }  // namespace
 
 LevelRunner::LevelRunner(const enumerate::Profile& profile, algebra::Library& library, const Options& options)
-    : profile_(profile), library_(library), options_(options), enumerator_(profile, library), workers_(options.threads),
+    : profile_(profile),
+      library_(library),
+      options_(options),
+      enumerator_(profile, library),
+      workers_(options.threads),
       executor_(profile.seed, profile.max_elements, options.instructions),
       functions_(function_keys(library, profile.seed)) {
   add_variables();
@@ -45,7 +49,8 @@ void LevelRunner::add_variables() {
   for (TermId t = 0; t < terms.terms(); ++t) {
     std::array<Fingerprint, block_width> lanes;
     const std::uint64_t type = type_key(enumerator_.types().shape(terms.type(t)), profile_.seed);
-    executor_.hash(values_.block(terms.group(t), terms.slot(t) / block_width), values_.elements(terms.group(t)), type, lanes.data());
+    executor_.hash(values_.block(terms.group(t), terms.slot(t) / block_width), values_.elements(terms.group(t)), type,
+                   lanes.data());
     fingerprints_[t] = lanes[terms.slot(t) % block_width];
   }
   figures_.push_back({0, terms.terms(), terms.terms(), 0});

@@ -50,8 +50,8 @@ class LevelRunner {
   std::string backend() const;
   std::uint64_t value_bytes() const { return values_.bytes(); }
 
-  /// Evaluates rows [first, last) of the level that was begun, on the calling thread. Any number of threads may call it.
-  /// Returns the multiply-adds.
+  /// Evaluates rows [first, last) of the level that was begun, on the calling thread. Any number of threads may call
+  /// it. Returns the multiply-adds.
   std::uint64_t evaluate(std::uint64_t first, std::uint64_t last, RowRange& rows) const;
 
   /// Largest degree, as a polynomial in the variables, of any term of each type; hashed values count as variables.

@@ -21,8 +21,8 @@ struct NodeProgram {
   std::uint32_t scratch_elements = 0;  // of the stored steps
 };
 
-/// inputs[i]: element e of argument i is at [e · block_width]; so it is for the scratch, which may be null if nothing is
-/// stored.
+/// inputs[i]: element e of argument i is at [e · block_width]; so it is for the scratch, which may be null if nothing
+/// is stored.
 RM_HD inline void run_node(const NodeProgram& program, const Pair* const* inputs, Pair* scratch, const Pair* keys,
                            Fingerprint* fingerprints) {
   const Pair* operands[max_operands + 1];
@@ -41,9 +41,9 @@ RM_HD inline void run_node(const NodeProgram& program, const Pair* const* inputs
   }
   for (std::uint32_t o = 0; o < program.output_count; ++o) {
     const std::uint32_t operand = program.outputs[o];
-    const TensorHash<SingleLane> hash = operand < program.view.inputs
-                                            ? hash_tensor<SingleLane>(inputs[operand], program.output_elements[o], 0, keys)
-                                            : hashes[operand - program.view.inputs];
+    const TensorHash<SingleLane> hash =
+        operand < program.view.inputs ? hash_tensor<SingleLane>(inputs[operand], program.output_elements[o], 0, keys)
+                                      : hashes[operand - program.view.inputs];
     fingerprints[o] = finish_hash(hash.first.v, hash.second.v, program.type_keys[o]);
   }
 }

@@ -127,8 +127,8 @@ std::vector<std::uint32_t> Program::degrees(std::span<const std::uint32_t> input
       const bool product = step.kind != ProgramStep::Kind::Copy && step.kind != ProgramStep::Kind::Sum;
       largest = std::max(largest, degree[left] + (product ? degree[right] : 0));
     }
-    const bool hashed = step.kind == ProgramStep::Kind::Max || step.kind == ProgramStep::Kind::Apply ||
-                        step.function_count != 0;
+    const bool hashed =
+        step.kind == ProgramStep::Kind::Max || step.kind == ProgramStep::Kind::Apply || step.function_count != 0;
     degree[inputs + s] = hashed ? 1 : largest;
   }
   std::vector<std::uint32_t> result;

@@ -1,5 +1,5 @@
-// A program is an evaluation plan made compact for one executor over the field: operand addresses as 32-bit offsets, the
-// rows of every step in one array, rational coefficients as field elements. Immutable, shared by all threads.
+// A program is an evaluation plan made compact for one executor over the field: operand addresses as 32-bit offsets,
+// the rows of every step in one array, rational coefficients as field elements. Immutable, shared by all threads.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,26 @@ struct Program {
   std::vector<ProgramStep> steps;
   std::vector<std::uint32_t> rows;
   std::vector<Factors> factors;
-  std::vector<std::uint32_t> scales;     // Scaled: coefficient of each term, parallel to factors; else empty
+  std::vector<std::uint32_t> scales;  // Scaled: coefficient of each term, parallel to factors; else empty
   std::vector<FunctionKey> functions;
-  std::vector<Pair> coefficients;        // a block: each coefficient block_width times; the first is one
-  std::vector<std::uint32_t> outputs;    // operand of each output
+  std::vector<Pair> coefficients;      // a block: each coefficient block_width times; the first is one
+  std::vector<std::uint32_t> outputs;  // operand of each output
   std::vector<std::uint32_t> output_elements;
   std::uint32_t inputs = 0;
   std::uint32_t coefficient_operand = 0;
   std::uint64_t max_key = 0;
-  std::uint64_t products = 0;            // multiply-adds of one evaluation
+  std::uint64_t products = 0;  // multiply-adds of one evaluation
 
   ProgramView view() const {
-    return {steps.data(),     rows.data(),         factors.data(), scales.data(),
-            functions.data(), coefficients.data(), static_cast<std::uint32_t>(steps.size()), inputs, max_key};
+    return {steps.data(),
+            rows.data(),
+            factors.data(),
+            scales.data(),
+            functions.data(),
+            coefficients.data(),
+            static_cast<std::uint32_t>(steps.size()),
+            inputs,
+            max_key};
   }
   /// The degree of each output as a polynomial in the variables, given the inputs' degrees. A hashed value counts as 1.
   std::vector<std::uint32_t> degrees(std::span<const std::uint32_t> input_degrees) const;

@@ -20,8 +20,8 @@ struct FunctionKey {
   std::uint32_t arity = 1;
 };
 
-/// Two factors of one product. Each is `operand << operand_shift | element`; the operands are the inputs, the tensors of
-/// earlier steps, and last the coefficients (element c is coefficient c, element 0 is one).
+/// Two factors of one product. Each is `operand << operand_shift | element`; the operands are the inputs, the tensors
+/// of earlier steps, and last the coefficients (element c is coefficient c, element 0 is one).
 struct Factors {
   std::uint32_t left = 0;
   std::uint32_t right = 0;
@@ -44,7 +44,7 @@ struct ProgramStep {
   };
   Kind kind = Kind::Sum;
   std::uint32_t elements = 0;
-  std::uint32_t first_row = 0;  // rows[first_row + e] … rows[first_row + e + 1] are element e's terms
+  std::uint32_t first_row = 0;     // rows[first_row + e] … rows[first_row + e + 1] are element e's terms
   std::uint32_t left_operand = 0;  // Product
   std::uint32_t right_operand = 0;
   std::uint32_t first_function = 0;  // into functions, applied in order

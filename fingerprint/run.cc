@@ -34,7 +34,8 @@ class ShardBuilder {
       const enumerate::Signature& signature = signatures[s];
       const auto [found, added] = numbers.try_emplace(signature.instance, static_cast<std::uint16_t>(numbers.size()));
       if (added) {
-        dictionary_.instances.push_back({signature.instance->operator_name, signature.instance->parameters, *signature.ranks});
+        dictionary_.instances.push_back(
+            {signature.instance->operator_name, signature.instance->parameters, *signature.ranks});
       }
       instance_.push_back(found->second);
       sizes_width_ = std::max(sizes_width_, static_cast<std::uint32_t>(signature.sizes.size()));
@@ -75,7 +76,8 @@ class ShardBuilder {
       node += starts ? 1 : 0;
       if (r >= first_row) {
         const std::size_t row = known + r - first;
-        describe(s, enumerator.level(), output, range.arguments.data() + (r - from) * enumerator.arity_stride(), row, rows);
+        describe(s, enumerator.level(), output, range.arguments.data() + (r - from) * enumerator.arity_stride(), row,
+                 rows);
         rows.node[row] = static_cast<std::uint32_t>(node);
         rows.fingerprint[2 * row] = range.fingerprints[r - from].high;
         rows.fingerprint[2 * row + 1] = range.fingerprints[r - from].low;
@@ -100,7 +102,8 @@ class ShardBuilder {
     rows.output[row] = static_cast<std::uint8_t>(output);
     rows.type[row] = signature.outputs[output];
     rows.instance[row] = instance_[s];
-    std::copy_n(arguments, signature.arguments.size(), rows.arguments.begin() + static_cast<std::ptrdiff_t>(row * rows.arguments_width));
+    std::copy_n(arguments, signature.arguments.size(),
+                rows.arguments.begin() + static_cast<std::ptrdiff_t>(row * rows.arguments_width));
     for (std::size_t i = 0; i < signature.sizes.size(); ++i) {
       rows.sizes[row * rows.sizes_width + i] = static_cast<std::uint32_t>(signature.sizes[i]);
     }
@@ -157,7 +160,8 @@ Summary from_attributes(const runtime::Attributes& figures) {
   summary.max_ops = static_cast<std::uint32_t>(number("max_ops"));
   for (std::uint32_t level = 0; level <= summary.max_ops; ++level) {
     const std::string prefix = "level_" + std::to_string(level) + "_";
-    summary.levels.push_back({number(prefix + "nodes"), number(prefix + "terms"), number(prefix + "new_values"), number(prefix + "products")});
+    summary.levels.push_back({number(prefix + "nodes"), number(prefix + "terms"), number(prefix + "new_values"),
+                              number(prefix + "products")});
   }
   summary.graphs.push_back(0);
   for (std::uint32_t k = 1; figures.contains("graphs_" + std::to_string(k)); ++k) {
@@ -183,9 +187,12 @@ runtime::Attributes decode(const std::string& text) {
   runtime::Attributes figures;
   const Json object = Json::parse(text);
   for (const auto& [name, value] : object.items()) {
-    if (value.is_number_unsigned()) figures[name] = value.get<std::uint64_t>();
-    else if (value.is_number()) figures[name] = value.get<double>();
-    else figures[name] = value.get<std::string>();
+    if (value.is_number_unsigned())
+      figures[name] = value.get<std::uint64_t>();
+    else if (value.is_number())
+      figures[name] = value.get<double>();
+    else
+      figures[name] = value.get<std::string>();
   }
   return figures;
 }
@@ -225,7 +232,8 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
       present["present"] = Json::array();
       for (const runtime::ManifestEntry& entry : manifest->entries(fingerprint_stage)) {
         std::error_code error;
-        if (std::filesystem::file_size(out / entry.name, error) == entry.bytes && !error) present["present"].push_back(entry.name);
+        if (std::filesystem::file_size(out / entry.name, error) == entry.bytes && !error)
+          present["present"].push_back(entry.name);
       }
       state = present.dump();
     }
@@ -265,19 +273,24 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
                                        {"build", options.build}};
   const std::uint64_t rows_each = shard_rows(summary.terms);
   summary.shards = (summary.terms + rows_each - 1) / rows_each;
-  const auto ranks = static_cast<std::uint64_t>(communicator.size()), rank = static_cast<std::uint64_t>(communicator.rank());
+  const auto ranks = static_cast<std::uint64_t>(communicator.size()),
+             rank = static_cast<std::uint64_t>(communicator.rank());
   const std::uint64_t first = summary.shards * rank / ranks, last = summary.shards * (rank + 1) / ranks;
 
   if (communicator.is_root()) {
     const std::string json = builder.dictionary().to_json();
     runtime::write_file(out / "shards/dictionary.json", json);
-    manifest->add({"shards/dictionary.json", fingerprint_stage, json.size(),
-                   runtime::to_hex(runtime::hash128(runtime::bytes_of(json))), {}});
+    manifest->add({"shards/dictionary.json",
+                   fingerprint_stage,
+                   json.size(),
+                   runtime::to_hex(runtime::hash128(runtime::bytes_of(json))),
+                   {}});
   }
   // Rounds, so that what is done is listed before the rest is.
   const std::uint64_t most = (summary.shards + ranks - 1) / ranks;
   const std::uint64_t round = std::max<std::uint64_t>(8, 4 * std::uint64_t{runner.workers().threads()});
-  runtime::Progress progress(communicator.is_root() ? options.progress : runtime::ProgressMode::Off, "fingerprint: shards", last - first);
+  runtime::Progress progress(communicator.is_root() ? options.progress : runtime::ProgressMode::Off,
+                             "fingerprint: shards", last - first);
   std::uint64_t products = 0;
   std::mutex one_writer;  // HDF5 works for one thread at a time
   for (std::uint64_t begin = 0; begin < most; begin += round) {
@@ -286,11 +299,15 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
       const std::uint64_t shard = first + begin + i;
       if (shard >= last || present.contains(shard_name(shard)) || runtime::interrupted()) return;
       TermRows rows;
-      const std::uint64_t work = builder.build(shard * rows_each, std::min(summary.terms, (shard + 1) * rows_each), rows);
+      const std::uint64_t work =
+          builder.build(shard * rows_each, std::min(summary.terms, (shard + 1) * rows_each), rows);
       const std::unique_lock lock(one_writer);
       const runtime::TableSummary written = write_shard(out / shard_name(shard), rows, provenance);
-      made[i] = {{"name", shard_name(shard)}, {"bytes", written.bytes}, {"checksum", written.checksum},
-                 {"rows", written.rows}, {"products", work}};
+      made[i] = {{"name", shard_name(shard)},
+                 {"bytes", written.bytes},
+                 {"checksum", written.checksum},
+                 {"rows", written.rows},
+                 {"products", work}};
       progress.advance();
     });
     Json list = Json::array();
@@ -301,12 +318,17 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
     for (const runtime::Bytes& bytes : communicator.gather(runtime::bytes_of(text))) {
       const Json entries = Json::parse(runtime::text_of(bytes));
       for (const Json& entry : entries) {
-        manifest->add({entry["name"], fingerprint_stage, entry["bytes"], entry["checksum"],
-                       {{"rows", entry["rows"].get<std::uint64_t>()}, {"products", entry["products"].get<std::uint64_t>()}}});
+        manifest->add(
+            {entry["name"],
+             fingerprint_stage,
+             entry["bytes"],
+             entry["checksum"],
+             {{"rows", entry["rows"].get<std::uint64_t>()}, {"products", entry["products"].get<std::uint64_t>()}}});
       }
     }
     if (communicator.is_root()) manifest->save();
-    if (communicator.any(runtime::interrupted())) throw runtime::Interrupted("fingerprint", "stopped; run the same command again to continue");
+    if (communicator.any(runtime::interrupted()))
+      throw runtime::Interrupted("fingerprint", "stopped; run the same command again to continue");
   }
   std::string figures;
   if (communicator.is_root()) {

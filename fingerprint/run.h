@@ -1,6 +1,6 @@
-// The fingerprint stage: from a profile to shards. Every rank completes the levels below the last by itself; the table of
-// all terms is cut into shards by term id, and ranks take blocks of shards. Files and bytes do not depend on the number
-// of ranks or threads. Shards that the manifest already lists are not made again.
+// The fingerprint stage: from a profile to shards. Every rank completes the levels below the last by itself; the table
+// of all terms is cut into shards by term id, and ranks take blocks of shards. Files and bytes do not depend on the
+// number of ranks or threads. Shards that the manifest already lists are not made again.
 #pragma once
 
 #include <filesystem>
@@ -25,13 +25,13 @@ struct RunOptions {
 struct Summary {
   bool already_done = false;
   std::uint32_t max_ops = 0;
-  std::vector<LevelFigures> levels;    // from the variables, level 0
-  std::vector<std::uint64_t> graphs;   // [k]: closed sets of exactly k nodes; as far as a formula is known
-  std::uint64_t terms = 0;             // with the variables
+  std::vector<LevelFigures> levels;   // from the variables, level 0
+  std::vector<std::uint64_t> graphs;  // [k]: closed sets of exactly k nodes; as far as a formula is known
+  std::uint64_t terms = 0;            // with the variables
   std::uint64_t shards = 0;
   std::uint64_t shard_bytes = 0;
-  std::uint64_t value_bytes = 0;       // values of the levels below the last, per rank
-  std::string backend;                 // "cpu avx512", "cuda NVIDIA …"
+  std::uint64_t value_bytes = 0;  // values of the levels below the last, per rank
+  std::string backend;            // "cpu avx512", "cuda NVIDIA …"
   double seconds = 0;
 };
 

@@ -52,11 +52,15 @@ Dictionary Dictionary::parse(const std::string& json, const std::string& origin)
     dictionary.degrees = root.at("degrees").get<std::vector<std::uint32_t>>();
     dictionary.variables = root.at("variables").get<std::vector<std::string>>();
     for (const Json& entry : root.at("instances")) {
-      InstanceEntry made{entry.at("operator").get<std::string>(), {}, entry.at("ranks").get<std::vector<std::uint32_t>>()};
+      InstanceEntry made{
+          entry.at("operator").get<std::string>(), {}, entry.at("ranks").get<std::vector<std::uint32_t>>()};
       for (const auto& [name, value] : entry.at("parameters").items()) {
-        if (value.is_number_integer()) made.parameters[name] = value.get<std::int64_t>();
-        else if (value.is_string()) made.parameters[name] = value.get<std::string>();
-        else made.parameters[name] = value.get<std::vector<std::int64_t>>();
+        if (value.is_number_integer())
+          made.parameters[name] = value.get<std::int64_t>();
+        else if (value.is_string())
+          made.parameters[name] = value.get<std::string>();
+        else
+          made.parameters[name] = value.get<std::vector<std::int64_t>>();
       }
       dictionary.instances.push_back(std::move(made));
     }
@@ -99,7 +103,8 @@ runtime::TableSummary write_shard(const std::filesystem::path& path, const TermR
 TermRows read_shard(const std::filesystem::path& path, const std::string& expected_digest) {
   const runtime::TableReader reader(path, shard_schema);
   if (const std::string digest = reader.text("inputs"); digest != expected_digest) {
-    throw InputError(path.string(), "was made from other inputs (digest " + digest + ", expected " + expected_digest + ")");
+    throw InputError(path.string(),
+                     "was made from other inputs (digest " + digest + ", expected " + expected_digest + ")");
   }
   TermRows rows;
   rows.first = reader.number("first");

@@ -1,6 +1,7 @@
-// Shards: the table of all terms, cut into fixed blocks of term ids, one HDF5 file a block, and the dictionary that says
-// what type, instance and variable numbers mean. Columns, one row a term:
-//   level, output, type, instance (dictionary), node, arguments (term ids), sizes (size parameters), fingerprint (2 words)
+// Shards: the table of all terms, cut into fixed blocks of term ids, one HDF5 file a block, and the dictionary that
+// says what type, instance and variable numbers mean. Columns, one row a term:
+//   level, output, type, instance (dictionary), node, arguments (term ids), sizes (size parameters), fingerprint (2
+//   words)
 // A variable has no node and no instance (all bits set); unused arguments and sizes are all bits set, too.
 #pragma once
 

@@ -43,7 +43,9 @@ parameters = { axis = 1 }
 struct Run {
   explicit Run(const std::filesystem::path& folder, unsigned threads = 2, bool all_terms = false)
       : library(algebra::Library::load(std::string(RULEMILL_SOURCE_DIR) + "/data/operators")),
-        profile(enumerate::Profile::parse(small, "small.toml", library)), out(folder), all(all_terms) {
+        profile(enumerate::Profile::parse(small, "small.toml", library)),
+        out(folder),
+        all(all_terms) {
     fingerprint::RunOptions options;
     options.threads = threads;
     options.all_terms = all_terms;
@@ -127,7 +129,8 @@ TEST_CASE("two unequal terms whose fingerprints collide become a candidate for t
   const fingerprint::Dictionary dictionary = fingerprint::Dictionary::load(folder.path() / "shards/dictionary.json");
   // relu(x1) gets the fingerprint of x2.
   std::size_t relu = 0;
-  while (rows.instance[relu] == fingerprint::no_instance || dictionary.instances[rows.instance[relu]].name != "relu") ++relu;
+  while (rows.instance[relu] == fingerprint::no_instance || dictionary.instances[rows.instance[relu]].name != "relu")
+    ++relu;
   REQUIRE(rows.arguments[relu * rows.arguments_width] == 0);
   for (std::size_t word = 0; word < 2; ++word) rows.fingerprint[2 * relu + word] = rows.fingerprint[2 * 1 + word];
   const auto written = fingerprint::write_shard(folder.path() / fingerprint::shard_name(0), rows, {{"inputs", digest}});
@@ -147,7 +150,8 @@ TEST_CASE("shards of another run are refused, naming both digests") {
   CHECK_THROWS_WITH(fingerprint::read_shard(folder.path() / fingerprint::shard_name(0), "0123"),
                     Catch::Contains("0123") && Catch::Contains("other inputs"));
   run.profile.seed = 4;
-  CHECK_THROWS_AS(fingerprint::run(run.profile, run.library, run.out, runtime::Communicator::self(), {}), runtime::InputError);
+  CHECK_THROWS_AS(fingerprint::run(run.profile, run.library, run.out, runtime::Communicator::self(), {}),
+                  runtime::InputError);
 }
 
 TEST_CASE("extending one term of each class loses no candidate that stands alone") {
@@ -170,7 +174,8 @@ TEST_CASE("extending one term of each class loses no candidate that stands alone
   };
   const auto found_few = statements(a), found_every = statements(b);
   std::vector<std::string> lost;
-  std::set_difference(found_every.begin(), found_every.end(), found_few.begin(), found_few.end(), std::back_inserter(lost));
+  std::set_difference(found_every.begin(), found_every.end(), found_few.begin(), found_few.end(),
+                      std::back_inserter(lost));
   for (const std::string& rule : lost) UNSCOPED_INFO(rule);
   CHECK(lost.empty());
 }

@@ -61,7 +61,8 @@ class Recorder : public NodeSink {
     for (std::uint32_t lane = 0; lane < group_block; ++lane) {
       if (!(lanes >> lane & 1)) continue;
       std::vector<TermId> all(fixed.begin(), fixed.end());
-      if (group != no_id) all.insert(all.begin() + open, enumerator_.terms().groups()[group].members[block * group_block + lane]);
+      if (group != no_id)
+        all.insert(all.begin() + open, enumerator_.terms().groups()[group].members[block * group_block + lane]);
       single(signature, all, row);
       row += enumerator_.signatures()[signature].outputs.size();
     }
@@ -70,7 +71,8 @@ class Recorder : public NodeSink {
     for (std::size_t o = 0; o < enumerator_.signatures()[signature].outputs.size(); ++o) {
       REQUIRE(signatures[row + o] == no_id);
       signatures[row + o] = signature;
-      std::copy(all.begin(), all.end(), arguments.begin() + static_cast<std::ptrdiff_t>((row + o) * enumerator_.arity_stride()));
+      std::copy(all.begin(), all.end(),
+                arguments.begin() + static_cast<std::ptrdiff_t>((row + o) * enumerator_.arity_stride()));
     }
     ++nodes;
   }
@@ -105,8 +107,8 @@ std::vector<LevelCounts> enumerate_all(Enumerator& enumerator, std::uint32_t las
 class GraphByGraph {
  public:
   struct Tensor {
-    std::string text;  // "add(a,b)", "split@1(x).0"
-    std::int64_t rows = 0, cols = 0;  // a scalar has 0, 0
+    std::string text;                  // "add(a,b)", "split@1(x).0"
+    std::int64_t rows = 0, cols = 0;   // a scalar has 0, 0
     std::set<std::int64_t> positions;  // on axis 0
   };
   struct Node {
@@ -120,7 +122,8 @@ class GraphByGraph {
     for (std::uint32_t size = 1; size <= last; ++size) {
       std::set<std::set<std::string>> larger;
       for (const auto& graph : graphs) {
-        std::vector<std::pair<Tensor, std::set<std::string>>> tensors{{{"a", 2, 2, {}}, {}}, {{"b", 2, 2, {}}, {}}, {{"s", 0, 0, {}}, {}}};
+        std::vector<std::pair<Tensor, std::set<std::string>>> tensors{
+            {{"a", 2, 2, {}}, {}}, {{"b", 2, 2, {}}, {}}, {{"s", 0, 0, {}}, {}}};
         for (const std::string& name : graph) {
           for (const Tensor& output : nodes.at(name).outputs) tensors.push_back({output, nodes.at(name).closure});
         }
@@ -137,7 +140,8 @@ class GraphByGraph {
   }
 
   std::uint64_t nodes_of_level(std::size_t level) const {
-    return static_cast<std::uint64_t>(std::count_if(nodes.begin(), nodes.end(), [&](const auto& n) { return n.second.closure.size() == level; }));
+    return static_cast<std::uint64_t>(
+        std::count_if(nodes.begin(), nodes.end(), [&](const auto& n) { return n.second.closure.size() == level; }));
   }
 
   std::map<std::string, Node> nodes;
@@ -184,7 +188,8 @@ class GraphByGraph {
         if (x.rows == y.rows && x.cols == y.cols && x.text <= y.text) {
           names.push_back(add("add" + pair, {{"add" + pair, x.rows, x.cols, both}}, below));
         }
-        if (x.cols == y.rows) names.push_back(add("matmul" + pair, {{"matmul" + pair, x.rows, y.cols, x.positions}}, below));
+        if (x.cols == y.rows)
+          names.push_back(add("matmul" + pair, {{"matmul" + pair, x.rows, y.cols, x.positions}}, below));
         if (x.cols == y.cols) {
           std::set<std::int64_t> positions = x.positions;
           positions.insert(x.rows);
@@ -298,19 +303,27 @@ TEST_CASE("a profile's mistakes are told with their place") {
   };
   const std::string head = "name = \"p\"\n";
   const std::string variables = "[[variables]]\nnames = [\"a\"]\nshape = [2, 2]\n";
-  CHECK_THAT(message(head + variables + "[[operators]]\noperator = \"conv2\"\n"),
-             Catch::Contains("p.toml:6:12") && Catch::Contains("unknown operator 'conv2'") && Catch::Contains("'conv2d'"));
-  CHECK_THAT(message(head + "max_ops = 0\n" + variables), Catch::Contains("p.toml:2:11") && Catch::Contains("from 1 to 8, found 0"));
+  CHECK_THAT(
+      message(head + variables + "[[operators]]\noperator = \"conv2\"\n"),
+      Catch::Contains("p.toml:6:12") && Catch::Contains("unknown operator 'conv2'") && Catch::Contains("'conv2d'"));
+  CHECK_THAT(message(head + "max_ops = 0\n" + variables),
+             Catch::Contains("p.toml:2:11") && Catch::Contains("from 1 to 8, found 0"));
   CHECK_THAT(message(head + "max_ops = 9\n" + variables), Catch::Contains("found 9"));
-  CHECK_THAT(message(head + "max_opps = 2\n" + variables), Catch::Contains("p.toml:2:1") && Catch::Contains("did you mean 'max_ops'"));
-  CHECK_THAT(message(head + variables + "[[operators]]\noperator = \"relu\"\nparameters = { axes = 1 }\n"), Catch::Contains("unknown key 'axes'"));
-  CHECK_THAT(message(head + variables + "[[operators]]\noperator = \"conv2d\"\nparameters = { pad = \"none\" }\n"
-                            "[[variables]]\nnames = [\"i\", \"k\"]\nshape = [1, 1, 3, 3]\n"),
+  CHECK_THAT(message(head + "max_opps = 2\n" + variables),
+             Catch::Contains("p.toml:2:1") && Catch::Contains("did you mean 'max_ops'"));
+  CHECK_THAT(message(head + variables + "[[operators]]\noperator = \"relu\"\nparameters = { axes = 1 }\n"),
+             Catch::Contains("unknown key 'axes'"));
+  CHECK_THAT(message(head + variables +
+                     "[[operators]]\noperator = \"conv2d\"\nparameters = { pad = \"none\" }\n"
+                     "[[variables]]\nnames = [\"i\", \"k\"]\nshape = [1, 1, 3, 3]\n"),
              Catch::Contains("pad"));
-  CHECK_THAT(message(head + variables + "[[operators]]\noperator = \"relu\"\narguments.y.variable = true\n"), Catch::Contains("has no input 'y'"));
-  CHECK_THAT(message(head + "[[variables]]\nnames = [\"q\"]\nshape = [2, 3, 4]\n[[operators]]\noperator = \"conv2d\"\n"),
-             Catch::Contains("p.toml:4:9") && Catch::Contains("'q'") && Catch::Contains("[2, 3, 4]"));
-  CHECK_THAT(message(head + variables + "[[operators]]\noperator = \"relu\"\nranks = [2\n"), Catch::Contains("p.toml:"));
+  CHECK_THAT(message(head + variables + "[[operators]]\noperator = \"relu\"\narguments.y.variable = true\n"),
+             Catch::Contains("has no input 'y'"));
+  CHECK_THAT(
+      message(head + "[[variables]]\nnames = [\"q\"]\nshape = [2, 3, 4]\n[[operators]]\noperator = \"conv2d\"\n"),
+      Catch::Contains("p.toml:4:9") && Catch::Contains("'q'") && Catch::Contains("[2, 3, 4]"));
+  CHECK_THAT(message(head + variables + "[[operators]]\noperator = \"relu\"\nranks = [2\n"),
+             Catch::Contains("p.toml:"));
   CHECK(message(head + variables + "[[operators]]\noperator = \"relu\"\n").empty());
 }
 

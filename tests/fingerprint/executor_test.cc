@@ -50,7 +50,9 @@ std::vector<Case> cases() {
 
 class World {
  public:
-  World() : library(algebra::Library::load(std::string(RULEMILL_SOURCE_DIR) + "/data/operators")), functions(function_keys(library, seed)) {}
+  World()
+      : library(algebra::Library::load(std::string(RULEMILL_SOURCE_DIR) + "/data/operators")),
+        functions(function_keys(library, seed)) {}
 
   Program program(const Case& one) {
     std::vector<std::uint32_t> ranks;
@@ -172,7 +174,8 @@ TEST_CASE("a long sum of the largest products does not overflow") {
 TEST_CASE("a plan's sums are those of its terms one by one") {
   World world;
   const Case one{"conv2d", {{"act", "none"}, {"pad", "same"}, {"stride", 1}}, {{1, 2, 3, 5}, {3, 2, 3, 3}}, {}};
-  const algebra::Instance& instance = world.library.instantiate(one.name, one.parameters, std::vector<std::uint32_t>{4, 4});
+  const algebra::Instance& instance =
+      world.library.instantiate(one.name, one.parameters, std::vector<std::uint32_t>{4, 4});
   const auto plan = algebra::compile(world.library, instance, one.inputs, {});
   const auto inputs = random_inputs(one);
   const Result result = run(world.program(one), inputs, available_instruction_sets().back());
@@ -180,7 +183,8 @@ TEST_CASE("a plan's sums are those of its terms one by one") {
   for (std::uint32_t e = 0; e < step.elements(); ++e) {
     std::uint64_t sum = 0;
     for (std::uint32_t t = step.rows[e]; t < step.rows[e + 1]; ++t) {
-      const Pair x = inputs[0][step.terms[t].left_element * block_width + 3], k = inputs[1][step.terms[t].right_element * block_width + 3];
+      const Pair x = inputs[0][step.terms[t].left_element * block_width + 3],
+                 k = inputs[1][step.terms[t].right_element * block_width + 3];
       sum = (sum + slow_product(x >> 32, k >> 32)) % prime;
     }
     CHECK(result.values[e * block_width + 3] >> 32 == sum);
@@ -214,13 +218,16 @@ TEST_CASE("functions in the field keep the laws that they declare, and no others
     SingleLane row[] = {{s}, {t}};
     return apply_many(f, row, 2).v;
   };
-  CHECK(apply(symmetric, random_pair(1, 1), random_pair(1, 2)) == apply(symmetric, random_pair(1, 2), random_pair(1, 1)));
+  CHECK(apply(symmetric, random_pair(1, 1), random_pair(1, 2)) ==
+        apply(symmetric, random_pair(1, 2), random_pair(1, 1)));
   CHECK(apply(ordered, random_pair(1, 1), random_pair(1, 2)) != apply(ordered, random_pair(1, 2), random_pair(1, 1)));
 }
 
 TEST_CASE("a maximum does not depend on order or repetition, and of one value is that value") {
   const SingleLane a{random_pair(4, 1)}, b{random_pair(4, 2)}, c{random_pair(4, 3)};
-  const auto max = [](std::vector<SingleLane> row) { return apply_max(77, row.data(), static_cast<std::uint32_t>(row.size())).v; };
+  const auto max = [](std::vector<SingleLane> row) {
+    return apply_max(77, row.data(), static_cast<std::uint32_t>(row.size())).v;
+  };
   CHECK(max({a}) == a.v);
   CHECK(max({a, a, a}) == a.v);
   CHECK(max({a, b, c}) == max({c, a, b}));
@@ -233,7 +240,8 @@ TEST_CASE("fingerprints tell types and values apart") {
   const Executor executor(seed, max_elements);
   const auto print = [&](std::vector<Pair> block, const Shape& shape) {
     std::array<Fingerprint, block_width> lanes;
-    executor.hash(block.data(), static_cast<std::uint32_t>(block.size() / block_width), type_key(shape, seed), lanes.data());
+    executor.hash(block.data(), static_cast<std::uint32_t>(block.size() / block_width), type_key(shape, seed),
+                  lanes.data());
     return lanes;
   };
   std::vector<Pair> block(6 * block_width, pair_of(1, 2));
@@ -244,7 +252,8 @@ TEST_CASE("fingerprints tell types and values apart") {
     auto changed = block;
     changed[i] ^= std::uint64_t{1} << 32;
     const auto other = print(changed, {2, 3});
-    for (std::size_t lane = 0; lane < block_width; ++lane) CHECK((other[lane] != base[lane]) == (lane == i % block_width));
+    for (std::size_t lane = 0; lane < block_width; ++lane)
+      CHECK((other[lane] != base[lane]) == (lane == i % block_width));
   }
 }
 
