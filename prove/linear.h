@@ -1,6 +1,6 @@
 // Rational infeasibility of guards by the simplex method, exact, without a solver: nearly every query that is
-// unsatisfiable is so over the rationals already, once integer guards are tight. What it shows is shown; what it does not
-// show goes to the solver.
+// unsatisfiable is so over the rationals already, once integer guards are tight. What it shows is shown; what it does
+// not show goes to the solver.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace rulemill::prove {
 
-/// Shown: no rationals satisfy what the query asserts and those of its lemmas whose premises follow. Products, divisions
-/// and extrema are opaque. Overflow, and more than a fixed number of pivots, count as "not shown".
+/// Shown: no rationals satisfy what the query asserts and those of its lemmas whose premises follow. Products,
+/// divisions and extrema are opaque. Overflow, and more than a fixed number of pivots, count as "not shown".
 bool linearly_infeasible(const Query& query);
 
 /// Shown: the query's indicators sum to zero wherever what it asserts holds: every way to decide their guards is either

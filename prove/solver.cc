@@ -8,6 +8,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "prove/linear.h"
 #include "prove/models.h"
 #include "runtime/error.h"
 
@@ -144,6 +145,11 @@ bool Solver::unsatisfiable(Query query) {
     return false;
   }
   query.lemmas = lemmas_for(query, symbols_);
+  if (limits_.linear && (query.indicators.empty() ? linearly_infeasible(query) : indicators_vanish(query))) {
+    ++statistics_.by_simplex;
+    if (limits_.keep_obligations) obligations_.push_back(std::move(query));
+    return true;
+  }
   const auto begin = std::chrono::steady_clock::now();
   z3::check_result result = z3::unknown;
   try {

@@ -15,14 +15,16 @@ namespace rulemill::prove {
 struct SolverLimits {
   std::uint32_t rlimit = 400000;  // Z3's resource units for one query, some 100 ms
   std::uint32_t queries = 5000;   // for one rule
+  bool linear = true;             // try the exact linear check before Z3
   bool keep_obligations = true;   // remember the queries that came out unsatisfiable
 };
 
 struct SolverStatistics {
   std::uint64_t queries = 0, unsatisfiable = 0, satisfiable = 0, unknown = 0;
-  std::uint64_t cached = 0;    // answered from memory
-  std::uint64_t by_pairs = 0;   // answered without Z3, by comparing guards
-  std::uint64_t by_models = 0;  // answered without Z3, by a model of an earlier query
+  std::uint64_t cached = 0;      // answered from memory
+  std::uint64_t by_pairs = 0;    // answered without Z3, by comparing guards
+  std::uint64_t by_models = 0;   // answered without Z3, by a model of an earlier query
+  std::uint64_t by_simplex = 0;  // shown by the exact linear check
   double seconds = 0;
 };
 
