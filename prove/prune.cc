@@ -60,9 +60,7 @@ void certify(std::vector<Outcome>& derived, const std::vector<Outcome>& core, al
   }
   for (const runtime::Bytes& part : communicator.all_gather(runtime::bytes_of(mine.dump()))) {
     const runtime::Json theirs = runtime::Json::parse(runtime::text_of(part));
-    for (const auto& [index, json] : theirs.items()) {
-      derived[std::stoul(index)] = outcome_from_json(json);
-    }
+    for (const runtime::Json& pair : theirs) derived[pair.at(0).get<std::size_t>()] = outcome_from_json(pair.at(1));
   }
 }
 
@@ -126,7 +124,7 @@ algebra::RuleSet database(std::vector<Outcome> core, std::vector<Outcome> shortc
   for (const Outcome& outcome : core) names[outcome.candidate] = "r" + std::to_string(names.size() + 1);
   for (const Outcome& outcome : core) rules.rules.push_back(record(outcome, names.at(outcome.candidate), library, bank, symbols));
   for (Outcome& outcome : shortcuts) {
-    outcome.certificate = renamed(outcome.certificate, names);
+    if (outcome.kind == Outcome::Kind::Derived) outcome.certificate = renamed(outcome.certificate, names);
     rules.rules.push_back(record(outcome, "r" + std::to_string(rules.rules.size() + 1), library, bank, symbols));
   }
   return rules;
