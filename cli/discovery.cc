@@ -160,6 +160,7 @@ prove::FarmOptions Discovery::farm_options() const {
   prove::FarmOptions options;
   options.progress = context_.progress;
   options.prover.seed = profile_.seed;
+  options.prover.certificates = true;
   return options;
 }
 
