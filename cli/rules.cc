@@ -119,7 +119,7 @@ void show(Context& context, const std::string& id, bool certificate) {
   const Database database(context.options);
   for (const RuleRecord& record : database.rules.rules) {
     if (record.rule.id != id) continue;
-    context.print(algebra::to_string(record.rule, database.bank, database.symbols) + "\n\n");
+    context.print(algebra::to_string(record.rule, database.bank, database.symbols) + "\n");
     context.print(std::string("tier         ") + tier_name(record.rule.tier) + "\n");
     context.print(std::string("proved by    ") + proof_name(record.certificate.kind) + ", " +
                   std::to_string(record.statistics.queries) + " queries, " +
