@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 
 #include "enumerate/count_graphs.h"
-#include "fingerprint/shards.h"
+#include "fingerprint/shard_builder.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
@@ -17,187 +16,8 @@
 #include "runtime/manifest.h"
 
 namespace rulemill::fingerprint {
-namespace {
 
-using enumerate::no_id;
-using enumerate::SignatureId;
-using enumerate::TermId;
 using runtime::Json;
-
-/// Numbers instances and builds rows; the same on every rank.
-class ShardBuilder {
- public:
-  ShardBuilder(const enumerate::Profile& profile, const LevelRunner& runner) : profile_(profile), runner_(runner) {
-    const auto& signatures = runner.enumerator().signatures();
-    std::map<const algebra::Instance*, std::uint16_t> numbers;
-    for (SignatureId s = 0; s < signatures.size(); ++s) {
-      const enumerate::Signature& signature = signatures[s];
-      const auto [found, added] = numbers.try_emplace(signature.instance, static_cast<std::uint16_t>(numbers.size()));
-      if (added) {
-        dictionary_.instances.push_back(
-            {signature.instance->operator_name, signature.instance->parameters, *signature.ranks});
-      }
-      instance_.push_back(found->second);
-      sizes_width_ = std::max(sizes_width_, static_cast<std::uint32_t>(signature.sizes.size()));
-    }
-    for (enumerate::TypeId t = 0; t < runner.enumerator().types().size(); ++t) {
-      dictionary_.types.push_back(runner.enumerator().types().shape(t));
-    }
-    dictionary_.degrees = runner.degree_bounds();
-    for (const enumerate::Variable& variable : profile.variables) dictionary_.variables.push_back(variable.name);
-  }
-
-  const Dictionary& dictionary() const { return dictionary_; }
-
-  /// Terms [first, last); evaluates those of the last level. Returns the multiply-adds.
-  std::uint64_t build(std::uint64_t first, std::uint64_t last, TermRows& rows) const {
-    const auto& enumerator = runner_.enumerator();
-    const std::uint64_t known = enumerator.terms().terms();
-    rows.first = first;
-    rows.arguments_width = enumerator.arity_stride();
-    rows.sizes_width = sizes_width_;
-    rows.resize(last - first);
-    for (std::uint64_t t = first; t < std::min(last, known); ++t) known_row(static_cast<TermId>(t), t - first, rows);
-    if (last <= known) return 0;
-
-    const std::uint64_t first_row = std::max(first, known) - known, last_row = last - known;
-    // A node whose first output lies in the shard before is evaluated here, too.
-    const std::uint64_t from = first_row - std::min<std::uint64_t>(first_row, max_outputs() - 1);
-    const std::uint64_t to = last_row + max_outputs() - 1;
-    RowRange range;
-    range.resize(from, to - from, enumerator.arity_stride());
-    const std::uint64_t products = runner_.evaluate(from, last_row, range);
-    std::uint64_t node = enumerator.terms().nodes() + enumerator.nodes_before(from) - 1;
-    for (std::uint64_t r = from, output = 0; r < last_row; ++r) {
-      const SignatureId s = range.signatures[r - from];
-      if (s == no_id) continue;  // an output of a node that begins before `from`
-      const enumerate::Signature& signature = enumerator.signatures()[s];
-      const bool starts = output == 0;
-      node += starts ? 1 : 0;
-      if (r >= first_row) {
-        const std::size_t row = known + r - first;
-        describe(s, enumerator.level(), output, range.arguments.data() + (r - from) * enumerator.arity_stride(), row,
-                 rows);
-        rows.node[row] = static_cast<std::uint32_t>(node);
-        rows.fingerprint[2 * row] = range.fingerprints[r - from].high;
-        rows.fingerprint[2 * row + 1] = range.fingerprints[r - from].low;
-      }
-      output = output + 1 == signature.outputs.size() ? 0 : output + 1;
-    }
-    return products;
-  }
-
- private:
-  std::uint64_t max_outputs() const {
-    std::size_t most = 1;
-    const auto& signatures = runner_.enumerator().signatures();
-    for (SignatureId s = 0; s < signatures.size(); ++s) most = std::max(most, signatures[s].outputs.size());
-    return most;
-  }
-
-  void describe(SignatureId s, std::uint32_t level, std::uint64_t output, const TermId* arguments, std::size_t row,
-                TermRows& rows) const {
-    const enumerate::Signature& signature = runner_.enumerator().signatures()[s];
-    rows.level[row] = static_cast<std::uint8_t>(level);
-    rows.output[row] = static_cast<std::uint8_t>(output);
-    rows.type[row] = signature.outputs[output];
-    rows.instance[row] = instance_[s];
-    std::copy_n(arguments, signature.arguments.size(),
-                rows.arguments.begin() + static_cast<std::ptrdiff_t>(row * rows.arguments_width));
-    for (std::size_t i = 0; i < signature.sizes.size(); ++i) {
-      rows.sizes[row * rows.sizes_width + i] = static_cast<std::uint32_t>(signature.sizes[i]);
-    }
-  }
-
-  void known_row(TermId t, std::size_t row, TermRows& rows) const {
-    const auto& terms = runner_.enumerator().terms();
-    if (!terms.is_variable(t)) {
-      const enumerate::NodeId n = terms.node(t);
-      describe(terms.signature(n), terms.level(t), terms.output(t), terms.arguments(n).data(), row, rows);
-      rows.node[row] = n;
-    }
-    rows.type[row] = terms.type(t);
-    rows.fingerprint[2 * row] = runner_.fingerprints()[t].high;
-    rows.fingerprint[2 * row + 1] = runner_.fingerprints()[t].low;
-  }
-
-  const enumerate::Profile& profile_;
-  const LevelRunner& runner_;
-  Dictionary dictionary_;
-  std::vector<std::uint16_t> instance_;  // by signature
-  std::uint32_t sizes_width_ = 1;
-};
-
-/// Figures as the manifest keeps them, and back.
-runtime::Attributes to_attributes(const Summary& summary) {
-  runtime::Attributes figures;
-  figures["max_ops"] = std::uint64_t{summary.max_ops};
-  for (std::size_t level = 0; level < summary.levels.size(); ++level) {
-    const std::string prefix = "level_" + std::to_string(level) + "_";
-    figures[prefix + "nodes"] = summary.levels[level].nodes;
-    figures[prefix + "terms"] = summary.levels[level].terms;
-    figures[prefix + "new_values"] = summary.levels[level].new_values;
-    figures[prefix + "products"] = summary.levels[level].products;
-  }
-  for (std::size_t k = 1; k < summary.graphs.size(); ++k) figures["graphs_" + std::to_string(k)] = summary.graphs[k];
-  figures["terms"] = summary.terms;
-  figures["shards"] = summary.shards;
-  figures["shard_bytes"] = summary.shard_bytes;
-  figures["value_bytes"] = summary.value_bytes;
-  figures["backend"] = summary.backend;
-  figures["seconds"] = summary.seconds;
-  return figures;
-}
-
-Summary from_attributes(const runtime::Attributes& figures) {
-  const auto number = [&](const std::string& name) {
-    const auto found = figures.find(name);
-    const auto* value = found == figures.end() ? nullptr : std::get_if<std::uint64_t>(&found->second);
-    return value == nullptr ? std::uint64_t{0} : *value;
-  };
-  Summary summary;
-  summary.already_done = true;
-  summary.max_ops = static_cast<std::uint32_t>(number("max_ops"));
-  for (std::uint32_t level = 0; level <= summary.max_ops; ++level) {
-    const std::string prefix = "level_" + std::to_string(level) + "_";
-    summary.levels.push_back({number(prefix + "nodes"), number(prefix + "terms"), number(prefix + "new_values"),
-                              number(prefix + "products")});
-  }
-  summary.graphs.push_back(0);
-  for (std::uint32_t k = 1; figures.contains("graphs_" + std::to_string(k)); ++k) {
-    summary.graphs.push_back(number("graphs_" + std::to_string(k)));
-  }
-  summary.terms = number("terms");
-  summary.shards = number("shards");
-  summary.shard_bytes = number("shard_bytes");
-  summary.value_bytes = number("value_bytes");
-  if (const auto found = figures.find("backend"); found != figures.end()) {
-    if (const auto* text = std::get_if<std::string>(&found->second)) summary.backend = *text;
-  }
-  return summary;
-}
-
-std::string encode(const runtime::Attributes& figures) {
-  Json object = Json::object();
-  for (const auto& [name, value] : figures) std::visit([&](const auto& plain) { object[name] = plain; }, value);
-  return object.dump();
-}
-
-runtime::Attributes decode(const std::string& text) {
-  runtime::Attributes figures;
-  const Json object = Json::parse(text);
-  for (const auto& [name, value] : object.items()) {
-    if (value.is_number_unsigned())
-      figures[name] = value.get<std::uint64_t>();
-    else if (value.is_number())
-      figures[name] = value.get<double>();
-    else
-      figures[name] = value.get<std::string>();
-  }
-  return figures;
-}
-
-}  // namespace
 
 std::string inputs_digest(const enumerate::Profile& profile, const algebra::Library& library, std::uint32_t max_ops,
                           bool all_terms) {
@@ -240,7 +60,7 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
   }
   communicator.broadcast(state);
   const Json heard = Json::parse(state);
-  if (!heard.contains("present")) return from_attributes(decode(state));
+  if (!heard.contains("present")) return summary_of(decode(state));
   const auto present = heard["present"].get<std::set<std::string>>();
 
   LevelRunner runner(profile, library,
@@ -344,7 +164,7 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
     figures = encode(to_attributes(summary));
   }
   communicator.broadcast(figures);
-  Summary result = from_attributes(decode(figures));
+  Summary result = summary_of(decode(figures));
   result.already_done = false;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;

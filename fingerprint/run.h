@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "fingerprint/level_runner.h"
+#include "fingerprint/summary.h"
 #include "runtime/communicator.h"
 #include "runtime/progress.h"
 
@@ -20,19 +20,6 @@ struct RunOptions {
   DeviceChoice device = DeviceChoice::Auto;
   std::string build = "rulemill";
   runtime::ProgressMode progress = runtime::ProgressMode::Off;
-};
-
-struct Summary {
-  bool already_done = false;
-  std::uint32_t max_ops = 0;
-  std::vector<LevelFigures> levels;   // from the variables, level 0
-  std::vector<std::uint64_t> graphs;  // [k]: closed sets of exactly k nodes; as far as a formula is known
-  std::uint64_t terms = 0;            // with the variables
-  std::uint64_t shards = 0;
-  std::uint64_t shard_bytes = 0;
-  std::uint64_t value_bytes = 0;  // values of the levels below the last, per rank
-  std::string backend;            // "cpu avx512", "cuda NVIDIA …"
-  double seconds = 0;
 };
 
 inline constexpr const char* fingerprint_stage = "fingerprint";

@@ -1,0 +1,35 @@
+// Builds the rows of a shard from a level runner, and the dictionary of what their numbers mean; the same on every
+// rank.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fingerprint/level_runner.h"
+#include "fingerprint/shards.h"
+
+namespace rulemill::fingerprint {
+
+class ShardBuilder {
+ public:
+  /// The runner's last level has begun.
+  ShardBuilder(const enumerate::Profile& profile, const LevelRunner& runner);
+
+  const Dictionary& dictionary() const { return dictionary_; }
+
+  /// Terms [first, last); evaluates those of the last level. Returns the multiply-adds. Threads may call it at once.
+  std::uint64_t build(std::uint64_t first, std::uint64_t last, TermRows& rows) const;
+
+ private:
+  void describe(enumerate::SignatureId signature, std::uint32_t level, std::uint64_t output,
+                const enumerate::TermId* arguments, std::size_t row, TermRows& rows) const;
+  void known_row(enumerate::TermId t, std::size_t row, TermRows& rows) const;
+
+  const LevelRunner& runner_;
+  Dictionary dictionary_;
+  std::vector<std::uint16_t> instance_;  // by signature
+  std::uint32_t sizes_width_ = 1;
+  std::uint64_t most_outputs_ = 1;
+};
+
+}  // namespace rulemill::fingerprint

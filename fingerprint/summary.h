@@ -1,0 +1,34 @@
+// What the fingerprint stage has to tell, as the manifest keeps it and as ranks pass it on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fingerprint/level_runner.h"
+#include "runtime/attributes.h"
+
+namespace rulemill::fingerprint {
+
+struct Summary {
+  bool already_done = false;
+  std::uint32_t max_ops = 0;
+  std::vector<LevelFigures> levels;   // from the variables, level 0
+  std::vector<std::uint64_t> graphs;  // [k]: closed sets of exactly k nodes; as far as a formula is known
+  std::uint64_t terms = 0;            // with the variables
+  std::uint64_t shards = 0;
+  std::uint64_t shard_bytes = 0;
+  std::uint64_t value_bytes = 0;  // values of the levels below the last, per rank
+  std::string backend;            // "cpu avx512", "cuda NVIDIA …"
+  double seconds = 0;
+};
+
+runtime::Attributes to_attributes(const Summary& summary);
+/// `already_done` is set.
+Summary summary_of(const runtime::Attributes& figures);
+
+/// One line of text, and back.
+std::string encode(const runtime::Attributes& figures);
+runtime::Attributes decode(const std::string& text);
+
+}  // namespace rulemill::fingerprint
