@@ -5,6 +5,7 @@
 #include "prove/condition.h"
 #include "prove/equality.h"
 #include "prove/lower.h"
+#include "prove/sizes.h"
 #include "runtime/error.h"
 
 namespace rulemill::prove {
@@ -39,9 +40,19 @@ Guards facts_of(const algebra::TypedRule& typed) {
 
 }  // namespace
 
+/// A few sizes at which the rule stands, for the solver's satisfiable queries.
+std::vector<Models::Values> Prover::sample_sizes(const algebra::TypedRule& typed) const {
+  SizeSampler sampler(typed, bank_, symbols_, options_.seed);
+  std::vector<Models::Values> samples;
+  for (std::uint64_t attempt = 0; attempt < 40 && samples.size() < 4; ++attempt) {
+    std::optional<SizeValues> sizes = sampler.draw(attempt % 2 == 0 ? 5 : 3);
+    if (sizes) samples.push_back(std::move(*sizes));
+  }
+  return samples;
+}
+
 Prover::Outcome Prover::prove_equal(const algebra::TypedRule& typed) {
-  const Guards facts = facts_of(typed);
-  solver_->start(facts);
+  solver_->start(facts_of(typed), sample_sizes(typed));
   try {
     for (std::size_t output = 0; output < typed.rule.source.size(); ++output) {
       const algebra::Shape& shape = typed.types.at(typed.rule.source[output]);
@@ -95,8 +106,8 @@ Verdict Prover::prove(const algebra::Rule& rule, const std::vector<std::vector<s
   Verdict verdict = judge(typed);
   if (!std::holds_alternative<Proved>(verdict) && options_.find_conditions) {
     const auto provable = [this](const algebra::TypedRule& conditioned) { return prove_equal(conditioned).proved; };
-    std::optional<Conditioned> found = find_condition(typed, bank_, symbols_, options_.seed, options_.refute,
-                                                      options_.condition, example, provable);
+    std::optional<Conditioned> found =
+        find_condition(typed, bank_, symbols_, options_.seed, options_.refute, options_.condition, example, provable);
     if (found) {
       Proved result = proved(std::move(found->typed));
       result.found = std::move(found->equations);

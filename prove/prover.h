@@ -29,8 +29,9 @@ class Prover {
   Prover(algebra::TermBank& bank, algebra::Symbols& symbols, ProverOptions options = {});
   ~Prover();
 
-  /// The verdict on any rule, typed or not; one that holds under a condition alone is proved with the condition found. With an example (a candidate's concrete shapes), numbers among its sizes
-  /// are examples of sizes, and conditions are looked for among equations that the example satisfies.
+  /// The verdict on any rule, typed or not; one that holds under a condition alone is proved with the condition found.
+  /// With an example (a candidate's concrete shapes), numbers among its sizes are examples of sizes, and conditions are
+  /// looked for among equations that the example satisfies.
   Verdict prove(const algebra::Rule& rule, const std::vector<std::vector<std::int64_t>>* example = nullptr);
 
   /// One typed rule: whether its sides are equal for all its sizes, and if not, why it was not shown.
@@ -40,11 +41,14 @@ class Prover {
   };
   Outcome prove_equal(const algebra::TypedRule& rule);
 
+  /// What the last prove_equal asked and was told cannot hold; kept if options().certificates.
+  const std::vector<Query>& obligations() const { return solver_->obligations(); }
   const SolverStatistics& solver_statistics() const;
   const ProverOptions& options() const { return options_; }
 
  private:
   Verdict judge(const algebra::TypedRule& typed);
+  std::vector<Models::Values> sample_sizes(const algebra::TypedRule& typed) const;
   Proved proved(algebra::TypedRule typed) const;
 
   algebra::TermBank& bank_;

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "prove/linear.h"
-#include "prove/models.h"
+#include "prove/model_search.h"
 #include "runtime/error.h"
 
 namespace rulemill::prove {
@@ -116,8 +116,9 @@ Solver::~Solver() = default;
 
 std::string Solver::version() { return Z3_get_full_version(); }
 
-void Solver::start(Guards facts) {
+void Solver::start(Guards facts, std::vector<Models::Values> samples) {
   facts_ = std::move(facts);
+  samples_ = std::move(samples);
   assumptions_.clear();
   obligations_.clear();
   queries_of_rule_ = 0;
@@ -140,7 +141,7 @@ bool Solver::unsatisfiable(Query query) {
   Guards context = facts_;
   context.insert(context.end(), assumptions_.begin(), assumptions_.end());
   query = sliced(std::move(query), context, symbols_);
-  if (z3_->models.satisfy(query)) {
+  if (has_model(query)) {
     ++statistics_.by_models;
     return false;
   }
@@ -171,6 +172,19 @@ bool Solver::unsatisfiable(Query query) {
     case z3::unknown:
       ++statistics_.unknown;
       return false;
+  }
+  return false;
+}
+
+/// Whether an earlier model or a search at the sample sizes satisfies the query.
+bool Solver::has_model(const Query& query) {
+  if (z3_->models.satisfy(query)) return true;
+  if (!query.indicators.empty()) return false;
+  for (const Models::Values& sizes : samples_) {
+    const std::optional<Models::Values> values = find_model(query, sizes, symbols_);
+    if (!values) continue;
+    z3_->models.add(*values, query);
+    return true;
   }
   return false;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "prove/models.h"
 #include "prove/query.h"
 
 namespace rulemill::prove {
@@ -23,7 +24,7 @@ struct SolverStatistics {
   std::uint64_t queries = 0, unsatisfiable = 0, satisfiable = 0, unknown = 0;
   std::uint64_t cached = 0;      // answered from memory
   std::uint64_t by_pairs = 0;    // answered without Z3, by comparing guards
-  std::uint64_t by_models = 0;   // answered without Z3, by a model of an earlier query
+  std::uint64_t by_models = 0;   // answered without Z3, by a model
   std::uint64_t by_simplex = 0;  // shown by the exact linear check
   double seconds = 0;
 };
@@ -35,8 +36,9 @@ class Solver {
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
 
-  /// Forgets everything and starts on a rule whose sizes satisfy these guards.
-  void start(Guards facts);
+  /// Forgets everything and starts on a rule whose sizes satisfy these guards. `samples`: sizes that do, if any are
+  /// known; they spare the solver many satisfiable queries.
+  void start(Guards facts, std::vector<Models::Values> samples = {});
 
   /// Guards that hold as long as this lives; innermost first out.
   class Assumption {
@@ -69,6 +71,7 @@ class Solver {
 
  private:
   bool unsatisfiable(Query query);
+  bool has_model(const Query& query);
   bool known(const Guard& guard, const Guards& given) const;
 
   struct Z3;
@@ -76,6 +79,7 @@ class Solver {
   SolverLimits limits_;
   std::unique_ptr<Z3> z3_;
   Guards facts_;
+  std::vector<Models::Values> samples_;
   Guards assumptions_;
   std::vector<Query> obligations_;
   SolverStatistics statistics_;
