@@ -116,8 +116,10 @@ class Compiler {
           {.kind = Step::Kind::Variable, .node = 0, .from = variable, .output = 0, .bound = {}, .output_bound = {}});
       bound_[variable] = true;
     }
-    std::vector<std::uint32_t> right_nodes;
+    std::vector<std::uint32_t> left_nodes, right_nodes;
+    for (const std::uint32_t root : result.left) collect(root, left_nodes);
     for (const std::uint32_t root : result.right) collect(root, right_nodes);
+    result.grows = right_nodes.size() > left_nodes.size();
     for (const std::uint32_t node : right_nodes) {
       if (std::ranges::find(result.found, node) == result.found.end()) result.built.push_back(node);
     }
@@ -185,7 +187,9 @@ class Compiler {
       const bool binds_variable = std::ranges::any_of(compiled_.nodes[node].arguments, [&](std::uint32_t argument) {
         return is_variable(argument) && !bound_[argument] && std::ranges::find(bare_, argument) == bare_.end();
       });
-      if (binds_variable || binds_size(node, direction)) find(compiled_.nodes[node].first_output, direction);
+      const bool is_constant = compiled_.nodes[node].arguments.empty();
+      if (is_constant || binds_variable || binds_size(node, direction))
+        find(compiled_.nodes[node].first_output, direction);
     }
     return true;
   }

@@ -57,6 +57,7 @@ struct Direction {
   std::vector<std::uint32_t> found;        // nodes that the steps find
   std::vector<std::uint32_t> built;        // nodes of the right side that are not found, arguments first
   std::vector<std::uint32_t> left, right;  // registers of the outputs
+  bool grows = false;                      // the right side has more nodes than the left
   bool needs_solver = false;               // some size stands in compound dimensions alone
 };
 

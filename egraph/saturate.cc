@@ -23,7 +23,7 @@ std::uint32_t RuleIndex::add(CompiledRule rule) {
   return number;
 }
 
-void RuleIndex::applicable(const EGraph& egraph, std::vector<Use>& into) const {
+void RuleIndex::applicable(const EGraph& egraph, bool bold, std::vector<Use>& into) const {
   into.clear();
   for (const InstanceId instance : egraph.instances()) {
     const auto index = static_cast<std::uint32_t>(instance);
@@ -31,10 +31,11 @@ void RuleIndex::applicable(const EGraph& egraph, std::vector<Use>& into) const {
     for (const Use use : by_instance_[index]) {
       if (!enabled_[use.rule]) continue;
       const CompiledRule& rule = rules_[use.rule];
-      const bool all_occur = std::ranges::all_of(rule.directions[use.direction].found, [&](std::uint32_t node) {
-        return !egraph.nodes_of(rule.nodes[node].instance).empty();
-      });
-      if (all_occur) into.push_back(use);
+      const Direction& direction = rule.directions[use.direction];
+      const auto occurs = [&](std::uint32_t node) { return !egraph.nodes_of(rule.nodes[node].instance).empty(); };
+      if (!std::ranges::all_of(direction.found, occurs)) continue;
+      if (!bold && direction.grows && !std::ranges::all_of(direction.built, occurs)) continue;
+      into.push_back(use);
     }
   }
   std::ranges::sort(into);
@@ -63,9 +64,9 @@ Saturation::Outcome Saturation::run(std::span<const std::pair<Value, Value>> goa
   egraph_.rebuild();
   if (reached(goals)) return Outcome::Reached;
   std::uint32_t budget = limits.matches;
-  for (; counts_.iterations < limits.iterations;) {
+  for (bool bold = false; counts_.iterations < limits.iterations;) {
     ++counts_.iterations;
-    rules_.applicable(egraph_, uses_);
+    rules_.applicable(egraph_, bold, uses_);
     matches_.clear();
     match_counts_.clear();
     for (const RuleIndex::Use use : uses_) {
@@ -94,7 +95,8 @@ Saturation::Outcome Saturation::run(std::span<const std::pair<Value, Value>> goa
     egraph_.rebuild();
     if (reached(goals)) return Outcome::Reached;
     if (budget == 0) return Outcome::MatchLimit;
-    if (!changed) return Outcome::Saturated;
+    if (!changed && bold) return Outcome::Saturated;
+    if (!changed) bold = true;
   }
   return Outcome::IterationLimit;
 }

@@ -23,8 +23,9 @@ class RuleIndex {
   void enable(std::uint32_t rule, bool enabled) { enabled_[rule] = enabled; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(rules_.size()); }
   const CompiledRule& rule(std::uint32_t number) const { return rules_[number]; }
-  /// Directions whose found nodes are of instances that occur, in the rules' order.
-  void applicable(const EGraph& egraph, std::vector<Use>& into) const;
+  /// Directions whose found nodes are of instances that occur, in the rules' order; without `bold`, not those whose
+  /// right side has more nodes than the left and an instance that does not occur.
+  void applicable(const EGraph& egraph, bool bold, std::vector<Use>& into) const;
 
  private:
   std::vector<CompiledRule> rules_;
@@ -55,6 +56,7 @@ class Saturation {
 
   const RuleIndex& rules() const { return rules_; }
   const Application& application(std::uint32_t number) const { return applications_[number]; }
+  std::uint32_t application_count() const { return static_cast<std::uint32_t>(applications_.size()); }
   std::span<const std::uint32_t> words(const Application& application) const {
     return std::span(words_).subspan(application.first_word);
   }
