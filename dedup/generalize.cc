@@ -13,8 +13,10 @@ struct Place {
   std::uint8_t index = 0;
 };
 
-BoundedList<Place, 64> places_of(const CandidateGraph& graph, GraphTerm term) {
-  BoundedList<Place, 64> places;
+using Places = BoundedList<Place, most_graph_nodes * enumerate::max_arity + 2 * most_graph_outputs>;
+
+Places places_of(const CandidateGraph& graph, GraphTerm term) {
+  Places places;
   for (std::uint8_t n = 0; n < graph.nodes.size(); ++n) {
     for (std::uint8_t a = 0; a < graph.nodes[n].arguments.size(); ++a) {
       if (graph.nodes[n].arguments[a] == term) places.push_back({Place::Where::Argument, n, a});
