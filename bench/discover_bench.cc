@@ -1,5 +1,5 @@
-// Times definitions to shards and shards to candidates: discover_bench [PROFILE [MAX_OPS [FOLDER [THREADS]]]], alone or
-// under mpirun.
+// Times definitions to shards and shards to candidates: discover_bench [PROFILE [MAX_OPS [FOLDER [THREADS [all]]]]],
+// alone or under mpirun.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +18,7 @@ int run(int argc, char** argv, const rulemill::runtime::Communicator& communicat
   rulemill::fingerprint::RunOptions options;
   if (argc > 2) options.max_ops = static_cast<std::uint32_t>(std::atoi(argv[2]));
   if (argc > 4) options.threads = static_cast<unsigned>(std::atoi(argv[4]));
+  options.all_terms = argc > 5 && std::string(argv[5]) == "all";
   const std::filesystem::path out = argc > 3 ? argv[3] : "discover_bench_out";
   const auto summary = rulemill::fingerprint::run(profile, library, out, communicator, options);
   const double fingerprinted = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
