@@ -51,7 +51,29 @@ std::optional<Solution> solve_with_cofactor(const Poly& equation, Symbols& symbo
 }  // namespace
 
 Poly Unifier::resolve(const Poly& poly) const {
-  return solution_.empty() ? poly : symbols_->substitute(poly, solution_);
+  return with_quotients(solution_.empty() ? poly : symbols_->substitute(poly, solution_));
+}
+
+/// a / b is q wherever a = q·b stands, in the open as among the left-over equations.
+Poly Unifier::with_quotients(Poly poly) const {
+  if (quotients_.empty() || symbols_->atoms(poly, true) == symbols_->atoms(poly)) return poly;
+  for (const Quotient& known : quotients_) {
+    const Poly a = symbols_->substitute(known.a, solution_);
+    const Poly b = symbols_->substitute(known.b, solution_);
+    const Poly division = symbols_->floor_div(a, b);
+    for (const Poly::Term& term : division.terms()) {
+      if (term.coefficient != 1 || term.monomial.size() != 1) continue;
+      const Atom atom = term.monomial[0];
+      if (symbols_->kind(atom) != Symbols::Kind::FloorDiv) continue;
+      // division = atom + rest = q
+      const Poly value = symbols_->substitute(known.q, solution_) - (division - Poly(atom));
+      const std::vector<Poly> powers = poly.powers_of(atom);
+      Poly replaced;
+      for (std::size_t i = powers.size(); i-- > 0;) replaced = replaced * value + powers[i];
+      poly = std::move(replaced);
+    }
+  }
+  return poly;
 }
 
 Shape Unifier::resolve(const Shape& shape) const {

@@ -32,6 +32,7 @@ class Unifier {
 
  private:
   bool retry_residue();
+  Poly with_quotients(Poly poly) const;
   /// Divides by common positive factors, sign included.
   Poly cancelled(const Poly& poly) const;
 
