@@ -630,9 +630,12 @@ class Parser {
       while (!cursor_.is("}")) {
         OnnxAttributeSyntax attribute;
         attribute.name = cursor_.name("an attribute's name");
-        cursor_.expect("=", "after the attribute's name");
-        attribute.value = parse_onnx_value();
-        if (cursor_.accept("absent")) {
+        attribute.ignored = cursor_.accept("any");
+        if (!attribute.ignored) {
+          cursor_.expect("=", "after the attribute's name");
+          attribute.value = parse_onnx_value();
+        }
+        if (!attribute.ignored && cursor_.accept("absent")) {
           if (cursor_.accept("any")) attribute.absent_any = true;
           else if (cursor_.peek().kind == Token::Kind::String) attribute.absent_word = cursor_.next().text;
           else attribute.absent = cursor_.number("what absence means");

@@ -631,8 +631,9 @@ class Expander {
       for (std::uint32_t i = 0; i < instance_.input_names.size(); ++i) mapping.inputs.push_back({i, {}});
     }
     for (const syntax::OnnxAttributeSyntax& attribute : syntax.attributes) {
-      mapping.attributes.push_back({attribute.name, onnx_value(attribute.value, syntax.place), attribute.absent,
-                                    attribute.absent_word, attribute.absent_any});
+      const OnnxValue value = attribute.ignored ? OnnxValue{} : onnx_value(attribute.value, syntax.place);
+      mapping.attributes.push_back(
+          {attribute.name, value, attribute.absent, attribute.absent_word, attribute.absent_any, attribute.ignored});
     }
     instance_.onnx.push_back(std::move(mapping));
   }

@@ -42,6 +42,7 @@ struct OnnxAttribute {
   std::optional<std::int64_t> absent;
   std::optional<std::string> absent_word;
   bool absent_any = false;
+  bool ignored = false;  // any value, or none, says the same; never written
 };
 
 /// An input of the ONNX node: one of the instance's inputs, or an integer constant.

@@ -137,6 +137,7 @@ struct OnnxAttributeSyntax {
   std::optional<std::int64_t> absent;
   std::optional<std::string> absent_word;
   bool absent_any = false;
+  bool ignored = false;  // name any: whatever its value
 };
 
 struct OnnxSyntax {

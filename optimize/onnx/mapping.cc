@@ -35,7 +35,7 @@ bool equal(const OnnxLiteral& said, const OnnxLiteral& found) {
   if (found.other) return false;
   if (said.word) return found.word == said.word;
   if (said.number) {
-    return found.number && std::abs(*found.number - *said.number) <= 1e-6 * std::max(1.0, std::abs(*said.number));
+    return found.number && std::abs(*found.number - *said.number) <= 1e-6 * std::abs(*said.number);
   }
   return !found.word && !found.number && found.integers == said.integers;
 }
@@ -59,6 +59,7 @@ std::string mismatch(const algebra::OnnxMapping& mapping, const OnnxNodeFacts& f
     if (!known) return "attribute " + name + " is not in the mapping";
   }
   for (const algebra::OnnxAttribute& attribute : mapping.attributes) {
+    if (attribute.ignored) continue;
     auto said = literal(attribute.value, sizes, symbols);
     auto found = facts.attributes.find(attribute.name);
     if (found == facts.attributes.end()) {
@@ -94,6 +95,7 @@ std::optional<OnnxNodeText> emit(const algebra::Instance& instance, std::span<co
     text.variadic = mapping.variadic;
     bool known = true;
     for (const algebra::OnnxAttribute& attribute : mapping.attributes) {
+      if (attribute.ignored) continue;
       auto said = literal(attribute.value, sizes, symbols);
       if (!said) {
         known = known && attribute.absent_any;
