@@ -32,6 +32,7 @@ int fail(const runtime::MpiSession& session, const std::string& message, int exi
 
 void add_subcommands(CLI::App& app, cli::Options& options, cli::Command& chosen) {
   app.require_subcommand(1);
+  cli::add_check(app, options, chosen);
   cli::add_doctor(app, options, chosen);
   cli::add_info(app, options, chosen);
   cli::add_operators(app, options, chosen);

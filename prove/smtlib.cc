@@ -14,28 +14,23 @@ class SmtlibWriter {
  public:
   SmtlibWriter(const Query& query, const Symbols& symbols) : query_(query), symbols_(symbols) {}
 
-  std::string write() {
-    std::string body;
-    for (const Guard& guard : query_.asserted) body += "(assert " + text(guard) + ")\n";
+  std::vector<std::string> assertions() {
+    std::vector<std::string> all;
+    for (const Guard& guard : query_.asserted) all.push_back("(assert " + text(guard) + ")");
     for (const Lemma& lemma : query_.lemmas) {
       const std::string conclusion = text(lemma.conclusion);
-      body += "(assert " +
-              (lemma.premises.empty() ? conclusion : "(=> " + conjunction(lemma.premises) + " " + conclusion + ")") +
-              ")\n";
+      all.push_back(lemma.premises.empty() ? "(assert " + conclusion + ")"
+                                           : "(assert (=> " + conjunction(lemma.premises) + " " + conclusion + "))");
     }
-    if (!query_.indicators.empty()) body += "(assert (not (= 0 " + indicators() + ")))\n";
-    std::string declarations;
-    for (const std::string& name : names_) declarations += "(declare-const " + name + " Int)\n";
-    return "; " + query_.name + "\n(set-logic QF_LIA)\n" + declarations + body + "(check-sat)\n";
+    if (!query_.indicators.empty()) all.push_back("(assert (not (= 0 " + indicators() + ")))");
+    return all;
   }
 
  private:
-  std::string name(const Monomial& monomial) {
+  std::string name(const Monomial& monomial) const {
     std::string joined;
     for (const Atom atom : monomial) joined += (joined.empty() ? "" : "*") + symbols_.to_string(Poly(atom));
-    std::string quoted = "|" + joined + "|";
-    names_.insert(quoted);
-    return quoted;
+    return "|" + joined + "|";
   }
 
   static std::string number(std::int64_t value) {
@@ -82,11 +77,34 @@ class SmtlibWriter {
 
   const Query& query_;
   const Symbols& symbols_;
-  std::set<std::string> names_;
 };
 
 }  // namespace
 
-std::string to_smtlib(const Query& query, const Symbols& symbols) { return SmtlibWriter(query, symbols).write(); }
+std::vector<std::string> smtlib_assertions(const Query& query, const Symbols& symbols) {
+  return SmtlibWriter(query, symbols).assertions();
+}
+
+std::string smtlib_declarations(const std::vector<std::string>& assertions) {
+  std::set<std::string> names;
+  for (const std::string& assertion : assertions) {
+    for (std::size_t begin = assertion.find('|'); begin != std::string::npos;) {
+      const std::size_t end = assertion.find('|', begin + 1);
+      if (end == std::string::npos) break;
+      names.insert(assertion.substr(begin, end - begin + 1));
+      begin = assertion.find('|', end + 1);
+    }
+  }
+  std::string text;
+  for (const std::string& name : names) text += "(declare-const " + name + " Int)\n";
+  return text;
+}
+
+std::string to_smtlib(const Query& query, const Symbols& symbols) {
+  const std::vector<std::string> assertions = smtlib_assertions(query, symbols);
+  std::string text = "; " + query.name + "\n(set-logic QF_LIA)\n" + smtlib_declarations(assertions);
+  for (const std::string& assertion : assertions) text += assertion + "\n";
+  return text + "(check-sat)\n";
+}
 
 }  // namespace rulemill::prove
