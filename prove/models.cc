@@ -12,12 +12,25 @@ constexpr std::size_t kept_models = 24;
 
 }  // namespace
 
-bool Models::satisfies(const Values& values, const Guard& guard) const {
-  const std::int64_t value = symbols_.evaluate(guard.poly, [&](Atom atom) {
+std::int64_t Models::evaluate(const Values& values, const Poly& poly) const {
+  return symbols_.evaluate(poly, [&](Atom atom) {
     const auto found = values.find(atom);
     if (found != values.end()) return found->second;
     return symbols_.kind(atom) == Symbols::Kind::Size ? std::int64_t{1} : std::int64_t{0};
   });
+}
+
+std::optional<std::int64_t> Models::value(const Poly& poly) const {
+  if (models_.empty()) return std::nullopt;
+  try {
+    return evaluate(models_.front(), poly);
+  } catch (const runtime::Error&) {  // a division by zero or an overflow
+    return std::nullopt;
+  }
+}
+
+bool Models::satisfies(const Values& values, const Guard& guard) const {
+  const std::int64_t value = evaluate(values, guard.poly);
   return guard.equality ? value == 0 : value >= 0;
 }
 

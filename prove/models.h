@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <unordered_map>
 
 #include "prove/query.h"
@@ -19,10 +20,13 @@ class Models {
   void clear() { models_.clear(); }
   /// Whether some known model satisfies the query; products and divisions have their true values.
   bool satisfy(const Query& query);
+  /// The polynomial's value in the model that was of use or added last; nothing if it has none.
+  std::optional<std::int64_t> value(const Poly& poly) const;
   /// Keeps the values if they satisfy the query: a solver's model need not, since products are opaque to it.
   void add(const Values& values, const Query& query);
 
  private:
+  std::int64_t evaluate(const Values& values, const Poly& poly) const;
   bool satisfies(const Values& values, const Query& query) const;
   bool satisfies(const Values& values, const Guard& guard) const;
 

@@ -146,7 +146,7 @@ bool simplify(Product& product, const Guards& known, Symbols& symbols) {
 
 namespace {
 
-/// floor(n / d) = 0 where 0 ≤ n < d.
+/// Replaces a quotient floor(n / d) that has one value v alone where the guards hold: v·d ≤ n < (v + 1)·d.
 bool decide_division(Product& product, Solver& solver) {
   Symbols& symbols = solver.symbols();
   std::vector<Atom> divisions;
@@ -160,11 +160,20 @@ bool decide_division(Product& product, Solver& solver) {
   std::sort(divisions.begin(), divisions.end());
   divisions.erase(std::unique(divisions.begin(), divisions.end()), divisions.end());
   for (const Atom division : divisions) {
-    const Poly& n = symbols.left(division);
-    const Poly& d = symbols.right(division);
-    if (!solver.implied(product.guards, {false, n}, "a numerator is not negative")) continue;
-    if (!solver.implied(product.guards, {false, d - 1 - n}, "a numerator is below its divisor")) continue;
-    for_each_poly(product, [&](Poly& poly) { poly = poly.powers_of(division)[0]; });
+    const Poly n = symbols.left(division);
+    const Poly d = symbols.right(division);
+    if (!symbols.positive(d)) continue;
+    const std::optional<std::int64_t> value = solver.only_value(product.guards, Poly(division), "a quotient is fixed");
+    if (!value) continue;
+    for_each_poly(product, [&](Poly& poly) {
+      const std::vector<Poly> powers = poly.powers_of(division);
+      poly = powers.back();
+      for (std::size_t i = powers.size() - 1; i-- > 0;) poly = poly * Poly(*value) + powers[i];
+    });
+    // What fixed the quotient may have spoken of it: say the same without it.
+    for (const Guard& guard : {Guard{false, n - Poly(*value) * d}, Guard{false, Poly(*value + 1) * d - 1 - n}}) {
+      if (!solver.implied(product.guards, guard, "a fixed quotient's range")) product.guards.push_back(guard);
+    }
     return true;
   }
   return false;

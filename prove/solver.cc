@@ -241,6 +241,18 @@ bool Solver::implied(const Guards& given, const Guard& goal, const char* name) {
   return infeasible(with, name);
 }
 
+std::optional<std::int64_t> Solver::only_value(const Guards& given, const Poly& poly, const char* name) {
+  Guards context = facts_;
+  context.insert(context.end(), assumptions_.begin(), assumptions_.end());
+  context.insert(context.end(), given.begin(), given.end());
+  const Query query{name, std::move(context), {}, {}};
+  const std::optional<std::int64_t> value = has_model(query) ? z3_->models.value(poly) : std::optional<std::int64_t>(0);
+  if (!value || !implied(given, {false, *value - poly}, name) || !implied(given, {false, poly - *value}, name)) {
+    return std::nullopt;
+  }
+  return value;
+}
+
 bool Solver::cancels(const std::vector<std::pair<Rational, Guards>>& indicators, const char* name) {
   if (indicators.size() == 2 && indicators[0].first + indicators[1].first == Rational{0, 1}) {
     Guards a = indicators[0].second;

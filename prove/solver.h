@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,6 +58,8 @@ class Solver {
   bool infeasible(const Guards& guards, const char* name);
   /// Shown: wherever the facts, the assumptions and `given` hold, so does the goal.
   bool implied(const Guards& given, const Guard& goal, const char* name);
+  /// The one value that the polynomial has wherever the facts, the assumptions and `given` hold, if that is shown.
+  std::optional<std::int64_t> only_value(const Guards& given, const Poly& poly, const char* name);
   /// Shown: the sum of coefficient · [guards] is zero wherever the facts and assumptions hold.
   bool cancels(const std::vector<std::pair<Rational, Guards>>& indicators, const char* name);
 
