@@ -47,3 +47,36 @@ TEST_CASE("stated properties that hold are proved") {
     CHECK(std::holds_alternative<Proved>(verdict));
   }
 }
+
+TEST_CASE("properties that the TASO slides state and that hold are proved") {
+  Court court;
+  for (const algebra::Rule& rule : court.rules("data/properties/taso_slides.properties")) {
+    const Verdict verdict = court.prover.prove(rule);
+    INFO(rule.id << ": " << in_words(verdict));
+    CHECK(std::holds_alternative<Proved>(verdict));
+  }
+}
+
+TEST_CASE("rules that hold under a condition are proved with it, and refuted where none is looked for") {
+  ProverOptions general;
+  general.find_conditions = false;
+  Court court;
+  Court strict(general);
+  const std::string text = text_of(std::filesystem::path(RULEMILL_SOURCE_DIR) / "tests/prove/conditional.rules");
+  for (const algebra::Rule& rule : strict.rules("tests/prove/conditional.rules")) {
+    const Verdict verdict = strict.prover.prove(rule);
+    INFO(rule.id << ": " << in_words(verdict));
+    CHECK(std::holds_alternative<Refuted>(verdict));
+  }
+  for (const algebra::Rule& rule : court.rules("tests/prove/conditional.rules")) {
+    const Verdict verdict = court.prover.prove(rule);
+    INFO(rule.id << ": " << in_words(verdict));
+    REQUIRE(std::holds_alternative<Proved>(verdict));
+    std::string found = "# found:";
+    for (const algebra::SizeCondition& c : std::get<Proved>(verdict).found) {
+      found += (found.back() == ':' ? " " : ", ") + algebra::to_string(c, court.symbols);
+    }
+    INFO(found);
+    CHECK(text.find(found + "\nrule " + rule.id + "(") != std::string::npos);
+  }
+}
