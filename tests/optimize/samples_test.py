@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""The shipped models through the binary: smaller, as fast or faster in onnxruntime, and nothing written where a check fails."""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from html.parser import HTMLParser
+
+from binary import ROOT, Case, rulemill
+
+MODEL = ROOT / "data" / "models" / "acnet_block.onnx"
+LORA = ROOT / "data" / "models" / "lora_layer.onnx"
+QUICKSTART = ROOT / "data" / "profiles" / "quickstart.toml"
+CHECK = ROOT / "tests" / "optimize" / "check_onnxruntime.py"
+SKIPPED = 77
+
+
+class Tags(HTMLParser):
+    """Opened and closed tags, and whatever a page would load from elsewhere."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.loads, self.counts = [], [], {}
+
+    def handle_starttag(self, tag, attributes):
+        self.counts[tag] = self.counts.get(tag, 0) + 1
+        self.loads += [value for name, value in attributes if name in ("src", "href")]
+        if tag not in ("meta", "path", "rect"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if self.open and self.open[-1] == tag:
+            self.open.pop()
+
+
+class Samples(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="rulemill-test-"))
+        cls.rules = cls.shared / "rules"
+        process = rulemill("discover", "--profile", QUICKSTART, "--out", cls.rules, "--progress", "off")
+        if process.returncode != 0:
+            raise AssertionError(process.stdout + process.stderr)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.shared, ignore_errors=True)
+
+    def test_onnxruntime_confirms_equal_outputs_and_a_gain_on_the_convolution_block(self):
+        out = self.folder / "out.onnx"
+        report = self.json("optimize", MODEL, "--rules", self.rules, "--out", out)
+        rows = {row["name"]: row for row in report["operators"]}
+        self.assertEqual((rows["Conv"]["before"]["nodes"], rows["Conv"]["after"]["nodes"]), (12, 3))
+        self.assertEqual(rows["Add"]["after"]["nodes"], 0)
+        self.assertLess(report["initializer_bytes"]["after"], report["initializer_bytes"]["before"])
+        process = subprocess.run([sys.executable, CHECK, MODEL, out, "--min-speedup", "1.1"], capture_output=True, text=True)
+        print(process.stdout, end="")
+        if process.returncode == SKIPPED:
+            self.skipTest(process.stdout)
+        self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
+
+    def test_a_verification_that_fails_writes_nothing(self):
+        out, page = self.folder / "out.onnx", self.folder / "page.html"
+        process = rulemill("optimize", MODEL, "--rules", self.rules, "--out", out, "--report", page, "--tolerance", "0")
+        self.assert_fails(process, 1, "acnet_block.onnx", "computes something else", "not written")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_gain_below_the_least_that_is_asked_for_leaves_the_model_as_it_is(self):
+        out = self.folder / "out.onnx"
+        report = self.json("optimize", MODEL, "--rules", self.rules, "--out", out, "--min-gain", "0.9")
+        self.assertFalse(report["changed"])
+        self.assertEqual(report["fired"], [])
+        self.assertEqual(out.read_bytes(), MODEL.read_bytes())
+
+    def test_a_model_that_no_rule_concerns_is_written_as_it_was(self):
+        out = self.folder / "out.onnx"
+        report = self.json("optimize", LORA, "--rules", self.rules, "--out", out)
+        self.assertFalse(report["changed"])
+        self.assertEqual(out.read_bytes(), LORA.read_bytes())
+
+    def test_the_report_is_one_page_that_loads_nothing_and_shows_both_graphs(self):
+        page = self.folder / "page.html"
+        report = self.json("optimize", MODEL, "--rules", self.rules, "--report", page)
+        text = page.read_text(encoding="utf-8")
+        tags = Tags()
+        tags.feed(text)
+        self.assertEqual(tags.open, [])
+        self.assertEqual(tags.loads, [])
+        self.assertNotRegex(text, r"https?://")
+        self.assertEqual(tags.counts["svg"], 2)
+        inputs = 1
+        nodes = report["onnx_nodes"]
+        self.assertEqual(tags.counts["rect"], nodes["before"] + nodes["after"] + 2 * inputs)
+        for fired in report["fired"]:
+            self.assertIn(fired["rule"], text)
+
+    def test_what_the_terminal_says_is_in_the_json(self):
+        process = rulemill("optimize", MODEL, "--rules", self.rules, "--json", self.folder / "report.json")
+        self.assert_works(process)
+        report = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
+        for row in report["operators"]:
+            self.assertRegex(process.stdout, rf"(?m)^{row['name']} +{row['before']['nodes']} ")
+        self.assertRegex(process.stdout, rf"(?m)^total +{report['onnx_nodes']['before']} ")
+        for fired in report["fired"]:
+            self.assertIn(f"{fired['times']} x {fired['rule']}", process.stdout)
+        gain = report["cost_seconds"]["before"] / report["cost_seconds"]["after"]
+        self.assertIn(f"{gain:.2f} times as fast", process.stdout)
+
+    def test_a_full_or_missing_place_for_the_report_is_named_and_nothing_is_written(self):
+        process = rulemill("optimize", MODEL, "--rules", self.rules, "--out", self.folder / "out.onnx", "--report", "/proc/x/page.html")
+        self.assert_fails(process, 3, "/proc/x")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
