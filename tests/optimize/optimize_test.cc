@@ -125,5 +125,24 @@ rule square_only(x[m, k], w[k, k])
   CHECK(count("4", "4", 8) == 1);
 }
 
+TEST_CASE("a strided convolution is written with padding that runtimes accept", "[optimize]") {
+  ScratchFolder scratch;
+  ModelText text;
+  text.input("x", {"1", "4", "8", "8"}).output("y", {"1", "4", "4", "4"});
+  text.weight("v", {4, 4, 1, 1}).weight("w", {4, 4, 1, 1});
+  text.node("Conv", {"x", "v"}, {"a"}, {"strides=2,2"}).node("Conv", {"x", "w"}, {"b"}, {"strides=2,2"});
+  text.node("Add", {"a", "b"}, {"y"});
+  RulesFromText rules(R"(
+rule merge(x:4, v:4, w:4)
+  add(conv2d(x, v; stride=2), conv2d(x, w; stride=2)) => conv2d(x, add(v, w); stride=2)
+)");
+  REQUIRE(rules.optimize(options_for(text.save(scratch.path / "in.onnx"), scratch.path / "out.onnx")).changed);
+  OnnxModel out = OnnxModel::read(scratch.path / "out.onnx");
+  REQUIRE(out.proto().model.graph().node_size() == 1);
+  for (const auto& attribute : out.proto().model.graph().node(0).attribute()) {
+    for (std::int64_t number : attribute.ints()) CHECK(number >= 0);
+  }
+}
+
 }  // namespace
 }  // namespace rulemill::optimize
