@@ -1,6 +1,7 @@
 #include "prove/model_search.h"
 
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "runtime/error.h"
@@ -31,6 +32,11 @@ class ModelSearch {
     for (const Guard& guard : query.asserted) add(guard, sizes);
     value_.assign(indices_.size(), 0);
     assigned_.assign(indices_.size(), false);
+    in_nonlinear_.assign(indices_.size(), false);
+    for (const Condition& condition : conditions_) {
+      if (condition.linear) continue;
+      for (const std::size_t index : condition.indices) in_nonlinear_[index] = true;
+    }
   }
 
   std::optional<Models::Values> run() {
@@ -143,15 +149,18 @@ class ModelSearch {
     return range;
   }
 
-  /// Assigns the index of fewest values first. False if nothing satisfies the conditions, or the steps ran out.
+  /// Assigns bounded indices first, of these those of nonlinear conditions, of these the one of fewest values. False if
+  /// nothing satisfies the conditions, or the steps ran out.
   bool assign() {
     std::size_t chosen = indices_.size();
     Range best;
     for (std::size_t i = 0; i < indices_.size(); ++i) {
       if (assigned_[i]) continue;
       const Range range = range_of(i);
-      const auto rank = [](const Range& r) { return std::pair(!r.bounded, r.high - r.low); };
-      if (chosen == indices_.size() || rank(range) < rank(best)) {
+      const auto rank = [&](std::size_t index, const Range& r) {
+        return std::tuple(!r.bounded, !in_nonlinear_[index], r.high - r.low);
+      };
+      if (chosen == indices_.size() || rank(i, range) < rank(chosen, best)) {
         chosen = i;
         best = range;
       }
@@ -178,7 +187,7 @@ class ModelSearch {
   std::vector<Atom> indices_;
   std::vector<Condition> conditions_;
   std::vector<std::int64_t> value_;
-  std::vector<bool> assigned_;
+  std::vector<bool> assigned_, in_nonlinear_;
   int steps_ = 0;
 };
 

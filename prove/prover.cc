@@ -44,7 +44,7 @@ Guards facts_of(const algebra::TypedRule& typed) {
 std::vector<Models::Values> Prover::sample_sizes(const algebra::TypedRule& typed) const {
   SizeSampler sampler(typed, bank_, symbols_, options_.seed);
   std::vector<Models::Values> samples;
-  for (std::uint64_t attempt = 0; attempt < 40 && samples.size() < 4; ++attempt) {
+  for (std::uint64_t attempt = 0; attempt < 60 && samples.size() < 6; ++attempt) {
     std::optional<SizeValues> sizes = sampler.draw(attempt % 2 == 0 ? 5 : 3);
     if (sizes) samples.push_back(std::move(*sizes));
   }
@@ -93,8 +93,13 @@ Verdict Prover::judge(const algebra::TypedRule& typed) {
   if (refutation.counterexample) return Refuted{typed, std::move(*refutation.counterexample)};
   if (refutation.compared == 0) return Unknown{"no small sizes satisfy its types and its condition"};
   const Outcome outcome = prove_equal(typed);
-  if (!outcome.proved) return Unknown{outcome.reason};
-  return proved(typed);
+  if (outcome.proved) return proved(typed);
+  RefuteLimits thorough = options_.refute;
+  thorough.tries *= 8;
+  thorough.attempts *= 4;
+  refutation = refute(typed, bank_, symbols_, options_.seed + 1, thorough);
+  if (refutation.counterexample) return Refuted{typed, std::move(*refutation.counterexample)};
+  return Unknown{outcome.reason};
 }
 
 Verdict Prover::prove(const algebra::Rule& rule, const std::vector<std::vector<std::int64_t>>* example) {

@@ -162,7 +162,9 @@ bool decide_division(Product& product, Solver& solver) {
   for (const Atom division : divisions) {
     const Poly n = symbols.left(division);
     const Poly d = symbols.right(division);
-    if (!symbols.positive(d)) continue;
+    const std::vector<Atom> atoms = symbols.atoms(n);
+    const auto is_index = [&](Atom atom) { return symbols.kind(atom) == Symbols::Kind::Index; };
+    if (!symbols.positive(d) || std::none_of(atoms.begin(), atoms.end(), is_index)) continue;
     const std::optional<std::int64_t> value = solver.only_value(product.guards, Poly(division), "a quotient is fixed");
     if (!value) continue;
     for_each_poly(product, [&](Poly& poly) {
