@@ -1,0 +1,99 @@
+#include "algebra/rule_picture.h"
+
+#include <algorithm>
+
+namespace rulemill::algebra {
+namespace {
+
+/// Columns that UTF-8 text takes: its bytes less the continuation bytes.
+std::size_t columns(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+class Side {
+ public:
+  Side(const Rule& rule, const std::vector<TermId>& roots, const TermBank& bank, const Symbols& symbols)
+      : rule_(rule), bank_(bank), symbols_(symbols) {
+    for (const TermId root : roots) count_uses(root);
+    for (const TermId root : roots) draw(root, "", "");
+  }
+
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  void count_uses(TermId id) {
+    const Term& term = bank_.term(id);
+    if (term.is_variable || ++uses_[term.node] > 1) return;
+    for (const TermId argument : bank_.node(term.node).arguments) count_uses(argument);
+  }
+
+  void draw(TermId id, const std::string& first, const std::string& further) {
+    const Term& term = bank_.term(id);
+    if (term.is_variable) {
+      lines_.push_back(first + variable(id));
+      return;
+    }
+    const bool named_before = names_.contains(term.node);
+    std::string name;
+    if (uses_.at(term.node) > 1) {
+      name = " #" + std::to_string(names_.try_emplace(term.node, names_.size() + 1).first->second);
+    }
+    const Instance& instance = bank_.instance_of(id);
+    const std::string output = instance.outputs.size() > 1 ? "." + instance.outputs[term.output].name : "";
+    lines_.push_back(first + instance.operator_name + output + (named_before ? "" : parameters(term.node)) + name);
+    if (named_before) return;
+    const std::vector<TermId>& arguments = bank_.node(term.node).arguments;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const bool last = i + 1 == arguments.size();
+      draw(arguments[i], further + (last ? "└─ " : "├─ "), further + (last ? "   " : "│  "));
+    }
+  }
+
+  std::string variable(TermId id) const {
+    const auto at = static_cast<std::size_t>(std::ranges::find(rule_.variables, id) - rule_.variables.begin());
+    return bank_.term(id).name + (at < rule_.shapes.size() ? symbols_.to_string(rule_.shapes[at]) : "");
+  }
+
+  /// Parameters that are not at their default, and sizes.
+  std::string parameters(NodeId id) const {
+    const Node& node = bank_.node(id);
+    const Instance& instance = bank_.library().instance(node.instance);
+    std::string text;
+    const auto add = [&](const std::string& name, const std::string& value) {
+      text += (text.empty() ? " " : ", ") + name + "=" + value;
+    };
+    for (const auto& [name, value] : instance.parameters) {
+      if (bank_.library().default_value(instance.operator_name, name) != value) add(name, to_string(value));
+    }
+    for (std::size_t i = 0; i < node.sizes.size(); ++i) {
+      add(instance.size_names[instance.first_size_parameter + i], symbols_.to_string(node.sizes[i]));
+    }
+    return text;
+  }
+
+  const Rule& rule_;
+  const TermBank& bank_;
+  const Symbols& symbols_;
+  std::unordered_map<NodeId, int> uses_;
+  std::unordered_map<NodeId, std::size_t> names_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+std::string picture(const Rule& rule, const TermBank& bank, const Symbols& symbols) {
+  const std::vector<std::string> left = Side(rule, rule.source, bank, symbols).lines();
+  const std::vector<std::string> right = Side(rule, rule.target, bank, symbols).lines();
+  std::size_t width = 0;
+  for (const std::string& line : left) width = std::max(width, columns(line));
+  std::string text;
+  for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
+    const std::string a = i < left.size() ? left[i] : "", b = i < right.size() ? right[i] : "";
+    text += a;
+    if (!b.empty()) text += std::string(width - columns(a), ' ') + (i == 0 ? "  ⇒  " : "     ") + b;
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace rulemill::algebra
