@@ -71,7 +71,7 @@ TEST_CASE("the join finds what holds, at its most general, and nothing twice") {
   const std::string text = candidates(run.out);
   CHECK_THAT(text, Catch::Contains("relu(relu(x1))\n  => relu(x1)"));
   CHECK_THAT(text, Catch::Contains("add(matmul(x1, w1), matmul(x1, w2))\n  => matmul(x1, add(w1, w2))"));
-  CHECK_THAT(text, Catch::Matches("[^]*matmul\\(x1, matmul\\(w1, [wt][12]\\)\\)[^]*"));
+  CHECK_THAT(text, Catch::Contains("matmul(x1, matmul(w1, w2))") || Catch::Contains("matmul(x1, matmul(w1, t1))"));
   // Two products that share an input are one product and a split.
   CHECK_THAT(text, Catch::Contains("split(matmul(x1, concat(w1, w2; axis=1)); axis=1, at=4).first, split("));
   CHECK(summary.funnel.pairs > summary.funnel.renamed);
