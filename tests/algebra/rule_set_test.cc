@@ -1,5 +1,7 @@
 #include "algebra/rule_set.h"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <random>
@@ -110,7 +112,8 @@ TEST_CASE("a rule set comes back from its bytes as it was, in another bank") {
 
 TEST_CASE("a rule set is saved to a file and loaded from it") {
   World world;
-  const auto path = std::filesystem::temp_directory_path() / "rulemill_rule_set_test.rmdb";
+  const auto path =
+      std::filesystem::temp_directory_path() / ("rulemill_rule_set_test_" + std::to_string(::getpid()) + ".rmdb");
   save(world.sample(), world.bank, world.symbols, path);
   CHECK(load_rule_set(path, world.library, world.bank, world.symbols).rules.size() == 4);
   std::filesystem::remove(path);
@@ -135,7 +138,9 @@ TEST_CASE("whatever is cut off or changed in the bytes, the database is refused"
 
 TEST_CASE("a database of another schema or other definitions is refused, naming what differs") {
   CHECK_THAT(refusal(changed([](auto& set) { set.set_schema_version(2); })), Contains("schema version 2, expected 1"));
-  const auto folder = std::filesystem::temp_directory_path() / "rulemill_other_definitions";
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("rulemill_other_definitions_" + std::to_string(::getpid()));
+  std::filesystem::remove_all(folder);
   std::filesystem::copy(RULEMILL_SOURCE_DIR "/data/operators", folder, std::filesystem::copy_options::recursive);
   std::string text = runtime::read_file(folder / "elementwise.op");
   const std::string what = "y[i... < d...] = a[i...] + b[i...]";
