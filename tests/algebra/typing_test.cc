@@ -1,0 +1,222 @@
+#include "algebra/typing.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "algebra/text.h"
+#include "algebra/unify.h"
+
+using namespace rulemill::algebra;
+
+namespace {
+
+struct World {
+  Library library = Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+  TermBank bank{library};
+  Symbols symbols;
+
+  Rule rule(const std::string& text) { return parse_rules("rule r" + text, "test", library, bank, symbols).at(0); }
+
+  TypedRule typed(const Rule& rule, const std::vector<std::vector<std::int64_t>>* example = nullptr) {
+    auto result = infer_types(rule, bank, symbols, example);
+    if (const auto* error = std::get_if<TypeError>(&result)) FAIL(error->what);
+    return std::get<TypedRule>(result);
+  }
+  TypedRule typed(const std::string& text) { return typed(rule(text)); }
+  std::string error(const std::string& text) {
+    auto result = infer_types(rule(text), bank, symbols);
+    const auto* failed = std::get_if<TypeError>(&result);
+    return failed ? failed->what : "typed";
+  }
+  /// A candidate: its declared shapes are an example.
+  TypedRule general(const std::string& text) {
+    Rule candidate = rule(text);
+    std::vector<std::vector<std::int64_t>> example;
+    for (const Shape& shape : candidate.shapes) {
+      auto& dims = example.emplace_back();
+      for (const Poly& dim : shape) dims.push_back(*dim.constant());
+    }
+    candidate.shapes.clear();
+    return typed(candidate, &example);
+  }
+  std::vector<std::string> shapes(const TypedRule& typed_rule) {
+    std::vector<std::string> texts;
+    for (const Shape& shape : typed_rule.rule.shapes) texts.push_back(symbols.to_string(shape));
+    return texts;
+  }
+  std::vector<std::string> words(const std::vector<SizeCondition>& conditions) {
+    std::vector<std::string> texts;
+    for (const SizeCondition& condition : conditions) texts.push_back(to_string(condition, symbols));
+    return texts;
+  }
+};
+
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("principal types name sizes by the dimensions that they are") {
+  World world;
+  CHECK(world.shapes(world.typed("(a:2, b:2)\n matmul(a, b) => matmul(a, b)")) == Texts{"[m, k]", "[k, n]"});
+  CHECK(world.shapes(world.typed("(x:2, y:2)\n concat(x, y; axis=1) => concat(x, y; axis=1)")) ==
+        Texts{"[d, d2]", "[d, e]"});
+}
+
+TEST_CASE("declared shapes keep their names") {
+  World world;
+  const TypedRule typed = world.typed("(x[p, q], w[q, s])\n matmul(x, w) => matmul(x, w)");
+  CHECK(world.shapes(typed) == Texts{"[p, q]", "[q, s]"});
+  CHECK(typed.restrictions.empty());
+}
+
+TEST_CASE("a divisibility becomes a product with a size for the quotient") {
+  World world;
+  const TypedRule typed = world.typed("(x:4, k:4)\n conv2d(x, k) => conv2d(x, k)");
+  CHECK(world.shapes(typed) == Texts{"[n, g*q, h, w]", "[q*q2, g, r, s]"});
+  CHECK(typed.rule.condition.empty());
+}
+
+TEST_CASE("what the target demands of the source is reported") {
+  World world;
+  const TypedRule typed = world.typed("(a[m, k], b[k, n])\n matmul(a, b) => matmul(b, a)");
+  CHECK_FALSE(typed.restrictions.empty());
+  CHECK(world.shapes(typed)[0] == world.shapes(typed)[1]);
+  CHECK(world.typed("(a:2, b:2)\n add(a, b) => add(b, a)").restrictions.empty());
+}
+
+TEST_CASE("a size that a target pins to a number is reported in words") {
+  World world;
+  const TypedRule typed =
+      world.typed("(x[n, c, h, w], k[f, c, 1, 1])\n conv2d(x, k) => conv2d(enlarge(x; rows=5, cols=5), k)");
+  CHECK(typed.pinned == Texts{"dimension 2 of x is 5", "dimension 3 of x is 5"});
+}
+
+TEST_CASE("a size that guarantees leave no choice is pinned") {
+  World world;
+  const TypedRule typed = world.typed("(k:4)\n enlarge(k; rows=1, cols=1) => k");
+  CHECK(typed.pinned == Texts{"dimension 2 of k is 1", "dimension 3 of k is 1"});
+}
+
+TEST_CASE("guarantees that sizes alone do not show are facts") {
+  World world;
+  const TypedRule typed = world.typed("(x[m, k])\n split(x; axis=0, at=a).first => split(x; axis=0, at=a).first");
+  CHECK(world.words(typed.facts) == Texts{"a < m"});
+}
+
+TEST_CASE("a split of a candidate is at the boundary that a concat below it has made") {
+  World world;
+  const TypedRule through = world.general(
+      "(x[2, 4], v[4, 4], w[4, 4])\n split(matmul(x, concat(v, w; axis=1)); axis=1, at=4).second => matmul(x, w)");
+  CHECK(world.shapes(through) == Texts{"[m, d]", "[d, d2]", "[d, e]"});
+  const TypedRule second = world.general(
+      "(x[2, 4], y[2, 3], z[2, 5])\n"
+      " split(concat(concat(x, y; axis=1), z; axis=1); axis=1, at=7).second => z");
+  CHECK(world.shapes(second)[2] != world.shapes(second)[1]);
+  CHECK(second.rule.condition.empty());
+}
+
+TEST_CASE("numbers of a candidate's constants become sizes, those of a rule stay") {
+  World world;
+  CHECK(world.shapes(world.general("(x[2, 4])\n matmul(x, identity(; n=4)) => x")) == Texts{"[m, n]"});
+  CHECK(world.shapes(world.typed("(x[m, k])\n matmul(x, identity(; n=4)) => x")) == Texts{"[m, 4]"});
+}
+
+TEST_CASE("a condition of the rule is part of its typing") {
+  World world;
+  CHECK(world.shapes(world.typed("(x[n, c, h, w])\n relu(x) => relu(x)\n when c = 2*n")) == Texts{"[n, 2*n, h, w]"});
+  const TypedRule ordered = world.typed("(x[m, n])\n relu(x) => relu(x)\n when m < n");
+  CHECK(world.words(ordered.rule.condition) == Texts{"m < n"});
+}
+
+TEST_CASE("an ill-typed rule is rejected with the place and the dimensions") {
+  World world;
+  CHECK(world.error("(a[2, 3], b[4, 5])\n matmul(a, b) => matmul(a, b)") ==
+        "matmul(a, b): dimension 0 of argument b is 4, expected 3");
+  CHECK(world.error("(x:2, s:0)\n scale(x, s) => s") == "output 0 has rank 2 on the left and 0 on the right");
+  CHECK(world.error("(x[2, n], y[2, n])\n concat(x, y; axis=0) => x").find("dimension 0 of output 0") == 0);
+}
+
+TEST_CASE("typing a typed rule again changes nothing") {
+  World world;
+  for (const char* text :
+       {"(x:4, k:4)\n conv2d(x, k) => conv2d(x, k; act=relu)",
+        "(x:4, v:4, w:4)\n concat(conv2d(x, v), conv2d(x, w); axis=1) => conv2d(x, concat(v, w; axis=0))",
+        "(x:2, y:2)\n split(concat(x, y; axis=0); axis=0, at=?).first => x"}) {
+    const TypedRule once = world.typed(text);
+    const TypedRule twice = world.typed(once.rule);
+    CHECK(to_string(twice.rule, world.bank, world.symbols) == to_string(once.rule, world.bank, world.symbols));
+    CHECK(twice.restrictions.empty());
+  }
+}
+
+TEST_CASE("unification cancels positive sizes and sees clashes of sign") {
+  Symbols symbols;
+  const Poly a(symbols.size("a")), b(symbols.size("b")), c(symbols.size("c"));
+  Unifier unifier(symbols);
+  CHECK(unifier.unify(a * c, b * c));
+  CHECK(unifier.resolve(a) == unifier.resolve(b));
+  CHECK_FALSE(Unifier(symbols).unify(a + b, 0));
+  CHECK_FALSE(Unifier(symbols).unify(a, a + b));
+  CHECK_FALSE(Unifier(symbols).divides(2, 3));
+}
+
+TEST_CASE("an equation that no size can be solved from is left over") {
+  Symbols symbols;
+  const Poly a(symbols.size("a")), b(symbols.size("b")), c(symbols.size("c")), d(symbols.size("d"));
+  Unifier unifier(symbols);
+  CHECK(unifier.unify(a * b, c * d));
+  CHECK(unifier.residue().size() == 1);
+  CHECK(unifier.unify(a, c));
+  CHECK(unifier.residue().empty());
+  CHECK(unifier.resolve(b) == unifier.resolve(d));
+}
+
+TEST_CASE("the quotient of a left-over divisibility has its name everywhere") {
+  Symbols symbols;
+  const Poly a(symbols.size("a")), b(symbols.size("b")), c(symbols.size("c"));
+  Unifier unifier(symbols);
+  Poly q;
+  CHECK(unifier.divides(c, a * b, &q));
+  CHECK(unifier.residue().size() == 1);
+  CHECK(unifier.resolve(symbols.floor_div(a * b, c)) == q);
+}
+
+TEST_CASE("matching solves a rule's sizes from given ones, whatever they are called") {
+  Symbols symbols;
+  const Poly a(symbols.size("a")), b(symbols.size("b")), c(symbols.size("c")), d(symbols.size("d"));
+  using Pairs = std::vector<std::pair<Poly, Poly>>;
+  const auto product = match_sizes(Pairs{{a * b, 12}, {b, 4}}, symbols);
+  REQUIRE(product);
+  CHECK(product->at(*a.atom()) == Poly(3));
+  const auto sum = match_sizes(Pairs{{a + b, c + d}, {a, d}}, symbols);
+  REQUIRE(sum);
+  CHECK(sum->at(*b.atom()) == c);
+  const auto swapped = match_sizes(Pairs{{a, b}, {b, a}}, symbols);
+  REQUIRE(swapped);
+  CHECK(swapped->at(*a.atom()) == b);
+  CHECK_FALSE(match_sizes(Pairs{{a, 2}, {a, 3}}, symbols));
+  CHECK_FALSE(match_sizes(Pairs{{a * b, 13}, {b, 4}}, symbols));
+  CHECK_FALSE(match_sizes(Pairs{{a + b, 4}, {b, 4}}, symbols));
+  CHECK_FALSE(match_sizes(Pairs{{a * b, 12}}, symbols));
+}
+
+TEST_CASE("matching uses the equations of a condition") {
+  Symbols symbols;
+  const Poly a(symbols.size("a")), b(symbols.size("b")), c(symbols.size("c"));
+  const std::vector<SizeCondition> condition = {{Relation::Eq, a * b, 2 * c}};
+  const std::vector<std::pair<Poly, Poly>> pairs = {{a, 4}, {c, 6}};
+  const auto matched = match_sizes(pairs, symbols, condition);
+  REQUIRE(matched);
+  CHECK(matched->at(*b.atom()) == Poly(3));
+}
+
+TEST_CASE("a condition holds, fails or is not known") {
+  Symbols symbols;
+  const Poly a(symbols.size("a")), b(symbols.size("b"));
+  CHECK(holds({Relation::Le, 1, a}, symbols) == Truth::Yes);
+  CHECK(holds({Relation::Lt, a, a + b}, symbols) == Truth::Yes);
+  CHECK(holds({Relation::Eq, a, a + b}, symbols) == Truth::No);
+  CHECK(holds({Relation::Ne, a, a + b}, symbols) == Truth::Yes);
+  CHECK(holds({Relation::Eq, a, b}, symbols) == Truth::Unknown);
+  CHECK(holds({Relation::Lt, 3, 3}, symbols) == Truth::No);
+}
