@@ -26,8 +26,9 @@ const std::vector<LemmaScheme>& lemma_schemes() {
       scheme("division is not above", "ndq", quotient, "(>= (- n (* d q)) 0)"),
       scheme("division is not below", "ndq", quotient, "(>= (- (+ (* d q) d) 1 n) 0)"),
       scheme("quotient of a non-negative number", "ndq", quotient + " (>= n 0)", "(>= q 0)"),
-      scheme("quotient below a bound", "ndqg", quotient + " (>= g 1) (< n (* g d))", "(<= q (- g 1))"),
-      scheme("quotient from a bound", "ndqg", quotient + " (>= g 1) (>= n (* g d))", "(>= q g)"),
+      // With the bound g = q + e: a solver need not multiply two unknown differences.
+      scheme("quotient below a bound", "ndqe", quotient + " (< n (+ (* d q) (* d e)))", "(>= e 1)"),
+      scheme("quotient from a bound", "ndqe", quotient + " (>= n (+ (* d q) (* d e)))", "(<= e 0)"),
       scheme("minimum", "abm", "(= m (ite (<= a b) a b))",
              "(and (<= m a) (<= m b) (=> (<= a b) (>= m a)) (=> (<= b a) (>= m b)))"),
       scheme("maximum", "abm", "(= m (ite (>= a b) a b))",
@@ -96,9 +97,9 @@ class SchemeMatch {
     if (!positive) return nullptr;
     if (p == q && only_premise(n)) return "quotient of a non-negative number";
     const Poly below = p + q + 1;
-    if (is_size_product(below) && only_premise(below * d - 1 - n)) return "quotient below a bound";
+    if (only_premise(below * d - 1 - n)) return "quotient below a bound";
     const Poly from = q - p;
-    if (is_size_product(from) && only_premise(n - from * d)) return "quotient from a bound";
+    if (only_premise(n - from * d)) return "quotient from a bound";
     return nullptr;
   }
 

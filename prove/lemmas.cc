@@ -15,7 +15,10 @@ class LemmaBuilder {
   explicit LemmaBuilder(Symbols& symbols) : symbols_(symbols) {}
 
   void read(const Guard& guard) {
-    if (!guard.equality) derived_.push_back({{guard}, guard.poly});
+    if (!guard.equality) {
+      derived_.push_back({{guard}, guard.poly});
+      bounds_.push_back(guard);
+    }
     meet(guard.poly);
   }
 
@@ -98,9 +101,11 @@ class LemmaBuilder {
       if (symbols_.kind(atom) != Symbols::Kind::FloorDiv) continue;
       const Poly& n = symbols_.left(atom);
       const Poly& d = symbols_.right(atom);
-      if (d.constant() || d.terms().size() != 1 || !symbols_.positive(d)) continue;
+      if (!symbols_.positive(d)) continue;
       derive({{false, n}}, Poly(atom));
       decide_quotient(atom);
+      bound_by_guards(atom);
+      if (d.constant() || d.terms().size() != 1) continue;
       for (const Monomial& monomial : known) {
         const std::optional<Monomial> factor = monomial.divided_by(d.terms()[0].monomial);
         if (!factor || factor->empty() || !only_sizes(*factor)) continue;
@@ -108,6 +113,18 @@ class LemmaBuilder {
         derive({{false, g * d - 1 - n}}, g - 1 - Poly(atom));
         derive({{false, n - g * d}}, Poly(atom) - g);
       }
+    }
+  }
+
+  /// The same for those G, sums of sizes, say, that a guard compares n with G·d for.
+  void bound_by_guards(Atom atom) {
+    const Poly n = symbols_.left(atom);
+    const Poly d = symbols_.right(atom);
+    for (const Guard& guard : bounds_) {
+      const Poly below = symbols_.floor_div(guard.poly + 1 + n, d);
+      if (below * d == guard.poly + 1 + n) derive({guard}, below - 1 - Poly(atom));
+      const Poly from = symbols_.floor_div(n - guard.poly, d);
+      if (from * d == n - guard.poly) derive({guard}, Poly(atom) - from);
     }
   }
 
@@ -120,6 +137,8 @@ class LemmaBuilder {
   }
 
   void derive(Guards premises, const Poly& poly) {
+    const auto same = [&](const Lemma& lemma) { return lemma.premises == premises && lemma.conclusion.poly == poly; };
+    if (std::any_of(lemmas_.begin(), lemmas_.end(), same)) return;
     derived_.push_back({premises, poly});
     add(std::move(premises), poly);
   }
@@ -151,6 +170,7 @@ class LemmaBuilder {
   std::set<Monomial> monomials_;
   std::vector<Atom> compounds_;
   std::vector<Derived> derived_;
+  Guards bounds_;  // inequalities that were read
   std::vector<Lemma> lemmas_;
 };
 

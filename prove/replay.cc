@@ -110,7 +110,7 @@ std::vector<std::vector<std::string>> cvc5_answers(const std::filesystem::path& 
     if (!file.flush()) throw runtime::IoError(input, "cannot be written");
   }
   // The shell gives cvc5 files to read and write; the process's end is what it answers.
-  runtime::Subprocess process({"/bin/sh", "-c", R"(exec "$0" --incremental --lang=smt2 "$1" > "$2")", cvc5.string(),
+  runtime::Subprocess process({"/bin/sh", "-c", R"(exec "$0" --incremental --lang=smt2 --tlimit-per=20000 "$1" > "$2")", cvc5.string(),
                                input, output});
   process.receive(timeout);
   if (process.end_reason().starts_with("time limit")) throw runtime::Error("cvc5", process.end_reason());
