@@ -81,11 +81,12 @@ class Compiler {
   bool is_variable(std::uint32_t reg) const { return reg < compiled_.variables.size(); }
   /// The node whose output the register is.
   std::uint32_t node_of(std::uint32_t reg) const {
-    for (std::uint32_t i = 0; i < compiled_.nodes.size(); ++i) {
-      const PatternNode& node = compiled_.nodes[i];
-      if (reg >= node.first_output && reg < node.first_output + node.outputs) return i;
-    }
-    RM_CHECK(false, "a register is a variable or a node's output");
+    const auto has = [&](const PatternNode& node) {
+      return reg >= node.first_output && reg < node.first_output + node.outputs;
+    };
+    const auto found = std::ranges::find_if(compiled_.nodes, has);
+    RM_CHECK(found != compiled_.nodes.end(), "a register is a variable or a node's output");
+    return static_cast<std::uint32_t>(found - compiled_.nodes.begin());
   }
 
   /// Nodes under a register, arguments first.
