@@ -1,7 +1,10 @@
 // `rulemill operators list|check`: what the definitions define.
+#include "algebra/text.h"
 #include "cli/command.h"
 #include "cli/text_table.h"
+#include "prove/prover.h"
 #include "runtime/atomic_file.h"
+#include "runtime/error.h"
 
 namespace rulemill::cli {
 namespace {
@@ -28,11 +31,43 @@ void list(Context& context) {
   context.print(table.text());
 }
 
+/// Proves or refutes every property of the file. Returns how many do not hold.
+std::size_t check_properties(Context& context, const std::string& file, algebra::Library& library) {
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  prove::Prover prover(bank, symbols);
+  std::size_t wrong = 0;
+  TextTable table({"property", "verdict", "condition, counterexample or reason"});
+  for (const algebra::Rule& rule : algebra::parse_rules(runtime::read_file(file), file, library, bank, symbols)) {
+    const prove::Verdict verdict = prover.prove(rule);
+    std::string detail;
+    if (const auto* proved = std::get_if<prove::Proved>(&verdict)) {
+      for (const auto& c : proved->found) detail += (detail.empty() ? "when " : ", ") + algebra::to_string(c, symbols);
+    } else if (const auto* refuted = std::get_if<prove::Refuted>(&verdict)) {
+      detail = prove::to_string(refuted->counterexample);
+    } else if (const auto* unknown = std::get_if<prove::Unknown>(&verdict)) {
+      detail = unknown->reason;
+    } else {
+      detail = std::get<prove::IllTyped>(verdict).what;
+    }
+    wrong += std::holds_alternative<prove::Proved>(verdict) ? 0 : 1;
+    table.add({rule.id, prove::name(verdict), detail});
+    context.report["properties"].push_back({{"name", rule.id}, {"verdict", prove::name(verdict)}, {"detail", detail}});
+  }
+  context.print(table.text());
+  return wrong;
+}
+
 /// Loading checks everything: every operator is expanded for every value of its finite parameters.
 void check(Context& context, const std::vector<std::string>& files) {
   algebra::Library library = load_library(context.options);
   const auto folder = std::filesystem::weakly_canonical(definitions_folder(context.options));
+  std::vector<std::string> properties;
   for (const std::string& file : files) {
+    if (file.ends_with(".properties")) {
+      properties.push_back(file);
+      continue;
+    }
     const std::string text = runtime::read_file(file);
     if (std::filesystem::weakly_canonical(file).parent_path() != folder) library.add(text, file);
   }
@@ -42,6 +77,11 @@ void check(Context& context, const std::vector<std::string>& files) {
   context.print(std::to_string(library.operator_names().size()) + " operators and " +
                 std::to_string(library.functions().size()) + " functions are well-formed; digest " + library.digest() +
                 "\n");
+  std::size_t wrong = 0;
+  on_first_rank(context.world, [&] {
+    for (const std::string& file : properties) wrong += check_properties(context, file, library);
+    if (wrong > 0) throw runtime::Error("operators check", std::to_string(wrong) + " properties are not proved");
+  });
 }
 
 }  // namespace
@@ -56,7 +96,7 @@ void add_operators(CLI::App& app, Options& options, Command& chosen) {
 
   auto* checking = operators->add_subcommand("check", "Check definitions, and say where one is wrong");
   auto files = std::make_shared<std::vector<std::string>>();
-  checking->add_option("FILE", *files, "definition files (*.op) to check beside those of --definitions");
+  checking->add_option("FILE", *files, "definitions (*.op) beside those of --definitions, or properties (*.properties) to prove");
   add_definitions_option(*checking, options);
   add_common_options(*checking, options);
   checking->callback([files, &chosen] { chosen = [files](Context& context) { check(context, *files); }; });
