@@ -160,7 +160,6 @@ prove::FarmOptions Discovery::farm_options() const {
   prove::FarmOptions options;
   options.progress = context_.progress;
   options.prover.seed = profile_.seed;
-  options.prover.certificates = true;
   return options;
 }
 

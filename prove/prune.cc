@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "algebra/text.h"
+#include "prove/certificate.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
@@ -16,7 +17,7 @@ namespace {
 using algebra::Rule;
 using algebra::TermId;
 
-constexpr int prune_version = 1;
+constexpr int prune_version = 2;
 
 std::unique_ptr<Workbench> workbench(const std::vector<Outcome>& core, algebra::Library& library, const FarmOptions& options) {
   auto bench = std::make_unique<Workbench>(library, options.prover, options.limits);
@@ -196,6 +197,7 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     algebra::RuleSet rules = database(std::move(core), std::move(shortcuts), library, bank, symbols);
     rules.provenance = provenance;
     rules.provenance.solver = Solver::version();
+    certify(rules, library, bank, symbols, options.prover);
     funnel.emplace_back("proved", summary.proved);
     funnel.emplace_back("core", summary.core);
     funnel.emplace_back("shortcut", summary.shortcut);
