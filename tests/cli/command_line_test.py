@@ -15,7 +15,7 @@ class CommandLine(Case):
 
     def test_wrong_usage_is_one_line_and_exit_code_2(self):
         self.assert_fails(rulemill(), 2, "subcommand is required")
-        self.assert_fails(rulemill("frobnicate"), 2, "unknown subcommand 'frobnicate'; expected one of doctor")
+        self.assert_fails(rulemill("frobnicate"), 2, "unknown subcommand 'frobnicate'; expected one of check, doctor")
         self.assert_fails(rulemill("doctor", "--frob"), 2, "--frob")
         self.assert_fails(rulemill("doctor", "--log-level", "loud"), 2, "--log-level", "loud", "expected trace")
         self.assert_fails(rulemill("doctor", "--progress", "loud"), 2, "--progress", "expected auto")
