@@ -265,7 +265,12 @@ class Inference {
   bool pin() {
     for (bool changed = true; changed;) {
       changed = false;
-      for (const Poly& poly : guaranteed_polys()) {
+      std::vector<Poly> polys = guaranteed_polys();
+      for (const Poly& equation : unifier_.residue()) {
+        polys.push_back(equation);
+        polys.push_back(-equation);
+      }
+      for (const Poly& poly : polys) {
         const auto falls = [&](const Poly::Term& term) { return term.monomial.empty() || term.coefficient < 0; };
         const std::vector<Atom> sizes = symbols_.atoms(poly, true);
         const bool plain = std::all_of(sizes.begin(), sizes.end(),

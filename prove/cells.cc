@@ -116,6 +116,19 @@ bool is_constant(const std::vector<Atom>& bound, const Guards& range, const Sum&
   return false;
 }
 
+/// Eliminates bound indices that the range fixes. False if the range is empty for sure.
+bool eliminate_fixed(std::vector<Atom>& bound, Guards& range, Sum& body, const Guards& known, Symbols& symbols) {
+  Product product;
+  product.bound = bound;
+  product.guards = range;
+  product.factors.emplace_back().arguments.push_back(std::move(body));
+  if (!simplify(product, known, symbols)) return false;
+  bound = std::move(product.bound);
+  range = std::move(product.guards);
+  body = std::move(product.factors[0].arguments[0]);
+  return true;
+}
+
 }  // namespace
 
 Sum by_cells(std::vector<Sum> arguments, const std::vector<Atom>& inner, const Guards& known, Solver& solver,
@@ -144,6 +157,11 @@ Sum apply_function(std::uint32_t function, std::vector<Sum> arguments, const Gua
 }
 
 Sum take_maximum(std::vector<Atom> bound, Guards range, Sum body, const Guards& known, Solver& solver) {
+  if (!eliminate_fixed(bound, range, body, known, solver.symbols())) return {};
+  if (bound.empty()) {
+    for (Product& product : body) product.guards.insert(product.guards.end(), range.begin(), range.end());
+    return body;
+  }
   std::vector<Sum> bodies;
   bodies.push_back(std::move(body));
   return by_cells(std::move(bodies), bound, known, solver, [&](std::vector<Sum> on_cell) -> Sum {

@@ -41,15 +41,17 @@ void SizeSampler::collect_sizes(const algebra::TermBank& bank) {
   order_.assign(met.begin(), met.end());
 }
 
-/// The equation is a·size + b = 0 at the values drawn so far: size = −b / a, if that is a size. A size that occurs in
-/// another way is left to luck.
+/// The equation is a·size + b = 0 at the values drawn so far: size = −b / a. False if that is no size. A size that occurs
+/// in another way is left to luck.
 bool SizeSampler::solve(const Equation& equation, Atom size, SizeValues& values) const {
   const auto at = [&](std::int64_t value) {
     return symbols_.evaluate(equation.poly, [&](Atom atom) { return atom == size ? value : values.at(atom); });
   };
   const std::int64_t b = at(0);
   const std::int64_t a = at(1) - b;
-  if (a == 0 || b % a != 0 || -b / a < 1 || at(-b / a) != 0) return false;
+  if (at(2) - at(1) != a || at(3) - at(2) != a) return true;
+  if (a == 0) return b == 0;
+  if (b % a != 0 || -b / a < 1 || at(-b / a) != 0) return false;
   values[size] = -b / a;
   return true;
 }
