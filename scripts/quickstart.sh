@@ -14,3 +14,8 @@ out=${1:-build/quickstart}
 mkdir -p "$out"
 "$rulemill" discover --profile data/profiles/quickstart.toml --out "$out/rules"
 "$rulemill" optimize data/models/acnet_block.onnx --rules "$out/rules" --out "$out/acnet_block.onnx"
+
+# Both models in onnxruntime, in turn; 77: it is not installed.
+if [[ -x build/venv/bin/python3 ]]; then
+  build/venv/bin/python3 tests/optimize/check_onnxruntime.py data/models/acnet_block.onnx "$out/acnet_block.onnx" || [[ $? -eq 77 ]]
+fi
