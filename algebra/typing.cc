@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "algebra/size_condition.h"
+#include "algebra/size_names.h"
 #include "algebra/split_positions.h"
 #include "algebra/text.h"
 #include "algebra/unify.h"
@@ -10,50 +12,6 @@
 namespace rulemill::algebra {
 
 namespace {
-
-/// poly ≥ 0 as a relation between sums without negative terms.
-SizeCondition at_least_zero(const Poly& poly) {
-  std::vector<Poly::Term> left;
-  std::vector<Poly::Term> right;
-  for (const Poly::Term& term : poly.terms()) {
-    if (term.coefficient < 0) {
-      left.push_back({term.monomial, -term.coefficient});
-    } else {
-      right.push_back(term);
-    }
-  }
-  SizeCondition condition{Relation::Le, Poly::of_terms(std::move(left)), Poly::of_terms(std::move(right))};
-  if (condition.right.constant_term() == 0 && condition.left.constant_term() == 1) {
-    condition.relation = Relation::Lt;
-    condition.left -= 1;
-  }
-  return condition;
-}
-
-SizeCondition equals_zero(const Poly& poly) {
-  SizeCondition condition = at_least_zero(poly);
-  if (condition.relation == Relation::Lt) condition.left += 1;
-  condition.relation = Relation::Eq;
-  return condition;
-}
-
-/// What "a mod b = k" says, found in the polynomial a − b·div(a, b) − k.
-struct Congruence {
-  Poly a, b;
-  std::int64_t k = 0;
-};
-std::optional<Congruence> congruence(const Poly& equation, const Symbols& symbols) {
-  for (const Poly& side : {equation, -equation}) {
-    for (const Atom atom : symbols.atoms(side, true)) {
-      if (symbols.kind(atom) != Symbols::Kind::FloorDiv) continue;
-      const Poly rest = side + symbols.right(atom) * Poly(atom);
-      if (symbols.contains(rest, atom)) continue;
-      const std::optional<std::int64_t> k = (symbols.left(atom) - rest).constant();
-      if (k && *k >= 0) return Congruence{symbols.left(atom), symbols.right(atom), *k};
-    }
-  }
-  return std::nullopt;
-}
 
 class Inference {
  public:
@@ -381,53 +339,25 @@ class Inference {
 
   /// Sizes that nobody declared get readable names: that of the first slot that they are, else their own prefix.
   void name_sizes() {
-    std::vector<Atom> order;
-    const auto meet = [&](const Poly& poly) {
-      for (const Atom atom : symbols_.atoms(unifier_.resolve(poly))) {
-        if (std::find(order.begin(), order.end(), atom) == order.end()) order.push_back(atom);
-      }
-    };
+    SizeNames names(symbols_, declared_);
     for (const TermId variable : rule_.variables) {
-      for (const Poly& dim : types_.at(variable)) meet(dim);
+      for (const Poly& dim : types_.at(variable)) names.meet(unifier_.resolve(dim));
     }
     std::vector<NodeId> nodes = bank_.nodes(rule_.source);
     for (const NodeId id : bank_.nodes(rule_.target)) {
       if (std::find(nodes.begin(), nodes.end(), id) == nodes.end()) nodes.push_back(id);
     }
-    std::unordered_map<Atom, std::string> wanted;
     for (const NodeId id : nodes) {
       const Instance& instance = bank_.library().instance(bank_.node(id).instance);
       for (std::size_t s = 0; s < instance.size_names.size(); ++s) {
-        meet(slots_.at(id)[s]);
-        const std::optional<Atom> atom = unifier_.resolve(slots_.at(id)[s]).atom();
-        if (atom) wanted.try_emplace(*atom, instance.size_names[s]);
+        names.meet(unifier_.resolve(slots_.at(id)[s]), instance.size_names[s]);
       }
     }
     for (const Atom atom : source_sizes_) {
-      if (!unifier_.solution().contains(atom)) meet(Poly(atom));
+      if (!unifier_.solution().contains(atom)) names.meet(Poly(atom));
     }
-    for (const Poly& equation : unifier_.residue()) meet(equation);
-    std::vector<std::string> taken;
-    for (const Atom atom : declared_) taken.push_back(symbols_.name(atom));
-    for (const Atom atom : order) {
-      if (std::find(declared_.begin(), declared_.end(), atom) != declared_.end()) continue;
-      const std::string base = base_name(wanted.contains(atom) ? wanted.at(atom) : symbols_.name(atom));
-      std::string name = base;
-      for (int n = 2; std::find(taken.begin(), taken.end(), name) != taken.end(); ++n) name = base + std::to_string(n);
-      taken.push_back(name);
-      names_[atom] = Poly(symbols_.size(name));
-    }
-  }
-
-  /// The name up to its first character that a size's name cannot hold, without trailing digits.
-  static std::string base_name(const std::string& name) {
-    std::string base;
-    for (const char c : name) {
-      const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-      if (!letter) break;
-      base += c;
-    }
-    return base.empty() ? "d" : base;
+    for (const Poly& equation : unifier_.residue()) names.meet(equation);
+    names_ = names.names();
   }
 
   Poly fresh(const std::string& prefix, std::int64_t example) {
