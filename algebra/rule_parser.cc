@@ -21,12 +21,54 @@ class RuleParser {
     return rules;
   }
 
+  std::vector<PlacedRule> parse_foreign() {
+    std::vector<PlacedRule> rules;
+    std::map<std::string, int> lines;
+    while (!cursor_.at_end()) {
+      const Token begin = cursor_.peek();
+      Rule rule = parse_rule();
+      const auto [known, inserted] = lines.try_emplace(rule.id, begin.line);
+      if (!inserted) {
+        cursor_.fail(begin, "the rule of line " + std::to_string(known->second) + " is called '" + rule.id + "', too");
+      }
+      check_variables(rule);
+      rules.push_back({place(cursor_.origin(), begin.line, begin.column), std::move(rule)});
+    }
+    return rules;
+  }
+
  private:
+  /// A rule is applied where its left side is found, so that has to say what every variable is.
+  void check_variables(Rule& rule) {
+    const auto binds = [&](const std::vector<TermId>& side) {
+      const std::vector<TermId> bound = bank_.variables(side);
+      return [bound](TermId variable) { return std::ranges::find(bound, variable) != bound.end(); };
+    };
+    const auto on_left = binds(rule.source), on_right = binds(rule.target);
+    for (const TermId variable : rule.variables) {
+      const std::string& name = bank_.term(variable).name;
+      if (!on_left(variable) && !on_right(variable)) {
+        cursor_.fail(variable_tokens_.at(name), "variable '" + name + "' is declared and not used");
+      }
+    }
+    if (std::ranges::all_of(bank_.variables(rule.target), on_left)) return;
+    if (!directed_ && std::ranges::all_of(bank_.variables(rule.source), on_right)) {
+      std::swap(rule.source, rule.target);
+      return;
+    }
+    for (const TermId variable : bank_.variables(rule.target)) {
+      if (on_left(variable)) continue;
+      const std::string& name = bank_.term(variable).name;
+      cursor_.fail(variable_tokens_.at(name), "variable '" + name + "' stands on the right side alone; expected it on the left, too");
+    }
+  }
+
   Rule parse_rule() {
     if (!cursor_.accept("rule") && !cursor_.accept("property")) {
       cursor_.fail(cursor_.peek(), "expected 'rule' or 'property', found " + quoted(cursor_.peek()));
     }
     names_.clear();
+    variable_tokens_.clear();
     Rule rule;
     rule.id = cursor_.name("the rule's name");
     cursor_.expect("(", "before the rule's variables");
@@ -44,10 +86,13 @@ class RuleParser {
       const std::string name = cursor_.name("a name");
       cursor_.expect("=", "after the name");
       if (names_.contains(name)) cursor_.fail(at, "'" + name + "' already has a meaning in this rule");
+      defined_now_ = name;
       names_[name] = parse_application();
+      defined_now_.clear();
     }
     rule.source = parse_outputs();
-    if (!cursor_.accept("=>")) cursor_.expect("=", "or '=>' after the source");
+    directed_ = cursor_.accept("=>");
+    if (!directed_) cursor_.expect("=", "or '=>' after the source");
     const Token target = cursor_.peek();
     rule.target = parse_outputs();
     if (rule.source.size() != rule.target.size()) {
@@ -87,6 +132,7 @@ class RuleParser {
     const TermId variable = bank_.variable(name, rank);
     rule.variables.push_back(variable);
     names_[name] = {variable, std::nullopt};
+    variable_tokens_[name] = at;
   }
 
   SizeCondition parse_condition() {
@@ -137,7 +183,9 @@ class RuleParser {
     for (std::uint32_t i = 0; i < instance.outputs.size(); ++i) {
       if (instance.outputs[i].name == name) return bank_.output(*meaning.node, i);
     }
-    cursor_.fail(chosen, "'" + instance.operator_name + "' has no output '" + name + "'");
+    std::string known;
+    for (const TensorDefinition& output : instance.outputs) known += (known.empty() ? "" : ", ") + output.name;
+    cursor_.fail(chosen, "'" + instance.operator_name + "' has no output '" + name + "'; expected one of " + known);
   }
 
   std::uint32_t rank_of(TermId id) const {
@@ -146,12 +194,27 @@ class RuleParser {
     return static_cast<std::uint32_t>(bank_.instance_of(id).outputs[term.output].dims.size());
   }
 
+  /// A name without a meaning: one that a `let` gives only now or later would close a cycle.
+  [[noreturn]] void fail_unknown(const Token& at) {
+    const std::string& name = at.text;
+    if (name == defined_now_) {
+      cursor_.fail(at, "'" + name + "' is used in its own definition; expected a graph without cycles");
+    }
+    for (std::size_t ahead = 0; cursor_.peek(ahead).kind != Token::Kind::End; ++ahead) {
+      if (cursor_.is("rule", ahead) || cursor_.is("property", ahead)) break;
+      if (!cursor_.is("let", ahead) || cursor_.peek(ahead + 1).text != name) continue;
+      cursor_.fail(at, "'" + name + "' is used before line " + std::to_string(cursor_.peek(ahead + 1).line) +
+                           " defines it; expected a graph without cycles, each name defined before its uses");
+    }
+    cursor_.fail(at, "'" + name + "' is no variable of this rule");
+  }
+
   Meaning parse_application() {
     const Token at = cursor_.peek();
     const std::string name = cursor_.name("a variable or an operator");
     if (!cursor_.is("(")) {
       const auto found = names_.find(name);
-      if (found == names_.end()) cursor_.fail(at, "'" + name + "' is no variable of this rule");
+      if (found == names_.end()) fail_unknown(at);
       return found->second;
     }
     cursor_.next();
@@ -243,6 +306,9 @@ class RuleParser {
   TermBank& bank_;
   Symbols& symbols_;
   std::map<std::string, Meaning> names_;
+  std::map<std::string, Token> variable_tokens_;
+  std::string defined_now_;  // by the `let` that is being read
+  bool directed_ = false;    // the last rule was written with '=>'
 };
 
 }  // namespace
@@ -250,6 +316,11 @@ class RuleParser {
 std::vector<Rule> parse_rules(std::string_view text, const std::string& origin, Library& library, TermBank& bank,
                               Symbols& symbols) {
   return RuleParser(text, origin, library, bank, symbols).parse();
+}
+
+std::vector<PlacedRule> parse_foreign_rules(std::string_view text, const std::string& origin, Library& library,
+                                            TermBank& bank, Symbols& symbols) {
+  return RuleParser(text, origin, library, bank, symbols).parse_foreign();
 }
 
 }  // namespace rulemill::algebra

@@ -19,9 +19,21 @@
 
 namespace rulemill::algebra {
 
-/// Reads rules. Throws InputError with origin:line:column: unknown operator, wrong arity, unbound variable, bad parameter.
+/// Reads rules. Throws InputError with origin:line:column: unknown operator, wrong arity, unbound variable, bad parameter,
+/// a graph with a cycle.
 std::vector<Rule> parse_rules(std::string_view text, const std::string& origin, Library& library, TermBank& bank,
                               Symbols& symbols);
+
+/// A rule and where its text begins: "file:line:column".
+struct PlacedRule {
+  std::string place;
+  Rule rule;
+};
+/// Reads rules that people or other programs wrote. Beyond what parse_rules refuses: two rules of one name, a variable
+/// that no side uses, and with `=>` a variable on the right that the left does not bind. A property whose right side
+/// alone binds all its variables is turned round.
+std::vector<PlacedRule> parse_foreign_rules(std::string_view text, const std::string& origin, Library& library,
+                                            TermBank& bank, Symbols& symbols);
 
 /// conv2d(x, concat(v, w; axis=0)); parameters at their default are left out.
 std::string to_string(TermId term, const TermBank& bank, const Symbols& symbols);

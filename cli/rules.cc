@@ -1,9 +1,8 @@
 // `rulemill rules list|show`: what a rule database holds, readably.
-#include <sstream>
-
 #include "algebra/rule_set.h"
 #include "algebra/text.h"
-#include "cli/command.h"
+#include "cli/rule_commands.h"
+#include "cli/rule_database.h"
 #include "cli/text_table.h"
 #include "runtime/error.h"
 
@@ -11,67 +10,6 @@ namespace rulemill::cli {
 namespace {
 
 using algebra::RuleRecord;
-
-const char* tier_name(algebra::Tier tier) {
-  switch (tier) {
-    case algebra::Tier::Core:
-      return "core";
-    case algebra::Tier::Shortcut:
-      return "shortcut";
-    default:
-      return "none";
-  }
-}
-
-const char* proof_name(algebra::Certificate::Kind kind) {
-  switch (kind) {
-    case algebra::Certificate::Kind::Definitions:
-      return "definitions";
-    case algebra::Certificate::Kind::Derivation:
-      return "derivation";
-    default:
-      return "none";
-  }
-}
-
-/// A database with what its rules live in.
-struct Database {
-  algebra::Library library;
-  algebra::TermBank bank;
-  algebra::Symbols symbols;
-  algebra::RuleSet rules;
-
-  explicit Database(const Options& options)
-      : library(load_library(options)),
-        bank(library),
-        rules(algebra::load_rule_set(rules_file(options), library, bank, symbols)) {}
-};
-
-runtime::Json rule_json(const RuleRecord& record, const Database& database) {
-  runtime::Json json = {{"id", record.rule.id},
-                        {"tier", tier_name(record.rule.tier)},
-                        {"proof", proof_name(record.certificate.kind)},
-                        {"reversible", record.reversible},
-                        {"text", algebra::to_string(record.rule, database.bank, database.symbols)}};
-  json["condition"] = runtime::Json::array();
-  for (const auto& condition : record.rule.condition) {
-    json["condition"].push_back(algebra::to_string(condition, database.symbols));
-  }
-  return json;
-}
-
-/// The rule's text without its first line, in one line.
-std::string body_line(const std::string& text) {
-  std::istringstream lines(text);
-  std::string joined;
-  std::string line;
-  std::getline(lines, line);
-  while (std::getline(lines, line)) {
-    const auto start = line.find_first_not_of(' ');
-    if (start != std::string::npos) joined += (joined.empty() ? "" : "  ") + line.substr(start);
-  }
-  return joined;
-}
 
 bool uses_operator(const RuleRecord& record, const algebra::TermBank& bank, const std::string& name) {
   for (const auto& side : {record.rule.source, record.rule.target}) {
@@ -100,7 +38,7 @@ void list(Context& context, const Filter& filter) {
     shortcut += record.rule.tier == algebra::Tier::Shortcut ? 1 : 0;
     table.add({record.rule.id, tier_name(record.rule.tier), proof_name(record.certificate.kind),
                body_line(algebra::to_string(record.rule, database.bank, database.symbols))});
-    context.report["rules"].push_back(rule_json(record, database));
+    context.report["rules"].push_back(rule_json(record, database.bank, database.symbols));
   }
   context.print(table.text() + "\n" + std::to_string(core) + " core, " + std::to_string(shortcut) + " shortcut\n");
 }
@@ -127,7 +65,7 @@ void show(Context& context, const std::string& id, bool certificate) {
     context.print(std::string("reversible   ") + (record.reversible ? "yes" : "no") + "\n");
     if (!record.example.empty()) context.print("found on     " + shapes_text(record.example) + "\n");
     if (certificate) context.print("\n" + record.certificate.text + "\n");
-    context.report = rule_json(record, database);
+    context.report = rule_json(record, database.bank, database.symbols);
     context.report["example"] = record.example;
     context.report["certificate"] = record.certificate.text;
     return;
@@ -161,6 +99,8 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
   add_definitions_option(*showing, options);
   add_common_options(*showing, options);
   showing->callback([=, &chosen] { chosen = [=](Context& context) { show(context, *id, *certificate); }; });
+
+  add_rules_import(*rules, options, chosen);
 }
 
 }  // namespace rulemill::cli

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""`rulemill rules import|export|diff` and `implied` from outside."""
+
+import re
+import unittest
+
+import taso_form
+from binary import ROOT, Case, rulemill
+
+
+class Import(Case):
+    def write(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def import_file(self, path, *options):
+        return rulemill("rules", "import", path, "--out", self.folder / "out", *options)
+
+    def taso(self, *groups):
+        rules = [taso_form.rule(*sides) for group in groups for sides in group.values()]
+        return self.write("rules.pb", taso_form.collection(*rules))
+
+
+class TasoForm(Import):
+    def test_rules_that_the_field_knows_are_proved_and_checked(self):
+        report = self.json("rules", "import", self.taso(taso_form.KNOWN), "--out", self.folder / "out")
+        self.assertGreaterEqual(len(taso_form.KNOWN), 30)
+        wrong = [entry for entry in report["rules"] if entry["verdict"] != "proved"]
+        self.assertEqual(wrong, [])
+        self.assert_works(rulemill("check", self.folder / "out"))
+
+    def test_merging_into_a_grouped_convolution_holds_under_the_condition_that_is_found(self):
+        grouped = {name: sides for name, sides in taso_form.KNOWN.items() if "grouped" in name}
+        report = self.json("rules", "import", self.taso(grouped), "--out", self.folder / "out")
+        for entry in report["rules"]:
+            self.assertEqual(entry["verdict"], "proved", entry)
+            self.assertRegex(entry["condition"], r"^\w+ = \w+$", entry)
+
+    def test_a_false_rule_is_refuted_with_a_counterexample_and_stays_out(self):
+        report = self.json("rules", "import", self.taso(taso_form.FALSE), "--out", self.folder / "out")
+        for entry in report["rules"]:
+            self.assertEqual(entry["verdict"], "refuted", entry)
+            self.assertRegex(entry["detail"], r"the source is .*, the target ")
+        self.assertIn("0 core, 0 shortcut", rulemill("rules", "list", "--rules", self.folder / "out").stdout)
+
+    def test_what_does_not_type_is_told_and_the_others_are_not_lost(self):
+        path = self.taso({"true": taso_form.KNOWN["product associates"]}, taso_form.ILL_TYPED)
+        process = self.import_file(path)
+        self.assert_fails(process, 3, f"{path}: rule 2: ", "ill-typed")
+        self.assertIn("1 core", process.stdout)
+        self.assert_works(rulemill("check", self.folder / "out"))
+
+    def test_each_way_to_be_malformed_has_its_line(self):
+        number, message = taso_form.number, taso_form.message
+        tensor = lambda index: message(2, number(1, index) + number(2, 0))
+        mapped = lambda a, b: message(3, number(1, a) + number(2, b) + number(3, 0) + number(4, 0))
+        relu = lambda field, index: message(field, number(1, 8) + tensor(index))
+        good = relu(1, -1) + relu(2, -1)
+        cases = {
+            "expected a graph without cycles": relu(1, 1) + relu(1, 0) + relu(2, -1) + mapped(0, 0),
+            "source operator 0 takes an output of operator 7; expected one of 1, from 0": relu(1, 7) + relu(2, -1) + mapped(0, 0),
+            "has type 99, which": message(1, number(1, 99) + tensor(-1)) + relu(2, -1) + mapped(0, 0),
+            "mapped output 0 is output 0 of target operator 5; expected one of 1 operators": good + mapped(0, 5),
+            "maps no output": good,
+            "its target uses input 2, which its source does not have": relu(1, -1) + relu(2, -2) + mapped(0, 0),
+            "has 2 inputs; 'relu' takes 1": message(1, number(1, 8) + tensor(-1) + tensor(-2)) + relu(2, -1) + mapped(0, 0),
+            "has parameter 77, which": message(1, number(1, 8) + tensor(-1) + message(3, number(1, 77) + number(2, 1))) +
+                                       relu(2, -1) + mapped(0, 0),
+            "has no output 3; expected one of 1": good + message(3, number(1, 0) + number(2, 0) + number(3, 3) + number(4, 0)),
+        }
+        for expected, content in cases.items():
+            path = self.write("bad.pb", message(1, content))
+            self.assert_fails(self.import_file(path), 3, f"{path}: rule 1: rule t1 is unreadable: ", expected)
+
+    def test_a_file_that_is_cut_short_is_refused(self):
+        path = self.taso(taso_form.KNOWN)
+        whole = path.read_bytes()
+        self.assert_fails(self.import_file(self.write("cut.pb", whole[:-3])), 3, "cut.pb: is no collection of rules")
+
+
+class TextForm(Import):
+    def test_rules_that_hold_become_a_database_that_checks(self):
+        rules = ROOT / "tests" / "prove" / "proved.rules"
+        count = len(re.findall(r"^rule ", rules.read_text(), re.M))
+        report = self.json("rules", "import", rules, "--out", self.folder / "out.rmdb")
+        self.assertEqual(report["counts"]["proved"], count)
+        self.assert_works(rulemill("check", self.folder / "out.rmdb"))
+
+    def test_conditions_are_found_for_rules_that_need_them(self):
+        report = self.json("rules", "import", ROOT / "tests" / "prove" / "conditional.rules", "--out", self.folder / "out")
+        for entry in report["rules"]:
+            self.assertEqual(entry["verdict"], "proved", entry)
+            self.assertNotEqual(entry["condition"], "", entry)
+
+    def test_each_way_to_be_wrong_has_one_line_with_its_place(self):
+        cases = {
+            "rule r(x:2)\n  frobnicate(x) => x": (":2:3: ", "unknown operator 'frobnicate'"),
+            "rule r(x:2)\n  relu(x, x) => x": (":2:3: ", "operator 'relu' takes 1 arguments, found 2"),
+            "rule r(x:2, y:2)\n  relu(x) => relu(y)": (":1:13: ", "'y' stands on the right side alone"),
+            "rule r(x:2, y:2)\n  relu(x) => relu(relu(x))": (":1:13: ", "'y' is declared and not used"),
+            "rule r(x:2)\n  relu(x) => relu(z)": (":2:19: ", "'z' is no variable of this rule"),
+            "rule r(a[2, 3], b[4, 5])\n  matmul(a, b) => matmul(a, b)": (":1:1: ", "ill-typed", "expected"),
+            "rule r(x:2)\n  let s = relu(s)\n  s => relu(x)": (":2:16: ", "'s' is used in its own definition"),
+            "rule r(x:2)\n  let s = relu(t)\n  let t = relu(x)\n  s => relu(x)": (":2:16: ", "'t' is used before line 3 defines it"),
+            "rule r(x:2)\n  let s = split(x; axis=0)\n  s.third => x": (":3:5: ", "no output 'third'; expected one of first, second"),
+            "rule r(x:2)\n  relu(x), x => relu(x)": (":2:17: ", "the source has 2 outputs, the target 1"),
+            "rule r(x:2)\n  relu(x; axis=1) => x": (":2:11: ", "operator 'relu' has no parameter 'axis'"),
+            "rule r(x:2)\n  relu(x) => relu(x)\nrule r(x:2)\n  relu(x) => relu(x)": (":3:1: ", "the rule of line 1 is called 'r', too"),
+            "# nothing\n": (": ", "has no rules"),
+        }
+        for text, (place, *parts) in cases.items():
+            path = self.write("bad.rules", text)
+            self.assert_fails(self.import_file(path), 3, f"{path}{place}", *parts)
+
+
+if __name__ == "__main__":
+    unittest.main()
