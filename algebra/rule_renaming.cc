@@ -11,9 +11,9 @@ namespace {
 
 using Pairs = std::vector<std::pair<TermId, TermId>>;
 
-class Comparison {
+class RuleComparison {
  public:
-  Comparison(const Rule& a, const Rule& b, const TermBank& bank, Symbols& symbols)
+  RuleComparison(const Rule& a, const Rule& b, const TermBank& bank, Symbols& symbols)
       : a_(a), b_(b), bank_(bank), symbols_(symbols) {}
 
   /// With b's sides as given; outputs in any order.
@@ -128,7 +128,7 @@ std::string renaming_key(const Rule& rule, const TermBank& bank) {
 bool same_rule(const Rule& a, const Rule& b, const TermBank& bank, Symbols& symbols) {
   for (const Rule* rule : {&a, &b}) RM_CHECK(rule->shapes.size() == rule->variables.size(), "rules are compared once they are typed");
   if (a.source.size() != b.source.size()) return false;
-  const Comparison comparison(a, b, bank, symbols);
+  const RuleComparison comparison(a, b, bank, symbols);
   return comparison.same(b.source, b.target) || comparison.same(b.target, b.source);
 }
 
