@@ -45,11 +45,10 @@ class RuleParser {
       return [bound](TermId variable) { return std::ranges::find(bound, variable) != bound.end(); };
     };
     const auto on_left = binds(rule.source), on_right = binds(rule.target);
-    for (const TermId variable : rule.variables) {
-      const std::string& name = bank_.term(variable).name;
-      if (!on_left(variable) && !on_right(variable)) {
-        cursor_.fail(variable_tokens_.at(name), "variable '" + name + "' is declared and not used");
-      }
+    for (std::size_t v = rule.variables.size(); v-- > 0;) {
+      if (on_left(rule.variables[v]) || on_right(rule.variables[v])) continue;
+      rule.variables.erase(rule.variables.begin() + static_cast<std::ptrdiff_t>(v));
+      if (v < rule.shapes.size()) rule.shapes.erase(rule.shapes.begin() + static_cast<std::ptrdiff_t>(v));
     }
     if (std::ranges::all_of(bank_.variables(rule.target), on_left)) return;
     if (!directed_ && std::ranges::all_of(bank_.variables(rule.source), on_right)) {

@@ -86,7 +86,50 @@ class RuleComparison {
     for (const auto& [from, to] : state.nodes) {
       for (std::size_t s = 0; s < bank_.node(from).sizes.size(); ++s) equate(bank_.node(from).sizes[s], bank_.node(to).sizes[s]);
     }
-    return instance(there, a_, b_) && instance(back, b_, a_);
+    return renames_with_conditions(there, 0, {}) || (instance(there, a_, b_) && instance(back, b_, a_));
+  }
+
+  /// With each condition of the one, from `next` on, beside one of the other's.
+  bool renames_with_conditions(const std::vector<std::pair<Poly, Poly>>& pairs, std::size_t next, std::vector<std::size_t> used) const {
+    if (a_.condition.size() != b_.condition.size()) return false;
+    if (next == a_.condition.size()) return renames(pairs, 0, {});
+    const SizeCondition& mine = a_.condition[next];
+    for (std::size_t i = 0; i < b_.condition.size(); ++i) {
+      const SizeCondition& theirs = b_.condition[i];
+      if (mine.relation != theirs.relation || std::ranges::find(used, i) != used.end()) continue;
+      used.push_back(i);
+      const Poly difference = theirs.right - theirs.left;
+      const bool turns = mine.relation == Relation::Eq || mine.relation == Relation::Ne;
+      for (const Poly& image : {difference, -difference}) {
+        std::vector<std::pair<Poly, Poly>> extended = pairs;
+        extended.emplace_back(mine.right - mine.left, image);
+        if (renames_with_conditions(extended, next + 1, used)) return true;
+        if (!turns) break;
+      }
+      used.pop_back();
+    }
+    return false;
+  }
+
+  /// Whether the sizes of `pairs` from `next` on can be renamed, one to one, into each other.
+  bool renames(const std::vector<std::pair<Poly, Poly>>& pairs, std::size_t next, const Substitution& names) const {
+    if (next == pairs.size()) return true;
+    const auto& [from, to] = pairs[next];
+    std::vector<Atom> unknown, free;
+    for (const Atom atom : symbols_.atoms(from)) {
+      if (!names.contains(atom)) unknown.push_back(atom);
+    }
+    for (const Atom atom : symbols_.atoms(to)) {
+      const auto taken = [&](const auto& name) { return name.second == Poly(atom); };
+      if (std::ranges::none_of(names, taken)) free.push_back(atom);
+    }
+    if (unknown.size() != free.size()) return false;
+    do {
+      Substitution extended = names;
+      for (std::size_t i = 0; i < unknown.size(); ++i) extended[unknown[i]] = Poly(free[i]);
+      if (symbols_.substitute(from, extended) == to && renames(pairs, next + 1, extended)) return true;
+    } while (std::next_permutation(free.begin(), free.end()));
+    return false;
   }
 
   /// Whether there are sizes at which the one rule's types are the other's, and its condition follows from the other's.

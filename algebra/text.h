@@ -29,9 +29,9 @@ struct PlacedRule {
   std::string place;
   Rule rule;
 };
-/// Reads rules that people or other programs wrote. Beyond what parse_rules refuses: two rules of one name, a variable
-/// that no side uses, and with `=>` a variable on the right that the left does not bind. A property whose right side
-/// alone binds all its variables is turned round.
+/// Reads rules that people or other programs wrote. Beyond what parse_rules refuses: two rules of one name, and with `=>`
+/// a variable on the right that the left does not bind. A property whose right side alone binds all its variables is
+/// turned round; variables that no side uses are left out.
 std::vector<PlacedRule> parse_foreign_rules(std::string_view text, const std::string& origin, Library& library,
                                             TermBank& bank, Symbols& symbols);
 

@@ -101,6 +101,8 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
   showing->callback([=, &chosen] { chosen = [=](Context& context) { show(context, *id, *certificate); }; });
 
   add_rules_import(*rules, options, chosen);
+  add_rules_export(*rules, options, chosen);
+  add_rules_diff(*rules, options, chosen);
 }
 
 }  // namespace rulemill::cli
