@@ -147,6 +147,14 @@ class Symbols {
   std::string to_string(const Poly& poly) const;
   std::string to_string(const Shape& shape) const;  // "[m, 2*k]"
 
+  /// The table as it was at the mark: atoms made since are gone, and are made again under the same numbers.
+  struct Mark {
+    std::size_t entries = 0;
+    std::uint64_t fresh = 0;
+  };
+  Mark mark() const { return {entries_.size(), fresh_}; }
+  void roll_back(const Mark& mark);
+
  private:
   struct Entry {
     Kind kind;
@@ -155,6 +163,10 @@ class Symbols {
   };
   Atom named(Kind kind, const std::string& name);
   Poly compound(Kind kind, Poly left, Poly right);
+  static std::size_t hash(Kind kind, const Poly& left, const Poly& right) {
+    return left.hash() * 31 + right.hash() * 7 + static_cast<std::size_t>(kind);
+  }
+  static std::string key(Kind kind, const std::string& name) { return (kind == Kind::Size ? "s " : "i ") + name; }
   const Entry& entry(Atom atom) const { return entries_[static_cast<std::uint32_t>(atom)]; }
   bool nonnegative(const Poly& poly, int depth) const;
   bool nonnegative_around(const Poly& poly, Atom compound, int depth) const;

@@ -44,8 +44,7 @@ Division divide(Poly a, const Poly& b) {
 }  // namespace
 
 Atom Symbols::named(Kind kind, const std::string& name) {
-  const std::string key = (kind == Kind::Size ? "s " : "i ") + name;
-  const auto [found, inserted] = by_name_.try_emplace(key, static_cast<Atom>(entries_.size()));
+  const auto [found, inserted] = by_name_.try_emplace(key(kind, name), static_cast<Atom>(entries_.size()));
   if (inserted) entries_.push_back({kind, name, {}, {}});
   return found->second;
 }
@@ -68,8 +67,7 @@ Atom Symbols::fresh_index(const std::string& prefix) {
 }
 
 Poly Symbols::compound(Kind kind, Poly left, Poly right) {
-  const std::size_t hash = left.hash() * 31 + right.hash() * 7 + static_cast<std::size_t>(kind);
-  std::vector<Atom>& bucket = compounds_[hash];
+  std::vector<Atom>& bucket = compounds_[hash(kind, left, right)];
   for (const Atom atom : bucket) {
     const Entry& known = entry(atom);
     if (known.kind == kind && known.left == left && known.right == right) return Poly(atom);
@@ -130,6 +128,16 @@ Poly Symbols::max(const Poly& a, const Poly& b) {
   if (nonnegative(b - a)) return b;
   const Poly shift = std::min(a.constant_term(), b.constant_term());
   return shift + (a < b ? compound(Kind::Max, a - shift, b - shift) : compound(Kind::Max, b - shift, a - shift));
+}
+
+void Symbols::roll_back(const Mark& mark) {
+  while (entries_.size() > mark.entries) {
+    const Entry& last = entries_.back();
+    if (last.kind == Kind::Size || last.kind == Kind::Index) by_name_.erase(key(last.kind, last.name));
+    else compounds_[hash(last.kind, last.left, last.right)].pop_back();
+    entries_.pop_back();
+  }
+  fresh_ = mark.fresh;
 }
 
 Symbols::Kind Symbols::kind(Atom atom) const { return entry(atom).kind; }

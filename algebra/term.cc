@@ -22,6 +22,9 @@ std::uint64_t hash_text(const std::string& text) {
   return hash;
 }
 
+std::string variable_key(const std::string& name, std::uint32_t rank) { return name + ":" + std::to_string(rank); }
+std::uint64_t output_key(NodeId node, std::uint32_t output) { return (std::uint64_t{number(node)} << 16) | output; }
+
 std::size_t hash_node(const Node& node) {
   std::uint64_t hash = mix(0x9e3779b97f4a7c15ULL, static_cast<std::uint64_t>(node.instance));
   for (TermId argument : node.arguments) hash = mix(hash, number(argument));
@@ -32,8 +35,8 @@ std::size_t hash_node(const Node& node) {
 }  // namespace
 
 TermId TermBank::variable(const std::string& name, std::uint32_t rank) {
-  const std::string key = name + ":" + std::to_string(rank);
-  const auto [found, fresh] = variables_.try_emplace(key, TermId{static_cast<std::uint32_t>(terms_.size())});
+  const TermId next{static_cast<std::uint32_t>(terms_.size())};
+  const auto [found, fresh] = variables_.try_emplace(variable_key(name, rank), next);
   if (fresh) {
     Term term;
     term.is_variable = true;
@@ -63,8 +66,8 @@ NodeId TermBank::apply(InstanceId instance_id, std::span<const TermId> arguments
 
 TermId TermBank::output(NodeId node, std::uint32_t output) {
   RM_CHECK(output < library_->instance(nodes_[number(node)].instance).outputs.size(), "no such output of the node");
-  const std::uint64_t key = (std::uint64_t{number(node)} << 16) | output;
-  const auto [found, fresh] = output_index_.try_emplace(key, TermId{static_cast<std::uint32_t>(terms_.size())});
+  const TermId next{static_cast<std::uint32_t>(terms_.size())};
+  const auto [found, fresh] = output_index_.try_emplace(output_key(node, output), next);
   if (fresh) {
     Term term;
     term.node = node;
@@ -75,6 +78,15 @@ TermId TermBank::output(NodeId node, std::uint32_t output) {
     terms_.push_back(std::move(term));
   }
   return found->second;
+}
+
+void TermBank::roll_back(const Mark& mark) {
+  for (; terms_.size() > mark.terms; terms_.pop_back()) {
+    const Term& last = terms_.back();
+    if (last.is_variable) variables_.erase(variable_key(last.name, last.rank));
+    else output_index_.erase(output_key(last.node, last.output));
+  }
+  for (; nodes_.size() > mark.nodes; nodes_.pop_back()) node_index_[hash_node(nodes_.back())].pop_back();
 }
 
 bool TermBank::precedes(TermId a, TermId b) const {

@@ -58,6 +58,13 @@ class TermBank {
   std::vector<TermId> substitute(std::span<const TermId> roots, const std::unordered_map<TermId, TermId>& terms,
                                  const Substitution& sizes, Symbols& symbols);
 
+  /// The bank as it was at the mark: terms and nodes made since are gone, and are made again under the same numbers.
+  struct Mark {
+    std::size_t terms = 0, nodes = 0;
+  };
+  Mark mark() const { return {terms_.size(), nodes_.size()}; }
+  void roll_back(const Mark& mark);
+
  private:
   bool precedes(TermId a, TermId b) const;
 

@@ -1,7 +1,9 @@
 // `rulemill check`: replays every certificate of a rule database.
 #include <fmt/format.h>
 
-#include "cli/command.h"
+#include "algebra/text.h"
+#include "cli/audit_report.h"
+#include "cli/proof_options.h"
 #include "prove/check.h"
 #include "prove/replay.h"
 #include "runtime/error.h"
@@ -28,35 +30,71 @@ void report(Context& context, const prove::CheckReport& report, const prove::Che
   context.print(text);
 }
 
-void check(Context& context, bool second_opinion) {
+struct CheckChoice {
+  bool second_opinion = false, cross_check = false, minimal = false;
+  ProofOptions proofs;
+};
+
+void replay(Context& context, const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
+            algebra::Symbols& symbols, const CheckChoice& choice) {
   prove::CheckOptions options;
-  if (second_opinion) {
+  if (choice.second_opinion) {
     options.cvc5 = prove::find_cvc5();
     if (options.cvc5.empty()) throw runtime::UsageError("--second-opinion", "there is no cvc5 on PATH");
   }
+  const prove::CheckReport result = prove::check(rules, library, bank, symbols, options);
+  report(context, result, options);
+  if (result.findings.empty()) return;
+  throw runtime::Error(rules_file(context.options).string(),
+                       fmt::format("{} of its certificates do not hold", result.findings.size()));
+}
+
+void check(Context& context, const CheckChoice& choice) {
+  algebra::Library library = load_library(context.options);
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  algebra::RuleSet rules;
   on_first_rank(context.world, [&] {
-    algebra::Library library = load_library(context.options);
-    algebra::TermBank bank(library);
-    algebra::Symbols symbols;
-    const std::filesystem::path file = rules_file(context.options);
-    const algebra::RuleSet rules = algebra::load_rule_set(file, library, bank, symbols);
-    const prove::CheckReport result = prove::check(rules, library, bank, symbols, options);
-    report(context, result, options);
-    if (result.findings.empty()) return;
-    throw runtime::Error(file.string(), fmt::format("{} of its certificates do not hold", result.findings.size()));
+    rules = algebra::load_rule_set(rules_file(context.options), library, bank, symbols);
+    replay(context, rules, library, bank, symbols, choice);
   });
+  prove::WorkerProcessOptions helper = worker_options(context.options, choice.proofs);
+  if (!rules.provenance.seeds.empty()) helper.worker.prover.seed = rules.provenance.seeds[0];
+  if (choice.minimal) {
+    prove::Crew crew(context.world, library, helper);
+    prove::MinimalityReport result;
+    crew.work([&] { result = prove::check_minimality(rules, bank, symbols, crew); });
+    show_minimality(context, result, crew.figures());
+  }
+  if (choice.cross_check) {
+    prove::Crew crew(context.world, library, helper);
+    prove::CrossReport result;
+    crew.work([&] {
+      std::vector<std::string> derived;
+      for (const algebra::RuleRecord& record : rules.rules) {
+        if (record.certificate.kind != algebra::Certificate::Kind::Derivation) continue;
+        derived.push_back(algebra::to_string(record.rule, bank, symbols));
+      }
+      result = prove::cross_check(derived, crew);
+    });
+    show_cross_check(context, result, crew.figures());
+  }
 }
 
 }  // namespace
 
 void add_check(CLI::App& app, Options& options, Command& chosen) {
   auto* checking = app.add_subcommand("check", "Replay every certificate of a rule database");
-  auto second = std::make_shared<bool>(false);
+  auto choice = std::make_shared<CheckChoice>();
   checking->add_option("RULES", options.rules, "rule database, or the folder that has one")->required();
-  checking->add_flag("--second-opinion", *second, "ask cvc5, too");
+  checking->add_flag("--second-opinion", choice->second_opinion, "ask cvc5, too");
+  checking->add_flag("--cross-check", choice->cross_check, "prove derived rules from the definitions, too; both must agree");
+  checking->add_flag("--minimal", choice->minimal,
+                     "ask of every core rule whether the others imply it, and of every shortcut whether the core does");
+  add_proof_options(*checking, choice->proofs);
   add_definitions_option(*checking, options);
   add_common_options(*checking, options);
-  checking->callback([second, &chosen] { chosen = [second](Context& context) { check(context, *second); }; });
+  checking->callback([choice, &chosen] { chosen = [choice](Context& context) { check(context, *choice); }; });
 }
 
 }  // namespace rulemill::cli

@@ -66,6 +66,7 @@ void add_implied(CLI::App& app, Options& options, Command& chosen);
 void add_info(CLI::App& app, Options& options, Command& chosen);
 void add_operators(CLI::App& app, Options& options, Command& chosen);
 void add_optimize(CLI::App& app, Options& options, Command& chosen);
+void add_proof_helper(CLI::App& app, Command& chosen);
 void add_rules(CLI::App& app, Options& options, Command& chosen);
 void add_stages(CLI::App& app, Options& options, Command& chosen);
 

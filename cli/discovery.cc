@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cli/audit_report.h"
+#include "cli/crew_tables.h"
 #include "cli/text_table.h"
 #include "prove/prune.h"
 #include "runtime/error.h"
@@ -35,6 +37,8 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
   app.add_option("--device", stage_options.device, "auto: a GPU if there is one; cpu: none")
       ->check(CLI::IsMember({"auto", "cpu"}))
       ->capture_default_str();
+  add_proof_options(app, stage_options.proofs);
+  app.add_flag("--cross-check", stage_options.cross_check, "prove what was derived from the definitions, too; both must agree");
   app.add_flag("--all-terms", stage_options.all_terms, "build on every term, not on one of each class");
   add_common_options(app, options);
 }
@@ -159,7 +163,8 @@ std::string Discovery::candidates_digest() const {
 prove::FarmOptions Discovery::farm_options() const {
   prove::FarmOptions options;
   options.progress = context_.progress;
-  options.prover.seed = profile_.seed;
+  options.helper = worker_options(context_.options, options_.proofs);
+  options.helper.worker.prover.seed = profile_.seed;
   return options;
 }
 
@@ -167,8 +172,23 @@ void Discovery::prove() {
   const prove::FarmSummary summary = prove::prove_candidates(out_, dedup::candidates_file, candidates_digest(),
                                                              library_, context_.world, farm_options());
   note_stage(prove::prove_stage, summary.seconds, summary.already_done);
+  show_crew(prove::prove_stage, summary.ranks);
   for (const auto& [name, count] : summary.outcomes) funnel_.emplace_back(name, count);
   context_.report["queries"] = summary.queries;
+  if (options_.cross_check) cross_check();
+}
+
+void Discovery::cross_check() {
+  prove::Crew crew(context_.world, library_, farm_options().helper);
+  prove::CrossReport report;
+  crew.work([&] {
+    std::vector<std::string> derived;
+    for (const prove::Outcome& outcome : prove::read_outcomes(out_)) {
+      if (outcome.kind == prove::Outcome::Kind::Derived) derived.push_back(outcome.rule);
+    }
+    report = prove::cross_check(derived, crew);
+  });
+  show_cross_check(context_, report, crew.figures());
 }
 
 void Discovery::prune() {
@@ -182,10 +202,18 @@ void Discovery::prune() {
   const prove::PruneSummary summary =
       prove::prune_rules(out_, candidates_digest(), library_, provenance, funnel_, context_.world, farm_options());
   note_stage(prove::prune_stage, summary.seconds, summary.already_done);
+  show_crew(prove::prune_stage, summary.ranks);
   funnel_.emplace_back("rules that hold", summary.proved);
   funnel_.emplace_back("instances of a core rule", summary.instances_of_core);
   funnel_.emplace_back("core", summary.core);
   funnel_.emplace_back("shortcut", summary.shortcut);
+}
+
+void Discovery::show_crew(const char* stage, const std::vector<prove::RankFigures>& ranks) {
+  const std::string table = crew_table(ranks);
+  if (table.empty()) return;
+  context_.print(table + crew_averages(ranks) + "\n");
+  context_.report["crews"][stage] = crew_report(ranks);
 }
 
 void Discovery::show_memory() {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/command.h"
+#include "cli/proof_options.h"
 #include "dedup/join.h"
 #include "enumerate/profile.h"
 #include "fingerprint/run.h"
@@ -22,6 +22,8 @@ struct StageOptions {
   unsigned threads = 0;    // 0: all cores of the rank
   bool all_terms = false;  // extend every term, not one of each class
   std::string device = "auto";
+  ProofOptions proofs;
+  bool cross_check = false;
 };
 void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_options);
 
@@ -46,6 +48,10 @@ class Discovery {
   std::string candidates_digest() const;
   prove::FarmOptions farm_options() const;
   void note_stage(const std::string& name, double seconds, bool already_done);
+  /// Proves every derived candidate from the definitions, too. Throws Error if one is false.
+  void cross_check();
+  /// Who did how much of a stage's proofs.
+  void show_crew(const char* stage, const std::vector<prove::RankFigures>& ranks);
   void show_memory();
 
   Context& context_;

@@ -62,6 +62,17 @@ std::uint32_t Deriver::rule_count() const { return state_->index.size(); }
 const TypedRule& Deriver::rule(std::uint32_t number) const { return state_->rules[number]; }
 const DeriveStatistics& Deriver::statistics() const { return state_->statistics; }
 
+Deriver::Mark Deriver::mark() const { return {rule_count(), state_->sizes.poly_count(), state_->names.count()}; }
+
+void Deriver::roll_back(const Mark& mark) {
+  state_->index.truncate(mark.rules);
+  state_->rules.resize(mark.rules);
+  state_->egraph.clear();
+  state_->saturation.forget();
+  state_->names.roll_back(mark.names);
+  state_->sizes.roll_back(mark.sizes);
+}
+
 Derivation Deriver::derive(const TypedRule& rule, bool explain) {
   RM_CHECK(rule.rule.shapes.size() == rule.rule.variables.size(), "a goal is typed before it is derived");
   State& s = *state_;

@@ -68,6 +68,15 @@ class Deriver {
   Derivation derive(const algebra::TypedRule& goal, bool explain = true);
   const DeriveStatistics& statistics() const;
 
+  /// The state as it was at the mark: later rules and all that goals have left behind are gone, so that an answer depends
+  /// on the rules and on the goals since the mark alone. Bank and symbols are to be rolled back along with it.
+  struct Mark {
+    std::uint32_t rules = 0;
+    std::size_t sizes = 0, names = 0;
+  };
+  Mark mark() const;
+  void roll_back(const Mark& mark);
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -16,6 +16,9 @@ class CanonicalSizes {
  public:
   explicit CanonicalSizes(algebra::Symbols& symbols) : symbols_(&symbols) {}
   algebra::Atom operator[](std::size_t index);
+  std::size_t count() const { return atoms_.size(); }
+  /// Forgets all names but the first `count`.
+  void roll_back(std::size_t count) { atoms_.resize(count); }
 
  private:
   algebra::Symbols* symbols_;

@@ -191,6 +191,11 @@ std::optional<std::vector<SizeId>> SizeBinder::solve_anew(const CompiledRule& ru
   return values;
 }
 
+void SizeBinder::clear() {
+  solutions_.clear();
+  solved_.clear();
+}
+
 SizeId SizeBinder::evaluate(const SizePattern& pattern) {
   switch (pattern.kind) {
     case SizePattern::Kind::Number:

@@ -53,6 +53,8 @@ class SizeBinder {
   std::span<const SizeId> values() const { return values_; }
   /// The size that the pattern stands for at the values bound last.
   SizeId evaluate(const SizePattern& pattern);
+  /// Forgets solutions: rules or sizes have got other numbers.
+  void clear();
 
  private:
   bool learn(const SizePattern& pattern, SizeId actual);

@@ -23,6 +23,14 @@ std::uint32_t RuleIndex::add(CompiledRule rule) {
   return number;
 }
 
+void RuleIndex::truncate(std::uint32_t count) {
+  for (std::vector<Use>& uses : by_instance_) {
+    while (!uses.empty() && uses.back().rule >= count) uses.pop_back();
+  }
+  rules_.erase(rules_.begin() + count, rules_.end());
+  enabled_.resize(count);
+}
+
 void RuleIndex::applicable(const EGraph& egraph, bool bold, std::vector<Use>& into) const {
   into.clear();
   for (const InstanceId instance : egraph.instances()) {

@@ -20,6 +20,8 @@ class RuleIndex {
   };
 
   std::uint32_t add(CompiledRule rule);
+  /// Takes out the last rules, so that `count` are left.
+  void truncate(std::uint32_t count);
   void enable(std::uint32_t rule, bool enabled) { enabled_[rule] = enabled; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(rules_.size()); }
   const CompiledRule& rule(std::uint32_t number) const { return rules_[number]; }
@@ -53,6 +55,8 @@ class Saturation {
   /// built.
   Outcome run(std::span<const std::pair<Value, Value>> goals, std::uint32_t largest, const Limits& limits);
   const Counts& counts() const { return counts_; }
+  /// Forgets what it remembers of earlier runs: rules or sizes have got other numbers.
+  void forget() { binder_.clear(); }
 
   const RuleIndex& rules() const { return rules_; }
   const Application& application(std::uint32_t number) const { return applications_[number]; }

@@ -107,6 +107,17 @@ SizeId SizeTable::substitute(SizeId pattern, std::span<const Atom> atoms, std::s
   return result;
 }
 
+void SizeTable::roll_back(std::size_t polys) {
+  for (; polys_.size() > polys; polys_.pop_back()) {
+    by_hash_[polys_.back().hash()].pop_back();
+    if (const std::optional<Atom> atom = polys_.back().atom()) by_atom_[static_cast<std::uint32_t>(*atom)] = KeyTable::none;
+  }
+  if (surely_positive_.size() > polys) surely_positive_.resize(polys);
+  for (KeyTable* table : {&shapes_, &substituted_, &typed_, &typed_with_facts_, &fact_sets_}) table->clear();
+  output_shapes_.clear();
+  facts_.clear();
+}
+
 std::uint32_t SizeTable::infer_anew(InstanceId instance, std::span<const ShapeId> arguments,
                                     std::span<const SizeId> sizes, std::span<const Poly> facts) {
   std::vector<Shape> shapes;

@@ -47,6 +47,10 @@ class SizeTable {
   std::optional<std::span<const ShapeId>> infer(algebra::InstanceId instance, std::span<const ShapeId> arguments,
                                                 std::span<const SizeId> sizes);
 
+  /// Forgets every type and every polynomial but the first `polys`.
+  void roll_back(std::size_t polys);
+  std::size_t poly_count() const { return polys_.size(); }
+
  private:
   enum class Truth : std::uint8_t { Unasked, No, Yes };
 

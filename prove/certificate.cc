@@ -6,6 +6,7 @@
 #include "algebra/text.h"
 #include "prove/lemma_scheme.h"
 #include "runtime/error.h"
+#include "runtime/json_report.h"
 
 namespace rulemill::prove {
 
@@ -208,32 +209,66 @@ std::optional<CertificateText> certify_by_definitions(const std::string& stateme
   return certificate;
 }
 
-void certify(algebra::RuleSet& rules, algebra::Library& library, const algebra::TermBank& bank,
-             const algebra::Symbols& symbols, const ProverOptions& options) {
+std::string certificate_request(const std::string& statement, Certificate::Kind kind, const std::string& uses,
+                                const std::map<std::string, std::string>& cited) {
+  const bool derived = kind == Certificate::Kind::Derivation;
+  runtime::Json request = {{"statement", statement},
+                           {"derived", derived},
+                           {"uses", runtime::Json::array()},
+                           {"cited", runtime::Json::object()}};
+  if (derived) {
+    for (std::size_t begin = 0; begin < uses.size();) {
+      const std::size_t end = std::min(uses.find('\n', begin), uses.size());
+      const std::string use = uses.substr(begin, end - begin);
+      const std::string name = use.substr(0, use.find(':'));
+      if (!use.empty()) request["uses"].push_back(use);
+      if (const auto found = cited.find(name); found != cited.end()) request["cited"][name] = found->second;
+      begin = end + 1;
+    }
+  }
+  return request.dump();
+}
+
+std::string certificate_for(const std::string& request, algebra::Library& library, const ProverOptions& options) {
+  const runtime::Json json = runtime::Json::parse(request);
+  const auto statement = json.at("statement").get<std::string>();
+  if (json.at("derived").get<bool>()) {
+    return to_string(certify_by_instances(statement, json.at("uses").get<std::vector<std::string>>(),
+                                          json.at("cited").get<std::map<std::string, std::string>>(), library));
+  }
+  Z3Session z3;
+  const auto certificate = certify_by_definitions(statement, library, options, z3);
+  if (!certificate) throw runtime::Error("certificate", "is proved as a candidate, not as a rule: " + statement);
+  return to_string(*certificate);
+}
+
+void certify(algebra::RuleSet& rules, const algebra::TermBank& bank, const algebra::Symbols& symbols,
+             const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of) {
   std::map<std::string, std::string> cited;
   for (const algebra::RuleRecord& record : rules.rules) {
     if (record.certificate.kind == Certificate::Kind::Definitions) {
       cited[record.rule.id] = statement_of(record.rule, bank, symbols);
     }
   }
-  Z3Session z3;
+  std::vector<std::string> requests;
+  std::vector<Certificate*> certificates;
   for (algebra::RuleRecord& record : rules.rules) {
-    const std::string statement = statement_of(record.rule, bank, symbols);
-    if (record.certificate.kind == Certificate::Kind::Definitions) {
-      const auto certificate = certify_by_definitions(statement, library, options, z3);
-      if (!certificate) throw runtime::Error(record.rule.id, "is proved as a candidate, not as a rule: " + statement);
-      record.certificate.text = to_string(*certificate);
-    } else if (record.certificate.kind == Certificate::Kind::Derivation) {
-      std::vector<std::string> uses;
-      const std::string& text = record.certificate.text;
-      for (std::size_t begin = 0; begin < text.size();) {
-        const std::size_t end = std::min(text.find('\n', begin), text.size());
-        if (end > begin) uses.push_back(text.substr(begin, end - begin));
-        begin = end + 1;
-      }
-      record.certificate.text = to_string(certify_by_instances(statement, uses, cited, library));
-    }
+    Certificate& certificate = record.certificate;
+    if (certificate.kind == Certificate::Kind::None) continue;
+    requests.push_back(certificate_request(statement_of(record.rule, bank, symbols), certificate.kind, certificate.text, cited));
+    certificates.push_back(&certificate);
   }
+  std::vector<std::string> texts = texts_of(requests);
+  for (std::size_t i = 0; i < certificates.size(); ++i) certificates[i]->text = std::move(texts.at(i));
+}
+
+void certify(algebra::RuleSet& rules, algebra::Library& library, const algebra::TermBank& bank,
+             const algebra::Symbols& symbols, const ProverOptions& options) {
+  certify(rules, bank, symbols, [&](const std::vector<std::string>& requests) {
+    std::vector<std::string> texts;
+    for (const std::string& request : requests) texts.push_back(certificate_for(request, library, options));
+    return texts;
+  });
 }
 
 }  // namespace rulemill::prove

@@ -3,6 +3,7 @@
 // rule the instances. The text is a function of the statement, the definitions and the solver's version, nothing else.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -58,8 +59,17 @@ CertificateText certify_by_instances(const std::string& statement, const std::ve
 std::optional<std::string> check_uses(const std::string& statement, const std::vector<std::string>& uses,
                                       const std::map<std::string, std::string>& cited, algebra::Library& library);
 
-/// Replaces the certificates of a pruned set by final ones: of rules by definitions from their statements, of derived
-/// rules from the lines of instances that their certificates hold. Throws Error if one cannot be made.
+/// What a rule's certificate is made from, as text, for certificate_for: its statement, and of a derived rule the lines of
+/// instances and the statements of the rules that they are of. `cited` has all that may be, by name.
+std::string certificate_request(const std::string& statement, algebra::Certificate::Kind kind, const std::string& uses,
+                                const std::map<std::string, std::string>& cited);
+/// The text of the certificate that is requested. Throws Error if it cannot be made.
+std::string certificate_for(const std::string& request, algebra::Library& library, const ProverOptions& options);
+
+/// Replaces the certificates of a pruned set, which are the lines of instances, by final ones, `text_of` by request.
+void certify(algebra::RuleSet& rules, const algebra::TermBank& bank, const algebra::Symbols& symbols,
+             const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of);
+/// Likewise, all in this process.
 void certify(algebra::RuleSet& rules, algebra::Library& library, const algebra::TermBank& bank,
              const algebra::Symbols& symbols, const ProverOptions& options);
 

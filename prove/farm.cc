@@ -7,15 +7,17 @@
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
-#include "runtime/interrupt.h"
 #include "runtime/journal.h"
 #include "runtime/manifest.h"
 
 namespace rulemill::prove {
 namespace {
 
+using Kind = Outcome::Kind;
+using runtime::Json;
+
 constexpr const char* journal_file = "verdicts.journal";
-constexpr int farm_version = 1;  // part of the stage's digest: outcomes of another way of judging do not mix
+constexpr int farm_version = 2;  // part of the stage's digest: outcomes of another way of judging do not mix
 
 /// The texts of the rules of a file, each from its line "rule …" to the next one's.
 std::vector<std::string> split_rules(const std::string& text) {
@@ -30,144 +32,144 @@ std::vector<std::string> split_rules(const std::string& text) {
   return rules;
 }
 
+/// The first rank's part: rounds of tasks for the crew.
 class Farm {
  public:
-  Farm(std::vector<std::string> candidates, algebra::Library& library, const runtime::Communicator& communicator,
-       const FarmOptions& options, runtime::Journal* journal)
-      : candidates_(std::move(candidates)), library_(library), communicator_(communicator), options_(options), journal_(journal) {
-    if (journal_) {
-      for (const runtime::Journal::Record& record : journal_->records()) {
-        known_[record.key] = std::string(runtime::text_of(record.payload));
-      }
+  Farm(std::vector<std::string> candidates, Crew& crew, const FarmOptions& options, runtime::Journal& journal)
+      : candidates_(std::move(candidates)), crew_(crew), options_(options), journal_(journal) {
+    for (const runtime::Journal::Record& record : journal_.records()) {
+      known_[record.key] = std::string(runtime::text_of(record.payload));
     }
   }
 
   std::vector<Outcome> run() {
-    std::optional<runtime::Progress> progress;
-    if (communicator_.is_root()) progress.emplace(options_.progress, "prove", candidates_.size());
-    std::vector<Outcome> outcomes;
-    while (outcomes.size() < candidates_.size()) {
-      const std::size_t begin = outcomes.size();
-      const std::size_t size = std::max<std::size_t>(options_.first_round, begin / 4 / options_.block * options_.block);
-      const std::size_t end = std::min(candidates_.size(), begin + size);
-      std::vector<Outcome> round = judge_round(begin, end);
-      settle(round);
-      outcomes.insert(outcomes.end(), std::make_move_iterator(round.begin()), std::make_move_iterator(round.end()));
-      if (progress) {
-        progress->set(outcomes.size());
-        progress->note(std::to_string(core_.size()) + " core");
-      }
+    runtime::Progress progress(options_.progress, "prove", candidates_.size());
+    while (outcomes_.size() < candidates_.size()) {
+      begin_ = outcomes_.size();
+      const std::size_t size = std::max<std::size_t>(options_.first_round, begin_ / 4 / options_.block * options_.block);
+      outcomes_.resize(std::min(candidates_.size(), begin_ + size));
+      derive();
+      prove();
+      settle();
+      journal_.sync();
+      progress.set(outcomes_.size());
+      progress.note(std::to_string(core_) + " core");
     }
-    return outcomes;
+    return std::move(outcomes_);
   }
 
  private:
-  std::unique_ptr<Workbench> workbench() const {
-    auto bench = std::make_unique<Workbench>(library_, options_.prover, options_.limits);
-    for (const std::string& rule : core_) bench->add_core(rule);
-    return bench;
+  /// The answers to tasks that have names for the journal: what it holds is not asked again.
+  std::vector<Answer> answers(const std::vector<std::pair<std::string, Task>>& named) {
+    std::vector<Answer> all(named.size());
+    std::vector<Task> tasks;
+    std::vector<std::size_t> positions;
+    for (std::size_t i = 0; i < named.size(); ++i) {
+      if (const auto found = known_.find(named[i].first); found != known_.end()) {
+        all[i] = answer_from_text(found->second);
+      } else {
+        tasks.push_back(named[i].second);
+        positions.push_back(i);
+      }
+    }
+    std::vector<Answer> fresh = crew_.run(tasks, [&](std::size_t task, const Answer& answer) {
+      journal_.append(named[positions[task]].first, to_text(answer));
+    });
+    for (std::size_t t = 0; t < tasks.size(); ++t) all[positions[t]] = std::move(fresh[t]);
+    return all;
   }
 
-  /// The round's blocks, spread over the ranks; every rank gets all outcomes.
-  std::vector<Outcome> judge_round(std::size_t begin, std::size_t end) {
-    std::vector<std::pair<std::size_t, std::size_t>> blocks;
-    for (std::size_t at = begin; at < end; at += options_.block) blocks.emplace_back(at, std::min<std::size_t>(end, at + options_.block));
-    const std::vector<std::string> known = known_blocks(blocks);
-    std::vector<std::string> judged(blocks.size());
-    std::size_t turn = 0;
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      if (!known[b].empty()) {
-        judged[b] = known[b];
+  /// Types the round's candidates and derives them from the core. Those of a block whose helper fails are left to prove.
+  void derive() {
+    std::vector<std::pair<std::string, Task>> tasks;
+    for (std::size_t at = begin_; at < outcomes_.size(); at += options_.block) {
+      const std::size_t end = std::min<std::size_t>(outcomes_.size(), at + options_.block);
+      Task task{TaskKind::Derive, {}, static_cast<double>(end - at)};
+      for (std::size_t i = at; i < end; ++i) task.items.push_back(candidates_[i]);
+      tasks.emplace_back("derive " + std::to_string(at), std::move(task));
+    }
+    std::size_t next = begin_;
+    const std::vector<Answer> all = answers(tasks);
+    for (std::size_t t = 0; t < all.size(); ++t) {
+      for (std::size_t i = 0; i < tasks[t].second.items.size(); ++i, ++next) {
+        if (all[t].failure.empty()) outcomes_[next] = outcome_from_text(all[t].items.at(i));
+      }
+    }
+  }
+
+  /// Proves the others from the definitions.
+  void prove() {
+    std::vector<std::pair<std::string, Task>> tasks;
+    std::vector<std::size_t> open;
+    for (std::size_t i = begin_; i < outcomes_.size(); ++i) {
+      if (outcomes_[i].kind != Kind::Unknown) continue;
+      open.push_back(i);
+      tasks.emplace_back("prove " + std::to_string(i), Task{TaskKind::Prove, {candidates_[i]}, outcomes_[i].hardness});
+    }
+    const std::vector<Answer> all = answers(tasks);
+    for (std::size_t t = 0; t < all.size(); ++t) {
+      Outcome& outcome = outcomes_[open[t]];
+      if (!all[t].failure.empty()) {
+        outcome.detail = all[t].failure;
         continue;
       }
-      if (turn++ % static_cast<std::size_t>(communicator_.size()) != static_cast<std::size_t>(communicator_.rank())) continue;
-      if (runtime::interrupted()) break;
-      judged[b] = to_text(judge_block(blocks[b].first, blocks[b].second));
+      Outcome proof = outcome_from_text(all[t].items.at(0));
+      proof.seconds += outcome.seconds;
+      proof.hardness = outcome.hardness;
+      if (proof.rule.empty()) proof.rule = outcome.rule;
+      outcome = std::move(proof);
     }
-    exchange(blocks, known, judged);
-    if (communicator_.any(runtime::interrupted())) throw runtime::Interrupted("prove", "stopped; run the same command again to continue");
-    std::vector<Outcome> outcomes;
-    for (const std::string& text : judged) {
-      for (Outcome& outcome : outcomes_from_text(text)) outcomes.push_back(std::move(outcome));
-    }
-    return outcomes;
   }
 
-  std::vector<Outcome> judge_block(std::size_t begin, std::size_t end) {
-    const auto bench = workbench();
-    std::vector<Outcome> outcomes;
-    for (std::size_t i = begin; i < end; ++i) outcomes.push_back(bench->judge(candidates_[i]));
-    return outcomes;
-  }
-
-  /// What the journal already holds, by block, on every rank.
-  std::vector<std::string> known_blocks(const std::vector<std::pair<std::size_t, std::size_t>>& blocks) {
-    runtime::Json list = runtime::Json::array();
-    for (const auto& [begin, end] : blocks) {
-      const auto found = known_.find(std::to_string(begin));
-      list.push_back(found == known_.end() ? std::string() : found->second);
+  /// What the round proved is derived if it follows from the core and what the round proved before it: what does not
+  /// follow implies the rest, one after the other.
+  void settle() {
+    std::vector<std::size_t> proved;
+    std::vector<std::string> changes;
+    std::vector<std::pair<std::string, Task>> tasks;
+    for (std::size_t i = begin_; i < outcomes_.size(); ++i) {
+      if (outcomes_[i].kind != Kind::Proved) continue;
+      if (proved.size() % options_.block == 0) {
+        tasks.emplace_back("settle " + std::to_string(i), Task{TaskKind::Settle, {}, static_cast<double>(options_.block)});
+      }
+      tasks.back().second.items.push_back(std::to_string(rules_ + proved.size()));
+      proved.push_back(i);
+      changes.push_back(adding(outcomes_[i].rule));
     }
-    std::string text = list.dump();
-    communicator_.broadcast(text);
-    return runtime::Json::parse(text).get<std::vector<std::string>>();
-  }
-
-  /// Fills in what other ranks have judged; the root writes the new blocks to the journal, in order.
-  void exchange(const std::vector<std::pair<std::size_t, std::size_t>>& blocks, const std::vector<std::string>& known,
-                std::vector<std::string>& judged) {
-    runtime::Json mine = runtime::Json::array();
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      if (known[b].empty() && !judged[b].empty()) mine.push_back(runtime::Json::array({b, judged[b]}));
-    }
-    for (const runtime::Bytes& part : communicator_.all_gather(runtime::bytes_of(mine.dump()))) {
-      const runtime::Json theirs = runtime::Json::parse(runtime::text_of(part));
-      for (const runtime::Json& entry : theirs) judged[entry[0].get<std::size_t>()] = entry[1].get<std::string>();
-    }
-    if (!journal_) return;
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      if (known[b].empty() && !judged[b].empty()) journal_->append(std::to_string(blocks[b].first), judged[b]);
-    }
-    journal_->sync();
-  }
-
-  /// What the round proved, in order: a rule that follows from the core and the round's earlier ones is derived.
-  void settle(std::vector<Outcome>& round) {
-    const bool any = std::ranges::any_of(round, [](const Outcome& outcome) { return outcome.kind == Outcome::Kind::Proved; });
-    if (!any) return;
-    std::string accepted;
-    if (communicator_.is_root()) {
-      const auto bench = workbench();
-      for (const Outcome& outcome : round) {
-        if (outcome.kind != Outcome::Kind::Proved) continue;
-        const bool derived = bench->derives(outcome.rule, false);
-        if (!derived) bench->add_core(outcome.rule);
-        accepted += derived ? '0' : '1';
+    crew_.change(changes);
+    changes.clear();
+    const std::vector<Answer> all = answers(tasks);
+    std::size_t next = 0;
+    for (std::size_t t = 0; t < all.size(); ++t) {
+      for (std::size_t i = 0; i < tasks[t].second.items.size(); ++i, ++next) {
+        const bool implied = all[t].failure.empty() && all[t].items.at(i) == implied_yes;
+        if (!implied) {
+          ++core_;
+          continue;
+        }
+        outcomes_[proved[next]].kind = Kind::Derived;
+        changes.push_back(removing(rules_ + next));
       }
     }
-    communicator_.broadcast(accepted);
-    std::size_t next = 0;
-    for (Outcome& outcome : round) {
-      if (outcome.kind != Outcome::Kind::Proved) continue;
-      if (accepted[next++] == '1') core_.push_back(outcome.rule);
-      else outcome.kind = Outcome::Kind::Derived;
-    }
+    rules_ += proved.size();
+    crew_.change(changes);
   }
 
   std::vector<std::string> candidates_;
-  algebra::Library& library_;
-  const runtime::Communicator& communicator_;
+  Crew& crew_;
   const FarmOptions& options_;
-  runtime::Journal* journal_;                 // the root's
-  std::map<std::string, std::string> known_;  // the journal's blocks, by first candidate
-  std::vector<std::string> core_;
+  runtime::Journal& journal_;
+  std::map<std::string, std::string> known_;  // the journal's answers
+  std::vector<Outcome> outcomes_;
+  std::size_t begin_ = 0;  // of the round
+  std::size_t rules_ = 0;  // that workers have been told of
+  std::size_t core_ = 0;   // of these: in use
 };
 
 FarmSummary summarize(const std::vector<Outcome>& outcomes) {
   FarmSummary summary;
   summary.candidates = outcomes.size();
-  for (const auto kind : {Outcome::Kind::Proved, Outcome::Kind::Derived, Outcome::Kind::Refuted, Outcome::Kind::Unknown, Outcome::Kind::IllTyped}) {
-    summary.outcomes[name(kind)] = 0;
-  }
+  for (const auto kind : {Kind::Proved, Kind::Derived, Kind::Refuted, Kind::Unknown, Kind::IllTyped}) summary.outcomes[name(kind)] = 0;
   for (const Outcome& outcome : outcomes) {
     ++summary.outcomes[name(outcome.kind)];
     summary.queries += outcome.queries;
@@ -175,46 +177,67 @@ FarmSummary summarize(const std::vector<Outcome>& outcomes) {
   return summary;
 }
 
+void write_timings(const std::filesystem::path& path, const std::vector<Outcome>& outcomes) {
+  Json list = Json::array();
+  for (const Outcome& outcome : outcomes) {
+    list.push_back({{"candidate", outcome.candidate},
+                    {"verdict", name(outcome.kind)},
+                    {"milliseconds", outcome.seconds * 1e3},
+                    {"queries", outcome.queries},
+                    {"estimate", outcome.hardness}});
+  }
+  runtime::write_json(path, list);
+}
+
+/// Everybody gets the first rank's figures, by rank aside.
+void share(FarmSummary& summary, const runtime::Communicator& communicator) {
+  std::string text = Json{{"already_done", summary.already_done},
+                          {"candidates", summary.candidates},
+                          {"outcomes", summary.outcomes},
+                          {"queries", summary.queries}}
+                         .dump();
+  communicator.broadcast(text);
+  const Json json = Json::parse(text);
+  json.at("already_done").get_to(summary.already_done);
+  json.at("candidates").get_to(summary.candidates);
+  json.at("outcomes").get_to(summary.outcomes);
+  json.at("queries").get_to(summary.queries);
+}
+
 }  // namespace
 
 FarmSummary prove_candidates(const std::filesystem::path& out, const std::string& candidates, const std::string& inputs_digest,
                              algebra::Library& library, const runtime::Communicator& communicator, const FarmOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  std::optional<runtime::Manifest> manifest;
-  std::optional<runtime::Journal> journal;
-  std::string text, done;
-  if (communicator.is_root()) {
-    text = runtime::read_file(out / candidates);
+  FarmSummary summary;
+  Crew crew(communicator, library, options.helper);
+  crew.work([&] {
+    const std::string text = runtime::read_file(out / candidates);
     const std::string digest = inputs_digest + "-" + runtime::to_hex(runtime::hash64(runtime::bytes_of(text))) + "-prove" +
                                std::to_string(farm_version);
-    manifest.emplace(out);
-    if (manifest->finished(prove_stage, digest)) {
-      manifest->check_files(prove_stage);
-      done = to_text(read_outcomes(out));
-    } else {
-      manifest->begin(prove_stage, digest);
-      manifest->save();
-      journal.emplace(out / journal_file, digest);
+    runtime::Manifest manifest(out);
+    if (manifest.finished(prove_stage, digest)) {
+      manifest.check_files(prove_stage);
+      summary = summarize(read_outcomes(out));
+      summary.already_done = true;
+      return;
     }
-  }
-  communicator.broadcast(done);
-  if (!done.empty()) {
-    FarmSummary summary = summarize(outcomes_from_text(done));
-    summary.already_done = true;
-    return summary;
-  }
-  communicator.broadcast(text);
-  const std::vector<Outcome> outcomes = Farm(split_rules(text), library, communicator, options, journal ? &*journal : nullptr).run();
-  FarmSummary summary = summarize(outcomes);
-  if (communicator.is_root()) {
-    const std::string json = to_text(outcomes);
-    runtime::write_file(out / outcomes_file, json);
-    manifest->add({outcomes_file, prove_stage, json.size(), runtime::to_hex(runtime::hash128(runtime::bytes_of(json))), {}});
-    manifest->finish(prove_stage, {{"candidates", summary.candidates}});
-    journal.reset();
+    manifest.begin(prove_stage, digest);
+    manifest.save();
+    {
+      runtime::Journal journal(out / journal_file, digest);
+      const std::vector<Outcome> outcomes = Farm(split_rules(text), crew, options, journal).run();
+      summary = summarize(outcomes);
+      write_timings(out / timings_file, outcomes);
+      const std::string json = to_text(outcomes);
+      runtime::write_file(out / outcomes_file, json);
+      manifest.add({outcomes_file, prove_stage, json.size(), runtime::to_hex(runtime::hash128(runtime::bytes_of(json))), {}});
+    }
+    manifest.finish(prove_stage, {{"candidates", summary.candidates}});
     std::filesystem::remove(out / journal_file);
-  }
-  communicator.barrier();
+  });
+  summary.ranks = crew.figures();
+  share(summary, communicator);
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return summary;
 }

@@ -1,7 +1,6 @@
-// The prove-and-prune pass over a file of candidates, split over ranks in rounds. Within a round candidates are judged
-// against the core of the rounds before, in blocks that know nothing of each other; what was newly proved is then checked
-// again in the candidates' order. So the result does not depend on the number of ranks. Outcomes go to a journal: a run
-// that was stopped continues with the block after the last one that it finished.
+// The prove-and-prune pass over a file of candidates, in rounds. Within a round candidates are judged against the core of
+// the rounds before, knowing nothing of each other; what was newly proved is then held against what was proved before it.
+// So the result does not depend on the number of ranks. Answers go to a journal: a run that was stopped continues there.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "prove/workbench.h"
-#include "runtime/communicator.h"
+#include "prove/crew.h"
 #include "runtime/progress.h"
 
 namespace rulemill::prove {
 
 struct FarmOptions {
-  ProverOptions prover;
-  egraph::Limits limits;
-  std::uint32_t block = 16;         // candidates judged on one workbench
-  std::uint32_t first_round = 64;   // candidates of a round: this many, or a quarter of those done if that is more
+  WorkerProcessOptions helper;
+  std::uint32_t block = 32;        // goals of one derivation task
+  std::uint32_t first_round = 64;  // candidates of a round: this many, or a quarter of those done if that is more
   runtime::ProgressMode progress = runtime::ProgressMode::Off;
 };
 
@@ -30,13 +27,16 @@ struct FarmSummary {
   std::map<std::string, std::uint64_t> outcomes;  // by name of kind
   std::uint64_t queries = 0;
   double seconds = 0;
+  std::vector<RankFigures> ranks;  // on the first rank
 };
 
 inline constexpr const char* prove_stage = "prove";
 inline constexpr const char* outcomes_file = "outcomes.json";
+/// Each verdict's time and number of queries: the one file of a run that differs from run to run.
+inline constexpr const char* timings_file = "timings.json";
 
 /// Judges every candidate of `candidates` (a file in `out`) into outcomes.json, in the file's order: the proved ones are
-/// the core so far. `inputs_digest` names what the candidates come from. Collective; the same summary on every rank.
+/// the core so far. `inputs_digest` names what the candidates come from. Collective.
 FarmSummary prove_candidates(const std::filesystem::path& out, const std::string& candidates, const std::string& inputs_digest,
                              algebra::Library& library, const runtime::Communicator& communicator, const FarmOptions& options);
 

@@ -35,6 +35,21 @@ Outcome outcome_from_json(const Json& json) {
   return outcome;
 }
 
+std::string to_text(const Outcome& outcome) {
+  Json json = to_json(outcome);
+  json["hardness"] = outcome.hardness;
+  json["seconds"] = outcome.seconds;
+  return json.dump();
+}
+
+Outcome outcome_from_text(std::string_view text) {
+  const Json json = Json::parse(text);
+  Outcome outcome = outcome_from_json(json);
+  json.at("hardness").get_to(outcome.hardness);
+  json.at("seconds").get_to(outcome.seconds);
+  return outcome;
+}
+
 std::string to_text(const std::vector<Outcome>& outcomes) {
   Json list = Json::array();
   for (const Outcome& outcome : outcomes) list.push_back(to_json(outcome));

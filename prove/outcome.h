@@ -20,14 +20,21 @@ struct Outcome {
   std::string certificate;  // of a proved rule; of a derived one once the core is known
   std::uint64_t queries = 0;
   std::uint64_t instances = 0;
+  double hardness = 0;  // of one that is to be proved: an estimate
+  double seconds = 0;   // what it took, all in all
   std::vector<std::vector<std::int64_t>> example;
 };
 
 const char* name(Outcome::Kind kind);
+/// What all runs agree on: without hardness and time.
 runtime::Json to_json(const Outcome& outcome);
 Outcome outcome_from_json(const runtime::Json& json);
 
-/// The text of a list of outcomes, and back.
+/// The text of one outcome with its hardness and time, as workers answer it, and back.
+std::string to_text(const Outcome& outcome);
+Outcome outcome_from_text(std::string_view text);
+
+/// The text of a list of outcomes, as all runs agree on it, and back.
 std::string to_text(const std::vector<Outcome>& outcomes);
 std::vector<Outcome> outcomes_from_text(std::string_view text);
 

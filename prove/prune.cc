@@ -16,54 +16,86 @@ namespace {
 
 using algebra::Rule;
 using algebra::TermId;
+using Kind = Outcome::Kind;
 
-constexpr int prune_version = 2;
+constexpr int prune_version = 3;
+constexpr std::size_t certificates_at_once = 8;
 
-std::unique_ptr<Workbench> workbench(const std::vector<Outcome>& core, algebra::Library& library, const FarmOptions& options) {
-  auto bench = std::make_unique<Workbench>(library, options.prover, options.limits);
-  for (const Outcome& rule : core) bench->add_core(rule.rule);
-  return bench;
-}
-
-/// Takes out of the core, last first, what the rest implies; those go to `derived`.
-void minimize(std::vector<Outcome>& core, std::vector<Outcome>& derived, algebra::Library& library, const FarmOptions& options) {
-  const auto bench = workbench(core, library, options);
-  for (std::size_t i = core.size(); i-- > 0;) {
-    bench->enable(static_cast<std::uint32_t>(i), false);
-    if (!bench->derives(core[i].rule, false)) {
-      bench->enable(static_cast<std::uint32_t>(i), true);
-      continue;
-    }
-    derived.push_back(std::move(core[i]));
-    derived.back().kind = Outcome::Kind::Derived;
-    core.erase(core.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-}
-
-/// Derives each rule from the final core, with its certificate, in blocks spread over the ranks. What the smaller core
-/// does not imply within the limits is proved from the definitions and comes back as proved.
-void certify(std::vector<Outcome>& derived, const std::vector<Outcome>& core, algebra::Library& library,
-             const runtime::Communicator& communicator, const FarmOptions& options) {
-  const std::size_t block = options.block;
-  runtime::Json mine = runtime::Json::array();
-  for (std::size_t b = 0; b * block < derived.size(); ++b) {
-    if (b % static_cast<std::size_t>(communicator.size()) != static_cast<std::size_t>(communicator.rank())) continue;
-    const auto bench = workbench(core, library, options);
-    for (std::size_t i = b * block; i < std::min(derived.size(), (b + 1) * block); ++i) {
-      Outcome& outcome = derived[i];
-      if (bench->derives(outcome.rule, true, &outcome)) {
-        outcome.kind = Outcome::Kind::Derived;
-      } else {
-        outcome.kind = bench->proves(outcome.rule, outcome) ? Outcome::Kind::Proved : Outcome::Kind::Unknown;
-      }
-      mine.push_back(runtime::Json::array({i, to_json(outcome)}));
+/// The pass over the outcomes that leaves a core of which nothing is implied by the rest, run by the first rank.
+class Pruning {
+ public:
+  Pruning(const std::vector<Outcome>& outcomes, Crew& crew, const FarmOptions& options) : crew_(crew), options_(options) {
+    for (const Outcome& outcome : outcomes) {
+      if (outcome.kind == Kind::Proved) core_.push_back(outcome);
+      else if (outcome.kind == Kind::Derived) derived_.push_back(outcome);
     }
   }
-  for (const runtime::Bytes& part : communicator.all_gather(runtime::bytes_of(mine.dump()))) {
-    const runtime::Json theirs = runtime::Json::parse(runtime::text_of(part));
-    for (const runtime::Json& pair : theirs) derived[pair.at(0).get<std::size_t>()] = outcome_from_json(pair.at(1));
+
+  void run() {
+    std::vector<std::string> changes;
+    for (const Outcome& rule : core_) changes.push_back(adding(rule.rule));
+    crew_.change(changes);
+    minimize();
+    explain();
   }
-}
+
+  std::vector<Outcome>& core() { return core_; }
+  std::vector<Outcome>& derived() { return derived_; }
+
+ private:
+  /// Takes out of the core, last first, what the rest implies. What the rest of the whole core does not imply, the rest
+  /// of a smaller one does not either: that is asked of all at once.
+  void minimize() {
+    std::vector<std::string> numbers;
+    for (std::size_t i = core_.size(); i-- > 0;) numbers.push_back(std::to_string(i));
+    const auto failed = [](const std::string&) { return std::string(implied_limit); };
+    const std::vector<std::string> alone = crew_.run_each(TaskKind::Redundant, numbers, options_.block, failed);
+    std::vector<std::string> doubtful, changes;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (alone[i] == implied_yes) doubtful.push_back(numbers[i]);
+    }
+    const std::vector<std::string> gone = crew_.run_each(TaskKind::Eliminate, doubtful, std::max<std::size_t>(1, doubtful.size()), failed);
+    for (std::size_t i = 0; i < doubtful.size(); ++i) {
+      if (gone[i] != implied_yes) continue;
+      const std::size_t number = std::stoul(doubtful[i]);
+      changes.push_back(removing(number));
+      derived_.push_back(core_[number]);
+      core_[number].candidate.clear();
+    }
+    std::erase_if(core_, [](const Outcome& outcome) { return outcome.candidate.empty(); });
+    crew_.change(changes);
+  }
+
+  /// The instances that imply each derived rule. What the smaller core does not imply within the limits is proved from
+  /// the definitions, and is core.
+  void explain() {
+    std::vector<std::string> rules;
+    for (const Outcome& outcome : derived_) rules.push_back(outcome.rule);
+    std::vector<std::string> open;
+    std::vector<Outcome*> unexplained;
+    const auto failed = [](const std::string&) { return to_text(Outcome{}); };
+    const std::vector<std::string> explained = crew_.run_each(TaskKind::Explain, rules, options_.block, failed);
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      const Outcome outcome = outcome_from_text(explained[i]);
+      derived_[i].kind = outcome.kind;
+      derived_[i].instances = outcome.instances;
+      derived_[i].certificate = outcome.certificate;
+      if (outcome.kind == Kind::Derived) continue;
+      open.push_back(rules[i]);
+      unexplained.push_back(&derived_[i]);
+    }
+    const std::vector<std::string> proofs = crew_.run_each(TaskKind::ProveRule, open, 1, failed);
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      const Outcome proof = outcome_from_text(proofs[i]);
+      unexplained[i]->kind = proof.kind;
+      unexplained[i]->queries = proof.queries;
+    }
+  }
+
+  Crew& crew_;
+  const FarmOptions& options_;
+  std::vector<Outcome> core_, derived_;
+};
 
 bool usable(const std::vector<TermId>& from, const std::vector<TermId>& to, const algebra::TermBank& bank) {
   const std::vector<TermId> known = bank.variables(from);
@@ -133,81 +165,70 @@ algebra::RuleSet database(std::vector<Outcome> core, std::vector<Outcome> shortc
 
 }  // namespace
 
+namespace {
+
+/// The database of what is left, with its certificates; fills in the summary.
+algebra::RuleSet pruned(const std::vector<Outcome>& outcomes, Crew& crew, const FarmOptions& options, algebra::Library& library,
+                        algebra::TermBank& bank, algebra::Symbols& symbols, PruneSummary& summary) {
+  Pruning pruning(outcomes, crew, options);
+  pruning.run();
+  std::vector<Outcome>& core = pruning.core();
+  std::vector<Outcome> shortcuts;
+  for (Outcome& outcome : pruning.derived()) {
+    if (outcome.kind == Kind::Proved) core.push_back(std::move(outcome));
+    else if (outcome.kind == Kind::Derived && outcome.instances > 1) shortcuts.push_back(std::move(outcome));
+    else if (outcome.kind == Kind::Derived) ++summary.instances_of_core;
+  }
+  const auto in_order = [](const Outcome& a, const Outcome& b) {
+    return std::stoul(a.candidate.substr(1)) < std::stoul(b.candidate.substr(1));
+  };
+  std::ranges::sort(core, in_order);
+  std::ranges::sort(shortcuts, in_order);
+  summary.core = core.size();
+  summary.shortcut = shortcuts.size();
+  summary.proved = summary.core + summary.shortcut + summary.instances_of_core;
+  algebra::RuleSet rules = database(std::move(core), std::move(shortcuts), library, bank, symbols);
+  certify(rules, bank, symbols, [&](const std::vector<std::string>& requests) {
+    return crew.run_each(TaskKind::Certify, requests, certificates_at_once);
+  });
+  return rules;
+}
+
+}  // namespace
+
 PruneSummary prune_rules(const std::filesystem::path& out, const std::string& inputs_digest, algebra::Library& library,
                          const algebra::Provenance& provenance, std::vector<std::pair<std::string, std::uint64_t>> funnel,
                          const runtime::Communicator& communicator, const FarmOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  std::optional<runtime::Manifest> manifest;
-  std::string state;  // finished: the figures; otherwise the outcomes
-  bool done = false;
-  if (communicator.is_root()) {
-    manifest.emplace(out);
-    if (manifest->figures(prove_stage).empty()) throw runtime::InputError(out.string(), "the prove stage is not finished in this folder");
-    const std::string digest = inputs_digest + "-" + manifest->inputs_digest(prove_stage) + "-prune" + std::to_string(prune_version);
-    done = manifest->finished(prune_stage, digest);
-    if (done) {
-      manifest->check_files(prune_stage);
-    } else {
-      manifest->begin(prune_stage, digest);
-      manifest->save();
-      state = runtime::read_file(out / outcomes_file);
-    }
-  }
-  done = communicator.any(done);
-  if (done) {
-    PruneSummary summary;
-    if (communicator.is_root()) summary = summary_of(manifest->figures(prune_stage));
-    summary.already_done = true;
-    return summary;
-  }
-  communicator.broadcast(state);
-  std::vector<Outcome> core, derived;
-  for (Outcome& outcome : outcomes_from_text(state)) {
-    if (outcome.kind == Outcome::Kind::Proved) core.push_back(std::move(outcome));
-    else if (outcome.kind == Outcome::Kind::Derived) derived.push_back(std::move(outcome));
-  }
-
-  if (communicator.is_root()) minimize(core, derived, library, options);
-  std::string text = to_text(core);
-  communicator.broadcast(text);
-  core = outcomes_from_text(text);
-  text = to_text(derived);
-  communicator.broadcast(text);
-  derived = outcomes_from_text(text);
-  certify(derived, core, library, communicator, options);
-
   PruneSummary summary;
-  if (communicator.is_root()) {
-    std::vector<Outcome> shortcuts;
-    for (Outcome& outcome : derived) {
-      if (outcome.kind == Outcome::Kind::Proved) core.push_back(std::move(outcome));
-      else if (outcome.kind == Outcome::Kind::Derived && outcome.instances > 1) shortcuts.push_back(std::move(outcome));
-      else if (outcome.kind == Outcome::Kind::Derived) ++summary.instances_of_core;
+  Crew crew(communicator, library, options.helper);
+  crew.work([&] {
+    runtime::Manifest manifest(out);
+    if (manifest.figures(prove_stage).empty()) throw runtime::InputError(out.string(), "the prove stage is not finished in this folder");
+    const std::string digest = inputs_digest + "-" + manifest.inputs_digest(prove_stage) + "-prune" + std::to_string(prune_version);
+    if (manifest.finished(prune_stage, digest)) {
+      manifest.check_files(prune_stage);
+      summary = summary_of(manifest.figures(prune_stage));
+      summary.already_done = true;
+      return;
     }
-    const auto in_order = [](const Outcome& a, const Outcome& b) {
-      return std::stoul(a.candidate.substr(1)) < std::stoul(b.candidate.substr(1));
-    };
-    std::ranges::sort(core, in_order);
-    std::ranges::sort(shortcuts, in_order);
-    summary.core = core.size();
-    summary.shortcut = shortcuts.size();
-    summary.proved = summary.core + summary.shortcut + summary.instances_of_core;
+    manifest.begin(prune_stage, digest);
+    manifest.save();
     algebra::TermBank bank(library);
     algebra::Symbols symbols;
-    algebra::RuleSet rules = database(std::move(core), std::move(shortcuts), library, bank, symbols);
+    algebra::RuleSet rules = pruned(read_outcomes(out), crew, options, library, bank, symbols, summary);
     rules.provenance = provenance;
     rules.provenance.solver = Solver::version();
-    certify(rules, library, bank, symbols, options.prover);
     funnel.emplace_back("proved", summary.proved);
     funnel.emplace_back("core", summary.core);
     funnel.emplace_back("shortcut", summary.shortcut);
     rules.funnel = std::move(funnel);
     const std::string bytes = algebra::serialize(rules, bank, symbols);
     runtime::write_file(out / rules_file, bytes);
-    manifest->add({rules_file, prune_stage, bytes.size(), runtime::to_hex(runtime::hash128(runtime::bytes_of(bytes))), {}});
-    manifest->finish(prune_stage, figures_of(summary));
-  }
-  communicator.barrier();
+    manifest.add({rules_file, prune_stage, bytes.size(), runtime::to_hex(runtime::hash128(runtime::bytes_of(bytes))), {}});
+    manifest.finish(prune_stage, figures_of(summary));
+  });
+  summary.ranks = crew.figures();
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return summary;
 }

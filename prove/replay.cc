@@ -46,16 +46,18 @@ class ScratchFolder {
 }  // namespace
 
 struct Z3Session::State {
-  z3::context evaluating, parsing;
+  std::optional<z3::context> evaluating, parsing;  // made when needed
 };
 
-Z3Session::Z3Session() : state_(std::make_unique<State>()) {
-  Z3_set_error_handler(state_->evaluating, nullptr);  // an error becomes part of the answer
-}
+Z3Session::Z3Session() : state_(std::make_unique<State>()) {}
 Z3Session::~Z3Session() = default;
 
 std::vector<std::string> Z3Session::answers(const std::string& script) {
-  std::istringstream answers(Z3_eval_smtlib2_string(state_->evaluating, ("(reset)\n" + script).c_str()));
+  if (!state_->evaluating) {
+    state_->evaluating.emplace();
+    Z3_set_error_handler(*state_->evaluating, nullptr);  // an error becomes part of the answer
+  }
+  std::istringstream answers(Z3_eval_smtlib2_string(*state_->evaluating, ("(reset)\n" + script).c_str()));
   return lines_of(answers);
 }
 
@@ -63,7 +65,8 @@ std::optional<std::vector<std::size_t>> Z3Session::unsatisfiable_core(const std:
                                                                       const std::vector<std::string>& assertions) {
   std::string script = declarations;
   for (const std::string& assertion : assertions) script += assertion + "\n";
-  z3::context& context = state_->parsing;
+  if (!state_->parsing) state_->parsing.emplace();
+  z3::context& context = *state_->parsing;
   const z3::expr_vector formulas = context.parse_string(script.c_str());
   if (formulas.size() != assertions.size()) return std::nullopt;
   z3::solver solver(context, z3::solver::simple());

@@ -16,23 +16,18 @@ namespace rulemill::prove {
 
 using algebra::Monomial;
 
+/// One context of Z3, made when the first question comes that nothing else answers.
 struct Solver::Z3 {
   z3::context context;
   std::unique_ptr<z3::solver> solver;
   std::map<Monomial, z3::expr> variables;
   std::unordered_map<unsigned, Atom> atoms;  // variables that are one atom, by Z3's number
-  std::map<Guards, bool> answers;            // infeasibility of assumptions and guards together
-  Models models;
-
-  explicit Z3(const Symbols& symbols) : models(symbols) {}
 
   void start(std::uint32_t rlimit) {
     solver = std::make_unique<z3::solver>(context, z3::solver::simple());
     z3::params parameters(context);
     parameters.set("rlimit", rlimit);
     solver->set(parameters);
-    answers.clear();
-    models.clear();
   }
 
   z3::expr variable(const Monomial& monomial) {
@@ -108,9 +103,7 @@ struct Solver::Z3 {
 };
 
 Solver::Solver(Symbols& symbols, SolverLimits limits)
-    : symbols_(symbols), limits_(limits), z3_(std::make_unique<Z3>(symbols)) {
-  z3_->start(limits_.rlimit);
-}
+    : symbols_(symbols), limits_(limits), models_(symbols) {}
 
 Solver::~Solver() = default;
 
@@ -122,7 +115,9 @@ void Solver::start(Guards facts, std::vector<Models::Values> samples) {
   assumptions_.clear();
   obligations_.clear();
   queries_of_rule_ = 0;
-  z3_->start(limits_.rlimit);
+  answers_.clear();
+  models_.clear();
+  if (z3_) z3_->start(limits_.rlimit);
 }
 
 bool Solver::exhausted() const { return queries_of_rule_ >= limits_.queries; }
@@ -154,9 +149,13 @@ bool Solver::unsatisfiable(Query query) {
   const auto begin = std::chrono::steady_clock::now();
   z3::check_result result = z3::unknown;
   try {
+    if (!z3_) {
+      z3_ = std::make_unique<Z3>();
+      z3_->start(limits_.rlimit);
+    }
     Models::Values values;
     result = z3_->check(query, values);
-    if (result == z3::sat) z3_->models.add(values, query);
+    if (result == z3::sat) models_.add(values, query);
   } catch (const z3::exception& error) {
     throw runtime::Error("z3", std::string(error.msg()) + " in query " + query.name);
   }
@@ -178,12 +177,12 @@ bool Solver::unsatisfiable(Query query) {
 
 /// Whether an earlier model or a search at the sample sizes satisfies the query.
 bool Solver::has_model(const Query& query) {
-  if (z3_->models.satisfy(query)) return true;
+  if (models_.satisfy(query)) return true;
   if (!query.indicators.empty()) return false;
   for (const Models::Values& sizes : samples_) {
     const std::optional<Models::Values> values = find_model(query, sizes, symbols_);
     if (!values) continue;
-    z3_->models.add(*values, query);
+    models_.add(*values, query);
     return true;
   }
   return false;
@@ -215,13 +214,13 @@ bool Solver::infeasible(const Guards& guards, const char* name) {
   key.insert(key.end(), guards.begin(), guards.end());
   std::sort(key.begin(), key.end());
   key.erase(std::unique(key.begin(), key.end()), key.end());
-  const auto found = z3_->answers.find(key);
-  if (found != z3_->answers.end()) {
+  const auto found = answers_.find(key);
+  if (found != answers_.end()) {
     ++statistics_.cached;
     return found->second;
   }
   const bool answer = unsatisfiable({name, guards, {}, {}});
-  z3_->answers.emplace(std::move(key), answer);
+  answers_.emplace(std::move(key), answer);
   return answer;
 }
 
@@ -246,7 +245,7 @@ std::optional<std::int64_t> Solver::only_value(const Guards& given, const Poly& 
   context.insert(context.end(), assumptions_.begin(), assumptions_.end());
   context.insert(context.end(), given.begin(), given.end());
   const Query query{name, std::move(context), {}, {}};
-  const std::optional<std::int64_t> value = has_model(query) ? z3_->models.value(poly) : std::optional<std::int64_t>(0);
+  const std::optional<std::int64_t> value = has_model(query) ? models_.value(poly) : std::optional<std::int64_t>(0);
   if (!value || !implied(given, {false, *value - poly}, name) || !implied(given, {false, poly - *value}, name)) {
     return std::nullopt;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -80,7 +81,9 @@ class Solver {
   struct Z3;
   Symbols& symbols_;
   SolverLimits limits_;
-  std::unique_ptr<Z3> z3_;
+  std::unique_ptr<Z3> z3_;         // none until it is asked
+  std::map<Guards, bool> answers_;  // infeasibility of assumptions and guards together
+  Models models_;
   Guards facts_;
   std::vector<Models::Values> samples_;
   Guards assumptions_;

@@ -1,6 +1,9 @@
 #include "prove/workbench.h"
 
+#include <chrono>
+
 #include "algebra/text.h"
+#include "prove/hardness.h"
 #include "runtime/error.h"
 
 namespace rulemill::prove {
@@ -8,8 +11,21 @@ namespace rulemill::prove {
 using algebra::Rule;
 using algebra::TypedRule;
 
-Workbench::Workbench(algebra::Library& library, const ProverOptions& options, const egraph::Limits& limits)
-    : library_(library), bank_(library), prover_(bank_, symbols_, options), deriver_(bank_, symbols_, limits) {}
+CandidateRule parse_candidate(const std::string& candidate, algebra::Library& library, algebra::TermBank& bank,
+                              algebra::Symbols& symbols) {
+  std::vector<Rule> rules = algebra::parse_rules(candidate, "candidate", library, bank, symbols);
+  RM_CHECK(rules.size() == 1, "the text of one candidate");
+  CandidateRule result{std::move(rules[0]), {}};
+  for (const algebra::Shape& shape : result.rule.shapes) {
+    auto& dims = result.example.emplace_back();
+    for (const algebra::Poly& dim : shape) dims.push_back(dim.constant().value());
+  }
+  result.rule.shapes.clear();
+  return result;
+}
+
+Workbench::Workbench(algebra::Library& library, const egraph::Limits& limits)
+    : library_(library), bank_(library), deriver_(bank_, symbols_, limits) {}
 
 TypedRule Workbench::typed(const std::string& rule) {
   const std::vector<Rule> rules = algebra::parse_rules(rule, "rule", library_, bank_, symbols_);
@@ -21,72 +37,66 @@ TypedRule Workbench::typed(const std::string& rule) {
   return std::move(std::get<TypedRule>(result));
 }
 
-void Workbench::add_core(const std::string& rule) { deriver_.add(typed(rule)); }
+void Workbench::add_rule(const std::string& rule) {
+  deriver_.add(typed(rule));
+  texts_.push_back(rule);
+}
 
-Outcome Workbench::judge(const std::string& candidate) {
-  std::vector<Rule> rules = algebra::parse_rules(candidate, "candidate", library_, bank_, symbols_);
-  RM_CHECK(rules.size() == 1, "the text of one candidate");
-  Rule& rule = rules[0];
+Workbench::Session::Session(Workbench& bench)
+    : bench_(bench), terms_(bench.bank_.mark()), symbols_(bench.symbols_.mark()), rules_(bench.deriver_.mark()) {}
+
+Workbench::Session::~Session() {
+  bench_.deriver_.roll_back(rules_);
+  bench_.bank_.roll_back(terms_);
+  bench_.symbols_.roll_back(symbols_);
+}
+
+egraph::Derivation Workbench::derive(const TypedRule& goal, bool explain) {
+  const auto begin = std::chrono::steady_clock::now();
+  egraph::Derivation derivation = deriver_.derive(goal, explain);
+  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return derivation;
+}
+
+Outcome Workbench::derive(const std::string& candidate) {
+  CandidateRule parsed = parse_candidate(candidate, library_, bank_, symbols_);
   Outcome outcome;
-  outcome.candidate = rule.id;
-  for (const algebra::Shape& shape : rule.shapes) {
-    auto& dims = outcome.example.emplace_back();
-    for (const algebra::Poly& dim : shape) dims.push_back(dim.constant().value());
-  }
-  rule.shapes.clear();
-  const auto general = algebra::infer_types(rule, bank_, symbols_, &outcome.example);
+  outcome.candidate = parsed.rule.id;
+  outcome.example = std::move(parsed.example);
+  const auto general = algebra::infer_types(parsed.rule, bank_, symbols_, &outcome.example);
   if (const auto* error = std::get_if<algebra::TypeError>(&general)) {
     outcome.kind = Outcome::Kind::IllTyped;
     outcome.detail = error->what;
     return outcome;
   }
-  const auto& typed_rule = std::get<TypedRule>(general);
-  outcome.rule = algebra::to_string(typed_rule.rule, bank_, symbols_);
-  const ProverOptions& options = prover_.options();
-  const Refutation refutation = refute(typed_rule, bank_, symbols_, options.seed, options.refute);
-  if (!refutation.counterexample && derives(outcome.rule, false)) {
+  const TypedRule& goal = std::get<TypedRule>(general);
+  outcome.rule = algebra::to_string(goal.rule, bank_, symbols_);
+  if (std::holds_alternative<egraph::Derived>(derive(goal, false))) {
     outcome.kind = Outcome::Kind::Derived;
-    return outcome;
-  }
-  Verdict verdict = prover_.prove(rule, &outcome.example);
-  if (auto* proved = std::get_if<Proved>(&verdict)) {
-    outcome.rule = algebra::to_string(proved->typed.rule, bank_, symbols_);
-    outcome.kind = Outcome::Kind::Proved;
-    outcome.queries = proved->queries;
-    for (const std::string& obligation : proved->obligations) outcome.certificate += obligation + "\n";
-    if (refutation.counterexample && derives(outcome.rule, false)) outcome.kind = Outcome::Kind::Derived;
-  } else if (const auto* refuted = std::get_if<Refuted>(&verdict)) {
-    outcome.kind = Outcome::Kind::Refuted;
-    outcome.detail = to_string(refuted->counterexample);
-  } else if (const auto* unknown = std::get_if<Unknown>(&verdict)) {
-    outcome.kind = Outcome::Kind::Unknown;
-    outcome.detail = unknown->reason;
   } else {
-    outcome.kind = Outcome::Kind::IllTyped;
-    outcome.detail = std::get<IllTyped>(verdict).what;
+    outcome.hardness = hardness(goal.rule, bank_);
   }
   return outcome;
 }
 
-bool Workbench::derives(const std::string& rule, bool explain, Outcome* outcome) {
-  const egraph::Derivation derivation = deriver_.derive(typed(rule), explain);
-  const auto* derived = std::get_if<egraph::Derived>(&derivation);
-  if (!derived) return false;
-  if (outcome) {
-    outcome->instances = derived->instances.size();
-    outcome->certificate = derivation_text(*derived);
-  }
-  return true;
+Implied Workbench::implied(const std::string& rule) {
+  const egraph::Derivation derivation = derive(typed(rule), false);
+  if (std::holds_alternative<egraph::Derived>(derivation)) return Implied::Yes;
+  return std::holds_alternative<egraph::Saturated>(derivation) ? Implied::No : Implied::Limit;
 }
 
-bool Workbench::proves(const std::string& rule, Outcome& outcome) {
-  Verdict verdict = prover_.prove(algebra::parse_rules(rule, "rule", library_, bank_, symbols_).at(0));
-  auto* proved = std::get_if<Proved>(&verdict);
-  if (!proved) return false;
-  outcome.queries = proved->queries;
-  outcome.certificate.clear();
-  for (const std::string& obligation : proved->obligations) outcome.certificate += obligation + "\n";
-  return true;
+Outcome Workbench::explain(const std::string& rule) {
+  const TypedRule goal = typed(rule);
+  Outcome outcome;
+  outcome.candidate = goal.rule.id;
+  outcome.rule = rule;
+  const egraph::Derivation derivation = derive(goal, true);
+  if (const auto* derived = std::get_if<egraph::Derived>(&derivation)) {
+    outcome.kind = Outcome::Kind::Derived;
+    outcome.instances = derived->instances.size();
+    outcome.certificate = derivation_text(*derived);
+  }
+  return outcome;
 }
 
 /// A line an instance: the core rule's name, a term for each variable, a polynomial for each size.

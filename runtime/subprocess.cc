@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -45,28 +45,43 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-struct SpawnSettings {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  explicit SpawnSettings(int child_end) {
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, child_end, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, child_end, STDOUT_FILENO);
-    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-    posix_spawnattr_init(&attributes);
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setpgroup(&attributes, 0);  // its own group: a key press stops us, and we stop it
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+/// What the child does between vfork and exec: system calls alone, since it still runs in our memory. It dies with the
+/// thread that started it, whatever it is doing then. Returns only if something failed, with errno.
+int become(char* const* command, char* const* environment, int its_end, std::uint64_t memory_bytes, pid_t parent) {
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
+  if (::getppid() != parent) return ECHILD;
+  if (::setpgid(0, 0) != 0) return errno;  // its own group: a key press stops us, and we stop it
+  if (memory_bytes > 0) {
+    const rlimit limit{memory_bytes, memory_bytes};
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) return errno;
   }
-  ~SpawnSettings() {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
+  if (::dup2(its_end, STDIN_FILENO) < 0 || ::dup2(its_end, STDOUT_FILENO) < 0) return errno;
+  if (::close_range(STDERR_FILENO + 1, ~0U, 0) != 0) return errno;
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execve(command[0], command, environment);
+  return errno;
+}
+
+/// The child's number, or 0 with errno set. vfork, not fork: nothing of ours is copied or touched, so it may be done at
+/// any time beside MPI; posix_spawn can neither limit memory nor bind the child's life to ours.
+pid_t start(char* const* command, char* const* environment, int its_end, std::uint64_t memory_bytes) {
+  const pid_t parent = ::getpid();
+  volatile int failure = 0;
+  const pid_t child = ::vfork();
+  if (child == 0) {
+    failure = become(command, environment, its_end, memory_bytes, parent);
+    ::_exit(127);
   }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-};
+  if (child > 0 && failure == 0) return child;
+  if (child > 0) {
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    errno = failure;
+  }
+  return 0;
+}
 
 /// Reads exactly out.size() bytes before the deadline. 1: done, 0: the other end is gone, −1: the time is over.
 int read_exactly(int descriptor, std::span<std::byte> out, const steady_clock::time_point* deadline) {
@@ -112,18 +127,13 @@ Subprocess::Subprocess(const std::vector<std::string>& command, std::uint64_t me
   ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   std::vector<std::string> arguments = command;
   std::vector<std::string> environment = environment_without_launchers();
-  const SpawnSettings settings(ends[1]);
-  const int error = ::posix_spawn(&pid_, command[0].c_str(), &settings.actions, &settings.attributes,
-                                  pointers(arguments).data(), pointers(environment).data());
+  pid_ = start(pointers(arguments).data(), pointers(environment).data(), ends[1], memory_bytes);
+  const int error = errno;
   ::close(ends[1]);
-  if (error != 0) {
+  if (pid_ == 0) {
     pid_ = -1;
     ::close(socket_);
     throw Error(command[0], "the helper process cannot be started: " + std::generic_category().message(error));
-  }
-  if (memory_bytes > 0) {
-    const rlimit limit{memory_bytes, memory_bytes};
-    ::prlimit(pid_, RLIMIT_AS, &limit, nullptr);
   }
 }
 
@@ -145,6 +155,13 @@ bool Subprocess::send(ByteView frame) {
     rest = rest.subspan(static_cast<std::size_t>(sent));
   }
   return true;
+}
+
+bool Subprocess::ready(std::chrono::microseconds patience) const {
+  if (!alive()) return true;
+  pollfd answer{socket_, POLLIN, 0};
+  const timespec wait{patience.count() / 1'000'000, patience.count() % 1'000'000 * 1000};
+  return ::ppoll(&answer, 1, &wait, nullptr) > 0;
 }
 
 std::optional<Bytes> Subprocess::receive(milliseconds timeout) {

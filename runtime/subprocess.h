@@ -1,5 +1,5 @@
 // A helper process that speaks in frames over its stdin and stdout: for solvers that may hang, leak or crash. It is
-// started with posix_spawn (no fork: safe beside MPI), limited in memory, and killed when it does not answer in time.
+// limited in memory from its first instruction, killed when it does not answer in time, and dies with us.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,8 @@ std::filesystem::path own_binary();
 class Subprocess {
  public:
   /// Starts command[0] with the rest as arguments; its stdin and stdout are ours, its stderr is shared. MPI's and
-  /// Slurm's variables are left out of its environment. memory_bytes 0: no limit. Throws Error if it cannot be started.
+  /// Slurm's variables are left out of its environment. memory_bytes 0: no limit. It is killed when the calling thread
+  /// ends, however that comes about. Throws Error if it cannot be started.
   explicit Subprocess(const std::vector<std::string>& command, std::uint64_t memory_bytes = 0);
   /// Kills it.
   ~Subprocess();
@@ -31,6 +32,8 @@ class Subprocess {
 
   /// False if it is gone.
   bool send(ByteView frame);
+  /// Waits for the beginning of a frame, or for its end. False: neither has come.
+  bool ready(std::chrono::microseconds patience) const;
   /// The next frame; nothing if the time is over or the process is gone, after which it is dead for sure.
   std::optional<Bytes> receive(std::chrono::milliseconds timeout);
   bool alive() const { return pid_ > 0; }

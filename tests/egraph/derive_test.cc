@@ -38,6 +38,45 @@ TEST_CASE("consequences of the axioms are derived, and the checker agrees with e
   }
 }
 
+TEST_CASE("after rolling back, goals leave nothing behind: answers are those of a fresh deriver") {
+  World world;
+  const auto core = world.file("axioms.rules");
+  Deriver used = deriver_of(world, core);
+  const auto terms = world.bank.mark();
+  const auto sizes = world.symbols.mark();
+  const Deriver::Mark mark = used.mark();
+  const auto explained = [&](Deriver& deriver, const std::string& file) {
+    std::vector<std::string> texts;
+    for (const TypedRule& goal : world.file(file)) {
+      const Derivation derivation = deriver.derive(goal);
+      std::string text = outcome(derivation) + " " + std::to_string(deriver.statistics().matches);
+      if (const auto* derived = std::get_if<Derived>(&derivation)) {
+        for (const RuleInstance& instance : derived->instances) {
+          text += "\n" + std::to_string(instance.rule);
+          for (const algebra::TermId term : instance.variables) text += " " + algebra::to_string(term, world.bank, world.symbols);
+          for (const auto& [atom, size] : instance.sizes) text += " " + world.symbols.to_string(size);
+        }
+      }
+      texts.push_back(text);
+    }
+    return texts;
+  };
+  const auto roll_back = [&] {
+    used.roll_back(mark);
+    world.bank.roll_back(terms);
+    world.symbols.roll_back(sizes);
+  };
+  const std::vector<std::string> first = explained(used, "consequences.rules");
+  roll_back();
+  explained(used, "no_consequences.rules");
+  used.add(world.rule("rule add_commutes_again(x[m, n], y[m, n]) add(x, y) => add(y, x)"));
+  roll_back();
+  CHECK(used.rule_count() == core.size());
+  CHECK(world.bank.term_count() == terms.terms);
+  CHECK(world.symbols.mark().entries == sizes.entries);
+  CHECK(explained(used, "consequences.rules") == first);
+}
+
 TEST_CASE("what does not follow from the axioms saturates without being derived") {
   World world;
   Deriver deriver = deriver_of(world, world.file("axioms.rules"));

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Proofs in helper processes: who works, what is killed, what a limit does, and what a finished rule set says of itself."""
+
+import json
+import os
+import pathlib
+import signal
+import stat
+import subprocess
+import time
+import unittest
+
+from binary import BINARY, ROOT, Case, needs_mpi, rulemill
+
+SMALL = pathlib.Path(__file__).with_name("small.toml")
+REFERENCE = ROOT / "data" / "profiles" / "reference.toml"
+RESULTS = ["outcomes.json", "rules.rmdb"]
+
+
+def arguments(out, *options, command="discover", profile=REFERENCE):
+    return [command, "--profile", profile, "--out", out, "--progress", "off", "--max-ops", "2", *options]
+
+
+def results(out):
+    return {name: (out / name).read_bytes() for name in RESULTS}
+
+
+def descendants(pid):
+    """Processes below this one, by their command line."""
+    parents, names = {}, {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            status = (entry / "stat").read_text()
+            names[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if status.rpartition(")")[2].split()[0] != "Z":
+            parents[int(entry.name)] = int(status.rpartition(")")[2].split()[1])
+    found, front = {}, {pid}
+    while front:
+        front = {child for child, parent in parents.items() if parent in front}
+        found.update({child: names[child] for child in front})
+    return found
+
+
+def helpers(pid):
+    return [child for child, name in descendants(pid).items() if "proof-helper" in name]
+
+
+def wait_for(condition, seconds=120):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        result = condition()
+        if result:
+            return result
+        time.sleep(0.002)
+    raise AssertionError("it did not happen in time")
+
+
+def is_running(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class Farm(Case):
+    def prepared(self, *names):
+        """Folders in which the candidates are there, equal and not yet proved."""
+        for name in names:
+            self.assert_works(rulemill(*arguments(self.folder / name, command="fingerprint")))
+            self.assert_works(rulemill(*arguments(self.folder / name, command="join")))
+        return [self.folder / name for name in names]
+
+    def start(self, *words):
+        return subprocess.Popen([str(BINARY), *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    @needs_mpi
+    def test_every_rank_works_and_the_results_do_not_tell_how_many_there_were(self):
+        one, two, four = self.prepared("1", "2", "4")
+        self.assert_works(rulemill(*arguments(one)))
+        for out, ranks in ((two, 2), (four, 4)):
+            report = self.json(*arguments(out), ranks=ranks)
+            for stage in ("prove", "prune"):
+                self.assertEqual(len(report["crews"][stage]["ranks"]), ranks)
+            self.assertTrue(all(rank["rules"] > 0 for rank in report["crews"]["prove"]["ranks"]), report["crews"]["prove"])
+            self.assertEqual(results(one), results(out))
+
+    def test_every_verdict_has_its_time_and_its_queries(self):
+        (out,) = self.prepared("out")
+        report = self.json(*arguments(out, command="prove"))
+        timings = json.loads((out / "timings.json").read_text())
+        self.assertEqual(len(timings), report["funnel"]["candidates"])
+        self.assertTrue(all(entry["milliseconds"] > 0 for entry in timings))
+        self.assertEqual(sum(entry["queries"] for entry in timings), report["queries"])
+        self.assertGreater(report["crews"]["prove"]["milliseconds_per_proof"], 0)
+        self.assertNotIn("milliseconds", (out / "outcomes.json").read_text())
+
+    def test_a_helper_that_is_killed_costs_one_retry_and_nothing_else(self):
+        killed, whole = self.prepared("killed", "whole")
+        report = self.folder / "report.json"
+        process = self.start(*arguments(killed), "--json", report)
+        (helper,) = wait_for(lambda: helpers(process.pid))
+        wait_for(lambda: (killed / "verdicts.journal").exists() and (killed / "verdicts.journal").stat().st_size > 3000)
+        os.kill(helper, signal.SIGKILL)
+        errors = process.communicate(timeout=300)[1]
+        self.assertEqual(process.returncode, 0, errors)
+        crews = json.loads(report.read_text())["crews"]
+        self.assertEqual(sum(rank["helpers_lost"] for stage in crews.values() for rank in stage["ranks"]), 1)
+        self.assert_works(rulemill(*arguments(whole)))
+        self.assertEqual(results(killed), results(whole))
+
+    def test_a_helper_dies_with_the_run_that_started_it(self):
+        (out,) = self.prepared("out")
+        process = self.start(*arguments(out))
+        (helper,) = wait_for(lambda: helpers(process.pid))
+        process.kill()
+        process.communicate()
+        wait_for(lambda: not is_running(helper), 10)
+
+    def test_a_second_solver_dies_with_the_check_that_started_it(self):
+        (out,) = self.prepared("out")
+        self.assert_works(rulemill(*arguments(out)))
+        solver = self.folder / "bin" / "cvc5"
+        solver.parent.mkdir()
+        solver.write_text("#!/bin/sh\nexec sleep 1000\n")
+        solver.chmod(solver.stat().st_mode | stat.S_IXUSR)
+        process = subprocess.Popen([str(BINARY), "check", str(out), "--second-opinion"], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, env={**os.environ, "PATH": f"{solver.parent}:{os.environ['PATH']}"})
+        (sleeper,) = wait_for(lambda: [pid for pid, name in descendants(process.pid).items() if name.startswith("sleep 1000")])
+        process.kill()
+        process.communicate()
+        wait_for(lambda: not is_running(sleeper), 10)
+
+    def test_a_proof_that_takes_too_long_is_unknown_with_the_reason_and_the_run_goes_on(self):
+        (out,) = self.prepared("out")
+        report = self.json(*arguments(out, "--proof-seconds", "0.004"))
+        unknown = [outcome for outcome in json.loads((out / "outcomes.json").read_text()) if outcome["kind"] == 3]
+        self.assertEqual(len(unknown), report["funnel"]["unknown"])
+        for outcome in unknown:
+            self.assertIn("time limit of ", outcome["detail"])
+        self.assertGreater(report["funnel"]["core"], 0)
+        self.assert_works(rulemill("check", out))
+
+    def test_a_helper_that_cannot_start_within_its_memory_is_named(self):
+        (out,) = self.prepared("out")
+        self.assert_fails(rulemill(*arguments(out, "--proof-memory", "16")), 1, "proof helper", "cannot start", "--proof-memory")
+
+    def test_limits_that_make_no_sense_are_wrong_usage(self):
+        for option, value in (("--proof-seconds", "0"), ("--proof-seconds", "soon"), ("--proof-memory", "-1")):
+            self.assert_fails(rulemill(*arguments(self.folder / "out", option, value)), 2, option)
+
+
+class Audits(Case):
+    @needs_mpi
+    def test_derived_rules_are_proved_from_the_definitions_and_the_core_is_minimal(self):
+        out = self.folder / "out"
+        report = self.json(*arguments(out, "--cross-check"))
+        self.assertGreater(report["cross_check"]["rules"], 0)
+        self.assertEqual(report["cross_check"]["proved"], report["cross_check"]["rules"])
+        for ranks in (0, 2):
+            audit = self.json("check", out, "--cross-check", "--minimal", ranks=ranks)
+            self.assertEqual(audit["cross_check"]["proved"], report["funnel"]["shortcut"])
+            minimality = audit["minimality"]
+            self.assertEqual(minimality["core"], report["funnel"]["core"])
+            self.assertEqual(minimality["independent"] + len(minimality["limit_reached"]), minimality["core"])
+            self.assertEqual(minimality["shortcuts_not_implied"], [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
