@@ -1,4 +1,4 @@
-// Times definitions to shards and shards to candidates: discover_bench [PROFILE [MAX_OPS [FOLDER [THREADS [all]]]]],
+// Times definitions to shards and shards to candidates: discover_bench [PROFILE [MAX_OPS [FOLDER [THREADS [all] [renamings]]]]],
 // alone or under mpirun.
 #include <chrono>
 #include <cstdio>
@@ -18,18 +18,23 @@ int run(int argc, char** argv, const rulemill::runtime::Communicator& communicat
   rulemill::fingerprint::RunOptions options;
   if (argc > 2) options.max_ops = static_cast<std::uint32_t>(std::atoi(argv[2]));
   if (argc > 4) options.threads = static_cast<unsigned>(std::atoi(argv[4]));
-  options.all_terms = argc > 5 && std::string(argv[5]) == "all";
+  for (int i = 5; i < argc; ++i) {
+    options.all_terms = options.all_terms || std::string(argv[i]) == "all";
+    options.every_renaming = options.every_renaming || std::string(argv[i]) == "renamings";
+  }
   const std::filesystem::path out = argc > 3 ? argv[3] : "discover_bench_out";
   const auto summary = rulemill::fingerprint::run(profile, library, out, communicator, options);
   const double fingerprinted = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const auto joined =
-      rulemill::dedup::join(profile, library, out, summary, options.all_terms, communicator, {options.threads});
+      rulemill::dedup::join(profile, library, out, summary, communicator,
+                            {options.threads, options.all_terms, options.every_renaming, options.memory});
   if (!communicator.is_root()) return 0;
   for (std::size_t level = 0; level < summary.levels.size(); ++level) {
     const auto& f = summary.levels[level];
     const std::uint64_t graphs = level < summary.graphs.size() ? summary.graphs[level] : 0;
-    std::printf("level %zu: %llu nodes, %llu terms, %llu new values, %llu multiply-adds, %llu graphs\n", level,
-                static_cast<unsigned long long>(f.nodes), static_cast<unsigned long long>(f.terms),
+    std::printf("level %zu: %llu nodes, %llu orbits, %llu rows, %llu terms, %llu new values, %llu multiply-adds, %llu graphs\n", level,
+                static_cast<unsigned long long>(f.nodes), static_cast<unsigned long long>(f.orbits),
+                static_cast<unsigned long long>(f.rows), static_cast<unsigned long long>(f.terms),
                 static_cast<unsigned long long>(f.new_values), static_cast<unsigned long long>(f.products),
                 static_cast<unsigned long long>(graphs));
   }

@@ -31,7 +31,7 @@ int run(int argc, char** argv) {
   runner.prepare(last);
   const double prepared = seconds_since(start);
 
-  const std::uint64_t rows = runner.figures().back().terms;
+  const std::uint64_t rows = runner.figures().back().rows;
   constexpr std::uint64_t chunk = 1 << 15;
   std::atomic<std::uint64_t> products{0};
   runner.workers().run((rows + chunk - 1) / chunk, [&](std::size_t c, unsigned) {

@@ -40,6 +40,10 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
   add_proof_options(app, stage_options.proofs);
   app.add_flag("--cross-check", stage_options.cross_check, "prove what was derived from the definitions, too; both must agree");
   app.add_flag("--all-terms", stage_options.all_terms, "build on every term, not on one of each class");
+  app.add_flag("--every-renaming", stage_options.every_renaming, "visit a node under all names, not up to renaming");
+  app.add_option("--memory", stage_options.memory, "memory that each rank may use, as in 4GB; 0: no limit")
+      ->transform(CLI::AsSizeValue(true))
+      ->capture_default_str();
   add_common_options(app, options);
 }
 
@@ -77,6 +81,8 @@ void Discovery::fingerprint() {
   options.max_ops = profile_.max_ops;
   options.threads = options_.threads;
   options.all_terms = options_.all_terms;
+  options.every_renaming = options_.every_renaming;
+  options.memory = options_.memory;
   options.build = RULEMILL_VERSION;
   options.device = options_.device == "cpu" ? fingerprint::DeviceChoice::Cpu : fingerprint::DeviceChoice::Auto;
   options.progress = context_.progress;
@@ -86,7 +92,7 @@ void Discovery::fingerprint() {
 }
 
 void Discovery::show_levels() {
-  TextTable table({"operators", "nodes", "terms", "new values", "values so far", "graphs"});
+  TextTable table({"operators", "nodes", "up to renaming", "terms", "new values", "values so far", "graphs"});
   std::uint64_t values = 0;
   for (std::size_t level = 0; level < fingerprints_.levels.size(); ++level) {
     const fingerprint::LevelFigures& figures = fingerprints_.levels[level];
@@ -94,19 +100,23 @@ void Discovery::show_levels() {
     values += figures.new_values;
     const std::uint64_t graphs = level < fingerprints_.graphs.size() ? fingerprints_.graphs[level] : 0;
     const bool known = !last || figures.new_values > 0;  // the last level's are known after the join
-    table.add({std::to_string(level), with_commas(figures.nodes), with_commas(figures.terms),
+    table.add({std::to_string(level), with_commas(figures.nodes), with_commas(figures.orbits), with_commas(figures.terms),
                known ? with_commas(figures.new_values) : "", known ? with_commas(values) : "",
                graphs > 0 ? with_commas(graphs) : ""});
     context_.report["levels"].push_back({{"operators", level},
                                          {"nodes", figures.nodes},
+                                         {"orbits", figures.orbits},
+                                         {"rows", figures.rows},
                                          {"terms", figures.terms},
                                          {"products", figures.products},
                                          {"graphs", graphs}});
   }
   context_.print(table.text());
-  context_.print(with_commas(fingerprints_.terms) + " terms in " + with_commas(fingerprints_.shards) + " shards, " +
+  context_.print(with_commas(fingerprints_.terms) + " terms as " + with_commas(fingerprints_.rows) + " rows in " +
+                 with_commas(fingerprints_.shards) + " shards, " +
                  runtime::in_bytes(fingerprints_.shard_bytes) + "; " + fingerprints_.backend + "\n\n");
   context_.report["terms"] = fingerprints_.terms;
+  context_.report["rows"] = fingerprints_.rows;
   context_.report["shards"] = fingerprints_.shards;
   context_.report["shard_bytes"] = fingerprints_.shard_bytes;
   context_.report["backend"] = fingerprints_.backend;
@@ -115,12 +125,12 @@ void Discovery::show_levels() {
   std::uint64_t graphs = 0;
   for (const auto& level : fingerprints_.levels) nodes += level.nodes;
   for (const std::uint64_t covered : fingerprints_.graphs) graphs += covered;
-  funnel_ = {{"graphs", graphs}, {"nodes", nodes}, {"terms", fingerprints_.terms}};
+  funnel_ = {{"graphs", graphs}, {"nodes", nodes}, {"terms", fingerprints_.terms}, {"terms up to renaming", fingerprints_.rows}};
 }
 
 void Discovery::join() {
-  joined_ =
-      dedup::join(profile_, library_, out_, fingerprints_, options_.all_terms, context_.world, {options_.threads});
+  const dedup::JoinOptions options{options_.threads, options_.all_terms, options_.every_renaming, options_.memory};
+  joined_ = dedup::join(profile_, library_, out_, fingerprints_, context_.world, options);
   note_stage("join", joined_.seconds, joined_.already_done);
   std::uint64_t values = 0;
   Json by_level = Json::array();
@@ -133,7 +143,7 @@ void Discovery::join() {
   const dedup::Funnel& f = joined_.funnel;
   for (const auto& [name, count] :
        std::vector<std::pair<std::string, std::uint64_t>>{{"distinct values", values},
-                                                          {"classes of two or more", f.classes},
+                                                          {"classes with an equality", f.classes},
                                                           {"pairs", f.pairs},
                                                           {"not renamings of each other", f.renamed},
                                                           {"one of all shapes", f.shapes},

@@ -21,6 +21,8 @@ namespace rulemill::cli {
 struct StageOptions {
   unsigned threads = 0;    // 0: all cores of the rank
   bool all_terms = false;  // extend every term, not one of each class
+  bool every_renaming = false;  // take no two variables for each other
+  std::uint64_t memory = 0;     // bytes that a rank may use; 0: no limit
   std::string device = "auto";
   ProofOptions proofs;
   bool cross_check = false;

@@ -9,18 +9,30 @@
 namespace rulemill::dedup {
 namespace {
 
-/// Builds a graph from rows. Terms and nodes of the table are distinct, so that ids tell them apart.
+/// Builds a graph from rows. Nodes of the table are distinct, so that ids tell those of one occurrence apart; equal nodes
+/// of two occurrences are merged when the graph is brought to its canonical form.
 class Builder {
  public:
   explicit Builder(const TermRows& rows) : rows_(rows) {}
 
+  GraphTerm add(const Occurrence& occurrence) {
+    ids_.clear();
+    names_ = rows_.names(occurrence);
+    first_node_ = graph.nodes.size();
+    return add(occurrence.term);
+  }
+
+  CandidateGraph graph;
+
+ private:
   GraphTerm add(TermId t) {
     const TermRow& row = rows_.row(t);
     if (row.instance == fingerprint::no_instance) {
+      const std::uint8_t variable = names_.of(static_cast<std::uint8_t>(t));
       for (std::uint8_t l = 0; l < variables_.size(); ++l) {
-        if (variables_[l] == t) return {true, 0, l};
+        if (variables_[l] == variable) return {true, 0, l};
       }
-      variables_.push_back(t);
+      variables_.push_back(variable);
       graph.leaves.push_back(row.type);
       return {true, 0, static_cast<std::uint8_t>(variables_.size() - 1)};
     }
@@ -39,26 +51,26 @@ class Builder {
       ids_.push_back(row.node);
       graph.nodes.push_back(node);
     }
+    n = static_cast<std::uint8_t>(first_node_ + n);
     auto& types = graph.nodes[n].types;
     if (types.size() <= row.output) types.resize(row.output + 1u, fingerprint::no_instance);
     types[row.output] = row.type;
     return {false, row.output, n};
   }
 
-  CandidateGraph graph;
-
- private:
   const TermRows& rows_;
-  BoundedList<TermId, most_graph_leaves> variables_;
-  BoundedList<std::uint32_t, most_graph_nodes> ids_;
+  TermRows::Names names_;
+  std::size_t first_node_ = 0;
+  BoundedList<std::uint8_t, most_graph_leaves> variables_;
+  BoundedList<std::uint32_t, most_graph_nodes> ids_;  // of the occurrence's nodes
 };
 
 }  // namespace
 
-CandidateGraph graph_of(const TermRows& rows, std::span<const TermId> source, std::span<const TermId> target) {
+CandidateGraph graph_of(const TermRows& rows, std::span<const Occurrence> source, std::span<const Occurrence> target) {
   Builder builder(rows);
-  for (const TermId t : source) builder.graph.source.push_back(builder.add(t));
-  for (const TermId t : target) builder.graph.target.push_back(builder.add(t));
+  for (const Occurrence& t : source) builder.graph.source.push_back(builder.add(t));
+  for (const Occurrence& t : target) builder.graph.target.push_back(builder.add(t));
   return builder.graph;
 }
 

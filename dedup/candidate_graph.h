@@ -49,7 +49,7 @@ struct CandidateGraph {
 };
 
 /// source ⇒ target from the table.
-CandidateGraph graph_of(const TermRows& rows, std::span<const TermId> source, std::span<const TermId> target);
+CandidateGraph graph_of(const TermRows& rows, std::span<const Occurrence> source, std::span<const Occurrence> target);
 
 /// Bytes, and back.
 void append(runtime::Bytes& bytes, const CandidateGraph& graph);

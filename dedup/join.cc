@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
 
 #include "dedup/candidate_set.h"
@@ -12,14 +13,16 @@
 #include "runtime/error.h"
 #include "runtime/hash.h"
 #include "runtime/json_report.h"
+#include "runtime/machine.h"
 #include "runtime/manifest.h"
+#include "runtime/quantity.h"
 
 namespace rulemill::dedup {
 namespace {
 
 using runtime::Json;
 
-constexpr std::uint64_t join_version = 1;
+constexpr std::uint64_t join_version = 2;
 
 runtime::Attributes to_attributes(const Summary& summary) {
   const Funnel& f = summary.funnel;
@@ -78,13 +81,31 @@ void generalize_all(PackedCandidates& candidates, TrialPrograms& programs, std::
   });
 }
 
+/// How many parts of the fingerprints are joined one after the other.
+std::uint64_t parts_of(std::uint64_t rows, std::uint64_t held, const JoinOptions& options,
+                       const runtime::Communicator& communicator) {
+  // Superseded terms must all be known before anything is paired.
+  if (options.memory == 0 || options.all_terms) return 1;
+  // A record, the copy of it that is sent, and the rows, classes and pairs that about one in four makes.
+  constexpr std::uint64_t bytes_a_row = 2 * sizeof(FingerprintRecord) + sizeof(TermRow);
+  const std::uint64_t base = communicator.max(runtime::current_memory_bytes());
+  const std::uint64_t least = base + held + (std::uint64_t{64} << 20);
+  if (least > options.memory) {
+    throw runtime::Error("--memory " + runtime::in_bytes(options.memory),
+                         "the join needs at least " + runtime::in_bytes(least) + " a rank for this table");
+  }
+  const std::uint64_t share = rows / static_cast<std::uint64_t>(communicator.size()) * bytes_a_row;
+  return share / (options.memory - base - held) + 1;
+}
+
 }  // namespace
 
 Summary join(const enumerate::Profile& profile, algebra::Library& library, const std::filesystem::path& out,
-             const fingerprint::Summary& fingerprints, bool all_terms, const runtime::Communicator& communicator,
+             const fingerprint::Summary& fingerprints, const runtime::Communicator& communicator,
              const JoinOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  const std::string shards_digest = fingerprint::inputs_digest(profile, library, fingerprints.max_ops, all_terms);
+  const std::string shards_digest = 
+      fingerprint::inputs_digest(profile, library, fingerprints.max_ops, options.all_terms, options.every_renaming);
   const std::string digest = shards_digest + "-join" + std::to_string(join_version);
   std::optional<runtime::Manifest> manifest;
   std::string state;
@@ -105,41 +126,63 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   if (!state.empty()) return from_json(Json::parse(state));
 
   const fingerprint::Workers workers(options.threads);
-  TermRows rows(out, shards_digest, fingerprints, communicator);
+  const enumerate::Renamings renamings(profile, options.every_renaming);
+  TermRows rows(out, shards_digest, fingerprints, renamings, communicator);
   const Vocabulary words = vocabulary(rows.dictionary(), library);
-  const TermClasses classes = find_classes(rows, communicator);
-  const RawCandidates raw = pair_terms(rows, classes, words, fingerprints.max_ops, workers, communicator);
+  TrialPrograms programs(words, library, profile.seed, profile.max_elements);
+  const auto keep = [&](std::size_t count, const CandidateSource& source, KeyKind kind) {
+    return one_of_each(count, source, words, kind, workers, communicator);
+  };
+  const auto keep_packed = [&](PackedCandidates& list) {
+    list = keep(list.size(), [&](std::size_t i) { return unpack(list[i]); }, KeyKind::AnyShapes);
+  };
 
   Summary summary;
-  summary.new_values = classes.new_values;
-  summary.expected_false = classes.expected_false;
   Funnel& funnel = summary.funnel;
-  funnel.terms = fingerprints.terms;
-  funnel.classes = communicator.sum(std::uint64_t{classes.classes.size()});
-  funnel.pairs = communicator.sum(std::uint64_t{raw.single.size()});
-  funnel.multi_pairs = communicator.sum(std::uint64_t{raw.multi.size()});
-
-  TrialPrograms programs(words, library, profile.seed, profile.max_elements);
-  const auto step = [&](PackedCandidates& list, KeyKind kind) {
-    list = one_of_each(
-        list.size(), [&](std::size_t i) { return unpack(list[i]); }, words, kind, workers, communicator);
-    return communicator.sum(std::uint64_t{list.size()});
-  };
-  PackedCandidates single = one_of_each(
-      raw.single.size(),
-      [&](std::size_t i) {
-        return graph_of(rows, {&raw.single[i].first, 1}, {&raw.single[i].second, 1});
-      },
-      words, KeyKind::Exact, workers, communicator);
-  funnel.renamed = communicator.sum(std::uint64_t{single.size()});
-  funnel.shapes = step(single, KeyKind::AnyShapes);
+  funnel.terms = fingerprints.rows;
+  const std::uint64_t parts = parts_of(fingerprints.rows, rows.bytes(), options, communicator);
+  Superseded superseded(rows);
+  PackedCandidates single;
+  std::vector<std::vector<Alternative>> alternatives(static_cast<std::size_t>(communicator.size()));
+  std::vector<std::uint64_t> by_type(rows.dictionary().types.size(), 0);
+  for (std::uint64_t part = 0; part < parts; ++part) {
+    const TermClasses classes = find_classes(rows, part, parts, communicator);
+    summary.new_values.resize(classes.new_values.size());
+    for (std::size_t l = 0; l < classes.new_values.size(); ++l) summary.new_values[l] += classes.new_values[l];
+    for (std::size_t t = 0; t < by_type.size(); ++t) by_type[t] += classes.by_type[t];
+    funnel.classes += communicator.sum(std::uint64_t{classes.classes.size()});
+    if (options.all_terms) superseded.add(rows, classes, communicator);
+    RawPairs raw = pair_terms(rows, classes, superseded, words, workers, communicator);
+    funnel.pairs += communicator.sum(std::uint64_t{raw.pairs.size()});
+    // Equal candidates have equal values: they meet in one part.
+    PackedCandidates here = keep(
+        raw.pairs.size(),
+        [&](std::size_t i) {
+          return graph_of(rows, {&raw.pairs[i].first, 1}, {&raw.pairs[i].second, 1});
+        },
+        KeyKind::Exact);
+    funnel.renamed += communicator.sum(std::uint64_t{here.size()});
+    keep_packed(here);
+    std::ranges::move(here, std::back_inserter(single));
+    for (std::size_t r = 0; r < alternatives.size(); ++r) {
+      alternatives[r].insert(alternatives[r].end(), raw.alternatives[r].begin(), raw.alternatives[r].end());
+    }
+    rows.forget();
+  }
+  summary.expected_false = expected_false(by_type, rows.dictionary().degrees);
+  if (parts > 1) keep_packed(single);
+  funnel.shapes = communicator.sum(std::uint64_t{single.size()});
   generalize_all(single, programs, fingerprints.max_ops, workers);
-  funnel.generalized = step(single, KeyKind::AnyShapes);
-  PackedCandidates multi = one_of_each(
-      raw.multi.size(), [&](std::size_t i) { return graph_of(rows, raw.multi[i].source, raw.multi[i].target); }, words,
-      KeyKind::AnyShapes, workers, communicator);
+  keep_packed(single);
+  funnel.generalized = communicator.sum(std::uint64_t{single.size()});
+  const std::vector<RawCandidate> joint =
+      combine(rows, std::move(alternatives), words, fingerprints.max_ops, communicator);
+  funnel.multi_pairs = communicator.sum(std::uint64_t{joint.size()});
+  PackedCandidates multi =
+      keep(joint.size(), [&](std::size_t i) { return graph_of(rows, joint[i].source, joint[i].target); }, KeyKind::AnyShapes);
   generalize_all(multi, programs, fingerprints.max_ops, workers);
-  funnel.multi_generalized = step(multi, KeyKind::AnyShapes);
+  keep_packed(multi);
+  funnel.multi_generalized = communicator.sum(std::uint64_t{multi.size()});
 
   runtime::Bytes bytes;
   for (const auto* list : {&single, &multi}) {

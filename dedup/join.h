@@ -1,6 +1,7 @@
 // The join stage: from shards to candidates.rules. Terms with equal fingerprints make classes; each class gives its
 // smallest member paired with each other; nodes with several outputs give candidates with several outputs. Cheap
-// filters leave one candidate of all that are renamings of each other, at its most general.
+// filters leave one candidate of all that are renamings of each other, at its most general. Where memory is short, the
+// shards are read several times, for a part of the fingerprints each.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,15 @@ namespace rulemill::dedup {
 
 struct JoinOptions {
   unsigned threads = 0;
+  bool all_terms = false;       // as the fingerprint stage was run
+  bool every_renaming = false;
+  std::uint64_t memory = 0;     // bytes that a rank may use; 0: no limit
 };
 
 /// How many remain after each step.
 struct Funnel {
-  std::uint64_t terms = 0;
-  std::uint64_t classes = 0;      // of two or more terms
+  std::uint64_t terms = 0;        // one of each orbit
+  std::uint64_t classes = 0;      // of two or more terms, or of one that equals a renaming of itself
   std::uint64_t pairs = 0;        // smallest member with each other one, congruent ones left out
   std::uint64_t renamed = 0;      // one of all renamings
   std::uint64_t shapes = 0;       // one of all shapes on which a candidate was found
@@ -44,7 +48,7 @@ inline constexpr const char* candidates_file = "candidates.rules";
 
 /// Collective; the fingerprint stage must be finished. The same summary on every rank.
 Summary join(const enumerate::Profile& profile, algebra::Library& library, const std::filesystem::path& out,
-             const fingerprint::Summary& fingerprints, bool all_terms, const runtime::Communicator& communicator,
+             const fingerprint::Summary& fingerprints, const runtime::Communicator& communicator,
              const JoinOptions& options);
 
 }  // namespace rulemill::dedup

@@ -11,14 +11,6 @@ namespace {
 /// How many ways to compute one output are tried in combinations.
 constexpr std::size_t most_alternatives = 4;
 
-/// One way to compute output `output` of node `node`.
-struct Alternative {
-  std::uint32_t node = 0;
-  std::uint32_t output = 0;
-  TermId self = 0;
-  TermId term = 0;
-};
-
 /// Members in an order that renaming variables does not change: smallest first, then by form.
 std::vector<TermId> ordered_members(const TermRows& rows, const std::vector<TermId>& members, const Vocabulary& words) {
   std::vector<std::tuple<std::uint32_t, std::string, TermId>> keyed;
@@ -27,7 +19,8 @@ std::vector<TermId> ordered_members(const TermRows& rows, const std::vector<Term
     // Only the smallest compete for the first place.
     std::string form;
     if (rows.row(t).level == lowest && rows.row(members[1]).level == lowest) {
-      CandidateGraph graph = graph_of(rows, {&t, 1}, {&t, 1});
+      const Occurrence self{t};
+      CandidateGraph graph = graph_of(rows, {&self, 1}, {&self, 1});
       form = canonicalize(graph, words, KeyKind::Exact);
     }
     keyed.emplace_back(rows.row(t).level, std::move(form), t);
@@ -38,8 +31,9 @@ std::vector<TermId> ordered_members(const TermRows& rows, const std::vector<Term
   return result;
 }
 
-/// Whether every two terms of the side have a node or a variable in common.
-bool connected(const CandidateGraph& graph, const GraphSide& side) {
+/// Whether every two terms of the side have a node or a variable in common, and there are not too many nodes.
+bool is_joint(const CandidateGraph& graph, const GraphSide& side, std::size_t max_ops) {
+  if (graph.size(side) > max_ops) return false;
   const auto used = [&](GraphTerm t) {
     GraphSide one;
     one.push_back(t);
@@ -64,24 +58,28 @@ bool connected(const CandidateGraph& graph, const GraphSide& side) {
 
 }  // namespace
 
-RawCandidates pair_terms(TermRows& rows, const TermClasses& classes, const Vocabulary& words, std::uint32_t max_ops,
-                         const fingerprint::Workers& workers, const runtime::Communicator& communicator) {
-  // Terms below the last level that an earlier one equals: what uses them is congruent to what uses the earlier.
-  const std::uint64_t last_level = rows.first_of_level(max_ops);
+void Superseded::add(const TermRows& rows, const TermClasses& classes, const runtime::Communicator& communicator) {
   std::vector<TermId> later;
-  std::vector<TermId> wanted;
   for (const auto& members : classes.classes) {
-    for (std::size_t i = 1; i < members.size() && members[i] < last_level; ++i) later.push_back(members[i]);
-    wanted.insert(wanted.end(), members.begin(), members.end());
+    for (std::size_t i = 1; i < members.size() && members[i] < is_.size(); ++i) later.push_back(members[i]);
   }
-  std::vector<bool> superseded(last_level, false);
+  std::vector<bool> orbits(is_.size(), false);
   for (const runtime::Bytes& bytes : communicator.all_gather(runtime::bytes_of(later))) {
-    for (const TermId t : runtime::values_of<TermId>(bytes)) superseded[t] = true;
+    for (const TermId t : runtime::values_of<TermId>(bytes)) orbits[t] = true;
   }
+  for (TermId t = 0; t < is_.size(); ++t) {
+    if (orbits[rows.row(t).orbit]) is_[t] = true;
+  }
+}
+
+RawPairs pair_terms(TermRows& rows, const TermClasses& classes, const Superseded& superseded, const Vocabulary& words,
+                    const fingerprint::Workers& workers, const runtime::Communicator& communicator) {
+  std::vector<TermId> wanted;
+  for (const auto& members : classes.classes) wanted.insert(wanted.end(), members.begin(), members.end());
   rows.fetch(std::move(wanted));
 
-  RawCandidates raw;
-  std::vector<runtime::Bytes> outgoing(static_cast<std::size_t>(communicator.size()));
+  RawPairs raw;
+  raw.alternatives.resize(static_cast<std::size_t>(communicator.size()));
   constexpr std::size_t chunk = 1024;
   std::vector<std::vector<std::vector<TermId>>> ordered((classes.classes.size() + chunk - 1) / chunk);
   workers.run(ordered.size(), [&](std::size_t c, unsigned) {
@@ -91,14 +89,19 @@ RawCandidates pair_terms(TermRows& rows, const TermClasses& classes, const Vocab
         const auto& arguments = rows.row(t).arguments;
         if (std::ranges::none_of(arguments, [&](TermId a) { return a != no_id && superseded[a]; })) kept.push_back(t);
       }
-      if (kept.size() > 1) ordered[c].push_back(ordered_members(rows, kept, words));
+      if (kept.size() > 1) kept = ordered_members(rows, kept, words);
+      if (!kept.empty()) ordered[c].push_back(std::move(kept));
     }
   });
+  const auto occurrence = [&](TermId t) { return Occurrence{t, rows.row(t).renaming}; };
   for (const auto& part : ordered) {
     for (const std::vector<TermId>& kept : part) {
-      for (std::size_t i = 1; i < kept.size(); ++i) raw.single.emplace_back(kept[i], kept[0]);
+      for (std::size_t i = 1; i < kept.size(); ++i) raw.pairs.emplace_back(occurrence(kept[i]), occurrence(kept[0]));
       for (const TermId t : kept) {
         const TermRow& row = rows.row(t);
+        for (std::uint32_t r = 0; r < 64; ++r) {
+          if (row.symmetries >> r & 1) raw.pairs.emplace_back(Occurrence{t, r}, occurrence(t));
+        }
         if (row.instance == fingerprint::no_instance || words.instances[row.instance]->outputs.size() < 2) continue;
         // An output that is a variable needs no rule of several outputs; nor does a way that is not the smallest.
         const std::uint8_t lowest = rows.row(kept[0]).level;
@@ -106,39 +109,54 @@ RawCandidates pair_terms(TermRows& rows, const TermClasses& classes, const Vocab
         for (const TermId other : kept) {
           if (rows.row(other).node == row.node) continue;
           if (lowest == 0 || rows.row(other).level != lowest || count++ == most_alternatives) break;
-          runtime::append_value(outgoing[row.node % outgoing.size()], Alternative{row.node, row.output, t, other});
+          const Occurrence way{other, rows.row(other).renaming, t, row.renaming};
+          raw.alternatives[row.node % raw.alternatives.size()].push_back({row.node, row.output, t, way});
         }
       }
     }
   }
+  return raw;
+}
 
+std::vector<RawCandidate> combine(TermRows& rows, std::vector<std::vector<Alternative>> alternatives,
+                                  const Vocabulary& words, std::uint32_t max_ops,
+                                  const runtime::Communicator& communicator) {
+  std::vector<runtime::Bytes> outgoing;
+  for (auto& list : alternatives) {
+    const runtime::ByteView bytes = runtime::bytes_of(list);
+    outgoing.emplace_back(bytes.begin(), bytes.end());
+    list = {};
+  }
   // By node: the alternatives of each output.
   std::map<std::uint32_t, std::vector<std::vector<Alternative>>> nodes;
-  wanted.clear();
+  std::vector<TermId> wanted;
   for (const runtime::Bytes& bytes : communicator.all_to_all(std::move(outgoing))) {
     for (const Alternative& alternative : runtime::values_of<Alternative>(bytes)) {
       auto& outputs = nodes[alternative.node];
       outputs.resize(std::max<std::size_t>(outputs.size(), alternative.output + 1));
       outputs[alternative.output].push_back(alternative);
       wanted.push_back(alternative.self);
-      wanted.push_back(alternative.term);
+      wanted.push_back(alternative.way.term);
     }
   }
   rows.fetch(std::move(wanted));
-  for (const auto& [node, outputs] : nodes) {
+  std::vector<RawCandidate> found;
+  for (auto& [node, outputs] : nodes) {
     const bool complete =
         std::ranges::none_of(outputs, [](const auto& list) { return list.empty(); }) &&
         outputs.size() == words.instances[rows.row(outputs.back().front().self).instance]->outputs.size();
     if (!complete) continue;
+    for (auto& list : outputs) std::ranges::sort(list, {}, [](const Alternative& a) { return a.way.term; });
     std::vector<std::size_t> choice(outputs.size(), 0);
     for (bool more = true; more;) {
       RawCandidate made;
       for (std::size_t o = 0; o < outputs.size(); ++o) {
-        made.source.push_back(outputs[o][choice[o]].term);
-        made.target.push_back(outputs[o][choice[o]].self);
+        made.source.push_back(outputs[o][choice[o]].way);
+        made.target.push_back(Occurrence{outputs[o][choice[o]].self});
       }
-      const CandidateGraph graph = graph_of(rows, made.source, made.target);
-      if (graph.size(graph.source) <= max_ops && connected(graph, graph.source)) raw.multi.push_back(made);
+      CandidateGraph graph = graph_of(rows, made.source, made.target);
+      canonicalize(graph, words, KeyKind::Exact);
+      if (is_joint(graph, graph.source, max_ops) && is_joint(graph, graph.target, max_ops)) found.push_back(made);
       more = false;
       for (std::size_t o = 0; o < outputs.size() && !more; ++o) {
         more = ++choice[o] < outputs[o].size();
@@ -146,7 +164,7 @@ RawCandidates pair_terms(TermRows& rows, const TermClasses& classes, const Vocab
       }
     }
   }
-  return raw;
+  return found;
 }
 
 }  // namespace rulemill::dedup

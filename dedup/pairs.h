@@ -1,5 +1,5 @@
-// From classes to raw candidates: the smallest member of a class with each other one, and, for nodes with several
-// outputs, the terms that compute the same outputs one by one.
+// From classes to raw candidates: the smallest member of a class with each other one, a member with those of its own
+// renamings that have its value, and, for nodes with several outputs, the terms that compute the same outputs one by one.
 #pragma once
 
 #include <vector>
@@ -12,16 +12,41 @@ namespace rulemill::dedup {
 
 /// source ⇒ target, as terms of the table.
 struct RawCandidate {
-  BoundedList<TermId, most_graph_outputs> source, target;
+  BoundedList<Occurrence, most_graph_outputs> source, target;
 };
 
-struct RawCandidates {
-  std::vector<std::pair<TermId, TermId>> single;  // source, target
-  std::vector<RawCandidate> multi;                // two outputs or more
+/// One way to compute output `output` of node `node`, term `self`.
+struct Alternative {
+  std::uint32_t node = 0;
+  std::uint32_t output = 0;
+  TermId self = 0;
+  Occurrence way;
+};
+
+struct RawPairs {
+  std::vector<std::pair<Occurrence, Occurrence>> pairs;  // source, target
+  std::vector<std::vector<Alternative>> alternatives;    // by the rank that combines them
+};
+
+/// Terms below the last level that an earlier one equals, by term: what uses them is congruent to what uses the earlier.
+/// Collective. There are some only if classes are not represented by one term when they are extended.
+class Superseded {
+ public:
+  explicit Superseded(const TermRows& rows) : is_(rows.first_of_level(rows.last_level()), false) {}
+  void add(const TermRows& rows, const TermClasses& classes, const runtime::Communicator& communicator);
+  bool operator[](TermId t) const { return is_[t]; }
+
+ private:
+  std::vector<bool> is_;
 };
 
 /// Collective. `classes` are this rank's. The rows of every term that occurs are fetched.
-RawCandidates pair_terms(TermRows& rows, const TermClasses& classes, const Vocabulary& words, std::uint32_t max_ops,
-                         const fingerprint::Workers& workers, const runtime::Communicator& communicator);
+RawPairs pair_terms(TermRows& rows, const TermClasses& classes, const Superseded& superseded, const Vocabulary& words,
+                    const fingerprint::Workers& workers, const runtime::Communicator& communicator);
+
+/// Collective. Candidates of several outputs. The rows of every term that occurs are fetched.
+std::vector<RawCandidate> combine(TermRows& rows, std::vector<std::vector<Alternative>> alternatives,
+                                  const Vocabulary& words, std::uint32_t max_ops,
+                                  const runtime::Communicator& communicator);
 
 }  // namespace rulemill::dedup

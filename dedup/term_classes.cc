@@ -7,12 +7,14 @@
 
 namespace rulemill::dedup {
 
-TermClasses find_classes(const TermRows& rows, const runtime::Communicator& communicator) {
+TermClasses find_classes(const TermRows& rows, std::uint64_t part, std::uint64_t parts,
+                         const runtime::Communicator& communicator) {
   const auto ranks = static_cast<std::size_t>(communicator.size());
-  std::vector<FingerprintRecord> records = rows.records();
-  std::vector<std::uint64_t> by_type(rows.dictionary().types.size(), 0);
-  for (const FingerprintRecord& record : records) ++by_type[record.type];
-  by_type = communicator.sum(by_type);
+  std::vector<FingerprintRecord> records = rows.records(part, parts);
+  TermClasses result;
+  result.by_type.resize(rows.dictionary().types.size(), 0);
+  for (const FingerprintRecord& record : records) result.by_type[record.type] += record.values;
+  result.by_type = communicator.sum(result.by_type);
 
   if (ranks > 1) {
     std::vector<runtime::Bytes> outgoing(ranks);
@@ -29,28 +31,32 @@ TermClasses find_classes(const TermRows& rows, const runtime::Communicator& comm
   }
   std::ranges::sort(records, {}, [](const FingerprintRecord& r) { return std::tuple(r.high, r.low, r.term); });
 
-  TermClasses result;
   std::size_t levels = 0;
-  while (rows.first_of_level(levels) < rows.terms()) ++levels;
+  while (rows.first_of_level(levels) < rows.rows()) ++levels;
   result.new_values.resize(levels);
   for (std::size_t begin = 0; begin < records.size();) {
     std::size_t end = begin + 1;
     while (end < records.size() && records[end].high == records[begin].high && records[end].low == records[begin].low)
       ++end;
-    ++result.new_values[rows.level(records[begin].term)];
-    if (end - begin > 1) {
+    result.new_values[rows.level(records[begin].term)] += records[begin].values;
+    if (end - begin > 1 || records[begin].symmetric) {
       auto& members = result.classes.emplace_back();
       for (std::size_t i = begin; i < end; ++i) members.push_back(records[i].term);
     }
     begin = end;
   }
   result.new_values = communicator.sum(result.new_values);
+  return result;
+}
+
+double expected_false(const std::vector<std::uint64_t>& by_type, const std::vector<std::uint32_t>& degrees) {
+  double expected = 0;
   for (std::size_t type = 0; type < by_type.size(); ++type) {
     const double n = static_cast<double>(by_type[type]);
-    const double chance = rows.dictionary().degrees[type] / static_cast<double>(fingerprint::prime);
-    result.expected_false += n * (n - 1) / 2 * (chance * chance + std::ldexp(1.0, -62));
+    const double chance = degrees[type] / static_cast<double>(fingerprint::prime);
+    expected += n * (n - 1) / 2 * (chance * chance + std::ldexp(1.0, -62));
   }
-  return result;
+  return expected;
 }
 
 }  // namespace rulemill::dedup

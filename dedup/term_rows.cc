@@ -7,17 +7,18 @@
 namespace rulemill::dedup {
 
 TermRows::TermRows(const std::filesystem::path& out, const std::string& digest, const fingerprint::Summary& summary,
-                   const runtime::Communicator& communicator)
+                   const enumerate::Renamings& renamings, const runtime::Communicator& communicator)
     : out_(out),
       digest_(digest),
       summary_(summary),
+      renamings_(renamings),
       communicator_(communicator),
       dictionary_(fingerprint::Dictionary::load(out / "shards/dictionary.json")),
-      rows_each_(fingerprint::shard_rows(summary.terms)) {
+      rows_each_(fingerprint::shard_rows(summary.rows)) {
   std::uint64_t first = 0;
   for (const fingerprint::LevelFigures& level : summary.levels) {
     first_of_level_.push_back(first);
-    first += level.terms;
+    first += level.rows;
   }
   first_of_level_.push_back(first);
   const std::uint64_t known = first_of_level_[summary.levels.size() - 1];
@@ -30,7 +31,7 @@ TermRows::TermRows(const std::filesystem::path& out, const std::string& digest, 
 
 fingerprint::TermRows TermRows::read(std::uint64_t shard) const {
   fingerprint::TermRows rows = fingerprint::read_shard(out_ / fingerprint::shard_name(shard), digest_);
-  const std::uint64_t expected = std::min(rows_each_, summary_.terms - shard * rows_each_);
+  const std::uint64_t expected = std::min(rows_each_, summary_.rows - shard * rows_each_);
   if (rows.first != shard * rows_each_ || rows.size() != expected || rows.arguments_width > TermRow::most_arguments ||
       rows.sizes_width > TermRow::most_sizes) {
     throw runtime::InputError((out_ / fingerprint::shard_name(shard)).string(), "does not hold the terms of its place");
@@ -45,6 +46,9 @@ TermRow TermRows::row_at(const fingerprint::TermRows& rows, std::size_t i) const
   row.type = rows.type[i];
   row.output = rows.output[i];
   row.level = rows.level[i];
+  row.orbit = rows.orbit[i];
+  row.renaming = rows.renaming[i];
+  row.symmetries = rows.symmetries[i];
   row.arguments.fill(no_id);
   row.sizes.fill(no_id);
   std::copy_n(rows.arguments.begin() + static_cast<std::ptrdiff_t>(i * rows.arguments_width), rows.arguments_width,
@@ -67,21 +71,65 @@ int TermRows::owner(std::uint64_t shard) const {
   return static_cast<int>(rank);
 }
 
-std::vector<FingerprintRecord> TermRows::records() const {
+std::vector<FingerprintRecord> TermRows::records(std::uint64_t part, std::uint64_t parts) const {
   std::vector<FingerprintRecord> records;
   for (std::uint64_t shard = 0; shard < summary_.shards; ++shard) {
     if (owner(shard) != communicator_.rank()) continue;
-    const fingerprint::TermRows rows = read(shard);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      records.push_back(
-          {rows.fingerprint[2 * i], rows.fingerprint[2 * i + 1], static_cast<TermId>(rows.first + i), rows.type[i]});
+    const std::filesystem::path path = out_ / fingerprint::shard_name(shard);
+    const fingerprint::FingerprintRows rows = fingerprint::read_fingerprints(path, digest_);
+    if (rows.first != shard * rows_each_) throw runtime::InputError(path.string(), "does not hold the terms of its place");
+    for (std::size_t i = 0; i < rows.orbit.size(); ++i) {
+      const auto term = static_cast<TermId>(rows.first + i);
+      // The low bits: ranks share a part by the high ones.
+      if (rows.orbit[i] != term || rows.fingerprint[2 * i + 1] % parts != part) continue;
+      records.push_back({rows.fingerprint[2 * i], rows.fingerprint[2 * i + 1], term, rows.values[i], rows.type[i],
+                         rows.symmetries[i] != 0});
     }
   }
   return records;
 }
 
+void TermRows::forget() {
+  place_.clear();
+  place_.shrink_to_fit();
+  fetched_.clear();
+  fetched_.shrink_to_fit();
+}
+
+enumerate::VariableSet TermRows::variables(TermId t) const {
+  const TermRow& row = this->row(t);
+  if (row.instance == fingerprint::no_instance) return enumerate::VariableSet{1} << t;
+  enumerate::VariableSet found = 0;
+  for (const std::uint32_t argument : row.arguments) {
+    if (argument != no_id) found |= variables(argument);
+  }
+  return found;
+}
+
+std::uint8_t TermRows::Names::of(std::uint8_t variable) const {
+  const auto swap = [&](std::uint8_t s) {
+    const auto& [a, b] = (*swaps_)[s];
+    variable = variable == a ? b : variable == b ? a : variable;
+  };
+  for (const std::uint8_t s : there_) swap(s);
+  for (auto s = back_.rbegin(); s != back_.rend(); ++s) swap(*s);
+  return variable;
+}
+
+TermRows::Names TermRows::names(const Occurrence& occurrence) const {
+  Names names;
+  names.swaps_ = &renamings_.swaps();
+  if (occurrence.renaming != 0) {
+    names.there_ = renamings_.of(variables(occurrence.term)).swaps_of(occurrence.renaming);
+  }
+  if (occurrence.back != no_id && occurrence.back_renaming != 0) {
+    names.back_ = renamings_.of(variables(occurrence.back)).swaps_of(occurrence.back_renaming);
+  }
+  return names;
+}
+
 void TermRows::fetch(std::vector<TermId> wanted) {
-  if (place_.empty()) place_.assign(summary_.terms - known_.size(), no_id);
+  if (place_.empty()) place_.assign(summary_.rows - known_.size(), no_id);
   std::erase_if(wanted, [&](TermId t) { return t < known_.size() || place_[t - known_.size()] != no_id; });
   std::ranges::sort(wanted);
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());

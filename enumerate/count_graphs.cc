@@ -1,6 +1,8 @@
 #include "enumerate/count_graphs.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace rulemill::enumerate {
@@ -10,10 +12,39 @@ std::uint64_t choose2(std::uint64_t n) { return n < 2 ? 0 : n * (n - 1) / 2; }
 std::uint64_t choose3(std::uint64_t n) { return n < 3 ? 0 : n * (n - 1) * (n - 2) / 6; }
 std::uint64_t choose4(std::uint64_t n) { return n < 4 ? 0 : choose3(n) * (n - 3) / 4; }
 
+/// Calls body(below, count) for how many nodes of the level stand over exactly these nodes.
+template <class Body>
+void each_below(std::uint32_t level, const Enumerator& enumerator, std::span<const std::uint32_t> images,
+                const Body& body) {
+  const TermTable& terms = enumerator.terms();
+  const Symmetry& symmetry = enumerator.symmetry();
+  for (NodeId n = 0; n < terms.nodes(); ++n) {
+    const auto below = terms.closure(n).first(terms.closure(n).size() - 1);
+    if (below.size() + 1 != level) continue;
+    const TermId t = terms.first_term(n);
+    if (t < enumerator.named_terms()) {
+      body(std::vector<NodeId>(below.begin(), below.end()), std::uint64_t{1});
+      continue;
+    }
+    // A node that is not named stands for so many; they are spread evenly over the renamings of what is below.
+    const RenamingList& list = symmetry.renamings().of(terms.variables(t));
+    std::set<std::vector<NodeId>> renamed;
+    for (std::uint32_t r = 0; r < list.count; ++r) {
+      std::vector<NodeId> nodes;
+      for (const NodeId b : below) nodes.push_back(symmetry.rename_node(b, list.swaps_of(r)));
+      std::ranges::sort(nodes);
+      renamed.insert(std::move(nodes));
+    }
+    for (const auto& nodes : renamed) body(nodes, images[n] / renamed.size());
+  }
+}
+
 }  // namespace
 
-std::optional<std::uint64_t> count_graphs(std::uint32_t size, const TermTable& terms,
+std::optional<std::uint64_t> count_graphs(std::uint32_t size, const Enumerator& enumerator,
+                                          std::span<const std::uint32_t> images,
                                           std::span<const std::uint64_t> level_nodes) {
+  const TermTable& terms = enumerator.terms();
   if (size == 0 || size > 4 || size >= level_nodes.size()) return std::nullopt;
   const std::uint64_t n1 = level_nodes[1];
   if (size == 1) return n1;
@@ -21,14 +52,8 @@ std::optional<std::uint64_t> count_graphs(std::uint32_t size, const TermTable& t
   // {a, b} both of level 1, or {a, b(a)}
   if (size == 2) return choose2(n1) + n2;
 
-  // above[a]: nodes of level 2 over a; pairs[{p, q}]: nodes of level 3 over exactly p and q.
-  std::vector<std::uint64_t> above(terms.nodes(), 0);
-  std::map<std::pair<NodeId, NodeId>, std::uint64_t> pairs;
-  for (NodeId n = 0; n < terms.nodes(); ++n) {
-    const auto closure = terms.closure(n);
-    if (closure.size() == 2) ++above[closure[0]];
-    if (closure.size() == 3) ++pairs[{closure[0], closure[1]}];
-  }
+  std::vector<std::uint64_t> above(terms.nodes(), 0);  // by node of level 1: nodes of level 2 over it
+  each_below(2, enumerator, images, [&](const std::vector<NodeId>& below, std::uint64_t n) { above[below[0]] += n; });
   std::uint64_t two_above = 0, three_above = 0, squares = 0;
   for (const std::uint64_t count : above) {
     two_above += choose2(count);
@@ -40,10 +65,12 @@ std::optional<std::uint64_t> count_graphs(std::uint32_t size, const TermTable& t
   // level 3.
   if (size == 3) return choose3(n1) + n2 * (n1 - 1) + two_above + n3;
 
+  std::map<std::vector<NodeId>, std::uint64_t> pairs;  // nodes of level 3 over exactly these two
+  each_below(3, enumerator, images, [&](const std::vector<NodeId>& below, std::uint64_t n) { pairs[below] += n; });
   // Below a node of level 3 over {p, q}: q stands on p, or both are of level 1.
   std::uint64_t same_pair = 0, beside = 0, apart = 0;
   for (const auto& [pair, count] : pairs) {
-    const auto& [p, q] = pair;
+    const NodeId p = pair[0], q = pair[1];
     const bool chain = terms.closure(q).size() == 2;
     same_pair += choose2(count);
     beside += count * (chain ? above[p] - 1 : above[p] + above[q]);  // a node of level 2 over p or q

@@ -2,19 +2,20 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 
 #include "enumerate/walker.h"
 #include "runtime/error.h"
 
 namespace rulemill::enumerate {
 
-Enumerator::Enumerator(const Profile& profile, algebra::Library& library)
-    : profile_(profile), signatures_(profile, library, types_) {
+Enumerator::Enumerator(const Profile& profile, algebra::Library& library, bool every_renaming)
+    : profile_(profile), signatures_(profile, library, types_), symmetry_(profile, every_renaming) {
   for (const Family& family : signatures_.families()) arity_stride_ = std::max(arity_stride_, family.arity);
   for (const Variable& variable : profile.variables) {
     terms_.extend(terms_.add_variable(types_.intern(variable.shape), variable.role));
   }
+  named_terms_ = static_cast<TermId>(terms_.terms());
+  symmetry_.begin(terms_);
 }
 
 std::vector<NodeId> Enumerator::union_of(std::span<const TermId> terms) const {
@@ -28,129 +29,49 @@ std::vector<NodeId> Enumerator::union_of(std::span<const TermId> terms) const {
   return result;
 }
 
-std::uint32_t Enumerator::store_prefix(std::span<const TermId> fixed) {
-  prefixes_.insert(prefixes_.end(), fixed.begin(), fixed.end());
-  return static_cast<std::uint32_t>(prefixes_.size() - fixed.size());
-}
-
-bool Enumerator::has_position(TermId t, const RequiredPosition& required) const {
-  const Positions& positions = terms_.positions(t);
-  return required.axis < positions.size() && std::ranges::binary_search(positions[required.axis], required.position);
-}
-
-bool Enumerator::fixed_fit(const Signature& signature, std::uint32_t open, std::span<const TermId> fixed) const {
-  for (std::uint32_t i = 0, f = 0; i < signature.arguments.size(); ++i) {
-    if (i == open) continue;
-    if (!kind_allowed(signature.family, i, fixed[f])) return false;
-    for (const RequiredPosition& required : signature.required) {
-      if (required.argument == i && !has_position(fixed[f], required)) return false;
-    }
-    ++f;
+bool Enumerator::fits(const Signature& signature, std::uint32_t argument, TermId t) const {
+  if (!(signatures_.families()[signature.family].allowed_kinds[argument] >> terms_.kind(t) & 1)) return false;
+  for (const RequiredPosition& required : signature.required) {
+    if (required.argument != argument) continue;
+    const Positions& positions = terms_.positions(t);
+    if (required.axis >= positions.size()) return false;
+    if (!std::ranges::binary_search(positions[required.axis], required.position)) return false;
   }
   return true;
 }
 
-void Enumerator::add_dense(std::uint32_t family, std::uint32_t open, std::span<const TermId> fixed,
-                           std::uint8_t level) {
-  std::array<TypeId, max_arity> types{};
-  for (std::size_t i = 0; i < fixed.size(); ++i) types[i] = terms_.type(fixed[i]);
-  Unit unit;
-  unit.open = static_cast<std::uint8_t>(open);
-  unit.fixed = static_cast<std::uint8_t>(fixed.size());
-  unit.prefix = no_id;
-  for (const Completion& completion : signatures_.completions(family, open, std::span(types).first(fixed.size()))) {
-    unit.group = terms_.find_group(level, completion.type);
-    unit.signature = completion.signature;
-    if (unit.group == no_id || !fixed_fit(signatures_[completion.signature], open, fixed)) continue;
-    if (unit.prefix == no_id) unit.prefix = store_prefix(fixed);
-    units_.push_back(unit);
-  }
-}
-
-void Enumerator::make_binary_units(TermId fixed) {
-  const std::uint32_t level = terms_.level(fixed);
-  if (2 * level > level_ - 1) return;
-  const auto other = static_cast<std::uint8_t>(level_ - 1 - level);
-  for (std::uint32_t f = 0; f < signatures_.families().size(); ++f) {
-    const Family& family = signatures_.families()[f];
-    if (family.arity != 2) continue;
-    add_dense(f, 1, {&fixed, 1}, other);
-    if (!family.commutative && other > level) add_dense(f, 0, {&fixed, 1}, other);
-  }
-}
-
-void Enumerator::make_long_units(std::uint32_t family, std::vector<TermId>& prefix) {
-  const std::uint32_t arity = signatures_.families()[family].arity;
-  if (prefix.size() + 1 == arity) {
-    const std::size_t nodes = union_of(prefix).size();
-    add_dense(family, arity - 1, prefix, static_cast<std::uint8_t>(level_ - 1 - nodes));
-    if (nodes == 0) return;
-    Unit unit;
-    unit.sparse = true;
-    unit.open = static_cast<std::uint8_t>(arity - 1);
-    unit.fixed = static_cast<std::uint8_t>(prefix.size());
-    unit.signature = family;
-    unit.prefix = store_prefix(prefix);
-    units_.push_back(unit);
-    return;
-  }
-  std::array<TypeId, max_arity> types{};
-  for (std::size_t i = 0; i < prefix.size(); ++i) types[i] = terms_.type(prefix[i]);
-  for (const Group& group : terms_.groups()) {
-    types[prefix.size()] = group.type;
-    if (!signatures_.may_begin(family, std::span(types).first(prefix.size() + 1))) continue;
-    for (const TermId t : group.members) {
-      if (!kind_allowed(family, static_cast<std::uint32_t>(prefix.size()), t)) continue;
-      prefix.push_back(t);
-      if (union_of(prefix).size() < level_) make_long_units(family, prefix);
-      prefix.pop_back();
-    }
-  }
-}
-
-void Enumerator::make_units() {
-  units_.clear();
-  prefixes_.clear();
-  const auto& families = signatures_.families();
-  for (std::uint32_t f = 0; f < families.size(); ++f) {
-    if (families[f].arity == 0 && level_ == 1) {
-      Unit unit;
-      unit.signature = signatures_.constant(f);
-      units_.push_back(unit);
-    }
-    if (families[f].arity == 1) add_dense(f, 0, {}, static_cast<std::uint8_t>(level_ - 1));
-  }
-  for (TermId t = 0; t < terms_.terms(); ++t) {
-    if (terms_.is_extended(t)) make_binary_units(t);
-  }
-  for (std::uint32_t f = 0; f < families.size(); ++f) {
-    std::vector<TermId> prefix;
-    if (families[f].arity > 2) make_long_units(f, prefix);
-  }
-  const bool binary = std::ranges::any_of(families, [](const Family& family) { return family.arity == 2; });
-  for (TermId t = 0; binary && t < terms_.terms(); ++t) {
-    if (!terms_.is_extended(t) || terms_.is_variable(t)) continue;
-    Unit unit;
-    unit.sparse = true;
-    unit.signature = no_id;  // every family of two arguments
-    unit.fixed = 1;
-    unit.prefix = store_prefix({&t, 1});
-    units_.push_back(unit);
-  }
-}
-
 void Enumerator::index_users() {
   first_user_.assign(terms_.nodes() + 1, 0);
-  for (TermId t = 0; t < terms_.terms(); ++t) {
+  for (TermId t = 0; t < named_terms_; ++t) {
     if (!terms_.is_extended(t)) continue;
     for (const NodeId n : terms_.closure_of_term(t)) ++first_user_[n + 1];
   }
   for (std::size_t n = 0; n < terms_.nodes(); ++n) first_user_[n + 1] += first_user_[n];
   users_.resize(first_user_.back());
   std::vector<std::uint64_t> next(first_user_.begin(), first_user_.end() - 1);
-  for (TermId t = 0; t < terms_.terms(); ++t) {
+  for (TermId t = 0; t < named_terms_; ++t) {
     if (!terms_.is_extended(t)) continue;
     for (const NodeId n : terms_.closure_of_term(t)) users_[next[n]++] = t;
+  }
+}
+
+void Enumerator::index_openings() {
+  unary_.assign(types_.size(), {});
+  openings_.assign(types_.size(), {});
+  const auto& families = signatures_.families();
+  for (std::uint32_t f = 0; f < families.size(); ++f) {
+    if (families[f].arity == 1) {
+      for (const Completion& completion : signatures_.completions(f, 0, {}))
+        unary_[completion.type].push_back(completion.signature);
+    }
+    if (families[f].arity != 2) continue;
+    for (TypeId type = 0; type < types_.size(); ++type) {
+      for (const std::uint32_t open : {1U, 0U}) {
+        if (open == 0 && families[f].commutative) continue;
+        const auto& completions = signatures_.completions(f, open, {&type, 1});
+        if (!completions.empty()) openings_[type].push_back({f, open, &completions});
+      }
+    }
   }
 }
 
@@ -174,8 +95,16 @@ LevelCounts Enumerator::begin_level(std::uint32_t level, const ParallelFor& para
   signatures_.extend(positions);
   if (level == 1) signatures_.check_variables();
   index_users();
-  make_units();
+  index_openings();
+  // Arguments that share no node with the primary are on half of the level or below.
+  symmetry_.tabulate(terms_, first_of_level_[std::min<std::size_t>((level - 1) / 2 + 1, level)]);
 
+  units_.clear();
+  if (level == 1) units_.push_back({});
+  for (TermId t = 0; t < terms_.terms(); ++t) {
+    const bool large_enough = terms_.level(t) * max_arity >= level - 1;
+    if (large_enough && terms_.is_extended(t) && symmetry_.is_canonical(t)) units_.push_back({t, 0, 0});
+  }
   used_.assign(signatures_.size(), 0);
   constexpr std::size_t chunk = 256;
   parallel_for((units_.size() + chunk - 1) / chunk, [&](std::size_t c) {
@@ -222,35 +151,68 @@ std::uint64_t Enumerator::nodes_before(std::uint64_t row) const {
   auto unit = std::ranges::upper_bound(units_, row, {}, &Unit::first_row);
   if (unit == units_.begin()) return 0;
   --unit;
-  // Every node of a dense unit has the same outputs; a sparse unit is counted.
-  if (!unit->sparse) {
-    const std::uint64_t outputs = signatures_[unit->signature].outputs.size();
-    return unit->first_node + (row - unit->first_row + outputs - 1) / outputs;
-  }
   Walker walker(*this);
   return unit->first_node + walker.count_nodes(*unit, row);
 }
 
-void Enumerator::end_level(std::span<const SignatureId> row_signatures, std::span<const TermId> row_arguments,
-                           std::span<const TermId> representatives, bool all) {
-  RM_CHECK(row_signatures.size() == rows_ && representatives.size() == rows_, "a level ends with all of its rows");
-  for (std::uint64_t row = 0; row < rows_;) {
-    const Signature& signature = signatures_[row_signatures[row]];
-    const auto arguments = row_arguments.subspan(row * arity_stride_, signature.arguments.size());
-    std::uint8_t role = 0;
-    std::vector<const Positions*> positions;
-    for (const TermId t : arguments) {
-      role = std::max<std::uint8_t>(role, terms_.kind(t) / 2);
-      positions.push_back(&terms_.positions(t));
+void Enumerator::add_terms(SignatureId s, std::span<const TermId> arguments, std::span<const NodeId> below) {
+  const Signature& signature = signatures_[s];
+  std::uint8_t role = 0;
+  std::vector<const Positions*> positions;
+  for (const TermId t : arguments) {
+    role = std::max<std::uint8_t>(role, terms_.kind(t) / 2);
+    positions.push_back(&terms_.positions(t));
+  }
+  terms_.add_node(s, arguments, below);
+  for (std::size_t o = 0; o < signature.outputs.size(); ++o) {
+    const Positions here =
+        output_positions(*signature.facts, o, types_.shape(signature.outputs[o]), signature.slots, positions);
+    terms_.add_output(static_cast<std::uint8_t>(o), signature.outputs[o], role, terms_.intern_positions(here));
+  }
+}
+
+void Enumerator::end_level(const NamedNodes& nodes, bool all) {
+  const auto first_term = static_cast<TermId>(terms_.terms());
+  std::vector<NodeId> below, renamed;
+  for (std::size_t orbit = 0; orbit < nodes.signatures.size(); ++orbit) {
+    const Signature& signature = signatures_[nodes.signatures[orbit]];
+    const auto arguments_of = [&](std::uint32_t image) {
+      return std::span(nodes.arguments).subspan(std::size_t{image} * arity_stride_, signature.arguments.size());
+    };
+    const std::uint32_t first = nodes.first_image[orbit], last = nodes.first_image[orbit + 1];
+    below = union_of(arguments_of(first));
+    VariableSet variables = 0;
+    for (const TermId t : arguments_of(first)) variables |= terms_.variables(t);
+    const RenamingList& list = symmetry_.renamings().of(variables);
+    const auto first_node = static_cast<NodeId>(terms_.nodes());
+    // The closure of a renamed node is the renamed closure: as many nodes, shared in the same way.
+    for (std::uint32_t image = first; image < last; ++image) {
+      renamed.clear();
+      for (const NodeId n : below) renamed.push_back(symmetry_.rename_node(n, list.swaps_of(nodes.renaming[image])));
+      std::ranges::sort(renamed);
+      add_terms(nodes.signatures[orbit], arguments_of(image), renamed);
     }
-    terms_.add_node(row_signatures[row], arguments, union_of(arguments));
-    for (std::size_t o = 0; o < signature.outputs.size(); ++o, ++row) {
-      const Positions here =
-          output_positions(*signature.facts, o, types_.shape(signature.outputs[o]), signature.slots, positions);
-      const TermId t =
-          terms_.add_output(static_cast<std::uint8_t>(o), signature.outputs[o], role, terms_.intern_positions(here));
-      terms_.set_representative(t, representatives[row]);
-      if (all || representatives[row] == t) terms_.extend(t);
+    for (TermId t = terms_.first_term(first_node); t < terms_.terms(); ++t) {
+      terms_.set_representative(t, nodes.representatives[t - first_term]);
+      if (all || terms_.representative(t) == t) terms_.extend(t);
+    }
+    symmetry_.add_orbit(terms_, first_node, signatures_.families()[signature.family].commutative, all);
+  }
+  named_terms_ = static_cast<TermId>(terms_.terms());
+  symmetry_.find_canonical(terms_, first_term);
+}
+
+void Enumerator::end_level(const CanonicalNodes& nodes, bool all) {
+  RM_CHECK(nodes.signatures.size() == rows_ && nodes.is_new.size() == rows_, "a level ends with all of its rows");
+  for (std::uint64_t row = 0; row < rows_;) {
+    const Signature& signature = signatures_[nodes.signatures[row]];
+    const auto arguments = std::span(nodes.arguments).subspan(row * arity_stride_, signature.arguments.size());
+    const auto first = static_cast<TermId>(terms_.terms());
+    add_terms(nodes.signatures[row], arguments, union_of(arguments));
+    for (TermId t = first; t < terms_.terms(); ++t, ++row) {
+      if (!all && !nodes.is_new[row]) continue;
+      terms_.extend(t);
+      symmetry_.add_canonical(terms_, t, nodes.fixing[row]);
     }
   }
 }

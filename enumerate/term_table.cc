@@ -11,6 +11,7 @@ TermId TermTable::add_variable(TypeId type, std::uint8_t role) {
   kind_.push_back(static_cast<std::uint8_t>(2 * role + 1));
   output_.push_back(0);
   node_.push_back(no_id);
+  variables_.push_back(std::uint64_t{1} << id);
   positions_.push_back(0);
   group_.push_back(no_id);
   slot_.push_back(0);
@@ -27,6 +28,7 @@ NodeId TermTable::add_node(SignatureId signature, std::span<const TermId> argume
   closures_.insert(closures_.end(), below.begin(), below.end());
   closures_.push_back(id);  // larger than all below
   first_closure_.push_back(closures_.size());
+  first_term_.push_back(static_cast<TermId>(type_.size()));
   return id;
 }
 
@@ -39,6 +41,9 @@ TermId TermTable::add_output(std::uint8_t output, TypeId type, std::uint8_t role
   kind_.push_back(static_cast<std::uint8_t>(2 * role));
   output_.push_back(output);
   node_.push_back(node);
+  std::uint64_t variables = 0;
+  for (const TermId argument : arguments(node)) variables |= variables_[argument];
+  variables_.push_back(variables);
   positions_.push_back(positions);
   group_.push_back(no_id);
   slot_.push_back(0);

@@ -1,5 +1,6 @@
 // Terms and nodes of the levels that later levels build on, as arrays by 32-bit id. Variables come first, then level by
 // level in the order of enumeration; a node's closure (itself and everything below it) is a sorted array of node ids.
+// Of the level under the last, only canonical terms are in the table; see symmetry.h.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct Group {
 class TermTable {
  public:
   TermId add_variable(TypeId type, std::uint8_t role);
-  /// `closure` without the node itself. The node's outputs become terms.
+  /// `below`: the closure without the node itself. The node's outputs become terms.
   NodeId add_node(SignatureId signature, std::span<const TermId> arguments, std::span<const NodeId> below);
   /// Adds an output of the node that was added last.
   TermId add_output(std::uint8_t output, TypeId type, std::uint8_t role, std::uint32_t positions);
@@ -38,8 +39,12 @@ class TermTable {
   std::uint8_t kind(TermId t) const { return kind_[t]; }
   std::uint8_t output(TermId t) const { return output_[t]; }
   NodeId node(TermId t) const { return node_[t]; }  // no_id for variables
+  /// Bit v: variable v is below the term.
+  std::uint64_t variables(TermId t) const { return variables_[t]; }
   bool is_variable(TermId t) const { return node_[t] == no_id; }
   SignatureId signature(NodeId n) const { return signature_[n]; }
+  /// A node's outputs are consecutive terms.
+  TermId first_term(NodeId n) const { return first_term_[n]; }
   std::span<const TermId> arguments(NodeId n) const {
     return std::span(arguments_).subspan(first_argument_[n], first_argument_[n + 1] - first_argument_[n]);
   }
@@ -70,10 +75,12 @@ class TermTable {
   std::vector<TypeId> type_;
   std::vector<std::uint8_t> level_, kind_, output_;
   std::vector<NodeId> node_;
+  std::vector<std::uint64_t> variables_;
   std::vector<std::uint32_t> positions_, group_, slot_;
   std::vector<TermId> representative_;
 
   std::vector<SignatureId> signature_;
+  std::vector<TermId> first_term_;
   std::vector<std::uint32_t> first_argument_{0};
   std::vector<TermId> arguments_;
   std::vector<std::uint64_t> first_closure_{0};

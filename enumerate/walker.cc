@@ -1,7 +1,6 @@
 #include "enumerate/walker.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace rulemill::enumerate {
 namespace {
@@ -15,39 +14,29 @@ std::size_t shared_nodes(std::span<const NodeId> a, std::span<const NodeId> b) {
 
 }  // namespace
 
-bool Enumerator::Walker::lane_fits(const Signature& signature, const Unit& unit, TermId t,
-                                   std::span<const NodeId> below) const {
-  if (!owner_.kind_allowed(signature.family, unit.open, t)) return false;
-  for (const RequiredPosition& required : signature.required) {
-    if (required.argument == unit.open && !owner_.has_position(t, required)) return false;
-  }
-  return below.empty() || terms_.is_variable(t) || shared_nodes(below, terms_.closure_of_term(t)) == 0;
+Enumerator::Walker::Turn Enumerator::Walker::turn(TermId primary, TermId other) const {
+  const std::uint32_t level = terms_.level(primary), other_level = terms_.level(other);
+  if (other_level != level) return other_level < level ? Turn::Both : Turn::No;
+  const TermId canonical = owner_.symmetry_.canonical(other);
+  if (canonical == primary) return Turn::Once;  // the other place is a renaming of this one
+  return canonical > primary ? Turn::Both : Turn::No;
 }
 
-template <class Body>
-void Enumerator::Walker::each_block(const Unit& unit, const Body& body) {
-  if (unit.group == no_id) return body(0U, std::uint8_t{1});
-  const Signature& signature = signatures_[unit.signature];
-  const Family& family = signatures_.families()[signature.family];
-  const std::vector<TermId>& members = terms_.groups()[unit.group].members;
-  const std::vector<NodeId> below = owner_.union_of(fixed(unit));
-  // Commutative: the other argument comes first by id, so that each pair is met once.
-  const bool ordered = family.commutative && terms_.groups()[unit.group].level == terms_.level(fixed(unit)[0]);
-  const auto first = ordered ? std::ranges::lower_bound(members, fixed(unit)[0]) : members.begin();
-  const auto start = static_cast<std::size_t>(first - members.begin());
-  for (std::size_t block = start / group_block; block * group_block < members.size(); ++block) {
-    std::uint8_t lanes = 0;
-    for (std::size_t lane = 0; lane < group_block; ++lane) {
-      const std::size_t at = block * group_block + lane;
-      if (at < start || at >= members.size()) continue;
-      if (lane_fits(signature, unit, members[at], below)) lanes = static_cast<std::uint8_t>(lanes | 1u << lane);
-    }
-    if (lanes != 0) body(static_cast<std::uint32_t>(block), lanes);
-  }
+bool Enumerator::Walker::is_mirror(TermId primary, TermId other) const {
+  if (primary == other || other >= owner_.named_terms_) return false;
+  const Symmetry& symmetry = owner_.symmetry_;
+  const RenamingList& list = symmetry.renamings().of(terms_.variables(primary));
+  std::uint32_t r = 0;
+  while (symmetry.rename(primary, list.swaps_of(r)) != other) ++r;
+  const auto swaps = list.swaps_of(r);
+  const std::vector<std::uint8_t> back(swaps.rbegin(), swaps.rend());
+  const TermId mirror = symmetry.rename(primary, back);
+  return symmetry.smallest(primary, mirror, terms_) < symmetry.smallest(primary, other, terms_);
 }
 
-void Enumerator::Walker::find_overlapping(std::span<const NodeId> nodes, std::uint32_t lowest_level) {
-  overlapping_.clear();
+void Enumerator::Walker::find_overlapping(std::span<const NodeId> nodes, std::uint32_t highest,
+                                          std::vector<TermId>& found) const {
+  found.clear();
   const auto users = [&](NodeId n, std::uint32_t level) {
     const auto all =
         std::span(owner_.users_).subspan(owner_.first_user_[n], owner_.first_user_[n + 1] - owner_.first_user_[n]);
@@ -56,13 +45,13 @@ void Enumerator::Walker::find_overlapping(std::span<const NodeId> nodes, std::ui
     return std::span<const TermId>(begin, end);
   };
   const std::size_t target = owner_.level_ - 1;
-  for (std::uint32_t level = std::max<std::uint32_t>(1, lowest_level); level <= target; ++level) {
-    if (level + nodes.size() <= target) continue;  // these would be disjoint: dense
+  for (std::uint32_t level = 1; level <= std::min<std::size_t>(highest, target); ++level) {
+    if (level + nodes.size() <= target) continue;  // these would be disjoint
     const std::size_t shared = level + nodes.size() - target;
     if (shared > nodes.size() || shared > level) continue;
     const auto keep = [&](std::span<const TermId> list) {
       for (const TermId t : list) {
-        if (shared_nodes(nodes, terms_.closure_of_term(t)) == shared) overlapping_.push_back(t);
+        if (shared_nodes(nodes, terms_.closure_of_term(t)) == shared) found.push_back(t);
       }
     };
     if (shared == nodes.size()) {  // all of them: those above the one with the fewest
@@ -75,79 +64,180 @@ void Enumerator::Walker::find_overlapping(std::span<const NodeId> nodes, std::ui
       for (const NodeId n : nodes) keep(users(n, level));
     }
   }
-  std::ranges::sort(overlapping_);
-  overlapping_.erase(std::unique(overlapping_.begin(), overlapping_.end()), overlapping_.end());
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+}
+
+void Enumerator::Walker::find_below(TermId t, std::vector<TermId>& found) const {
+  found.clear();
+  for (const NodeId n : terms_.closure_of_term(t)) {
+    const TermId end = n + 1 < terms_.nodes() ? terms_.first_term(n + 1) : static_cast<TermId>(terms_.terms());
+    for (TermId output = terms_.first_term(n); output < end; ++output) {
+      if (terms_.is_extended(output)) found.push_back(output);
+    }
+  }
 }
 
 template <class Body>
-void Enumerator::Walker::each_sparse(const Unit& unit, const Body& body) {
-  const auto prefix = fixed(unit);
-  const std::vector<NodeId> below = owner_.union_of(prefix);
-  const bool binary = unit.signature == no_id;
-  find_overlapping(below, binary ? terms_.level(prefix[0]) : 1);
-  if (overlapping_.empty()) return;
-  std::array<TypeId, max_arity> types{};
-  for (std::size_t i = 0; i < prefix.size(); ++i) types[i] = terms_.type(prefix[i]);
-
-  struct Opening {
-    std::uint32_t family, open;
-    const std::vector<Completion>* completions;
-  };
-  std::vector<Opening> openings;
-  const auto add = [&](std::uint32_t family, std::uint32_t open) {
-    const auto& list = signatures_.completions(family, open, std::span(types).first(prefix.size()));
-    if (!list.empty()) openings.push_back({family, open, &list});
-  };
-  if (binary) {
-    for (std::uint32_t f = 0; f < signatures_.families().size(); ++f) {
-      if (signatures_.families()[f].arity != 2) continue;
-      add(f, 1);
-      if (!signatures_.families()[f].commutative) add(f, 0);
+void Enumerator::Walker::beside(TermId primary, TermId other, const Body& body) {
+  const Turn turn = this->turn(primary, other);
+  if (turn == Turn::No) return;
+  const bool mirrored = turn == Turn::Once && is_mirror(primary, other);
+  for (const Opening& opening : owner_.openings_[terms_.type(primary)]) {
+    if (turn == Turn::Once && opening.open == 0) continue;
+    if (mirrored && signatures_.families()[opening.family].commutative) continue;
+    const auto range = std::ranges::equal_range(*opening.completions, terms_.type(other), {}, &Completion::type);
+    for (const Completion& completion : range) {
+      const Signature& signature = signatures_[completion.signature];
+      if (!owner_.fits(signature, 1 - opening.open, primary) || !owner_.fits(signature, opening.open, other)) continue;
+      std::array<TermId, 2> arguments{primary, other};
+      const bool turned =
+          signatures_.families()[opening.family].commutative ? other < primary : opening.open == 0;
+      if (turned) std::swap(arguments[0], arguments[1]);
+      body(completion.signature, std::span<const TermId>(arguments));
     }
-  } else {
-    add(unit.signature, unit.open);
   }
-  std::array<TermId, max_arity> arguments{};
-  for (const TermId t : overlapping_) {
-    const bool same_level = binary && terms_.level(t) == terms_.level(prefix[0]);
-    for (const Opening& opening : openings) {
-      const Family& family = signatures_.families()[opening.family];
-      if (same_level && (opening.open == 0 || (family.commutative && t < prefix[0]))) continue;
-      const auto range = std::ranges::equal_range(*opening.completions, terms_.type(t), {}, &Completion::type);
-      for (const Completion& completion : range) {
-        const Signature& signature = signatures_[completion.signature];
-        Unit open_unit;
-        open_unit.open = static_cast<std::uint8_t>(opening.open);
-        if (!owner_.fixed_fit(signature, opening.open, prefix) || !lane_fits(signature, open_unit, t, {})) continue;
-        for (std::uint32_t i = 0, f = 0; i < signature.arguments.size(); ++i) {
-          arguments[i] = i == opening.open ? t : prefix[f++];
-        }
-        body(completion.signature, std::span<const TermId>(arguments).first(signature.arguments.size()));
+}
+
+template <class Body>
+void Enumerator::Walker::each_binary(TermId primary, const Body& body) {
+  if (owner_.openings_[terms_.type(primary)].empty()) return;
+  const std::uint32_t level = terms_.level(primary), target = owner_.level_ - 1;
+  const auto nodes = terms_.closure_of_term(primary);
+  const Symmetry& symmetry = owner_.symmetry_;
+  if (const std::uint32_t rest = target - level; rest <= level) {
+    // By type, as completions are; a group's members by id.
+    for (TypeId type = 0; type < owner_.types_.size(); ++type) {
+      const std::uint32_t group = terms_.find_group(static_cast<std::uint8_t>(rest), type);
+      if (group == no_id) continue;
+      const bool wanted = std::ranges::any_of(owner_.openings_[terms_.type(primary)], [&](const Opening& opening) {
+        return std::ranges::binary_search(*opening.completions, type, {}, &Completion::type);
+      });
+      if (!wanted) continue;
+      for (const TermId other : terms_.groups()[group].members) {
+        if (symmetry.smallest(primary, other, terms_) != other) continue;
+        if (rest != 0 && shared_nodes(nodes, terms_.closure_of_term(other)) != 0) continue;
+        beside(primary, other, body);
       }
     }
   }
+  if (level == 0) return;
+  if (level == target) find_below(primary, overlapping_);
+  else find_overlapping(nodes, level, overlapping_);
+  seen_.clear();
+  for (const TermId other : overlapping_) {
+    if (other < owner_.named_terms_) {
+      const TermId smallest = symmetry.smallest(primary, other, terms_);
+      if (std::ranges::find(seen_, smallest) != seen_.end()) continue;
+      seen_.push_back(smallest);
+    }
+    beside(primary, other, body);
+  }
+}
+
+template <class Body>
+void Enumerator::Walker::fill(Places& places, std::uint32_t next, bool first, const Body& body) {
+  const std::uint32_t arity = signatures_.families()[places.family].arity;
+  const TermId primary = places.terms[places.primary];
+  if (next == places.primary) {
+    ++next;
+    if (next < arity) return fill(places, next, first, body);
+  }
+  const auto chosen = [&](std::uint32_t count) {  // the arguments before `next`, and the primary
+    std::vector<TermId> terms(places.terms.begin(), places.terms.begin() + count);
+    if (places.primary >= count) terms.push_back(primary);
+    return terms;
+  };
+  const std::vector<NodeId> below = owner_.union_of(chosen(std::min(next, arity)));
+  const std::uint32_t target = owner_.level_ - 1;
+  if (below.size() > target) return;
+  if (next >= arity) {
+    if (below.size() != target) return;
+    const auto arguments = std::span<const TermId>(places.terms).first(arity);
+    std::vector<TypeId> others;
+    for (std::uint32_t i = 0; i + 1 < arity; ++i) others.push_back(terms_.type(arguments[i]));
+    const auto& completions = signatures_.completions(places.family, arity - 1, others);
+    for (const Completion& completion :
+         std::ranges::equal_range(completions, terms_.type(arguments[arity - 1]), {}, &Completion::type)) {
+      bool fit = true;
+      for (std::uint32_t i = 0; i < arity && fit; ++i) {
+        fit = owner_.fits(signatures_[completion.signature], i, arguments[i]);
+      }
+      if (fit) body(completion.signature, arguments);
+    }
+    return;
+  }
+  std::array<TypeId, max_arity> types{};
+  for (std::uint32_t i = 0; i < next; ++i) types[i] = terms_.type(places.terms[i]);
+  const auto place = [&](TermId t) {
+    const Turn turn = this->turn(primary, t);
+    if (turn == Turn::No || (turn == Turn::Once && next < places.primary)) return;
+    if (first && t < owner_.named_terms_ && owner_.symmetry_.smallest(primary, t, terms_) != t) return;
+    types[next] = terms_.type(t);
+    const auto known = std::span<const TypeId>(types).first(next + 1);
+    if (next + 1 < arity && !signatures_.may_begin(places.family, known)) return;
+    places.terms[next] = t;
+    fill(places, next + 1, false, body);
+  };
+  if (terms_.level(primary) == target) {
+    for (TermId t = 0; t < owner_.first_of_level_[1]; ++t) place(t);
+    std::vector<TermId> parts;
+    find_below(primary, parts);
+    for (const TermId t : parts) place(t);
+  } else {
+    for (const Group& group : terms_.groups()) {
+      if (group.level > terms_.level(primary)) continue;
+      types[next] = group.type;
+      if (next + 1 < arity && !signatures_.may_begin(places.family, std::span<const TypeId>(types).first(next + 1))) continue;
+      for (const TermId t : group.members) place(t);
+    }
+  }
+}
+
+template <class Body>
+void Enumerator::Walker::each_long(TermId primary, const Body& body) {
+  for (std::uint32_t f = 0; f < signatures_.families().size(); ++f) {
+    const std::uint32_t arity = signatures_.families()[f].arity;
+    if (arity <= 2 || terms_.level(primary) * arity < owner_.level_ - 1) continue;
+    for (std::uint32_t place = 0; place < arity; ++place) {
+      Places places{f, place, {}};
+      places.terms[place] = primary;
+      fill(places, 0, true, body);
+    }
+  }
+}
+
+template <class Body>
+void Enumerator::Walker::each_node(const Unit& unit, const Body& body) {
+  const auto& families = signatures_.families();
+  if (unit.primary == no_id) {
+    for (std::uint32_t f = 0; f < families.size(); ++f) {
+      if (families[f].constant != nullptr) body(signatures_.constant(f), std::span<const TermId>());
+    }
+    return;
+  }
+  if (terms_.level(unit.primary) + 1u == owner_.level_) {
+    for (const SignatureId s : owner_.unary_[terms_.type(unit.primary)]) {
+      if (owner_.fits(signatures_[s], 0, unit.primary)) body(s, std::span<const TermId>(&unit.primary, 1));
+    }
+  }
+  each_binary(unit.primary, body);
+  each_long(unit.primary, body);
 }
 
 LevelCounts Enumerator::Walker::count(const Unit& unit) {
   LevelCounts counts;
-  if (unit.sparse) {
-    each_sparse(unit, [&](SignatureId signature, std::span<const TermId>) {
-      owner_.mark_used(signature);
-      ++counts.nodes;
-      counts.terms += signatures_[signature].outputs.size();
-    });
-    return counts;
-  }
-  each_block(unit,
-             [&](std::uint32_t, std::uint8_t lanes) { counts.nodes += static_cast<unsigned>(std::popcount(lanes)); });
-  counts.terms = counts.nodes * signatures_[unit.signature].outputs.size();
-  if (counts.nodes != 0) owner_.mark_used(unit.signature);
+  each_node(unit, [&](SignatureId signature, std::span<const TermId>) {
+    owner_.mark_used(signature);
+    ++counts.nodes;
+    counts.terms += signatures_[signature].outputs.size();
+  });
   return counts;
 }
 
 std::uint64_t Enumerator::Walker::count_nodes(const Unit& unit, std::uint64_t row) {
   std::uint64_t nodes = 0, at = unit.first_row;
-  each_sparse(unit, [&](SignatureId signature, std::span<const TermId>) {
+  each_node(unit, [&](SignatureId signature, std::span<const TermId>) {
     nodes += at < row ? 1 : 0;
     at += signatures_[signature].outputs.size();
   });
@@ -156,36 +246,9 @@ std::uint64_t Enumerator::Walker::count_nodes(const Unit& unit, std::uint64_t ro
 
 void Enumerator::Walker::visit(const Unit& unit, std::uint64_t first, std::uint64_t last, NodeSink& sink) {
   std::uint64_t row = unit.first_row;
-  if (unit.sparse) {
-    each_sparse(unit, [&](SignatureId signature, std::span<const TermId> arguments) {
-      if (row >= first && row < last) sink.single(signature, arguments, row);
-      row += signatures_[signature].outputs.size();
-    });
-    return;
-  }
-  const std::size_t outputs = signatures_[unit.signature].outputs.size();
-  each_block(unit, [&](std::uint32_t block, std::uint8_t lanes) {
-    if (row >= last) return;
-    const std::uint64_t end = row + static_cast<unsigned>(std::popcount(lanes)) * outputs;
-    if (end > first) {
-      std::uint64_t start = row;
-      if (row < first || end > last) {
-        std::uint8_t inside = 0;
-        std::uint64_t at = row;
-        start = last;
-        for (std::uint32_t lane = 0; lane < group_block; ++lane) {
-          if (!(lanes >> lane & 1)) continue;
-          if (at >= first && at < last) {
-            inside = static_cast<std::uint8_t>(inside | 1u << lane);
-            start = std::min(start, at);
-          }
-          at += outputs;
-        }
-        lanes = inside;
-      }
-      if (lanes != 0) sink.block(unit.signature, fixed(unit), unit.open, unit.group, block, lanes, start);
-    }
-    row = end;
+  each_node(unit, [&](SignatureId signature, std::span<const TermId> arguments) {
+    if (row >= first && row < last) sink.node(signature, arguments, row);
+    row += signatures_[signature].outputs.size();
   });
 }
 

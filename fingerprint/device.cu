@@ -51,23 +51,26 @@ struct Piece {
   std::uint64_t scratch;  // first pair
 };
 
-__global__ void evaluate_pieces(const Piece* pieces, const NodeProgram* programs, const Pair* const* tensors,
-                                const std::uint32_t* arguments, const std::uint32_t* places, std::uint32_t arity_stride,
-                                const Pair* keys, Pair* scratch, Fingerprint* prints) {
+__global__ void evaluate_pieces(const Piece* pieces, const NodeProgram* programs, const WaveNode* nodes,
+                                const Pair* const* tensors, Pair* arena, const Pair* keys, Pair* scratch,
+                                Fingerprint* prints) {
   const Piece piece = pieces[blockIdx.x];
   if (threadIdx.x >= piece.count) return;
   const NodeProgram& program = programs[piece.signature];
-  const std::uint32_t node = piece.first + threadIdx.x;
+  const WaveNode& node = nodes[piece.first + threadIdx.x];
   const Pair* inputs[enumerate::max_arity];
-  for (std::uint32_t i = 0; i < program.view.inputs; ++i)
-    inputs[i] = tensors[arguments[std::size_t{node} * arity_stride + i]];
+  for (std::uint32_t i = 0; i < program.view.inputs; ++i) {
+    const TensorRef argument = node.arguments[i];
+    inputs[i] = argument.in_arena() ? arena + argument.at() : tensors[argument.term()];
+  }
   // Eight neighbours share a block of scratch, so that their accesses fall together.
   Pair* own = scratch + piece.scratch +
               std::size_t{threadIdx.x / block_width} * program.scratch_elements * block_width +
               threadIdx.x % block_width;
   Fingerprint found[most_outputs];
-  run_node(program, inputs, own, keys, found);
-  for (std::uint32_t o = 0; o < program.output_count; ++o) prints[places[node] + o] = found[o];
+  Pair* keep = node.keep_at == WaveNode::not_kept ? nullptr : arena + node.keep_at;
+  run_node(program, inputs, own, keys, found, keep, node.keep_output);
+  for (std::uint32_t o = 0; o < program.output_count; ++o) prints[node.print + o] = found[o];
 }
 
 /// A program's arrays on the device.
@@ -97,7 +100,7 @@ struct ResidentProgram {
   NodeProgram node;
 };
 
-/// One thread's stream and buffers, so that copies of one batch overlap with the evaluation of another.
+/// A stream and buffers, so that copies of one runner overlap with the evaluation of another.
 class Lane {
  public:
   Lane() { must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate"); }
@@ -106,32 +109,28 @@ class Lane {
   Lane& operator=(const Lane&) = delete;
 
   template <class T>
-  T* upload(DeviceArray<T>& array, std::span<const T> values) {
+  void upload(DeviceArray<T>& array, std::span<const T> values) {
     reserve(array, values.size());
     must(cudaMemcpyAsync(array.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice, stream),
          "cudaMemcpyAsync");
-    return array.data();
   }
   template <class T>
-  static T* reserve(DeviceArray<T>& array, std::size_t size) {
-    if (array.size() < size) {
-      array = DeviceArray<T>();
-      array = DeviceArray<T>(size + size / 4);
-    }
-    return array.data();
+  static void reserve(DeviceArray<T>& array, std::size_t size) {
+    if (array.size() >= size) return;
+    array = DeviceArray<T>();
+    array = DeviceArray<T>(size + size / 4);
   }
 
   cudaStream_t stream = nullptr;
   DeviceArray<Piece> pieces;
-  DeviceArray<std::uint32_t> arguments, places;
-  DeviceArray<Pair> scratch;
+  DeviceArray<WaveNode> nodes;
+  DeviceArray<Pair> arena, scratch;
   DeviceArray<Fingerprint> prints;
 };
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(std::size_t ordinal, std::span<const Pair> keys, std::uint32_t arity_stride)
-      : ordinal_(static_cast<int>(ordinal)), arity_stride_(arity_stride) {
+  CudaDevice(std::size_t ordinal, std::span<const Pair> keys) : ordinal_(static_cast<int>(ordinal)) {
     bind();
     cudaDeviceProp properties{};
     must(cudaGetDeviceProperties(&properties, ordinal_), "cudaGetDeviceProperties");
@@ -144,14 +143,14 @@ class CudaDevice final : public Device {
   void add_values(const ValueStore& values, const enumerate::Enumerator& enumerator) override {
     bind();
     const auto& groups = enumerator.terms().groups();
-    for (std::uint32_t g = static_cast<std::uint32_t>(groups_.size()); g < groups.size(); ++g) {
+    for (std::uint32_t g = static_cast<std::uint32_t>(groups_.size()); g < values.groups(); ++g) {
       const std::size_t blocks = (groups[g].members.size() + block_width - 1) / block_width;
       groups_.emplace_back(std::span<const Pair>(values.block(g, 0), blocks * values.elements(g) * block_width));
     }
     const auto& terms = enumerator.terms();
     std::vector<const Pair*> tensors(terms.terms(), nullptr);
     for (enumerate::TermId t = 0; t < terms.terms(); ++t) {
-      if (!terms.is_extended(t)) continue;
+      if (!terms.is_extended(t) || terms.group(t) >= values.groups()) continue;
       const std::uint32_t g = terms.group(t), slot = terms.slot(t);
       tensors[t] =
           groups_[g].data() + std::size_t{slot / block_width} * values.elements(g) * block_width + slot % block_width;
@@ -171,53 +170,14 @@ class CudaDevice final : public Device {
     programs_ = DeviceArray<NodeProgram>(std::span<const NodeProgram>(host_programs_));
   }
 
-  void evaluate(const DeviceBatch& batch, std::span<Fingerprint> prints) override {
-    if (batch.runs.empty()) return;
-    bind();
-    std::unique_ptr<Lane> lane = take_lane();
-    std::vector<Piece> pieces;
-    std::uint64_t scratch = 0;
-    for (const DeviceRun& run : batch.runs) {
-      const std::uint64_t each = std::uint64_t{host_programs_[run.signature].scratch_elements} * threads_a_block;
-      for (std::uint32_t first = 0; first < run.count; first += threads_a_block) {
-        pieces.push_back({run.signature, run.first + first, std::min(threads_a_block, run.count - first), 0, scratch});
-        scratch += each;
-      }
-    }
-    lane->upload(lane->pieces, std::span<const Piece>(pieces));
-    lane->upload(lane->arguments, std::span<const std::uint32_t>(batch.arguments));
-    lane->upload(lane->places, std::span<const std::uint32_t>(batch.places));
-    Lane::reserve(lane->scratch, std::max<std::size_t>(1, scratch));
-    Lane::reserve(lane->prints, prints.size());
-    evaluate_pieces<<<static_cast<unsigned>(pieces.size()), threads_a_block, 0, lane->stream>>>(
-        lane->pieces.data(), programs_.data(), tensors_.data(), lane->arguments.data(), lane->places.data(),
-        arity_stride_, keys_.data(), lane->scratch.data(), lane->prints.data());
-    must(cudaGetLastError(), "evaluate_pieces");
-    must(cudaMemcpyAsync(prints.data(), lane->prints.data(), prints.size_bytes(), cudaMemcpyDeviceToHost, lane->stream),
-         "cudaMemcpyAsync");
-    must(cudaStreamSynchronize(lane->stream), "cudaStreamSynchronize");
-    const std::scoped_lock lock(mutex_);
-    lanes_.push_back(std::move(lane));
-  }
+  std::unique_ptr<WaveRunner> runner() override;
 
  private:
   /// The current device is each thread's own.
   void bind() const { must(cudaSetDevice(ordinal_), "cudaSetDevice"); }
 
-  std::unique_ptr<Lane> take_lane() {
-    {
-      const std::scoped_lock lock(mutex_);
-      if (!lanes_.empty()) {
-        std::unique_ptr<Lane> lane = std::move(lanes_.back());
-        lanes_.pop_back();
-        return lane;
-      }
-    }
-    return std::make_unique<Lane>();
-  }
-
+  friend class CudaRunner;
   int ordinal_;
-  std::uint32_t arity_stride_;
   std::string name_;
   DeviceArray<Pair> keys_;
   std::vector<DeviceArray<Pair>> groups_;
@@ -228,6 +188,67 @@ class CudaDevice final : public Device {
   std::mutex mutex_;  // guards lanes_
   std::vector<std::unique_ptr<Lane>> lanes_;
 };
+
+/// Runs waves for one thread in a lane that it borrows from the device.
+class CudaRunner final : public WaveRunner {
+ public:
+  explicit CudaRunner(CudaDevice& device) : device_(device) {
+    device_.bind();
+    const std::scoped_lock lock(device_.mutex_);
+    if (device_.lanes_.empty()) device_.lanes_.push_back(std::make_unique<Lane>());
+    lane_ = std::move(device_.lanes_.back());
+    device_.lanes_.pop_back();
+  }
+  ~CudaRunner() override {
+    const std::scoped_lock lock(device_.mutex_);
+    device_.lanes_.push_back(std::move(lane_));
+  }
+
+  /// Enough nodes to fill a device's multiprocessors many times over; 512 MB of values.
+  Batch batch() const override { return {1 << 19, 1 << 26}; }
+
+  void reserve(std::uint64_t arena_pairs) override { Lane::reserve(lane_->arena, arena_pairs); }
+
+  void run(std::span<const WaveNode> nodes, std::span<Fingerprint> prints) override {
+    if (nodes.empty()) return;
+    device_.bind();
+    // Nodes of one signature together, in pieces of one block of threads each.
+    const auto& programs = device_.host_programs_;
+    std::vector<std::uint32_t> next(programs.size() + 1, 0);
+    for (const WaveNode& node : nodes) ++next[node.signature + 1];
+    std::vector<Piece> pieces;
+    std::uint64_t scratch = 0;
+    for (std::uint32_t s = 0; s < programs.size(); ++s) {
+      const std::uint32_t count = next[s + 1];
+      const std::uint64_t each = std::uint64_t{programs[s].scratch_elements} * threads_a_block;
+      for (std::uint32_t first = 0; first < count; first += threads_a_block) {
+        pieces.push_back({s, next[s] + first, std::min(threads_a_block, count - first), 0, scratch});
+        scratch += each;
+      }
+      next[s + 1] += next[s];
+    }
+    sorted_.resize(nodes.size());
+    for (const WaveNode& node : nodes) sorted_[next[node.signature]++] = node;
+    lane_->upload(lane_->pieces, std::span<const Piece>(pieces));
+    lane_->upload(lane_->nodes, std::span<const WaveNode>(sorted_));
+    Lane::reserve(lane_->scratch, std::max<std::size_t>(1, scratch));
+    Lane::reserve(lane_->prints, prints.size());
+    evaluate_pieces<<<static_cast<unsigned>(pieces.size()), threads_a_block, 0, lane_->stream>>>(
+        lane_->pieces.data(), device_.programs_.data(), lane_->nodes.data(), device_.tensors_.data(),
+        lane_->arena.data(), device_.keys_.data(), lane_->scratch.data(), lane_->prints.data());
+    must(cudaGetLastError(), "evaluate_pieces");
+    must(cudaMemcpyAsync(prints.data(), lane_->prints.data(), prints.size_bytes(), cudaMemcpyDeviceToHost, lane_->stream),
+         "cudaMemcpyAsync");
+    must(cudaStreamSynchronize(lane_->stream), "cudaStreamSynchronize");
+  }
+
+ private:
+  CudaDevice& device_;
+  std::unique_ptr<Lane> lane_;
+  std::vector<WaveNode> sorted_;
+};
+
+std::unique_ptr<WaveRunner> CudaDevice::runner() { return std::make_unique<CudaRunner>(*this); }
 
 }  // namespace
 
@@ -243,8 +264,8 @@ std::vector<DeviceInfo> devices() {
   return found;
 }
 
-std::unique_ptr<Device> Device::open(std::size_t ordinal, std::span<const Pair> keys, std::uint32_t arity_stride) {
-  return std::make_unique<CudaDevice>(ordinal, keys, arity_stride);
+std::unique_ptr<Device> Device::open(std::size_t ordinal, std::span<const Pair> keys) {
+  return std::make_unique<CudaDevice>(ordinal, keys);
 }
 
 }  // namespace rulemill::fingerprint

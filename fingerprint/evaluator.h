@@ -1,82 +1,57 @@
-// Evaluates the nodes that an enumerator shows, eight of one signature at a time, and notes what each row is and its
-// fingerprint. One evaluator a thread. Nodes that come in full blocks are evaluated in place; others wait until eight
-// of their signature have gathered.
+// Runs waves on the CPU, eight nodes of one signature at a time: nodes wait until eight of their signature have gathered.
+// Arguments that already lie side by side are used where they are.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "enumerate/enumerator.h"
 #include "fingerprint/executor.h"
 #include "fingerprint/value_store.h"
+#include "fingerprint/wave.h"
 
 namespace rulemill::fingerprint {
 
-/// A signature's program and the type keys of its outputs.
-struct CompiledSignature {
-  Program program;
-  std::vector<std::uint64_t> type_keys;
-};
-
-/// Rows [first, first + size) of a level.
-struct RowRange {
-  std::uint64_t first = 0;
-  std::vector<enumerate::SignatureId> signatures;
-  std::vector<enumerate::TermId> arguments;  // arity_stride a row
-  std::vector<Fingerprint> fingerprints;
-
-  void resize(std::uint64_t first_row, std::uint64_t rows, std::uint32_t arity_stride);
-};
-
-class Evaluator final : public enumerate::NodeSink {
+class Evaluator final : public WaveRunner {
  public:
-  /// `compiled` by signature. With `rows`, rows are noted there (other threads may note other rows at the same time).
+  /// `compiled` by signature.
   Evaluator(const enumerate::Enumerator& enumerator, std::span<const CompiledSignature* const> compiled,
-            const ValueStore& values, const Executor& executor, RowRange* rows);
+            const ValueStore& values, const Executor& executor);
 
-  /// Instead of noting rows: keep the values of row r in `store` if term first_term + r is extended.
-  void store_values(ValueStore& store, enumerate::TermId first_term);
+  /// Part of a core's cache.
+  Batch batch() const override { return {1 << 13, 1 << 17}; }
+  void reserve(std::uint64_t arena_pairs) override;
+  void run(std::span<const WaveNode> nodes, std::span<Fingerprint> prints) override;
 
-  void block(enumerate::SignatureId signature, std::span<const enumerate::TermId> fixed, std::uint32_t open,
-             std::uint32_t group, std::uint32_t block, std::uint8_t lanes, std::uint64_t row) override;
-  void single(enumerate::SignatureId signature, std::span<const enumerate::TermId> arguments,
-              std::uint64_t row) override;
-  /// Evaluates what still waits. Call it after the last walk.
+  /// Evaluates one node soon, at finish() at the latest: output o's fingerprint goes to prints[o]; with `keep`, the
+  /// values of output `keep_output` go there, element e at [e · block_width].
+  void add(enumerate::SignatureId signature, std::span<const Pair* const> arguments, Fingerprint* prints,
+           Pair* keep = nullptr, std::uint32_t keep_output = 0);
   void finish();
-
-  std::uint64_t products() const { return products_; }        // multiply-adds of the nodes so far
-  std::uint64_t evaluations() const { return evaluations_; }  // of blocks
 
  private:
   struct Waiting {
     std::uint32_t count = 0;
-    std::array<std::uint64_t, block_width> rows{};
-    std::array<enumerate::TermId, block_width * enumerate::max_arity> arguments{};
+    std::array<std::array<const Pair*, block_width>, enumerate::max_arity> arguments{};
+    std::array<Fingerprint*, block_width> prints{};
+    std::array<Pair*, block_width> keep{};
+    std::array<std::uint32_t, block_width> keep_output{};
   };
   void flush(enumerate::SignatureId signature, Waiting& waiting);
-  const Pair* replicated(std::uint32_t position, enumerate::TermId term);
-  void run(enumerate::SignatureId signature, const std::array<const Pair*, enumerate::max_arity>& inputs,
-           std::span<const std::uint64_t> lane_rows, std::uint8_t lanes);
-  void note(enumerate::SignatureId signature, std::span<const enumerate::TermId> arguments, std::uint64_t row);
+  const Pair* gathered(std::uint32_t argument, const Waiting& waiting, std::uint32_t elements);
+  const Pair* tensor(TensorRef ref) const;
 
   const enumerate::Enumerator& enumerator_;
   std::span<const CompiledSignature* const> compiled_;
   const ValueStore& values_;
   const Executor& executor_;
-  RowRange* rows_;
-  ValueStore* store_ = nullptr;
-  enumerate::TermId first_term_ = 0;
-
-  std::vector<Waiting> waiting_;  // by signature
-  std::vector<std::uint32_t> waiting_index_;
+  AlignedPairs arena_;
+  std::vector<Waiting> waiting_;
+  std::vector<std::uint32_t> waiting_index_;  // by signature
   std::vector<enumerate::SignatureId> waiting_signatures_;
   std::vector<Pair> scratch_;
   std::array<std::vector<Pair>, enumerate::max_arity> gathered_;
-  std::array<std::vector<Pair>, enumerate::max_arity> replicated_;
-  std::array<enumerate::TermId, enumerate::max_arity> replicated_term_{};
   std::vector<Fingerprint> fingerprints_;
-  std::uint64_t products_ = 0, evaluations_ = 0;
 };
 
 }  // namespace rulemill::fingerprint

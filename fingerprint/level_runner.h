@@ -1,51 +1,73 @@
 // Drives an enumerator: compiles what a level needs, evaluates it on all threads, and completes every level below the
-// last one, whose values later levels take as arguments.
+// last one. Levels up to the last but two are held under all names, with their values, since later levels take their
+// terms as arguments; of the last but one, only canonical terms; of the last, nothing.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "enumerate/enumerator.h"
 #include "fingerprint/device.h"
 #include "fingerprint/evaluator.h"
+#include "fingerprint/orbit_print.h"
 #include "fingerprint/workers.h"
 
 namespace rulemill::fingerprint {
 
-/// Where the last level is evaluated.
+/// Where nodes are evaluated.
 enum class DeviceChoice : std::uint8_t { Auto, Cpu };
 
 struct LevelFigures {
-  std::uint64_t nodes = 0;
-  std::uint64_t terms = 0;
+  std::uint64_t nodes = 0;       // under all names; of the last level known once it is evaluated
+  std::uint64_t terms = 0;       // of these nodes
   std::uint64_t new_values = 0;  // terms that no earlier one equals; for the last level known after the join
   std::uint64_t products = 0;    // multiply-adds in one lane of the field
+  std::uint64_t orbits = 0;      // nodes up to renaming
+  std::uint64_t rows = 0;        // of the table of terms
+};
+
+/// Rows [first, first + size) of a level.
+struct RowRange {
+  std::uint64_t first = 0;
+  std::vector<enumerate::SignatureId> signatures;
+  std::vector<enumerate::TermId> arguments;  // arity_stride a row
+  std::vector<OrbitPrint> prints;
+  std::vector<std::uint32_t> images;  // nodes that the row stands for
+
+  void resize(std::uint64_t first_row, std::uint64_t rows, std::uint32_t arity_stride);
 };
 
 class LevelRunner {
  public:
   struct Options {
     unsigned threads = 0;
-    bool all_terms = false;  // extend every term, not only one of each class
+    bool all_terms = false;       // extend every term, not only one of each class
+    bool every_renaming = false;  // take no two variables for each other
     InstructionSet instructions = available_instruction_sets().back();
     DeviceChoice device = DeviceChoice::Auto;  // a GPU if there is one
     std::size_t device_ordinal = 0;            // modulo the number of devices
+    std::uint64_t memory = 0;                  // bytes that a rank may use; 0: no limit
   };
 
   LevelRunner(const enumerate::Profile& profile, algebra::Library& library, const Options& options);
 
-  /// Completes levels 1 … last − 1 and begins the last. Call once.
+  /// Completes levels 1 … last − 1 and begins the last. Call once. Throws Error if the memory allowed is too little.
   void prepare(std::uint32_t last);
 
   const enumerate::Enumerator& enumerator() const { return enumerator_; }
   const Workers& workers() const { return workers_; }
-  /// By level, from 0 (the variables). The last has no new_values.
+  /// By level, from 0 (the variables).
   const std::vector<LevelFigures>& figures() const { return figures_; }
-  /// Fingerprints of the terms in the table.
-  const std::vector<Fingerprint>& fingerprints() const { return fingerprints_; }
+  /// What is known of the orbit of each term in the table.
+  const std::vector<OrbitPrint>& prints() const { return prints_; }
+  /// By term of the table: the first term of its orbit.
+  const std::vector<enumerate::TermId>& orbits() const { return orbits_; }
+  /// By node of the table that is not named: how many nodes it stands for.
+  const std::vector<std::uint32_t>& images() const { return images_; }
   /// "cpu avx512", or "cuda" and the device's name.
   std::string backend() const;
   std::uint64_t value_bytes() const { return values_.bytes(); }
@@ -60,8 +82,13 @@ class LevelRunner {
  private:
   void add_variables();
   void compile();
-  void complete(std::uint64_t rows);
+  void complete_named(std::uint64_t rows);
+  void complete_canonical(std::uint64_t rows);
+  void store_values(enumerate::TermId first_term);
+  void check_memory(std::uint64_t more, const char* what) const;
   void open_device();
+  /// Shows the orbits of rows [first, last), in order.
+  std::uint64_t evaluate(std::uint64_t first, std::uint64_t last, const OrbitEvaluator::Receiver& receiver) const;
 
   const enumerate::Profile& profile_;
   const algebra::Library& library_;
@@ -73,7 +100,14 @@ class LevelRunner {
   std::vector<std::unique_ptr<CompiledSignature>> owned_;
   std::vector<const CompiledSignature*> compiled_;  // by signature
   ValueStore values_;
-  std::vector<Fingerprint> fingerprints_;
+  /// What tells a class: the fingerprint covers the type.
+  struct FingerprintHash {
+    std::size_t operator()(const Fingerprint& f) const { return f.low; }
+  };
+  std::unordered_map<Fingerprint, enumerate::TermId, FingerprintHash> classes_;  // of named terms: their first
+  std::vector<OrbitPrint> prints_;
+  std::vector<enumerate::TermId> orbits_;
+  std::vector<std::uint32_t> images_;
   std::vector<LevelFigures> figures_;
   std::unique_ptr<Device> device_;
   mutable std::atomic<bool> device_failed_{false};

@@ -22,9 +22,9 @@ struct NodeProgram {
 };
 
 /// inputs[i]: element e of argument i is at [e · block_width]; so it is for the scratch, which may be null if nothing
-/// is stored.
+/// is stored, and for `keep`, where the values of output `keep_output` go unless it is null.
 RM_HD inline void run_node(const NodeProgram& program, const Pair* const* inputs, Pair* scratch, const Pair* keys,
-                           Fingerprint* fingerprints) {
+                           Fingerprint* fingerprints, Pair* keep = nullptr, std::uint32_t keep_output = 0) {
   const Pair* operands[max_operands + 1];
   TensorHash<SingleLane> hashes[max_operands];
   for (std::uint32_t i = 0; i < program.view.inputs; ++i) operands[i] = inputs[i];
@@ -36,8 +36,14 @@ RM_HD inline void run_node(const NodeProgram& program, const Pair* const* inputs
       out = scratch;
       scratch += std::size_t{step.elements} * block_width;
     }
+    // A kept output is computed where it is kept; later steps read it there.
+    if (keep != nullptr && program.outputs[keep_output] == program.view.inputs + s) out = keep;
     operands[program.view.inputs + s] = out;
     hashes[s] = run_step<SingleLane>(program.view, step, operands, 0, out, keys);
+  }
+  if (keep != nullptr && program.outputs[keep_output] < program.view.inputs) {
+    const Pair* values = inputs[program.outputs[keep_output]];
+    for (std::size_t e = 0; e < program.output_elements[keep_output]; ++e) keep[e * block_width] = values[e * block_width];
   }
   for (std::uint32_t o = 0; o < program.output_count; ++o) {
     const std::uint32_t operand = program.outputs[o];

@@ -20,13 +20,13 @@ namespace rulemill::fingerprint {
 using runtime::Json;
 
 std::string inputs_digest(const enumerate::Profile& profile, const algebra::Library& library, std::uint32_t max_ops,
-                          bool all_terms) {
+                          bool all_terms, bool every_renaming) {
   runtime::Hasher hasher;
   hasher.add_text(profile.digest);
   hasher.add_text(library.digest());
   hasher.add_number(profile.seed);
   hasher.add_number(max_ops);
-  hasher.add_number(all_terms ? 1 : 0);
+  hasher.add_number((all_terms ? 1 : 0) + (every_renaming ? 2 : 0));
   hasher.add_number(shard_schema.version);
   return runtime::to_hex(hasher.digest128());
 }
@@ -35,7 +35,7 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
             const runtime::Communicator& communicator, const RunOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const std::uint32_t max_ops = options.max_ops != 0 ? options.max_ops : profile.max_ops;
-  const std::string digest = inputs_digest(profile, library, max_ops, options.all_terms);
+  const std::string digest = inputs_digest(profile, library, max_ops, options.all_terms, options.every_renaming);
 
   // Rank 0 reads and writes the manifest; the others hear whether there is anything to do, and what is already there.
   std::optional<runtime::Manifest> manifest;
@@ -64,8 +64,8 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
   const auto present = heard["present"].get<std::set<std::string>>();
 
   LevelRunner runner(profile, library,
-                     {options.threads, options.all_terms, available_instruction_sets().back(), options.device,
-                      static_cast<std::size_t>(communicator.rank())});
+                     {options.threads, options.all_terms, options.every_renaming, available_instruction_sets().back(),
+                      options.device, static_cast<std::size_t>(communicator.rank()), options.memory});
   runner.prepare(max_ops);
   const ShardBuilder builder(profile, runner);
 
@@ -74,15 +74,7 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
   summary.levels = runner.figures();
   summary.backend = runner.backend();
   summary.value_bytes = runner.value_bytes();
-  std::vector<std::uint64_t> level_nodes;
-  for (const LevelFigures& level : summary.levels) level_nodes.push_back(level.nodes);
-  summary.graphs.push_back(0);
-  for (std::uint32_t k = 1; k <= max_ops; ++k) {
-    const auto graphs = enumerate::count_graphs(k, runner.enumerator().terms(), level_nodes);
-    if (!graphs) break;
-    summary.graphs.push_back(*graphs);
-  }
-  summary.terms = runner.enumerator().terms().terms() + summary.levels.back().terms;
+  summary.rows = runner.enumerator().terms().terms() + summary.levels.back().rows;
 
   const runtime::Attributes provenance{{"inputs", digest},
                                        {"profile", profile.name},
@@ -91,8 +83,8 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
                                        {"seed", profile.seed},
                                        {"max_ops", std::uint64_t{max_ops}},
                                        {"build", options.build}};
-  const std::uint64_t rows_each = shard_rows(summary.terms);
-  summary.shards = (summary.terms + rows_each - 1) / rows_each;
+  const std::uint64_t rows_each = shard_rows(summary.rows);
+  summary.shards = (summary.rows + rows_each - 1) / rows_each;
   const auto ranks = static_cast<std::uint64_t>(communicator.size()),
              rank = static_cast<std::uint64_t>(communicator.rank());
   const std::uint64_t first = summary.shards * rank / ranks, last = summary.shards * (rank + 1) / ranks;
@@ -111,7 +103,6 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
   const std::uint64_t round = std::max<std::uint64_t>(8, 4 * std::uint64_t{runner.workers().threads()});
   runtime::Progress progress(communicator.is_root() ? options.progress : runtime::ProgressMode::Off,
                              "fingerprint: shards", last - first);
-  std::uint64_t products = 0;
   std::mutex one_writer;  // HDF5 works for one thread at a time
   for (std::uint64_t begin = 0; begin < most; begin += round) {
     std::vector<Json> made(std::min(round, most - begin));
@@ -119,15 +110,17 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
       const std::uint64_t shard = first + begin + i;
       if (shard >= last || present.contains(shard_name(shard)) || runtime::interrupted()) return;
       TermRows rows;
-      const std::uint64_t work =
-          builder.build(shard * rows_each, std::min(summary.terms, (shard + 1) * rows_each), rows);
+      const ShardBuilder::Work work =
+          builder.build(shard * rows_each, std::min(summary.rows, (shard + 1) * rows_each), rows);
       const std::unique_lock lock(one_writer);
       const runtime::TableSummary written = write_shard(out / shard_name(shard), rows, provenance);
       made[i] = {{"name", shard_name(shard)},
                  {"bytes", written.bytes},
                  {"checksum", written.checksum},
                  {"rows", written.rows},
-                 {"products", work}};
+                 {"products", work.products},
+                 {"nodes", work.nodes},
+                 {"terms", work.terms}};
       progress.advance();
     });
     Json list = Json::array();
@@ -143,7 +136,10 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
              fingerprint_stage,
              entry["bytes"],
              entry["checksum"],
-             {{"rows", entry["rows"].get<std::uint64_t>()}, {"products", entry["products"].get<std::uint64_t>()}}});
+             {{"rows", entry["rows"].get<std::uint64_t>()},
+              {"products", entry["products"].get<std::uint64_t>()},
+              {"nodes", entry["nodes"].get<std::uint64_t>()},
+              {"terms", entry["terms"].get<std::uint64_t>()}}});
       }
     }
     if (communicator.is_root()) manifest->save();
@@ -154,11 +150,25 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
   if (communicator.is_root()) {
     for (const runtime::ManifestEntry& entry : manifest->entries(fingerprint_stage)) {
       summary.shard_bytes += entry.bytes;
-      if (const auto found = entry.attributes.find("products"); found != entry.attributes.end()) {
-        products += std::get<std::uint64_t>(found->second);
-      }
+      const auto add = [&](const char* name, std::uint64_t& total) {
+        const auto found = entry.attributes.find(name);
+        if (found != entry.attributes.end()) total += std::get<std::uint64_t>(found->second);
+      };
+      add("products", summary.levels.back().products);
+      add("nodes", summary.levels.back().nodes);
+      add("terms", summary.levels.back().terms);
     }
-    summary.levels.back().products = products;
+    std::vector<std::uint64_t> level_nodes;
+    for (const LevelFigures& level : summary.levels) {
+      level_nodes.push_back(level.nodes);
+      summary.terms += level.terms;
+    }
+    summary.graphs.push_back(0);
+    for (std::uint32_t k = 1; k <= max_ops; ++k) {
+      const auto graphs = enumerate::count_graphs(k, runner.enumerator(), runner.images(), level_nodes);
+      if (!graphs) break;
+      summary.graphs.push_back(*graphs);
+    }
     summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     manifest->finish(fingerprint_stage, to_attributes(summary));
     figures = encode(to_attributes(summary));

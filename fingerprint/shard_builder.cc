@@ -30,7 +30,7 @@ ShardBuilder::ShardBuilder(const enumerate::Profile& profile, const LevelRunner&
   for (const enumerate::Variable& variable : profile.variables) dictionary_.variables.push_back(variable.name);
 }
 
-std::uint64_t ShardBuilder::build(std::uint64_t first, std::uint64_t last, TermRows& rows) const {
+ShardBuilder::Work ShardBuilder::build(std::uint64_t first, std::uint64_t last, TermRows& rows) const {
   const auto& enumerator = runner_.enumerator();
   const std::uint64_t known = enumerator.terms().terms();
   rows.first = first;
@@ -38,7 +38,7 @@ std::uint64_t ShardBuilder::build(std::uint64_t first, std::uint64_t last, TermR
   rows.sizes_width = sizes_width_;
   rows.resize(last - first);
   for (std::uint64_t t = first; t < std::min(last, known); ++t) known_row(static_cast<TermId>(t), t - first, rows);
-  if (last <= known) return 0;
+  if (last <= known) return {};
 
   const std::uint64_t first_row = std::max(first, known) - known, last_row = last - known;
   // A node whose first output lies in the shard before is evaluated here, too.
@@ -46,7 +46,8 @@ std::uint64_t ShardBuilder::build(std::uint64_t first, std::uint64_t last, TermR
   const std::uint64_t to = last_row + most_outputs_ - 1;
   RowRange range;
   range.resize(from, to - from, enumerator.arity_stride());
-  const std::uint64_t products = runner_.evaluate(from, last_row, range);
+  Work work;
+  work.products = runner_.evaluate(from, last_row, range);
   std::uint64_t node = enumerator.terms().nodes() + enumerator.nodes_before(from) - 1;
   for (std::uint64_t r = from, output = 0; r < last_row; ++r) {
     const SignatureId s = range.signatures[r - from];
@@ -59,12 +60,23 @@ std::uint64_t ShardBuilder::build(std::uint64_t first, std::uint64_t last, TermR
       describe(s, enumerator.level(), output, range.arguments.data() + (r - from) * enumerator.arity_stride(), row,
                rows);
       rows.node[row] = static_cast<std::uint32_t>(node);
-      rows.fingerprint[2 * row] = range.fingerprints[r - from].high;
-      rows.fingerprint[2 * row + 1] = range.fingerprints[r - from].low;
+      rows.orbit[row] = static_cast<std::uint32_t>(known + r);
+      rows.images[row] = range.images[r - from];
+      set_print(range.prints[r - from], row, rows);
+      work.nodes += starts ? range.images[r - from] : 0;
+      work.terms += range.images[r - from];
     }
     output = output + 1 == signature.outputs.size() ? 0 : output + 1;
   }
-  return products;
+  return work;
+}
+
+void ShardBuilder::set_print(const OrbitPrint& print, std::size_t row, TermRows& rows) {
+  rows.renaming[row] = print.renaming;
+  rows.values[row] = print.values;
+  rows.symmetries[row] = print.symmetries;
+  rows.fingerprint[2 * row] = print.print.high;
+  rows.fingerprint[2 * row + 1] = print.print.low;
 }
 
 void ShardBuilder::describe(SignatureId s, std::uint32_t level, std::uint64_t output, const TermId* arguments,
@@ -89,8 +101,10 @@ void ShardBuilder::known_row(TermId t, std::size_t row, TermRows& rows) const {
     rows.node[row] = n;
   }
   rows.type[row] = terms.type(t);
-  rows.fingerprint[2 * row] = runner_.fingerprints()[t].high;
-  rows.fingerprint[2 * row + 1] = runner_.fingerprints()[t].low;
+  rows.orbit[row] = runner_.orbits()[t];
+  const bool named = t < runner_.enumerator().named_terms();
+  rows.images[row] = named ? 1 : runner_.images()[terms.node(t)];
+  set_print(runner_.prints()[t], row, rows);
 }
 
 }  // namespace rulemill::fingerprint

@@ -17,13 +17,19 @@ class ShardBuilder {
 
   const Dictionary& dictionary() const { return dictionary_; }
 
-  /// Terms [first, last); evaluates those of the last level. Returns the multiply-adds. Threads may call it at once.
-  std::uint64_t build(std::uint64_t first, std::uint64_t last, TermRows& rows) const;
+  /// Terms [first, last); evaluates those of the last level. Threads may call it at once.
+  struct Work {
+    std::uint64_t products = 0;  // multiply-adds
+    std::uint64_t nodes = 0;     // of the last level that the rows stand for
+    std::uint64_t terms = 0;
+  };
+  Work build(std::uint64_t first, std::uint64_t last, TermRows& rows) const;
 
  private:
   void describe(enumerate::SignatureId signature, std::uint32_t level, std::uint64_t output,
                 const enumerate::TermId* arguments, std::size_t row, TermRows& rows) const;
   void known_row(enumerate::TermId t, std::size_t row, TermRows& rows) const;
+  static void set_print(const OrbitPrint& print, std::size_t row, TermRows& rows);
 
   const LevelRunner& runner_;
   Dictionary dictionary_;

@@ -19,7 +19,12 @@ void TermRows::resize(std::size_t rows) {
   node.assign(rows, enumerate::no_id);
   arguments.assign(rows * arguments_width, enumerate::no_id);
   sizes.assign(rows * sizes_width, enumerate::no_id);
+  orbit.resize(rows);
+  images.resize(rows);
+  renaming.resize(rows);
+  values.resize(rows);
   fingerprint.resize(2 * rows);
+  symmetries.resize(rows);
 }
 
 std::string Dictionary::to_json() const {
@@ -96,16 +101,43 @@ runtime::TableSummary write_shard(const std::filesystem::path& path, const TermR
   writer.column("node", rows.node);
   writer.column("arguments", rows.arguments, rows.arguments_width);
   writer.column("sizes", rows.sizes, rows.sizes_width);
+  writer.column("orbit", rows.orbit);
+  writer.column("images", rows.images);
+  writer.column("renaming", rows.renaming);
+  writer.column("values", rows.values);
+  writer.column("symmetries", rows.symmetries);
   writer.column("fingerprint", rows.fingerprint, 2, 0);
   return writer.commit(path);
 }
 
-TermRows read_shard(const std::filesystem::path& path, const std::string& expected_digest) {
-  const runtime::TableReader reader(path, shard_schema);
+namespace {
+
+void check_inputs(const runtime::TableReader& reader, const std::filesystem::path& path,
+                  const std::string& expected_digest) {
   if (const std::string digest = reader.text("inputs"); digest != expected_digest) {
     throw InputError(path.string(),
                      "was made from other inputs (digest " + digest + ", expected " + expected_digest + ")");
   }
+}
+
+}  // namespace
+
+FingerprintRows read_fingerprints(const std::filesystem::path& path, const std::string& expected_digest) {
+  const runtime::TableReader reader(path, shard_schema);
+  check_inputs(reader, path, expected_digest);
+  FingerprintRows rows;
+  rows.first = reader.number("first");
+  rows.type = reader.read<std::uint16_t>("type");
+  rows.orbit = reader.read<std::uint32_t>("orbit");
+  rows.values = reader.read<std::uint32_t>("values");
+  rows.symmetries = reader.read<std::uint64_t>("symmetries");
+  rows.fingerprint = reader.read<std::uint64_t>("fingerprint");
+  return rows;
+}
+
+TermRows read_shard(const std::filesystem::path& path, const std::string& expected_digest) {
+  const runtime::TableReader reader(path, shard_schema);
+  check_inputs(reader, path, expected_digest);
   TermRows rows;
   rows.first = reader.number("first");
   rows.arguments_width = reader.width("arguments");
@@ -117,6 +149,11 @@ TermRows read_shard(const std::filesystem::path& path, const std::string& expect
   rows.node = reader.read<std::uint32_t>("node");
   rows.arguments = reader.read<std::uint32_t>("arguments");
   rows.sizes = reader.read<std::uint32_t>("sizes");
+  rows.orbit = reader.read<std::uint32_t>("orbit");
+  rows.images = reader.read<std::uint32_t>("images");
+  rows.renaming = reader.read<std::uint32_t>("renaming");
+  rows.values = reader.read<std::uint32_t>("values");
+  rows.symmetries = reader.read<std::uint64_t>("symmetries");
   rows.fingerprint = reader.read<std::uint64_t>("fingerprint");
   return rows;
 }

@@ -15,9 +15,12 @@ runtime::Attributes to_attributes(const Summary& summary) {
     figures[prefix + "terms"] = summary.levels[level].terms;
     figures[prefix + "new_values"] = summary.levels[level].new_values;
     figures[prefix + "products"] = summary.levels[level].products;
+    figures[prefix + "orbits"] = summary.levels[level].orbits;
+    figures[prefix + "rows"] = summary.levels[level].rows;
   }
   for (std::size_t k = 1; k < summary.graphs.size(); ++k) figures["graphs_" + std::to_string(k)] = summary.graphs[k];
   figures["terms"] = summary.terms;
+  figures["rows"] = summary.rows;
   figures["shards"] = summary.shards;
   figures["shard_bytes"] = summary.shard_bytes;
   figures["value_bytes"] = summary.value_bytes;
@@ -38,13 +41,14 @@ Summary summary_of(const runtime::Attributes& figures) {
   for (std::uint32_t level = 0; level <= summary.max_ops; ++level) {
     const std::string prefix = "level_" + std::to_string(level) + "_";
     summary.levels.push_back({number(prefix + "nodes"), number(prefix + "terms"), number(prefix + "new_values"),
-                              number(prefix + "products")});
+                              number(prefix + "products"), number(prefix + "orbits"), number(prefix + "rows")});
   }
   summary.graphs.push_back(0);
   for (std::uint32_t k = 1; figures.contains("graphs_" + std::to_string(k)); ++k) {
     summary.graphs.push_back(number("graphs_" + std::to_string(k)));
   }
   summary.terms = number("terms");
+  summary.rows = number("rows");
   summary.shards = number("shards");
   summary.shard_bytes = number("shard_bytes");
   summary.value_bytes = number("value_bytes");

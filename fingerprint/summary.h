@@ -15,7 +15,8 @@ struct Summary {
   std::uint32_t max_ops = 0;
   std::vector<LevelFigures> levels;   // from the variables, level 0
   std::vector<std::uint64_t> graphs;  // [k]: closed sets of exactly k nodes; as far as a formula is known
-  std::uint64_t terms = 0;            // with the variables
+  std::uint64_t terms = 0;            // with the variables, under all names
+  std::uint64_t rows = 0;             // of the table of terms
   std::uint64_t shards = 0;
   std::uint64_t shard_bytes = 0;
   std::uint64_t value_bytes = 0;  // values of the levels below the last, per rank

@@ -1,24 +1,29 @@
 #include "fingerprint/value_store.h"
 
-#include <cstdlib>
-#include <cstring>
-#include <new>
-
 namespace rulemill::fingerprint {
+namespace {
+
+std::size_t pairs_of(const enumerate::Enumerator& enumerator, const enumerate::Group& group) {
+  const std::size_t blocks = (group.members.size() + block_width - 1) / block_width;
+  return blocks * enumerator.types().elements(group.type) * block_width;
+}
+
+}  // namespace
+
+std::uint64_t ValueStore::needed(const enumerate::Enumerator& enumerator) const {
+  const auto& groups = enumerator.terms().groups();
+  std::uint64_t bytes = 0;
+  for (std::size_t g = groups_.size(); g < groups.size(); ++g) bytes += pairs_of(enumerator, groups[g]) * sizeof(Pair);
+  return bytes;
+}
 
 void ValueStore::grow(const enumerate::Enumerator& enumerator) {
   const auto& groups = enumerator.terms().groups();
   for (std::size_t g = groups_.size(); g < groups.size(); ++g) {
-    Values values;
-    values.elements = static_cast<std::uint32_t>(enumerator.types().elements(groups[g].type));
-    const std::size_t blocks = (groups[g].members.size() + block_width - 1) / block_width;
-    const std::size_t bytes = blocks * values.elements * block_width * sizeof(Pair);
-    auto* memory = static_cast<Pair*>(std::aligned_alloc(64, bytes));
-    if (memory == nullptr) throw std::bad_alloc();
-    std::memset(memory, 0, bytes);
-    values.values.reset(memory);
-    bytes_ += bytes;
-    groups_.push_back(std::move(values));
+    const std::size_t pairs = pairs_of(enumerator, groups[g]);
+    groups_.push_back(
+        {AlignedPairs(pairs), static_cast<std::uint32_t>(enumerator.types().elements(groups[g].type))});
+    bytes_ += pairs * sizeof(Pair);
   }
 }
 

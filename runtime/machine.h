@@ -21,5 +21,7 @@ Machine describe_machine();
 unsigned available_cores();
 /// Largest resident set so far, of this process.
 std::uint64_t peak_memory_bytes();
+/// Resident set now, of this process.
+std::uint64_t current_memory_bytes();
 
 }  // namespace rulemill::runtime

@@ -56,18 +56,7 @@ class Recorder : public NodeSink {
   Recorder(const Enumerator& enumerator, std::uint64_t rows)
       : signatures(rows, no_id), arguments(rows * enumerator.arity_stride(), no_id), enumerator_(enumerator) {}
 
-  void block(SignatureId signature, std::span<const TermId> fixed, std::uint32_t open, std::uint32_t group,
-             std::uint32_t block, std::uint8_t lanes, std::uint64_t row) override {
-    for (std::uint32_t lane = 0; lane < group_block; ++lane) {
-      if (!(lanes >> lane & 1)) continue;
-      std::vector<TermId> all(fixed.begin(), fixed.end());
-      if (group != no_id)
-        all.insert(all.begin() + open, enumerator_.terms().groups()[group].members[block * group_block + lane]);
-      single(signature, all, row);
-      row += enumerator_.signatures()[signature].outputs.size();
-    }
-  }
-  void single(SignatureId signature, std::span<const TermId> all, std::uint64_t row) override {
+  void node(SignatureId signature, std::span<const TermId> all, std::uint64_t row) override {
     for (std::size_t o = 0; o < enumerator_.signatures()[signature].outputs.size(); ++o) {
       REQUIRE(signatures[row + o] == no_id);
       signatures[row + o] = signature;
@@ -85,22 +74,55 @@ class Recorder : public NodeSink {
   const Enumerator& enumerator_;
 };
 
-/// Enumerates every term, none taken for another; returns counts by level, 0 the variables.
-std::vector<LevelCounts> enumerate_all(Enumerator& enumerator, std::uint32_t last) {
-  std::vector<LevelCounts> counts{{0, enumerator.terms().terms()}};
+/// The rows' nodes under all their names.
+NamedNodes all_names(const Enumerator& enumerator, const Recorder& recorder) {
+  NamedNodes nodes;
+  const Symmetry& symmetry = enumerator.symmetry();
+  const std::uint32_t stride = enumerator.arity_stride();
+  for (std::size_t row = 0; row < recorder.signatures.size();) {
+    const Signature& signature = enumerator.signatures()[recorder.signatures[row]];
+    const auto arguments = std::span(recorder.arguments).subspan(row * stride, signature.arguments.size());
+    VariableSet variables = 0;
+    for (const TermId t : arguments) variables |= enumerator.terms().variables(t);
+    nodes.signatures.push_back(recorder.signatures[row]);
+    nodes.first_image.push_back(static_cast<std::uint32_t>(nodes.renaming.size()));
+    const RenamingList& list = symmetry.renamings().of(variables);
+    std::set<std::vector<TermId>> seen;
+    for (std::uint32_t r = 0; r < list.count; ++r) {
+      std::vector<TermId> renamed;
+      for (const TermId t : arguments) renamed.push_back(symmetry.rename(t, list.swaps_of(r)));
+      if (enumerator.signatures().families()[signature.family].commutative) std::ranges::sort(renamed);
+      if (!seen.insert(renamed).second) continue;
+      nodes.renaming.push_back(r);
+      renamed.resize(stride, no_id);
+      nodes.arguments.insert(nodes.arguments.end(), renamed.begin(), renamed.end());
+      for (std::size_t o = 0; o < signature.outputs.size(); ++o) {
+        nodes.representatives.push_back(static_cast<TermId>(enumerator.terms().terms() + nodes.representatives.size()));
+      }
+    }
+    row += signature.outputs.size();
+  }
+  nodes.first_image.push_back(static_cast<std::uint32_t>(nodes.renaming.size()));
+  return nodes;
+}
+
+/// Enumerates every term, none taken for another; returns nodes under all names by level, and rows.
+struct Counted {
+  std::vector<std::uint64_t> nodes{0}, rows{0};
+};
+Counted enumerate_all(Enumerator& enumerator, std::uint32_t last) {
+  Counted counted;
   for (std::uint32_t level = 1; level <= last; ++level) {
     const LevelCounts here = enumerator.begin_level(level, in_order);
     Recorder recorder(enumerator, here.terms);
     enumerator.walk(0, here.terms, recorder);
     REQUIRE(recorder.nodes == here.nodes);
-    std::vector<TermId> representatives(here.terms);
-    for (std::uint64_t row = 0; row < here.terms; ++row) {
-      representatives[row] = static_cast<TermId>(enumerator.terms().terms() + row);
-    }
-    enumerator.end_level(recorder.signatures, recorder.arguments, representatives, true);
-    counts.push_back(here);
+    const NamedNodes nodes = all_names(enumerator, recorder);
+    counted.nodes.push_back(nodes.renaming.size());
+    counted.rows.push_back(here.nodes);
+    enumerator.end_level(nodes, true);
   }
-  return counts;
+  return counted;
 }
 
 /// The plain way: every graph as a set of nodes, one node added at a time. Knows the operators of `tiny` by heart.
@@ -208,19 +230,54 @@ class GraphByGraph {
 TEST_CASE("node by node finds the nodes and counts the graphs that graph by graph does") {
   algebra::Library library = load_library();
   const Profile profile = Profile::parse(tiny, "tiny.toml", library);
-  Enumerator enumerator(profile, library);
-  const std::vector<LevelCounts> counts = enumerate_all(enumerator, 3);
   const GraphByGraph plain(3);
-  std::vector<std::uint64_t> nodes{0};
-  for (std::size_t level = 1; level <= 3; ++level) {
-    nodes.push_back(counts[level].nodes);
-    CHECK(counts[level].nodes == plain.nodes_of_level(level));
-    CHECK(counts[level].nodes > 10);
+  // Every node by itself, and one of each orbit with its renamings.
+  for (const bool every_renaming : {true, false}) {
+    Enumerator enumerator(profile, library, every_renaming);
+    const Counted counted = enumerate_all(enumerator, 3);
+    for (std::size_t level = 1; level <= 3; ++level) {
+      CHECK(counted.nodes[level] == plain.nodes_of_level(level));
+      CHECK(counted.nodes[level] > 10);
+      CHECK((every_renaming ? counted.rows[level] == counted.nodes[level] : counted.rows[level] < counted.nodes[level]));
+    }
+    for (std::uint32_t size = 1; size <= 3; ++size) {
+      CHECK(count_graphs(size, enumerator, {}, counted.nodes) == plain.graphs_of_size[size]);
+    }
+    CHECK_FALSE(count_graphs(5, enumerator, {}, counted.nodes).has_value());
   }
-  for (std::uint32_t size = 1; size <= 3; ++size) {
-    CHECK(count_graphs(size, enumerator.terms(), nodes) == plain.graphs_of_size[size]);
+}
+
+TEST_CASE("a renaming acts on terms as on their texts, and canonical terms stand for all") {
+  algebra::Library library = load_library();
+  const Profile profile = Profile::parse(tiny, "tiny.toml", library);
+  Enumerator enumerator(profile, library);
+  enumerate_all(enumerator, 3);
+  const TermTable& terms = enumerator.terms();
+  const Symmetry& symmetry = enumerator.symmetry();
+  REQUIRE(symmetry.renamings().swaps().size() == 1);  // a and b; s is alone
+  const std::uint8_t swap = 0;
+  const auto text = [&](const auto& self, TermId t, bool swapped) -> std::string {
+    if (terms.is_variable(t)) return profile.variables[swapped && t < 2 ? 1 - t : t].name;
+    std::vector<std::string> parts;
+    for (const TermId argument : terms.arguments(terms.node(t))) parts.push_back(self(self, argument, swapped));
+    const Signature& signature = enumerator.signatures()[terms.signature(terms.node(t))];
+    if (enumerator.signatures().families()[signature.family].commutative) std::ranges::sort(parts);
+    std::string made = signature.instance->operator_name + std::to_string(terms.output(t));
+    for (const std::int64_t size : signature.sizes) made += "@" + std::to_string(size);
+    for (const std::string& part : parts) made += "(" + part + ")";
+    return made;
+  };
+  std::size_t canonical = 0, moved = 0;
+  for (TermId t = 0; t < terms.terms(); ++t) {
+    const TermId image = symmetry.rename(t, {&swap, 1});
+    REQUIRE(text(text, image, false) == text(text, t, true));
+    REQUIRE(symmetry.rename(image, {&swap, 1}) == t);
+    REQUIRE(symmetry.canonical(t) == std::min(t, image));
+    canonical += symmetry.is_canonical(t) ? 1 : 0;
+    moved += image != t ? 1 : 0;
   }
-  CHECK_FALSE(count_graphs(5, enumerator.terms(), nodes).has_value());
+  CHECK(2 * canonical == 2 * terms.terms() - moved);
+  CHECK(moved > terms.terms() / 2);
 }
 
 TEST_CASE("graphs of four nodes are counted as graph by graph does") {
@@ -240,10 +297,9 @@ operator = "matmul"
   algebra::Library library = load_library();
   const Profile profile = Profile::parse(text, "smaller.toml", library);
   Enumerator enumerator(profile, library);
-  const std::vector<LevelCounts> counts = enumerate_all(enumerator, 4);
+  const Counted counted = enumerate_all(enumerator, 4);
   // The plain way, over sets of node texts.
   std::set<std::set<std::string>> graphs{{}};
-  std::vector<std::uint64_t> nodes{0};
   for (std::size_t size = 1; size <= 4; ++size) {
     std::set<std::set<std::string>> larger;
     for (const auto& graph : graphs) {
@@ -263,8 +319,7 @@ operator = "matmul"
         }
       }
     }
-    nodes.push_back(counts[size].nodes);
-    CHECK(count_graphs(static_cast<std::uint32_t>(size), enumerator.terms(), nodes) == larger.size());
+    CHECK(count_graphs(static_cast<std::uint32_t>(size), enumerator, {}, counted.nodes) == larger.size());
     graphs = std::move(larger);
   }
 }

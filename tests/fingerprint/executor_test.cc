@@ -157,6 +157,15 @@ TEST_CASE("what a GPU thread runs gives the executor's fingerprints") {
       for (std::size_t o = 0; o < compiled.program.outputs.size(); ++o) {
         CHECK(found[o] == reference.fingerprints[o * block_width + lane]);
       }
+      // Values that are kept for a later wave are those that were hashed.
+      for (std::uint32_t o = 0; o < compiled.program.outputs.size(); ++o) {
+        const std::uint32_t elements = compiled.program.output_elements[o];
+        std::vector<Pair> kept(std::size_t{elements} * block_width);
+        run_node(node, pointers.data(), scratch.data(), executor.keys().data(), found.data(), kept.data(), o);
+        const auto hash = hash_tensor<SingleLane>(kept.data(), elements, 0, executor.keys().data());
+        CHECK(finish_hash(hash.first.v, hash.second.v, compiled.type_keys[o]) ==
+              reference.fingerprints[o * block_width + lane]);
+      }
     }
   }
 }
