@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "algebra/rule_layout.h"
+#include "algebra/text.h"
+
 namespace rulemill::algebra {
 namespace {
 
@@ -49,26 +52,14 @@ class Side {
     }
   }
 
+  std::string parameters(NodeId id) const {
+    const std::string text = parameters_text(id, bank_, symbols_);
+    return text.empty() ? "" : " " + text;
+  }
+
   std::string variable(TermId id) const {
     const auto at = static_cast<std::size_t>(std::ranges::find(rule_.variables, id) - rule_.variables.begin());
     return bank_.term(id).name + (at < rule_.shapes.size() ? symbols_.to_string(rule_.shapes[at]) : "");
-  }
-
-  /// Parameters that are not at their default, and sizes.
-  std::string parameters(NodeId id) const {
-    const Node& node = bank_.node(id);
-    const Instance& instance = bank_.library().instance(node.instance);
-    std::string text;
-    const auto add = [&](const std::string& name, const std::string& value) {
-      text += (text.empty() ? " " : ", ") + name + "=" + value;
-    };
-    for (const auto& [name, value] : instance.parameters) {
-      if (bank_.library().default_value(instance.operator_name, name) != value) add(name, to_string(value));
-    }
-    for (std::size_t i = 0; i < node.sizes.size(); ++i) {
-      add(instance.size_names[instance.first_size_parameter + i], symbols_.to_string(node.sizes[i]));
-    }
-    return text;
   }
 
   const Rule& rule_;
@@ -94,6 +85,44 @@ std::string picture(const Rule& rule, const TermBank& bank, const Symbols& symbo
     text += "\n";
   }
   return text;
+}
+
+std::string typed_steps(const Rule& rule, const TermBank& bank, const Symbols& symbols, const Types& types) {
+  std::vector<TermId> roots = rule.source;
+  roots.insert(roots.end(), rule.target.begin(), rule.target.end());
+  std::unordered_map<NodeId, std::string> names;
+  std::vector<std::pair<std::string, std::string>> lines;
+  const auto name = [&](TermId id) {
+    const Term& term = bank.term(id);
+    if (term.is_variable) return term.name;
+    const Instance& instance = bank.instance_of(id);
+    return names.at(term.node) + (instance.outputs.size() > 1 ? "." + instance.outputs[term.output].name : "");
+  };
+  for (const NodeId id : bank.nodes(roots)) {
+    const Node& node = bank.node(id);
+    const Instance& instance = bank.library().instance(node.instance);
+    std::string text = instance.operator_name + "(", type;
+    for (std::size_t i = 0; i < node.arguments.size(); ++i) text += (i == 0 ? "" : ", ") + name(node.arguments[i]);
+    const std::string parameters = parameters_text(id, bank, symbols);
+    text += (parameters.empty() ? "" : "; " + parameters) + ")";
+    for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {
+      const std::string output = instance.outputs.size() > 1 ? instance.outputs[o].name + " " : "";
+      type += (type.empty() ? "" : "  ") + output + output_type(id, o, bank, symbols, types);
+    }
+    const std::string number = std::to_string(names.size() + 1);
+    names[id] = "%" + number;
+    lines.emplace_back((number.size() < 2 ? " %" : "%") + number + " = " + text, type);
+  }
+  const auto outputs = [&](const std::vector<TermId>& side) {
+    std::string text;
+    for (const TermId id : side) text += (text.empty() ? "" : ", ") + name(id);
+    return text;
+  };
+  std::size_t width = 0;
+  for (const auto& [text, type] : lines) width = std::max(width, columns(text));
+  std::string result;
+  for (const auto& [text, type] : lines) result += text + std::string(width - columns(text), ' ') + "  : " + type + "\n";
+  return result + "     " + outputs(rule.source) + "  ⇒  " + outputs(rule.target) + "\n";
 }
 
 }  // namespace rulemill::algebra

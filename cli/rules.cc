@@ -1,6 +1,8 @@
 // `rulemill rules list|show`: what a rule database holds, readably.
+#include "algebra/rule_picture.h"
 #include "algebra/rule_set.h"
 #include "algebra/text.h"
+#include "algebra/typing.h"
 #include "cli/rule_commands.h"
 #include "cli/rule_database.h"
 #include "cli/text_table.h"
@@ -53,11 +55,21 @@ std::string shapes_text(const std::vector<std::vector<std::int64_t>>& example) {
   return text;
 }
 
+/// Both sides as graphs, and their steps with types.
+std::string drawn(const algebra::Rule& rule, Database& database) {
+  auto types = algebra::infer_types(rule, database.bank, database.symbols);
+  const auto* typed = std::get_if<algebra::TypedRule>(&types);
+  if (typed == nullptr) return algebra::picture(rule, database.bank, database.symbols);
+  return algebra::picture(typed->rule, database.bank, database.symbols) + "\n" +
+         algebra::typed_steps(typed->rule, database.bank, database.symbols, typed->types);
+}
+
 void show(Context& context, const std::string& id, bool certificate) {
-  const Database database(context.options);
+  Database database(context.options);
   for (const RuleRecord& record : database.rules.rules) {
     if (record.rule.id != id) continue;
     context.print(algebra::to_string(record.rule, database.bank, database.symbols) + "\n");
+    context.print(drawn(record.rule, database) + "\n");
     context.print(std::string("tier         ") + tier_name(record.rule.tier) + "\n");
     context.print(std::string("proved by    ") + proof_name(record.certificate.kind) + ", " +
                   std::to_string(record.statistics.queries) + " queries, " +
@@ -103,6 +115,7 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
   add_rules_import(*rules, options, chosen);
   add_rules_export(*rules, options, chosen);
   add_rules_diff(*rules, options, chosen);
+  add_rules_gallery(*rules, options, chosen);
 }
 
 }  // namespace rulemill::cli
