@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""`rulemill check` on databases that someone has tampered with: each is told in one line, none passes."""
+
+import unittest
+
+import database_form as form
+from binary import ROOT, Case, rulemill
+
+RULES = """
+rule twice(x:2) relu(relu(x)) => relu(x)
+rule associates(x:2, y:2, z:2) matmul(matmul(x, y), z) => matmul(x, matmul(y, z))
+rule of_four(a:2, b:2, c:2, d:2) matmul(matmul(matmul(a, b), c), d) => matmul(a, matmul(b, matmul(c, d)))
+rule merge(x:4, y:4, v:4, w:4)
+  concat(conv2d(x, v), conv2d(y, w); axis=1) => conv2d(concat(x, y; axis=1), concat(v, w; axis=0))
+"""
+
+
+class Tampered(Case):
+    def setUp(self):
+        super().setUp()
+        text = self.folder / "rules.rules"
+        text.write_text(RULES)
+        self.path = self.folder / "rules.rmdb"
+        self.assert_works(rulemill("rules", "import", text, "--out", self.path))
+
+    def check(self):
+        return rulemill("check", self.path)
+
+    def assert_caught(self, *parts):
+        """One finding, named by its rule, and exit code 1."""
+        process = self.check()
+        self.assertEqual(process.returncode, 1, process.stdout + process.stderr)
+        self.assertEqual(len([line for line in process.stderr.splitlines() if line.startswith("rulemill: ")]), 1)
+        lines = [line for line in process.stdout.splitlines() if all(part in line for part in parts)]
+        self.assertEqual(len(lines), 1, process.stdout)
+
+    def tamper(self, rule, change):
+        database = form.DatabaseFile(self.path)
+        database.edit(form.RULE, change, lambda bytes_: form.value_of(form.fields(bytes_), 1) == rule.encode())
+        database.save(self.path)
+
+    def tamper_certificate(self, rule, change):
+        def inner(parts):
+            certificate = form.fields(form.value_of(parts, form.CERTIFICATE))
+            text = form.value_of(certificate, form.CERTIFICATE_TEXT).decode()
+            changed = change(text)
+            self.assertNotEqual(text, changed)
+            form.set_value(certificate, form.CERTIFICATE_TEXT, changed.encode())
+            form.set_value(parts, form.CERTIFICATE, form.message(certificate))
+        self.tamper(rule, inner)
+
+    def test_what_nobody_touched_passes_and_is_rewritten_byte_for_byte(self):
+        before = self.path.read_bytes()
+        form.DatabaseFile(self.path).save(self.path)
+        self.assertEqual(before, self.path.read_bytes())
+        self.assert_works(self.check())
+
+    def test_a_rule_that_was_changed(self):
+        def swap_sides(parts):
+            for part in parts:
+                part[0] = {form.SOURCE: form.TARGET, form.TARGET: form.SOURCE}.get(part[0], part[0])
+        self.tamper("associates", swap_sides)
+        self.assert_caught("associates: ", "its certificate states another rule")
+
+    def test_a_condition_that_was_added(self):
+        condition = form.message([[1, b"d"], [2, 0], [3, b"1"]])
+        self.tamper("twice", lambda parts: parts.insert(len(parts) - 3, [form.CONDITION, condition]))
+        self.assert_caught("twice: ", "its certificate states another rule")
+
+    def test_a_statement_that_was_changed_in_both_places(self):
+        """The merge rule without the condition that its shapes hold: another number of filters for each input."""
+        def loosen(parts):
+            variables = [part for part in parts if part[0] == 3]
+            self.assertEqual(len(variables), 4)
+            shape = form.fields(variables[3][1])
+            sizes = [part for part in shape if part[0] == 2]
+            sizes[0][1] = b"other*" + sizes[0][1].split(b"*")[0]
+            variables[3][1] = form.message(shape)
+        before = rulemill("rules", "show", "merge", "--rules", self.path).stdout.splitlines()[0]
+        self.tamper("merge", loosen)
+        after = rulemill("rules", "show", "merge", "--rules", self.path).stdout.splitlines()[0]
+        self.assertNotEqual(before, after)
+        self.tamper_certificate("merge", lambda text: text.replace(before[len("rule merge"):-len(" core")],
+                                                                   after[len("rule merge"):-len(" core")]))
+        self.assert_caught("merge: ", "cannot be proved again")
+
+    def test_a_certificate_that_was_changed(self):
+        self.tamper_certificate("merge", lambda text: text.replace("(check-sat)", "(assert false)\n(check-sat)", 1))
+        self.assert_caught("merge: ")
+
+    def test_a_certificate_cut_short(self):
+        self.tamper_certificate("merge", lambda text: text[:len(text) // 2])
+        self.assert_caught("certificate of merge")
+
+    def test_a_derivation_without_one_of_its_instances(self):
+        lines = rulemill("rules", "show", "of_four", "--certificate", "--rules", self.path).stdout
+        self.assertIn("; use ", lines)
+        self.tamper_certificate("of_four", lambda text: "\n".join(
+            line for i, line in enumerate(text.split("\n")) if i != [l[:6] for l in text.split("\n")].index("; use ")))
+        self.assert_caught("of_four: ")
+
+    def test_a_digest_in_a_certificate(self):
+        def flip(text):
+            at = text.index("\n", text.index("; definition ")) - 1
+            return text[:at] + ("1" if text[at] == "0" else "0") + text[at + 1:]
+        self.tamper_certificate("twice", flip)
+        self.assert_caught("twice: ", "another definition of relu")
+
+    def test_a_digest_in_the_provenance(self):
+        def change(parts):
+            operator = form.fields(form.value_of(parts, form.OPERATOR_DIGEST))
+            form.set_value(operator, 2, b"0" * 32)
+            form.set_value(parts, form.OPERATOR_DIGEST, form.message(operator))
+        database = form.DatabaseFile(self.path)
+        database.edit(form.PROVENANCE, change)
+        database.save(self.path)
+        self.assert_fails(self.check(), 3, "is defined otherwise than when the rules were proved")
+
+    def test_another_definition_of_an_operator(self):
+        definitions = self.folder / "operators"
+        definitions.mkdir()
+        for path in (ROOT / "data" / "operators").glob("*.op"):
+            text = path.read_text().replace("sum(p < k) a[i..., r, p] * b[i..., p, c]", "sum(p < k) b[i..., p, c] * a[i..., r, p] * 2")
+            (definitions / path.name).write_text(text)
+        self.assert_fails(rulemill("check", self.path, "--definitions", definitions), 3, "operator 'matmul' is defined otherwise")
+
+    def test_bytes_changed_or_cut_without_a_checksum_that_fits(self):
+        whole = self.path.read_bytes()
+        self.path.write_bytes(whole[:-7])
+        self.assert_fails(self.check(), 3, "cut short")
+        middle = len(whole) // 2
+        self.path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1:])
+        self.assert_fails(self.check(), 3, "checksum does not match")
+
+
+if __name__ == "__main__":
+    unittest.main()
