@@ -97,11 +97,14 @@ RawPairs pair_terms(TermRows& rows, const TermClasses& classes, const Superseded
   for (const auto& part : ordered) {
     for (const std::vector<TermId>& kept : part) {
       for (std::size_t i = 1; i < kept.size(); ++i) raw.pairs.emplace_back(occurrence(kept[i]), occurrence(kept[0]));
+      // The symmetries of the others follow from the smallest one's.
+      for (std::uint32_t r = 0; r < 64; ++r) {
+        if (rows.row(kept[0]).symmetries >> r & 1) {
+          raw.pairs.emplace_back(Occurrence{kept[0], r}, occurrence(kept[0]));
+        }
+      }
       for (const TermId t : kept) {
         const TermRow& row = rows.row(t);
-        for (std::uint32_t r = 0; r < 64; ++r) {
-          if (row.symmetries >> r & 1) raw.pairs.emplace_back(Occurrence{t, r}, occurrence(t));
-        }
         if (row.instance == fingerprint::no_instance || words.instances[row.instance]->outputs.size() < 2) continue;
         // An output that is a variable needs no rule of several outputs; nor does a way that is not the smallest.
         const std::uint8_t lowest = rows.row(kept[0]).level;

@@ -1,5 +1,5 @@
-// From classes to raw candidates: the smallest member of a class with each other one, a member with those of its own
-// renamings that have its value, and, for nodes with several outputs, the terms that compute the same outputs one by one.
+// From classes to raw candidates: the smallest member of a class with each other one and with those
+// of its own renamings that have its value, and, for nodes with several outputs, the terms that compute the same outputs one by one.
 #pragma once
 
 #include <vector>
