@@ -16,7 +16,11 @@ class Parser {
     definitions.origin = cursor_.origin();
     while (!cursor_.at_end()) {
       const std::size_t start = cursor_.position();
-      if (cursor_.accept("operator")) {
+      if (cursor_.accept("include")) {
+        const Token folder = cursor_.next();
+        if (folder.kind != Token::Kind::String) cursor_.fail(folder, "expected a folder of definitions in quotes, found " + quoted(folder));
+        definitions.includes.push_back({folder.text, place(cursor_.origin(), folder.line, folder.column)});
+      } else if (cursor_.accept("operator")) {
         Operator op = parse_operator();
         op.text = text_since(start);
         definitions.operators.push_back(std::move(op));
@@ -24,7 +28,7 @@ class Parser {
         definitions.functions.push_back(parse_function());
         definitions.function_texts.push_back(text_since(start));
       } else {
-        cursor_.fail(cursor_.peek(), "expected 'operator' or 'function', found " + quoted(cursor_.peek()));
+        cursor_.fail(cursor_.peek(), "expected 'operator', 'function' or 'include', found " + quoted(cursor_.peek()));
       }
     }
     return definitions;

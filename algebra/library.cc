@@ -6,6 +6,7 @@
 #include <deque>
 #include <fstream>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "algebra/expand.h"
@@ -186,8 +187,12 @@ Library::~Library() = default;
 Library::Library(Library&&) noexcept = default;
 Library& Library::operator=(Library&&) noexcept = default;
 
-Library Library::load(const std::filesystem::path& folder) {
+namespace {
+
+/// Every definition file of the folder in name order, after those of the folders that they include; each folder once.
+void parse_folder(const std::filesystem::path& folder, std::set<std::filesystem::path>& met, std::vector<syntax::Definitions>& parsed) {
   std::error_code error;
+  if (!met.insert(std::filesystem::weakly_canonical(folder)).second) return;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     if (entry.path().extension() == ".op") files.push_back(entry.path());
@@ -195,14 +200,27 @@ Library Library::load(const std::filesystem::path& folder) {
   if (error) throw InputError(folder.string(), "cannot read this folder of definitions: " + error.message());
   if (files.empty()) throw InputError(folder.string(), "no definition file (*.op) in this folder");
   std::ranges::sort(files);
-  std::vector<syntax::Definitions> definitions;
   for (const auto& file : files) {
     std::ifstream stream(file);
     std::stringstream text;
     text << stream.rdbuf();
     if (!stream) throw InputError(file.string(), "cannot read this definition file");
-    definitions.push_back(syntax::parse(text.str(), file.string()));
+    syntax::Definitions definitions = syntax::parse(text.str(), file.string());
+    for (const syntax::Include& include : definitions.includes) {
+      const std::filesystem::path included = folder / include.folder;
+      if (!std::filesystem::is_directory(included)) throw InputError(include.place, "there is no folder " + included.string() + " to include");
+      parse_folder(included, met, parsed);
+    }
+    parsed.push_back(std::move(definitions));
   }
+}
+
+}  // namespace
+
+Library Library::load(const std::filesystem::path& folder) {
+  std::set<std::filesystem::path> met;
+  std::vector<syntax::Definitions> definitions;
+  parse_folder(folder, met, definitions);
   Library library;
   library.add(std::move(definitions));
   return library;

@@ -42,9 +42,10 @@ class Library {
   Library(Library&&) noexcept;
   Library& operator=(Library&&) noexcept;
 
-  /// Reads every *.op file of the folder, in name order. Throws InputError with file:line:column.
+  /// Reads every *.op file of the folder, in name order, and of the folders that they include. Throws InputError with
+  /// file:line:column.
   static Library load(const std::filesystem::path& folder);
-  /// One definition text; `origin` names it in messages.
+  /// One definition text; `origin` names it in messages. What it includes is taken to be there.
   void add(std::string_view text, const std::string& origin);
 
   std::span<const Function> functions() const;

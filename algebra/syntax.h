@@ -184,8 +184,15 @@ struct Operator {
   }
 };
 
+/// include "folder": its definitions come first.
+struct Include {
+  std::string folder;
+  std::string place;
+};
+
 struct Definitions {
   std::string origin;
+  std::vector<Include> includes;
   std::vector<Function> functions;
   std::vector<std::string> function_texts;
   std::vector<Operator> operators;
