@@ -130,8 +130,10 @@ class ConditionSearch {
     collect_counterexamples();
     std::uint32_t tested = 0;
     std::uint32_t attempted = 0;
+    std::optional<Conditioned> narrow;  // proved, but typing under it leaves a dimension one value
     for (std::size_t s = 0; s < sets_.size(); ++s) {
       const std::vector<std::size_t> set = sets_[s];
+      if (narrow && set.size() > narrow->equations.size()) break;
       if (refuted(set)) continue;
       if (tested++ == limits_.sets) break;
       std::optional<TypedRule> typed = retyped(set);
@@ -143,9 +145,12 @@ class ConditionSearch {
       }
       if (refutation.compared == 0) continue;
       if (attempted++ == limits_.proofs) break;
-      if (provable(*typed)) return Conditioned{std::move(*typed), equations_of(set)};
+      if (!provable(*typed)) continue;
+      const bool pins = typed->pinned.size() > rule_.pinned.size();
+      if (!pins) return Conditioned{std::move(*typed), equations_of(set)};
+      if (!narrow) narrow = Conditioned{std::move(*typed), equations_of(set)};
     }
-    return std::nullopt;
+    return narrow;
   }
 
  private:
