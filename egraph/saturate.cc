@@ -8,6 +8,12 @@ namespace rulemill::egraph {
 
 using algebra::InstanceId;
 
+namespace {
+
+constexpr std::size_t few_operators = 3;  // of both sides of a rule together
+
+}  // namespace
+
 std::uint32_t RuleIndex::add(CompiledRule rule) {
   const auto number = static_cast<std::uint32_t>(rules_.size());
   for (std::uint32_t d = 0; d < rule.directions.size(); ++d) {
@@ -31,7 +37,7 @@ void RuleIndex::truncate(std::uint32_t count) {
   enabled_.resize(count);
 }
 
-void RuleIndex::applicable(const EGraph& egraph, bool bold, std::vector<Use>& into) const {
+void RuleIndex::applicable(const EGraph& egraph, Reach reach, std::vector<Use>& into) const {
   into.clear();
   for (const InstanceId instance : egraph.instances()) {
     const auto index = static_cast<std::uint32_t>(instance);
@@ -39,10 +45,11 @@ void RuleIndex::applicable(const EGraph& egraph, bool bold, std::vector<Use>& in
     for (const Use use : by_instance_[index]) {
       if (!enabled_[use.rule]) continue;
       const CompiledRule& rule = rules_[use.rule];
+      if (reach == Reach::Small && rule.nodes.size() > few_operators) continue;
       const Direction& direction = rule.directions[use.direction];
       const auto occurs = [&](std::uint32_t node) { return !egraph.nodes_of(rule.nodes[node].instance).empty(); };
       if (!std::ranges::all_of(direction.found, occurs)) continue;
-      if (!bold && direction.grows && !std::ranges::all_of(direction.built, occurs)) continue;
+      if (reach != Reach::Bold && direction.grows && !std::ranges::all_of(direction.built, occurs)) continue;
       into.push_back(use);
     }
   }
@@ -72,9 +79,10 @@ Saturation::Outcome Saturation::run(std::span<const std::pair<Value, Value>> goa
   egraph_.rebuild();
   if (reached(goals)) return Outcome::Reached;
   std::uint32_t budget = limits.matches;
-  for (bool bold = false; counts_.iterations < limits.iterations;) {
+  auto reach = RuleIndex::Reach::Small;
+  for (std::uint32_t iterations = 0; iterations < limits.iterations; ++iterations) {
     ++counts_.iterations;
-    rules_.applicable(egraph_, bold, uses_);
+    rules_.applicable(egraph_, reach, uses_);
     matches_.clear();
     match_counts_.clear();
     for (const RuleIndex::Use use : uses_) {
@@ -103,8 +111,10 @@ Saturation::Outcome Saturation::run(std::span<const std::pair<Value, Value>> goa
     egraph_.rebuild();
     if (reached(goals)) return Outcome::Reached;
     if (budget == 0) return Outcome::MatchLimit;
-    if (!changed && bold) return Outcome::Saturated;
-    if (!changed) bold = true;
+    if (changed) continue;
+    if (reach == RuleIndex::Reach::Bold) return Outcome::Saturated;
+    reach = RuleIndex::Reach{static_cast<std::uint8_t>(static_cast<std::uint8_t>(reach) + 1)};
+    iterations = 0;
   }
   return Outcome::IterationLimit;
 }

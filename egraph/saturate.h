@@ -25,9 +25,14 @@ class RuleIndex {
   void enable(std::uint32_t rule, bool enabled) { enabled_[rule] = enabled; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(rules_.size()); }
   const CompiledRule& rule(std::uint32_t number) const { return rules_[number]; }
-  /// Directions whose found nodes are of instances that occur, in the rules' order; without `bold`, not those whose
-  /// right side has more nodes than the left and an instance that does not occur.
-  void applicable(const EGraph& egraph, bool bold, std::vector<Use>& into) const;
+  /// What may be used: each step more than the one before. Most goals need no more than the first.
+  enum class Reach : std::uint8_t {
+    Small,  // rules of few operators
+    All,
+    Bold,  // also where the right side has more nodes than the left and an instance that does not occur
+  };
+  /// Directions within reach whose found nodes are of instances that occur, in the rules' order.
+  void applicable(const EGraph& egraph, Reach reach, std::vector<Use>& into) const;
 
  private:
   std::vector<CompiledRule> rules_;

@@ -37,8 +37,9 @@ class LinearCheck {
     monomials_.erase(std::unique(monomials_.begin(), monomials_.end()), monomials_.end());
   }
 
-  /// No rationals satisfy the query's assertions, `more`, and the lemmas that apply.
-  bool infeasible(const Guards& more) {
+  /// No rationals satisfy the query's assertions, `more`, and the lemmas that apply: those whose premises stand there and,
+  /// with `follow`, those whose premises follow.
+  bool infeasible(const Guards& more, bool follow = true) {
     Guards all = query_.asserted;
     all.insert(all.end(), more.begin(), more.end());
     std::vector<const Lemma*> open;
@@ -53,6 +54,7 @@ class LinearCheck {
       }
     }
     if (contradictory(all)) return true;
+    if (!follow) return false;
     // Premises that follow without standing there.
     bool added = false;
     for (const Lemma* lemma : open) {
@@ -160,7 +162,7 @@ class IndicatorWalk {
 
 }  // namespace
 
-bool linearly_infeasible(const Query& query) { return LinearCheck(query).infeasible({}); }
+bool linearly_infeasible(const Query& query, bool follow) { return LinearCheck(query).infeasible({}, follow); }
 
 bool indicators_vanish(const Query& query) { return IndicatorWalk(query).vanish(); }
 

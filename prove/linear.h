@@ -10,8 +10,9 @@
 namespace rulemill::prove {
 
 /// Shown: no rationals satisfy what the query asserts and those of its lemmas whose premises follow. Products,
-/// divisions and extrema are opaque. Overflow, and more than a fixed number of pivots, count as "not shown".
-bool linearly_infeasible(const Query& query);
+/// divisions and extrema are opaque. Overflow, and more than a fixed number of pivots, count as "not shown". Without
+/// `follow`, premises must stand there word by word: one run of the method.
+bool linearly_infeasible(const Query& query, bool follow = true);
 
 /// Shown: the query's indicators sum to zero wherever what it asserts holds: every way to decide their guards is either
 /// infeasible or sums to zero.

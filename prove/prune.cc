@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <optional>
 
 #include "algebra/text.h"
@@ -18,7 +19,7 @@ using algebra::Rule;
 using algebra::TermId;
 using Kind = Outcome::Kind;
 
-constexpr int prune_version = 3;
+constexpr int prune_version = 4;
 constexpr std::size_t certificates_at_once = 8;
 
 /// The pass over the outcomes that leaves a core of which nothing is implied by the rest, run by the first rank.
@@ -35,6 +36,7 @@ class Pruning {
     std::vector<std::string> changes;
     for (const Outcome& rule : core_) changes.push_back(adding(rule.rule));
     crew_.change(changes);
+    rules_ = core_.size();
     minimize();
     explain();
   }
@@ -66,35 +68,73 @@ class Pruning {
     crew_.change(changes);
   }
 
-  /// The instances that imply each derived rule. What the smaller core does not imply within the limits is proved from
-  /// the definitions, and is core.
+  /// The instances that imply each derived rule. A smaller core may not imply all of them within the limits: of those
+  /// that are left, the ones that those before do not imply become core until all are explained.
   void explain() {
-    std::vector<std::string> rules;
-    for (const Outcome& outcome : derived_) rules.push_back(outcome.rule);
-    std::vector<std::string> open;
-    std::vector<Outcome*> unexplained;
-    const auto failed = [](const std::string&) { return to_text(Outcome{}); };
-    const std::vector<std::string> explained = crew_.run_each(TaskKind::Explain, rules, options_.block, failed);
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-      const Outcome outcome = outcome_from_text(explained[i]);
-      derived_[i].kind = outcome.kind;
-      derived_[i].instances = outcome.instances;
-      derived_[i].certificate = outcome.certificate;
-      if (outcome.kind == Kind::Derived) continue;
-      open.push_back(rules[i]);
-      unexplained.push_back(&derived_[i]);
-    }
-    const std::vector<std::string> proofs = crew_.run_each(TaskKind::ProveRule, open, 1, failed);
-    for (std::size_t i = 0; i < open.size(); ++i) {
-      const Outcome proof = outcome_from_text(proofs[i]);
-      unexplained[i]->kind = proof.kind;
-      unexplained[i]->queries = proof.queries;
-    }
+    std::vector<std::size_t> open(derived_.size());
+    std::iota(open.begin(), open.end(), 0);
+    for (open = unexplained(open); !open.empty(); open = unexplained(open)) open = admit(open);
   }
+
+  std::vector<std::string> rules_of(const std::vector<std::size_t>& positions) const {
+    std::vector<std::string> rules;
+    for (const std::size_t i : positions) rules.push_back(derived_[i].rule);
+    return rules;
+  }
+
+  /// Explains what can be; the rest.
+  std::vector<std::size_t> unexplained(const std::vector<std::size_t>& open) {
+    std::vector<std::size_t> rest;
+    const auto failed = [](const std::string&) { return to_text(Outcome{}); };
+    const std::vector<std::string> explained = crew_.run_each(TaskKind::Explain, rules_of(open), options_.block, failed);
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      const Outcome outcome = outcome_from_text(explained[i]);
+      Outcome& rule = derived_[open[i]];
+      rule.kind = outcome.kind;
+      rule.instances = outcome.instances;
+      rule.certificate = outcome.certificate;
+      if (outcome.kind != Kind::Derived) rest.push_back(open[i]);
+    }
+    std::ranges::sort(rest, [&](std::size_t a, std::size_t b) { return number_of(derived_[a]) < number_of(derived_[b]); });
+    return rest;
+  }
+
+  /// Proves those that neither the core nor the ones before imply, and makes them core; the rest.
+  std::vector<std::size_t> admit(const std::vector<std::size_t>& open) {
+    std::vector<std::string> changes, numbers;
+    for (const std::size_t i : open) {
+      numbers.push_back(std::to_string(rules_ + numbers.size()));
+      changes.push_back(adding(derived_[i].rule));
+    }
+    crew_.change(changes);
+    changes.clear();
+    const auto not_shown = [](const std::string&) { return std::string(implied_limit); };
+    std::vector<std::string> implied = crew_.run_each(TaskKind::Settle, numbers, options_.block, not_shown);
+    if (std::ranges::count(implied, implied_yes) == static_cast<std::ptrdiff_t>(open.size())) implied[0] = implied_no;
+    std::vector<std::size_t> rest, admitted;
+    for (std::size_t i = 0; i < open.size(); ++i) (implied[i] == implied_yes ? rest : admitted).push_back(open[i]);
+    const auto failed = [](const std::string&) { return to_text(Outcome{}); };
+    const std::vector<std::string> proofs = crew_.run_each(TaskKind::ProveRule, rules_of(admitted), 1, failed);
+    for (std::size_t i = 0, next = 0; i < open.size(); ++i) {
+      if (implied[i] != implied_yes) {
+        const Outcome proof = outcome_from_text(proofs[next++]);
+        derived_[open[i]].kind = proof.kind;
+        derived_[open[i]].queries = proof.queries;
+        if (proof.kind == Kind::Proved) continue;
+      }
+      changes.push_back(removing(rules_ + i));
+    }
+    crew_.change(changes);
+    rules_ += open.size();
+    return rest;
+  }
+
+  static std::size_t number_of(const Outcome& outcome) { return std::stoul(outcome.candidate.substr(1)); }
 
   Crew& crew_;
   const FarmOptions& options_;
   std::vector<Outcome> core_, derived_;
+  std::size_t rules_ = 0;  // that workers have been told of
 };
 
 bool usable(const std::vector<TermId>& from, const std::vector<TermId>& to, const algebra::TermBank& bank) {

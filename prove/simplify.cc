@@ -165,7 +165,7 @@ bool decide_division(Product& product, Solver& solver) {
     const std::vector<Atom> atoms = symbols.atoms(n);
     const auto is_index = [&](Atom atom) { return symbols.kind(atom) == Symbols::Kind::Index; };
     if (std::none_of(atoms.begin(), atoms.end(), is_index)) continue;
-    if (!symbols.positive(d) && !solver.implied({}, {false, d - 1}, "a divisor is positive")) continue;
+    if (!symbols.positive(d) && !solver.implied({}, {false, d - 1}, "a divisor is positive", Solver::Depth::Linear)) continue;
     const std::optional<std::int64_t> value = solver.only_value(product.guards, Poly(division), "a quotient is fixed");
     if (!value) continue;
     for_each_poly(product, [&](Poly& poly) {

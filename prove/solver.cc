@@ -129,7 +129,7 @@ Solver::Assumption::Assumption(Solver& solver, const Guards& guards)
 
 Solver::Assumption::~Assumption() { solver_.assumptions_.resize(before_); }
 
-bool Solver::unsatisfiable(Query query) {
+bool Solver::unsatisfiable(Query query, Depth depth) {
   if (exhausted()) return false;
   ++queries_of_rule_;
   ++statistics_.queries;
@@ -141,11 +141,15 @@ bool Solver::unsatisfiable(Query query) {
     return false;
   }
   query.lemmas = lemmas_for(query, symbols_);
-  if (limits_.linear && (query.indicators.empty() ? linearly_infeasible(query) : indicators_vanish(query))) {
+  const auto linear = [&] {
+    return query.indicators.empty() ? linearly_infeasible(query, depth != Depth::Glance) : indicators_vanish(query);
+  };
+  if (limits_.linear && linear()) {
     ++statistics_.by_simplex;
     if (limits_.keep_obligations) obligations_.push_back(std::move(query));
     return true;
   }
+  if (limits_.linear && depth != Depth::Full) return false;
   const auto begin = std::chrono::steady_clock::now();
   z3::check_result result = z3::unknown;
   try {
@@ -200,7 +204,7 @@ bool Solver::known(const Guard& guard, const Guards& given) const {
          std::any_of(facts_.begin(), facts_.end(), shows);
 }
 
-bool Solver::infeasible(const Guards& guards, const char* name) {
+bool Solver::infeasible(const Guards& guards, const char* name, Depth depth) {
   for (const Guard& guard : guards) {
     const std::optional<std::int64_t> constant = guard.poly.constant();
     if (constant && (guard.equality ? *constant != 0 : *constant < 0)) return true;
@@ -210,21 +214,22 @@ bool Solver::infeasible(const Guards& guards, const char* name) {
       return true;
     }
   }
-  Guards key = assumptions_;
-  key.insert(key.end(), guards.begin(), guards.end());
-  std::sort(key.begin(), key.end());
-  key.erase(std::unique(key.begin(), key.end()), key.end());
+  std::pair<Depth, Guards> key{depth, assumptions_};
+  Guards& all = key.second;
+  all.insert(all.end(), guards.begin(), guards.end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   const auto found = answers_.find(key);
   if (found != answers_.end()) {
     ++statistics_.cached;
     return found->second;
   }
-  const bool answer = unsatisfiable({name, guards, {}, {}});
+  const bool answer = unsatisfiable({name, guards, {}, {}}, depth);
   answers_.emplace(std::move(key), answer);
   return answer;
 }
 
-bool Solver::implied(const Guards& given, const Guard& goal, const char* name) {
+bool Solver::implied(const Guards& given, const Guard& goal, const char* name, Depth depth) {
   if (const std::optional<std::int64_t> constant = goal.poly.constant()) {
     return goal.equality ? *constant == 0 : *constant >= 0;
   }
@@ -234,10 +239,10 @@ bool Solver::implied(const Guards& given, const Guard& goal, const char* name) {
   }
   Guards with = given;
   with.push_back({false, -goal.poly - 1});
-  if (!infeasible(with, name)) return false;
+  if (!infeasible(with, name, depth)) return false;
   if (!goal.equality) return true;
   with.back().poly = goal.poly - 1;
-  return infeasible(with, name);
+  return infeasible(with, name, depth);
 }
 
 std::optional<std::int64_t> Solver::only_value(const Guards& given, const Poly& poly, const char* name) {
@@ -246,7 +251,8 @@ std::optional<std::int64_t> Solver::only_value(const Guards& given, const Poly& 
   context.insert(context.end(), given.begin(), given.end());
   const Query query{name, std::move(context), {}, {}};
   const std::optional<std::int64_t> value = has_model(query) ? models_.value(poly) : std::optional<std::int64_t>(0);
-  if (!value || !implied(given, {false, *value - poly}, name) || !implied(given, {false, poly - *value}, name)) {
+  if (!value || !implied(given, {false, *value - poly}, name, Depth::Glance) ||
+      !implied(given, {false, poly - *value}, name, Depth::Glance)) {
     return std::nullopt;
   }
   return value;
@@ -263,7 +269,7 @@ bool Solver::cancels(const std::vector<std::pair<Rational, Guards>>& indicators,
       return true;
     }
   }
-  return unsatisfiable({name, {}, indicators, {}});
+  return unsatisfiable({name, {}, indicators, {}}, Depth::Full);
 }
 
 }  // namespace rulemill::prove

@@ -55,11 +55,17 @@ class Solver {
     std::size_t before_;
   };
 
+  /// How much is tried before a question counts as not shown. What is asked often and seldom so should cost little.
+  enum class Depth : std::uint8_t {
+    Glance,  // one run of the linear check
+    Linear,  // the linear check, with what premises of lemmas follow from
+    Full,    // and Z3
+  };
   /// Shown: no integers satisfy the facts, the assumptions and these guards.
-  bool infeasible(const Guards& guards, const char* name);
+  bool infeasible(const Guards& guards, const char* name, Depth depth = Depth::Full);
   /// Shown: wherever the facts, the assumptions and `given` hold, so does the goal.
-  bool implied(const Guards& given, const Guard& goal, const char* name);
-  /// The one value that the polynomial has wherever the facts, the assumptions and `given` hold, if that is shown.
+  bool implied(const Guards& given, const Guard& goal, const char* name, Depth depth = Depth::Full);
+  /// The one value that the polynomial has wherever the facts, the assumptions and `given` hold, if a glance shows it.
   std::optional<std::int64_t> only_value(const Guards& given, const Poly& poly, const char* name);
   /// Shown: the sum of coefficient · [guards] is zero wherever the facts and assumptions hold.
   bool cancels(const std::vector<std::pair<Rational, Guards>>& indicators, const char* name);
@@ -74,7 +80,7 @@ class Solver {
   static std::string version();
 
  private:
-  bool unsatisfiable(Query query);
+  bool unsatisfiable(Query query, Depth depth);
   bool has_model(const Query& query);
   bool known(const Guard& guard, const Guards& given) const;
 
@@ -82,7 +88,7 @@ class Solver {
   Symbols& symbols_;
   SolverLimits limits_;
   std::unique_ptr<Z3> z3_;         // none until it is asked
-  std::map<Guards, bool> answers_;  // infeasibility of assumptions and guards together
+  std::map<std::pair<Depth, Guards>, bool> answers_;  // infeasibility of assumptions and guards together
   Models models_;
   Guards facts_;
   std::vector<Models::Values> samples_;
