@@ -139,6 +139,7 @@ void Discovery::join() {
     by_level.push_back(fresh);
   }
   context_.report["new_values"] = by_level;
+  for (const auto& [step, seconds] : joined_.steps) context_.report["join_steps"][step] = seconds;
   context_.report["expected_false"] = joined_.expected_false;
   const dedup::Funnel& f = joined_.funnel;
   for (const auto& [name, count] :

@@ -30,17 +30,11 @@ void keep_best(std::vector<Keyed>& list) {
 }
 
 /// Canonical form and key; false if the sides are the same.
-bool make_key(CandidateGraph& graph, const Vocabulary& words, KeyKind kind, Keyed& made) {
-  CandidateGraph exact = graph;
-  const std::string exact_key = canonicalize(exact, words, KeyKind::Exact);
-  made.exact = runtime::hash128(runtime::bytes_of(exact_key));
-  if (kind == KeyKind::Exact) {
-    graph = exact;
-    made.key = made.exact;
-  } else {
-    made.key = runtime::hash128(runtime::bytes_of(canonicalize(graph, words, kind)));
-    made.dimensions = static_cast<std::uint32_t>(distinct_dimensions(graph, words));
-  }
+bool make_key(CandidateGraph& graph, const Vocabulary& words, Keyed& made) {
+  std::string exact;
+  made.key = runtime::hash128(runtime::bytes_of(canonicalize(graph, words, KeyKind::AnyShapes, &exact)));
+  made.exact = runtime::hash128(runtime::bytes_of(exact));
+  made.dimensions = static_cast<std::uint32_t>(distinct_dimensions(graph, words));
   return !(graph.source == graph.target);
 }
 
@@ -57,18 +51,25 @@ CandidateGraph unpack(const std::string& packed) {
   return read_graph(view);
 }
 
-PackedCandidates one_of_each(std::size_t count, const CandidateSource& source, const Vocabulary& words, KeyKind kind,
-                             const fingerprint::Workers& workers, const runtime::Communicator& communicator) {
+PackedCandidates one_of_each(std::size_t count, const CandidateSource& source, const Vocabulary& words,
+                             const fingerprint::Workers& workers, const runtime::Communicator& communicator,
+                             std::uint64_t* renamings_apart) {
   constexpr std::size_t chunk = 512;
   constexpr std::uint64_t dropped = ~std::uint64_t{0};
   std::vector<Keyed> keyed(count);
   workers.run((count + chunk - 1) / chunk, [&](std::size_t c, unsigned) {
     for (std::size_t i = c * chunk; i < std::min(count, (c + 1) * chunk); ++i) {
       CandidateGraph graph = source(i);
-      keyed[i].index = make_key(graph, words, kind, keyed[i]) ? i : dropped;
+      keyed[i].index = make_key(graph, words, keyed[i]) ? i : dropped;
     }
   });
   std::erase_if(keyed, [](const Keyed& k) { return k.index == dropped; });
+  if (renamings_apart != nullptr) {
+    std::vector<runtime::Hash128> exact;
+    for (const Keyed& k : keyed) exact.push_back(k.exact);
+    std::ranges::sort(exact);
+    *renamings_apart = static_cast<std::uint64_t>(std::unique(exact.begin(), exact.end()) - exact.begin());
+  }
   keep_best(keyed);
 
   // Only what is kept is built again.
@@ -76,7 +77,7 @@ PackedCandidates one_of_each(std::size_t count, const CandidateSource& source, c
   workers.run((keyed.size() + chunk - 1) / chunk, [&](std::size_t c, unsigned) {
     for (std::size_t i = c * chunk; i < std::min(keyed.size(), (c + 1) * chunk); ++i) {
       CandidateGraph graph = source(keyed[i].index);
-      canonicalize(graph, words, kind);
+      bring_to_form(graph, words, KeyKind::AnyShapes);
       packed[i] = pack(graph);
     }
   });

@@ -19,10 +19,11 @@ CandidateGraph unpack(const std::string& packed);
 /// Makes the i-th candidate.
 using CandidateSource = std::function<CandidateGraph(std::size_t i)>;
 
-/// Collective. Brings every candidate to canonical form, drops those whose sides are the same, and keeps one of each
-/// key. Keys are spread over ranks by their hash; the result, in an order that depends on the candidates alone, is this
+/// Collective. Brings every candidate to canonical form for any shapes, drops those whose sides are the same, and keeps
+/// one of each key; `renamings_apart` is how many of this rank's were no renamings of each other. Keys are spread over ranks by their hash; the result, in an order that depends on the candidates alone, is this
 /// rank's part.
-PackedCandidates one_of_each(std::size_t count, const CandidateSource& source, const Vocabulary& words, KeyKind kind,
-                             const fingerprint::Workers& workers, const runtime::Communicator& communicator);
+PackedCandidates one_of_each(std::size_t count, const CandidateSource& source, const Vocabulary& words,
+                             const fingerprint::Workers& workers, const runtime::Communicator& communicator,
+                             std::uint64_t* renamings_apart = nullptr);
 
 }  // namespace rulemill::dedup

@@ -13,25 +13,34 @@ namespace {
 
 constexpr std::size_t most_ties = 6;
 
+bool is_exact_division(const algebra::Comparison& condition) {
+  return condition.relation == algebra::Relation::Eq && condition.a->kind == algebra::IndexExpr::Kind::Mod;
+}
+
 void put(std::string& key, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) key.push_back(static_cast<char>(value | 0x80));
   key.push_back(static_cast<char>(value));
 }
 
-/// For each exact division that the instance's conditions ask for: whether its quotient is one.
-void put_quotients(std::string& key, const CandidateGraph& graph, const GraphNode& node, const Vocabulary& words) {
+/// For each exact division that the instance's conditions ask for, a bit: whether its quotient is one.
+std::uint16_t quotients(const CandidateGraph& graph, const GraphNode& node, const Vocabulary& words) {
+  if (!words.divides[node.instance]) return 0;
   const algebra::Instance& instance = *words.instances[node.instance];
   std::vector<enumerate::Dims> shapes;
   for (const GraphTerm argument : node.arguments) shapes.push_back(words.types[graph.type(argument)]);
   std::vector<std::int64_t> slots;
-  if (!algebra::infer(instance, shapes, std::span<const std::int64_t>(node.sizes.begin(), node.sizes.end()), &slots))
-    return;
-  for (const algebra::Comparison& condition : instance.conditions) {
-    const algebra::IndexExpr& left = *condition.a;
-    if (condition.relation != algebra::Relation::Eq || left.kind != algebra::IndexExpr::Kind::Mod) continue;
-    const std::int64_t divisor = algebra::evaluate(*left.b, slots, {});
-    key.push_back(divisor != 0 && algebra::evaluate(*left.a, slots, {}) / divisor == 1 ? '1' : 'n');
+  if (!algebra::infer(instance, shapes, std::span<const std::int64_t>(node.sizes.begin(), node.sizes.end()), &slots)) {
+    return 0;
   }
+  std::uint16_t ones = 1;
+  for (const algebra::Comparison& condition : instance.conditions) {
+    if (!is_exact_division(condition)) continue;
+    const algebra::IndexExpr& left = *condition.a;
+    const std::int64_t divisor = algebra::evaluate(*left.b, slots, {});
+    const bool one = divisor != 0 && algebra::evaluate(*left.a, slots, {}) / divisor == 1;
+    ones = static_cast<std::uint16_t>(ones << 1 | (one ? 1 : 0));
+  }
+  return ones;
 }
 
 /// How much of a candidate a key tells.
@@ -43,6 +52,7 @@ enum class Detail : std::uint8_t {
 
 std::string serialize(const CandidateGraph& graph, const Vocabulary& words, Detail detail) {
   std::string key;
+  key.reserve(128);
   const auto put_term = [&](GraphTerm t) {
     put(key, std::uint64_t{t.index} << 3 | std::uint64_t{t.output} << 1 | (t.is_leaf ? 1 : 0));
   };
@@ -56,7 +66,7 @@ std::string serialize(const CandidateGraph& graph, const Vocabulary& words, Deta
     if (detail != Detail::Structure) {
       for (const std::int64_t size : node.sizes) put(key, static_cast<std::uint64_t>(size));
     }
-    if (detail != Detail::Exact) put_quotients(key, graph, node, words);
+    if (detail != Detail::Exact) put(key, node.mark);
   }
   for (const std::uint16_t leaf : graph.leaves) put(key, detail == Detail::Exact ? leaf : words.types[leaf].size());
   return key;
@@ -96,32 +106,44 @@ Vocabulary vocabulary(const fingerprint::Dictionary& dictionary, algebra::Librar
   Vocabulary words;
   for (const auto& entry : dictionary.instances) {
     words.instances.push_back(&library.instantiate(entry.name, entry.parameters, entry.ranks));
+    words.divides.push_back(std::ranges::any_of(words.instances.back()->conditions, is_exact_division));
   }
   words.types = dictionary.types;
   words.library = &library;
   return words;
 }
 
-std::string canonicalize(CandidateGraph& graph, const Vocabulary& words, KeyKind kind) {
+namespace {
+
+/// The canonical form and the serialized key of a detail; of the exact form, the key alone.
+struct Form {
+  CandidateGraph graph;
+  std::string key;
+  std::string exact;
+  Detail detail = Detail::Exact;
+};
+
+void find_form(CandidateGraph& graph, const Vocabulary& words, KeyKind kind, bool want_exact, Form& form) {
   graph.clean();
   // Commutative arguments in the order of their skeletons; where these are equal, both orders are tried.
   const std::vector<std::uint64_t> skeleton = skeletons(graph, words);
   const auto rank = [&](GraphTerm t) {
     return std::pair(t.is_leaf ? std::uint64_t{graph.leaves[t.index]} : skeleton[t.index] + t.output + 1, t.is_leaf);
   };
-  std::vector<std::size_t> ties;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+  BoundedList<std::uint8_t, most_ties> ties;
+  bool sized = false;
+  for (std::uint8_t n = 0; n < graph.nodes.size(); ++n) {
     GraphNode& node = graph.nodes[n];
+    sized = sized || !node.sizes.empty();
+    if (kind == KeyKind::AnyShapes) node.mark = quotients(graph, node, words);
     if (!words.instances[node.instance]->commutative || node.arguments[0] == node.arguments[1]) continue;
-    if (rank(node.arguments[1]) < rank(node.arguments[0])) std::swap(node.arguments[0], node.arguments[1]);
-    if (rank(node.arguments[1]) == rank(node.arguments[0]) && ties.size() < most_ties) ties.push_back(n);
+    const auto first = rank(node.arguments[0]), second = rank(node.arguments[1]);
+    if (second < first) std::swap(node.arguments[0], node.arguments[1]);
+    if (second == first && ties.size() < most_ties) ties.push_back(n);
   }
   const std::size_t source_size = graph.size(graph.source), target_size = graph.size(graph.target);
   if (source_size < target_size) std::swap(graph.source, graph.target);
-  const bool sized = std::ranges::any_of(graph.nodes, [](const GraphNode& node) { return !node.sizes.empty(); });
-  const Detail detail = kind == KeyKind::Exact ? Detail::Exact : sized ? Detail::Structure : Detail::Ranks;
-  std::string best;
-  CandidateGraph form;
+  form.detail = kind == KeyKind::Exact ? Detail::Exact : sized ? Detail::Structure : Detail::Ranks;
   for (std::size_t turned = 0; turned < (source_size == target_size ? 2U : 1U); ++turned) {
     for (std::size_t choice = 0; choice < std::size_t{1} << ties.size(); ++choice) {
       CandidateGraph tried = graph;
@@ -130,19 +152,37 @@ std::string canonicalize(CandidateGraph& graph, const Vocabulary& words, KeyKind
         if (choice >> i & 1) std::swap(tried.nodes[ties[i]].arguments[0], tried.nodes[ties[i]].arguments[1]);
       }
       tried.clean();
-      std::string key = serialize(tried, words, detail);
-      if (best.empty() || key < best) {
-        best = std::move(key);
-        form = std::move(tried);
+      std::string key = serialize(tried, words, form.detail);
+      if (want_exact) {
+        std::string exact = serialize(tried, words, Detail::Exact);
+        if (form.exact.empty() || exact < form.exact) form.exact = std::move(exact);
+      }
+      if (form.key.empty() || key < form.key) {
+        form.key = std::move(key);
+        form.graph = tried;
       }
     }
   }
-  graph = std::move(form);
-  if (detail == Detail::Structure) {
+}
+
+}  // namespace
+
+std::string canonicalize(CandidateGraph& graph, const Vocabulary& words, KeyKind kind, std::string* exact) {
+  Form form;
+  find_form(graph, words, kind, exact != nullptr, form);
+  graph = form.graph;
+  if (exact != nullptr) *exact = std::move(form.exact);
+  if (form.detail == Detail::Structure) {
     const std::string typed = typed_text(graph, words);
-    best += typed.empty() ? serialize(graph, words, Detail::Exact) : typed;
+    form.key += typed.empty() ? serialize(graph, words, Detail::Exact) : typed;
   }
-  return best;
+  return std::move(form.key);
+}
+
+void bring_to_form(CandidateGraph& graph, const Vocabulary& words, KeyKind kind) {
+  Form form;
+  find_form(graph, words, kind, false, form);
+  graph = form.graph;
 }
 
 std::size_t distinct_dimensions(const CandidateGraph& graph, const Vocabulary& words) {

@@ -13,6 +13,7 @@ namespace rulemill::dedup {
 /// Instances by dictionary number, and the types.
 struct Vocabulary {
   std::vector<const algebra::Instance*> instances;
+  std::vector<bool> divides;  // by instance: whether its conditions ask for exact divisions
   std::vector<enumerate::Dims> types;
   const algebra::Library* library = nullptr;
 };
@@ -24,8 +25,11 @@ enum class KeyKind : std::uint8_t {
               // candidates with size parameters are compared with symbolic sizes
 };
 
-/// Brings the graph to its canonical form (source the larger side) and returns its key.
-std::string canonicalize(CandidateGraph& graph, const Vocabulary& words, KeyKind kind);
+/// Brings the graph to its canonical form (source the larger side) and returns its key; with `exact`, also the key that
+/// it would have with its types.
+std::string canonicalize(CandidateGraph& graph, const Vocabulary& words, KeyKind kind, std::string* exact = nullptr);
+/// The form alone.
+void bring_to_form(CandidateGraph& graph, const Vocabulary& words, KeyKind kind);
 
 /// How many different dimensions its variables have: the more, the less its equality is due to chance.
 std::size_t distinct_dimensions(const CandidateGraph& graph, const Vocabulary& words);

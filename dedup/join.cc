@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <map>
 #include <optional>
 
 #include "dedup/candidate_set.h"
@@ -130,39 +131,50 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   TermRows rows(out, shards_digest, fingerprints, renamings, communicator);
   const Vocabulary words = vocabulary(rows.dictionary(), library);
   TrialPrograms programs(words, library, profile.seed, profile.max_elements);
-  const auto keep = [&](std::size_t count, const CandidateSource& source, KeyKind kind) {
-    return one_of_each(count, source, words, kind, workers, communicator);
+  const auto keep = [&](std::size_t count, const CandidateSource& source, std::uint64_t* renamings_apart = nullptr) {
+    return one_of_each(count, source, words, workers, communicator, renamings_apart);
   };
   const auto keep_packed = [&](PackedCandidates& list) {
-    list = keep(list.size(), [&](std::size_t i) { return unpack(list[i]); }, KeyKind::AnyShapes);
+    list = keep(list.size(), [&](std::size_t i) { return unpack(list[i]); });
   };
 
   Summary summary;
   Funnel& funnel = summary.funnel;
+  std::map<std::string, double> times;
+  auto lap = start;
+  const auto note = [&](const char* step) {
+    const auto now = std::chrono::steady_clock::now();
+    times[step] += std::chrono::duration<double>(now - lap).count();
+    lap = now;
+  };
   funnel.terms = fingerprints.rows;
   const std::uint64_t parts = parts_of(fingerprints.rows, rows.bytes(), options, communicator);
   Superseded superseded(rows);
   PackedCandidates single;
   std::vector<std::vector<Alternative>> alternatives(static_cast<std::size_t>(communicator.size()));
   std::vector<std::uint64_t> by_type(rows.dictionary().types.size(), 0);
+  note("read");
   for (std::uint64_t part = 0; part < parts; ++part) {
     const TermClasses classes = find_classes(rows, part, parts, communicator);
     summary.new_values.resize(classes.new_values.size());
     for (std::size_t l = 0; l < classes.new_values.size(); ++l) summary.new_values[l] += classes.new_values[l];
     for (std::size_t t = 0; t < by_type.size(); ++t) by_type[t] += classes.by_type[t];
     funnel.classes += communicator.sum(std::uint64_t{classes.classes.size()});
+    note("classes");
     if (options.all_terms) superseded.add(rows, classes, communicator);
     RawPairs raw = pair_terms(rows, classes, superseded, words, workers, communicator);
+    note("pairs");
     funnel.pairs += communicator.sum(std::uint64_t{raw.pairs.size()});
-    // Equal candidates have equal values: they meet in one part.
+    // Renamings of a candidate have values of one orbit: they meet on one rank in one part.
+    std::uint64_t renamings_apart = 0;
     PackedCandidates here = keep(
         raw.pairs.size(),
         [&](std::size_t i) {
           return graph_of(rows, {&raw.pairs[i].first, 1}, {&raw.pairs[i].second, 1});
         },
-        KeyKind::Exact);
-    funnel.renamed += communicator.sum(std::uint64_t{here.size()});
-    keep_packed(here);
+        &renamings_apart);
+    funnel.renamed += communicator.sum(renamings_apart);
+    note("filter");
     std::ranges::move(here, std::back_inserter(single));
     for (std::size_t r = 0; r < alternatives.size(); ++r) {
       alternatives[r].insert(alternatives[r].end(), raw.alternatives[r].begin(), raw.alternatives[r].end());
@@ -172,17 +184,21 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   summary.expected_false = expected_false(by_type, rows.dictionary().degrees);
   if (parts > 1) keep_packed(single);
   funnel.shapes = communicator.sum(std::uint64_t{single.size()});
+  note("filter");
   generalize_all(single, programs, fingerprints.max_ops, workers);
+  note("generalize");
   keep_packed(single);
+  note("filter");
   funnel.generalized = communicator.sum(std::uint64_t{single.size()});
   const std::vector<RawCandidate> joint =
       combine(rows, std::move(alternatives), words, fingerprints.max_ops, communicator);
   funnel.multi_pairs = communicator.sum(std::uint64_t{joint.size()});
   PackedCandidates multi =
-      keep(joint.size(), [&](std::size_t i) { return graph_of(rows, joint[i].source, joint[i].target); }, KeyKind::AnyShapes);
+      keep(joint.size(), [&](std::size_t i) { return graph_of(rows, joint[i].source, joint[i].target); });
   generalize_all(multi, programs, fingerprints.max_ops, workers);
   keep_packed(multi);
   funnel.multi_generalized = communicator.sum(std::uint64_t{multi.size()});
+  note("several outputs");
 
   runtime::Bytes bytes;
   for (const auto* list : {&single, &multi}) {
@@ -209,7 +225,9 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   }
   communicator.broadcast(figures);
   Summary result = from_json(Json::parse(figures));
+  note("write");
   result.already_done = false;
+  result.steps.assign(times.begin(), times.end());
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }

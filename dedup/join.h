@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "algebra/library.h"
@@ -41,6 +43,8 @@ struct Summary {
   std::vector<std::uint64_t> new_values;  // by level: classes that begin there
   double expected_false = 0;  // bound on the expected number of pairs of unequal terms that share a fingerprint
   double seconds = 0;
+  /// This rank's time by step; not there if the stage was finished already.
+  std::vector<std::pair<std::string, double>> steps;
 };
 
 inline constexpr const char* join_stage = "join";

@@ -30,9 +30,12 @@ TrialPrograms::TrialPrograms(const Vocabulary& words, const algebra::Library& li
       functions_(fingerprint::function_keys(library, seed_)) {}
 
 TrialPrograms::Key TrialPrograms::key(const CandidateGraph& graph, const GraphNode& node) {
-  Key key{node.instance, node.sizes.size()};
-  for (const GraphTerm argument : node.arguments) key.types = fingerprint::mix(key.types) + graph.type(argument);
-  for (const std::int64_t size : node.sizes) key.sizes = fingerprint::mix(key.sizes) + static_cast<std::uint64_t>(size);
+  // Zero is a fixed point of mix: every part is made different from zero.
+  Key key{(std::uint64_t{node.instance} + 1) << 8 | node.arguments.size(), node.sizes.size() + 1};
+  for (const GraphTerm argument : node.arguments) key.types = fingerprint::mix(key.types) + graph.type(argument) + 1;
+  for (const std::int64_t size : node.sizes) {
+    key.sizes = fingerprint::mix(key.sizes) + static_cast<std::uint64_t>(size) + 1;
+  }
   return key;
 }
 
