@@ -106,6 +106,14 @@ std::vector<std::vector<FactorPair>> pairings(const std::vector<Factor>& a, cons
   if (a.size() != b.size()) return result;
   std::vector<FactorPair> pairs;
   std::vector<bool> used(b.size());
+  // Of equal reads, s·s, the first that is free stands for the others.
+  const auto again = [&](std::size_t j) {
+    for (std::size_t k = 0; k < j; ++k) {
+      const bool reads = b[k].kind == Factor::Kind::Read && b[j].kind == Factor::Kind::Read;
+      if (!used[k] && reads && b[k].symbol == b[j].symbol && b[k].index == b[j].index) return true;
+    }
+    return false;
+  };
   const auto extend = [&](const auto& self) -> void {
     if (result.size() >= limit) return;
     const std::size_t i = pairs.size();
@@ -114,7 +122,7 @@ std::vector<std::vector<FactorPair>> pairings(const std::vector<Factor>& a, cons
       return;
     }
     for (std::size_t j = 0; j < b.size(); ++j) {
-      if (used[j] || head(a[i]) != head(b[j])) continue;
+      if (used[j] || head(a[i]) != head(b[j]) || again(j)) continue;
       used[j] = true;
       pairs.emplace_back(&a[i], &b[j]);
       self(self);
