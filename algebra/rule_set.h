@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,9 +57,12 @@ struct RuleSet {
 std::string serialize(const RuleSet& rules, const TermBank& bank, const Symbols& symbols);
 /// Reads what serialize wrote; `origin` names it in messages. Throws InputError naming the rule, the field, what was
 /// found and what was expected: bytes that are no database or not all of one, another schema, an operator that is
-/// unknown or is defined otherwise, a node that does not fit its operator.
+/// unknown or is defined otherwise, a node that does not fit its operator, a rule that does not type.
 RuleSet parse_rule_set(std::string_view bytes, const std::string& origin, Library& library, TermBank& bank,
                        Symbols& symbols);
+
+/// Why a typed rule does not say all that typing it asks for; nothing if typing it again adds nothing.
+std::optional<std::string> typing_objection(const Rule& rule, TermBank& bank, Symbols& symbols);
 
 /// To a file, atomically. Throws IoError.
 void save(const RuleSet& rules, const TermBank& bank, const Symbols& symbols, const std::filesystem::path& path);

@@ -7,6 +7,8 @@
 #include "algebra/poly_text.h"
 #include "algebra/rule_set.h"
 #include "algebra/rule_set_format.h"
+#include "algebra/text.h"
+#include "algebra/typing.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 
@@ -245,6 +247,8 @@ RuleSet parse_rule_set(std::string_view bytes, const std::string& origin, Librar
   for (int i = 0; i < from.rules_size(); ++i) {
     const std::string place = origin + ": rule " + std::to_string(i + 1) + " (" + from.rules(i).id() + ")";
     result.rules.push_back(RuleReader(from.rules(i), place, library, bank, symbols).read());
+    const auto types = infer_types(result.rules.back().rule, bank, symbols);
+    if (const auto* error = std::get_if<TypeError>(&types)) throw InputError(place, "does not type: " + error->what);
     std::vector<TermId> roots = result.rules.back().rule.source;
     const std::vector<TermId>& target = result.rules.back().rule.target;
     roots.insert(roots.end(), target.begin(), target.end());
@@ -258,6 +262,28 @@ RuleSet parse_rule_set(std::string_view bytes, const std::string& origin, Librar
   }
   for (const proto::Count& count : from.funnel()) result.funnel.emplace_back(count.name(), count.value());
   return result;
+}
+
+std::optional<std::string> typing_objection(const Rule& rule, TermBank& bank, Symbols& symbols) {
+  const auto types = infer_types(rule, bank, symbols);
+  if (const auto* error = std::get_if<TypeError>(&types)) return "does not type: " + error->what;
+  const Rule& typed = std::get<TypedRule>(types).rule;
+  for (std::size_t v = 0; v < rule.variables.size(); ++v) {
+    if (typed.shapes[v] == rule.shapes[v]) continue;
+    return "types only if " + bank.term(rule.variables[v]).name + " is " + symbols.to_string(typed.shapes[v]) + ", and says " +
+           symbols.to_string(rule.shapes[v]);
+  }
+  for (const SizeCondition& asked : typed.condition) {
+    const Poly difference = asked.right - asked.left;
+    const bool turns = asked.relation == Relation::Eq || asked.relation == Relation::Ne;
+    const auto says = [&](const SizeCondition& said) {
+      const Poly other = said.right - said.left;
+      return said.relation == asked.relation && (other == difference || (turns && other == -difference));
+    };
+    if (std::ranges::any_of(rule.condition, says)) continue;
+    return "types only when " + to_string(asked, symbols) + ", which it does not say";
+  }
+  return std::nullopt;
 }
 
 RuleSet load_rule_set(const std::filesystem::path& path, Library& library, TermBank& bank, Symbols& symbols) {

@@ -79,6 +79,7 @@ class Checker {
 
   void check_rule(const RuleRecord& record) {
     const std::string& id = record.rule.id;
+    if (auto wrong = algebra::typing_objection(record.rule, bank_, symbols_)) return find(id, *wrong);
     if (record.certificate.kind == Certificate::Kind::None) return find(id, "has no certificate");
     const CertificateText certificate = parse_certificate(record.certificate.text, "certificate of " + id);
     if (certificate.kind != record.certificate.kind) return find(id, "its certificate is of another kind than said");

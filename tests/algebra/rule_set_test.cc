@@ -28,7 +28,7 @@ rule merge(x[m, k], a[k, n], b[k, l])
 rule constants(x[m, n], s[])
   scale(mul(matmul(x, identity(; n=n)), ones(; d=[m, n])), s)
   => transpose(transpose(scale(x, s); perm=[1, 0], order=copy); perm=[1, 0], order=copy)
-rule conv(x[n, 2*c, h, w], k[f, c, 3, 3])
+rule conv(x[n, 2*c, h, w], k[2*f, c, 3, 3])
   relu(conv2d(x, k; stride=2, pad=valid)) => conv2d(x, k; stride=2, pad=valid, act=relu)
   when 3 <= h, w != 4
 )";
@@ -110,6 +110,17 @@ TEST_CASE("a rule set comes back from its bytes as it was, in another bank") {
   CHECK(serialize(back, to.bank, to.symbols) == bytes);
 }
 
+TEST_CASE("a typed rule says all that typing it asks for, or the objection says what is missing") {
+  World world;
+  RuleSet set = world.sample();
+  for (const RuleRecord& record : set.rules) CHECK(typing_objection(record.rule, world.bank, world.symbols) == std::nullopt);
+  Rule& rule = set.rules[0].rule;
+  rule.shapes[0][1] = 3;
+  CHECK(typing_objection(rule, world.bank, world.symbols) == "types only if a is [3, n], and says [k, n]");
+  rule.shapes[1][0] = 4;
+  CHECK_THAT(typing_objection(rule, world.bank, world.symbols).value_or(""), Contains("does not type: "));
+}
+
 TEST_CASE("a rule set is saved to a file and loaded from it") {
   World world;
   const auto path =
@@ -170,6 +181,11 @@ TEST_CASE("a damaged rule is refused with its number and field") {
              Contains("rule 1 (distributes): variables[2]"));
   CHECK_THAT(with([](Set& s) { s.mutable_rules(0)->mutable_variables(0)->set_shape(1, "k +"); }),
              Contains("rule 1 (distributes): variables[0].shape[1]:1:4"));
+  CHECK_THAT(with([](Set& s) {
+               s.mutable_rules(0)->mutable_variables(0)->set_shape(1, "3");
+               s.mutable_rules(0)->mutable_variables(1)->set_shape(0, "4");
+             }),
+             Contains("rule 1 (distributes): does not type: "));
   CHECK_THAT(with([](Set& s) { s.mutable_rules(0)->mutable_source(0)->set_node(9); }), Contains("source[0] is node 9"));
   CHECK_THAT(with([](Set& s) { s.mutable_rules(1)->mutable_target(0)->set_output(2); }),
              Contains("target[0] is output 2 of a node that has 2"));

@@ -63,26 +63,20 @@ class Tampered(Case):
         self.assert_caught("associates: ", "its certificate states another rule")
 
     def test_a_condition_that_was_added(self):
-        condition = form.message([[1, b"d"], [2, 0], [3, b"1"]])
+        condition = form.message([[1, b"d"], [2, 3], [3, b"5"]])  # d <= 5
         self.tamper("twice", lambda parts: parts.insert(len(parts) - 3, [form.CONDITION, condition]))
         self.assert_caught("twice: ", "its certificate states another rule")
 
-    def test_a_statement_that_was_changed_in_both_places(self):
+    def test_shapes_that_do_not_say_what_typing_asks(self):
         """The merge rule without the condition that its shapes hold: another number of filters for each input."""
         def loosen(parts):
             variables = [part for part in parts if part[0] == 3]
-            self.assertEqual(len(variables), 4)
             shape = form.fields(variables[3][1])
-            sizes = [part for part in shape if part[0] == 2]
-            sizes[0][1] = b"other*" + sizes[0][1].split(b"*")[0]
+            filters = next(part for part in shape if part[0] == 2)
+            filters[1] = b"other*" + filters[1].split(b"*")[0]
             variables[3][1] = form.message(shape)
-        before = rulemill("rules", "show", "merge", "--rules", self.path).stdout.splitlines()[0]
         self.tamper("merge", loosen)
-        after = rulemill("rules", "show", "merge", "--rules", self.path).stdout.splitlines()[0]
-        self.assertNotEqual(before, after)
-        self.tamper_certificate("merge", lambda text: text.replace(before[len("rule merge"):-len(" core")],
-                                                                   after[len("rule merge"):-len(" core")]))
-        self.assert_caught("merge: ", "cannot be proved again")
+        self.assert_caught("merge: types only when ", ", which it does not say")
 
     def test_a_certificate_that_was_changed(self):
         self.tamper_certificate("merge", lambda text: text.replace("(check-sat)", "(assert false)\n(check-sat)", 1))
