@@ -191,7 +191,7 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   note("filter");
   funnel.generalized = communicator.sum(std::uint64_t{single.size()});
   const std::vector<RawCandidate> joint =
-      combine(rows, std::move(alternatives), words, fingerprints.max_ops, communicator);
+      combine(rows, std::move(alternatives), words, fingerprints.max_ops, workers, communicator);
   funnel.multi_pairs = communicator.sum(std::uint64_t{joint.size()});
   PackedCandidates multi =
       keep(joint.size(), [&](std::size_t i) { return graph_of(rows, joint[i].source, joint[i].target); });

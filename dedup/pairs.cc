@@ -122,7 +122,7 @@ RawPairs pair_terms(TermRows& rows, const TermClasses& classes, const Superseded
 }
 
 std::vector<RawCandidate> combine(TermRows& rows, std::vector<std::vector<Alternative>> alternatives,
-                                  const Vocabulary& words, std::uint32_t max_ops,
+                                  const Vocabulary& words, std::uint32_t max_ops, const fingerprint::Workers& workers,
                                   const runtime::Communicator& communicator) {
   std::vector<runtime::Bytes> outgoing;
   for (auto& list : alternatives) {
@@ -157,9 +157,7 @@ std::vector<RawCandidate> combine(TermRows& rows, std::vector<std::vector<Altern
         made.source.push_back(outputs[o][choice[o]].way);
         made.target.push_back(Occurrence{outputs[o][choice[o]].self});
       }
-      CandidateGraph graph = graph_of(rows, made.source, made.target);
-      canonicalize(graph, words, KeyKind::Exact);
-      if (is_joint(graph, graph.source, max_ops) && is_joint(graph, graph.target, max_ops)) found.push_back(made);
+      found.push_back(made);
       more = false;
       for (std::size_t o = 0; o < outputs.size() && !more; ++o) {
         more = ++choice[o] < outputs[o].size();
@@ -167,6 +165,20 @@ std::vector<RawCandidate> combine(TermRows& rows, std::vector<std::vector<Altern
       }
     }
   }
+  std::vector<std::uint8_t> joint(found.size(), 0);
+  constexpr std::size_t chunk = 256;
+  workers.run((found.size() + chunk - 1) / chunk, [&](std::size_t c, unsigned) {
+    for (std::size_t i = c * chunk; i < std::min(found.size(), (c + 1) * chunk); ++i) {
+      CandidateGraph graph = graph_of(rows, found[i].source, found[i].target);
+      bring_to_form(graph, words, KeyKind::Exact);
+      joint[i] = is_joint(graph, graph.source, max_ops) && is_joint(graph, graph.target, max_ops) ? 1 : 0;
+    }
+  });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (joint[i]) found[kept++] = found[i];
+  }
+  found.resize(kept);
   return found;
 }
 

@@ -46,7 +46,7 @@ RawPairs pair_terms(TermRows& rows, const TermClasses& classes, const Superseded
 
 /// Collective. Candidates of several outputs. The rows of every term that occurs are fetched.
 std::vector<RawCandidate> combine(TermRows& rows, std::vector<std::vector<Alternative>> alternatives,
-                                  const Vocabulary& words, std::uint32_t max_ops,
+                                  const Vocabulary& words, std::uint32_t max_ops, const fingerprint::Workers& workers,
                                   const runtime::Communicator& communicator);
 
 }  // namespace rulemill::dedup

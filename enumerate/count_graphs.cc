@@ -12,37 +12,40 @@ std::uint64_t choose2(std::uint64_t n) { return n < 2 ? 0 : n * (n - 1) / 2; }
 std::uint64_t choose3(std::uint64_t n) { return n < 3 ? 0 : n * (n - 1) * (n - 2) / 6; }
 std::uint64_t choose4(std::uint64_t n) { return n < 4 ? 0 : choose3(n) * (n - 3) / 4; }
 
-/// Calls body(below, count) for how many nodes of the level stand over exactly these nodes.
+/// Calls body(below) for every node of the level, under all names, with the nodes that it stands over.
 template <class Body>
-void each_below(std::uint32_t level, const Enumerator& enumerator, std::span<const std::uint32_t> images,
-                const Body& body) {
+void each_below(std::uint32_t level, const Enumerator& enumerator, const Body& body) {
   const TermTable& terms = enumerator.terms();
   const Symmetry& symmetry = enumerator.symmetry();
+  const auto& families = enumerator.signatures().families();
   for (NodeId n = 0; n < terms.nodes(); ++n) {
     const auto below = terms.closure(n).first(terms.closure(n).size() - 1);
     if (below.size() + 1 != level) continue;
     const TermId t = terms.first_term(n);
     if (t < enumerator.named_terms()) {
-      body(std::vector<NodeId>(below.begin(), below.end()), std::uint64_t{1});
+      body(std::vector<NodeId>(below.begin(), below.end()));
       continue;
     }
-    // A node that is not named stands for so many; they are spread evenly over the renamings of what is below.
+    // A node that is not named stands for its renamings.
     const RenamingList& list = symmetry.renamings().of(terms.variables(t));
-    std::set<std::vector<NodeId>> renamed;
+    const bool commutative = families[enumerator.signatures()[terms.signature(n)].family].commutative;
+    std::set<std::vector<TermId>> known;
     for (std::uint32_t r = 0; r < list.count; ++r) {
+      std::vector<TermId> arguments;
+      for (const TermId argument : terms.arguments(n)) arguments.push_back(symmetry.rename(argument, list.swaps_of(r)));
+      if (commutative) std::ranges::sort(arguments);
+      if (!known.insert(std::move(arguments)).second) continue;
       std::vector<NodeId> nodes;
       for (const NodeId b : below) nodes.push_back(symmetry.rename_node(b, list.swaps_of(r)));
       std::ranges::sort(nodes);
-      renamed.insert(std::move(nodes));
+      body(nodes);
     }
-    for (const auto& nodes : renamed) body(nodes, images[n] / renamed.size());
   }
 }
 
 }  // namespace
 
 std::optional<std::uint64_t> count_graphs(std::uint32_t size, const Enumerator& enumerator,
-                                          std::span<const std::uint32_t> images,
                                           std::span<const std::uint64_t> level_nodes) {
   const TermTable& terms = enumerator.terms();
   if (size == 0 || size > 4 || size >= level_nodes.size()) return std::nullopt;
@@ -53,7 +56,7 @@ std::optional<std::uint64_t> count_graphs(std::uint32_t size, const Enumerator& 
   if (size == 2) return choose2(n1) + n2;
 
   std::vector<std::uint64_t> above(terms.nodes(), 0);  // by node of level 1: nodes of level 2 over it
-  each_below(2, enumerator, images, [&](const std::vector<NodeId>& below, std::uint64_t n) { above[below[0]] += n; });
+  each_below(2, enumerator, [&](const std::vector<NodeId>& below) { ++above[below[0]]; });
   std::uint64_t two_above = 0, three_above = 0, squares = 0;
   for (const std::uint64_t count : above) {
     two_above += choose2(count);
@@ -66,7 +69,7 @@ std::optional<std::uint64_t> count_graphs(std::uint32_t size, const Enumerator& 
   if (size == 3) return choose3(n1) + n2 * (n1 - 1) + two_above + n3;
 
   std::map<std::vector<NodeId>, std::uint64_t> pairs;  // nodes of level 3 over exactly these two
-  each_below(3, enumerator, images, [&](const std::vector<NodeId>& below, std::uint64_t n) { pairs[below] += n; });
+  each_below(3, enumerator, [&](const std::vector<NodeId>& below) { ++pairs[below]; });
   // Below a node of level 3 over {p, q}: q stands on p, or both are of level 1.
   std::uint64_t same_pair = 0, beside = 0, apart = 0;
   for (const auto& [pair, count] : pairs) {

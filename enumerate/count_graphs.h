@@ -11,10 +11,8 @@
 namespace rulemill::enumerate {
 
 /// Closed sets of exactly `size` nodes, 1 ≤ size ≤ 4, under all names. `level_nodes[l]` is the number of nodes whose
-/// closure has l nodes; the table holds the levels below `size`, images[n] being how many nodes n, if it is not named,
-/// stands for. Nothing for other sizes.
+/// closure has l nodes; the table holds the levels below `size`. Nothing for other sizes.
 std::optional<std::uint64_t> count_graphs(std::uint32_t size, const Enumerator& enumerator,
-                                          std::span<const std::uint32_t> images,
                                           std::span<const std::uint64_t> level_nodes);
 
 }  // namespace rulemill::enumerate

@@ -46,6 +46,12 @@ struct CanonicalNodes {
   std::vector<std::vector<std::uint32_t>> fixing;     // by row that is new: renamings that leave its value alone
 };
 
+/// Who counts a level's rows together: part `rank` of `ranks` each; `sum` adds the lists of all up, place by place.
+struct CountShare {
+  std::uint64_t rank = 0, ranks = 1;
+  std::function<std::vector<std::uint64_t>(const std::vector<std::uint64_t>&)> sum;
+};
+
 class Enumerator {
  public:
   /// Runs body(i) for each i < count, in any order, on as many threads as the caller likes.
@@ -63,7 +69,7 @@ class Enumerator {
   TermId named_terms() const { return named_terms_; }
 
   /// Prepares level k; levels below must be complete. Counts and numbers its rows.
-  LevelCounts begin_level(std::uint32_t level, const ParallelFor& parallel_for);
+  LevelCounts begin_level(std::uint32_t level, const ParallelFor& parallel_for, const CountShare& share = {});
   /// The level that was begun last.
   std::uint32_t level() const { return level_; }
   /// Signatures that occur on this level, ascending.
@@ -97,6 +103,7 @@ class Enumerator {
 
   void index_users();
   void index_openings();
+  void count_units(const ParallelFor& parallel_for, const CountShare& share);
   void add_terms(SignatureId signature, std::span<const TermId> arguments, std::span<const NodeId> below);
   std::vector<NodeId> union_of(std::span<const TermId> terms) const;
   void mark_used(SignatureId signature) const;

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 #include <algorithm>
+#include <cstring>
 #include <unordered_set>
 
 #include "algebra/plan.h"
@@ -30,10 +31,12 @@ void RowRange::resize(std::uint64_t first_row, std::uint64_t rows, std::uint32_t
   images.assign(rows, 0);
 }
 
-LevelRunner::LevelRunner(const enumerate::Profile& profile, algebra::Library& library, const Options& options)
+LevelRunner::LevelRunner(const enumerate::Profile& profile, algebra::Library& library, const Options& options,
+                         const runtime::Communicator& communicator)
     : profile_(profile),
       library_(library),
       options_(options),
+      communicator_(communicator),
       enumerator_(profile, library, options.every_renaming),
       workers_(options.threads),
       executor_(profile.seed, profile.max_elements, options.instructions),
@@ -103,8 +106,12 @@ void LevelRunner::prepare(std::uint32_t last) {
   const auto parallel_for = [&](std::size_t count, const std::function<void(std::size_t)>& body) {
     workers_.run(count, [&](std::size_t i, unsigned) { body(i); });
   };
+  const enumerate::CountShare alone;
+  const enumerate::CountShare share{
+      static_cast<std::uint64_t>(communicator_.rank()), static_cast<std::uint64_t>(communicator_.size()),
+      [&](const std::vector<std::uint64_t>& counts) { return communicator_.sum(counts); }};
   for (std::uint32_t level = 1; level <= last; ++level) {
-    const enumerate::LevelCounts counts = enumerator_.begin_level(level, parallel_for);
+    const enumerate::LevelCounts counts = enumerator_.begin_level(level, parallel_for, level == last ? share : alone);
     figures_.push_back({0, 0, 0, 0, counts.nodes, counts.terms});
     compile();
     if (level + 1 == last) open_device();
@@ -269,6 +276,50 @@ void LevelRunner::complete_named(std::uint64_t count) {
   store_values(first_term);
 }
 
+namespace {
+
+/// A row as ranks tell each other of it; its arguments and the renamings that fix it follow.
+struct RowRecord {
+  OrbitPrint print;
+  std::uint64_t row = 0;
+  SignatureId signature = 0;
+  std::uint32_t images = 0;
+  std::uint32_t fixing = 0;
+  std::uint32_t unused = 0;
+};
+
+}  // namespace
+
+void LevelRunner::exchange(std::uint64_t count, RowRange& rows, enumerate::CanonicalNodes& nodes) {
+  const std::uint32_t stride = enumerator_.arity_stride();
+  runtime::Bytes mine;
+  const auto append = [&](runtime::ByteView bytes) { mine.insert(mine.end(), bytes.begin(), bytes.end()); };
+  for (std::uint64_t row = 0; row < count; ++row) {
+    if (rows.signatures[row] == enumerate::no_id) continue;
+    runtime::append_value(mine, RowRecord{rows.prints[row], row, rows.signatures[row], rows.images[row],
+                                          static_cast<std::uint32_t>(nodes.fixing[row].size()), 0});
+    append(runtime::bytes_of(std::span(rows.arguments).subspan(row * stride, stride)));
+    append(runtime::bytes_of(nodes.fixing[row]));
+  }
+  for (const runtime::Bytes& part : communicator_.all_gather(mine)) {
+    const std::byte* at = part.data();
+    const auto take = [&](void* target, std::size_t bytes) {
+      std::memcpy(target, at, bytes);
+      at += bytes;
+    };
+    while (at != part.data() + part.size()) {
+      RowRecord record;
+      take(&record, sizeof record);
+      rows.prints[record.row] = record.print;
+      rows.signatures[record.row] = record.signature;
+      rows.images[record.row] = record.images;
+      take(&rows.arguments[record.row * stride], stride * sizeof(TermId));
+      nodes.fixing[record.row].resize(record.fixing);
+      take(nodes.fixing[record.row].data(), record.fixing * sizeof(std::uint32_t));
+    }
+  }
+}
+
 void LevelRunner::complete_canonical(std::uint64_t count) {
   enumerate::CanonicalNodes nodes;
   RowRange rows;
@@ -276,7 +327,11 @@ void LevelRunner::complete_canonical(std::uint64_t count) {
   nodes.fixing.resize(count);
   std::atomic<std::uint64_t> products{0};
   const std::uint32_t stride = enumerator_.arity_stride();
-  workers_.run((count + rows_at_once - 1) / rows_at_once, [&](std::size_t c, unsigned) {
+  const std::size_t chunks = (count + rows_at_once - 1) / rows_at_once;
+  const auto ranks = static_cast<std::size_t>(communicator_.size()), rank = static_cast<std::size_t>(communicator_.rank());
+  const std::size_t first_chunk = chunks * rank / ranks, last_chunk = chunks * (rank + 1) / ranks;
+  workers_.run(last_chunk - first_chunk, [&](std::size_t own, unsigned) {
+    const std::size_t c = first_chunk + own;
     const OrbitEvaluator::Receiver note = [&](const Orbit& orbit) {
       for (std::uint32_t o = 0; o < orbit.outputs; ++o) {
         const std::uint64_t row = orbit.row + o;
@@ -293,8 +348,9 @@ void LevelRunner::complete_canonical(std::uint64_t count) {
     };
     products += evaluate(c * rows_at_once, std::min(count, (c + 1) * rows_at_once), note);
   });
+  if (ranks > 1) exchange(count, rows, nodes);
   LevelFigures& figures = figures_.back();
-  figures.products = products;
+  figures.products = communicator_.sum(products.load());
   std::unordered_set<Fingerprint, FingerprintHash> known;
   known.reserve(prints_.size() + count);
   for (const OrbitPrint& print : prints_) known.insert(print.print);

@@ -15,6 +15,7 @@
 #include "fingerprint/evaluator.h"
 #include "fingerprint/orbit_print.h"
 #include "fingerprint/workers.h"
+#include "runtime/communicator.h"
 
 namespace rulemill::fingerprint {
 
@@ -53,9 +54,11 @@ class LevelRunner {
     std::uint64_t memory = 0;                  // bytes that a rank may use; 0: no limit
   };
 
-  LevelRunner(const enumerate::Profile& profile, algebra::Library& library, const Options& options);
+  LevelRunner(const enumerate::Profile& profile, algebra::Library& library, const Options& options,
+              const runtime::Communicator& communicator = runtime::Communicator::self());
 
-  /// Completes levels 1 … last − 1 and begins the last. Call once. Throws Error if the memory allowed is too little.
+  /// Completes levels 1 … last − 1 and begins the last. Call once. Collective: small levels are completed by every rank,
+  /// the last but one is shared. Throws Error if the memory allowed is too little.
   void prepare(std::uint32_t last);
 
   const enumerate::Enumerator& enumerator() const { return enumerator_; }
@@ -84,6 +87,8 @@ class LevelRunner {
   void compile();
   void complete_named(std::uint64_t rows);
   void complete_canonical(std::uint64_t rows);
+  /// What the ranks have found of their parts of a level's rows; every rank gets all.
+  void exchange(std::uint64_t count, RowRange& rows, enumerate::CanonicalNodes& nodes);
   void store_values(enumerate::TermId first_term);
   void check_memory(std::uint64_t more, const char* what) const;
   void open_device();
@@ -93,6 +98,7 @@ class LevelRunner {
   const enumerate::Profile& profile_;
   const algebra::Library& library_;
   Options options_;
+  runtime::Communicator communicator_;
   enumerate::Enumerator enumerator_;
   Workers workers_;
   Executor executor_;

@@ -65,7 +65,8 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
 
   LevelRunner runner(profile, library,
                      {options.threads, options.all_terms, options.every_renaming, available_instruction_sets().back(),
-                      options.device, static_cast<std::size_t>(communicator.rank()), options.memory});
+                      options.device, static_cast<std::size_t>(communicator.rank()), options.memory},
+                     communicator);
   runner.prepare(max_ops);
   const ShardBuilder builder(profile, runner);
 
@@ -165,7 +166,7 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
     }
     summary.graphs.push_back(0);
     for (std::uint32_t k = 1; k <= max_ops; ++k) {
-      const auto graphs = enumerate::count_graphs(k, runner.enumerator(), runner.images(), level_nodes);
+      const auto graphs = enumerate::count_graphs(k, runner.enumerator(), level_nodes);
       if (!graphs) break;
       summary.graphs.push_back(*graphs);
     }

@@ -86,7 +86,8 @@ std::string shard_name(std::uint64_t index) {
 }
 
 std::uint64_t shard_rows(std::uint64_t total) {
-  return std::clamp<std::uint64_t>(std::bit_ceil(total / 32 + 1), std::uint64_t{1} << 15, std::uint64_t{1} << 20);
+  // Some hundred shards, so that as many ranks have work; a million rows at most, so that one fits any memory.
+  return std::clamp<std::uint64_t>(std::bit_ceil(total / 512 + 1), std::uint64_t{1} << 15, std::uint64_t{1} << 20);
 }
 
 runtime::TableSummary write_shard(const std::filesystem::path& path, const TermRows& rows,
