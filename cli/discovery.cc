@@ -120,6 +120,7 @@ void Discovery::show_levels() {
   context_.report["shards"] = fingerprints_.shards;
   context_.report["shard_bytes"] = fingerprints_.shard_bytes;
   context_.report["backend"] = fingerprints_.backend;
+  for (const auto& [step, seconds] : fingerprints_.steps) context_.report["fingerprint_steps"][step] = seconds;
 
   std::uint64_t nodes = 0;
   std::uint64_t graphs = 0;

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <unordered_set>
 
@@ -110,13 +111,25 @@ void LevelRunner::prepare(std::uint32_t last) {
   const enumerate::CountShare share{
       static_cast<std::uint64_t>(communicator_.rank()), static_cast<std::uint64_t>(communicator_.size()),
       [&](const std::vector<std::uint64_t>& counts) { return communicator_.sum(counts); }};
+  auto lap = std::chrono::steady_clock::now();
+  const auto note = [&](double& time) {
+    const auto now = std::chrono::steady_clock::now();
+    time += std::chrono::duration<double>(now - lap).count();
+    lap = now;
+  };
   for (std::uint32_t level = 1; level <= last; ++level) {
     const enumerate::LevelCounts counts = enumerator_.begin_level(level, parallel_for, level == last ? share : alone);
     figures_.push_back({0, 0, 0, 0, counts.nodes, counts.terms});
     compile();
     if (level + 1 == last) open_device();
-    if (level + 2 <= last) complete_named(counts.terms);
-    else if (level + 1 == last) complete_canonical(counts.terms);
+    note(level == last ? times_.counting : times_.own_levels);
+    if (level + 2 <= last) {
+      complete_named(counts.terms);
+      note(times_.own_levels);
+    } else if (level + 1 == last) {
+      complete_canonical(counts.terms);
+      note(times_.shared_level);
+    }
   }
   if (last == 1) open_device();
   if (device_) device_->add_programs(compiled_);

@@ -74,6 +74,12 @@ class LevelRunner {
   /// "cpu avx512", or "cuda" and the device's name.
   std::string backend() const;
   std::uint64_t value_bytes() const { return values_.bytes(); }
+  /// Seconds that prepare() took for the levels that every rank completes, the one that ranks share, and counting the
+  /// last.
+  struct Times {
+    double own_levels = 0, shared_level = 0, counting = 0;
+  };
+  const Times& times() const { return times_; }
 
   /// Evaluates rows [first, last) of the level that was begun, on the calling thread. Any number of threads may call
   /// it. Returns the multiply-adds.
@@ -115,6 +121,7 @@ class LevelRunner {
   std::vector<enumerate::TermId> orbits_;
   std::vector<std::uint32_t> images_;
   std::vector<LevelFigures> figures_;
+  Times times_;
   std::unique_ptr<Device> device_;
   mutable std::atomic<bool> device_failed_{false};
 };

@@ -105,6 +105,8 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
   runtime::Progress progress(communicator.is_root() ? options.progress : runtime::ProgressMode::Off,
                              "fingerprint: shards", last - first);
   std::mutex one_writer;  // HDF5 works for one thread at a time
+  double writing = 0;
+  const auto evaluation_start = std::chrono::steady_clock::now();
   for (std::uint64_t begin = 0; begin < most; begin += round) {
     std::vector<Json> made(std::min(round, most - begin));
     runner.workers().run(made.size(), [&](std::size_t i, unsigned) {
@@ -114,7 +116,9 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
       const ShardBuilder::Work work =
           builder.build(shard * rows_each, std::min(summary.rows, (shard + 1) * rows_each), rows);
       const std::unique_lock lock(one_writer);
+      const auto write_start = std::chrono::steady_clock::now();
       const runtime::TableSummary written = write_shard(out / shard_name(shard), rows, provenance);
+      writing += std::chrono::duration<double>(std::chrono::steady_clock::now() - write_start).count();
       made[i] = {{"name", shard_name(shard)},
                  {"bytes", written.bytes},
                  {"checksum", written.checksum},
@@ -147,6 +151,8 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
     if (communicator.any(runtime::interrupted()))
       throw runtime::Interrupted("fingerprint", "stopped; run the same command again to continue");
   }
+  const double evaluating =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - evaluation_start).count();
   std::string figures;
   if (communicator.is_root()) {
     for (const runtime::ManifestEntry& entry : manifest->entries(fingerprint_stage)) {
@@ -177,6 +183,12 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
   communicator.broadcast(figures);
   Summary result = summary_of(decode(figures));
   result.already_done = false;
+  const LevelRunner::Times& times = runner.times();
+  result.steps = {{"own levels", times.own_levels},
+                  {"shared level", times.shared_level},
+                  {"count", times.counting},
+                  {"evaluate and write", evaluating},
+                  {"write", writing}};
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fingerprint/level_runner.h"
@@ -22,6 +23,8 @@ struct Summary {
   std::uint64_t value_bytes = 0;  // values of the levels below the last, per rank
   std::string backend;            // "cpu avx512", "cuda NVIDIA …"
   double seconds = 0;
+  /// This rank's time by step; not there if the stage was finished already.
+  std::vector<std::pair<std::string, double>> steps;
 };
 
 runtime::Attributes to_attributes(const Summary& summary);
