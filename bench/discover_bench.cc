@@ -27,7 +27,7 @@ int run(int argc, char** argv, const rulemill::runtime::Communicator& communicat
   const double fingerprinted = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const auto joined =
       rulemill::dedup::join(profile, library, out, summary, communicator,
-                            {options.threads, options.all_terms, options.every_renaming, options.memory});
+                            {options.threads, options.all_terms, options.every_renaming, options.memory, 0});
   if (!communicator.is_root()) return 0;
   for (std::size_t level = 0; level < summary.levels.size(); ++level) {
     const auto& f = summary.levels[level];

@@ -35,7 +35,7 @@ class Bench:
     def run(self, name: str, stages: list[str], max_ops: int, ranks: int = 0, options: tuple[str, ...] = ()) -> dict:
         """Runs stages one after the other in a folder of their own; returns their reports merged."""
         out = self.folder / name
-        merged: dict = {"stages": {}}
+        merged: dict = {"stages": {}, "crews": {}}
         for stage in stages:
             report = self.folder / f"{name}.{stage}.json"
             command = [str(self.build / "rulemill"), stage, "--profile", str(PROFILE), "--max-ops", str(max_ops),
@@ -50,6 +50,7 @@ class Bench:
             for entry in data["stages"]:
                 if not entry["already_done"]:
                     merged["stages"][entry["name"]] = entry["seconds"]
+            merged["crews"].update(data.pop("crews", {}))
             merged.update({key: value for key, value in data.items() if key != "stages"})
         return merged
 
@@ -128,7 +129,7 @@ class Bench:
         return report
 
     def proofs_of_four(self) -> None:
-        report = self.run("ops4", ["prove", "prune"], 4)
+        report = self.run("ops4", ["prove", "prune"], 4, self.cores)
         seconds = sum(report["stages"].values())
         self.note("4 operators: candidates proved and pruned", seconds, "s", 120)
         for name in ("refuted", "unknown", "core", "shortcut"):

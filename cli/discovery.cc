@@ -130,7 +130,7 @@ void Discovery::show_levels() {
 }
 
 void Discovery::join() {
-  const dedup::JoinOptions options{options_.threads, options_.all_terms, options_.every_renaming, options_.memory};
+  const dedup::JoinOptions options{options_.threads, options_.all_terms, options_.every_renaming, options_.memory, 0};
   joined_ = dedup::join(profile_, library_, out_, fingerprints_, context_.world, options);
   note_stage("join", joined_.seconds, joined_.already_done);
   std::uint64_t values = 0;

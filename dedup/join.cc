@@ -86,7 +86,8 @@ void generalize_all(PackedCandidates& candidates, TrialPrograms& programs, std::
 std::uint64_t parts_of(std::uint64_t rows, std::uint64_t held, const JoinOptions& options,
                        const runtime::Communicator& communicator) {
   // Superseded terms must all be known before anything is paired.
-  if (options.memory == 0 || options.all_terms) return 1;
+  if (options.all_terms) return 1;
+  if (options.parts != 0 || options.memory == 0) return std::max<std::uint64_t>(1, options.parts);
   // A record, the copy of it that is sent, and the rows, classes and pairs that about one in four makes.
   constexpr std::uint64_t bytes_a_row = 2 * sizeof(FingerprintRecord) + sizeof(TermRow);
   const std::uint64_t base = communicator.max(runtime::current_memory_bytes());

@@ -22,6 +22,7 @@ struct JoinOptions {
   bool all_terms = false;       // as the fingerprint stage was run
   bool every_renaming = false;
   std::uint64_t memory = 0;     // bytes that a rank may use; 0: no limit
+  std::uint64_t parts = 0;      // of the fingerprints, joined one after the other; 0: as few as memory allows
 };
 
 /// How many remain after each step.

@@ -19,8 +19,8 @@ TermClasses find_classes(const TermRows& rows, std::uint64_t part, std::uint64_t
   if (ranks > 1) {
     std::vector<runtime::Bytes> outgoing(ranks);
     for (const FingerprintRecord& record : records) {
-      // The prefix as a fraction of all fingerprints.
-      const auto to = static_cast<std::size_t>((record.high >> 32) * ranks >> 32);
+      // The smallest of several hashes has a small high word; the low one is even.
+      const auto to = static_cast<std::size_t>((record.low >> 32) * ranks >> 32);
       runtime::append_value(outgoing[to], record);
     }
     records.clear();

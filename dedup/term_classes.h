@@ -1,4 +1,4 @@
-// Classes of terms with equal fingerprints, found by exchanging records by fingerprint prefix and sorting: one part of all
+// Classes of terms with equal fingerprints, found by exchanging records by fingerprint and sorting: one part of all
 // fingerprints at a time, so that memory is bounded.
 #pragma once
 

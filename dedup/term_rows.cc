@@ -64,11 +64,7 @@ std::uint32_t TermRows::level(TermId t) const {
 }
 
 int TermRows::owner(std::uint64_t shard) const {
-  const auto ranks = static_cast<std::uint64_t>(communicator_.size());
-  // The inverse of first = shards · rank / ranks.
-  auto rank = std::min(ranks - 1, (shard * ranks) / summary_.shards);
-  while (rank + 1 < ranks && summary_.shards * (rank + 1) / ranks <= shard) ++rank;
-  return static_cast<int>(rank);
+  return static_cast<int>(shard % static_cast<std::uint64_t>(communicator_.size()));
 }
 
 std::vector<FingerprintRecord> TermRows::records(std::uint64_t part, std::uint64_t parts) const {
@@ -80,8 +76,8 @@ std::vector<FingerprintRecord> TermRows::records(std::uint64_t part, std::uint64
     if (rows.first != shard * rows_each_) throw runtime::InputError(path.string(), "does not hold the terms of its place");
     for (std::size_t i = 0; i < rows.orbit.size(); ++i) {
       const auto term = static_cast<TermId>(rows.first + i);
-      // The low bits: ranks share a part by the high ones.
-      if (rows.orbit[i] != term || rows.fingerprint[2 * i + 1] % parts != part) continue;
+      // Ranks share a part by the other half of the word.
+      if (rows.orbit[i] != term || (rows.fingerprint[2 * i + 1] & 0xffffffffu) % parts != part) continue;
       records.push_back({rows.fingerprint[2 * i], rows.fingerprint[2 * i + 1], term, rows.values[i], rows.type[i],
                          rows.symmetries[i] != 0});
     }

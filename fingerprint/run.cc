@@ -88,7 +88,6 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
   summary.shards = (summary.rows + rows_each - 1) / rows_each;
   const auto ranks = static_cast<std::uint64_t>(communicator.size()),
              rank = static_cast<std::uint64_t>(communicator.rank());
-  const std::uint64_t first = summary.shards * rank / ranks, last = summary.shards * (rank + 1) / ranks;
 
   if (communicator.is_root()) {
     const std::string json = builder.dictionary().to_json();
@@ -103,15 +102,16 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
   const std::uint64_t most = (summary.shards + ranks - 1) / ranks;
   const std::uint64_t round = std::max<std::uint64_t>(8, 4 * std::uint64_t{runner.workers().threads()});
   runtime::Progress progress(communicator.is_root() ? options.progress : runtime::ProgressMode::Off,
-                             "fingerprint: shards", last - first);
+                             "fingerprint: shards", (summary.shards + ranks - 1 - rank) / ranks);
   std::mutex one_writer;  // HDF5 works for one thread at a time
   double writing = 0;
   const auto evaluation_start = std::chrono::steady_clock::now();
   for (std::uint64_t begin = 0; begin < most; begin += round) {
     std::vector<Json> made(std::min(round, most - begin));
     runner.workers().run(made.size(), [&](std::size_t i, unsigned) {
-      const std::uint64_t shard = first + begin + i;
-      if (shard >= last || present.contains(shard_name(shard)) || runtime::interrupted()) return;
+      // Neighbours differ little in their work: each rank takes every so manieth.
+      const std::uint64_t shard = (begin + i) * ranks + rank;
+      if (shard >= summary.shards || present.contains(shard_name(shard)) || runtime::interrupted()) return;
       TermRows rows;
       const ShardBuilder::Work work =
           builder.build(shard * rows_each, std::min(summary.rows, (shard + 1) * rows_each), rows);

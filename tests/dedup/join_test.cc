@@ -46,7 +46,7 @@ struct Run {
       : library(algebra::Library::load(std::string(RULEMILL_SOURCE_DIR) + "/data/operators")),
         profile(enumerate::Profile::parse(small, "small.toml", library)),
         out(folder),
-        join_options{2, all_terms, every_renaming, 0} {
+        join_options{2, all_terms, every_renaming, 0, 0} {
     fingerprint::RunOptions options;
     options.threads = threads;
     options.all_terms = all_terms;
@@ -109,6 +109,17 @@ TEST_CASE("files do not depend on the number of threads, and a finished stage is
   CHECK(again.prints.terms == a.prints.terms);
   CHECK(again.join().already_done);
   CHECK(std::filesystem::last_write_time(one.path() / candidates_file) == before);
+}
+
+TEST_CASE("a join in parts finds the same candidates") {
+  const runtime::ScratchFolder one, parts;
+  Run a(one.path()), b(parts.path());
+  b.join_options.parts = 3;
+  const Summary whole = a.join(), cut = b.join();
+  CHECK(candidates(one.path()) == candidates(parts.path()));
+  CHECK(cut.funnel.pairs == whole.funnel.pairs);
+  CHECK(cut.new_values == whole.new_values);
+  CHECK(cut.expected_false == whole.expected_false);
 }
 
 TEST_CASE("a shard that went missing is made again, the same") {
