@@ -106,7 +106,8 @@ COLOURS = ["#8c6bb1", "#4292c6", "#41ab5d", "#f16913", "#bdbdbd", "#de2d26", "#f
 
 def draw(target: pathlib.Path, tables: list[dict], seen: list[tuple[int, int, float]]) -> None:
     """Seconds by part over ranks, both logarithmic in ranks; one panel a table; measured runs as crosses."""
-    width, height, left, top, panel = 860, 330, 64, 46, 330
+    height, left, top, panel = 330, 64, 46, 330
+    width = left + len(tables) * (panel + 90) - 40
     parts_svg = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height + 74}" font-family="sans-serif" '
                  f'font-size="12"><rect width="{width}" height="{height + 74}" fill="white"/>']
     for index, parts in enumerate(tables):
@@ -142,7 +143,7 @@ def draw(target: pathlib.Path, tables: list[dict], seen: list[tuple[int, int, fl
             x, y = place(ranks), level(seconds)
             parts_svg.append(f'<path d="M{x - 5:.1f} {y - 5:.1f}l10 10m0 -10l-10 10" stroke="#c00" stroke-width="2"/>')
     for i, (colour, name) in enumerate([("black", "all"), *zip(COLOURS, predict(tables[0], 1))]):
-        x, y = left + (i % 5) * 158, height + 44 + (i // 5) * 18
+        x, y = left + (i % 5) * (width - left) / 5, height + 44 + (i // 5) * 18
         parts_svg.append(f'<line x1="{x}" x2="{x + 18}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="3"/>'
                          f'<text x="{x + 24}" y="{y + 4}" fill="#333">{name}</text>')
     target.write_text("\n".join(parts_svg) + "\n</svg>\n")

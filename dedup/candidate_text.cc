@@ -4,9 +4,12 @@
 #include <map>
 
 #include "algebra/text.h"
+#include "runtime/error.h"
 
 namespace rulemill::dedup {
 namespace {
+
+constexpr const char* unnumbered = "c";
 
 std::string letters_of(const std::string& name) {
   std::string letters;
@@ -51,29 +54,25 @@ algebra::Candidate to_candidate(const CandidateGraph& graph, const Vocabulary& w
   return candidate;
 }
 
-std::string candidates_text(const std::vector<CandidateGraph>& graphs, const Vocabulary& words,
-                            const std::vector<std::string>& variable_names,
-                            const std::vector<std::uint16_t>& variable_types, const algebra::Library& library) {
-  struct Line {
-    std::size_t size;
-    std::string sides;
-    std::size_t graph;
-  };
-  algebra::Symbols symbols;
-  std::vector<Line> lines;
-  const auto text = [&](const CandidateGraph& graph, const std::string& id) {
-    algebra::TermBank bank(library);
-    algebra::Candidate candidate = to_candidate(graph, words, variable_names, variable_types, bank);
-    candidate.rule.id = id;
-    return algebra::to_string(candidate.rule, bank, symbols);
-  };
-  for (std::size_t g = 0; g < graphs.size(); ++g) {
-    lines.push_back({graphs[g].size(graphs[g].source) + graphs[g].size(graphs[g].target), text(graphs[g], "c"), g});
-  }
-  std::ranges::sort(lines, {}, [](const Line& line) { return std::tie(line.size, line.sides); });
+CandidateLine candidate_line(const CandidateGraph& graph, const Vocabulary& words,
+                             const std::vector<std::string>& variable_names,
+                             const std::vector<std::uint16_t>& variable_types) {
+  algebra::TermBank bank(*words.library);
+  const algebra::Symbols symbols;
+  algebra::Candidate candidate = to_candidate(graph, words, variable_names, variable_types, bank);
+  candidate.rule.id = unnumbered;
+  return {static_cast<std::uint32_t>(graph.size(graph.source) + graph.size(graph.target)),
+          algebra::to_string(candidate.rule, bank, symbols)};
+}
+
+std::string candidates_text(std::vector<CandidateLine> lines) {
+  std::ranges::sort(lines);
   std::string result;
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    result += text(graphs[lines[i].graph], "c" + std::to_string(i + 1)) + "\n";
+  const std::string head = "rule " + std::string(unnumbered);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    RM_CHECK(lines[i].text.starts_with(head), "a rule's text begins with its name");
+    result += head + std::to_string(i + 1) + lines[i].text.substr(head.size()) + "\n";
+  }
   return result;
 }
 

@@ -2,6 +2,8 @@
 // the shapes on which the sides agreed.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,9 +18,17 @@ algebra::Candidate to_candidate(const CandidateGraph& graph, const Vocabulary& w
                                 const std::vector<std::string>& variable_names,
                                 const std::vector<std::uint16_t>& variable_types, algebra::TermBank& bank);
 
-/// Sorts by size (both sides' nodes), then text, numbers the candidates, and joins their texts.
-std::string candidates_text(const std::vector<CandidateGraph>& graphs, const Vocabulary& words,
-                            const std::vector<std::string>& variable_names,
-                            const std::vector<std::uint16_t>& variable_types, const algebra::Library& library);
+/// A candidate's text without its number, and how large it is: both sides' nodes.
+struct CandidateLine {
+  std::uint32_t size = 0;
+  std::string text;
+  auto operator<=>(const CandidateLine&) const = default;
+};
+CandidateLine candidate_line(const CandidateGraph& graph, const Vocabulary& words,
+                             const std::vector<std::string>& variable_names,
+                             const std::vector<std::uint16_t>& variable_types);
+
+/// Sorts by size, then text, numbers the candidates, and joins their texts.
+std::string candidates_text(std::vector<CandidateLine> lines);
 
 }  // namespace rulemill::dedup

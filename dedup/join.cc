@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -80,6 +81,41 @@ void generalize_all(PackedCandidates& candidates, TrialPrograms& programs, std::
     CandidateGraph graph = unpack(candidates[i]);
     if (generalize(graph, *trials[thread], max_ops)) candidates[i] = pack(graph);
   });
+}
+
+/// The text of every rank's candidates, on the root.
+std::vector<CandidateLine> gather_lines(const PackedCandidates& single, const PackedCandidates& multi,
+                                        const enumerate::Profile& profile, const TermRows& rows, const Vocabulary& words,
+                                        const fingerprint::Workers& workers, const runtime::Communicator& communicator) {
+  std::vector<std::uint16_t> variable_types;
+  for (TermId v = 0; v < profile.variables.size(); ++v) variable_types.push_back(rows.row(v).type);
+  constexpr std::size_t chunk = 256;
+  const std::size_t count = single.size() + multi.size();
+  std::vector<runtime::Bytes> chunks((count + chunk - 1) / chunk);
+  workers.run(chunks.size(), [&](std::size_t c, unsigned) {
+    for (std::size_t i = c * chunk; i < std::min(count, (c + 1) * chunk); ++i) {
+      const CandidateGraph graph = unpack(i < single.size() ? single[i] : multi[i - single.size()]);
+      const CandidateLine line = candidate_line(graph, words, rows.dictionary().variables, variable_types);
+      runtime::append_value(chunks[c], line.size);
+      runtime::append_value(chunks[c], static_cast<std::uint32_t>(line.text.size()));
+      const runtime::ByteView view = runtime::bytes_of(line.text);
+      chunks[c].insert(chunks[c].end(), view.begin(), view.end());
+    }
+  });
+  runtime::Bytes mine;
+  for (const runtime::Bytes& part : chunks) mine.insert(mine.end(), part.begin(), part.end());
+  std::vector<CandidateLine> lines;
+  for (const runtime::Bytes& part : communicator.gather(mine)) {
+    for (runtime::ByteView view = part; !view.empty();) {
+      std::uint32_t size = 0, length = 0;
+      std::memcpy(&size, view.data(), sizeof size);
+      std::memcpy(&length, view.data() + sizeof size, sizeof length);
+      view = view.subspan(sizeof size + sizeof length);
+      lines.push_back({size, std::string(runtime::text_of(view.first(length)))});
+      view = view.subspan(length);
+    }
+  }
+  return lines;
 }
 
 /// How many parts of the fingerprints are joined one after the other.
@@ -201,22 +237,11 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   funnel.multi_generalized = communicator.sum(std::uint64_t{multi.size()});
   note("several outputs");
 
-  runtime::Bytes bytes;
-  for (const auto* list : {&single, &multi}) {
-    for (const std::string& packed : *list) append(bytes, unpack(packed));
-  }
-  std::vector<CandidateGraph> all;
-  for (const runtime::Bytes& part : communicator.gather(bytes)) {
-    runtime::ByteView view = part;
-    while (!view.empty()) all.push_back(read_graph(view));
-  }
+  std::vector<CandidateLine> lines = gather_lines(single, multi, profile, rows, words, workers, communicator);
   std::string figures;
   if (communicator.is_root()) {
-    funnel.candidates = all.size();
-    std::vector<std::uint16_t> variable_types;
-    for (std::size_t v = 0; v < profile.variables.size(); ++v)
-      variable_types.push_back(rows.row(static_cast<TermId>(v)).type);
-    const std::string text = candidates_text(all, words, rows.dictionary().variables, variable_types, library);
+    funnel.candidates = lines.size();
+    const std::string text = candidates_text(std::move(lines));
     runtime::write_file(out / candidates_file, text);
     manifest->add(
         {candidates_file, join_stage, text.size(), runtime::to_hex(runtime::hash128(runtime::bytes_of(text))), {}});
