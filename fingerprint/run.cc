@@ -100,7 +100,7 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
   }
   // Rounds, so that what is done is listed before the rest is.
   const std::uint64_t most = (summary.shards + ranks - 1) / ranks;
-  const std::uint64_t round = std::max<std::uint64_t>(8, 4 * std::uint64_t{runner.workers().threads()});
+  const std::uint64_t round = std::max<std::uint64_t>(32, 4 * std::uint64_t{runner.workers().threads()});
   runtime::Progress progress(communicator.is_root() ? options.progress : runtime::ProgressMode::Off,
                              "fingerprint: shards", (summary.shards + ranks - 1 - rank) / ranks);
   std::mutex one_writer;  // HDF5 works for one thread at a time
