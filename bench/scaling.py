@@ -115,7 +115,7 @@ def draw(target: pathlib.Path, tables: list[dict], seen: list[tuple[int, int, fl
         totals = [sum(predict(parts, r).values()) for r in RANKS]
         low = 10 ** math.floor(math.log10(min(min(predict(parts, r).values()) for r in RANKS if r > 1) + 1e-3))
         low = max(low, 10 ** math.floor(math.log10(min(totals)) - 2))
-        high = 10 ** math.ceil(math.log10(max(totals)))
+        high = 10 ** math.ceil(math.log10(max([*totals, *(s for ops, _, s in seen if ops == parts["max_ops"])])))
         place = lambda ranks: x0 + panel * math.log2(ranks) / 12
         level = lambda s: top + (height - top) * (1 - math.log10(max(s, low) / low) / math.log10(high / low))
         parts_svg.append(f'<text x="{x0}" y="24" font-size="14" fill="#222">{parts["max_ops"]} operators, '
