@@ -259,7 +259,7 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     algebra::RuleSet rules = pruned(read_outcomes(out), crew, options, library, bank, symbols, summary);
     rules.provenance = provenance;
     rules.provenance.solver = Solver::version();
-    funnel.emplace_back("proved", summary.proved);
+    funnel.emplace_back("rules that hold", summary.proved);
     funnel.emplace_back("core", summary.core);
     funnel.emplace_back("shortcut", summary.shortcut);
     rules.funnel = std::move(funnel);

@@ -1,0 +1,46 @@
+#!/bin/bash
+# Measures a GPU build on this machine's device: bench/gpu.sh [BUILD] [MAX_OPS]
+# (default build/cuda, 4). Compares every file with those of the CPU, looks for memory errors, and times the stages with
+# the device's utilisation. Needs a device; says so and fails without.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${1:-build/cuda}
+max_ops=${2:-4}
+profile=data/profiles/reference.toml
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader || { echo "no NVIDIA device here" >&2; exit 1; }
+"$build/rulemill" doctor
+
+echo "== the same bytes as on the CPU, three operators"
+for device in cpu auto; do
+  "$build/rulemill" fingerprint --profile "$profile" --max-ops 3 --device "$device" --out "$folder/$device" --progress off |
+    grep -E 'fingerprint:|rows in'
+done
+(cd "$folder/cpu" && sha256sum shards/*) > "$folder/expected"
+(cd "$folder/auto" && sha256sum --quiet -c "$folder/expected") && echo "identical"
+
+echo "== compute-sanitizer, two operators"
+compute-sanitizer --tool memcheck --error-exitcode 1 "$build/rulemill" fingerprint --profile "$profile" --max-ops 2 \
+  --out "$folder/memcheck" --progress off | tail -n 2
+compute-sanitizer --tool racecheck --error-exitcode 1 "$build/rulemill" fingerprint --profile "$profile" --max-ops 2 \
+  --out "$folder/racecheck" --progress off | tail -n 2
+
+echo "== $max_ops operators, CPU then GPU"
+for device in cpu auto; do
+  nvidia-smi --query-gpu=utilization.gpu,utilization.memory,memory.used --format=csv,noheader -lms 200 \
+    > "$folder/$device.usage" &
+  monitor=$!
+  "$build/rulemill" fingerprint --profile "$profile" --max-ops "$max_ops" --device "$device" --out "$folder/large-$device" \
+    --json "$folder/$device.json" --progress off | grep -E 'fingerprint:|rows in'
+  kill "$monitor"
+  python3 - "$folder/$device.json" "$folder/$device.usage" <<'PYTHON'
+import json, sys
+steps = json.load(open(sys.argv[1]))["fingerprint_steps"]
+print("  " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in steps.items()))
+busy = [float(line.split("%")[0]) for line in open(sys.argv[2]) if "%" in line]
+print(f"  device busy {sum(busy) / max(1, len(busy)):.0f}% on average")
+PYTHON
+done
+"$build/rulemill" join --profile "$profile" --max-ops "$max_ops" --out "$folder/large-auto" --progress off | grep -E '^join'
