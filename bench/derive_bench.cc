@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "algebra/rule_set.h"
+#include "algebra/rules/rule_set.h"
 #include "egraph/derive.h"
 #include "runtime/error.h"
 

@@ -1,5 +1,5 @@
-// Times definitions to shards and shards to candidates: discover_bench [PROFILE [MAX_OPS [FOLDER [THREADS [all] [renamings]]]]],
-// alone or under mpirun.
+// Times definitions to shards and shards to candidates: discover_bench [PROFILE [MAX_OPS [FOLDER [THREADS [all]
+// [renamings]]]]], alone or under mpirun.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -32,11 +32,12 @@ int run(int argc, char** argv, const rulemill::runtime::Communicator& communicat
   for (std::size_t level = 0; level < summary.levels.size(); ++level) {
     const auto& f = summary.levels[level];
     const std::uint64_t graphs = level < summary.graphs.size() ? summary.graphs[level] : 0;
-    std::printf("level %zu: %llu nodes, %llu orbits, %llu rows, %llu terms, %llu new values, %llu multiply-adds, %llu graphs\n", level,
-                static_cast<unsigned long long>(f.nodes), static_cast<unsigned long long>(f.orbits),
-                static_cast<unsigned long long>(f.rows), static_cast<unsigned long long>(f.terms),
-                static_cast<unsigned long long>(f.new_values), static_cast<unsigned long long>(f.products),
-                static_cast<unsigned long long>(graphs));
+    std::printf(
+        "level %zu: %llu nodes, %llu orbits, %llu rows, %llu terms, %llu new values, %llu multiply-adds, %llu graphs\n",
+        level, static_cast<unsigned long long>(f.nodes), static_cast<unsigned long long>(f.orbits),
+        static_cast<unsigned long long>(f.rows), static_cast<unsigned long long>(f.terms),
+        static_cast<unsigned long long>(f.new_values), static_cast<unsigned long long>(f.products),
+        static_cast<unsigned long long>(graphs));
   }
   const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
   std::printf("%s, %d ranks: %.3f s to shards, %llu shards, %.1f MB, peak %.0f MB\n", summary.backend.c_str(),

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "algebra/plan.h"
+#include "algebra/execution/plan.h"
 #include "fingerprint/executor.h"
 #include "runtime/error.h"
 

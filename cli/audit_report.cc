@@ -27,13 +27,15 @@ std::string list_of(const std::vector<std::string>& names) {
 
 }  // namespace
 
-void show_cross_check(Context& context, const prove::CrossReport& report, const std::vector<prove::RankFigures>& ranks) {
+void show_cross_check(Context& context, const prove::CrossReport& report,
+                      const std::vector<prove::RankFigures>& ranks) {
   std::string text;
   for (const auto& [rule, what] : report.refuted) text += rule + ": derived, and false: " + what + "\n";
-  for (const auto& [rule, what] : report.unknown) text += rule + ": derived, not proved from the definitions: " + what + "\n";
+  for (const auto& [rule, what] : report.unknown)
+    text += rule + ": derived, not proved from the definitions: " + what + "\n";
   text += fmt::format("cross-check: {} of {} derived rules proved from the definitions, {} unknown, {} false; {}\n",
-                      with_commas(report.proved), with_commas(report.rules), report.unknown.size(), report.refuted.size(),
-                      runtime::in_seconds(report.seconds));
+                      with_commas(report.proved), with_commas(report.rules), report.unknown.size(),
+                      report.refuted.size(), runtime::in_seconds(report.seconds));
   context.print(text + crew_table(ranks) + crew_averages(ranks) + "\n");
   context.report["cross_check"] = {{"rules", report.rules},
                                    {"proved", report.proved},
@@ -47,15 +49,17 @@ void show_cross_check(Context& context, const prove::CrossReport& report, const 
   });
 }
 
-void show_minimality(Context& context, const prove::MinimalityReport& report, const std::vector<prove::RankFigures>& ranks) {
+void show_minimality(Context& context, const prove::MinimalityReport& report,
+                     const std::vector<prove::RankFigures>& ranks) {
   std::string text = fmt::format(
       "core: {} rules; {} do not follow from the others (saturated), {} not within the limits, {} do follow; {}\n",
       with_commas(report.core), with_commas(report.independent), report.at_limit.size(), report.implied.size(),
       runtime::in_seconds(report.seconds_core));
   if (!report.at_limit.empty()) text += "limit reached: " + list_of(report.at_limit) + "\n";
   if (!report.implied.empty()) text += "follow from the others: " + list_of(report.implied) + "\n";
-  text += fmt::format("shortcuts: {} of {} follow from the core; {}\n", with_commas(report.shortcuts - report.not_implied.size()),
-                      with_commas(report.shortcuts), runtime::in_seconds(report.seconds_shortcuts));
+  text += fmt::format("shortcuts: {} of {} follow from the core; {}\n",
+                      with_commas(report.shortcuts - report.not_implied.size()), with_commas(report.shortcuts),
+                      runtime::in_seconds(report.seconds_shortcuts));
   if (!report.not_implied.empty()) text += "do not follow: " + list_of(report.not_implied) + "\n";
   context.print(text + crew_table(ranks) + crew_averages(ranks) + "\n");
   context.report["minimality"] = {{"core", report.core},
@@ -69,8 +73,9 @@ void show_minimality(Context& context, const prove::MinimalityReport& report, co
                                   {"crew", crew_report(ranks)}};
   on_first_rank(context.world, [&] {
     if (report.implied.empty() && report.not_implied.empty()) return;
-    throw runtime::Error("--minimal", fmt::format("{} core rules follow from the others, {} shortcuts do not follow from the core",
-                                                  report.implied.size(), report.not_implied.size()));
+    throw runtime::Error("--minimal",
+                         fmt::format("{} core rules follow from the others, {} shortcuts do not follow from the core",
+                                     report.implied.size(), report.not_implied.size()));
   });
 }
 

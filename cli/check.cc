@@ -1,11 +1,11 @@
 // `rulemill check`: replays every certificate of a rule database.
 #include <fmt/format.h>
 
-#include "algebra/text.h"
+#include "algebra/terms/rule_text.h"
 #include "cli/audit_report.h"
 #include "cli/proof_options.h"
-#include "prove/check.h"
-#include "prove/replay.h"
+#include "prove/certificate/check.h"
+#include "prove/certificate/replay.h"
 #include "runtime/error.h"
 
 namespace rulemill::cli {
@@ -88,7 +88,8 @@ void add_check(CLI::App& app, Options& options, Command& chosen) {
   auto choice = std::make_shared<CheckChoice>();
   checking->add_option("RULES", options.rules, "rule database, or the folder that has one")->required();
   checking->add_flag("--second-opinion", choice->second_opinion, "ask cvc5, too");
-  checking->add_flag("--cross-check", choice->cross_check, "prove derived rules from the definitions, too; both must agree");
+  checking->add_flag("--cross-check", choice->cross_check,
+                     "prove derived rules from the definitions, too; both must agree");
   checking->add_flag("--minimal", choice->minimal,
                      "ask of every core rule whether the others imply it, and of every shortcut whether the core does");
   add_proof_options(*checking, choice->proofs);

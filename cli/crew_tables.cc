@@ -41,8 +41,9 @@ std::string crew_table(const std::vector<RankFigures>& ranks) {
   TextTable table({"rank", "tasks", "rules", "proofs", "queries", "busy", "idle", "helpers lost"});
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const RankFigures& figures = ranks[rank];
-    table.add({std::to_string(rank), with_commas(figures.tasks), with_commas(figures.items), with_commas(figures.effort.proofs),
-               with_commas(figures.effort.queries), runtime::in_seconds(figures.effort.seconds), runtime::in_seconds(figures.idle),
+    table.add({std::to_string(rank), with_commas(figures.tasks), with_commas(figures.items),
+               with_commas(figures.effort.proofs), with_commas(figures.effort.queries),
+               runtime::in_seconds(figures.effort.seconds), runtime::in_seconds(figures.idle),
                with_commas(figures.restarts)});
   }
   return table.text();
@@ -52,9 +53,10 @@ std::string crew_averages(const std::vector<RankFigures>& ranks) {
   const Effort all = sum(ranks).effort;
   std::string text;
   if (all.derivations > 0) {
-    text += fmt::format("{} derivations found, {:.3f} ms each; {} not found, {:.3f} ms each\n", with_commas(all.derived),
-                        milliseconds_each(all.derived_seconds, all.derived), with_commas(all.derivations - all.derived),
-                        milliseconds_each(all.derivation_seconds - all.derived_seconds, all.derivations - all.derived));
+    text +=
+        fmt::format("{} derivations found, {:.3f} ms each; {} not found, {:.3f} ms each\n", with_commas(all.derived),
+                    milliseconds_each(all.derived_seconds, all.derived), with_commas(all.derivations - all.derived),
+                    milliseconds_each(all.derivation_seconds - all.derived_seconds, all.derivations - all.derived));
   }
   if (all.proofs > 0) {
     text += fmt::format("{} proofs from the definitions, {:.2f} ms and {:.1f} queries each\n", with_commas(all.proofs),

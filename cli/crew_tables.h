@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "prove/crew.h"
+#include "prove/farm/crew.h"
 #include "runtime/json_report.h"
 
 namespace rulemill::cli {

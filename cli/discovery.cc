@@ -5,7 +5,7 @@
 #include "cli/audit_report.h"
 #include "cli/crew_tables.h"
 #include "cli/text_table.h"
-#include "prove/prune.h"
+#include "prove/farm/prune.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
 #include "runtime/machine.h"
@@ -38,7 +38,8 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
       ->check(CLI::IsMember({"auto", "cpu"}))
       ->capture_default_str();
   add_proof_options(app, stage_options.proofs);
-  app.add_flag("--cross-check", stage_options.cross_check, "prove what was derived from the definitions, too; both must agree");
+  app.add_flag("--cross-check", stage_options.cross_check,
+               "prove what was derived from the definitions, too; both must agree");
   app.add_flag("--all-terms", stage_options.all_terms, "build on every term, not on one of each class");
   app.add_flag("--every-renaming", stage_options.every_renaming, "visit a node under all names, not up to renaming");
   app.add_option("--memory", stage_options.memory, "memory that each rank may use, as in 4GB; 0: no limit")
@@ -100,9 +101,9 @@ void Discovery::show_levels() {
     values += figures.new_values;
     const std::uint64_t graphs = level < fingerprints_.graphs.size() ? fingerprints_.graphs[level] : 0;
     const bool known = !last || figures.new_values > 0;  // the last level's are known after the join
-    table.add({std::to_string(level), with_commas(figures.nodes), with_commas(figures.orbits), with_commas(figures.terms),
-               known ? with_commas(figures.new_values) : "", known ? with_commas(values) : "",
-               graphs > 0 ? with_commas(graphs) : ""});
+    table.add({std::to_string(level), with_commas(figures.nodes), with_commas(figures.orbits),
+               with_commas(figures.terms), known ? with_commas(figures.new_values) : "",
+               known ? with_commas(values) : "", graphs > 0 ? with_commas(graphs) : ""});
     context_.report["levels"].push_back({{"operators", level},
                                          {"nodes", figures.nodes},
                                          {"orbits", figures.orbits},
@@ -113,8 +114,8 @@ void Discovery::show_levels() {
   }
   context_.print(table.text());
   context_.print(with_commas(fingerprints_.terms) + " terms as " + with_commas(fingerprints_.rows) + " rows in " +
-                 with_commas(fingerprints_.shards) + " shards, " +
-                 runtime::in_bytes(fingerprints_.shard_bytes) + "; " + fingerprints_.backend + "\n\n");
+                 with_commas(fingerprints_.shards) + " shards, " + runtime::in_bytes(fingerprints_.shard_bytes) + "; " +
+                 fingerprints_.backend + "\n\n");
   context_.report["terms"] = fingerprints_.terms;
   context_.report["rows"] = fingerprints_.rows;
   context_.report["shards"] = fingerprints_.shards;
@@ -126,7 +127,10 @@ void Discovery::show_levels() {
   std::uint64_t graphs = 0;
   for (const auto& level : fingerprints_.levels) nodes += level.nodes;
   for (const std::uint64_t covered : fingerprints_.graphs) graphs += covered;
-  funnel_ = {{"graphs", graphs}, {"nodes", nodes}, {"terms", fingerprints_.terms}, {"terms up to renaming", fingerprints_.rows}};
+  funnel_ = {{"graphs", graphs},
+             {"nodes", nodes},
+             {"terms", fingerprints_.terms},
+             {"terms up to renaming", fingerprints_.rows}};
 }
 
 void Discovery::join() {

@@ -12,15 +12,15 @@
 #include "dedup/join.h"
 #include "enumerate/profile.h"
 #include "fingerprint/run.h"
-#include "prove/farm.h"
+#include "prove/farm/farm.h"
 #include "runtime/atomic_file.h"
 
 namespace rulemill::cli {
 
 /// Options that only these stages have.
 struct StageOptions {
-  unsigned threads = 0;    // 0: all cores of the rank
-  bool all_terms = false;  // extend every term, not one of each class
+  unsigned threads = 0;         // 0: all cores of the rank
+  bool all_terms = false;       // extend every term, not one of each class
   bool every_renaming = false;  // take no two variables for each other
   std::uint64_t memory = 0;     // bytes that a rank may use; 0: no limit
   std::string device = "auto";

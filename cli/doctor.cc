@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "fingerprint/device.h"
 #include "optimize/onnx/library_version.h"
-#include "prove/solver.h"
+#include "prove/solver/solver.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"

@@ -1,8 +1,8 @@
 #include "cli/gallery.h"
 
-#include "algebra/rule_layout.h"
-#include "algebra/text.h"
-#include "algebra/typing.h"
+#include "algebra/rules/rule_layout.h"
+#include "algebra/terms/rule_text.h"
+#include "algebra/terms/typing.h"
 #include "cli/rule_commands.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
@@ -17,7 +17,8 @@ using runtime::Json;
 Json drawing_json(const algebra::Drawing& drawing) {
   Json nodes = Json::array(), edges = Json::array();
   for (const algebra::DrawnNode& node : drawing.nodes) {
-    nodes.push_back({static_cast<int>(node.kind), node.x, node.y, node.width, node.height, node.label, node.detail, node.type});
+    nodes.push_back(
+        {static_cast<int>(node.kind), node.x, node.y, node.width, node.height, node.label, node.detail, node.type});
   }
   for (const algebra::DrawnEdge& edge : drawing.edges) edges.push_back({edge.from, edge.to, edge.label});
   return {{"w", drawing.width}, {"h", drawing.height}, {"n", nodes}, {"e", edges}};
@@ -41,7 +42,8 @@ Json gallery_json(const algebra::RuleRecord& record, Database& database) {
     ++side;
   }
   std::string condition;
-  for (const auto& each : record.rule.condition) condition += (condition.empty() ? "" : ", ") + algebra::to_string(each, database.symbols);
+  for (const auto& each : record.rule.condition)
+    condition += (condition.empty() ? "" : ", ") + algebra::to_string(each, database.symbols);
   return {{"id", record.rule.id},
           {"tier", tier_name(record.rule.tier)},
           {"proof", proof_name(record.certificate.kind)},
@@ -61,8 +63,10 @@ Json gallery_json(const algebra::RuleRecord& record, Database& database) {
 std::string in_script(const Json& json) {
   std::string text;
   for (const char c : json.dump()) {
-    if (c == '<') text += "\\u003c";
-    else text += c;
+    if (c == '<')
+      text += "\\u003c";
+    else
+      text += c;
   }
   return text;
 }
@@ -70,10 +74,12 @@ std::string in_script(const Json& json) {
 void write_gallery(Context& context, const std::string& out) {
   Database database(context.options);
   const std::filesystem::path frame = data_folder() / "gallery" / "page.html";
-  const std::string page = gallery_page(database, rules_file(context.options).filename().string(), runtime::read_file(frame));
+  const std::string page =
+      gallery_page(database, rules_file(context.options).filename().string(), runtime::read_file(frame));
   runtime::write_file(out, page);
   context.report = {{"rules", database.rules.rules.size()}, {"bytes", page.size()}};
-  context.print(out + ": " + std::to_string(database.rules.rules.size()) + " rules, " + runtime::in_bytes(page.size()) + "\n");
+  context.print(out + ": " + std::to_string(database.rules.rules.size()) + " rules, " + runtime::in_bytes(page.size()) +
+                "\n");
 }
 
 }  // namespace
@@ -93,7 +99,8 @@ std::string gallery_page(Database& database, const std::string& name, const std:
                     {"rules", rules}};
   const std::string mark = "\"RULES\"";
   const std::size_t at = frame.find(mark);
-  if (at == std::string::npos) throw runtime::InputError("data/gallery/page.html", "has no mark " + mark + " for the rules");
+  if (at == std::string::npos)
+    throw runtime::InputError("data/gallery/page.html", "has no mark " + mark + " for the rules");
   return frame.substr(0, at) + in_script(all) + frame.substr(at + mark.size());
 }
 

@@ -7,8 +7,8 @@
 
 namespace rulemill::cli {
 
-/// `frame` is data/gallery/page.html, whose mark RULES is replaced by the rules as JSON. The page draws a rule when it comes
-/// into sight, so thousands of rules are no burden.
+/// `frame` is data/gallery/page.html, whose mark RULES is replaced by the rules as JSON. The page draws a rule when it
+/// comes into sight, so thousands of rules are no burden.
 std::string gallery_page(Database& database, const std::string& name, const std::string& frame);
 
 }  // namespace rulemill::cli

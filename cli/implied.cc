@@ -5,8 +5,8 @@
 #include <chrono>
 #include <map>
 
-#include "algebra/rule_renaming.h"
-#include "algebra/typing.h"
+#include "algebra/terms/rule_renaming.h"
+#include "algebra/terms/typing.h"
 #include "cli/rule_database.h"
 #include "cli/text_table.h"
 #include "egraph/derive.h"
@@ -20,21 +20,24 @@ struct ImpliedOptions {
   bool all = false;
 };
 
-/// The rules to derive from: of a database its core, which implies the rest, or all; of other files all. They are taken as
-/// true; `check` and `rules import` are what proves them.
+/// The rules to derive from: of a database its core, which implies the rest, or all; of other files all. They are taken
+/// as true; `check` and `rules import` are what proves them.
 class Known {
  public:
   Known(const ImpliedOptions& options, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols)
       : bank_(bank), symbols_(symbols), deriver_(bank, symbols) {
     const std::vector<algebra::ForeignRule> rules = read_rule_file(options.by, options.table, library, bank, symbols);
-    const auto is_core = [](const algebra::ForeignRule& rule) { return rule.rule && rule.rule->tier == algebra::Tier::Core; };
+    const auto is_core = [](const algebra::ForeignRule& rule) {
+      return rule.rule && rule.rule->tier == algebra::Tier::Core;
+    };
     const bool core_alone = !options.all && std::ranges::any_of(rules, is_core);
     for (const algebra::ForeignRule& rule : rules) {
       if (!rule.rule) throw runtime::InputError(rule.place, rule.problem);
       if (core_alone && !is_core(rule)) continue;
       auto types = algebra::infer_types(*rule.rule, bank, symbols);
       const auto* typed = std::get_if<algebra::TypedRule>(&types);
-      if (typed == nullptr) throw runtime::InputError(rule.place, "is ill-typed: " + std::get<algebra::TypeError>(types).what);
+      if (typed == nullptr)
+        throw runtime::InputError(rule.place, "is ill-typed: " + std::get<algebra::TypeError>(types).what);
       deriver_.add(*typed);
       by_key_.emplace(algebra::renaming_key(typed->rule, bank), typed->rule);
     }
@@ -67,7 +70,8 @@ class Known {
   /// The known rule that it is, names aside.
   const Rule* same_as(const Rule& rule) {
     const auto [begin, end] = by_key_.equal_range(algebra::renaming_key(rule, bank_));
-    const auto found = std::find_if(begin, end, [&](const auto& known) { return algebra::same_rule(known.second, rule, bank_, symbols_); });
+    const auto found = std::find_if(
+        begin, end, [&](const auto& known) { return algebra::same_rule(known.second, rule, bank_, symbols_); });
     return found == end ? nullptr : &found->second;
   }
 
@@ -95,12 +99,14 @@ void implied(Context& context, const ImpliedOptions& options) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::string summary;
   for (const auto& [word, count] : counts) summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count, word);
-  context.print(table.text() + fmt::format("\n{} rules: {}; {} to derive from; {:.2f} s\n", goals.size(), summary, known.size(), seconds));
+  context.print(table.text() + fmt::format("\n{} rules: {}; {} to derive from; {:.2f} s\n", goals.size(), summary,
+                                           known.size(), seconds));
   context.report["counts"] = counts;
   context.report["known"] = known.size();
   context.report["seconds"] = seconds;
   if (const std::size_t missing = goals.size() - counts["implied"]; missing > 0) {
-    throw runtime::Error(options.file, fmt::format("{} of {} rules are not shown to follow from {}", missing, goals.size(), options.by));
+    throw runtime::Error(
+        options.file, fmt::format("{} of {} rules are not shown to follow from {}", missing, goals.size(), options.by));
   }
 }
 
@@ -109,7 +115,8 @@ void implied(Context& context, const ImpliedOptions& options) {
 void add_implied(CLI::App& app, Options& options, Command& chosen) {
   auto* asking = app.add_subcommand("implied", "Which rules of a file follow from others; exit code 1 if not all do");
   auto given = std::make_shared<ImpliedOptions>();
-  asking->add_option("--by", given->by, "rules to derive from: a database (its core), text, or TASO's form")->required();
+  asking->add_option("--by", given->by, "rules to derive from: a database (its core), text, or TASO's form")
+      ->required();
   asking->add_option("FILE", given->file, "rules to derive: a database, text, or TASO's form")->required();
   asking->add_flag("--all", given->all, "derive from a database's shortcuts, too");
   add_table_option(*asking, given->table);

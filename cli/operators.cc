@@ -1,5 +1,5 @@
 // `rulemill operators list|check`: what the definitions define.
-#include "algebra/text.h"
+#include "algebra/terms/rule_text.h"
 #include "cli/command.h"
 #include "cli/text_table.h"
 #include "prove/prover.h"
@@ -96,7 +96,8 @@ void add_operators(CLI::App& app, Options& options, Command& chosen) {
 
   auto* checking = operators->add_subcommand("check", "Check definitions, and say where one is wrong");
   auto files = std::make_shared<std::vector<std::string>>();
-  checking->add_option("FILE", *files, "definitions (*.op) beside those of --definitions, or properties (*.properties) to prove");
+  checking->add_option("FILE", *files,
+                       "definitions (*.op) beside those of --definitions, or properties (*.properties) to prove");
   add_definitions_option(*checking, options);
   add_common_options(*checking, options);
   checking->callback([files, &chosen] { chosen = [files](Context& context) { check(context, *files); }; });

@@ -75,7 +75,8 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
   optimize->add_option("--min-gain", o.min_gain, "share of the cost that must go for rules to be applied at all")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  optimize->add_option("--report", inputs->report, "an HTML page: table, rules, pictures of the graph before and after");
+  optimize->add_option("--report", inputs->report,
+                       "an HTML page: table, rules, pictures of the graph before and after");
   optimize->add_option("--input-shape", inputs->shapes,
                        "name:1x3x224x224, where the model leaves an input's shape open");
   add_definitions_option(*optimize, options);

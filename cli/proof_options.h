@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/command.h"
-#include "prove/worker_process.h"
+#include "prove/farm/worker_process.h"
 
 namespace rulemill::cli {
 

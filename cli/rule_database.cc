@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "algebra/text.h"
+#include "algebra/terms/rule_text.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 
@@ -37,14 +37,16 @@ const char* proof_name(algebra::Certificate::Kind kind) {
   }
 }
 
-runtime::Json rule_json(const algebra::RuleRecord& record, const algebra::TermBank& bank, const algebra::Symbols& symbols) {
+runtime::Json rule_json(const algebra::RuleRecord& record, const algebra::TermBank& bank,
+                        const algebra::Symbols& symbols) {
   runtime::Json json = {{"id", record.rule.id},
                         {"tier", tier_name(record.rule.tier)},
                         {"proof", proof_name(record.certificate.kind)},
                         {"reversible", record.reversible},
                         {"text", algebra::to_string(record.rule, bank, symbols)}};
   json["condition"] = runtime::Json::array();
-  for (const auto& condition : record.rule.condition) json["condition"].push_back(algebra::to_string(condition, symbols));
+  for (const auto& condition : record.rule.condition)
+    json["condition"].push_back(algebra::to_string(condition, symbols));
   return json;
 }
 
@@ -65,7 +67,8 @@ void add_table_option(CLI::App& app, std::string& table) {
 }
 
 algebra::TasoTable load_taso_table(const std::string& given, const algebra::Library& library) {
-  return algebra::TasoTable::load(given.empty() ? data_folder() / "imports" / "taso.toml" : std::filesystem::path(given), library);
+  return algebra::TasoTable::load(
+      given.empty() ? data_folder() / "imports" / "taso.toml" : std::filesystem::path(given), library);
 }
 
 std::vector<ForeignRule> read_rule_file(const std::filesystem::path& file, const std::string& table,
@@ -88,7 +91,8 @@ std::vector<ForeignRule> read_rule_file(const std::filesystem::path& file, const
     const std::string id = placed.rule.id;
     rules.push_back({id, placed.place, std::move(placed.rule), {}});
   }
-  if (rules.empty()) throw runtime::InputError(path.string(), "has no rules; expected 'rule NAME(…)', or TASO's protobuf form");
+  if (rules.empty())
+    throw runtime::InputError(path.string(), "has no rules; expected 'rule NAME(…)', or TASO's protobuf form");
   return rules;
 }
 

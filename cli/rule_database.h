@@ -1,12 +1,12 @@
-// A rule database with what its rules live in, and how its rules are told about in words and in JSON; rule files of other
-// programs.
+// A rule database with what its rules live in, and how its rules are told about in words and in JSON; rule files of
+// other programs.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "algebra/foreign_rules.h"
-#include "algebra/rule_set.h"
+#include "algebra/exchange/foreign_rules.h"
+#include "algebra/rules/rule_set.h"
 #include "cli/command.h"
 
 namespace rulemill::cli {
@@ -23,7 +23,8 @@ struct Database {
 
 const char* tier_name(algebra::Tier tier);
 const char* proof_name(algebra::Certificate::Kind kind);
-runtime::Json rule_json(const algebra::RuleRecord& record, const algebra::TermBank& bank, const algebra::Symbols& symbols);
+runtime::Json rule_json(const algebra::RuleRecord& record, const algebra::TermBank& bank,
+                        const algebra::Symbols& symbols);
 /// The rule's text without its first line, in one line.
 std::string body_line(const std::string& text);
 

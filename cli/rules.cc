@@ -1,8 +1,8 @@
 // `rulemill rules list|show`: what a rule database holds, readably.
-#include "algebra/rule_picture.h"
-#include "algebra/rule_set.h"
-#include "algebra/text.h"
-#include "algebra/typing.h"
+#include "algebra/rules/rule_picture.h"
+#include "algebra/rules/rule_set.h"
+#include "algebra/terms/rule_text.h"
+#include "algebra/terms/typing.h"
 #include "cli/rule_commands.h"
 #include "cli/rule_database.h"
 #include "cli/text_table.h"

@@ -1,14 +1,14 @@
-// `rulemill rules export`: a database as text, or in TASO's form as far as that can say it. `rules diff`: which rules two
-// files share.
+// `rulemill rules export`: a database as text, or in TASO's form as far as that can say it. `rules diff`: which rules
+// two files share.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "algebra/rule_renaming.h"
-#include "algebra/taso_writer.h"
-#include "algebra/text.h"
-#include "algebra/typing.h"
+#include "algebra/exchange/taso_writer.h"
+#include "algebra/terms/rule_renaming.h"
+#include "algebra/terms/rule_text.h"
+#include "algebra/terms/typing.h"
 #include "cli/rule_commands.h"
 #include "cli/rule_database.h"
 #include "cli/text_table.h"
@@ -34,11 +34,13 @@ void export_rules(Context& context, const ExportOptions& options) {
   std::size_t written = rules.size();
   std::map<std::string, std::size_t> reasons;
   if (options.format == "text") {
-    bytes = "# " + std::to_string(rules.size()) + " rules of " + rules_file(context.options).filename().string() + "\n\n";
+    bytes =
+        "# " + std::to_string(rules.size()) + " rules of " + rules_file(context.options).filename().string() + "\n\n";
     for (const Rule& rule : rules) bytes += algebra::to_string(rule, database.bank, database.symbols);
   } else {
     const algebra::TasoTable table = load_taso_table(options.table, database.library);
-    const algebra::TasoFile file = algebra::write_taso_rules(rules, table, database.library, database.bank, database.symbols);
+    const algebra::TasoFile file =
+        algebra::write_taso_rules(rules, table, database.library, database.bank, database.symbols);
     bytes = file.bytes;
     written = file.written.size();
     for (const auto& left_out : file.left_out) {
@@ -62,8 +64,8 @@ struct Typed {
 };
 
 /// The rules of a file that type; the others are counted.
-std::vector<Typed> typed_rules(const std::string& file, const std::string& table, std::size_t& untyped, algebra::Library& library,
-                               algebra::TermBank& bank, algebra::Symbols& symbols) {
+std::vector<Typed> typed_rules(const std::string& file, const std::string& table, std::size_t& untyped,
+                               algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols) {
   std::vector<Typed> result;
   for (const algebra::ForeignRule& foreign : read_rule_file(file, table, library, bank, symbols)) {
     if (!foreign.rule) {
@@ -131,11 +133,15 @@ void diff(Context& context, const DiffOptions& options) {
 }  // namespace
 
 void add_rules_export(CLI::App& rules, Options& options, Command& chosen) {
-  auto* exporting = rules.add_subcommand("export", "Write a database as text, or in TASO's form as far as that can say it");
+  auto* exporting =
+      rules.add_subcommand("export", "Write a database as text, or in TASO's form as far as that can say it");
   auto given = std::make_shared<ExportOptions>();
   exporting->add_option("FILE", given->file, "file to write")->required();
-  exporting->add_option("--format", given->format, "text or taso")->check(CLI::IsMember({"text", "taso"}))->capture_default_str();
-  exporting->add_option("--tier", given->tier, "only core or only shortcut rules")->check(CLI::IsMember({"core", "shortcut"}));
+  exporting->add_option("--format", given->format, "text or taso")
+      ->check(CLI::IsMember({"text", "taso"}))
+      ->capture_default_str();
+  exporting->add_option("--tier", given->tier, "only core or only shortcut rules")
+      ->check(CLI::IsMember({"core", "shortcut"}));
   add_table_option(*exporting, given->table);
   add_rules_option(*exporting, options, true);
   add_definitions_option(*exporting, options);

@@ -23,8 +23,8 @@ struct ImportOptions {
 };
 
 /// All files' rules, each with a name of its own.
-std::vector<algebra::ForeignRule> read_all(const ImportOptions& options, algebra::Library& library, algebra::TermBank& bank,
-                                           algebra::Symbols& symbols) {
+std::vector<algebra::ForeignRule> read_all(const ImportOptions& options, algebra::Library& library,
+                                           algebra::TermBank& bank, algebra::Symbols& symbols) {
   std::vector<algebra::ForeignRule> all;
   std::set<std::string> names;
   for (const std::string& file : options.files) {
@@ -70,10 +70,12 @@ void report(Context& context, const std::vector<ForeignVerdict>& verdicts, const
     context.report["counts"][prove::name(kind)] = count;
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, prove::name(kind));
   }
-  const auto conditional = std::ranges::count_if(verdicts, [](const auto& verdict) { return !verdict.condition.empty(); });
+  const auto conditional =
+      std::ranges::count_if(verdicts, [](const auto& verdict) { return !verdict.condition.empty(); });
   context.report["counts"]["under a condition found"] = conditional;
   context.report["seconds"] = seconds;
-  context.print(fmt::format("{} rules: {}; {} of them under a condition found; {:.2f} s\n", verdicts.size(), counts, conditional, seconds));
+  context.print(fmt::format("{} rules: {}; {} of them under a condition found; {:.2f} s\n", verdicts.size(), counts,
+                            conditional, seconds));
 }
 
 /// What of the files is wrong is told at the end, and what is right is not lost by it.
@@ -84,8 +86,9 @@ void complain(const std::vector<ForeignVerdict>& verdicts) {
   const auto first = std::ranges::find_if(verdicts, wrong);
   if (first == verdicts.end()) return;
   const auto others = std::ranges::count_if(verdicts, wrong) - 1;
-  throw runtime::InputError(first->place, fmt::format("rule {} is {}: {}{}", first->name, prove::name(first->kind), first->detail,
-                                                      others > 0 ? fmt::format("; and {} more", others) : ""));
+  throw runtime::InputError(first->place,
+                            fmt::format("rule {} is {}: {}{}", first->name, prove::name(first->kind), first->detail,
+                                        others > 0 ? fmt::format("; and {} more", others) : ""));
 }
 
 void import(Context& context, const ImportOptions& options) {
@@ -98,7 +101,8 @@ void import(Context& context, const ImportOptions& options) {
   std::vector<ForeignPlace> places;
   algebra::RuleSet database = prove::foreign_database(verdicts, library, bank, symbols, prover, {}, &places);
   database.provenance.profile_name = "import";
-  for (const std::string& file : options.files) database.provenance.profile_name += " " + std::filesystem::path(file).filename().string();
+  for (const std::string& file : options.files)
+    database.provenance.profile_name += " " + std::filesystem::path(file).filename().string();
   database.provenance.seeds = {prover.seed};
   database.provenance.build = RULEMILL_VERSION;
   database.provenance.solver = prove::Solver::version();
@@ -117,7 +121,8 @@ void import(Context& context, const ImportOptions& options) {
 }  // namespace
 
 void add_rules_import(CLI::App& rules, Options& options, Command& chosen) {
-  auto* importing = rules.add_subcommand("import", "Prove or refute rules of others, and make a database of those that hold");
+  auto* importing =
+      rules.add_subcommand("import", "Prove or refute rules of others, and make a database of those that hold");
   auto given = std::make_shared<ImportOptions>();
   importing->add_option("FILE", given->files, "rules in text form, or in TASO's protobuf form")->required();
   importing->add_option("--out", options.out, "database to write (*.rmdb), or the folder for rules.rmdb")->required();

@@ -1,7 +1,7 @@
 // `rulemill discover` runs all stages; `fingerprint`, `join`, `prove`, `prune` run one, on what the ones before have
 // left.
 #include "cli/discovery.h"
-#include "prove/prune.h"
+#include "prove/farm/prune.h"
 
 namespace rulemill::cli {
 namespace {

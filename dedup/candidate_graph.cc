@@ -9,8 +9,8 @@
 namespace rulemill::dedup {
 namespace {
 
-/// Builds a graph from rows. Nodes of the table are distinct, so that ids tell those of one occurrence apart; equal nodes
-/// of two occurrences are merged when the graph is brought to its canonical form.
+/// Builds a graph from rows. Nodes of the table are distinct, so that ids tell those of one occurrence apart; equal
+/// nodes of two occurrences are merged when the graph is brought to its canonical form.
 class Builder {
  public:
   explicit Builder(const TermRows& rows) : rows_(rows) {}

@@ -28,7 +28,7 @@ inline constexpr std::size_t most_graph_outputs = 4;
 struct GraphNode {
   std::uint16_t instance = 0;                            // of the dictionary
   BoundedList<std::uint16_t, most_graph_outputs> types;  // by output; no_instance where no row said
-  std::uint16_t mark = 0;  // whatever one wants to know of the node while it moves about
+  std::uint16_t mark = 0;                                // whatever one wants to know of the node while it moves about
   BoundedList<GraphTerm, enumerate::max_arity> arguments;
   BoundedList<std::int64_t, TermRow::most_sizes> sizes;
 };

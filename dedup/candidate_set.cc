@@ -52,7 +52,7 @@ CandidateGraph unpack(const std::string& packed) {
 }
 
 PackedCandidates one_of_each(std::size_t count, const CandidateSource& source, const Vocabulary& words,
-                             const fingerprint::Workers& workers, const runtime::Communicator& communicator,
+                             const runtime::Workers& workers, const runtime::Communicator& communicator,
                              std::uint64_t* renamings_apart) {
   constexpr std::size_t chunk = 512;
   constexpr std::uint64_t dropped = ~std::uint64_t{0};

@@ -6,8 +6,8 @@
 
 #include "dedup/canonical.h"
 #include "dedup/pairs.h"
-#include "fingerprint/workers.h"
 #include "runtime/communicator.h"
+#include "runtime/workers.h"
 
 namespace rulemill::dedup {
 
@@ -20,10 +20,10 @@ CandidateGraph unpack(const std::string& packed);
 using CandidateSource = std::function<CandidateGraph(std::size_t i)>;
 
 /// Collective. Brings every candidate to canonical form for any shapes, drops those whose sides are the same, and keeps
-/// one of each key; `renamings_apart` is how many of this rank's were no renamings of each other. Keys are spread over ranks by their hash; the result, in an order that depends on the candidates alone, is this
-/// rank's part.
+/// one of each key; `renamings_apart` is how many of this rank's were no renamings of each other. Keys are spread over
+/// ranks by their hash; the result, in an order that depends on the candidates alone, is this rank's part.
 PackedCandidates one_of_each(std::size_t count, const CandidateSource& source, const Vocabulary& words,
-                             const fingerprint::Workers& workers, const runtime::Communicator& communicator,
+                             const runtime::Workers& workers, const runtime::Communicator& communicator,
                              std::uint64_t* renamings_apart = nullptr);
 
 }  // namespace rulemill::dedup

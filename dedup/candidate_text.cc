@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "algebra/text.h"
+#include "algebra/terms/rule_text.h"
 #include "runtime/error.h"
 
 namespace rulemill::dedup {

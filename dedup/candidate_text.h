@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "algebra/poly.h"
-#include "algebra/term.h"
+#include "algebra/sizes/poly.h"
+#include "algebra/terms/term.h"
 #include "dedup/canonical.h"
 
 namespace rulemill::dedup {

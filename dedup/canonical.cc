@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "algebra/text.h"
-#include "algebra/typing.h"
+#include "algebra/terms/rule_text.h"
+#include "algebra/terms/typing.h"
 #include "dedup/candidate_text.h"
 #include "runtime/hash.h"
 

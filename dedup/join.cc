@@ -74,7 +74,7 @@ Json to_json(const runtime::Attributes& figures) {
 
 /// Each at its most general, in place.
 void generalize_all(PackedCandidates& candidates, TrialPrograms& programs, std::size_t max_ops,
-                    const fingerprint::Workers& workers) {
+                    const runtime::Workers& workers) {
   std::vector<std::unique_ptr<Trial>> trials(workers.threads());
   workers.run(candidates.size(), [&](std::size_t i, unsigned thread) {
     if (!trials[thread]) trials[thread] = std::make_unique<Trial>(programs);
@@ -85,8 +85,9 @@ void generalize_all(PackedCandidates& candidates, TrialPrograms& programs, std::
 
 /// The text of every rank's candidates, on the root.
 std::vector<CandidateLine> gather_lines(const PackedCandidates& single, const PackedCandidates& multi,
-                                        const enumerate::Profile& profile, const TermRows& rows, const Vocabulary& words,
-                                        const fingerprint::Workers& workers, const runtime::Communicator& communicator) {
+                                        const enumerate::Profile& profile, const TermRows& rows,
+                                        const Vocabulary& words, const runtime::Workers& workers,
+                                        const runtime::Communicator& communicator) {
   std::vector<std::uint16_t> variable_types;
   for (TermId v = 0; v < profile.variables.size(); ++v) variable_types.push_back(rows.row(v).type);
   constexpr std::size_t chunk = 256;
@@ -142,7 +143,7 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
              const fingerprint::Summary& fingerprints, const runtime::Communicator& communicator,
              const JoinOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  const std::string shards_digest = 
+  const std::string shards_digest =
       fingerprint::inputs_digest(profile, library, fingerprints.max_ops, options.all_terms, options.every_renaming);
   const std::string digest = shards_digest + "-join" + std::to_string(join_version);
   std::optional<runtime::Manifest> manifest;
@@ -163,7 +164,7 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   communicator.broadcast(state);
   if (!state.empty()) return from_json(Json::parse(state));
 
-  const fingerprint::Workers workers(options.threads);
+  const runtime::Workers workers(options.threads);
   const enumerate::Renamings renamings(profile, options.every_renaming);
   TermRows rows(out, shards_digest, fingerprints, renamings, communicator);
   const Vocabulary words = vocabulary(rows.dictionary(), library);

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "algebra/library.h"
+#include "algebra/language/library.h"
 #include "enumerate/profile.h"
 #include "fingerprint/run.h"
 #include "runtime/communicator.h"
@@ -19,10 +19,10 @@ namespace rulemill::dedup {
 
 struct JoinOptions {
   unsigned threads = 0;
-  bool all_terms = false;       // as the fingerprint stage was run
+  bool all_terms = false;  // as the fingerprint stage was run
   bool every_renaming = false;
-  std::uint64_t memory = 0;     // bytes that a rank may use; 0: no limit
-  std::uint64_t parts = 0;      // of the fingerprints, joined one after the other; 0: as few as memory allows
+  std::uint64_t memory = 0;  // bytes that a rank may use; 0: no limit
+  std::uint64_t parts = 0;   // of the fingerprints, joined one after the other; 0: as few as memory allows
 };
 
 /// How many remain after each step.

@@ -73,7 +73,7 @@ void Superseded::add(const TermRows& rows, const TermClasses& classes, const run
 }
 
 RawPairs pair_terms(TermRows& rows, const TermClasses& classes, const Superseded& superseded, const Vocabulary& words,
-                    const fingerprint::Workers& workers, const runtime::Communicator& communicator) {
+                    const runtime::Workers& workers, const runtime::Communicator& communicator) {
   std::vector<TermId> wanted;
   for (const auto& members : classes.classes) wanted.insert(wanted.end(), members.begin(), members.end());
   rows.fetch(std::move(wanted));
@@ -122,7 +122,7 @@ RawPairs pair_terms(TermRows& rows, const TermClasses& classes, const Superseded
 }
 
 std::vector<RawCandidate> combine(TermRows& rows, std::vector<std::vector<Alternative>> alternatives,
-                                  const Vocabulary& words, std::uint32_t max_ops, const fingerprint::Workers& workers,
+                                  const Vocabulary& words, std::uint32_t max_ops, const runtime::Workers& workers,
                                   const runtime::Communicator& communicator) {
   std::vector<runtime::Bytes> outgoing;
   for (auto& list : alternatives) {

@@ -1,12 +1,13 @@
 // From classes to raw candidates: the smallest member of a class with each other one and with those
-// of its own renamings that have its value, and, for nodes with several outputs, the terms that compute the same outputs one by one.
+// of its own renamings that have its value, and, for nodes with several outputs, the terms that compute the same
+// outputs one by one.
 #pragma once
 
 #include <vector>
 
 #include "dedup/canonical.h"
 #include "dedup/term_classes.h"
-#include "fingerprint/workers.h"
+#include "runtime/workers.h"
 
 namespace rulemill::dedup {
 
@@ -28,8 +29,8 @@ struct RawPairs {
   std::vector<std::vector<Alternative>> alternatives;    // by the rank that combines them
 };
 
-/// Terms below the last level that an earlier one equals, by term: what uses them is congruent to what uses the earlier.
-/// Collective. There are some only if classes are not represented by one term when they are extended.
+/// Terms below the last level that an earlier one equals, by term: what uses them is congruent to what uses the
+/// earlier. Collective. There are some only if classes are not represented by one term when they are extended.
 class Superseded {
  public:
   explicit Superseded(const TermRows& rows) : is_(rows.first_of_level(rows.last_level()), false) {}
@@ -42,11 +43,11 @@ class Superseded {
 
 /// Collective. `classes` are this rank's. The rows of every term that occurs are fetched.
 RawPairs pair_terms(TermRows& rows, const TermClasses& classes, const Superseded& superseded, const Vocabulary& words,
-                    const fingerprint::Workers& workers, const runtime::Communicator& communicator);
+                    const runtime::Workers& workers, const runtime::Communicator& communicator);
 
 /// Collective. Candidates of several outputs. The rows of every term that occurs are fetched.
 std::vector<RawCandidate> combine(TermRows& rows, std::vector<std::vector<Alternative>> alternatives,
-                                  const Vocabulary& words, std::uint32_t max_ops, const fingerprint::Workers& workers,
+                                  const Vocabulary& words, std::uint32_t max_ops, const runtime::Workers& workers,
                                   const runtime::Communicator& communicator);
 
 }  // namespace rulemill::dedup

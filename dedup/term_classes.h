@@ -22,8 +22,8 @@ struct TermClasses {
 TermClasses find_classes(const TermRows& rows, std::uint64_t part, std::uint64_t parts,
                          const runtime::Communicator& communicator);
 
-/// Bound on the expected number of unequal pairs that share a fingerprint, Σ over types of n(n−1)/2 · ((d/p)² + 2^−62), d
-/// the largest degree (Schwartz, Zippel; and the hash over the values).
+/// Bound on the expected number of unequal pairs that share a fingerprint, Σ over types of n(n−1)/2 · ((d/p)² + 2^−62),
+/// d the largest degree (Schwartz, Zippel; and the hash over the values).
 double expected_false(const std::vector<std::uint64_t>& by_type, const std::vector<std::uint32_t>& degrees);
 
 }  // namespace rulemill::dedup

@@ -73,7 +73,8 @@ std::vector<FingerprintRecord> TermRows::records(std::uint64_t part, std::uint64
     if (owner(shard) != communicator_.rank()) continue;
     const std::filesystem::path path = out_ / fingerprint::shard_name(shard);
     const fingerprint::FingerprintRows rows = fingerprint::read_fingerprints(path, digest_);
-    if (rows.first != shard * rows_each_) throw runtime::InputError(path.string(), "does not hold the terms of its place");
+    if (rows.first != shard * rows_each_)
+      throw runtime::InputError(path.string(), "does not hold the terms of its place");
     for (std::size_t i = 0; i < rows.orbit.size(); ++i) {
       const auto term = static_cast<TermId>(rows.first + i);
       // Ranks share a part by the other half of the word.

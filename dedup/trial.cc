@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "algebra/plan.h"
+#include "algebra/execution/plan.h"
 #include "fingerprint/kernel_body.h"
 #include "fingerprint/single_lane.h"
 #include "runtime/error.h"

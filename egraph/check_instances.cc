@@ -6,7 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "algebra/text.h"
+#include "algebra/terms/rule_text.h"
 
 namespace rulemill::egraph {
 namespace {

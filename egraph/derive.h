@@ -11,12 +11,12 @@
 #include <variant>
 #include <vector>
 
-#include "algebra/typing.h"
+#include "algebra/terms/typing.h"
 
 namespace rulemill::egraph {
 
 struct Limits {
-  std::uint32_t iterations = 12;      // with the rules in reach, each time that reach grows (RuleIndex::Reach)
+  std::uint32_t iterations = 12;  // with the rules in reach, each time that reach grows (RuleIndex::Reach)
   std::uint32_t nodes = 5000;
   std::uint32_t matches = 10000;      // matches tried for one goal, all iterations together
   std::uint32_t extra_operators = 2;  // a term may have this many operators more than the larger side of the goal
@@ -68,8 +68,8 @@ class Deriver {
   Derivation derive(const algebra::TypedRule& goal, bool explain = true);
   const DeriveStatistics& statistics() const;
 
-  /// The state as it was at the mark: later rules and all that goals have left behind are gone, so that an answer depends
-  /// on the rules and on the goals since the mark alone. Bank and symbols are to be rolled back along with it.
+  /// The state as it was at the mark: later rules and all that goals have left behind are gone, so that an answer
+  /// depends on the rules and on the goals since the mark alone. Bank and symbols are to be rolled back along with it.
   struct Mark {
     std::uint32_t rules = 0;
     std::size_t sizes = 0, names = 0;

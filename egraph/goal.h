@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "algebra/typing.h"
+#include "algebra/terms/typing.h"
 #include "egraph/egraph.h"
 
 namespace rulemill::egraph {

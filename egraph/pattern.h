@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "algebra/typing.h"
+#include "algebra/terms/typing.h"
 #include "egraph/size_table.h"
 
 namespace rulemill::egraph {

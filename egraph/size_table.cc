@@ -110,7 +110,8 @@ SizeId SizeTable::substitute(SizeId pattern, std::span<const Atom> atoms, std::s
 void SizeTable::roll_back(std::size_t polys) {
   for (; polys_.size() > polys; polys_.pop_back()) {
     by_hash_[polys_.back().hash()].pop_back();
-    if (const std::optional<Atom> atom = polys_.back().atom()) by_atom_[static_cast<std::uint32_t>(*atom)] = KeyTable::none;
+    if (const std::optional<Atom> atom = polys_.back().atom())
+      by_atom_[static_cast<std::uint32_t>(*atom)] = KeyTable::none;
   }
   if (surely_positive_.size() > polys) surely_positive_.resize(polys);
   for (KeyTable* table : {&shapes_, &substituted_, &typed_, &typed_with_facts_, &fact_sets_}) table->clear();

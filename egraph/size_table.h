@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "algebra/library.h"
-#include "algebra/term.h"
+#include "algebra/language/library.h"
+#include "algebra/terms/term.h"
 #include "egraph/key_table.h"
 
 namespace rulemill::egraph {

@@ -31,19 +31,19 @@ struct LevelCounts {
 
 /// A level's nodes under all their names, orbit by orbit in the order of rows, the row's own node first.
 struct NamedNodes {
-  std::vector<SignatureId> signatures;      // by orbit
-  std::vector<std::uint32_t> first_image;   // by orbit, one more: its nodes
-  std::vector<TermId> arguments;            // arity_stride a node
-  std::vector<std::uint32_t> renaming;      // by node: which renaming of the first node's variables it is
-  std::vector<TermId> representatives;      // by term, see TermTable::representative
+  std::vector<SignatureId> signatures;     // by orbit
+  std::vector<std::uint32_t> first_image;  // by orbit, one more: its nodes
+  std::vector<TermId> arguments;           // arity_stride a node
+  std::vector<std::uint32_t> renaming;     // by node: which renaming of the first node's variables it is
+  std::vector<TermId> representatives;     // by term, see TermTable::representative
 };
 
 /// A level of which only canonical nodes are kept: the last one that later nodes build on.
 struct CanonicalNodes {
-  std::vector<SignatureId> signatures;                // by row
-  std::vector<TermId> arguments;                      // arity_stride a row
-  std::vector<bool> is_new;                           // by row: no earlier term or renaming of one has its value
-  std::vector<std::vector<std::uint32_t>> fixing;     // by row that is new: renamings that leave its value alone
+  std::vector<SignatureId> signatures;             // by row
+  std::vector<TermId> arguments;                   // arity_stride a row
+  std::vector<bool> is_new;                        // by row: no earlier term or renaming of one has its value
+  std::vector<std::vector<std::uint32_t>> fixing;  // by row that is new: renamings that leave its value alone
 };
 
 /// Who counts a level's rows together: part `rank` of `ranks` each; `sum` adds the lists of all up, place by place.

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "algebra/instance.h"
+#include "algebra/language/instance.h"
 
 namespace rulemill::enumerate {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "algebra/library.h"
+#include "algebra/language/library.h"
 
 namespace rulemill::enumerate {
 

@@ -1,6 +1,6 @@
-// Renamings of variables. Variables of one shape and role are a sort: whatever holds of one of them holds of another, so
-// that a term stands for all its renamings. A renaming is a one-to-one map of some variables into their sorts, known by
-// its number among all maps of these variables; number 0 is the identity.
+// Renamings of variables. Variables of one shape and role are a sort: whatever holds of one of them holds of another,
+// so that a term stands for all its renamings. A renaming is a one-to-one map of some variables into their sorts, known
+// by its number among all maps of these variables; number 0 is the identity.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ using VariableSet = std::uint64_t;
 
 /// Every renaming of one set of variables.
 struct RenamingList {
-  std::vector<std::uint8_t> variables;   // of the set, ascending
+  std::vector<std::uint8_t> variables;  // of the set, ascending
   std::uint32_t count = 0;
-  std::vector<std::uint8_t> images;      // renaming r takes variables[i] to images[r · variables.size() + i]
+  std::vector<std::uint8_t> images;       // renaming r takes variables[i] to images[r · variables.size() + i]
   std::vector<std::uint32_t> first_swap;  // by renaming, one more: its swaps, done one after the other
   std::vector<std::uint8_t> swaps;
 

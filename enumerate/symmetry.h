@@ -1,7 +1,7 @@
-// How renamings of variables act on the terms of the table, and which of them leave a term's value alone. Terms that the
-// table holds under all their names are named terms; of each orbit of theirs one is canonical, the one with the smallest
-// id. A node needs to be considered only with a canonical term for its largest argument, and for another argument the
-// smallest of those that renamings which leave the first alone take into each other.
+// How renamings of variables act on the terms of the table, and which of them leave a term's value alone. Terms that
+// the table holds under all their names are named terms; of each orbit of theirs one is canonical, the one with the
+// smallest id. A node needs to be considered only with a canonical term for its largest argument, and for another
+// argument the smallest of those that renamings which leave the first alone take into each other.
 #pragma once
 
 #include <map>

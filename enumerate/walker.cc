@@ -91,8 +91,7 @@ void Enumerator::Walker::beside(TermId primary, TermId other, const Body& body) 
       const Signature& signature = signatures_[completion.signature];
       if (!owner_.fits(signature, 1 - opening.open, primary) || !owner_.fits(signature, opening.open, other)) continue;
       std::array<TermId, 2> arguments{primary, other};
-      const bool turned =
-          signatures_.families()[opening.family].commutative ? other < primary : opening.open == 0;
+      const bool turned = signatures_.families()[opening.family].commutative ? other < primary : opening.open == 0;
       if (turned) std::swap(arguments[0], arguments[1]);
       body(completion.signature, std::span<const TermId>(arguments));
     }
@@ -122,8 +121,10 @@ void Enumerator::Walker::each_binary(TermId primary, const Body& body) {
     }
   }
   if (level == 0) return;
-  if (level == target) find_below(primary, overlapping_);
-  else find_overlapping(nodes, level, overlapping_);
+  if (level == target)
+    find_below(primary, overlapping_);
+  else
+    find_overlapping(nodes, level, overlapping_);
   seen_.clear();
   for (const TermId other : overlapping_) {
     if (other < owner_.named_terms_) {
@@ -188,7 +189,8 @@ void Enumerator::Walker::fill(Places& places, std::uint32_t next, bool first, co
     for (const Group& group : terms_.groups()) {
       if (group.level > terms_.level(primary)) continue;
       types[next] = group.type;
-      if (next + 1 < arity && !signatures_.may_begin(places.family, std::span<const TypeId>(types).first(next + 1))) continue;
+      if (next + 1 < arity && !signatures_.may_begin(places.family, std::span<const TypeId>(types).first(next + 1)))
+        continue;
       for (const TermId t : group.members) place(t);
     }
   }

@@ -37,7 +37,8 @@ class Enumerator::Walker {
   template <class Body>
   void fill(Places& places, std::uint32_t next, bool first, const Body& body);
 
-  /// Whether the node is to be found at this primary: the other argument is not larger, nor earlier in its orbit's order.
+  /// Whether the node is to be found at this primary: the other argument is not larger, nor earlier in its orbit's
+  /// order.
   enum class Turn : std::uint8_t { No, Once, Both };
   Turn turn(TermId primary, TermId other) const;
   /// For two terms of one orbit: whether {primary, other} is a renaming of {primary, an earlier one}.

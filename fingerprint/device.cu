@@ -237,7 +237,8 @@ class CudaRunner final : public WaveRunner {
         lane_->pieces.data(), device_.programs_.data(), lane_->nodes.data(), device_.tensors_.data(),
         lane_->arena.data(), device_.keys_.data(), lane_->scratch.data(), lane_->prints.data());
     must(cudaGetLastError(), "evaluate_pieces");
-    must(cudaMemcpyAsync(prints.data(), lane_->prints.data(), prints.size_bytes(), cudaMemcpyDeviceToHost, lane_->stream),
+    must(cudaMemcpyAsync(prints.data(), lane_->prints.data(), prints.size_bytes(), cudaMemcpyDeviceToHost,
+                         lane_->stream),
          "cudaMemcpyAsync");
     must(cudaStreamSynchronize(lane_->stream), "cudaStreamSynchronize");
   }

@@ -37,7 +37,8 @@ class Device {
   virtual void add_values(const ValueStore& values, const enumerate::Enumerator& enumerator) = 0;
   /// Makes the programs resident that are not there yet, by signature.
   virtual void add_programs(std::span<const CompiledSignature* const> compiled) = 0;
-  /// One thread's runner: a stream and buffers of its own, so that copies of one overlap with the evaluation of another.
+  /// One thread's runner: a stream and buffers of its own, so that copies of one overlap with the evaluation of
+  /// another.
   virtual std::unique_ptr<WaveRunner> runner() = 0;
   virtual std::string name() const = 0;
 };

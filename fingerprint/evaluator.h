@@ -1,5 +1,5 @@
-// Runs waves on the CPU, eight nodes of one signature at a time: nodes wait until eight of their signature have gathered.
-// Arguments that already lie side by side are used where they are.
+// Runs waves on the CPU, eight nodes of one signature at a time: nodes wait until eight of their signature have
+// gathered. Arguments that already lie side by side are used where they are.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <unordered_set>
 
-#include "algebra/plan.h"
+#include "algebra/execution/plan.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"
 #include "runtime/quantity.h"
@@ -214,7 +214,8 @@ void LevelRunner::store_values(TermId first_term) {
       if (!terms.is_extended(t)) continue;
       const auto n = terms.node(t);
       const auto taken = terms.arguments(n);
-      for (std::size_t i = 0; i < taken.size(); ++i) arguments[i] = values_.tensor(terms.group(taken[i]), terms.slot(taken[i]));
+      for (std::size_t i = 0; i < taken.size(); ++i)
+        arguments[i] = values_.tensor(terms.group(taken[i]), terms.slot(taken[i]));
       evaluator.add(terms.signature(n), std::span(arguments).first(taken.size()), unused.data(),
                     values_.tensor(terms.group(t), terms.slot(t)), terms.output(t));
     }
@@ -225,7 +226,7 @@ void LevelRunner::store_values(TermId first_term) {
 void LevelRunner::complete_named(std::uint64_t count) {
   struct Part {
     enumerate::NamedNodes nodes;
-    std::vector<Fingerprint> prints;        // by node, then output
+    std::vector<Fingerprint> prints;       // by node, then output
     std::vector<OrbitPrint> orbit_prints;  // by orbit, then output
     std::vector<std::uint32_t> outputs;    // by orbit
     std::uint64_t products = 0;
@@ -241,8 +242,8 @@ void LevelRunner::complete_named(std::uint64_t count) {
       for (std::size_t image = 0; image < orbit.renaming.size(); ++image) {
         for (std::uint32_t i = 0; i < stride; ++i) {
           const bool used = i < orbit.arguments.size();
-          part.nodes.arguments.push_back(
-              used ? orbit.image_arguments[image * enumerate::max_arity + i].term() : enumerate::no_id);
+          part.nodes.arguments.push_back(used ? orbit.image_arguments[image * enumerate::max_arity + i].term()
+                                              : enumerate::no_id);
         }
       }
       part.prints.insert(part.prints.end(), orbit.prints.begin(), orbit.prints.end());
@@ -263,8 +264,9 @@ void LevelRunner::complete_named(std::uint64_t count) {
     for (std::size_t orbit = 0; orbit < part.outputs.size(); ++orbit) {
       const std::uint32_t outputs = part.outputs[orbit];
       const std::uint32_t begin = part.nodes.first_image[orbit];
-      const std::uint32_t end = orbit + 1 < part.outputs.size() ? part.nodes.first_image[orbit + 1]
-                                                                : static_cast<std::uint32_t>(part.nodes.renaming.size());
+      const std::uint32_t end = orbit + 1 < part.outputs.size()
+                                    ? part.nodes.first_image[orbit + 1]
+                                    : static_cast<std::uint32_t>(part.nodes.renaming.size());
       all.signatures.push_back(part.nodes.signatures[orbit]);
       all.first_image.push_back(base + begin);
       const TermId first = term;
@@ -341,7 +343,8 @@ void LevelRunner::complete_canonical(std::uint64_t count) {
   std::atomic<std::uint64_t> products{0};
   const std::uint32_t stride = enumerator_.arity_stride();
   const std::size_t chunks = (count + rows_at_once - 1) / rows_at_once;
-  const auto ranks = static_cast<std::size_t>(communicator_.size()), rank = static_cast<std::size_t>(communicator_.rank());
+  const auto ranks = static_cast<std::size_t>(communicator_.size()),
+             rank = static_cast<std::size_t>(communicator_.rank());
   const std::size_t first_chunk = chunks * rank / ranks, last_chunk = chunks * (rank + 1) / ranks;
   workers_.run(last_chunk - first_chunk, [&](std::size_t own, unsigned) {
     const std::size_t c = first_chunk + own;
@@ -354,7 +357,8 @@ void LevelRunner::complete_canonical(std::uint64_t count) {
         std::ranges::copy(orbit.arguments, rows.arguments.begin() + static_cast<std::ptrdiff_t>(row * stride));
         for (std::uint32_t r = 1; r < orbit.image_of.size(); ++r) {
           const std::uint32_t image = orbit.image_of[r];
-          const bool same = image == 0 || (!options_.all_terms && orbit.prints[image * orbit.outputs + o] == orbit.prints[o]);
+          const bool same =
+              image == 0 || (!options_.all_terms && orbit.prints[image * orbit.outputs + o] == orbit.prints[o]);
           if (same) nodes.fixing[row].push_back(r);
         }
       }

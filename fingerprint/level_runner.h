@@ -14,8 +14,8 @@
 #include "fingerprint/device.h"
 #include "fingerprint/evaluator.h"
 #include "fingerprint/orbit_print.h"
-#include "fingerprint/workers.h"
 #include "runtime/communicator.h"
+#include "runtime/workers.h"
 
 namespace rulemill::fingerprint {
 
@@ -57,12 +57,12 @@ class LevelRunner {
   LevelRunner(const enumerate::Profile& profile, algebra::Library& library, const Options& options,
               const runtime::Communicator& communicator = runtime::Communicator::self());
 
-  /// Completes levels 1 … last − 1 and begins the last. Call once. Collective: small levels are completed by every rank,
-  /// the last but one is shared. Throws Error if the memory allowed is too little.
+  /// Completes levels 1 … last − 1 and begins the last. Call once. Collective: small levels are completed by every
+  /// rank, the last but one is shared. Throws Error if the memory allowed is too little.
   void prepare(std::uint32_t last);
 
   const enumerate::Enumerator& enumerator() const { return enumerator_; }
-  const Workers& workers() const { return workers_; }
+  const runtime::Workers& workers() const { return workers_; }
   /// By level, from 0 (the variables).
   const std::vector<LevelFigures>& figures() const { return figures_; }
   /// What is known of the orbit of each term in the table.
@@ -106,7 +106,7 @@ class LevelRunner {
   Options options_;
   runtime::Communicator communicator_;
   enumerate::Enumerator enumerator_;
-  Workers workers_;
+  runtime::Workers workers_;
   Executor executor_;
   std::vector<FunctionKey> functions_;
   std::vector<std::unique_ptr<CompiledSignature>> owned_;

@@ -43,7 +43,8 @@ RM_HD inline void run_node(const NodeProgram& program, const Pair* const* inputs
   }
   if (keep != nullptr && program.outputs[keep_output] < program.view.inputs) {
     const Pair* values = inputs[program.outputs[keep_output]];
-    for (std::size_t e = 0; e < program.output_elements[keep_output]; ++e) keep[e * block_width] = values[e * block_width];
+    for (std::size_t e = 0; e < program.output_elements[keep_output]; ++e)
+      keep[e * block_width] = values[e * block_width];
   }
   for (std::uint32_t o = 0; o < program.output_count; ++o) {
     const std::uint32_t operand = program.outputs[o];

@@ -14,7 +14,12 @@ using enumerate::VariableSet;
 OrbitEvaluator::OrbitEvaluator(const enumerate::Enumerator& enumerator,
                                std::span<const CompiledSignature* const> compiled, bool apart, WaveRunner& runner,
                                Receiver receiver)
-    : enumerator_(enumerator), compiled_(compiled), apart_(apart), runner_(runner), batch_(runner.batch()), receiver_(std::move(receiver)) {}
+    : enumerator_(enumerator),
+      compiled_(compiled),
+      apart_(apart),
+      runner_(runner),
+      batch_(runner.batch()),
+      receiver_(std::move(receiver)) {}
 
 void OrbitEvaluator::node(SignatureId signature, std::span<const TermId> arguments, std::uint64_t row) {
   Row made;
@@ -165,9 +170,9 @@ void OrbitEvaluator::flush() {
     orbit.arguments = std::span(row.arguments).first(program.inputs);
     orbit.renaming = std::span(renaming_).subspan(row.first_image, end - row.first_image);
     orbit.image_of = std::span(image_of_).subspan(row.first_map, map_end - row.first_map);
-    orbit.image_arguments = std::span(image_arguments_)
-                                .subspan(row.first_image * enumerate::max_arity,
-                                         (end - row.first_image) * enumerate::max_arity);
+    orbit.image_arguments =
+        std::span(image_arguments_)
+            .subspan(row.first_image * enumerate::max_arity, (end - row.first_image) * enumerate::max_arity);
     orbit.outputs = static_cast<std::uint32_t>(program.outputs.size());
     orbit.prints = std::span(prints_).subspan(row.first_print, orbit.renaming.size() * orbit.outputs);
     receiver_(orbit);

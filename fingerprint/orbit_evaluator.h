@@ -1,5 +1,5 @@
-// Evaluates the rows that an enumerator shows: a row's node under each of its names, and says what fingerprints came out.
-// Values of terms that are not named are computed for a batch of rows at a time and forgotten afterwards.
+// Evaluates the rows that an enumerator shows: a row's node under each of its names, and says what fingerprints came
+// out. Values of terms that are not named are computed for a batch of rows at a time and forgotten afterwards.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ struct Orbit {
   std::uint64_t row = 0;
   enumerate::SignatureId signature = 0;
   std::span<const enumerate::TermId> arguments;
-  std::span<const std::uint32_t> renaming;  // by image: the first renaming that makes it
-  std::span<const std::uint32_t> image_of;  // by renaming of the node's variables: its image
+  std::span<const std::uint32_t> renaming;     // by image: the first renaming that makes it
+  std::span<const std::uint32_t> image_of;     // by renaming of the node's variables: its image
   std::span<const TensorRef> image_arguments;  // max_arity an image
-  std::span<const Fingerprint> prints;      // by image, then output
+  std::span<const Fingerprint> prints;         // by image, then output
   std::uint32_t outputs = 1;
 };
 
@@ -34,8 +34,7 @@ class OrbitEvaluator final : public enumerate::NodeSink {
   OrbitEvaluator(const enumerate::Enumerator& enumerator, std::span<const CompiledSignature* const> compiled,
                  bool apart, WaveRunner& runner, Receiver receiver);
 
-  void node(enumerate::SignatureId signature, std::span<const enumerate::TermId> arguments,
-            std::uint64_t row) override;
+  void node(enumerate::SignatureId signature, std::span<const enumerate::TermId> arguments, std::uint64_t row) override;
   /// Evaluates what still waits. Call it after the last walk.
   void finish();
 
@@ -51,10 +50,10 @@ class OrbitEvaluator final : public enumerate::NodeSink {
   /// A term that is not named, under all its names.
   struct Passing {
     enumerate::VariableSet variables = 0;
-    std::size_t first = 0;                  // wave node of renaming 0
-    std::uint64_t place = 0;                // of renaming 0 in the arena
+    std::size_t first = 0;    // wave node of renaming 0
+    std::uint64_t place = 0;  // of renaming 0 in the arena
     std::uint32_t elements = 0;
-    std::vector<std::uint32_t> same_as;     // by renaming: the first that gives the same term
+    std::vector<std::uint32_t> same_as;  // by renaming: the first that gives the same term
   };
   std::uint64_t place(const Passing& passing, std::uint32_t renaming) const;
   void add_passing(enumerate::TermId t);

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "algebra/library.h"
-#include "algebra/plan.h"
+#include "algebra/execution/plan.h"
+#include "algebra/language/library.h"
 #include "fingerprint/program_view.h"
 
 namespace rulemill::fingerprint {

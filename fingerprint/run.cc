@@ -119,12 +119,8 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
       const auto write_start = std::chrono::steady_clock::now();
       const runtime::TableSummary written = write_shard(out / shard_name(shard), rows, provenance);
       writing += std::chrono::duration<double>(std::chrono::steady_clock::now() - write_start).count();
-      made[i] = {{"name", shard_name(shard)},
-                 {"bytes", written.bytes},
-                 {"checksum", written.checksum},
-                 {"rows", written.rows},
-                 {"products", work.products},
-                 {"nodes", work.nodes},
+      made[i] = {{"name", shard_name(shard)}, {"bytes", written.bytes},    {"checksum", written.checksum},
+                 {"rows", written.rows},      {"products", work.products}, {"nodes", work.nodes},
                  {"terms", work.terms}};
       progress.advance();
     });
@@ -136,23 +132,21 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
     for (const runtime::Bytes& bytes : communicator.gather(runtime::bytes_of(text))) {
       const Json entries = Json::parse(runtime::text_of(bytes));
       for (const Json& entry : entries) {
-        manifest->add(
-            {entry["name"],
-             fingerprint_stage,
-             entry["bytes"],
-             entry["checksum"],
-             {{"rows", entry["rows"].get<std::uint64_t>()},
-              {"products", entry["products"].get<std::uint64_t>()},
-              {"nodes", entry["nodes"].get<std::uint64_t>()},
-              {"terms", entry["terms"].get<std::uint64_t>()}}});
+        manifest->add({entry["name"],
+                       fingerprint_stage,
+                       entry["bytes"],
+                       entry["checksum"],
+                       {{"rows", entry["rows"].get<std::uint64_t>()},
+                        {"products", entry["products"].get<std::uint64_t>()},
+                        {"nodes", entry["nodes"].get<std::uint64_t>()},
+                        {"terms", entry["terms"].get<std::uint64_t>()}}});
       }
     }
     if (communicator.is_root()) manifest->save();
     if (communicator.any(runtime::interrupted()))
       throw runtime::Interrupted("fingerprint", "stopped; run the same command again to continue");
   }
-  const double evaluating =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - evaluation_start).count();
+  const double evaluating = std::chrono::duration<double>(std::chrono::steady_clock::now() - evaluation_start).count();
   std::string figures;
   if (communicator.is_root()) {
     for (const runtime::ManifestEntry& entry : manifest->entries(fingerprint_stage)) {

@@ -14,9 +14,9 @@
 namespace rulemill::fingerprint {
 
 struct RunOptions {
-  std::uint32_t max_ops = 0;  // 0: the profile's
-  unsigned threads = 0;       // 0: all cores of the rank
-  bool all_terms = false;     // extend every term, not only one of each class
+  std::uint32_t max_ops = 0;    // 0: the profile's
+  unsigned threads = 0;         // 0: all cores of the rank
+  bool all_terms = false;       // extend every term, not only one of each class
   bool every_renaming = false;  // take no two variables for each other
   std::uint64_t memory = 0;     // bytes that a rank may use; 0: no limit
   DeviceChoice device = DeviceChoice::Auto;

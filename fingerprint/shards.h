@@ -1,14 +1,13 @@
 // Shards: the table of all terms, cut into fixed blocks of term ids, one HDF5 file a block, and the dictionary that
 // says what type, instance and variable numbers mean. Columns, one row a term:
 //   level, output, type, instance (dictionary), node, arguments (term ids), sizes (size parameters)
-//   orbit: the term that this one is a renaming of; itself, if that is the term itself. The columns below are the orbit's
-//   images: nodes that renaming the variables of the term's node makes of it
-//   fingerprint (2 words): the smallest among those of the term's renamings
-//   renaming: the number of the first renaming that has it, see enumerate/renaming.h
-//   values: how many different fingerprints the renamings have
-//   symmetries: bit r: renaming r has it, too, and makes another node
-// Up to the last level but two, terms are there under all names; of the levels above, one term of each orbit. A variable
-// has no node and no instance (all bits set); unused arguments and sizes are all bits set, too.
+//   orbit: the term that this one is a renaming of; itself, if that is the term itself. The columns below are the
+//   orbit's images: nodes that renaming the variables of the term's node makes of it fingerprint (2 words): the
+//   smallest among those of the term's renamings renaming: the number of the first renaming that has it, see
+//   enumerate/renaming.h values: how many different fingerprints the renamings have symmetries: bit r: renaming r has
+//   it, too, and makes another node
+// Up to the last level but two, terms are there under all names; of the levels above, one term of each orbit. A
+// variable has no node and no instance (all bits set); unused arguments and sizes are all bits set, too.
 #pragma once
 
 #include <cstdint>

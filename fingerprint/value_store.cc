@@ -21,8 +21,7 @@ void ValueStore::grow(const enumerate::Enumerator& enumerator) {
   const auto& groups = enumerator.terms().groups();
   for (std::size_t g = groups_.size(); g < groups.size(); ++g) {
     const std::size_t pairs = pairs_of(enumerator, groups[g]);
-    groups_.push_back(
-        {AlignedPairs(pairs), static_cast<std::uint32_t>(enumerator.types().elements(groups[g].type))});
+    groups_.push_back({AlignedPairs(pairs), static_cast<std::uint32_t>(enumerator.types().elements(groups[g].type))});
     bytes_ += pairs * sizeof(Pair);
   }
 }

@@ -1,5 +1,5 @@
-// Nodes to evaluate whose arguments are all at hand: values of named terms, which stay for a whole level, and values that
-// an earlier wave left in an arena. A CPU and a GPU run waves with the same results.
+// Nodes to evaluate whose arguments are all at hand: values of named terms, which stay for a whole level, and values
+// that an earlier wave left in an arena. A CPU and a GPU run waves with the same results.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class TensorRef {
 struct WaveNode {
   static constexpr std::uint64_t not_kept = ~std::uint64_t{0};
   enumerate::SignatureId signature = 0;
-  std::uint32_t print = 0;  // place of output 0's fingerprint; the other outputs' follow
+  std::uint32_t print = 0;                    // place of output 0's fingerprint; the other outputs' follow
   TensorRef arguments[enumerate::max_arity];  // a plain array: device code reads it
   std::uint64_t keep_at = not_kept;  // where in the arena, or in a store of the caller's, one output's values go
   std::uint32_t keep_output = 0;

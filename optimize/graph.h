@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "algebra/library.h"
-#include "algebra/poly.h"
-#include "algebra/reference.h"
+#include "algebra/execution/reference.h"
+#include "algebra/language/library.h"
+#include "algebra/sizes/poly.h"
 
 namespace rulemill::optimize {
 

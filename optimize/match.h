@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "algebra/rule_set.h"
-#include "algebra/typing.h"
+#include "algebra/rules/rule_set.h"
+#include "algebra/terms/typing.h"
 #include "optimize/graph.h"
 
 namespace rulemill::optimize {

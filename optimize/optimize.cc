@@ -4,7 +4,7 @@
 #include <chrono>
 #include <set>
 
-#include "algebra/text.h"
+#include "algebra/terms/rule_text.h"
 #include "optimize/onnx/export.h"
 #include "runtime/error.h"
 

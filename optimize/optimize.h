@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "algebra/rule_set.h"
+#include "algebra/rules/rule_set.h"
 #include "optimize/report.h"
 #include "optimize/windows.h"
 

@@ -94,7 +94,9 @@ std::vector<SizeCondition> equations_between_sizes(const TypedRule& rule, Symbol
                                                    const std::vector<std::vector<std::int64_t>>* example) {
   const Sizes sizes = sizes_of(rule, symbols);
   std::vector<SizeCondition> equations;
-  const auto add = [&](Poly left, Poly right) { equations.push_back({Relation::Eq, std::move(left), std::move(right)}); };
+  const auto add = [&](Poly left, Poly right) {
+    equations.push_back({Relation::Eq, std::move(left), std::move(right)});
+  };
   const auto add_pairs = [&](const std::vector<Atom>& atoms, const std::function<bool(Atom, Atom)>& wanted) {
     for (std::size_t i = 0; i < atoms.size(); ++i) {
       for (std::size_t j = i + 1; j < atoms.size(); ++j) {
@@ -185,11 +187,13 @@ class ConditionSearch {
     for (const auto& [name, value] : counterexample.sizes) values[symbols_.size(name)] = value;
     for (std::size_t pass = 0; pass < set.size(); ++pass) {
       for (const std::size_t e : set) {
-        for (const auto& [to, from] : {std::pair(equations_[e].left, equations_[e].right),
-                                       std::pair(equations_[e].right, equations_[e].left)}) {
+        for (const auto& [to, from] :
+             {std::pair(equations_[e].left, equations_[e].right), std::pair(equations_[e].right, equations_[e].left)}) {
           if (!to.atom() || values.contains(*to.atom())) continue;
-          if (from.constant()) values[*to.atom()] = *from.constant();
-          else if (values.contains(*from.atom())) values[*to.atom()] = values.at(*from.atom());
+          if (from.constant())
+            values[*to.atom()] = *from.constant();
+          else if (values.contains(*from.atom()))
+            values[*to.atom()] = values.at(*from.atom());
         }
       }
     }

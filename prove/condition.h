@@ -1,5 +1,5 @@
-// Conditions found by the machine: where a rule does not hold in general, the weakest set of equations between its sizes
-// under which it does. Sets come smallest first; counterexamples rule most of them out before anything is proved.
+// Conditions found by the machine: where a rule does not hold in general, the weakest set of equations between its
+// sizes under which it does. Sets come smallest first; counterexamples rule most of them out before anything is proved.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,9 @@ struct Conditioned {
 std::vector<algebra::SizeCondition> equations_between_sizes(const algebra::TypedRule& rule, algebra::Symbols& symbols,
                                                             const std::vector<std::vector<std::int64_t>>* example);
 
-/// The first condition under which `provable` says yes; among those of as many equations, one that leaves every dimension
-/// free comes before one under which typing pins a dimension to a number. Deterministic: limits count, they do not time.
+/// The first condition under which `provable` says yes; among those of as many equations, one that leaves every
+/// dimension free comes before one under which typing pins a dimension to a number. Deterministic: limits count, they
+/// do not time.
 std::optional<Conditioned> find_condition(const algebra::TypedRule& rule, algebra::TermBank& bank,
                                           algebra::Symbols& symbols, std::uint64_t seed, const RefuteLimits& refute,
                                           const ConditionLimits& limits,

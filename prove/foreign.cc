@@ -4,8 +4,8 @@
 #include <chrono>
 #include <numeric>
 
-#include "algebra/text.h"
-#include "prove/certificate.h"
+#include "algebra/terms/rule_text.h"
+#include "prove/certificate/certificate.h"
 #include "runtime/error.h"
 
 namespace rulemill::prove {
@@ -25,7 +25,8 @@ void append(std::string& text, const std::string& part, const char* separator) {
   if (!part.empty()) text += (text.empty() ? "" : separator) + part;
 }
 
-ForeignVerdict judge(const algebra::ForeignRule& foreign, Prover& prover, algebra::TermBank& bank, algebra::Symbols& symbols) {
+ForeignVerdict judge(const algebra::ForeignRule& foreign, Prover& prover, algebra::TermBank& bank,
+                     algebra::Symbols& symbols) {
   ForeignVerdict result;
   result.name = foreign.name;
   result.place = foreign.place;
@@ -128,7 +129,9 @@ class Selection {
     ForeignPlace::Kind kind = ForeignPlace::Kind::Core;
   };
 
-  std::size_t nodes(const Rule& rule) const { return bank_.nodes(rule.source).size() + bank_.nodes(rule.target).size(); }
+  std::size_t nodes(const Rule& rule) const {
+    return bank_.nodes(rule.source).size() + bank_.nodes(rule.target).size();
+  }
 
   /// "rule: x := term, …; m := size, …"
   std::string line(const egraph::RuleInstance& instance) const {
@@ -136,7 +139,8 @@ class Selection {
     std::string text = rule.id + ":";
     const char* separator = " ";
     for (std::size_t v = 0; v < rule.variables.size(); ++v, separator = ", ") {
-      text += separator + bank_.term(rule.variables[v]).name + " := " + algebra::to_string(instance.variables[v], bank_, symbols_);
+      text += separator + bank_.term(rule.variables[v]).name +
+              " := " + algebra::to_string(instance.variables[v], bank_, symbols_);
     }
     separator = "; ";
     for (const auto& [size, value] : instance.sizes) {
@@ -158,7 +162,8 @@ class Selection {
     const bool core = entry.kind == ForeignPlace::Kind::Core;
     algebra::RuleRecord result;
     result.rule = entry.rule;
-    const bool forward = usable(entry.rule.source, entry.rule.target), backward = usable(entry.rule.target, entry.rule.source);
+    const bool forward = usable(entry.rule.source, entry.rule.target),
+               backward = usable(entry.rule.target, entry.rule.source);
     if (!forward && backward) std::swap(result.rule.source, result.rule.target);
     result.reversible = forward && backward;
     result.rule.tier = core ? algebra::Tier::Core : algebra::Tier::Shortcut;
@@ -196,13 +201,13 @@ algebra::RuleSet foreign_database(const std::vector<ForeignVerdict>& verdicts, a
     return static_cast<std::uint64_t>(std::ranges::count(verdicts, kind, &ForeignVerdict::kind));
   };
   rules.funnel.emplace_back("rules read", verdicts.size());
-  for (const auto kind : {ForeignVerdict::Kind::Unreadable, ForeignVerdict::Kind::IllTyped, ForeignVerdict::Kind::Refuted,
-                          ForeignVerdict::Kind::Unknown, ForeignVerdict::Kind::Proved}) {
+  for (const auto kind : {ForeignVerdict::Kind::Unreadable, ForeignVerdict::Kind::IllTyped,
+                          ForeignVerdict::Kind::Refuted, ForeignVerdict::Kind::Unknown, ForeignVerdict::Kind::Proved}) {
     rules.funnel.emplace_back(name(kind), count(kind));
   }
   const auto tier = [&](algebra::Tier which) {
-    return static_cast<std::uint64_t>(
-        std::ranges::count_if(rules.rules, [&](const algebra::RuleRecord& record) { return record.rule.tier == which; }));
+    return static_cast<std::uint64_t>(std::ranges::count_if(
+        rules.rules, [&](const algebra::RuleRecord& record) { return record.rule.tier == which; }));
   };
   rules.funnel.emplace_back("core", tier(algebra::Tier::Core));
   rules.funnel.emplace_back("shortcut", tier(algebra::Tier::Shortcut));

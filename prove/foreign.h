@@ -1,5 +1,5 @@
-// Rules that come from outside: each is typed and then proved or refuted like any candidate, and those that hold become a
-// rule database of their own: the core that implies the others, and shortcuts.
+// Rules that come from outside: each is typed and then proved or refuted like any candidate, and those that hold become
+// a rule database of their own: the core that implies the others, and shortcuts.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "algebra/foreign_rules.h"
-#include "algebra/rule_set.h"
+#include "algebra/exchange/foreign_rules.h"
+#include "algebra/rules/rule_set.h"
 #include "egraph/derive.h"
 #include "prove/prover.h"
 
@@ -33,7 +33,11 @@ std::vector<ForeignVerdict> judge_foreign(const std::vector<algebra::ForeignRule
 /// What became of the proved rules, by name.
 struct ForeignPlace {
   std::string name;
-  enum class Kind : std::uint8_t { Core, Shortcut, Instance } kind = Kind::Core;  // an instance of one core rule is left out
+  enum class Kind : std::uint8_t {
+    Core,
+    Shortcut,
+    Instance
+  } kind = Kind::Core;  // an instance of one core rule is left out
 };
 
 /// A database of the proved ones, with certificates. Smaller rules come first into the core.

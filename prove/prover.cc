@@ -3,8 +3,8 @@
 #include <chrono>
 
 #include "prove/condition.h"
-#include "prove/equality.h"
-#include "prove/lower.h"
+#include "prove/normal_form/equality.h"
+#include "prove/normal_form/lower.h"
 #include "prove/sizes.h"
 #include "runtime/error.h"
 

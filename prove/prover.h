@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "prove/align.h"
 #include "prove/condition.h"
+#include "prove/normal_form/align.h"
 #include "prove/refute.h"
-#include "prove/solver.h"
+#include "prove/solver/solver.h"
 #include "prove/verdict.h"
 
 namespace rulemill::prove {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "algebra/plan.h"
+#include "algebra/execution/plan.h"
 #include "prove/sizes.h"
 #include "runtime/error.h"
 

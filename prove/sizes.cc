@@ -41,8 +41,8 @@ void SizeSampler::collect_sizes(const algebra::TermBank& bank) {
   order_.assign(met.begin(), met.end());
 }
 
-/// The equation is a·size + b = 0 at the values drawn so far: size = −b / a. False if that is no size. A size that occurs
-/// in another way is left to luck.
+/// The equation is a·size + b = 0 at the values drawn so far: size = −b / a. False if that is no size. A size that
+/// occurs in another way is left to luck.
 bool SizeSampler::solve(const Equation& equation, Atom size, SizeValues& values) const {
   const auto at = [&](std::int64_t value) {
     return symbols_.evaluate(equation.poly, [&](Atom atom) { return atom == size ? value : values.at(atom); });
@@ -94,9 +94,7 @@ std::optional<SizeValues> SizeSampler::draw(std::uint64_t range) {
 }
 
 bool SizeSampler::holds(const SizeCondition& c, const SizeValues& values) const {
-  const auto at = [&](const Poly& poly) {
-    return symbols_.evaluate(poly, [&](Atom atom) { return values.at(atom); });
-  };
+  const auto at = [&](const Poly& poly) { return symbols_.evaluate(poly, [&](Atom atom) { return values.at(atom); }); };
   const std::int64_t left = at(c.left);
   const std::int64_t right = at(c.right);
   switch (c.relation) {

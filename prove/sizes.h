@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "algebra/typing.h"
+#include "algebra/terms/typing.h"
 
 namespace rulemill::prove {
 

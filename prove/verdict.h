@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "algebra/typing.h"
+#include "algebra/terms/typing.h"
 
 namespace rulemill::prove {
 

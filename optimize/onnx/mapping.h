@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "algebra/instance.h"
+#include "algebra/language/instance.h"
 
 namespace rulemill::optimize {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "algebra/reference.h"
+#include "algebra/execution/reference.h"
 #include "optimize/onnx/mapping.h"
 #include "optimize/onnx/model.h"
 

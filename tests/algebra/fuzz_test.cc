@@ -5,7 +5,7 @@
 #include <random>
 #include <sstream>
 
-#include "algebra/text.h"
+#include "algebra/terms/rule_text.h"
 #include "runtime/error.h"
 
 using namespace rulemill;
@@ -31,9 +31,15 @@ std::string damaged(const std::string& text, std::mt19937_64& random) {
     const std::size_t at = random() % result.size();
     const std::size_t length = std::min<std::size_t>(1 + random() % 12, result.size() - at);
     switch (random() % 4) {
-      case 0: result.erase(at, length); break;
-      case 1: result.insert(random() % result.size(), result.substr(at, length)); break;
-      case 2: result[at] = spice[random() % spice.size()]; break;
+      case 0:
+        result.erase(at, length);
+        break;
+      case 1:
+        result.insert(random() % result.size(), result.substr(at, length));
+        break;
+      case 2:
+        result[at] = spice[random() % spice.size()];
+        break;
       default: {
         const std::string piece = result.substr(at, length);
         result.erase(at, length);
@@ -81,6 +87,7 @@ TEST_CASE("damaged rules are accepted or complained about with a place") {
     std::mt19937_64 random(seed);
     TermBank bank(library);
     Symbols symbols;
-    check_survives(damaged(whole, random), seed, [&](const std::string& text) { parse_rules(text, "fuzzed", library, bank, symbols); });
+    check_survives(damaged(whole, random), seed,
+                   [&](const std::string& text) { parse_rules(text, "fuzzed", library, bank, symbols); });
   }
 }

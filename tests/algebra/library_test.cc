@@ -2,8 +2,8 @@
 #include <filesystem>
 #include <map>
 
-#include "algebra/plan.h"
-#include "algebra/text.h"
+#include "algebra/execution/plan.h"
+#include "algebra/terms/rule_text.h"
 #include "runtime/error.h"
 
 using namespace rulemill;
@@ -25,8 +25,9 @@ std::string message_of(const std::string& definition) {
   return "accepted";
 }
 
-std::vector<double> run_one(Library& library, const std::string& name, const Parameters& parameters, const Shapes& shapes,
-                            std::vector<std::vector<double>> values, std::vector<std::int64_t> sizes = {}) {
+std::vector<double> run_one(Library& library, const std::string& name, const Parameters& parameters,
+                            const Shapes& shapes, std::vector<std::vector<double>> values,
+                            std::vector<std::int64_t> sizes = {}) {
   std::vector<std::uint32_t> ranks;
   for (const auto& shape : shapes) ranks.push_back(static_cast<std::uint32_t>(shape.size()));
   const Instance& instance = library.instantiate(name, parameters, ranks);
@@ -49,7 +50,8 @@ TEST_CASE("an error in a definition is one line with file, line, column and what
   const std::map<std::string, std::string> cases = {
       {"operator f(x[n])\n  y[i < n] = x[j]", "ops.op:3:16: 'j' is no index, size or parameter here"},
       {"operator f(x[n])\n  y[i < m] = x[i]", "ops.op:3:9: 'm' is no index, size or parameter here"},
-      {"operator f(x[n])\n  y[i < n] = x[relu(i)]", "ops.op:3:16: expected an index expression, found a call of 'relu'"},
+      {"operator f(x[n])\n  y[i < n] = x[relu(i)]",
+       "ops.op:3:16: expected an index expression, found a call of 'relu'"},
       {"operator f(x[n])\n  y[i < n] = z[i]", "ops.op:3:14: 'z' is no input or tensor of operator 'f'"},
       {"operator f(x[n])\n  y[i < n] = x[i, i]", "ops.op:3:14: 'x' has 1 dimensions, read with 2 indices"},
       {"operator f(x[n, m])\n  y[i < n / m] = x[i, 0]",
@@ -72,20 +74,22 @@ TEST_CASE("an error in a definition is one line with file, line, column and what
 
 TEST_CASE("plans compute what the definitions say") {
   Library library = shipped();
-  CHECK(run_one(library, "matmul", {}, {{2, 2}, {2, 2}}, {{1, 2, 3, 4}, {5, 6, 7, 8}}) == std::vector<double>{19, 22, 43, 50});
+  CHECK(run_one(library, "matmul", {}, {{2, 2}, {2, 2}}, {{1, 2, 3, 4}, {5, 6, 7, 8}}) ==
+        std::vector<double>{19, 22, 43, 50});
   CHECK(run_one(library, "concat", {{"axis", std::int64_t{1}}}, {{2, 1}, {2, 2}}, {{1, 2}, {3, 4, 5, 6}}) ==
         std::vector<double>{1, 3, 4, 2, 5, 6});
   CHECK(run_one(library, "transpose", {{"perm", std::vector<std::int64_t>{1, 0}}}, {{2, 3}}, {{1, 2, 3, 4, 5, 6}}) ==
         std::vector<double>{1, 4, 2, 5, 3, 6});
-  CHECK(run_one(library, "transpose", {{"perm", std::vector<std::int64_t>{1, 2, 0}}}, {{1, 2, 3}}, {{1, 2, 3, 4, 5, 6}}) ==
-        std::vector<double>{1, 2, 3, 4, 5, 6});
+  CHECK(run_one(library, "transpose", {{"perm", std::vector<std::int64_t>{1, 2, 0}}}, {{1, 2, 3}},
+                {{1, 2, 3, 4, 5, 6}}) == std::vector<double>{1, 2, 3, 4, 5, 6});
   CHECK(run_one(library, "identity", {}, {}, {}, {2}) == std::vector<double>{1, 0, 0, 1});
 }
 
 TEST_CASE("a convolution pads with zeros, and a maximum leaves padding out") {
   Library library = shipped();
   const std::vector<double> image = {-1, -2, -3, -4};
-  CHECK(run_one(library, "max_pool", {{"kernel", std::int64_t{3}}}, {{1, 1, 2, 2}}, {image}) == std::vector<double>{-1, -1, -1, -1});
+  CHECK(run_one(library, "max_pool", {{"kernel", std::int64_t{3}}}, {{1, 1, 2, 2}}, {image}) ==
+        std::vector<double>{-1, -1, -1, -1});
   CHECK(run_one(library, "conv2d", {}, {{1, 1, 2, 2}, {1, 1, 3, 3}}, {image, std::vector<double>(9, 1)}) ==
         std::vector<double>{-10, -10, -10, -10});
   CHECK(run_one(library, "conv2d", {{"act", std::string("relu")}}, {{1, 1, 2, 2}, {1, 1, 1, 1}}, {image, {-1}}) ==
@@ -95,7 +99,8 @@ TEST_CASE("a convolution pads with zeros, and a maximum leaves padding out") {
 TEST_CASE("a grouped convolution reads only its group's channels") {
   Library library = shipped();
   // two groups of one channel, two filters each
-  CHECK(run_one(library, "conv2d", {}, {{1, 2, 1, 1}, {4, 1, 1, 1}}, {{1, 10}, {1, 2, 3, 4}}) == std::vector<double>{1, 2, 30, 40});
+  CHECK(run_one(library, "conv2d", {}, {{1, 2, 1, 1}, {4, 1, 1, 1}}, {{1, 10}, {1, 2, 3, 4}}) ==
+        std::vector<double>{1, 2, 30, 40});
 }
 
 TEST_CASE("a composite computes what its steps compute") {
@@ -125,7 +130,8 @@ TEST_CASE("rules are read and written in the same text") {
   const std::string text =
       "rule merge(x[n, c, h, w], v[f, c, 3, 3], u[g, c, 3, 3])\n"
       "  conv2d(x, v), conv2d(x, u)\n"
-      "  => split(conv2d(x, concat(v, u; axis=0)); axis=1, at=f).first, split(conv2d(x, concat(v, u; axis=0)); axis=1, at=f).second\n"
+      "  => split(conv2d(x, concat(v, u; axis=0)); axis=1, at=f).first, split(conv2d(x, concat(v, u; axis=0)); axis=1, "
+      "at=f).second\n"
       "  when 2*f = g\n";
   const std::vector<Rule> rules = parse_rules(text, "merge.rules", library, bank, symbols);
   REQUIRE(rules.size() == 1);
@@ -142,7 +148,8 @@ TEST_CASE("an error in a rule is one line with its place") {
       {"rule r(x:2)\n  matmul(x) => x", "r.rules:2:3: operator 'matmul' takes 2 arguments, found 1"},
       {"rule r(x:2)\n  relu(x) => y", "r.rules:2:14: 'y' is no variable of this rule"},
       {"rule r(x:2)\n  split(x; axis=0) => x", "r.rules:2:3: 'split' has several outputs"},
-      {"rule r(x:2)\n  concat(x, x; axis=2) => x", "r.rules:2:3: operator 'concat': axis=2 is not an axis below the rank 2"},
+      {"rule r(x:2)\n  concat(x, x; axis=2) => x",
+       "r.rules:2:3: operator 'concat': axis=2 is not an axis below the rank 2"},
       {"rule r(x:2)\n  relu(x; slope=1) => x", "r.rules:2:11: operator 'relu' has no parameter 'slope'"},
   };
   for (const auto& [text, expected] : cases) {

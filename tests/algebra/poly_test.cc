@@ -1,4 +1,4 @@
-#include "algebra/poly.h"
+#include "algebra/sizes/poly.h"
 
 #include <catch2/catch.hpp>
 #include <random>

@@ -2,8 +2,8 @@
 #include <filesystem>
 #include <random>
 
-#include "algebra/plan.h"
-#include "algebra/reference.h"
+#include "algebra/execution/plan.h"
+#include "algebra/execution/reference.h"
 
 using namespace rulemill::algebra;
 
@@ -34,7 +34,10 @@ TEST_CASE("reference execution is equivalent to the evaluation plan on every ope
       const Parameters window = {{"kernel", std::int64_t{3}}, {"stride", stride}, {"pad", std::string(pad)}};
       cases.push_back({"avg_pool", window, {{1, 2, 7, 4}}, {}});
       cases.push_back({"max_pool", window, {{1, 2, 7, 4}}, {}});
-      cases.push_back({"conv2d", {{"stride", stride}, {"pad", std::string(pad)}, {"act", std::string("relu")}}, {{2, 4, 7, 6}, {4, 2, 4, 3}}, {}});
+      cases.push_back({"conv2d",
+                       {{"stride", stride}, {"pad", std::string(pad)}, {"act", std::string("relu")}},
+                       {{2, 4, 7, 6}, {4, 2, 4, 3}},
+                       {}});
     }
   }
   for (const Case& one : cases) {
@@ -64,7 +67,8 @@ TEST_CASE("reference execution is equivalent to the evaluation plan on every ope
     for (std::size_t k = 0; k < expected.size(); ++k) {
       CHECK((*outputs)[k].shape == plan->output_shapes[k]);
       REQUIRE((*outputs)[k].values.size() == expected[k].size());
-      for (std::size_t i = 0; i < expected[k].size(); ++i) CHECK((*outputs)[k].values[i] == Approx(expected[k][i]).epsilon(1e-6));
+      for (std::size_t i = 0; i < expected[k].size(); ++i)
+        CHECK((*outputs)[k].values[i] == Approx(expected[k][i]).epsilon(1e-6));
       ++compared;
     }
   }

@@ -1,12 +1,12 @@
-#include "algebra/rule_picture.h"
+#include "algebra/rules/rule_picture.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
-#include "algebra/text.h"
-#include "algebra/typing.h"
+#include "algebra/terms/rule_text.h"
+#include "algebra/terms/typing.h"
 
 namespace rulemill::algebra {
 
@@ -33,8 +33,9 @@ TEST_CASE("a rule's steps show what each computes") {
   Library library = Library::load(RULEMILL_SOURCE_DIR "/data/operators");
   TermBank bank(library);
   Symbols symbols;
-  const auto rules = parse_rules("rule twice(t1[m, k])\n relu(split(t1; axis=1, at=n).first) => split(relu(t1); axis=1, at=n).first", "test",
-                                 library, bank, symbols);
+  const auto rules =
+      parse_rules("rule twice(t1[m, k])\n relu(split(t1; axis=1, at=n).first) => split(relu(t1); axis=1, at=n).first",
+                  "test", library, bank, symbols);
   const auto typed = infer_types(rules.at(0), bank, symbols);
   REQUIRE(std::holds_alternative<TypedRule>(typed));
   const auto& rule = std::get<TypedRule>(typed);
@@ -71,7 +72,8 @@ TEST_CASE("a drawing has every node once, none over another, arguments in their 
       for (const DrawnEdge& edge : drawing.edges) CHECK(drawing.nodes[edge.from].y < drawing.nodes[edge.to].y);
     }
   }
-  const Rule product = parse_rules("rule p(b:2, a:2)\n matmul(b, a) => matmul(b, a)", "test", library, bank, symbols).at(0);
+  const Rule product =
+      parse_rules("rule p(b:2, a:2)\n matmul(b, a) => matmul(b, a)", "test", library, bank, symbols).at(0);
   const Drawing drawing = draw_side(product, product.source, bank, symbols, {});
   CHECK(drawing.nodes[0].label == "b");
   CHECK(drawing.nodes[0].x < drawing.nodes[1].x);

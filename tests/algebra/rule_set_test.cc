@@ -1,4 +1,4 @@
-#include "algebra/rule_set.h"
+#include "algebra/rules/rule_set.h"
 
 #include <unistd.h>
 
@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <random>
 
-#include "algebra/poly_text.h"
-#include "algebra/rule_set_format.h"
-#include "algebra/text.h"
-#include "algebra/typing.h"
+#include "algebra/language/poly_parse.h"
+#include "algebra/rules/rule_set_format.h"
+#include "algebra/terms/rule_text.h"
+#include "algebra/terms/typing.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 
@@ -113,7 +113,8 @@ TEST_CASE("a rule set comes back from its bytes as it was, in another bank") {
 TEST_CASE("a typed rule says all that typing it asks for, or the objection says what is missing") {
   World world;
   RuleSet set = world.sample();
-  for (const RuleRecord& record : set.rules) CHECK(typing_objection(record.rule, world.bank, world.symbols) == std::nullopt);
+  for (const RuleRecord& record : set.rules)
+    CHECK(typing_objection(record.rule, world.bank, world.symbols) == std::nullopt);
   Rule& rule = set.rules[0].rule;
   rule.shapes[0][1] = 3;
   CHECK(typing_objection(rule, world.bank, world.symbols) == "types only if a is [3, n], and says [k, n]");

@@ -1,10 +1,10 @@
-#include "algebra/typing.h"
+#include "algebra/terms/typing.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "algebra/text.h"
-#include "algebra/unify.h"
+#include "algebra/sizes/unify.h"
+#include "algebra/terms/rule_text.h"
 
 using namespace rulemill::algebra;
 

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "algebra/text.h"
+#include "algebra/terms/rule_text.h"
 #include "dedup/canonical.h"
 #include "dedup/generalize.h"
 #include "fingerprint/shards.h"

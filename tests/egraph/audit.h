@@ -7,7 +7,7 @@
 #include <map>
 #include <random>
 
-#include "algebra/plan.h"
+#include "algebra/execution/plan.h"
 #include "egraph/egraph.h"
 #include "egraph/goal.h"
 #include "egraph/saturate.h"

@@ -53,7 +53,8 @@ TEST_CASE("after rolling back, goals leave nothing behind: answers are those of 
       if (const auto* derived = std::get_if<Derived>(&derivation)) {
         for (const RuleInstance& instance : derived->instances) {
           text += "\n" + std::to_string(instance.rule);
-          for (const algebra::TermId term : instance.variables) text += " " + algebra::to_string(term, world.bank, world.symbols);
+          for (const algebra::TermId term : instance.variables)
+            text += " " + algebra::to_string(term, world.bank, world.symbols);
           for (const auto& [atom, size] : instance.sizes) text += " " + world.symbols.to_string(size);
         }
       }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "algebra/text.h"
+#include "algebra/terms/rule_text.h"
 #include "egraph/derive.h"
 
 namespace rulemill::egraph {

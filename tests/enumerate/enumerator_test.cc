@@ -238,7 +238,8 @@ TEST_CASE("node by node finds the nodes and counts the graphs that graph by grap
     for (std::size_t level = 1; level <= 3; ++level) {
       CHECK(counted.nodes[level] == plain.nodes_of_level(level));
       CHECK(counted.nodes[level] > 10);
-      CHECK((every_renaming ? counted.rows[level] == counted.nodes[level] : counted.rows[level] < counted.nodes[level]));
+      CHECK(
+          (every_renaming ? counted.rows[level] == counted.nodes[level] : counted.rows[level] < counted.nodes[level]));
     }
     for (std::uint32_t size = 1; size <= 3; ++size) {
       CHECK(count_graphs(size, enumerator, counted.nodes) == plain.graphs_of_size[size]);

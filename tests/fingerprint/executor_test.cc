@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "algebra/plan.h"
+#include "algebra/execution/plan.h"
 #include "fingerprint/device.h"
 #include "fingerprint/kernel_entry.h"
 #include "fingerprint/node_body.h"

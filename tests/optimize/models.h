@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "algebra/text.h"
-#include "algebra/typing.h"
+#include "algebra/terms/rule_text.h"
+#include "algebra/terms/typing.h"
 #include "optimize/onnx/model_proto.h"
 #include "optimize/optimize.h"
 #include "runtime/atomic_file.h"

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "prove/certificate.h"
-#include "prove/check.h"
-#include "prove/lemma_scheme.h"
-#include "prove/replay.h"
+#include "prove/certificate/certificate.h"
+#include "prove/certificate/check.h"
+#include "prove/certificate/replay.h"
+#include "prove/solver/lemma_scheme.h"
 #include "rule_files.h"
 
 using namespace rulemill;
@@ -85,8 +85,9 @@ TEST_CASE("certificates of proved rules are replayed by both solvers") {
 
 TEST_CASE("a certificate is the same text whenever it is made") {
   Court court;
-  const std::string statement = "rule statement(x[m, k], a[k, n], b[k, n])\n  add(matmul(x, a), matmul(x, b))\n"
-                                "  => matmul(x, add(a, b))\n";
+  const std::string statement =
+      "rule statement(x[m, k], a[k, n], b[k, n])\n  add(matmul(x, a), matmul(x, b))\n"
+      "  => matmul(x, add(a, b))\n";
   Z3Session one, other;
   const auto first = certify_by_definitions(statement, court.library, {}, one);
   const auto second = certify_by_definitions(statement, court.library, {}, other);
@@ -175,14 +176,15 @@ TEST_CASE("a tampered certificate, rule, condition or definition is caught") {
 
 TEST_CASE("a condition taken from a conditional rule is missed by its certificate") {
   Database database(30);
-  database.add(database.rule(
-      "rule ungrouped(x[n, c, h, w], k[f, c, r, s], l[e, c, r, s])\n"
-      "  concat(conv2d(x, k), conv2d(x, l); axis=1) => conv2d(x, concat(k, l; axis=0))\n  when f = e"));
+  database.add(
+      database.rule("rule ungrouped(x[n, c, h, w], k[f, c, r, s], l[e, c, r, s])\n"
+                    "  concat(conv2d(x, k), conv2d(x, l); axis=1) => conv2d(x, concat(k, l; axis=0))\n  when f = e"));
   certify(database.rules, database.library, database.bank, database.symbols, {});
   CHECK(database.checked().findings.empty());
   algebra::RuleRecord& record = database.rules.rules.back();
-  record.rule = database.typed("rule statement(x[n, q*g, h, w], k[q*m, g, r, s], l[q*m, g, r, s])\n"
-                               "  concat(conv2d(x, k), conv2d(x, l); axis=1) => conv2d(x, concat(k, l; axis=0))");
+  record.rule = database.typed(
+      "rule statement(x[n, q*g, h, w], k[q*m, g, r, s], l[q*m, g, r, s])\n"
+      "  concat(conv2d(x, k), conv2d(x, l); axis=1) => conv2d(x, concat(k, l; axis=0))");
   require_found(database, "states another rule");
 }
 

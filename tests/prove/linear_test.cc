@@ -1,10 +1,10 @@
-#include "prove/linear.h"
+#include "prove/solver/linear.h"
 
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "prove/model_search.h"
-#include "prove/simplex.h"
+#include "prove/solver/model_search.h"
+#include "prove/solver/simplex.h"
 #include "rule_files.h"
 
 using namespace rulemill;

@@ -60,8 +60,8 @@ class Mutations {
     std::vector<std::uint32_t> ranks;
     for (const TermId argument : node.arguments) ranks.push_back(rank_of(argument, bank_));
     if (node.arguments.size() == 2) {
-      add("arguments swapped",
-          rebuilt(side, id, instance.operator_name, instance.parameters, {node.arguments[1], node.arguments[0]}, node.sizes));
+      add("arguments swapped", rebuilt(side, id, instance.operator_name, instance.parameters,
+                                       {node.arguments[1], node.arguments[0]}, node.sizes));
     }
     for (const TermId argument : node.arguments) {
       if (rank_of(argument, bank_) == rank_of(bank_.output(id, 0), bank_)) {
@@ -87,8 +87,8 @@ class Mutations {
     }
   }
 
-  void change_parameter(NodeId id, const std::vector<TermId>& side, const std::string& name, const ParameterValue& value,
-                        const std::vector<std::uint32_t>& ranks, const Add& add) {
+  void change_parameter(NodeId id, const std::vector<TermId>& side, const std::string& name,
+                        const ParameterValue& value, const std::vector<std::uint32_t>& ranks, const Add& add) {
     const algebra::Node node = bank_.node(id);
     const algebra::Instance& instance = bank_.library().instance(node.instance);
     std::vector<ParameterValue> others = bank_.library().domain(instance.operator_name, name, ranks);

@@ -83,11 +83,11 @@ TEST_CASE("rules that hold under a condition are proved with it, and refuted whe
 
 TEST_CASE("a scalar that occurs many times does not use up the alignments of what it scales") {
   Court court;
-  const Verdict verdict = court.prover.prove(court.rule(
-      "rule transposed_power(w[d, d], s[])\n"
-      "  transpose(matmul(matmul(scale(w, s), scale(w, s)), matmul(scale(w, s), scale(w, s))); perm=[1,0])\n"
-      "  => matmul(matmul(scale(transpose(w; perm=[1,0]), s), scale(transpose(w; perm=[1,0]), s)),\n"
-      "            matmul(scale(transpose(w; perm=[1,0]), s), scale(transpose(w; perm=[1,0]), s)))"));
+  const Verdict verdict = court.prover.prove(
+      court.rule("rule transposed_power(w[d, d], s[])\n"
+                 "  transpose(matmul(matmul(scale(w, s), scale(w, s)), matmul(scale(w, s), scale(w, s))); perm=[1,0])\n"
+                 "  => matmul(matmul(scale(transpose(w; perm=[1,0]), s), scale(transpose(w; perm=[1,0]), s)),\n"
+                 "            matmul(scale(transpose(w; perm=[1,0]), s), scale(transpose(w; perm=[1,0]), s)))"));
   INFO(in_words(verdict));
   CHECK(std::holds_alternative<Proved>(verdict));
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "algebra/text.h"
+#include "algebra/terms/rule_text.h"
 #include "prove/prover.h"
 
 namespace rulemill::prove {
@@ -32,7 +32,9 @@ struct Court {
     const std::filesystem::path path = std::filesystem::path(RULEMILL_SOURCE_DIR) / file;
     return algebra::parse_rules(text_of(path), file, library, bank, symbols);
   }
-  algebra::Rule rule(const std::string& text) { return algebra::parse_rules(text, "test", library, bank, symbols).at(0); }
+  algebra::Rule rule(const std::string& text) {
+    return algebra::parse_rules(text, "test", library, bank, symbols).at(0);
+  }
 };
 
 /// The verdict in one line, for messages.

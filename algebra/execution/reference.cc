@@ -1,0 +1,337 @@
+// Runs definitions as loops. A sum of products of two reads whose indices are linear in the bound indices (matrix
+// products, convolutions, pooling) becomes strided loops over the points inside both tensors; all else is interpreted.
+#include "algebra/execution/reference.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <thread>
+
+#include "algebra/execution/affine.h"
+#include "runtime/error.h"
+
+namespace rulemill::algebra {
+namespace {
+
+using Kind = ScalarExpr::Kind;
+
+struct View {
+  std::span<const float> values;
+  std::vector<std::int64_t> dims;
+};
+
+std::int64_t count(std::span<const std::int64_t> dims) {
+  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+bool holds(Relation relation, std::int64_t a, std::int64_t b) {
+  switch (relation) {
+    case Relation::Eq:
+      return a == b;
+    case Relation::Ne:
+      return a != b;
+    case Relation::Lt:
+      return a < b;
+    default:
+      return a <= b;
+  }
+}
+
+/// One scalar expression at fixed sizes, with offsets prepared once.
+class Interpreter {
+ public:
+  Interpreter(const Library& library, const ScalarExpr& expr, std::span<const std::int64_t> sizes,
+              std::span<const View> tensors)
+      : library_(library), expr_(expr), sizes_(sizes), tensors_(tensors) {
+    for (const IndexExprPtr& index : expr.indices) offsets_.push_back(offset(index, sizes));
+    for (const BoundIndex& bound : expr.bound) extents_.push_back(evaluate(*bound.extent, sizes, {}));
+    for (const Comparison& guard : expr.guard) guards_.push_back({offset(guard.a, sizes), offset(guard.b, sizes)});
+    for (const ScalarExprPtr& operand : expr.operands) operands_.emplace_back(library, *operand, sizes, tensors);
+  }
+
+  double value(std::span<std::int64_t> indices) const {
+    switch (expr_.kind) {
+      case Kind::Constant:
+        return static_cast<double>(expr_.value.num) / static_cast<double>(expr_.value.den);
+      case Kind::InverseSize:
+        return 1.0 / static_cast<double>(offsets_[0].at(sizes_, indices));
+      case Kind::Read:
+        return read(indices);
+      case Kind::Add: {
+        double sum = 0;
+        for (const Interpreter& operand : operands_) sum += operand.value(indices);
+        return sum;
+      }
+      case Kind::Mul: {
+        double product = 1;
+        for (const Interpreter& operand : operands_) product *= operand.value(indices);
+        return product;
+      }
+      case Kind::Sum: {
+        double sum = 0;
+        each_point(0, indices, [&] { sum += operands_[0].value(indices); });
+        return sum;
+      }
+      case Kind::Max: {
+        std::optional<double> best;
+        each_point(0, indices, [&] {
+          if (guarded(indices))
+            best = std::max(best.value_or(-std::numeric_limits<double>::infinity()), operands_[0].value(indices));
+        });
+        return best.value_or(0);
+      }
+      case Kind::Apply: {
+        std::array<double, 8> arguments{};
+        for (std::size_t i = 0; i < operands_.size(); ++i) arguments.at(i) = operands_[i].value(indices);
+        return evaluate(library_.functions()[expr_.function],
+                        std::span<const double>(arguments.data(), operands_.size()));
+      }
+      default:
+        return operands_[guarded(indices) ? 0 : 1].value(indices);
+    }
+  }
+
+ private:
+  double read(std::span<std::int64_t> indices) const {
+    const View& tensor = tensors_[expr_.tensor];
+    std::int64_t element = 0;
+    for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
+      const std::int64_t index = offsets_[d].at(sizes_, indices);
+      if (index < 0 || index >= tensor.dims[d]) return 0;
+      element = element * tensor.dims[d] + index;
+    }
+    return tensor.values[static_cast<std::size_t>(element)];
+  }
+
+  bool guarded(std::span<std::int64_t> indices) const {
+    for (std::size_t i = 0; i < guards_.size(); ++i) {
+      if (!holds(expr_.guard[i].relation, guards_[i].first.at(sizes_, indices), guards_[i].second.at(sizes_, indices)))
+        return false;
+    }
+    return true;
+  }
+
+  template <class Body>
+  void each_point(std::size_t level, std::span<std::int64_t> indices, const Body& body) const {
+    if (level == extents_.size()) return body();
+    for (std::int64_t i = 0; i < extents_[level]; ++i) {
+      indices[expr_.bound[level].slot] = i;
+      each_point(level + 1, indices, body);
+    }
+  }
+
+  const Library& library_;
+  const ScalarExpr& expr_;
+  std::span<const std::int64_t> sizes_;
+  std::span<const View> tensors_;
+  std::vector<Offset> offsets_;
+  std::vector<std::int64_t> extents_;
+  std::vector<std::pair<Offset, Offset>> guards_;
+  std::vector<Interpreter> operands_;
+};
+
+/// Σ over bound indices of one read, or the product of two, as strided loops. Made only where every index of a read
+/// uses at most one bound index, so that the points inside the tensor are a box.
+class StridedSum {
+ public:
+  static std::optional<StridedSum> make(const ScalarExpr& sum, std::span<const std::int64_t> sizes,
+                                        std::span<const View> tensors) {
+    if (sum.kind != Kind::Sum) return std::nullopt;
+    std::vector<const ScalarExpr*> reads;
+    if (sum.operands[0]->kind == Kind::Mul) {
+      for (const ScalarExprPtr& operand : sum.operands[0]->operands) reads.push_back(operand.get());
+    } else {
+      reads.push_back(sum.operands[0].get());
+    }
+    if (reads.size() > 2 ||
+        !std::ranges::all_of(reads, [](const ScalarExpr* read) { return read->kind == Kind::Read; }))
+      return std::nullopt;
+    StridedSum made(sizes, tensors);
+    // The longest loop innermost.
+    std::vector<BoundIndex> bound = sum.bound;
+    std::ranges::stable_sort(bound, {}, [&](const BoundIndex& index) { return evaluate(*index.extent, sizes, {}); });
+    for (const BoundIndex& index : bound) {
+      made.slots_.push_back(index.slot);
+      made.extents_.push_back(evaluate(*index.extent, sizes, {}));
+    }
+    for (const ScalarExpr* read : reads) {
+      if (!made.add(*read)) return std::nullopt;
+    }
+    return made;
+  }
+
+  double value(std::span<std::int64_t> indices) const {
+    for (std::uint32_t slot : slots_) indices[slot] = 0;
+    std::array<std::int64_t, 8> low{}, high{};
+    std::copy(extents_.begin(), extents_.end(), high.begin());
+    std::array<std::int64_t, 2> start{};
+    for (std::size_t r = 0; r < reads_.size(); ++r) {
+      for (const Axis& axis : reads_[r].axes) {
+        const std::int64_t base = axis.offset.at(sizes_, indices);
+        if (axis.loop == none) {
+          if (base < 0 || base >= axis.dim) return 0;
+        } else {
+          clip(base, axis, low[axis.loop], high[axis.loop]);
+        }
+        start[r] += base * axis.stride;
+      }
+    }
+    return sum(0, low, high, start);
+  }
+
+ private:
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  struct Axis {  // one dimension of a read: index = offset(outer) + step · loop
+    Offset offset;
+    std::size_t loop = none;
+    std::int64_t step = 0;
+    std::int64_t dim = 0;
+    std::int64_t stride = 0;
+  };
+  struct Read {
+    const float* values = nullptr;
+    std::vector<Axis> axes;
+    std::array<std::int64_t, 8> strides{};  // elements per step of each loop
+  };
+
+  StridedSum(std::span<const std::int64_t> sizes, std::span<const View> tensors) : sizes_(sizes), tensors_(tensors) {}
+
+  bool add(const ScalarExpr& expr) {
+    if (slots_.size() > 8) return false;
+    Read read;
+    const View& tensor = tensors_[expr.tensor];
+    read.values = tensor.values.data();
+    std::int64_t stride = count(tensor.dims);
+    for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
+      stride /= tensor.dims[d];
+      Axis axis;
+      axis.offset = offset(expr.indices[d], sizes_);
+      axis.dim = tensor.dims[d];
+      axis.stride = stride;
+      const auto steps = coefficients(*expr.indices[d], sizes_, slots_);
+      if (!steps) return false;
+      for (std::size_t loop = 0; loop < steps->size(); ++loop) {
+        if ((*steps)[loop] == 0) continue;
+        if (axis.loop != none) return false;
+        axis.loop = loop;
+        axis.step = (*steps)[loop];
+        read.strides[loop] += axis.step * stride;
+      }
+      read.axes.push_back(std::move(axis));
+    }
+    reads_.push_back(std::move(read));
+    return true;
+  }
+
+  /// 0 ≤ base + step · i < dim
+  static void clip(std::int64_t base, const Axis& axis, std::int64_t& low, std::int64_t& high) {
+    auto ceil_div = [](std::int64_t a, std::int64_t b) { return a >= 0 ? (a + b - 1) / b : -((-a) / b); };
+    if (axis.step > 0) {
+      low = std::max(low, ceil_div(-base, axis.step));
+      high = std::min(high, ceil_div(axis.dim - base, axis.step));
+    } else {
+      low = std::max(low, ceil_div(base - axis.dim + 1, -axis.step));
+      high = std::min(high, ceil_div(base + 1, -axis.step));
+    }
+  }
+
+  double sum(std::size_t loop, const std::array<std::int64_t, 8>& low, const std::array<std::int64_t, 8>& high,
+             std::array<std::int64_t, 2> at) const {
+    for (std::size_t r = 0; r < reads_.size(); ++r) at[r] += low[loop] * reads_[r].strides[loop];
+    double total = 0;
+    if (loop + 1 < extents_.size()) {
+      for (std::int64_t i = low[loop]; i < high[loop]; ++i) {
+        total += sum(loop + 1, low, high, at);
+        for (std::size_t r = 0; r < reads_.size(); ++r) at[r] += reads_[r].strides[loop];
+      }
+      return total;
+    }
+    const std::int64_t steps = high[loop] - low[loop];
+    const float* left = reads_[0].values + at[0];
+    const std::int64_t left_stride = reads_[0].strides[loop];
+    if (reads_.size() == 1) {
+      for (std::int64_t i = 0; i < steps; ++i) total += left[i * left_stride];
+      return total;
+    }
+    const float* right = reads_[1].values + at[1];
+    const std::int64_t right_stride = reads_[1].strides[loop];
+    for (std::int64_t i = 0; i < steps; ++i)
+      total += static_cast<double>(left[i * left_stride]) * right[i * right_stride];
+    return total;
+  }
+
+  std::span<const std::int64_t> sizes_;
+  std::span<const View> tensors_;
+  std::vector<std::uint32_t> slots_;
+  std::vector<std::int64_t> extents_;
+  std::vector<Read> reads_;
+};
+
+/// One tensor, its elements split over the cores where there is enough to do.
+std::vector<float> compute(const Library& library, const Instance& instance, const TensorDefinition& definition,
+                           std::span<const std::int64_t> sizes, std::span<const View> tensors,
+                           std::vector<std::int64_t>& dims) {
+  for (const IndexExprPtr& dim : definition.dims) dims.push_back(evaluate(*dim, sizes, {}));
+  const std::int64_t elements = count(dims);
+  std::vector<float> result(static_cast<std::size_t>(elements));
+  std::vector<std::uint32_t> functions;  // outermost last
+  const ScalarExpr* root = definition.body.get();
+  while (root->kind == Kind::Apply && root->operands.size() == 1) {
+    functions.insert(functions.begin(), root->function);
+    root = root->operands[0].get();
+  }
+  const std::optional<StridedSum> strided = StridedSum::make(*root, sizes, tensors);
+  const Interpreter interpreter(library, *root, sizes, tensors);
+  auto range = [&](std::int64_t begin, std::int64_t end) {
+    std::vector<std::int64_t> indices(instance.index_slots + dims.size() + 1);
+    for (std::int64_t element = begin; element < end; ++element) {
+      for (std::int64_t d = static_cast<std::int64_t>(dims.size()) - 1, rest = element; d >= 0; --d) {
+        indices[static_cast<std::size_t>(d)] = rest % dims[static_cast<std::size_t>(d)];
+        rest /= dims[static_cast<std::size_t>(d)];
+      }
+      double value = strided ? strided->value(indices) : interpreter.value(indices);
+      for (std::uint32_t function : functions)
+        value = evaluate(library.functions()[function], std::span<const double>(&value, 1));
+      result[static_cast<std::size_t>(element)] = static_cast<float>(value);
+    }
+  };
+  const std::int64_t workers = elements < 4096 ? 1 : std::max(1U, std::min(std::thread::hardware_concurrency(), 64U));
+  std::vector<std::jthread> threads;
+  for (std::int64_t w = 1; w < workers; ++w)
+    threads.emplace_back(range, elements * w / workers, elements * (w + 1) / workers);
+  range(0, elements / workers);
+  return threads.clear(), result;
+}
+
+}  // namespace
+
+std::optional<std::vector<Tensor>> run(const Library& library, const Instance& instance,
+                                       std::span<const Tensor* const> inputs,
+                                       std::span<const std::int64_t> size_parameters) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const Tensor* input : inputs) shapes.push_back(input->shape);
+  std::vector<std::int64_t> sizes;
+  if (!infer(instance, shapes, size_parameters, &sizes)) return std::nullopt;
+  std::vector<View> tensors;
+  for (const Tensor* input : inputs) {
+    RM_CHECK(static_cast<std::int64_t>(input->values.size()) == count(input->shape),
+             "a tensor's values do not fill its shape");
+    tensors.push_back({input->values, input->shape});
+  }
+  std::vector<std::vector<float>> kept;
+  kept.reserve(instance.intermediates.size());
+  for (const TensorDefinition& intermediate : instance.intermediates) {
+    std::vector<std::int64_t> dims;
+    kept.push_back(compute(library, instance, intermediate, sizes, tensors, dims));
+    tensors.push_back({kept.back(), std::move(dims)});
+  }
+  std::vector<Tensor> outputs;
+  for (const TensorDefinition& output : instance.outputs) {
+    Tensor& tensor = outputs.emplace_back();
+    tensor.values = compute(library, instance, output, sizes, tensors, tensor.shape);
+  }
+  return outputs;
+}
+
+}  // namespace rulemill::algebra

@@ -1,0 +1,25 @@
+// Reference execution of an instance over the reals, for folding constants and checking optimized models: the
+// definition itself, run as loops. Right first; fast enough for a model's layers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "algebra/language/library.h"
+
+namespace rulemill::algebra {
+
+/// Row-major values; one element for a scalar (shape empty).
+struct Tensor {
+  std::vector<std::int64_t> shape;
+  std::vector<float> values;
+};
+
+/// All outputs; sums are accumulated in double. Nothing if the shapes do not type.
+std::optional<std::vector<Tensor>> run(const Library& library, const Instance& instance,
+                                       std::span<const Tensor* const> inputs,
+                                       std::span<const std::int64_t> size_parameters);
+
+}  // namespace rulemill::algebra

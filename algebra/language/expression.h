@@ -1,0 +1,86 @@
+// The body of an operator instance: what one output element is, as a tree over index expressions and reads.
+// Everything is resolved: ranks and parameters are fixed, names are slots. Every consumer (plans, proofs, reference
+// execution) reads this form and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algebra/sizes/poly.h"
+
+namespace rulemill::algebra {
+
+/// num / den in lowest terms, den > 0.
+struct Rational {
+  std::int64_t num = 0;
+  std::int64_t den = 1;
+  bool operator==(const Rational&) const = default;
+  auto operator<=>(const Rational&) const = default;
+};
+Rational make_rational(std::int64_t num, std::int64_t den);
+Rational operator+(Rational a, Rational b);
+Rational operator*(Rational a, Rational b);
+std::string to_string(Rational value);
+
+/// An integer expression over the instance's size slots and index slots. Division and modulo are floor division.
+struct IndexExpr {
+  enum class Kind : std::uint8_t { Constant, Size, Index, Add, Sub, Mul, Div, Mod, Min, Max };
+  Kind kind = Kind::Constant;
+  std::int64_t value = 0;  // Constant
+  std::uint32_t slot = 0;  // Size, Index
+  std::shared_ptr<const IndexExpr> a, b;
+};
+using IndexExprPtr = std::shared_ptr<const IndexExpr>;
+
+/// Concrete value. `sizes` and `indices` are addressed by slot.
+std::int64_t evaluate(const IndexExpr& expr, std::span<const std::int64_t> sizes,
+                      std::span<const std::int64_t> indices);
+/// Symbolic value.
+Poly evaluate(const IndexExpr& expr, std::span<const Poly> sizes, std::span<const Poly> indices, Symbols& symbols);
+
+enum class Relation : std::uint8_t { Eq, Ne, Lt, Le };
+
+/// a relation b. In the text, ≥ and > are written with sides swapped.
+struct Comparison {
+  Relation relation = Relation::Eq;
+  IndexExprPtr a, b;
+};
+
+/// A bound index of a sum or maximum: 0 ≤ index < extent. The extent does not use inner indices.
+struct BoundIndex {
+  std::uint32_t slot = 0;
+  IndexExprPtr extent;
+};
+
+struct ScalarExpr;
+using ScalarExprPtr = std::shared_ptr<const ScalarExpr>;
+
+/// One scalar: an element of an output.
+struct ScalarExpr {
+  enum class Kind : std::uint8_t {
+    Constant,     // value
+    InverseSize,  // 1 / indices[0], a positive size expression
+    Read,         // tensor[indices]; zero outside the tensor
+    Add,          // sum of operands
+    Mul,          // product of operands
+    Sum,          // sum over bound of operands[0]
+    Max,          // maximum over bound of operands[0], over those points alone where `guard` holds: this is
+                  // how padding is left out; no point at all gives 0
+    Apply,        // function(operands...)
+    Case,         // operands[0] where every comparison of guard holds, operands[1] elsewhere
+  };
+  Kind kind = Kind::Constant;
+  Rational value;
+  std::uint32_t tensor = 0;    // Read: inputs first, then the instance's intermediates
+  std::uint32_t function = 0;  // Apply: index into the library's functions
+  std::vector<IndexExprPtr> indices;
+  std::vector<BoundIndex> bound;
+  std::vector<Comparison> guard;
+  std::vector<ScalarExprPtr> operands;
+};
+
+}  // namespace rulemill::algebra

@@ -1,0 +1,114 @@
+// The type rule of an instance, at concrete sizes and on symbolic shapes.
+#include <algorithm>
+
+#include "algebra/language/instance.h"
+
+namespace rulemill::algebra {
+namespace {
+
+bool holds(Relation relation, std::int64_t a, std::int64_t b) {
+  switch (relation) {
+    case Relation::Eq:
+      return a == b;
+    case Relation::Ne:
+      return a != b;
+    case Relation::Lt:
+      return a < b;
+    default:
+      return a <= b;
+  }
+}
+
+/// Whether difference ≥ 0 is shown, by itself or as a known fact plus something non-negative.
+bool shown_nonnegative(const Poly& difference, const Symbols& symbols, std::span<const Poly> facts) {
+  if (symbols.nonnegative(difference)) return true;
+  return std::ranges::any_of(facts, [&](const Poly& fact) { return symbols.nonnegative(difference - fact); });
+}
+
+bool shown(Relation relation, const Poly& a, const Poly& b, const Symbols& symbols, std::span<const Poly> facts) {
+  switch (relation) {
+    case Relation::Eq:
+      return a == b;
+    case Relation::Ne:
+      return shown_nonnegative(a - b - Poly(1), symbols, facts) || shown_nonnegative(b - a - Poly(1), symbols, facts);
+    case Relation::Lt:
+      return shown_nonnegative(b - a - Poly(1), symbols, facts);
+    default:
+      return shown_nonnegative(b - a, symbols, facts);
+  }
+}
+
+/// Binds size slots from the inputs' dimensions, the rest from the node's size parameters; `sizes` receives them.
+template <class Size>
+bool bind_sizes(const Instance& instance, std::span<const std::vector<Size>> inputs, std::span<const Size> parameters,
+                std::vector<Size>& sizes) {
+  if (inputs.size() != instance.inputs.size() || parameters.size() != instance.size_parameter_count()) return false;
+  sizes.assign(instance.size_names.size(), Size{});
+  std::copy(parameters.begin(), parameters.end(), sizes.begin() + instance.first_size_parameter);
+  std::uint32_t bound = 0;  // slots are numbered in order of first use
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto& dims = instance.inputs[i];
+    if (inputs[i].size() != dims.size()) return false;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      const Size& actual = inputs[i][d];
+      if (dims[d]->kind == IndexExpr::Kind::Constant) {
+        if (!(actual == Size(dims[d]->value))) return false;
+      } else if (const std::uint32_t slot = dims[d]->slot; slot < bound || slot >= instance.first_size_parameter) {
+        if (!(sizes[slot] == actual)) return false;
+      } else {
+        sizes[slot] = actual;
+        bound = slot + 1;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::vector<std::int64_t>>> infer(const Instance& instance,
+                                                            std::span<const std::vector<std::int64_t>> inputs,
+                                                            std::span<const std::int64_t> size_parameters,
+                                                            std::vector<std::int64_t>* sizes_out) {
+  std::vector<std::int64_t> sizes;
+  if (!bind_sizes<std::int64_t>(instance, inputs, size_parameters, sizes)) return std::nullopt;
+  if (std::ranges::any_of(sizes, [](std::int64_t size) { return size < 1; })) return std::nullopt;
+  for (const Comparison& condition : instance.conditions) {
+    if (!holds(condition.relation, evaluate(*condition.a, sizes, {}), evaluate(*condition.b, sizes, {}))) {
+      return std::nullopt;
+    }
+  }
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const TensorDefinition& output : instance.outputs) {
+    auto& shape = shapes.emplace_back();
+    for (const IndexExprPtr& dim : output.dims) {
+      shape.push_back(evaluate(*dim, sizes, {}));
+      if (shape.back() < 1) return std::nullopt;
+    }
+  }
+  if (sizes_out) *sizes_out = std::move(sizes);
+  return shapes;
+}
+
+std::optional<std::vector<Shape>> infer(const Instance& instance, std::span<const Shape> inputs,
+                                        std::span<const Poly> size_parameters, Symbols& symbols,
+                                        std::span<const Poly> facts, std::vector<Poly>* sizes_out) {
+  std::vector<Poly> sizes;
+  if (!bind_sizes<Poly>(instance, inputs, size_parameters, sizes)) return std::nullopt;
+  for (const Comparison& condition : instance.conditions) {
+    const Poly a = evaluate(*condition.a, sizes, {}, symbols), b = evaluate(*condition.b, sizes, {}, symbols);
+    if (!shown(condition.relation, a, b, symbols, facts)) return std::nullopt;
+  }
+  std::vector<Shape> shapes;
+  for (const TensorDefinition& output : instance.outputs) {
+    Shape& shape = shapes.emplace_back();
+    for (const IndexExprPtr& dim : output.dims) {
+      shape.push_back(evaluate(*dim, sizes, {}, symbols));
+      if (!shown_nonnegative(shape.back() - Poly(1), symbols, facts)) return std::nullopt;
+    }
+  }
+  if (sizes_out) *sizes_out = std::move(sizes);
+  return shapes;
+}
+
+}  // namespace rulemill::algebra

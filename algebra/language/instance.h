@@ -1,0 +1,114 @@
+// An operator instance: an operator with ranks and parameters fixed, sizes still symbolic. Immutable; made and interned
+// by Library::instantiate. It holds the type rule, the meaning of every output, and the ONNX mapping of this instance.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "algebra/language/expression.h"
+
+namespace rulemill::algebra {
+
+enum class InstanceId : std::uint32_t {};
+
+/// A parameter's value: an integer, a word of an enumeration, or a permutation.
+using ParameterValue = std::variant<std::int64_t, std::string, std::vector<std::int64_t>>;
+using Parameters = std::map<std::string, ParameterValue>;
+std::string to_string(const ParameterValue& value);
+
+/// One tensor that the instance computes: 0 ≤ index[d] < dims[d], element = body. Output indices have slots 0 … rank−1.
+struct TensorDefinition {
+  std::string name;
+  std::vector<IndexExprPtr> dims;  // over size slots
+  ScalarExprPtr body;
+};
+
+/// An attribute or constant input of an ONNX node, as expressions over size slots, a word, or a number.
+struct OnnxValue {
+  bool is_list = false;
+  std::vector<IndexExprPtr> values;
+  std::optional<std::string> word;
+  std::optional<double> number;  // a float attribute
+};
+
+struct OnnxAttribute {
+  std::string name;
+  OnnxValue value;
+  /// What an absent attribute means: every element equals this; `any` if its absence always matches.
+  std::optional<std::int64_t> absent;
+  std::optional<std::string> absent_word;
+  bool absent_any = false;
+  bool ignored = false;  // any value, or none, says the same; never written
+};
+
+/// An input of the ONNX node: one of the instance's inputs, or an integer constant.
+struct OnnxInput {
+  std::optional<std::uint32_t> argument;
+  OnnxValue constant;
+};
+
+/// How one ONNX node says this instance. `since` and `until` bound the opset; `variadic` lets the node take more than
+/// two inputs, as a left fold. `wrapper`: an ONNX operator applied to the result (a fused activation).
+struct OnnxMapping {
+  std::string op_type;
+  int since = 1;
+  int until = 1 << 20;  // exclusive
+  bool variadic = false;
+  std::vector<OnnxInput> inputs;
+  std::vector<OnnxAttribute> attributes;
+  std::optional<std::string> wrapper;
+};
+
+/// One operator application inside a composite. Arguments count the composite's inputs first, then earlier steps'
+/// results (first outputs); sizes are over the composite's size slots.
+struct CompositeStep {
+  InstanceId instance{};
+  std::vector<std::uint32_t> arguments;
+  std::vector<IndexExprPtr> sizes;
+};
+
+struct Instance {
+  InstanceId id{};
+  std::string name;  // canonical: conv2d{act=relu,pad=same,stride=1}
+  std::string operator_name;
+  Parameters parameters;
+  bool commutative = false;  // the two inputs may be exchanged: declared in the definition and checked by the loader
+  std::vector<std::string> input_names;
+
+  /// Size slots: those bound by input dimensions first, then the size parameters that a node must give.
+  std::vector<std::string> size_names;
+  std::uint32_t first_size_parameter = 0;
+  std::uint32_t size_parameter_count() const {
+    return static_cast<std::uint32_t>(size_names.size()) - first_size_parameter;
+  }
+
+  /// inputs[i][d]: dimension d of input i, a Size slot or a Constant. A slot met twice demands equal dimensions.
+  std::vector<std::vector<IndexExprPtr>> inputs;
+  std::vector<Comparison> conditions;           // over size slots; "a % b = 0" says that b divides a
+  std::vector<TensorDefinition> intermediates;  // may read inputs and earlier intermediates
+  std::vector<TensorDefinition> outputs;        // may read inputs and intermediates
+  std::uint32_t index_slots = 0;                // how many index slots any body uses
+  std::vector<OnnxMapping> onnx;                // alternatives, first that fits wins
+  /// An operator that is defined by others: the steps, the last of which is the result. Its bodies are theirs, inlined,
+  /// so it can be run and proved like any other; models are imported as the steps and exported as the whole.
+  std::vector<CompositeStep> composite;
+};
+
+/// The type rule at concrete sizes: output shapes, or nothing if the arguments do not type.
+/// `size_parameters` are the node's, in slot order. `sizes_out`, if given, receives the value of every size slot.
+std::optional<std::vector<std::vector<std::int64_t>>> infer(const Instance& instance,
+                                                            std::span<const std::vector<std::int64_t>> inputs,
+                                                            std::span<const std::int64_t> size_parameters,
+                                                            std::vector<std::int64_t>* sizes_out = nullptr);
+
+/// The type rule on symbolic shapes: output shapes if the arguments type and every condition holds for all sizes of at
+/// least 1 (by normal form and Symbols::nonnegative); nothing otherwise. `facts` are polynomials known to be ≥ 0.
+std::optional<std::vector<Shape>> infer(const Instance& instance, std::span<const Shape> inputs,
+                                        std::span<const Poly> size_parameters, Symbols& symbols,
+                                        std::span<const Poly> facts = {}, std::vector<Poly>* sizes_out = nullptr);
+
+}  // namespace rulemill::algebra

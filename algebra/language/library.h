@@ -1,0 +1,89 @@
+// The operators and scalar functions that a run knows: loaded from definition files, expanded into instances on demand.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "algebra/language/instance.h"
+
+namespace rulemill::algebra {
+
+/// A scalar function: its meaning over the reals, and the laws that proofs and the field may use.
+struct Function {
+  enum class Op : std::uint8_t { Argument, Number, Add, Sub, Mul, Div, Max, Min, Exp, Log, Sqrt, Tanh, Erf, Abs };
+  struct Node {  // postfix program over doubles
+    Op op;
+    double number = 0;
+    std::uint32_t argument = 0;
+  };
+  std::string name;
+  std::uint32_t arity = 1;
+  std::vector<Node> real;          // what it computes over the reals
+  bool maps_zero_to_zero = false;  // law f(0) = 0
+  bool idempotent = false;         // law f(f(t)) = f(t)
+  bool commutative = false;        // law f(s, t) = f(t, s)
+  std::string onnx;                // ONNX operator of the same meaning, may be empty
+};
+double evaluate(const Function& function, std::span<const double> arguments);
+
+namespace syntax {
+struct Definitions;
+struct Operator;
+}  // namespace syntax
+
+class Library {
+ public:
+  Library();
+  ~Library();
+  Library(Library&&) noexcept;
+  Library& operator=(Library&&) noexcept;
+
+  /// Reads every *.op file of the folder, in name order, and of the folders that they include. Throws InputError with
+  /// file:line:column.
+  static Library load(const std::filesystem::path& folder);
+  /// One definition text; `origin` names it in messages. What it includes is taken to be there.
+  void add(std::string_view text, const std::string& origin);
+
+  std::span<const Function> functions() const;
+  std::vector<std::string> operator_names() const;
+  bool has_operator(const std::string& name) const;
+
+  /// Number of tensor inputs; the names of size parameters and of enumerated or integer parameters, in order.
+  std::uint32_t arity(const std::string& name) const;
+  std::vector<std::string> size_parameter_names(const std::string& name) const;
+  std::vector<std::string> parameter_names(const std::string& name) const;
+  std::optional<ParameterValue> default_value(const std::string& name, const std::string& parameter) const;
+  /// Values that a parameter may take, if its domain is finite (for `axis < rank`, with the given input ranks).
+  std::vector<ParameterValue> domain(const std::string& name, const std::string& parameter,
+                                     std::span<const std::uint32_t> input_ranks) const;
+
+  /// Whether the operator can take inputs of these ranks.
+  bool accepts_ranks(const std::string& name, std::span<const std::uint32_t> input_ranks) const;
+  /// The instance; parameters that are not given take their default. Interned: equal arguments, equal id. A constant
+  /// operator (no inputs) whose rank is open takes it as the one entry of `input_ranks`.
+  /// Throws InputError on an unknown operator, parameter, value, or ranks that do not fit.
+  const Instance& instantiate(const std::string& name, const Parameters& parameters,
+                              std::span<const std::uint32_t> input_ranks);
+  const Instance& instance(InstanceId id) const;
+  std::size_t instance_count() const;
+
+  /// Hex digest of the definition's text: of one operator, and of the whole library.
+  std::string digest(const std::string& operator_name) const;
+  std::string digest() const;
+
+  /// ONNX import: parameter values that make `onnx` attributes equal those given are searched over these operators.
+  std::vector<std::string> operators_for_onnx(const std::string& op_type) const;
+
+ private:
+  struct State;
+  void add(std::vector<syntax::Definitions> files);
+  void add_operator(std::unique_ptr<syntax::Operator> op);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace rulemill::algebra

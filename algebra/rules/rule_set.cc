@@ -1,0 +1,138 @@
+// The rule database on disk: writing. Reading is in rule_set_reader.cc.
+#include "algebra/rules/rule_set.h"
+
+#include <algorithm>
+#include <set>
+
+#include "algebra/rules/rule_set_format.h"
+#include "runtime/atomic_file.h"
+#include "runtime/error.h"
+#include "runtime/hash.h"
+
+namespace rulemill::algebra {
+namespace {
+
+/// Writes one rule: terms become indices into its own variables and nodes.
+class RuleWriter {
+ public:
+  RuleWriter(const TermBank& bank, const Symbols& symbols, std::set<std::string>& operators)
+      : bank_(bank), symbols_(symbols), operators_(operators) {}
+
+  void write(const RuleRecord& record, proto::Rule& to) {
+    const Rule& rule = record.rule;
+    RM_CHECK(rule.shapes.size() == rule.variables.size(), "a rule is typed before it is stored: " + rule.id);
+    to.set_id(rule.id);
+    to.set_tier(static_cast<proto::Tier>(rule.tier));
+    for (std::size_t v = 0; v < rule.variables.size(); ++v) {
+      variables_.emplace(rule.variables[v], static_cast<std::uint32_t>(v));
+      proto::Variable& variable = *to.add_variables();
+      variable.set_name(bank_.term(rule.variables[v]).name);
+      for (const Poly& dim : rule.shapes[v]) variable.add_shape(symbols_.to_string(dim));
+    }
+    std::vector<TermId> roots = rule.source;
+    roots.insert(roots.end(), rule.target.begin(), rule.target.end());
+    for (const NodeId id : bank_.nodes(roots)) {
+      nodes_.emplace(id, static_cast<std::uint32_t>(nodes_.size()));
+      write(bank_.node(id), *to.add_nodes());
+    }
+    for (const TermId root : rule.source) write(root, *to.add_source());
+    for (const TermId root : rule.target) write(root, *to.add_target());
+    for (const SizeCondition& condition : rule.condition) {
+      proto::Condition& out = *to.add_condition();
+      out.set_left(symbols_.to_string(condition.left));
+      out.set_relation(static_cast<proto::Condition::Relation>(condition.relation));
+      out.set_right(symbols_.to_string(condition.right));
+    }
+    to.set_reversible(record.reversible);
+    to.mutable_certificate()->set_kind(static_cast<proto::Certificate::Kind>(record.certificate.kind));
+    to.mutable_certificate()->set_text(record.certificate.text);
+    to.mutable_statistics()->set_queries(record.statistics.queries);
+    to.mutable_statistics()->set_instances(record.statistics.instances);
+    for (const auto& shape : record.example) {
+      proto::Sizes& sizes = *to.add_example();
+      for (const std::int64_t dim : shape) sizes.add_sizes(dim);
+    }
+  }
+
+ private:
+  void write(const Node& node, proto::Node& to) {
+    const Instance& instance = bank_.library().instance(node.instance);
+    operators_.insert(instance.operator_name);
+    to.set_operator_(instance.operator_name);
+    for (const auto& [name, value] : instance.parameters) {
+      proto::Parameter& parameter = *to.add_parameters();
+      parameter.set_name(name);
+      if (const auto* number = std::get_if<std::int64_t>(&value)) {
+        parameter.set_number(*number);
+      } else if (const auto* word = std::get_if<std::string>(&value)) {
+        parameter.set_word(*word);
+      } else {
+        for (const std::int64_t axis : std::get<std::vector<std::int64_t>>(value)) {
+          parameter.mutable_permutation()->add_axes(axis);
+        }
+      }
+    }
+    for (const TermId argument : node.arguments) write(argument, *to.add_arguments());
+    for (const Poly& size : node.sizes) to.add_sizes(symbols_.to_string(size));
+  }
+
+  void write(TermId id, proto::Term& to) const {
+    const Term& term = bank_.term(id);
+    if (term.is_variable) {
+      const auto found = variables_.find(id);
+      RM_CHECK(found != variables_.end(), "every variable of a rule is listed");
+      to.set_variable(found->second);
+    } else {
+      to.set_node(nodes_.at(term.node));
+      to.set_output(term.output);
+    }
+  }
+
+  const TermBank& bank_;
+  const Symbols& symbols_;
+  std::set<std::string>& operators_;
+  std::unordered_map<TermId, std::uint32_t> variables_;
+  std::unordered_map<NodeId, std::uint32_t> nodes_;
+};
+
+}  // namespace
+
+std::string checksum_field(std::string_view bytes) {
+  proto::RuleSet tail;
+  tail.set_checksum(runtime::to_hex(runtime::hash128(runtime::bytes_of(bytes))));
+  return tail.SerializeAsString();
+}
+
+std::string serialize(const RuleSet& rules, const TermBank& bank, const Symbols& symbols) {
+  proto::RuleSet out;
+  out.set_schema_version(rule_set_schema_version);
+  std::set<std::string> operators;
+  for (const RuleRecord& record : rules.rules) RuleWriter(bank, symbols, operators).write(record, *out.add_rules());
+
+  proto::Provenance& provenance = *out.mutable_provenance();
+  provenance.set_profile_name(rules.provenance.profile_name);
+  provenance.set_profile_digest(rules.provenance.profile_digest);
+  provenance.set_library_digest(bank.library().digest());
+  for (const std::string& name : operators) {
+    proto::OperatorDigest& digest = *provenance.add_operators();
+    digest.set_name(name);
+    digest.set_digest(bank.library().digest(name));
+  }
+  for (const std::uint64_t seed : rules.provenance.seeds) provenance.add_seeds(seed);
+  provenance.set_build(rules.provenance.build);
+  provenance.set_solver(rules.provenance.solver);
+  provenance.set_max_operators(rules.provenance.max_operators);
+  for (const auto& [name, value] : rules.funnel) {
+    proto::Count& count = *out.add_funnel();
+    count.set_name(name);
+    count.set_value(value);
+  }
+  std::string bytes = out.SerializeAsString();
+  return bytes + checksum_field(bytes);
+}
+
+void save(const RuleSet& rules, const TermBank& bank, const Symbols& symbols, const std::filesystem::path& path) {
+  runtime::write_file(path, serialize(rules, bank, symbols));
+}
+
+}  // namespace rulemill::algebra

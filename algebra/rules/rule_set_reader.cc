@@ -1,0 +1,293 @@
+// The rule database on disk: reading. Everything in the file is checked before it is used.
+#include <google/protobuf/stubs/logging.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "algebra/language/poly_parse.h"
+#include "algebra/rules/rule_set.h"
+#include "algebra/rules/rule_set_format.h"
+#include "algebra/terms/rule_text.h"
+#include "algebra/terms/typing.h"
+#include "runtime/atomic_file.h"
+#include "runtime/error.h"
+
+namespace rulemill::algebra {
+namespace {
+
+using runtime::InputError;
+
+class RuleReader {
+ public:
+  RuleReader(const proto::Rule& from, std::string place, Library& library, TermBank& bank, Symbols& symbols)
+      : from_(from), place_(std::move(place)), library_(library), bank_(bank), symbols_(symbols) {}
+
+  RuleRecord read() {
+    RuleRecord record;
+    Rule& rule = record.rule;
+    rule.id = from_.id();
+    if (rule.id.empty()) fail("id", "is empty");
+    if (!proto::Tier_IsValid(from_.tier())) fail("tier", "has the unknown value " + std::to_string(from_.tier()));
+    rule.tier = static_cast<Tier>(from_.tier());
+    for (int v = 0; v < from_.variables_size(); ++v) read_variable(v, rule);
+    for (int n = 0; n < from_.nodes_size(); ++n) read_node(n);
+    rule.source = read_outputs(from_.source(), "source");
+    rule.target = read_outputs(from_.target(), "target");
+    if (rule.source.empty() || rule.source.size() != rule.target.size()) {
+      fail("target", "has " + std::to_string(rule.target.size()) + " outputs, expected as many as the source, " +
+                         std::to_string(rule.source.size()) + ", and at least one");
+    }
+    for (int c = 0; c < from_.condition_size(); ++c) rule.condition.push_back(read_condition(c));
+    record.reversible = from_.reversible();
+    if (!proto::Certificate::Kind_IsValid(from_.certificate().kind())) fail("certificate.kind", "has an unknown value");
+    record.certificate = {static_cast<Certificate::Kind>(from_.certificate().kind()), from_.certificate().text()};
+    record.statistics = {from_.statistics().queries(), from_.statistics().instances()};
+    read_example(record);
+    return record;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& field, const std::string& message) const {
+    throw InputError(place_, field + " " + message);
+  }
+  std::string at(const std::string& list, int index) const { return list + "[" + std::to_string(index) + "]"; }
+
+  Poly read_size(const std::string& text, const std::string& field) const {
+    return parse_poly(text, place_ + ": " + field, symbols_);
+  }
+
+  void read_variable(int index, Rule& rule) {
+    const proto::Variable& variable = from_.variables(index);
+    const std::string field = at("variables", index);
+    if (variable.name().empty()) fail(field, "has no name");
+    const TermId term = bank_.variable(variable.name(), static_cast<std::uint32_t>(variable.shape_size()));
+    if (std::ranges::find(rule.variables, term) != rule.variables.end()) {
+      fail(field, "has the name " + variable.name() + " of another variable");
+    }
+    Shape shape;
+    for (int d = 0; d < variable.shape_size(); ++d) {
+      shape.push_back(read_size(variable.shape(d), field + "." + at("shape", d)));
+    }
+    rule.variables.push_back(term);
+    rule.shapes.push_back(std::move(shape));
+    variables_.push_back(term);
+  }
+
+  ParameterValue read_value(const proto::Parameter& parameter, const std::string& field) const {
+    switch (parameter.value_case()) {
+      case proto::Parameter::kNumber:
+        return std::int64_t{parameter.number()};
+      case proto::Parameter::kWord:
+        return parameter.word();
+      case proto::Parameter::kPermutation: {
+        const auto& axes = parameter.permutation().axes();
+        return std::vector<std::int64_t>(axes.begin(), axes.end());
+      }
+      case proto::Parameter::VALUE_NOT_SET:
+        break;
+    }
+    fail(field, "has no value");
+  }
+
+  std::uint32_t rank(TermId id) const {
+    const Term& term = bank_.term(id);
+    if (term.is_variable) return term.rank;
+    return static_cast<std::uint32_t>(bank_.instance_of(id).outputs[term.output].dims.size());
+  }
+
+  void read_node(int index) {
+    const proto::Node& node = from_.nodes(index);
+    const std::string field = at("nodes", index);
+    if (!library_.has_operator(node.operator_())) fail(field, "names the unknown operator '" + node.operator_() + "'");
+    Parameters parameters;
+    for (const proto::Parameter& parameter : node.parameters()) {
+      parameters[parameter.name()] = read_value(parameter, field + ".parameters " + parameter.name());
+    }
+    std::vector<TermId> arguments;
+    std::vector<std::uint32_t> ranks;
+    for (int a = 0; a < node.arguments_size(); ++a) {
+      arguments.push_back(read_term(node.arguments(a), field + "." + at("arguments", a)));
+      ranks.push_back(rank(arguments.back()));
+    }
+    std::vector<Poly> sizes;
+    for (int s = 0; s < node.sizes_size(); ++s) {
+      sizes.push_back(read_size(node.sizes(s), field + "." + at("sizes", s)));
+    }
+    // A constant of open rank has as many dimensions as sizes.
+    const std::vector<std::string> size_names = library_.size_parameter_names(node.operator_());
+    const bool open_rank = std::ranges::any_of(size_names, [](const auto& name) { return name.ends_with("..."); });
+    if (arguments.empty() && open_rank) ranks = {static_cast<std::uint32_t>(sizes.size())};
+    const Instance& instance = instantiate(node.operator_(), parameters, ranks, field);
+    if (arguments.size() != instance.inputs.size() || sizes.size() != instance.size_parameter_count()) {
+      fail(field, "has " + std::to_string(arguments.size()) + " arguments and " + std::to_string(sizes.size()) +
+                      " sizes, but " + instance.name + " takes " + std::to_string(instance.inputs.size()) + " and " +
+                      std::to_string(instance.size_parameter_count()));
+    }
+    nodes_.push_back(bank_.apply(instance.id, arguments, sizes));
+  }
+
+  const Instance& instantiate(const std::string& name, const Parameters& parameters,
+                              std::span<const std::uint32_t> ranks, const std::string& field) const {
+    try {
+      return library_.instantiate(name, parameters, ranks);
+    } catch (const InputError& error) {
+      fail(field, std::string("does not fit its operator: ") + error.what());
+    }
+  }
+
+  TermId read_term(const proto::Term& term, const std::string& field) const {
+    if (term.kind_case() == proto::Term::kVariable) {
+      if (term.variable() >= variables_.size()) {
+        fail(field, "is variable " + std::to_string(term.variable()) + ", expected one of the " +
+                        std::to_string(variables_.size()));
+      }
+      return variables_[term.variable()];
+    }
+    if (term.kind_case() != proto::Term::kNode) fail(field, "is neither a variable nor a node");
+    if (term.node() >= nodes_.size()) {
+      fail(field, "is node " + std::to_string(term.node()) + ", expected one before it");
+    }
+    const std::size_t outputs = library_.instance(bank_.node(nodes_[term.node()]).instance).outputs.size();
+    if (term.output() >= outputs) {
+      fail(field, "is output " + std::to_string(term.output()) + " of a node that has " + std::to_string(outputs));
+    }
+    return bank_.output(nodes_[term.node()], term.output());
+  }
+
+  template <class Terms>
+  std::vector<TermId> read_outputs(const Terms& terms, const std::string& side) const {
+    std::vector<TermId> result;
+    for (int i = 0; i < terms.size(); ++i) result.push_back(read_term(terms[i], at(side, i)));
+    return result;
+  }
+
+  SizeCondition read_condition(int index) const {
+    const proto::Condition& condition = from_.condition(index);
+    const std::string field = at("condition", index);
+    if (!proto::Condition::Relation_IsValid(condition.relation())) fail(field + ".relation", "has an unknown value");
+    return {static_cast<Relation>(condition.relation()), read_size(condition.left(), field + ".left"),
+            read_size(condition.right(), field + ".right")};
+  }
+
+  void read_example(RuleRecord& record) const {
+    if (from_.example_size() == 0) return;
+    if (from_.example_size() != from_.variables_size()) fail("example", "does not give a shape for each variable");
+    for (int v = 0; v < from_.example_size(); ++v) {
+      const auto& sizes = from_.example(v).sizes();
+      if (sizes.size() != from_.variables(v).shape_size()) fail(at("example", v), "has another rank than the variable");
+      record.example.emplace_back(sizes.begin(), sizes.end());
+    }
+  }
+
+  const proto::Rule& from_;
+  std::string place_;
+  Library& library_;
+  TermBank& bank_;
+  Symbols& symbols_;
+  std::vector<TermId> variables_;
+  std::vector<NodeId> nodes_;
+};
+
+/// Refuses what is not a whole database of this schema.
+proto::RuleSet parse_whole(std::string_view bytes, const std::string& origin) {
+  const google::protobuf::LogSilencer quiet;  // one clear line of our own
+  proto::RuleSet from;
+  const bool fits = bytes.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
+  if (!fits || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || from.schema_version() == 0) {
+    throw InputError(origin, "is not a rule database, or is cut short");
+  }
+  if (from.schema_version() != rule_set_schema_version) {
+    throw InputError(origin, "has schema version " + std::to_string(from.schema_version()) + ", expected " +
+                                 std::to_string(rule_set_schema_version));
+  }
+  constexpr std::size_t checksum_bytes = 35;  // tag, length, 32 digits
+  const std::size_t content = bytes.size() - std::min(bytes.size(), checksum_bytes);
+  if (bytes.substr(content) != checksum_field(bytes.substr(0, content))) {
+    throw InputError(origin, "its checksum does not match its content: the file is cut short or damaged");
+  }
+  return from;
+}
+
+Provenance read_provenance(const proto::Provenance& from) {
+  Provenance result;
+  result.profile_name = from.profile_name();
+  result.profile_digest = from.profile_digest();
+  result.library_digest = from.library_digest();
+  for (const proto::OperatorDigest& each : from.operators()) {
+    result.operator_digests.emplace_back(each.name(), each.digest());
+  }
+  result.seeds.assign(from.seeds().begin(), from.seeds().end());
+  result.build = from.build();
+  result.solver = from.solver();
+  result.max_operators = from.max_operators();
+  return result;
+}
+
+/// The rules mean what they meant when they were proved only if the operators are still defined in the same way.
+void check_definitions(const Provenance& provenance, const std::string& origin, const Library& library) {
+  for (const auto& [name, digest] : provenance.operator_digests) {
+    if (!library.has_operator(name)) {
+      throw InputError(origin, "its rules use operator '" + name + "', which the definitions do not have");
+    }
+    if (const std::string now = library.digest(name); now != digest) {
+      throw InputError(origin, "operator '" + name + "' is defined otherwise than when the rules were proved: digest " +
+                                   now + ", expected " + digest);
+    }
+  }
+}
+
+}  // namespace
+
+RuleSet parse_rule_set(std::string_view bytes, const std::string& origin, Library& library, TermBank& bank,
+                       Symbols& symbols) {
+  const proto::RuleSet from = parse_whole(bytes, origin);
+  RuleSet result;
+  result.provenance = read_provenance(from.provenance());
+  check_definitions(result.provenance, origin, library);
+  for (int i = 0; i < from.rules_size(); ++i) {
+    const std::string place = origin + ": rule " + std::to_string(i + 1) + " (" + from.rules(i).id() + ")";
+    result.rules.push_back(RuleReader(from.rules(i), place, library, bank, symbols).read());
+    const auto types = infer_types(result.rules.back().rule, bank, symbols);
+    if (const auto* error = std::get_if<TypeError>(&types)) throw InputError(place, "does not type: " + error->what);
+    std::vector<TermId> roots = result.rules.back().rule.source;
+    const std::vector<TermId>& target = result.rules.back().rule.target;
+    roots.insert(roots.end(), target.begin(), target.end());
+    for (const NodeId node : bank.nodes(roots)) {
+      const std::string& name = library.instance(bank.node(node).instance).operator_name;
+      const auto known = [&](const auto& each) { return each.first == name; };
+      if (std::ranges::none_of(result.provenance.operator_digests, known)) {
+        throw InputError(place, "uses operator '" + name + "', whose digest the database does not give");
+      }
+    }
+  }
+  for (const proto::Count& count : from.funnel()) result.funnel.emplace_back(count.name(), count.value());
+  return result;
+}
+
+std::optional<std::string> typing_objection(const Rule& rule, TermBank& bank, Symbols& symbols) {
+  const auto types = infer_types(rule, bank, symbols);
+  if (const auto* error = std::get_if<TypeError>(&types)) return "does not type: " + error->what;
+  const Rule& typed = std::get<TypedRule>(types).rule;
+  for (std::size_t v = 0; v < rule.variables.size(); ++v) {
+    if (typed.shapes[v] == rule.shapes[v]) continue;
+    return "types only if " + bank.term(rule.variables[v]).name + " is " + symbols.to_string(typed.shapes[v]) +
+           ", and says " + symbols.to_string(rule.shapes[v]);
+  }
+  for (const SizeCondition& asked : typed.condition) {
+    const Poly difference = asked.right - asked.left;
+    const bool turns = asked.relation == Relation::Eq || asked.relation == Relation::Ne;
+    const auto says = [&](const SizeCondition& said) {
+      const Poly other = said.right - said.left;
+      return said.relation == asked.relation && (other == difference || (turns && other == -difference));
+    };
+    if (std::ranges::any_of(rule.condition, says)) continue;
+    return "types only when " + to_string(asked, symbols) + ", which it does not say";
+  }
+  return std::nullopt;
+}
+
+RuleSet load_rule_set(const std::filesystem::path& path, Library& library, TermBank& bank, Symbols& symbols) {
+  return parse_rule_set(runtime::read_file(path), path.string(), library, bank, symbols);
+}
+
+}  // namespace rulemill::algebra

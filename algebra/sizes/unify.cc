@@ -1,0 +1,163 @@
+#include "algebra/sizes/unify.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace rulemill::algebra {
+
+namespace {
+
+/// A size that an equation can be solved for, and how readable the solution is: lower is better.
+struct Solution {
+  Atom size{};
+  Poly value;
+  std::size_t negative = 0;
+  auto rank() const { return std::tuple(negative, value.terms().size(), ~static_cast<std::uint32_t>(size)); }
+};
+
+/// equation = 0 solved for one of its sizes that occurs linearly, alone, and nowhere else.
+std::optional<Solution> solve(const Poly& equation, const Symbols& symbols) {
+  std::optional<Solution> best;
+  for (const Poly::Term& term : equation.terms()) {
+    if (term.monomial.size() != 1 || (term.coefficient != 1 && term.coefficient != -1)) continue;
+    const Atom size = term.monomial[0];
+    if (symbols.kind(size) != Symbols::Kind::Size) continue;
+    const Poly rest = equation - Poly::of_terms({term});
+    if (symbols.contains(rest, size)) continue;
+    Solution solution{size, term.coefficient == 1 ? -rest : rest, 0};
+    for (const Poly::Term& t : solution.value.terms()) solution.negative += t.coefficient < 0 ? 1 : 0;
+    if (!best || solution.rank() < best->rank()) best = std::move(solution);
+  }
+  return best;
+}
+
+/// A·size + B = 0 with A positive and dividing B: (g + h)·q = k·(g + h) gives q = k.
+std::optional<Solution> solve_with_cofactor(const Poly& equation, Symbols& symbols) {
+  for (const Atom size : symbols.atoms(equation)) {
+    if (symbols.kind(size) != Symbols::Kind::Size) continue;
+    const std::vector<Poly> powers = equation.powers_of(size);
+    if (powers.size() != 2 || powers[0].is_zero()) continue;
+    if (symbols.contains(powers[0], size) || symbols.contains(powers[1], size)) continue;
+    const bool negative = symbols.positive(-powers[1]);
+    if (!negative && !symbols.positive(powers[1])) continue;
+    const Poly cofactor = negative ? -powers[1] : powers[1];
+    const Poly rest = negative ? powers[0] : -powers[0];
+    const Poly value = symbols.floor_div(rest, cofactor);
+    if (value * cofactor == rest) return Solution{size, value, 0};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Poly Unifier::resolve(const Poly& poly) const {
+  return with_quotients(solution_.empty() ? poly : symbols_->substitute(poly, solution_));
+}
+
+/// a / b is q wherever a = q·b stands, in the open as among the left-over equations.
+Poly Unifier::with_quotients(Poly poly) const {
+  if (quotients_.empty() || symbols_->atoms(poly, true) == symbols_->atoms(poly)) return poly;
+  for (const Quotient& known : quotients_) {
+    const Poly a = symbols_->substitute(known.a, solution_);
+    const Poly b = symbols_->substitute(known.b, solution_);
+    const Poly division = symbols_->floor_div(a, b);
+    for (const Poly::Term& term : division.terms()) {
+      if (term.coefficient != 1 || term.monomial.size() != 1) continue;
+      const Atom atom = term.monomial[0];
+      if (symbols_->kind(atom) != Symbols::Kind::FloorDiv) continue;
+      // division = atom + rest = q
+      const Poly value = symbols_->substitute(known.q, solution_) - (division - Poly(atom));
+      const std::vector<Poly> powers = poly.powers_of(atom);
+      Poly replaced;
+      for (std::size_t i = powers.size(); i-- > 0;) replaced = replaced * value + powers[i];
+      poly = std::move(replaced);
+    }
+  }
+  return poly;
+}
+
+Shape Unifier::resolve(const Shape& shape) const {
+  Shape resolved;
+  resolved.reserve(shape.size());
+  for (const Poly& dim : shape) resolved.push_back(resolve(dim));
+  return resolved;
+}
+
+Poly Unifier::cancelled(const Poly& poly) const {
+  if (poly.is_zero()) return poly;
+  Poly::Term content = poly.content();
+  Monomial positive;
+  for (const Atom atom : content.monomial) {
+    if (symbols_->positive(Poly(atom))) positive.push_back(atom);
+  }
+  content.monomial = positive;
+  if (poly.terms().back().coefficient < 0) content.coefficient = -content.coefficient;
+  return *poly.divided_by(content);
+}
+
+bool Unifier::unify(const Poly& a, const Poly& b) {
+  const Poly equation = cancelled(resolve(a - b));
+  if (equation.is_zero()) return true;
+  if (symbols_->positive(equation) || symbols_->positive(-equation)) return false;
+  std::optional<Solution> solution = solve(equation, *symbols_);
+  if (!solution) solution = solve_with_cofactor(equation, *symbols_);
+  if (!solution) {
+    if (std::find(residue_.begin(), residue_.end(), equation) == residue_.end()) residue_.push_back(equation);
+    return true;
+  }
+  const Substitution step{{solution->size, solution->value}};
+  for (auto& [size, value] : solution_) value = symbols_->substitute(value, step);
+  solution_[solution->size] = solution->value;
+  return retry_residue();
+}
+
+bool Unifier::retry_residue() {
+  std::vector<Poly> pending;
+  pending.swap(residue_);
+  for (const Poly& equation : pending) {
+    if (!unify(equation, 0)) return false;
+  }
+  return true;
+}
+
+bool Unifier::divides(const Poly& b, const Poly& a, Poly* quotient) {
+  const Poly dividend = resolve(a);
+  const Poly divisor = resolve(b);
+  const Poly exact = symbols_->floor_div(dividend, divisor);
+  if (exact * divisor == dividend) {
+    if (quotient) *quotient = exact;
+    return true;
+  }
+  if (dividend.constant() && divisor.constant()) return false;
+  for (const Quotient& known : quotients_) {
+    if (resolve(known.a) != dividend || resolve(known.b) != divisor) continue;
+    if (quotient) *quotient = known.q;
+    return unify(dividend, known.q * divisor);
+  }
+  const Poly q(symbols_->fresh_size("q"));
+  quotients_.push_back({dividend, divisor, q});
+  if (quotient) *quotient = q;
+  return unify(dividend, q * divisor);
+}
+
+bool Unifier::close() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < residue_.size() && !changed; ++i) {
+      for (std::size_t j = i + 1; j < residue_.size() && !changed; ++j) {
+        for (const Poly& combined : {residue_[i] - residue_[j], residue_[i] + residue_[j]}) {
+          const Poly equation = cancelled(combined);
+          if (equation.is_zero() || equation == cancelled(residue_[i]) || equation == cancelled(residue_[j])) continue;
+          if (symbols_->positive(equation) || symbols_->positive(-equation)) return false;
+          if (!solve(equation, *symbols_)) continue;
+          if (!unify(equation, 0)) return false;
+          changed = true;
+          break;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace rulemill::algebra

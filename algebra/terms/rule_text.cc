@@ -1,0 +1,68 @@
+// Writes rules and terms in their text form.
+#include <algorithm>
+
+#include "algebra/terms/rule_text.h"
+
+namespace rulemill::algebra {
+
+std::string to_string(TermId id, const TermBank& bank, const Symbols& symbols) {
+  const Term& term = bank.term(id);
+  if (term.is_variable) return term.name;
+  const Node& node = bank.node(term.node);
+  const Instance& instance = bank.library().instance(node.instance);
+  std::string text = instance.operator_name + "(";
+  for (std::size_t i = 0; i < node.arguments.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + to_string(node.arguments[i], bank, symbols);
+  }
+  std::string parameters;
+  auto add = [&](const std::string& name, const std::string& value) {
+    parameters += (parameters.empty() ? "" : ", ") + name + "=" + value;
+  };
+  for (const auto& [name, value] : instance.parameters) {
+    if (bank.library().default_value(instance.operator_name, name) != value) add(name, to_string(value));
+  }
+  std::size_t next = 0;
+  for (const std::string& name : bank.library().size_parameter_names(instance.operator_name)) {
+    if (!name.ends_with("...")) {
+      add(name, symbols.to_string(node.sizes[next++]));
+      continue;
+    }
+    add(name.substr(0, name.size() - 3),
+        symbols.to_string(Shape(node.sizes.begin() + static_cast<std::ptrdiff_t>(next), node.sizes.end())));
+    next = node.sizes.size();
+  }
+  if (!parameters.empty()) text += "; " + parameters;
+  text += ")";
+  if (instance.outputs.size() > 1) text += "." + instance.outputs[term.output].name;
+  return text;
+}
+
+std::string to_string(const SizeCondition& condition, const Symbols& symbols) {
+  static constexpr const char* signs[] = {" = ", " != ", " < ", " <= "};
+  return symbols.to_string(condition.left) + signs[static_cast<std::size_t>(condition.relation)] +
+         symbols.to_string(condition.right);
+}
+
+std::string to_string(const Rule& rule, const TermBank& bank, const Symbols& symbols) {
+  std::string text = "rule " + rule.id + "(";
+  for (std::size_t i = 0; i < rule.variables.size(); ++i) {
+    const Term& variable = bank.term(rule.variables[i]);
+    text += (i == 0 ? "" : ", ") + variable.name;
+    text += i < rule.shapes.size() ? symbols.to_string(rule.shapes[i]) : ":" + std::to_string(variable.rank);
+  }
+  text += ")";
+  if (rule.tier != Tier::None) text += rule.tier == Tier::Core ? " core" : " shortcut";
+  auto side = [&](const std::vector<TermId>& terms) {
+    std::string result;
+    for (TermId term : terms) result += (result.empty() ? "" : ", ") + to_string(term, bank, symbols);
+    return result;
+  };
+  text += "\n  " + side(rule.source) + "\n  => " + side(rule.target) + "\n";
+  for (std::size_t i = 0; i < rule.condition.size(); ++i) {
+    text += (i == 0 ? "  when " : ", ") + to_string(rule.condition[i], symbols);
+  }
+  if (!rule.condition.empty()) text += "\n";
+  return text;
+}
+
+}  // namespace rulemill::algebra

@@ -1,0 +1,153 @@
+#include "algebra/terms/term.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "runtime/error.h"
+
+namespace rulemill::algebra {
+namespace {
+
+std::uint32_t number(TermId id) { return static_cast<std::uint32_t>(id); }
+std::uint32_t number(NodeId id) { return static_cast<std::uint32_t>(id); }
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0xff51afd7ed558ccdULL;
+  return hash ^ (hash >> 32);
+}
+
+std::uint64_t hash_text(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (unsigned char c : text) hash = mix(hash, c);
+  return hash;
+}
+
+std::string variable_key(const std::string& name, std::uint32_t rank) { return name + ":" + std::to_string(rank); }
+std::uint64_t output_key(NodeId node, std::uint32_t output) { return (std::uint64_t{number(node)} << 16) | output; }
+
+std::size_t hash_node(const Node& node) {
+  std::uint64_t hash = mix(0x9e3779b97f4a7c15ULL, static_cast<std::uint64_t>(node.instance));
+  for (TermId argument : node.arguments) hash = mix(hash, number(argument));
+  for (const Poly& size : node.sizes) hash = mix(hash, size.hash());
+  return hash;
+}
+
+}  // namespace
+
+TermId TermBank::variable(const std::string& name, std::uint32_t rank) {
+  const TermId next{static_cast<std::uint32_t>(terms_.size())};
+  const auto [found, fresh] = variables_.try_emplace(variable_key(name, rank), next);
+  if (fresh) {
+    Term term;
+    term.is_variable = true;
+    term.name = name;
+    term.rank = rank;
+    term.structure = mix(hash_text(name), rank);
+    terms_.push_back(std::move(term));
+  }
+  return found->second;
+}
+
+NodeId TermBank::apply(InstanceId instance_id, std::span<const TermId> arguments, std::span<const Poly> sizes) {
+  const Instance& instance = library_->instance(instance_id);
+  RM_CHECK(arguments.size() == instance.inputs.size() && sizes.size() == instance.size_parameter_count(),
+           instance.name + " applied to a wrong number of arguments or sizes");
+  Node node{instance_id, {arguments.begin(), arguments.end()}, {sizes.begin(), sizes.end()}};
+  if (instance.commutative && precedes(node.arguments[1], node.arguments[0]))
+    std::swap(node.arguments[0], node.arguments[1]);
+  std::vector<NodeId>& bucket = node_index_[hash_node(node)];
+  for (NodeId id : bucket) {
+    const Node& known = nodes_[number(id)];
+    if (known.instance == node.instance && known.arguments == node.arguments && known.sizes == node.sizes) return id;
+  }
+  bucket.push_back(static_cast<NodeId>(nodes_.size()));
+  nodes_.push_back(std::move(node));
+  return bucket.back();
+}
+
+TermId TermBank::output(NodeId node, std::uint32_t output) {
+  RM_CHECK(output < library_->instance(nodes_[number(node)].instance).outputs.size(), "no such output of the node");
+  const TermId next{static_cast<std::uint32_t>(terms_.size())};
+  const auto [found, fresh] = output_index_.try_emplace(output_key(node, output), next);
+  if (fresh) {
+    Term term;
+    term.node = node;
+    term.output = output;
+    const Node& made = nodes_[number(node)];
+    term.structure = mix(hash_text(library_->instance(made.instance).name), output);
+    for (TermId argument : made.arguments) term.structure = mix(term.structure, terms_[number(argument)].structure);
+    terms_.push_back(std::move(term));
+  }
+  return found->second;
+}
+
+void TermBank::roll_back(const Mark& mark) {
+  for (; terms_.size() > mark.terms; terms_.pop_back()) {
+    const Term& last = terms_.back();
+    if (last.is_variable)
+      variables_.erase(variable_key(last.name, last.rank));
+    else
+      output_index_.erase(output_key(last.node, last.output));
+  }
+  for (; nodes_.size() > mark.nodes; nodes_.pop_back()) node_index_[hash_node(nodes_.back())].pop_back();
+}
+
+bool TermBank::precedes(TermId a, TermId b) const {
+  const Term &left = term(a), &right = term(b);
+  if (left.is_variable != right.is_variable) return left.is_variable;
+  if (left.is_variable) return std::tie(left.name, left.rank) < std::tie(right.name, right.rank);
+  return left.structure != right.structure ? left.structure < right.structure : a < b;
+}
+
+std::vector<NodeId> TermBank::nodes(std::span<const TermId> roots) const {
+  std::vector<NodeId> order;
+  auto visit = [&](auto& self, TermId id) -> void {
+    const Term& visited = term(id);
+    if (visited.is_variable || std::ranges::find(order, visited.node) != order.end()) return;
+    for (TermId argument : node(visited.node).arguments) self(self, argument);
+    order.push_back(visited.node);
+  };
+  for (TermId root : roots) visit(visit, root);
+  return order;
+}
+
+std::vector<TermId> TermBank::variables(std::span<const TermId> roots) const {
+  std::vector<TermId> order;
+  std::vector<NodeId> seen;
+  auto visit = [&](auto& self, TermId id) -> void {
+    const Term& visited = term(id);
+    if (visited.is_variable) {
+      if (std::ranges::find(order, id) == order.end()) order.push_back(id);
+      return;
+    }
+    if (std::ranges::find(seen, visited.node) != seen.end()) return;
+    seen.push_back(visited.node);
+    for (TermId argument : node(visited.node).arguments) self(self, argument);
+  };
+  for (TermId root : roots) visit(visit, root);
+  return order;
+}
+
+std::vector<TermId> TermBank::substitute(std::span<const TermId> roots, const std::unordered_map<TermId, TermId>& terms,
+                                         const Substitution& sizes, Symbols& symbols) {
+  std::unordered_map<NodeId, NodeId> rebuilt;
+  auto rebuild = [&](auto& self, TermId id) -> TermId {
+    if (const auto found = terms.find(id); found != terms.end()) return found->second;
+    if (term(id).is_variable) return id;
+    const NodeId old = term(id).node;
+    const std::uint32_t which = term(id).output;
+    auto found = rebuilt.find(old);
+    if (found == rebuilt.end()) {
+      Node copy = node(old);
+      for (TermId& argument : copy.arguments) argument = self(self, argument);
+      for (Poly& size : copy.sizes) size = symbols.substitute(size, sizes);
+      found = rebuilt.emplace(old, apply(copy.instance, copy.arguments, copy.sizes)).first;
+    }
+    return output(found->second, which);
+  };
+  std::vector<TermId> result;
+  for (TermId root : roots) result.push_back(rebuild(rebuild, root));
+  return result;
+}
+
+}  // namespace rulemill::algebra

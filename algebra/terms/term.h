@@ -1,0 +1,106 @@
+// Terms and rules. Terms are immutable and hash-consed in a TermBank: equal structure, equal id.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "algebra/language/library.h"
+#include "algebra/sizes/poly.h"
+
+namespace rulemill::algebra {
+
+enum class TermId : std::uint32_t {};
+enum class NodeId : std::uint32_t {};
+
+/// A variable, or one output of an operator node.
+struct Term {
+  bool is_variable = false;
+  std::uint32_t output = 0;     // which output of the node
+  NodeId node{};                // unless a variable
+  std::string name;             // variables only
+  std::uint32_t rank = 0;       // variables only
+  std::uint64_t structure = 0;  // hash of the term's structure by names, the same in every bank
+};
+
+/// An operator instance applied to terms, with the values of its size parameters.
+struct Node {
+  InstanceId instance{};
+  std::vector<TermId> arguments;
+  std::vector<Poly> sizes;
+};
+
+class TermBank {
+ public:
+  explicit TermBank(const Library& library) : library_(&library) {}
+
+  TermId variable(const std::string& name, std::uint32_t rank);
+  /// Arguments of commutative instances are put in an order that does not depend on the bank's history: variables by
+  /// name, then by structure. Arity and number of sizes are checked.
+  NodeId apply(InstanceId instance, std::span<const TermId> arguments, std::span<const Poly> sizes);
+  TermId output(NodeId node, std::uint32_t output);
+
+  const Term& term(TermId id) const { return terms_[static_cast<std::uint32_t>(id)]; }
+  const Node& node(NodeId id) const { return nodes_[static_cast<std::uint32_t>(id)]; }
+  const Node& node_of(TermId id) const { return node(term(id).node); }
+  const Instance& instance_of(TermId id) const { return library_->instance(node_of(id).instance); }
+  const Library& library() const { return *library_; }
+  std::size_t term_count() const { return terms_.size(); }
+  std::size_t node_count() const { return nodes_.size(); }
+
+  /// Distinct nodes under the roots, arguments before users.
+  std::vector<NodeId> nodes(std::span<const TermId> roots) const;
+  /// Variables under the roots, in order of first use (depth first, left to right).
+  std::vector<TermId> variables(std::span<const TermId> roots) const;
+  /// Rebuilds the roots with terms and sizes replaced. Terms not in the map are rebuilt from their arguments.
+  std::vector<TermId> substitute(std::span<const TermId> roots, const std::unordered_map<TermId, TermId>& terms,
+                                 const Substitution& sizes, Symbols& symbols);
+
+  /// The bank as it was at the mark: terms and nodes made since are gone, and are made again under the same numbers.
+  struct Mark {
+    std::size_t terms = 0, nodes = 0;
+  };
+  Mark mark() const { return {terms_.size(), nodes_.size()}; }
+  void roll_back(const Mark& mark);
+
+ private:
+  bool precedes(TermId a, TermId b) const;
+
+  const Library* library_;
+  std::vector<Term> terms_;
+  std::vector<Node> nodes_;
+  std::unordered_map<std::string, TermId> variables_;
+  std::unordered_map<std::size_t, std::vector<NodeId>> node_index_;
+  std::unordered_map<std::uint64_t, TermId> output_index_;
+};
+
+/// A relation between sizes: left relation right.
+struct SizeCondition {
+  Relation relation = Relation::Eq;
+  Poly left, right;
+  bool operator==(const SizeCondition&) const = default;
+};
+
+enum class Tier : std::uint8_t { None, Core, Shortcut };
+
+/// source ⇒ target: same variables, pairwise equal outputs, under the condition. Before typing, `shapes` is empty and
+/// sizes of nodes may be example numbers; after typing, shapes[i] is the type of variables[i] over the rule's sizes and
+/// everything the types do not already say stands in `condition`.
+struct Rule {
+  std::string id;
+  std::vector<TermId> variables;
+  std::vector<Shape> shapes;
+  std::vector<TermId> source, target;
+  std::vector<SizeCondition> condition;
+  Tier tier = Tier::None;
+};
+
+/// An untyped rule that a join found, with the concrete shapes on which its sides agreed.
+struct Candidate {
+  Rule rule;
+  std::vector<std::vector<std::int64_t>> example;  // by rule.variables
+};
+
+}  // namespace rulemill::algebra

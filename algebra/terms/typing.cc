@@ -1,0 +1,404 @@
+#include "algebra/terms/typing.h"
+
+#include <algorithm>
+
+#include "algebra/sizes/size_names.h"
+#include "algebra/sizes/unify.h"
+#include "algebra/terms/rule_text.h"
+#include "algebra/terms/size_condition.h"
+#include "algebra/terms/split_positions.h"
+#include "runtime/error.h"
+
+namespace rulemill::algebra {
+
+namespace {
+
+class Inference {
+ public:
+  Inference(const Rule& rule, TermBank& bank, Symbols& symbols, const std::vector<std::vector<std::int64_t>>* example)
+      : rule_(rule), bank_(bank), symbols_(symbols), example_(example), unifier_(symbols) {}
+
+  std::variant<TypedRule, TypeError> run() {
+    try {
+      const bool typed = type_variables() && assume() && type_nodes(rule_.source) && unifier_.close() && snapshot() &&
+                         type_nodes(rule_.target) && equate_outputs() && unifier_.close() && pin();
+      if (typed) return result();
+    } catch (const runtime::Error& error) {
+      return TypeError{error.what()};
+    }
+    if (what_.empty()) what_ = "the sizes' equations contradict each other";
+    return TypeError{what_};
+  }
+
+ private:
+  bool fail(std::string what) {
+    if (what_.empty()) what_ = std::move(what);
+    return false;
+  }
+
+  bool type_variables() {
+    for (std::size_t i = 0; i < rule_.variables.size(); ++i) {
+      const TermId variable = rule_.variables[i];
+      const std::uint32_t rank = bank_.term(variable).rank;
+      Shape shape;
+      if (example_) {
+        if ((*example_)[i].size() != rank)
+          return fail("the example of " + bank_.term(variable).name + " has another rank");
+        for (const std::int64_t number : (*example_)[i]) shape.push_back(fresh("d", number));
+      } else if (!rule_.shapes.empty()) {
+        shape = rule_.shapes[i];
+        if (shape.size() != rank)
+          return fail("the declared shape of " + bank_.term(variable).name + " has another rank");
+        for (const Poly& dim : shape) declare(dim);
+      } else {
+        for (std::uint32_t d = 0; d < rank; ++d) shape.push_back(Poly(symbols_.fresh_size("d")));
+      }
+      types_[variable] = std::move(shape);
+    }
+    return true;
+  }
+
+  /// The rule's own condition: equations join the typing, the rest are kept.
+  bool assume() {
+    for (const SizeCondition& condition : rule_.condition) {
+      declare(condition.left);
+      declare(condition.right);
+      if (condition.relation != Relation::Eq) {
+        kept_.push_back(condition);
+        continue;
+      }
+      if (!equate(condition.left, condition.right)) {
+        return fail("no sizes satisfy the condition " + to_string(condition, symbols_));
+      }
+    }
+    return true;
+  }
+
+  bool equate(const Poly& a, const Poly& b) {
+    if (const std::optional<Congruence> c = congruence(unifier_.resolve(a - b), symbols_)) {
+      if (c->k == 0) return unifier_.divides(c->b, c->a);
+      return unifier_.divides(c->b, c->a - c->k + c->b);
+    }
+    return unifier_.unify(a, b);
+  }
+
+  bool type_nodes(const std::vector<TermId>& roots) {
+    for (const NodeId id : bank_.nodes(roots)) {
+      if (!slots_.contains(id) && !type_node(id)) return false;
+    }
+    return true;
+  }
+
+  bool type_node(NodeId id) {
+    const Node& node = bank_.node(id);
+    const Instance& instance = bank_.library().instance(node.instance);
+    std::vector<std::optional<Poly>> bound(instance.size_names.size());
+    for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+      const Shape& actual = types_.at(node.arguments[i]);
+      const auto& formal = instance.inputs[i];
+      if (actual.size() != formal.size()) {
+        return fail(place(id) + ": argument " + instance.input_names[i] + " has rank " + std::to_string(actual.size()) +
+                    ", expected " + std::to_string(formal.size()));
+      }
+      for (std::size_t d = 0; d < formal.size(); ++d) {
+        const bool is_slot = formal[d]->kind == IndexExpr::Kind::Size;
+        if (is_slot && !bound[formal[d]->slot]) {
+          bound[formal[d]->slot] = actual[d];
+          continue;
+        }
+        const Poly expected = is_slot ? *bound[formal[d]->slot] : Poly(formal[d]->value);
+        if (!unifier_.unify(actual[d], expected)) {
+          return fail(place(id) + ": dimension " + std::to_string(d) + " of argument " + instance.input_names[i] +
+                      " is " + text(actual[d]) + ", expected " + text(expected));
+        }
+      }
+    }
+    std::vector<Poly>& slots = slots_[id];
+    for (std::size_t s = 0; s < instance.first_size_parameter; ++s) {
+      RM_CHECK(bound[s].has_value(), instance.name + " has a size that no input binds");
+      slots.push_back(*bound[s]);
+    }
+    for (std::uint32_t p = 0; p < instance.size_parameter_count(); ++p) slots.push_back(Poly(0));
+    for (std::uint32_t p = 0; p < instance.size_parameter_count(); ++p) {
+      slots[instance.first_size_parameter + p] = size_parameter(id, instance.first_size_parameter + p, node.sizes[p]);
+    }
+    for (const Comparison& condition : instance.conditions) {
+      if (!apply(condition, slots)) {
+        return fail(place(id) + ": the condition of " + instance.operator_name + " on its sizes cannot hold");
+      }
+    }
+    type_outputs(id, instance, slots);
+    return true;
+  }
+
+  void type_outputs(NodeId id, const Instance& instance, const std::vector<Poly>& slots) {
+    for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {
+      Shape shape;
+      for (const IndexExprPtr& dim : instance.outputs[o].dims) {
+        shape.push_back(evaluate(*dim, slots, {}, symbols_));
+        positive_.push_back(shape.back());
+      }
+      types_[bank_.output(id, o)] = std::move(shape);
+    }
+  }
+
+  /// A number in a candidate is an example of a size: that of a boundary below, or any.
+  Poly size_parameter(NodeId id, std::uint32_t slot, const Poly& given) {
+    if (!example_ || !given.constant()) {
+      declare(given);
+      positive_.push_back(given);
+      return given;
+    }
+    const PositionContext context{bank_, types_, slots_, [this](const Poly& poly) {
+                                    return symbols_.evaluate(poly, [this](Atom atom) { return value_of(atom); });
+                                  }};
+    if (std::optional<Poly> position = trace_position(context, id, slot, *given.constant())) return *position;
+    return fresh("s", *given.constant());
+  }
+
+  bool apply(const Comparison& condition, const std::vector<Poly>& slots) {
+    std::vector<Poly> sizes;
+    sizes.reserve(slots.size());
+    for (const Poly& slot : slots) sizes.push_back(unifier_.resolve(slot));
+    const auto value = [&](const IndexExpr& e) { return evaluate(e, sizes, {}, symbols_); };
+    if (condition.relation == Relation::Eq) {
+      for (const auto& [whole, rest] : {std::pair(condition.a, condition.b), std::pair(condition.b, condition.a)}) {
+        if (whole->kind != IndexExpr::Kind::Mod || rest->kind != IndexExpr::Kind::Constant || rest->value != 0)
+          continue;
+        return unifier_.divides(value(*whole->b), value(*whole->a));
+      }
+      return equate(value(*condition.a), value(*condition.b));
+    }
+    guaranteed_.push_back({condition.relation, value(*condition.a), value(*condition.b)});
+    return true;
+  }
+
+  bool equate_outputs() {
+    if (rule_.source.size() != rule_.target.size()) return fail("the sides have different numbers of outputs");
+    for (std::size_t i = 0; i < rule_.source.size(); ++i) {
+      const Shape& a = types_.at(rule_.source[i]);
+      const Shape& b = types_.at(rule_.target[i]);
+      if (a.size() != b.size()) {
+        return fail("output " + std::to_string(i) + " has rank " + std::to_string(a.size()) + " on the left and " +
+                    std::to_string(b.size()) + " on the right");
+      }
+      for (std::size_t d = 0; d < a.size(); ++d) {
+        if (unifier_.unify(a[d], b[d])) continue;
+        return fail("dimension " + std::to_string(d) + " of output " + std::to_string(i) + " is " + text(a[d]) +
+                    " on the left and " + text(b[d]) + " on the right");
+      }
+    }
+    return true;
+  }
+
+  /// What the source alone leaves open: the sizes that occur in its types.
+  bool snapshot() {
+    for (const auto& [term, shape] : types_) {
+      for (const Poly& dim : shape) {
+        for (const Atom atom : symbols_.atoms(unifier_.resolve(dim))) source_sizes_.push_back(atom);
+      }
+    }
+    std::sort(source_sizes_.begin(), source_sizes_.end());
+    source_sizes_.erase(std::unique(source_sizes_.begin(), source_sizes_.end()), source_sizes_.end());
+    return true;
+  }
+
+  /// Polynomials that typing guarantees to be at least zero.
+  std::vector<Poly> guaranteed_polys() const {
+    std::vector<Poly> polys;
+    for (const Poly& dim : positive_) polys.push_back(unifier_.resolve(dim) - 1);
+    for (const auto& [size, value] : unifier_.solution()) polys.push_back(value - 1);
+    for (const auto* conditions : {&guaranteed_, &kept_}) {
+      for (const SizeCondition& c : *conditions) {
+        if (c.relation != Relation::Lt && c.relation != Relation::Le) continue;
+        polys.push_back(unifier_.resolve(c.right - c.left) - (c.relation == Relation::Lt ? 1 : 0));
+      }
+    }
+    std::sort(polys.begin(), polys.end());
+    polys.erase(std::unique(polys.begin(), polys.end()), polys.end());
+    return polys;
+  }
+
+  /// A guarantee that falls with every size and is tight where all sizes are 1 pins them there.
+  bool pin() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      std::vector<Poly> polys = guaranteed_polys();
+      for (const Poly& equation : unifier_.residue()) {
+        polys.push_back(equation);
+        polys.push_back(-equation);
+      }
+      for (const Poly& poly : polys) {
+        const auto falls = [&](const Poly::Term& term) { return term.monomial.empty() || term.coefficient < 0; };
+        const std::vector<Atom> sizes = symbols_.atoms(poly, true);
+        const bool plain = std::all_of(sizes.begin(), sizes.end(),
+                                       [&](Atom atom) { return symbols_.kind(atom) == Symbols::Kind::Size; });
+        if (!plain || !std::all_of(poly.terms().begin(), poly.terms().end(), falls)) continue;
+        const auto at = [&](std::optional<Atom> two) {
+          return symbols_.evaluate(poly, [&](Atom atom) { return atom == two ? 2 : 1; });
+        };
+        if (at(std::nullopt) < 0) return fail("no sizes satisfy " + to_string(at_least_zero(poly), symbols_));
+        for (const Atom size : sizes) {
+          if (at(size) >= 0) continue;
+          if (!unifier_.unify(Poly(size), 1)) return false;
+          changed = true;
+        }
+        if (changed) break;
+      }
+    }
+    return unifier_.close();
+  }
+
+  TypedRule result() {
+    name_sizes();
+    TypedRule typed;
+    typed.rule.id = rule_.id;
+    typed.rule.tier = rule_.tier;
+    typed.rule.variables = rule_.variables;
+    for (const TermId variable : rule_.variables) typed.rule.shapes.push_back(final_shape(types_.at(variable)));
+    std::unordered_map<TermId, TermId> rebuilt;
+    typed.rule.source = rebuild(rule_.source, rebuilt, typed);
+    typed.rule.target = rebuild(rule_.target, rebuilt, typed);
+    for (const TermId variable : rule_.variables) typed.types[variable] = final_shape(types_.at(variable));
+    collect_facts(typed);
+    collect_restrictions(typed);
+    return typed;
+  }
+
+  Poly final_size(const Poly& poly) { return symbols_.substitute(unifier_.resolve(poly), names_); }
+  Shape final_shape(const Shape& shape) {
+    Shape result;
+    for (const Poly& dim : shape) result.push_back(final_size(dim));
+    return result;
+  }
+
+  std::vector<TermId> rebuild(const std::vector<TermId>& roots, std::unordered_map<TermId, TermId>& rebuilt,
+                              TypedRule& typed) {
+    for (const NodeId id : bank_.nodes(roots)) {
+      const Node node = bank_.node(id);
+      const Instance& instance = bank_.library().instance(node.instance);
+      std::vector<TermId> arguments;
+      for (const TermId argument : node.arguments) {
+        arguments.push_back(bank_.term(argument).is_variable ? argument : rebuilt.at(argument));
+      }
+      std::vector<Poly> sizes;
+      for (std::uint32_t p = 0; p < instance.size_parameter_count(); ++p) {
+        sizes.push_back(final_size(slots_.at(id)[instance.first_size_parameter + p]));
+      }
+      const NodeId copy = bank_.apply(node.instance, arguments, sizes);
+      for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {
+        const TermId old_term = bank_.output(id, o);
+        const TermId new_term = bank_.output(copy, o);
+        rebuilt[old_term] = new_term;
+        typed.types[new_term] = final_shape(types_.at(old_term));
+      }
+    }
+    std::vector<TermId> result;
+    for (const TermId root : roots) result.push_back(bank_.term(root).is_variable ? root : rebuilt.at(root));
+    return result;
+  }
+
+  void collect_facts(TypedRule& typed) {
+    const auto add = [](std::vector<SizeCondition>& to, SizeCondition condition) {
+      if (std::find(to.begin(), to.end(), condition) == to.end()) to.push_back(std::move(condition));
+    };
+    for (const Poly& poly : unifier_.residue()) add(typed.rule.condition, equals_zero(final_size(poly)));
+    for (const SizeCondition& c : kept_) {
+      const SizeCondition condition{c.relation, final_size(c.left), final_size(c.right)};
+      if (holds(condition, symbols_) != Truth::Yes) add(typed.rule.condition, condition);
+    }
+    for (const SizeCondition& c : guaranteed_) {
+      if (c.relation != Relation::Ne) continue;
+      const SizeCondition condition{c.relation, final_size(c.left), final_size(c.right)};
+      if (holds(condition, symbols_) != Truth::Yes) add(typed.facts, condition);
+    }
+    for (const Poly& poly : guaranteed_polys()) {
+      const Poly fact = symbols_.substitute(poly, names_);
+      if (!symbols_.nonnegative(fact)) add(typed.facts, at_least_zero(fact));
+    }
+  }
+
+  void collect_restrictions(TypedRule& typed) {
+    for (const Atom size : source_sizes_) {
+      const Poly now = unifier_.resolve(Poly(size));
+      if (now == Poly(size)) continue;
+      const auto name = names_.find(size);
+      const Poly left = name == names_.end() ? Poly(size) : name->second;
+      typed.restrictions.push_back({Relation::Eq, left, symbols_.substitute(now, names_)});
+    }
+    for (const TermId variable : rule_.variables) {
+      const Shape& before = types_.at(variable);
+      for (std::size_t d = 0; d < before.size(); ++d) {
+        const std::optional<std::int64_t> number = final_size(before[d]).constant();
+        if (before[d].constant() || !number) continue;
+        typed.pinned.push_back("dimension " + std::to_string(d) + " of " + bank_.term(variable).name + " is " +
+                               std::to_string(*number));
+      }
+    }
+  }
+
+  /// Sizes that nobody declared get readable names: that of the first slot that they are, else their own prefix.
+  void name_sizes() {
+    SizeNames names(symbols_, declared_);
+    for (const TermId variable : rule_.variables) {
+      for (const Poly& dim : types_.at(variable)) names.meet(unifier_.resolve(dim));
+    }
+    std::vector<NodeId> nodes = bank_.nodes(rule_.source);
+    for (const NodeId id : bank_.nodes(rule_.target)) {
+      if (std::find(nodes.begin(), nodes.end(), id) == nodes.end()) nodes.push_back(id);
+    }
+    for (const NodeId id : nodes) {
+      const Instance& instance = bank_.library().instance(bank_.node(id).instance);
+      for (std::size_t s = 0; s < instance.size_names.size(); ++s) {
+        names.meet(unifier_.resolve(slots_.at(id)[s]), instance.size_names[s]);
+      }
+    }
+    for (const Atom atom : source_sizes_) {
+      if (!unifier_.solution().contains(atom)) names.meet(Poly(atom));
+    }
+    for (const Poly& equation : unifier_.residue()) names.meet(equation);
+    names_ = names.names();
+  }
+
+  Poly fresh(const std::string& prefix, std::int64_t example) {
+    const Atom atom = symbols_.fresh_size(prefix);
+    values_[atom] = example;
+    return Poly(atom);
+  }
+  std::int64_t value_of(Atom atom) const {
+    const auto found = values_.find(atom);
+    return found == values_.end() ? 0 : found->second;
+  }
+  void declare(const Poly& poly) {
+    for (const Atom atom : symbols_.atoms(poly)) {
+      if (std::find(declared_.begin(), declared_.end(), atom) == declared_.end()) declared_.push_back(atom);
+    }
+  }
+  std::string place(NodeId id) const { return to_string(bank_.output(id, 0), bank_, symbols_); }
+  std::string text(const Poly& poly) const { return symbols_.to_string(unifier_.resolve(poly)); }
+
+  const Rule& rule_;
+  TermBank& bank_;
+  Symbols& symbols_;
+  const std::vector<std::vector<std::int64_t>>* example_;
+  Unifier unifier_;
+  std::unordered_map<TermId, Shape> types_;
+  std::unordered_map<NodeId, std::vector<Poly>> slots_;
+  std::vector<Poly> positive_;             // dimensions and sizes of nodes
+  std::vector<SizeCondition> guaranteed_;  // conditions of the operators
+  std::vector<SizeCondition> kept_;        // conditions of the rule that are no equations
+  std::vector<Atom> declared_;
+  std::vector<Atom> source_sizes_;
+  std::unordered_map<Atom, std::int64_t> values_;
+  Substitution names_;
+  std::string what_;
+};
+
+}  // namespace
+
+std::variant<TypedRule, TypeError> infer_types(const Rule& rule, TermBank& bank, Symbols& symbols,
+                                               const std::vector<std::vector<std::int64_t>>* example) {
+  return Inference(rule, bank, symbols, example).run();
+}
+
+}  // namespace rulemill::algebra

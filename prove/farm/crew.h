@@ -1,0 +1,59 @@
+// Manager and workers: the first rank hands out tasks, hardest first, every rank (the first one, too) works on them in
+// its helper process. Answers come in the tasks' order whoever gave them, so that results do not depend on the ranks.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+
+#include "prove/farm/worker_process.h"
+#include "runtime/communicator.h"
+#include "runtime/json_report.h"
+
+namespace rulemill::prove {
+
+/// What one rank has done.
+struct RankFigures {
+  std::uint64_t tasks = 0, items = 0, restarts = 0;
+  Effort effort;
+  double idle = 0;  // seconds in which its helper had nothing to do
+};
+
+class Crew {
+ public:
+  Crew(const runtime::Communicator& communicator, algebra::Library& library, const WorkerProcessOptions& options);
+
+  /// Collective: the first rank runs `manage`, which may call the members below; the others work for it until it is
+  /// over. All throw Interrupted if one of them is told to stop.
+  void work(const std::function<void()>& manage);
+
+  /// Changes of the rules that workers know, before the next tasks.
+  void change(const std::vector<std::string>& changes);
+  /// All answers, in the tasks' order. `done` is told of each as soon as it is there. Throws Interrupted.
+  std::vector<Answer> run(const std::vector<Task>& tasks,
+                          const std::function<void(std::size_t, const Answer&)>& done = {});
+  /// One item a task: the answers' items. `failed` says what stands for one without an answer; without it, that throws
+  /// Error.
+  std::vector<std::string> run_each(TaskKind kind, const std::vector<std::string>& items, std::size_t block,
+                                    const std::function<std::string(const std::string& reason)>& failed = {});
+
+  /// By rank, on the first one; complete once work() is over.
+  const std::vector<RankFigures>& figures() const { return figures_; }
+
+ private:
+  struct Hand;  // tasks given to one rank that are not answered yet
+  void serve();
+  void end_service(bool interrupted);
+  std::vector<std::size_t> deal(std::vector<std::size_t>& queue, double& left) const;
+  void credit(int rank, const Answer& answer);
+
+  const runtime::Communicator& communicator_;
+  WorkerProcess helper_;
+  std::vector<std::string> changes_;
+  std::vector<std::size_t> told_;  // by rank: how many of the changes it knows
+  std::vector<RankFigures> figures_;
+  double seconds_ = 0;  // in work()
+  const std::vector<Task>* tasks_ = nullptr;
+};
+
+}  // namespace rulemill::prove

@@ -1,0 +1,261 @@
+#include "prove/farm/farm.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "runtime/atomic_file.h"
+#include "runtime/error.h"
+#include "runtime/hash.h"
+#include "runtime/journal.h"
+#include "runtime/manifest.h"
+
+namespace rulemill::prove {
+namespace {
+
+using Kind = Outcome::Kind;
+using runtime::Json;
+
+constexpr const char* journal_file = "verdicts.journal";
+constexpr int farm_version = 3;  // part of the stage's digest: outcomes of another way of judging do not mix
+
+/// The texts of the rules of a file, each from its line "rule …" to the next one's.
+std::vector<std::string> split_rules(const std::string& text) {
+  std::vector<std::string> rules;
+  std::size_t start = text.starts_with("rule ") ? 0 : text.find("\nrule ");
+  while (start != std::string::npos && start < text.size()) {
+    if (text[start] == '\n') ++start;
+    const std::size_t next = text.find("\nrule ", start);
+    rules.push_back(text.substr(start, next == std::string::npos ? next : next + 1 - start));
+    start = next;
+  }
+  return rules;
+}
+
+/// The first rank's part: rounds of tasks for the crew.
+class Farm {
+ public:
+  Farm(std::vector<std::string> candidates, Crew& crew, const FarmOptions& options, runtime::Journal& journal)
+      : candidates_(std::move(candidates)), crew_(crew), options_(options), journal_(journal) {
+    for (const runtime::Journal::Record& record : journal_.records()) {
+      known_[record.key] = std::string(runtime::text_of(record.payload));
+    }
+  }
+
+  std::vector<Outcome> run() {
+    runtime::Progress progress(options_.progress, "prove", candidates_.size());
+    while (outcomes_.size() < candidates_.size()) {
+      begin_ = outcomes_.size();
+      const std::size_t size =
+          std::max<std::size_t>(options_.first_round, begin_ / 4 / options_.block * options_.block);
+      outcomes_.resize(std::min(candidates_.size(), begin_ + size));
+      derive();
+      prove();
+      settle();
+      journal_.sync();
+      progress.set(outcomes_.size());
+      progress.note(std::to_string(core_) + " core");
+    }
+    return std::move(outcomes_);
+  }
+
+ private:
+  /// The answers to tasks that have names for the journal: what it holds is not asked again.
+  std::vector<Answer> answers(const std::vector<std::pair<std::string, Task>>& named) {
+    std::vector<Answer> all(named.size());
+    std::vector<Task> tasks;
+    std::vector<std::size_t> positions;
+    for (std::size_t i = 0; i < named.size(); ++i) {
+      if (const auto found = known_.find(named[i].first); found != known_.end()) {
+        all[i] = answer_from_text(found->second);
+      } else {
+        tasks.push_back(named[i].second);
+        positions.push_back(i);
+      }
+    }
+    std::vector<Answer> fresh = crew_.run(tasks, [&](std::size_t task, const Answer& answer) {
+      journal_.append(named[positions[task]].first, to_text(answer));
+    });
+    for (std::size_t t = 0; t < tasks.size(); ++t) all[positions[t]] = std::move(fresh[t]);
+    return all;
+  }
+
+  /// Types the round's candidates and derives them from the core. Those of a block whose helper fails are left to
+  /// prove.
+  void derive() {
+    std::vector<std::pair<std::string, Task>> tasks;
+    for (std::size_t at = begin_; at < outcomes_.size(); at += options_.block) {
+      const std::size_t end = std::min<std::size_t>(outcomes_.size(), at + options_.block);
+      Task task{TaskKind::Derive, {}, static_cast<double>(end - at)};
+      for (std::size_t i = at; i < end; ++i) task.items.push_back(candidates_[i]);
+      tasks.emplace_back("derive " + std::to_string(at), std::move(task));
+    }
+    std::size_t next = begin_;
+    const std::vector<Answer> all = answers(tasks);
+    for (std::size_t t = 0; t < all.size(); ++t) {
+      for (std::size_t i = 0; i < tasks[t].second.items.size(); ++i, ++next) {
+        if (all[t].failure.empty()) outcomes_[next] = outcome_from_text(all[t].items.at(i));
+      }
+    }
+  }
+
+  /// Proves the others from the definitions.
+  void prove() {
+    std::vector<std::pair<std::string, Task>> tasks;
+    std::vector<std::size_t> open;
+    for (std::size_t i = begin_; i < outcomes_.size(); ++i) {
+      if (outcomes_[i].kind != Kind::Unknown) continue;
+      open.push_back(i);
+      tasks.emplace_back("prove " + std::to_string(i), Task{TaskKind::Prove, {candidates_[i]}, outcomes_[i].hardness});
+    }
+    const std::vector<Answer> all = answers(tasks);
+    for (std::size_t t = 0; t < all.size(); ++t) {
+      Outcome& outcome = outcomes_[open[t]];
+      if (!all[t].failure.empty()) {
+        outcome.detail = all[t].failure;
+        continue;
+      }
+      Outcome proof = outcome_from_text(all[t].items.at(0));
+      proof.seconds += outcome.seconds;
+      proof.hardness = outcome.hardness;
+      if (proof.rule.empty()) proof.rule = outcome.rule;
+      outcome = std::move(proof);
+    }
+  }
+
+  /// What the round proved is derived if it follows from the core and what the round proved before it: what does not
+  /// follow implies the rest, one after the other.
+  void settle() {
+    std::vector<std::size_t> proved;
+    std::vector<std::string> changes;
+    std::vector<std::pair<std::string, Task>> tasks;
+    for (std::size_t i = begin_; i < outcomes_.size(); ++i) {
+      if (outcomes_[i].kind != Kind::Proved) continue;
+      if (proved.size() % options_.block == 0) {
+        tasks.emplace_back("settle " + std::to_string(i),
+                           Task{TaskKind::Settle, {}, static_cast<double>(options_.block)});
+      }
+      tasks.back().second.items.push_back(std::to_string(rules_ + proved.size()));
+      proved.push_back(i);
+      changes.push_back(adding(outcomes_[i].rule));
+    }
+    crew_.change(changes);
+    changes.clear();
+    const std::vector<Answer> all = answers(tasks);
+    std::size_t next = 0;
+    for (std::size_t t = 0; t < all.size(); ++t) {
+      for (std::size_t i = 0; i < tasks[t].second.items.size(); ++i, ++next) {
+        const bool implied = all[t].failure.empty() && all[t].items.at(i) == implied_yes;
+        if (!implied) {
+          ++core_;
+          continue;
+        }
+        outcomes_[proved[next]].kind = Kind::Derived;
+        changes.push_back(removing(rules_ + next));
+      }
+    }
+    rules_ += proved.size();
+    crew_.change(changes);
+  }
+
+  std::vector<std::string> candidates_;
+  Crew& crew_;
+  const FarmOptions& options_;
+  runtime::Journal& journal_;
+  std::map<std::string, std::string> known_;  // the journal's answers
+  std::vector<Outcome> outcomes_;
+  std::size_t begin_ = 0;  // of the round
+  std::size_t rules_ = 0;  // that workers have been told of
+  std::size_t core_ = 0;   // of these: in use
+};
+
+FarmSummary summarize(const std::vector<Outcome>& outcomes) {
+  FarmSummary summary;
+  summary.candidates = outcomes.size();
+  for (const auto kind : {Kind::Proved, Kind::Derived, Kind::Refuted, Kind::Unknown, Kind::IllTyped})
+    summary.outcomes[name(kind)] = 0;
+  for (const Outcome& outcome : outcomes) {
+    ++summary.outcomes[name(outcome.kind)];
+    summary.queries += outcome.queries;
+  }
+  return summary;
+}
+
+void write_timings(const std::filesystem::path& path, const std::vector<Outcome>& outcomes) {
+  Json list = Json::array();
+  for (const Outcome& outcome : outcomes) {
+    list.push_back({{"candidate", outcome.candidate},
+                    {"verdict", name(outcome.kind)},
+                    {"milliseconds", outcome.seconds * 1e3},
+                    {"queries", outcome.queries},
+                    {"estimate", outcome.hardness}});
+  }
+  runtime::write_json(path, list);
+}
+
+/// Everybody gets the first rank's figures, by rank aside.
+void share(FarmSummary& summary, const runtime::Communicator& communicator) {
+  std::string text = Json{
+      {"already_done", summary.already_done},
+      {"candidates", summary.candidates},
+      {"outcomes", summary.outcomes},
+      {"queries",
+       summary.queries}}.dump();
+  communicator.broadcast(text);
+  const Json json = Json::parse(text);
+  json.at("already_done").get_to(summary.already_done);
+  json.at("candidates").get_to(summary.candidates);
+  json.at("outcomes").get_to(summary.outcomes);
+  json.at("queries").get_to(summary.queries);
+}
+
+}  // namespace
+
+FarmSummary prove_candidates(const std::filesystem::path& out, const std::string& candidates,
+                             const std::string& inputs_digest, algebra::Library& library,
+                             const runtime::Communicator& communicator, const FarmOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  FarmSummary summary;
+  Crew crew(communicator, library, options.helper);
+  crew.work([&] {
+    const std::string text = runtime::read_file(out / candidates);
+    const std::string digest = inputs_digest + "-" + runtime::to_hex(runtime::hash64(runtime::bytes_of(text))) +
+                               "-prove" + std::to_string(farm_version);
+    runtime::Manifest manifest(out);
+    if (manifest.finished(prove_stage, digest)) {
+      manifest.check_files(prove_stage);
+      summary = summarize(read_outcomes(out));
+      summary.already_done = true;
+      return;
+    }
+    manifest.begin(prove_stage, digest);
+    manifest.save();
+    {
+      runtime::Journal journal(out / journal_file, digest);
+      const std::vector<Outcome> outcomes = Farm(split_rules(text), crew, options, journal).run();
+      summary = summarize(outcomes);
+      write_timings(out / timings_file, outcomes);
+      const std::string json = to_text(outcomes);
+      runtime::write_file(out / outcomes_file, json);
+      manifest.add(
+          {outcomes_file, prove_stage, json.size(), runtime::to_hex(runtime::hash128(runtime::bytes_of(json))), {}});
+    }
+    manifest.finish(prove_stage, {{"candidates", summary.candidates}});
+    std::filesystem::remove(out / journal_file);
+  });
+  summary.ranks = crew.figures();
+  share(summary, communicator);
+  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return summary;
+}
+
+std::vector<Outcome> read_outcomes(const std::filesystem::path& out) {
+  const std::filesystem::path path = out / outcomes_file;
+  try {
+    return outcomes_from_text(runtime::read_file(path));
+  } catch (const runtime::Json::exception& error) {
+    throw runtime::InputError(path.string(), std::string("not the outcomes of a prove stage: ") + error.what());
+  }
+}
+
+}  // namespace rulemill::prove

@@ -1,0 +1,41 @@
+// What the prove-and-prune pass says of one candidate, as text: rules travel between ranks and into the journal in
+// their text form, so that every process reads the same thing whatever it did before.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/json_report.h"
+
+namespace rulemill::prove {
+
+struct Outcome {
+  enum class Kind : std::uint8_t { Proved, Derived, Refuted, Unknown, IllTyped };
+  Kind kind = Kind::Unknown;
+  std::string candidate;    // its name
+  std::string rule;         // typed, in text form; of a refuted or unknown one as far as it was typed
+  std::string detail;       // counterexample, or why it is unknown or ill-typed
+  std::string certificate;  // of a proved rule; of a derived one once the core is known
+  std::uint64_t queries = 0;
+  std::uint64_t instances = 0;
+  double hardness = 0;  // of one that is to be proved: an estimate
+  double seconds = 0;   // what it took, all in all
+  std::vector<std::vector<std::int64_t>> example;
+};
+
+const char* name(Outcome::Kind kind);
+/// What all runs agree on: without hardness and time.
+runtime::Json to_json(const Outcome& outcome);
+Outcome outcome_from_json(const runtime::Json& json);
+
+/// The text of one outcome with its hardness and time, as workers answer it, and back.
+std::string to_text(const Outcome& outcome);
+Outcome outcome_from_text(std::string_view text);
+
+/// The text of a list of outcomes, as all runs agree on it, and back.
+std::string to_text(const std::vector<Outcome>& outcomes);
+std::vector<Outcome> outcomes_from_text(std::string_view text);
+
+}  // namespace rulemill::prove

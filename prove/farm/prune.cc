@@ -1,0 +1,293 @@
+#include "prove/farm/prune.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <optional>
+
+#include "algebra/terms/rule_text.h"
+#include "prove/certificate/certificate.h"
+#include "runtime/atomic_file.h"
+#include "runtime/error.h"
+#include "runtime/hash.h"
+#include "runtime/manifest.h"
+
+namespace rulemill::prove {
+namespace {
+
+using algebra::Rule;
+using algebra::TermId;
+using Kind = Outcome::Kind;
+
+constexpr int prune_version = 4;
+constexpr std::size_t certificates_at_once = 8;
+
+/// The pass over the outcomes that leaves a core of which nothing is implied by the rest, run by the first rank.
+class Pruning {
+ public:
+  Pruning(const std::vector<Outcome>& outcomes, Crew& crew, const FarmOptions& options)
+      : crew_(crew), options_(options) {
+    for (const Outcome& outcome : outcomes) {
+      if (outcome.kind == Kind::Proved)
+        core_.push_back(outcome);
+      else if (outcome.kind == Kind::Derived)
+        derived_.push_back(outcome);
+    }
+  }
+
+  void run() {
+    std::vector<std::string> changes;
+    for (const Outcome& rule : core_) changes.push_back(adding(rule.rule));
+    crew_.change(changes);
+    rules_ = core_.size();
+    minimize();
+    explain();
+  }
+
+  std::vector<Outcome>& core() { return core_; }
+  std::vector<Outcome>& derived() { return derived_; }
+
+ private:
+  /// Takes out of the core, last first, what the rest implies. What the rest of the whole core does not imply, the rest
+  /// of a smaller one does not either: that is asked of all at once.
+  void minimize() {
+    std::vector<std::string> numbers;
+    for (std::size_t i = core_.size(); i-- > 0;) numbers.push_back(std::to_string(i));
+    const auto failed = [](const std::string&) { return std::string(implied_limit); };
+    const std::vector<std::string> alone = crew_.run_each(TaskKind::Redundant, numbers, options_.block, failed);
+    std::vector<std::string> doubtful, changes;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (alone[i] == implied_yes) doubtful.push_back(numbers[i]);
+    }
+    const std::vector<std::string> gone =
+        crew_.run_each(TaskKind::Eliminate, doubtful, std::max<std::size_t>(1, doubtful.size()), failed);
+    for (std::size_t i = 0; i < doubtful.size(); ++i) {
+      if (gone[i] != implied_yes) continue;
+      const std::size_t number = std::stoul(doubtful[i]);
+      changes.push_back(removing(number));
+      derived_.push_back(core_[number]);
+      core_[number].candidate.clear();
+    }
+    std::erase_if(core_, [](const Outcome& outcome) { return outcome.candidate.empty(); });
+    crew_.change(changes);
+  }
+
+  /// The instances that imply each derived rule. A smaller core may not imply all of them within the limits: of those
+  /// that are left, the ones that those before do not imply become core until all are explained.
+  void explain() {
+    std::vector<std::size_t> open(derived_.size());
+    std::iota(open.begin(), open.end(), 0);
+    for (open = unexplained(open); !open.empty(); open = unexplained(open)) open = admit(open);
+  }
+
+  std::vector<std::string> rules_of(const std::vector<std::size_t>& positions) const {
+    std::vector<std::string> rules;
+    for (const std::size_t i : positions) rules.push_back(derived_[i].rule);
+    return rules;
+  }
+
+  /// Explains what can be; the rest.
+  std::vector<std::size_t> unexplained(const std::vector<std::size_t>& open) {
+    std::vector<std::size_t> rest;
+    const auto failed = [](const std::string&) { return to_text(Outcome{}); };
+    const std::vector<std::string> explained =
+        crew_.run_each(TaskKind::Explain, rules_of(open), options_.block, failed);
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      const Outcome outcome = outcome_from_text(explained[i]);
+      Outcome& rule = derived_[open[i]];
+      rule.kind = outcome.kind;
+      rule.instances = outcome.instances;
+      rule.certificate = outcome.certificate;
+      if (outcome.kind != Kind::Derived) rest.push_back(open[i]);
+    }
+    std::ranges::sort(rest,
+                      [&](std::size_t a, std::size_t b) { return number_of(derived_[a]) < number_of(derived_[b]); });
+    return rest;
+  }
+
+  /// Proves those that neither the core nor the ones before imply, and makes them core; the rest.
+  std::vector<std::size_t> admit(const std::vector<std::size_t>& open) {
+    std::vector<std::string> changes, numbers;
+    for (const std::size_t i : open) {
+      numbers.push_back(std::to_string(rules_ + numbers.size()));
+      changes.push_back(adding(derived_[i].rule));
+    }
+    crew_.change(changes);
+    changes.clear();
+    const auto not_shown = [](const std::string&) { return std::string(implied_limit); };
+    std::vector<std::string> implied = crew_.run_each(TaskKind::Settle, numbers, options_.block, not_shown);
+    if (std::ranges::count(implied, implied_yes) == static_cast<std::ptrdiff_t>(open.size())) implied[0] = implied_no;
+    std::vector<std::size_t> rest, admitted;
+    for (std::size_t i = 0; i < open.size(); ++i) (implied[i] == implied_yes ? rest : admitted).push_back(open[i]);
+    const auto failed = [](const std::string&) { return to_text(Outcome{}); };
+    const std::vector<std::string> proofs = crew_.run_each(TaskKind::ProveRule, rules_of(admitted), 1, failed);
+    for (std::size_t i = 0, next = 0; i < open.size(); ++i) {
+      if (implied[i] != implied_yes) {
+        const Outcome proof = outcome_from_text(proofs[next++]);
+        derived_[open[i]].kind = proof.kind;
+        derived_[open[i]].queries = proof.queries;
+        if (proof.kind == Kind::Proved) continue;
+      }
+      changes.push_back(removing(rules_ + i));
+    }
+    crew_.change(changes);
+    rules_ += open.size();
+    return rest;
+  }
+
+  static std::size_t number_of(const Outcome& outcome) { return std::stoul(outcome.candidate.substr(1)); }
+
+  Crew& crew_;
+  const FarmOptions& options_;
+  std::vector<Outcome> core_, derived_;
+  std::size_t rules_ = 0;  // that workers have been told of
+};
+
+bool usable(const std::vector<TermId>& from, const std::vector<TermId>& to, const algebra::TermBank& bank) {
+  const std::vector<TermId> known = bank.variables(from);
+  const bool covered = std::ranges::all_of(
+      bank.variables(to), [&](TermId variable) { return std::ranges::find(known, variable) != known.end(); });
+  return covered && std::ranges::all_of(from, [&](TermId term) { return !bank.term(term).is_variable; });
+}
+
+/// The record of one rule, turned round if only the other direction can be applied.
+algebra::RuleRecord record(const Outcome& outcome, const std::string& id, algebra::Library& library,
+                           algebra::TermBank& bank, algebra::Symbols& symbols) {
+  algebra::RuleRecord result;
+  Rule rule = algebra::parse_rules(outcome.rule, "rule", library, bank, symbols).at(0);
+  rule.id = id;
+  const bool forward = usable(rule.source, rule.target, bank), backward = usable(rule.target, rule.source, bank);
+  if (!forward && backward) std::swap(rule.source, rule.target);
+  result.reversible = forward && backward;
+  rule.tier = outcome.kind == Outcome::Kind::Proved ? algebra::Tier::Core : algebra::Tier::Shortcut;
+  result.rule = std::move(rule);
+  result.certificate.kind = outcome.kind == Outcome::Kind::Proved ? algebra::Certificate::Kind::Definitions
+                                                                  : algebra::Certificate::Kind::Derivation;
+  result.certificate.text = outcome.certificate;
+  result.statistics = {outcome.queries, outcome.instances};
+  result.example = outcome.example;
+  return result;
+}
+
+/// Candidate names in certificates become the names that the rules have in the database.
+std::string renamed(const std::string& certificate, const std::map<std::string, std::string>& names) {
+  std::string text;
+  for (std::size_t at = 0; at < certificate.size();) {
+    const std::size_t end = certificate.find('\n', at), colon = certificate.find(':', at);
+    text += names.at(certificate.substr(at, colon - at)) + certificate.substr(colon, end + 1 - colon);
+    at = end + 1;
+  }
+  return text;
+}
+
+PruneSummary summary_of(const runtime::Attributes& figures) {
+  const auto count = [&](const char* key) { return std::get<std::uint64_t>(figures.at(key)); };
+  PruneSummary summary;
+  summary.core = count("core");
+  summary.shortcut = count("shortcut");
+  summary.instances_of_core = count("instances_of_core");
+  summary.proved = count("proved");
+  return summary;
+}
+
+runtime::Attributes figures_of(const PruneSummary& summary) {
+  return {{"core", summary.core},
+          {"shortcut", summary.shortcut},
+          {"instances_of_core", summary.instances_of_core},
+          {"proved", summary.proved}};
+}
+
+/// Core rules first, r1, r2, …, then the shortcuts, in the order of their candidates.
+algebra::RuleSet database(std::vector<Outcome> core, std::vector<Outcome> shortcuts, algebra::Library& library,
+                          algebra::TermBank& bank, algebra::Symbols& symbols) {
+  algebra::RuleSet rules;
+  std::map<std::string, std::string> names;
+  for (const Outcome& outcome : core) names[outcome.candidate] = "r" + std::to_string(names.size() + 1);
+  for (const Outcome& outcome : core)
+    rules.rules.push_back(record(outcome, names.at(outcome.candidate), library, bank, symbols));
+  for (Outcome& outcome : shortcuts) {
+    if (outcome.kind == Outcome::Kind::Derived) outcome.certificate = renamed(outcome.certificate, names);
+    rules.rules.push_back(record(outcome, "r" + std::to_string(rules.rules.size() + 1), library, bank, symbols));
+  }
+  return rules;
+}
+
+}  // namespace
+
+namespace {
+
+/// The database of what is left, with its certificates; fills in the summary.
+algebra::RuleSet pruned(const std::vector<Outcome>& outcomes, Crew& crew, const FarmOptions& options,
+                        algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
+                        PruneSummary& summary) {
+  Pruning pruning(outcomes, crew, options);
+  pruning.run();
+  std::vector<Outcome>& core = pruning.core();
+  std::vector<Outcome> shortcuts;
+  for (Outcome& outcome : pruning.derived()) {
+    if (outcome.kind == Kind::Proved)
+      core.push_back(std::move(outcome));
+    else if (outcome.kind == Kind::Derived && outcome.instances > 1)
+      shortcuts.push_back(std::move(outcome));
+    else if (outcome.kind == Kind::Derived)
+      ++summary.instances_of_core;
+  }
+  const auto in_order = [](const Outcome& a, const Outcome& b) {
+    return std::stoul(a.candidate.substr(1)) < std::stoul(b.candidate.substr(1));
+  };
+  std::ranges::sort(core, in_order);
+  std::ranges::sort(shortcuts, in_order);
+  summary.core = core.size();
+  summary.shortcut = shortcuts.size();
+  summary.proved = summary.core + summary.shortcut + summary.instances_of_core;
+  algebra::RuleSet rules = database(std::move(core), std::move(shortcuts), library, bank, symbols);
+  certify(rules, bank, symbols, [&](const std::vector<std::string>& requests) {
+    return crew.run_each(TaskKind::Certify, requests, certificates_at_once);
+  });
+  return rules;
+}
+
+}  // namespace
+
+PruneSummary prune_rules(const std::filesystem::path& out, const std::string& inputs_digest, algebra::Library& library,
+                         const algebra::Provenance& provenance,
+                         std::vector<std::pair<std::string, std::uint64_t>> funnel,
+                         const runtime::Communicator& communicator, const FarmOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  PruneSummary summary;
+  Crew crew(communicator, library, options.helper);
+  crew.work([&] {
+    runtime::Manifest manifest(out);
+    if (manifest.figures(prove_stage).empty())
+      throw runtime::InputError(out.string(), "the prove stage is not finished in this folder");
+    const std::string digest =
+        inputs_digest + "-" + manifest.inputs_digest(prove_stage) + "-prune" + std::to_string(prune_version);
+    if (manifest.finished(prune_stage, digest)) {
+      manifest.check_files(prune_stage);
+      summary = summary_of(manifest.figures(prune_stage));
+      summary.already_done = true;
+      return;
+    }
+    manifest.begin(prune_stage, digest);
+    manifest.save();
+    algebra::TermBank bank(library);
+    algebra::Symbols symbols;
+    algebra::RuleSet rules = pruned(read_outcomes(out), crew, options, library, bank, symbols, summary);
+    rules.provenance = provenance;
+    rules.provenance.solver = Solver::version();
+    funnel.emplace_back("rules that hold", summary.proved);
+    funnel.emplace_back("core", summary.core);
+    funnel.emplace_back("shortcut", summary.shortcut);
+    rules.funnel = std::move(funnel);
+    const std::string bytes = algebra::serialize(rules, bank, symbols);
+    runtime::write_file(out / rules_file, bytes);
+    manifest.add(
+        {rules_file, prune_stage, bytes.size(), runtime::to_hex(runtime::hash128(runtime::bytes_of(bytes))), {}});
+    manifest.finish(prune_stage, figures_of(summary));
+  });
+  summary.ranks = crew.figures();
+  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return summary;
+}
+
+}  // namespace rulemill::prove

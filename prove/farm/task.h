@@ -1,0 +1,63 @@
+// What workers are asked and what they answer, as text: it travels between ranks, through pipes and into the journal,
+// so that every process reads the same thing whatever it did before.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rulemill::prove {
+
+/// A task's items are rules in text form unless said otherwise; there is one answer an item.
+enum class TaskKind : std::uint8_t {
+  Derive,     // candidates → outcomes: derived from the known rules, ill-typed, or unknown so far
+  Prove,      // candidates → outcomes, from the definitions
+  Settle,     // numbers of known rules → implied by the enabled ones before it?
+  Redundant,  // numbers of known rules → implied by the other enabled ones?
+  Eliminate,  // numbers of known rules → likewise; one that is implied stays disabled for those after it
+  Implied,    // typed rules → implied by the enabled ones?
+  Explain,    // typed rules → outcomes with the rule instances that imply them
+  ProveRule,  // typed rules → outcomes, from the definitions
+  Certify,    // certificate requests → certificates
+};
+
+/// Whether a rule follows from others, as answers say it.
+inline constexpr std::string_view implied_yes = "implied", implied_no = "saturated", implied_limit = "limit reached";
+
+struct Task {
+  TaskKind kind = TaskKind::Derive;
+  std::vector<std::string> items;
+  double hardness = 1;  // an estimate; harder tasks are handed out first
+};
+
+/// What answers took.
+struct Effort {
+  double seconds = 0;
+  std::uint64_t queries = 0;
+  std::uint64_t derivations = 0;  // asked, whatever the answer
+  double derivation_seconds = 0;
+  std::uint64_t derived = 0;  // of these: found
+  double derived_seconds = 0;
+  std::uint64_t proofs = 0;  // from the definitions, found
+  double proof_seconds = 0;
+  Effort& operator+=(const Effort& other);
+};
+
+struct Answer {
+  std::vector<std::string> items;  // none if it failed
+  Effort effort;
+  std::string failure;  // why there is no answer
+};
+
+/// A change of the rules that a worker knows: "+" and a typed rule in text form, which gets the next number, or "-" and
+/// the number of one that is out of use from now on.
+std::string adding(const std::string& rule);
+std::string removing(std::size_t number);
+
+std::string to_text(const Task& task);
+Task task_from_text(std::string_view text);
+std::string to_text(const Answer& answer);
+Answer answer_from_text(std::string_view text);
+
+}  // namespace rulemill::prove

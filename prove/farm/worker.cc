@@ -1,0 +1,117 @@
+#include "prove/farm/worker.h"
+
+#include <chrono>
+
+#include "prove/certificate/certificate.h"
+#include "prove/farm/definition_proof.h"
+#include "runtime/error.h"
+
+namespace rulemill::prove {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+std::string in_words(Implied implied) {
+  switch (implied) {
+    case Implied::Yes:
+      return std::string(implied_yes);
+    case Implied::No:
+      return std::string(implied_no);
+    case Implied::Limit:
+      break;
+  }
+  return std::string(implied_limit);
+}
+
+}  // namespace
+
+Worker::Worker(algebra::Library& library, const WorkerOptions& options)
+    : library_(library), options_(options), bench_(library, options.limits) {}
+
+void Worker::change(const std::string& change) {
+  RM_CHECK(change.size() > 1 && (change[0] == '+' || change[0] == '-'), "a change adds or removes a rule");
+  if (change[0] == '+') {
+    bench_.add_rule(change.substr(1));
+    enabled_.push_back(true);
+    return;
+  }
+  const auto number = static_cast<std::uint32_t>(std::stoul(change.substr(1)));
+  enabled_.at(number) = false;
+  bench_.enable(number, false);
+}
+
+Answer Worker::answer(const Task& task) {
+  const Clock::time_point begin = Clock::now();
+  effort_ = {};
+  Answer result;
+  {
+    const Workbench::Session session(bench_);
+    for (const std::string& item : task.items) result.items.push_back(answer(task, item));
+  }
+  for (std::uint32_t i = 0; i < enabled_.size(); ++i) bench_.enable(i, enabled_[i]);
+  effort_.seconds = seconds_since(begin);
+  result.effort = effort_;
+  return result;
+}
+
+Implied Worker::implied_by_others(std::uint32_t rule, bool earlier) {
+  const std::uint32_t end = earlier ? static_cast<std::uint32_t>(enabled_.size()) : rule + 1;
+  for (std::uint32_t other = rule; other < end; ++other) bench_.enable(other, false);
+  const Implied implied = bench_.implied(bench_.rule_text(rule));
+  for (std::uint32_t other = rule; other < end; ++other) bench_.enable(other, enabled_[other]);
+  return implied;
+}
+
+std::string Worker::answer(const Task& task, const std::string& item) {
+  const Clock::time_point begin = Clock::now();
+  const double deriving = bench_.seconds();
+  const auto number = [&] { return static_cast<std::uint32_t>(std::stoul(item)); };
+  const auto note_derivation = [&](bool found) {
+    const double seconds = bench_.seconds() - deriving;
+    ++effort_.derivations;
+    effort_.derivation_seconds += seconds;
+    if (found) ++effort_.derived;
+    if (found) effort_.derived_seconds += seconds;
+  };
+  const auto note_implied = [&](Implied implied) {
+    note_derivation(implied == Implied::Yes);
+    return in_words(implied);
+  };
+  const auto note_outcome = [&](Outcome outcome, bool proof) {
+    outcome.seconds = seconds_since(begin);
+    effort_.queries += outcome.queries;
+    if (!proof) note_derivation(outcome.kind == Outcome::Kind::Derived);
+    if (outcome.kind == Outcome::Kind::Proved) ++effort_.proofs;
+    if (outcome.kind == Outcome::Kind::Proved) effort_.proof_seconds += outcome.seconds;
+    return to_text(outcome);
+  };
+  switch (task.kind) {
+    case TaskKind::Derive:
+      return note_outcome(bench_.derive(item), false);
+    case TaskKind::Explain:
+      return note_outcome(bench_.explain(item), false);
+    case TaskKind::Prove:
+      return note_outcome(prove_candidate(item, library_, options_.prover), true);
+    case TaskKind::ProveRule:
+      return note_outcome(prove_rule(item, library_, options_.prover), true);
+    case TaskKind::Settle:
+      return note_implied(implied_by_others(number(), true));
+    case TaskKind::Redundant:
+      return note_implied(implied_by_others(number(), false));
+    case TaskKind::Eliminate: {
+      const Implied implied = implied_by_others(number(), false);
+      if (implied == Implied::Yes) bench_.enable(number(), false);
+      return note_implied(implied);
+    }
+    case TaskKind::Implied:
+      return note_implied(bench_.implied(item));
+    case TaskKind::Certify:
+      return certificate_for(item, library_, options_.prover);
+  }
+  RM_CHECK(false, "a kind of task");
+  return {};
+}
+
+}  // namespace rulemill::prove

@@ -1,0 +1,146 @@
+#include "prove/farm/worker_process.h"
+
+#include <unistd.h>
+
+#include <new>
+
+#include "runtime/error.h"
+#include "runtime/json_report.h"
+
+namespace rulemill::prove {
+
+using runtime::Bytes;
+using runtime::ByteView;
+using runtime::Json;
+
+namespace {
+
+static_assert(std::is_trivially_copyable_v<WorkerOptions>);  // parent and helper are one binary
+constexpr std::chrono::seconds start_patience{60};
+constexpr int out_of_memory = 77;  // exit code of a helper that met its limit
+
+/// The first frame: options, definitions, and what they must be.
+Bytes introduction(const WorkerProcessOptions& options, const algebra::Library& library) {
+  Bytes frame;
+  runtime::append_value(frame, options.worker);
+  const std::string rest = Json{{"definitions", options.definitions.string()}, {"digest", library.digest()}}.dump();
+  const ByteView text = runtime::bytes_of(rest);
+  frame.insert(frame.end(), text.begin(), text.end());
+  return frame;
+}
+
+std::string in_words(const std::string& reason) {
+  if (reason.starts_with("time limit")) return reason;
+  if (reason == "exit code " + std::to_string(out_of_memory)) return "memory limit";
+  return "its process ended: " + reason;
+}
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(algebra::Library& library, const WorkerProcessOptions& options)
+    : library_(library), options_(options) {
+  if (options_.command.empty()) local_.emplace(library, options_.worker);
+}
+
+void WorkerProcess::change(const std::vector<std::string>& changes) {
+  changes_.insert(changes_.end(), changes.begin(), changes.end());
+}
+
+void WorkerProcess::start(const Task& task) {
+  RM_CHECK(!busy(), "a helper does one task at a time");
+  task_ = task;
+  second_try_ = false;
+  if (!local_) return begin();
+  for (; told_ < changes_.size(); ++told_) local_->change(changes_[told_]);
+  answer_ = local_->answer(task);
+}
+
+void WorkerProcess::spawn() {
+  told_ = 0;
+  process_ = std::make_unique<runtime::Subprocess>(options_.command, options_.memory_bytes);
+  process_->send(introduction(options_, library_));
+  const std::optional<Bytes> ready = process_->receive(start_patience);
+  if (!ready) {
+    throw runtime::Error("proof helper", "cannot start (" + in_words(process_->end_reason()) +
+                                             "); expected it to load the definitions" +
+                                             (options_.memory_bytes > 0 ? " within --proof-memory" : ""));
+  }
+  if (!ready->empty()) throw runtime::Error("proof helper", std::string(runtime::text_of(*ready)));
+}
+
+void WorkerProcess::begin() {
+  if (!process_ || !process_->alive()) spawn();
+  Json frame = {
+      {"changes", std::vector<std::string>(changes_.begin() + static_cast<std::ptrdiff_t>(told_), changes_.end())},
+      {"task", to_text(*task_)}};
+  // A fresh helper has all rules to read.
+  const auto catching_up = std::chrono::milliseconds(10) * (changes_.size() - told_);
+  deadline_ = std::chrono::steady_clock::now() + catching_up + options_.patience * task_->items.size();
+  told_ = changes_.size();
+  process_->send(runtime::bytes_of(frame.dump()));
+}
+
+std::optional<Answer> WorkerProcess::finish(std::chrono::microseconds wait) {
+  RM_CHECK(busy(), "there is a task to finish");
+  if (local_) {
+    task_.reset();
+    return std::exchange(answer_, std::nullopt);
+  }
+  using std::chrono::milliseconds;
+  const auto left = deadline_ - std::chrono::steady_clock::now();
+  const bool ready = process_->ready(
+      std::min(wait, std::chrono::duration_cast<std::chrono::microseconds>(std::max(left, left.zero()))));
+  if (!ready && std::chrono::steady_clock::now() < deadline_) return std::nullopt;
+  if (!ready) {
+    const auto limit = options_.patience * task_->items.size();
+    process_->kill("time limit of " + std::to_string(std::chrono::duration_cast<milliseconds>(limit).count()) + " ms");
+  }
+  const std::optional<Bytes> frame = process_->receive(start_patience);
+  if (!frame) return after_end();
+  task_.reset();
+  return answer_from_text(runtime::text_of(*frame));
+}
+
+std::optional<Answer> WorkerProcess::after_end() {
+  ++restarts_;
+  if (!second_try_) {
+    second_try_ = true;
+    begin();
+    return std::nullopt;
+  }
+  task_.reset();
+  return Answer{{}, {}, in_words(process_->end_reason()) + ", twice"};
+}
+
+void serve_tasks() {
+  std::optional<algebra::Library> library;
+  std::optional<Worker> worker;
+  runtime::serve_frames([&](ByteView frame) -> Bytes {
+    try {
+      if (!worker) {
+        WorkerOptions options;
+        RM_CHECK(frame.size() > sizeof options, "a helper's first frame has its options");
+        std::memcpy(&options, frame.data(), sizeof options);
+        const Json rest = Json::parse(runtime::text_of(frame.subspan(sizeof options)));
+        const auto folder = rest.at("definitions").get<std::string>();
+        library.emplace(algebra::Library::load(folder));
+        if (library->digest() != rest.at("digest").get<std::string>()) {
+          throw runtime::InputError(folder, "the definitions have changed since this run began");
+        }
+        worker.emplace(*library, options);
+        return {};
+      }
+      const Json request = Json::parse(runtime::text_of(frame));
+      for (const Json& change : request.at("changes")) worker->change(change.get<std::string>());
+      const std::string task = request.at("task").get<std::string>();
+      return runtime::copy_bytes(runtime::bytes_of(to_text(worker->answer(task_from_text(task)))));
+    } catch (const std::bad_alloc&) {
+      ::_exit(out_of_memory);
+    } catch (const runtime::Error& error) {
+      if (!worker) return runtime::copy_bytes(runtime::bytes_of(error.what()));
+      return runtime::copy_bytes(runtime::bytes_of(to_text(Answer{{}, {}, error.what()})));
+    }
+  });
+}
+
+}  // namespace rulemill::prove

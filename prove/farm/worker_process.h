@@ -1,0 +1,59 @@
+// A worker in a process of its own, limited in memory and time: a solver that hangs or grows is ended, and so is a
+// helper that somebody kills; its task gets a second try with a fresh helper, then it fails with the reason.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "prove/farm/worker.h"
+#include "runtime/subprocess.h"
+
+namespace rulemill::prove {
+
+struct WorkerProcessOptions {
+  WorkerOptions worker;
+  std::vector<std::string> command;            // starts a helper that serves; none: tasks are done in this process
+  std::filesystem::path definitions;           // the folder from which the helper loads the same library
+  std::uint64_t memory_bytes = 0;              // of its address space; 0: no limit
+  std::chrono::milliseconds patience{60'000};  // for one item of a task
+};
+
+class WorkerProcess {
+ public:
+  WorkerProcess(algebra::Library& library, const WorkerProcessOptions& options);
+
+  /// Changes of the rules, to be known before the next task.
+  void change(const std::vector<std::string>& changes);
+  /// Begins a task; one at a time.
+  void start(const Task& task);
+  /// Waits so long for its answer; nothing if there is none yet.
+  std::optional<Answer> finish(std::chrono::microseconds wait);
+  bool busy() const { return task_.has_value(); }
+  /// How many helpers ended before their time, and were replaced.
+  std::uint64_t restarts() const { return restarts_; }
+
+ private:
+  void begin();
+  void spawn();
+  void send(const std::string& frame);
+  std::optional<Answer> after_end();
+
+  algebra::Library& library_;
+  WorkerProcessOptions options_;
+  std::vector<std::string> changes_;  // all so far
+  std::size_t told_ = 0;              // of these: known to the helper
+  std::optional<Worker> local_;       // without a command
+  std::unique_ptr<runtime::Subprocess> process_;
+  std::optional<Task> task_;
+  std::optional<Answer> answer_;  // of a task done in this process
+  std::chrono::steady_clock::time_point deadline_;
+  bool second_try_ = false;
+  std::uint64_t restarts_ = 0;
+};
+
+/// The helper's side: loads the definitions that it is told of and answers tasks until its parent ends.
+void serve_tasks();
+
+}  // namespace rulemill::prove

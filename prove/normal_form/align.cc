@@ -1,0 +1,251 @@
+#include "prove/normal_form/align.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+namespace rulemill::prove {
+
+namespace {
+
+bool has(const std::vector<Atom>& atoms, Atom atom) {
+  return std::find(atoms.begin(), atoms.end(), atom) != atoms.end();
+}
+
+std::size_t count_unknown(const Poly& poly, const std::vector<Atom>& unknown, const Symbols& symbols) {
+  std::size_t count = 0;
+  for (const Atom atom : symbols.atoms(poly)) count += has(unknown, atom) ? 1 : 0;
+  return count;
+}
+
+/// Determinant by fraction-free elimination (Bareiss); every intermediate value is a minor of the matrix.
+std::int64_t determinant(std::vector<std::vector<std::int64_t>> m) {
+  const std::size_t n = m.size();
+  std::int64_t sign = 1;
+  std::int64_t previous = 1;
+  for (std::size_t k = 0; k + 1 < n; ++k) {
+    std::size_t pivot = k;
+    while (pivot < n && m[pivot][k] == 0) ++pivot;
+    if (pivot == n) return 0;
+    if (pivot != k) {
+      std::swap(m[pivot], m[k]);
+      sign = -sign;
+    }
+    for (std::size_t i = k + 1; i < n; ++i) {
+      for (std::size_t j = k + 1; j < n; ++j) m[i][j] = (m[i][j] * m[k][k] - m[i][k] * m[k][j]) / previous;
+    }
+    previous = m[k][k];
+  }
+  return n == 0 ? 1 : sign * m[n - 1][n - 1];
+}
+
+}  // namespace
+
+SolvedIndices solve_indices(std::vector<Poly> equations, const std::vector<Atom>& unknown, Symbols& symbols) {
+  SolvedIndices solved;
+  while (true) {
+    std::erase_if(equations, [](const Poly& poly) { return poly.is_zero(); });
+    std::size_t best_count = 0;
+    std::optional<std::pair<Atom, Poly>> best;
+    for (const Poly& equation : equations) {
+      const std::size_t count = count_unknown(equation, unknown, symbols);
+      if (count == 0 || (best && count >= best_count)) continue;
+      for (const Poly::Term& term : equation.terms()) {
+        if (term.monomial.size() != 1 || (term.coefficient != 1 && term.coefficient != -1)) continue;
+        const Atom atom = term.monomial[0];
+        if (!has(unknown, atom)) continue;
+        const Poly rest = equation - Poly::of_terms({term});
+        if (symbols.contains(rest, atom)) continue;
+        best = {atom, term.coefficient == 1 ? -rest : rest};
+        best_count = count;
+        break;
+      }
+    }
+    if (!best) break;
+    const Substitution step{*best};
+    for (auto& [atom, value] : solved.map) value = symbols.substitute(value, step);
+    for (Poly& equation : equations) equation = symbols.substitute(equation, step);
+    solved.map.insert(*best);
+  }
+  solved.rest = std::move(equations);
+  return solved;
+}
+
+bool unimodular(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& to,
+                const Symbols& symbols) {
+  if (from.size() != to.size()) return false;
+  std::vector<std::vector<std::int64_t>> matrix;
+  for (const Atom atom : from) {
+    const auto image = map.find(atom);
+    if (image == map.end()) return false;
+    std::vector<std::int64_t>& row = matrix.emplace_back();
+    Poly rest = image->second;
+    for (const Atom target : to) {
+      row.push_back(image->second.coefficient(target));
+      rest -= Poly(target) * Poly(row.back());
+    }
+    if (mentions(rest, to, symbols)) return false;
+  }
+  return std::abs(determinant(std::move(matrix))) == 1;
+}
+
+bool comparable(const Product& a, const Product& b) {
+  if (a.factors.size() != b.factors.size() || a.bound.size() != b.bound.size()) return false;
+  std::vector<std::uint64_t> heads_a;
+  std::vector<std::uint64_t> heads_b;
+  for (const Factor& factor : a.factors) heads_a.push_back(head(factor));
+  for (const Factor& factor : b.factors) heads_b.push_back(head(factor));
+  std::sort(heads_a.begin(), heads_a.end());
+  std::sort(heads_b.begin(), heads_b.end());
+  return heads_a == heads_b;
+}
+
+std::vector<std::vector<FactorPair>> pairings(const std::vector<Factor>& a, const std::vector<Factor>& b,
+                                              std::size_t limit) {
+  std::vector<std::vector<FactorPair>> result;
+  if (a.size() != b.size()) return result;
+  std::vector<FactorPair> pairs;
+  std::vector<bool> used(b.size());
+  // Of equal reads, s·s, the first that is free stands for the others.
+  const auto again = [&](std::size_t j) {
+    for (std::size_t k = 0; k < j; ++k) {
+      const bool reads = b[k].kind == Factor::Kind::Read && b[j].kind == Factor::Kind::Read;
+      if (!used[k] && reads && b[k].symbol == b[j].symbol && b[k].index == b[j].index) return true;
+    }
+    return false;
+  };
+  const auto extend = [&](const auto& self) -> void {
+    if (result.size() >= limit) return;
+    const std::size_t i = pairs.size();
+    if (i == a.size()) {
+      result.push_back(pairs);
+      return;
+    }
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      if (used[j] || head(a[i]) != head(b[j]) || again(j)) continue;
+      used[j] = true;
+      pairs.emplace_back(&a[i], &b[j]);
+      self(self);
+      pairs.pop_back();
+      used[j] = false;
+    }
+  };
+  extend(extend);
+  return result;
+}
+
+namespace {
+
+/// Ways in which one pair of factors could be equal.
+std::vector<Equations> ways_for(const FactorPair& pair, const std::vector<bool>& commutative, std::size_t limit) {
+  const Factor& a = *pair.first;
+  const Factor& b = *pair.second;
+  Equations direct;
+  for (std::size_t i = 0; i < a.index.size(); ++i) direct.polys.push_back(a.index[i] - b.index[i]);
+  if (a.arguments.empty()) return {direct};
+  std::vector<Equations> ways;
+  const auto nested = [&](const Sum& left, const Sum& right) {
+    if (left.empty() || right.empty()) {
+      if (left.empty() && right.empty()) ways.push_back(direct);
+      return;
+    }
+    const Product& first = left[0];
+    for (const Product& second : right) {
+      for (const std::vector<FactorPair>& pairs : pairings(first.factors, second.factors, limit)) {
+        for (Equations way : ways_to_equal(pairs, commutative, limit)) {
+          way.unknown.insert(way.unknown.end(), first.bound.begin(), first.bound.end());
+          way.unknown.insert(way.unknown.end(), a.bound.begin(), a.bound.end());
+          ways.push_back(std::move(way));
+          if (ways.size() >= limit) return;
+        }
+      }
+    }
+  };
+  nested(a.arguments[0], b.arguments[0]);
+  const bool swap = a.kind == Factor::Kind::Apply && a.arguments.size() == 2 && commutative[a.symbol];
+  if (swap) nested(a.arguments[0], b.arguments[1]);
+  return ways;
+}
+
+}  // namespace
+
+std::vector<Equations> ways_to_equal(const std::vector<FactorPair>& pairs, const std::vector<bool>& commutative,
+                                     std::size_t limit) {
+  std::vector<Equations> ways(1);
+  for (const FactorPair& pair : pairs) {
+    const std::vector<Equations> more = ways_for(pair, commutative, limit);
+    std::vector<Equations> product;
+    for (const Equations& way : ways) {
+      for (const Equations& other : more) {
+        if (product.size() >= limit) break;
+        Equations joined = way;
+        joined.polys.insert(joined.polys.end(), other.polys.begin(), other.polys.end());
+        joined.unknown.insert(joined.unknown.end(), other.unknown.begin(), other.unknown.end());
+        product.push_back(std::move(joined));
+      }
+    }
+    ways = std::move(product);
+  }
+  return ways;
+}
+
+void complete_maps(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& onto,
+                   Symbols& symbols, std::size_t limit, std::vector<Substitution>& maps) {
+  if (from.size() != onto.size()) return;
+  std::vector<Atom> missing;
+  for (const Atom atom : from) {
+    if (!map.contains(atom)) missing.push_back(atom);
+  }
+  std::vector<std::size_t> order(onto.size());
+  std::iota(order.begin(), order.end(), 0);
+  do {
+    Substitution rest;
+    for (std::size_t i = 0; i < missing.size(); ++i) rest[missing[i]] = Poly(onto[order[i]]);
+    Substitution full = rest;
+    for (const auto& [atom, value] : map) full[atom] = symbols.substitute(value, rest);
+    const bool closed = std::none_of(full.begin(), full.end(),
+                                     [&](const auto& entry) { return mentions(entry.second, from, symbols); });
+    if (closed && unimodular(full, from, onto, symbols) && std::find(maps.begin(), maps.end(), full) == maps.end()) {
+      maps.push_back(std::move(full));
+    }
+    if (missing.empty()) return;
+    // The next choice of the first missing.size() entries.
+    std::reverse(order.begin() + static_cast<std::ptrdiff_t>(missing.size()), order.end());
+  } while (maps.size() < limit && std::next_permutation(order.begin(), order.end()));
+}
+
+std::vector<Substitution> candidate_maps(const Product& product, const Product& onto,
+                                         const std::vector<FactorPair>& pairs, const std::vector<bool>& commutative,
+                                         Symbols& symbols, const AlignLimits& limits) {
+  std::vector<Substitution> maps;
+  std::vector<Poly> equations;
+  std::vector<FactorPair> nested;
+  for (const FactorPair& pair : pairs) {
+    if (!pair.first->arguments.empty()) nested.push_back(pair);
+    for (std::size_t i = 0; i < pair.first->index.size(); ++i) {
+      equations.push_back(pair.first->index[i] - pair.second->index[i]);
+    }
+  }
+  const SolvedIndices plain = solve_indices(equations, product.bound, symbols);
+  const bool solved =
+      std::all_of(product.bound.begin(), product.bound.end(), [&](Atom atom) { return plain.map.contains(atom); });
+  if (solved || nested.empty()) {
+    complete_maps(plain.map, product.bound, onto.bound, symbols, limits.maps, maps);
+    return maps;
+  }
+  for (const Equations& way : ways_to_equal(nested, commutative, limits.choices)) {
+    std::vector<Poly> all = equations;
+    all.insert(all.end(), way.polys.begin(), way.polys.end());
+    std::vector<Atom> unknown = product.bound;
+    unknown.insert(unknown.end(), way.unknown.begin(), way.unknown.end());
+    SolvedIndices found = solve_indices(std::move(all), unknown, symbols);
+    std::erase_if(found.map, [&](const auto& entry) {
+      return !has(product.bound, entry.first) || mentions(entry.second, unknown, symbols);
+    });
+    complete_maps(found.map, product.bound, onto.bound, symbols, limits.maps, maps);
+    if (maps.size() >= limits.maps) break;
+  }
+  return maps;
+}
+
+}  // namespace rulemill::prove

@@ -1,0 +1,73 @@
+#include "prove/solver/models.h"
+
+#include <algorithm>
+
+#include "runtime/error.h"
+
+namespace rulemill::prove {
+
+namespace {
+
+constexpr std::size_t kept_models = 24;
+
+}  // namespace
+
+std::int64_t Models::evaluate(const Values& values, const Poly& poly) const {
+  return symbols_.evaluate(poly, [&](Atom atom) {
+    const auto found = values.find(atom);
+    if (found != values.end()) return found->second;
+    return symbols_.kind(atom) == Symbols::Kind::Size ? std::int64_t{1} : std::int64_t{0};
+  });
+}
+
+std::optional<std::int64_t> Models::value(const Poly& poly) const {
+  if (models_.empty()) return std::nullopt;
+  try {
+    return evaluate(models_.front(), poly);
+  } catch (const runtime::Error&) {  // a division by zero or an overflow
+    return std::nullopt;
+  }
+}
+
+bool Models::satisfies(const Values& values, const Guard& guard) const {
+  const std::int64_t value = evaluate(values, guard.poly);
+  return guard.equality ? value == 0 : value >= 0;
+}
+
+bool Models::satisfies(const Values& values, const Query& query) const {
+  const auto all = [&](const Guards& guards) {
+    return std::all_of(guards.begin(), guards.end(), [&](const Guard& guard) { return satisfies(values, guard); });
+  };
+  try {
+    if (!all(query.asserted)) return false;
+    if (query.indicators.empty()) return true;
+    Rational sum{0, 1};
+    for (const auto& [coefficient, guards] : query.indicators) {
+      if (all(guards)) sum = sum + coefficient;
+    }
+    return sum.num != 0;
+  } catch (const runtime::Error&) {  // a division by zero or an overflow
+    return false;
+  }
+}
+
+bool Models::satisfy(const Query& query) {
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    if (!satisfies(models_[i], query)) continue;
+    std::rotate(models_.begin(), models_.begin() + static_cast<std::ptrdiff_t>(i),
+                models_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    return true;
+  }
+  return false;
+}
+
+void Models::add(const Values& values, const Query& query) {
+  const bool sizes = std::all_of(values.begin(), values.end(), [&](const auto& entry) {
+    return symbols_.kind(entry.first) != Symbols::Kind::Size || entry.second >= 1;
+  });
+  if (!sizes || !satisfies(values, query)) return;
+  models_.push_front(values);
+  if (models_.size() > kept_models) models_.pop_back();
+}
+
+}  // namespace rulemill::prove

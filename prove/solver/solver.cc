@@ -1,0 +1,274 @@
+#include "prove/solver/solver.h"
+
+#include <z3++.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+
+#include "prove/solver/linear.h"
+#include "prove/solver/model_search.h"
+#include "runtime/error.h"
+
+namespace rulemill::prove {
+
+using algebra::Monomial;
+
+/// One context of Z3, made when the first question comes that nothing else answers.
+struct Solver::Z3 {
+  z3::context context;
+  std::unique_ptr<z3::solver> solver;
+  std::map<Monomial, z3::expr> variables;
+  std::unordered_map<unsigned, Atom> atoms;  // variables that are one atom, by Z3's number
+
+  void start(std::uint32_t rlimit) {
+    solver = std::make_unique<z3::solver>(context, z3::solver::simple());
+    z3::params parameters(context);
+    parameters.set("rlimit", rlimit);
+    solver->set(parameters);
+  }
+
+  z3::expr variable(const Monomial& monomial) {
+    const auto found = variables.find(monomial);
+    if (found != variables.end()) return found->second;
+    std::string name = "v";
+    for (const Atom atom : monomial) name += "." + std::to_string(static_cast<std::uint32_t>(atom));
+    const z3::expr variable = context.int_const(name.c_str());
+    if (monomial.size() == 1) atoms[Z3_get_ast_id(context, variable)] = monomial[0];
+    return variables.emplace(monomial, variable).first->second;
+  }
+
+  z3::expr linear(const Poly& poly) {
+    z3::expr_vector terms(context);
+    for (const Poly::Term& term : poly.terms()) {
+      if (term.monomial.empty()) {
+        terms.push_back(context.int_val(term.coefficient));
+      } else if (term.coefficient == 1) {
+        terms.push_back(variable(term.monomial));
+      } else {
+        terms.push_back(context.int_val(term.coefficient) * variable(term.monomial));
+      }
+    }
+    if (terms.empty()) return context.int_val(0);
+    return terms.size() == 1 ? terms[0] : z3::sum(terms);
+  }
+
+  z3::expr formula(const Guard& guard) {
+    const z3::expr poly = linear(guard.poly);
+    return guard.equality ? poly == 0 : poly >= 0;
+  }
+
+  z3::expr conjunction(const Guards& guards) {
+    z3::expr_vector all(context);
+    for (const Guard& guard : guards) all.push_back(formula(guard));
+    return all.empty() ? context.bool_val(true) : all.size() == 1 ? all[0] : z3::mk_and(all);
+  }
+
+  z3::expr indicators(const Query& query) {
+    std::int64_t denominator = 1;
+    for (const auto& [coefficient, guards] : query.indicators) denominator = std::lcm(denominator, coefficient.den);
+    z3::expr_vector terms(context);
+    for (const auto& [coefficient, guards] : query.indicators) {
+      terms.push_back(z3::ite(conjunction(guards), context.int_val(coefficient.num * (denominator / coefficient.den)),
+                              context.int_val(0)));
+    }
+    return z3::sum(terms) != 0;
+  }
+
+  /// Whether the query can hold; if so, `values` are the sizes and indices of the solver's model.
+  z3::check_result check(const Query& query, Models::Values& values) {
+    solver->push();
+    for (const Guard& guard : query.asserted) solver->add(formula(guard));
+    for (const Lemma& lemma : query.lemmas) {
+      const z3::expr conclusion = formula(lemma.conclusion);
+      solver->add(lemma.premises.empty() ? conclusion : z3::implies(conjunction(lemma.premises), conclusion));
+    }
+    if (!query.indicators.empty()) solver->add(indicators(query));
+    const z3::check_result result = solver->check();
+    if (result == z3::sat) {
+      const z3::model model = solver->get_model();
+      for (unsigned i = 0; i < model.num_consts(); ++i) {
+        const z3::func_decl constant = model.get_const_decl(i);
+        const auto atom = atoms.find(Z3_get_ast_id(context, constant()));
+        std::int64_t value = 0;
+        if (atom == atoms.end() || !model.get_const_interp(constant).is_numeral_i64(value)) continue;
+        values[atom->second] = value;
+      }
+    }
+    solver->pop();
+    return result;
+  }
+};
+
+Solver::Solver(Symbols& symbols, SolverLimits limits) : symbols_(symbols), limits_(limits), models_(symbols) {}
+
+Solver::~Solver() = default;
+
+std::string Solver::version() { return Z3_get_full_version(); }
+
+void Solver::start(Guards facts, std::vector<Models::Values> samples) {
+  facts_ = std::move(facts);
+  samples_ = std::move(samples);
+  assumptions_.clear();
+  obligations_.clear();
+  queries_of_rule_ = 0;
+  answers_.clear();
+  models_.clear();
+  if (z3_) z3_->start(limits_.rlimit);
+}
+
+bool Solver::exhausted() const { return queries_of_rule_ >= limits_.queries; }
+
+Solver::Assumption::Assumption(Solver& solver, const Guards& guards)
+    : solver_(solver), before_(solver.assumptions_.size()) {
+  solver_.assumptions_.insert(solver_.assumptions_.end(), guards.begin(), guards.end());
+}
+
+Solver::Assumption::~Assumption() { solver_.assumptions_.resize(before_); }
+
+bool Solver::unsatisfiable(Query query, Depth depth) {
+  if (exhausted()) return false;
+  ++queries_of_rule_;
+  ++statistics_.queries;
+  Guards context = facts_;
+  context.insert(context.end(), assumptions_.begin(), assumptions_.end());
+  query = sliced(std::move(query), context, symbols_);
+  if (has_model(query)) {
+    ++statistics_.by_models;
+    return false;
+  }
+  query.lemmas = lemmas_for(query, symbols_);
+  const auto linear = [&] {
+    return query.indicators.empty() ? linearly_infeasible(query, depth != Depth::Glance) : indicators_vanish(query);
+  };
+  if (limits_.linear && linear()) {
+    ++statistics_.by_simplex;
+    if (limits_.keep_obligations) obligations_.push_back(std::move(query));
+    return true;
+  }
+  if (limits_.linear && depth != Depth::Full) return false;
+  const auto begin = std::chrono::steady_clock::now();
+  z3::check_result result = z3::unknown;
+  try {
+    if (!z3_) {
+      z3_ = std::make_unique<Z3>();
+      z3_->start(limits_.rlimit);
+    }
+    Models::Values values;
+    result = z3_->check(query, values);
+    if (result == z3::sat) models_.add(values, query);
+  } catch (const z3::exception& error) {
+    throw runtime::Error("z3", std::string(error.msg()) + " in query " + query.name);
+  }
+  statistics_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  switch (result) {
+    case z3::unsat:
+      ++statistics_.unsatisfiable;
+      if (limits_.keep_obligations) obligations_.push_back(std::move(query));
+      return true;
+    case z3::sat:
+      ++statistics_.satisfiable;
+      return false;
+    case z3::unknown:
+      ++statistics_.unknown;
+      return false;
+  }
+  return false;
+}
+
+/// Whether an earlier model or a search at the sample sizes satisfies the query.
+bool Solver::has_model(const Query& query) {
+  if (models_.satisfy(query)) return true;
+  if (!query.indicators.empty()) return false;
+  for (const Models::Values& sizes : samples_) {
+    const std::optional<Models::Values> values = find_model(query, sizes, symbols_);
+    if (!values) continue;
+    models_.add(*values, query);
+    return true;
+  }
+  return false;
+}
+
+bool Solver::known(const Guard& guard, const Guards& given) const {
+  const auto shows = [&](const Guard& fact) {
+    if (fact == guard) return true;
+    if (guard.equality) return false;
+    const std::optional<std::int64_t> slack = (guard.poly - fact.poly).constant();
+    return slack && (*slack >= 0);
+  };
+  return std::any_of(given.begin(), given.end(), shows) ||
+         std::any_of(assumptions_.begin(), assumptions_.end(), shows) ||
+         std::any_of(facts_.begin(), facts_.end(), shows);
+}
+
+bool Solver::infeasible(const Guards& guards, const char* name, Depth depth) {
+  for (const Guard& guard : guards) {
+    const std::optional<std::int64_t> constant = guard.poly.constant();
+    if (constant && (guard.equality ? *constant != 0 : *constant < 0)) return true;
+    // p ≥ 0 contradicts −p − 1 ≥ 0.
+    if (!guard.equality && known({false, -guard.poly - 1}, guards)) {
+      ++statistics_.by_pairs;
+      return true;
+    }
+  }
+  std::pair<Depth, Guards> key{depth, assumptions_};
+  Guards& all = key.second;
+  all.insert(all.end(), guards.begin(), guards.end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  const auto found = answers_.find(key);
+  if (found != answers_.end()) {
+    ++statistics_.cached;
+    return found->second;
+  }
+  const bool answer = unsatisfiable({name, guards, {}, {}}, depth);
+  answers_.emplace(std::move(key), answer);
+  return answer;
+}
+
+bool Solver::implied(const Guards& given, const Guard& goal, const char* name, Depth depth) {
+  if (const std::optional<std::int64_t> constant = goal.poly.constant()) {
+    return goal.equality ? *constant == 0 : *constant >= 0;
+  }
+  if (known(goal, given)) {
+    ++statistics_.by_pairs;
+    return true;
+  }
+  Guards with = given;
+  with.push_back({false, -goal.poly - 1});
+  if (!infeasible(with, name, depth)) return false;
+  if (!goal.equality) return true;
+  with.back().poly = goal.poly - 1;
+  return infeasible(with, name, depth);
+}
+
+std::optional<std::int64_t> Solver::only_value(const Guards& given, const Poly& poly, const char* name) {
+  Guards context = facts_;
+  context.insert(context.end(), assumptions_.begin(), assumptions_.end());
+  context.insert(context.end(), given.begin(), given.end());
+  const Query query{name, std::move(context), {}, {}};
+  const std::optional<std::int64_t> value = has_model(query) ? models_.value(poly) : std::optional<std::int64_t>(0);
+  if (!value || !implied(given, {false, *value - poly}, name, Depth::Glance) ||
+      !implied(given, {false, poly - *value}, name, Depth::Glance)) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+bool Solver::cancels(const std::vector<std::pair<Rational, Guards>>& indicators, const char* name) {
+  if (indicators.size() == 2 && indicators[0].first + indicators[1].first == Rational{0, 1}) {
+    Guards a = indicators[0].second;
+    Guards b = indicators[1].second;
+    std::sort(a.begin(), a.end());
+    std::sort(b.begin(), b.end());
+    if (a == b) {
+      ++statistics_.by_pairs;
+      return true;
+    }
+  }
+  return unsatisfiable({name, {}, indicators, {}}, Depth::Full);
+}
+
+}  // namespace rulemill::prove

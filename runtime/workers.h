@@ -1,0 +1,22 @@
+// The threads of a rank: runs a counted loop on all of them, indices handed out one by one.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace rulemill::runtime {
+
+class Workers {
+ public:
+  /// 0: as many as the process may use.
+  explicit Workers(unsigned threads = 0);
+  unsigned threads() const { return threads_; }
+
+  /// body(index, thread) for every index < count. The first exception of any thread is thrown again here.
+  void run(std::size_t count, const std::function<void(std::size_t index, unsigned thread)>& body) const;
+
+ private:
+  unsigned threads_;
+};
+
+}  // namespace rulemill::runtime
