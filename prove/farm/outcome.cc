@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "runtime/error.h"
+
 namespace rulemill::prove {
 
 using runtime::Json;
@@ -24,7 +26,10 @@ Json to_json(const Outcome& outcome) {
 
 Outcome outcome_from_json(const Json& json) {
   Outcome outcome;
-  outcome.kind = static_cast<Outcome::Kind>(json.at("kind").get<int>());
+  const int kind = json.at("kind").get<int>();
+  if (kind < 0 || kind > static_cast<int>(Outcome::Kind::IllTyped))
+    throw runtime::InputError("outcome", "of no known kind");
+  outcome.kind = static_cast<Outcome::Kind>(kind);
   json.at("candidate").get_to(outcome.candidate);
   json.at("rule").get_to(outcome.rule);
   json.at("detail").get_to(outcome.detail);
@@ -42,12 +47,27 @@ std::string to_text(const Outcome& outcome) {
   return json.dump();
 }
 
+namespace {
+
+/// What `read` makes of the text as JSON. Throws InputError if it cannot.
+template <class Read>
+auto from_json_text(std::string_view text, const char* expected, const Read& read) {
+  try {
+    return read(Json::parse(text));
+  } catch (const Json::exception&) {
+    throw runtime::InputError("outcome", std::string("damaged: expected ") + expected);
+  }
+}
+
+}  // namespace
+
 Outcome outcome_from_text(std::string_view text) {
-  const Json json = Json::parse(text);
-  Outcome outcome = outcome_from_json(json);
-  json.at("hardness").get_to(outcome.hardness);
-  json.at("seconds").get_to(outcome.seconds);
-  return outcome;
+  return from_json_text(text, "one outcome", [](const Json& json) {
+    Outcome outcome = outcome_from_json(json);
+    json.at("hardness").get_to(outcome.hardness);
+    json.at("seconds").get_to(outcome.seconds);
+    return outcome;
+  });
 }
 
 std::string to_text(const std::vector<Outcome>& outcomes) {
@@ -57,9 +77,11 @@ std::string to_text(const std::vector<Outcome>& outcomes) {
 }
 
 std::vector<Outcome> outcomes_from_text(std::string_view text) {
-  std::vector<Outcome> outcomes;
-  for (const Json& json : Json::parse(text)) outcomes.push_back(outcome_from_json(json));
-  return outcomes;
+  return from_json_text(text, "a list of outcomes", [](const Json& list) {
+    std::vector<Outcome> outcomes;
+    for (const Json& json : list) outcomes.push_back(outcome_from_json(json));
+    return outcomes;
+  });
 }
 
 }  // namespace rulemill::prove

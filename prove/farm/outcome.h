@@ -30,11 +30,11 @@ const char* name(Outcome::Kind kind);
 runtime::Json to_json(const Outcome& outcome);
 Outcome outcome_from_json(const runtime::Json& json);
 
-/// The text of one outcome with its hardness and time, as workers answer it, and back.
+/// The text of one outcome with its hardness and time, as workers answer it, and back. Throw InputError on other text.
 std::string to_text(const Outcome& outcome);
 Outcome outcome_from_text(std::string_view text);
 
-/// The text of a list of outcomes, as all runs agree on it, and back.
+/// The text of a list of outcomes, as all runs agree on it, and back. Throw InputError on other text.
 std::string to_text(const std::vector<Outcome>& outcomes);
 std::vector<Outcome> outcomes_from_text(std::string_view text);
 

@@ -1,0 +1,92 @@
+// What stands in an output folder: shards, their dictionary, the manifest, the journal, outcomes.
+#include <cstring>
+#include <fstream>
+
+#include "fingerprint/shards.h"
+#include "prove/farm/outcome.h"
+#include "runtime/hash.h"
+#include "runtime/journal.h"
+#include "runtime/manifest.h"
+#include "tests/fuzz/parser.h"
+#include "tests/runtime/scratch_folder.h"
+
+namespace rulemill::fuzz {
+namespace {
+
+using runtime::ByteView;
+using runtime::text_of;
+
+/// The bytes as a file of this process's own folder.
+std::filesystem::path as_file(ByteView bytes, const std::string& name) {
+  static const runtime::ScratchFolder folder;
+  const std::filesystem::path path = folder / name;
+  std::ofstream(path, std::ios::binary) << text_of(bytes);
+  return path;
+}
+
+void read_shard(ByteView bytes) {
+  const auto path = as_file(bytes, "terms-00000.h5");
+  const std::string digest = runtime::TableReader(path).text("inputs");
+  fingerprint::read_shard(path, digest);
+  fingerprint::read_fingerprints(path, digest);
+  runtime::TableReader(path).verify();
+}
+
+void read_dictionary(ByteView bytes) {
+  const auto dictionary = fingerprint::Dictionary::parse(std::string(text_of(bytes)), "fuzzed.json");
+  fingerprint::Dictionary::parse(dictionary.to_json(), "written again");
+}
+
+void read_manifest(ByteView bytes) {
+  runtime::Manifest manifest(as_file(bytes, "manifest.json").parent_path());
+  for (const auto& entry : manifest.entries()) {
+    manifest.figures(entry.stage);
+    manifest.finished(entry.stage, manifest.inputs_digest(entry.stage));
+  }
+  for (const auto& entry : manifest.entries()) manifest.check_files(entry.stage);
+}
+
+void read_journal(ByteView bytes) {
+  runtime::Journal journal(as_file(bytes, "journal"), "fuzzed");
+  journal.append("again", text_of(bytes).substr(0, 10));
+}
+
+/// Frames of a journal get the checksums of what is in them now.
+std::string seal_journal(const std::string& bytes) {
+  std::string text = bytes;
+  std::size_t at = text.find('\n');
+  if (at == std::string::npos) return text;
+  constexpr std::size_t frame = 20;
+  for (++at; text.size() - at >= frame;) {
+    std::uint32_t key = 0;
+    std::uint64_t payload = 0;
+    std::memcpy(&key, text.data() + at, sizeof key);
+    std::memcpy(&payload, text.data() + at + 4, sizeof payload);
+    if (key > text.size() - at - frame || payload > text.size() - at - frame - key) break;
+    runtime::Hasher hasher;
+    hasher.add_text(std::string_view(text).substr(at + frame, key));
+    hasher.add_text(std::string_view(text).substr(at + frame + key, payload));
+    const std::uint64_t digest = hasher.digest64();
+    std::memcpy(text.data() + at + 12, &digest, sizeof digest);
+    at += frame + key + payload;
+  }
+  return text;
+}
+
+void read_outcomes(ByteView bytes) { prove::to_text(prove::outcomes_from_text(text_of(bytes))); }
+
+const std::vector<std::string> json_words = {
+    "{", "}",  "[",     "]",       "\"\"",          "null",       "true",       ":",
+    ",", "-0", "1e400", "\\u0000", "\"finished\":", "\"stage\":", "\"bytes\":", "\"checksum\":"};
+
+}  // namespace
+
+void add_folder_parsers(std::vector<Parser>& parsers) {
+  parsers.push_back({"shards", read_shard, "", nullptr, {}, {}});
+  parsers.push_back({"dictionaries", read_dictionary, "", nullptr, json_words, {}});
+  parsers.push_back({"manifests", read_manifest, "", nullptr, json_words, {}});
+  parsers.push_back({"journals", read_journal, "", seal_journal, {}, {}});
+  parsers.push_back({"outcomes", read_outcomes, "", nullptr, json_words, {}});
+}
+
+}  // namespace rulemill::fuzz
