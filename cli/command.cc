@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "cli/number_option.h"
 #include "runtime/error.h"
 #include "runtime/subprocess.h"
 
@@ -30,8 +31,9 @@ void Context::print(const std::string& text) const {
 void add_profile_options(CLI::App& app, Options& options) {
   app.add_option("--profile", options.profile, "profile to run (TOML)")->required();
   app.add_option("--max-ops", options.max_ops, "largest number of operators in a graph; the profile's if not given")
-      ->check(CLI::Range(1, 8));
-  app.add_option("--seed", options.seed, "seed of the random inputs; the profile's if not given");
+      ->check(whole_number(1, 8));
+  app.add_option("--seed", options.seed, "seed of the random inputs; the profile's if not given")
+      ->check(whole_number());
 }
 
 void add_out_option(CLI::App& app, Options& options) {

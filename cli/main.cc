@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <new>
 
 #include "cli/command.h"
@@ -10,6 +11,8 @@
 #include "runtime/error.h"
 #include "runtime/interrupt.h"
 #include "runtime/log.h"
+#include "runtime/machine.h"
+#include "runtime/printable.h"
 
 namespace {
 
@@ -24,7 +27,7 @@ int fail(const runtime::MpiSession& session, const std::string& message, int exi
   const bool together = session.all_arrive(patience);
   if (world.is_root() || !together) {
     const std::string who = together || world.is_root() ? "" : "rank " + std::to_string(world.rank()) + ": ";
-    std::fprintf(stderr, "rulemill: %s%s\n", who.c_str(), message.c_str());
+    std::fprintf(stderr, "rulemill: %s%s\n", who.c_str(), runtime::printable(message).c_str());
   }
   if (!together) session.abort(exit_code);
   return exit_code;
@@ -41,6 +44,14 @@ void add_subcommands(CLI::App& app, cli::Options& options, cli::Command& chosen)
   cli::add_optimize(app, options, chosen);
   cli::add_proof_helper(app, chosen);
   cli::add_rules(app, options, chosen);
+}
+
+/// What was printed has arrived: not on a full disk.
+void require_printed() {
+  std::cout.flush();
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout) {
+    throw runtime::Error("standard output", "cannot be written; what it should have said is lost");
+  }
 }
 
 /// CLI11 says of an unknown subcommand only that one is required.
@@ -65,6 +76,7 @@ int run(const runtime::MpiSession& session, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version
       if (session.world().is_root()) app.exit(error);
+      require_printed();
       return 0;
     }
     throw runtime::UsageError("", std::string(error.what()) + " (rulemill --help lists what there is)");
@@ -72,7 +84,6 @@ int run(const runtime::MpiSession& session, int argc, char** argv) {
 
   const int rank = session.world().rank();
   runtime::set_up_log(options.log_level, rank);
-  runtime::install_interrupt_handlers();
   const auto mode = runtime::parse_progress_mode(options.progress);
   cli::Context context{session.world(), options, rank == 0 ? mode : runtime::ProgressMode::Off};
   if (rank == 0 && !options.json.empty()) {
@@ -80,12 +91,14 @@ int run(const runtime::MpiSession& session, int argc, char** argv) {
   }
   chosen(context);
   if (rank == 0 && !options.json.empty()) runtime::write_json(options.json, context.report);
+  require_printed();
   return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  runtime::install_interrupt_handlers();
   std::unique_ptr<runtime::MpiSession> session;
   try {
     session = std::make_unique<runtime::MpiSession>();
@@ -98,7 +111,7 @@ int main(int argc, char** argv) {
   } catch (const runtime::Error& error) {
     return fail(*session, error.what(), error.exit_code());
   } catch (const std::bad_alloc&) {
-    return fail(*session, "out of memory", 1);
+    return fail(*session, "out of memory (" + runtime::memory_in_words() + ")", 1);
   } catch (const std::exception& error) {
     return fail(*session, error.what(), 1);
   }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "cli/number_option.h"
 #include "runtime/subprocess.h"
 
 namespace rulemill::cli {
@@ -13,10 +14,10 @@ constexpr const char* subcommand = "proof-helper";
 
 void add_proof_options(CLI::App& app, ProofOptions& proofs) {
   app.add_option("--proof-memory", proofs.memory, "megabytes for a rank's proof helper; 0: no limit")
-      ->check(CLI::Range(0, 1 << 24))
+      ->check(whole_number(0, 1 << 24))
       ->capture_default_str();
   app.add_option("--proof-seconds", proofs.seconds, "time for one proof, which is tried twice")
-      ->check(CLI::Range(0.001, 1e6))
+      ->check(real_number(0.001, 1e6))
       ->capture_default_str();
 }
 

@@ -12,6 +12,8 @@
 #include <optional>
 #include <sstream>
 
+#include "runtime/quantity.h"
+
 namespace rulemill::runtime {
 namespace {
 
@@ -102,6 +104,15 @@ std::uint64_t peak_memory_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::string memory_in_words() {
+  std::string words = in_bytes(current_memory_bytes()) + " in use";
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    words += ", at most " + in_bytes(limit.rlim_cur) + " of address space allowed (ulimit -v)";
+  }
+  return words;
 }
 
 }  // namespace rulemill::runtime

@@ -23,5 +23,7 @@ unsigned available_cores();
 std::uint64_t peak_memory_bytes();
 /// Resident set now, of this process.
 std::uint64_t current_memory_bytes();
+/// "1.2 GB in use, at most 1.5 GB of address space allowed (ulimit -v)": what to say when memory is out.
+std::string memory_in_words();
 
 }  // namespace rulemill::runtime

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The command line from outside: what it prints, and how it fails on bad input."""
 
+import subprocess
 import unittest
 
-from binary import Case, needs_mpi, rulemill
+from binary import BINARY, Case, needs_mpi, rulemill
 
 
 class CommandLine(Case):
@@ -20,6 +21,35 @@ class CommandLine(Case):
         self.assert_fails(rulemill("doctor", "--log-level", "loud"), 2, "--log-level", "loud", "expected trace")
         self.assert_fails(rulemill("doctor", "--progress", "loud"), 2, "--progress", "expected auto")
         self.assert_fails(rulemill("info"), 2, "FILE is required")
+
+    def test_numbers_that_are_none_or_do_not_fit_are_wrong_usage(self):
+        wrong = {
+            "--seed": ["-1", "nan", "12345678901234567890123", "0x10", "1e3", "7 ", ""],
+            "--max-ops": ["-1", "2.5", "nan", "99999999999999999999999"],
+            "--threads": ["-1", "4097", "inf"],
+            "--memory": ["-1", "nan", "4XB", "12345678901234567890123", "20000000000000GB", "GB"],
+            "--proof-memory": ["-1", "nan", "18446744073709551617"],
+            "--proof-seconds": ["nan", "inf", "-1", "1e999", "1e-999", "0x1p3", "60s"],
+        }
+        for option, values in wrong.items():
+            for value in values:
+                with self.subTest(f"{option} {value}"):
+                    self.assert_fails(rulemill("discover", "--profile", "p", "--out", "o", f"{option}={value}"), 2, option)
+
+    def test_what_is_shown_of_bad_input_is_short_and_has_no_control_characters(self):
+        long = rulemill("doctor", "--log-level", "x" * 100_000)
+        self.assert_fails(long, 2, "--log-level", "xxx")
+        self.assertLess(len(long.stderr), 2000)
+        strange = rulemill("rules", "list", "--rules", "\x1b[31mred\a\u009b31m\r")
+        self.assert_fails(strange, 3, "?[31mred?")
+        self.assertNotRegex(strange.stderr.rstrip("\n"), "[\x00-\x1f\x7f-\x9f]")
+
+    def test_a_full_standard_output_is_a_failure(self):
+        for words in (["doctor"], ["--version"], ["operators", "list"]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                process = subprocess.run([str(BINARY), *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual(process.returncode, 1, words)
+            self.assertIn("rulemill: standard output: cannot be written", process.stderr)
 
     def test_the_doctor_tells_what_there_is(self):
         report = self.json("doctor", "--out", self.folder)

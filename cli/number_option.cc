@@ -1,0 +1,84 @@
+#include "cli/number_option.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rulemill::cli {
+namespace {
+
+template <class T>
+std::optional<T> whole_text(std::string_view text) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+/// What the letters behind a number of bytes mean: k, kb of 1000; ki, kib of 1024; and so on.
+std::optional<std::uint64_t> unit_factor(std::string unit) {
+  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (unit.empty() || unit == "b") return 1;
+  std::uint64_t decimal = 1, binary = 1;
+  for (const char letter : std::string_view("kmgtpe")) {
+    decimal *= 1000;
+    binary *= 1024;
+    if (unit[0] != letter) continue;
+    const std::string_view rest = std::string_view(unit).substr(1);
+    if (rest.empty() || rest == "b") return decimal;
+    if (rest == "i" || rest == "ib") return binary;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+  const bool bounded = most != std::numeric_limits<std::uint64_t>::max();
+  const std::string range = bounded ? fmt::format("a whole number from {} to {}", least, most)
+                                    : fmt::format("a whole number from {} to 2^64 - 1", least);
+  return CLI::Validator(
+      [=](std::string& text) {
+        const auto value = whole_text<std::uint64_t>(text);
+        return value && *value >= least && *value <= most ? std::string() : "'" + text + "' is not " + range;
+      },
+      "UINT");
+}
+
+CLI::Validator real_number(double least, double most) {
+  const std::string range = most == std::numeric_limits<double>::max()
+                                ? fmt::format("a finite number of {} or more", least)
+                                : fmt::format("a number from {} to {}", least, most);
+  return CLI::Validator(
+      [=](std::string& text) {
+        const auto value = whole_text<double>(text);
+        const bool fits = value && std::isfinite(*value) && *value >= least && *value <= most;
+        return fits ? std::string() : "'" + text + "' is not " + range;
+      },
+      "NUMBER");
+}
+
+CLI::Validator memory_size() {
+  return CLI::Validator(
+      [](std::string& text) {
+        const std::size_t digits = std::min(text.size(), text.find_first_not_of("0123456789"));
+        const std::size_t unit = std::min(text.size(), text.find_first_not_of(' ', digits));
+        const auto count = whole_text<std::uint64_t>(std::string_view(text).substr(0, digits));
+        const auto factor = unit_factor(text.substr(unit));
+        if (!count || !factor || *count > std::numeric_limits<std::uint64_t>::max() / *factor) {
+          return "'" + text + "' is not a size in memory, such as 4GB or 512MB";
+        }
+        text = std::to_string(*count * *factor);
+        return std::string();
+      },
+      "SIZE");
+}
+
+}  // namespace rulemill::cli
