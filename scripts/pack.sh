@@ -38,8 +38,12 @@ if ((${#components[@]} > 0)); then
   mkdir -p "$folder/lib/openmpi"
   install -m 644 "${components[@]}" "$folder/lib/openmpi/"
 fi
+# Which of its components Open MPI may use is the distribution's choice; some do not work with the others' libraries.
+for settings in /etc/openmpi "$(dirname "$mpi")/openmpi/etc"; do
+  [[ -f $settings/openmpi-mca-params.conf ]] && install -D -m 644 -t "$folder/etc" "$settings/openmpi-mca-params.conf" && break
+done
 
-for part in operators properties profiles rules models; do
+for part in operators properties profiles rules imports models; do
   [[ -d data/$part ]] && cp -r "data/$part" "$folder/share/rulemill/"
 done
 
@@ -51,6 +55,9 @@ here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 export LD_LIBRARY_PATH="$here/../lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 if [[ -d $here/../lib/openmpi ]]; then
   export OMPI_MCA_mca_base_component_path="${OMPI_MCA_mca_base_component_path:-$here/../lib/openmpi}"
+fi
+if [[ -f $here/../etc/openmpi-mca-params.conf ]]; then
+  export OMPI_MCA_mca_base_param_files="${OMPI_MCA_mca_base_param_files:-$HOME/.openmpi/mca-params.conf:$here/../etc/openmpi-mca-params.conf}"
 fi
 export RULEMILL_DATA="${RULEMILL_DATA:-$here/../share/rulemill}"
 exec "$here/$(basename "$0").bin" "$@"
