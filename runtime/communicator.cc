@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <thread>
@@ -73,7 +74,7 @@ std::string mpi_library_version() {
   return version.substr(0, version.find_first_of(",\n"));
 }
 
-Communicator Communicator::self() { return {nullptr, 0, 1}; }
+Communicator Communicator::self() { return {nullptr, 0, 1, 0}; }
 
 void Communicator::barrier() const {
   if (handle_) check(MPI_Barrier(handle_->comm), "MPI_Barrier");
@@ -162,39 +163,29 @@ std::vector<Bytes> Communicator::all_to_all(std::vector<Bytes> outgoing, std::si
   std::vector<Bytes> incoming(outgoing.size());
   const auto own = static_cast<std::size_t>(rank_);
   incoming[own] = std::move(outgoing[own]);
-  std::uint64_t largest = 0;
-  for (std::size_t r = 0; r < outgoing.size(); ++r) {
-    if (r == own) continue;
-    incoming[r].resize(in_sizes[r]);
-    largest = std::max({largest, out_sizes[r], in_sizes[r]});
-  }
-  // Rounds need no common clock: messages between two ranks arrive in the order in which they were sent.
-  std::vector<MPI_Request> requests;
-  for (std::uint64_t offset = 0; offset < largest; offset += step) {
-    requests.clear();
-    const auto part = [&](std::uint64_t size) {
-      return static_cast<int>(std::min<std::uint64_t>(step, size - offset));
-    };
-    for (int shift = 1; shift < size_; ++shift) {
-      const int from = (rank_ - shift + size_) % size_;
-      Bytes& buffer = incoming[static_cast<std::size_t>(from)];
-      if (offset >= buffer.size()) continue;
-      check(MPI_Irecv(buffer.data() + offset, part(buffer.size()), MPI_BYTE, from, bulk_tag, handle_->bulk,
-                      &requests.emplace_back()),
-            "MPI_Irecv");
+  // In turn s, every rank sends to the one s places after it and receives from the one s places before.
+  for (int shift = 1; shift < size_; ++shift) {
+    const int to = (rank_ + shift) % size_, from = (rank_ - shift + size_) % size_;
+    Bytes& sent = outgoing[static_cast<std::size_t>(to)];
+    Bytes& received = incoming[static_cast<std::size_t>(from)];
+    received.resize(in_sizes[static_cast<std::size_t>(from)]);
+    for (std::uint64_t offset = 0; offset < std::max(sent.size(), received.size()); offset += step) {
+      std::array<MPI_Request, 2> requests = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+      const auto part = [&](std::uint64_t size) {
+        return static_cast<int>(std::min<std::uint64_t>(step, size - offset));
+      };
+      if (offset < received.size()) {
+        check(MPI_Irecv(received.data() + offset, part(received.size()), MPI_BYTE, from, bulk_tag, handle_->bulk,
+                        &requests[0]),
+              "MPI_Irecv");
+      }
+      if (offset < sent.size()) {
+        check(MPI_Isend(sent.data() + offset, part(sent.size()), MPI_BYTE, to, bulk_tag, handle_->bulk, &requests[1]),
+              "MPI_Isend");
+      }
+      check(MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
     }
-    for (int shift = 1; shift < size_; ++shift) {
-      const int to = (rank_ + shift) % size_;
-      const Bytes& buffer = outgoing[static_cast<std::size_t>(to)];
-      if (offset >= buffer.size()) continue;
-      check(MPI_Isend(buffer.data() + offset, part(buffer.size()), MPI_BYTE, to, bulk_tag, handle_->bulk,
-                      &requests.emplace_back()),
-            "MPI_Isend");
-    }
-    check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
-    for (std::size_t r = 0; r < outgoing.size(); ++r) {
-      if (offset + step >= outgoing[r].size()) Bytes().swap(outgoing[r]);
-    }
+    Bytes().swap(sent);
   }
   return incoming;
 }
@@ -301,7 +292,12 @@ MpiSession::MpiSession() : world_(Communicator::self()) {
   int size = 1;
   check(MPI_Comm_rank(handle->comm, &rank), "MPI_Comm_rank");
   check(MPI_Comm_size(handle->comm, &size), "MPI_Comm_size");
-  world_ = Communicator(std::move(handle), rank, size);
+  MPI_Comm node = MPI_COMM_NULL;
+  int node_rank = 0;
+  check(MPI_Comm_split_type(handle->comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+  check(MPI_Comm_rank(node, &node_rank), "MPI_Comm_rank");
+  check(MPI_Comm_free(&node), "MPI_Comm_free");
+  world_ = Communicator(std::move(handle), rank, size, node_rank);
 }
 
 MpiSession::~MpiSession() {

@@ -30,6 +30,8 @@ class Communicator {
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool is_root() const { return rank_ == 0; }
+  /// This rank's number among those of its node.
+  int node_rank() const { return node_rank_; }
 
   void barrier() const;
   /// Replaces `bytes` on every rank with root's.
@@ -38,8 +40,8 @@ class Communicator {
   /// Everybody's bytes by rank, on root; empty elsewhere.
   std::vector<Bytes> gather(ByteView bytes, int root = 0) const;
   std::vector<Bytes> all_gather(ByteView bytes) const;
-  /// outgoing[r] goes to rank r; the result's [r] came from rank r. Moves at most `round_bytes` between any two ranks
-  /// at once; outgoing buffers are freed as soon as they are sent.
+  /// outgoing[r] goes to rank r; the result's [r] came from rank r. A rank deals with one pair of others at a time, in
+  /// messages of at most `round_bytes`; what it receives is allocated then, and what it has sent is freed.
   std::vector<Bytes> all_to_all(std::vector<Bytes> outgoing, std::size_t round_bytes = std::size_t{64} << 20) const;
 
   std::uint64_t sum(std::uint64_t value) const;
@@ -67,12 +69,13 @@ class Communicator {
  private:
   friend class MpiSession;
   struct Handle;
-  Communicator(std::shared_ptr<const Handle> handle, int rank, int size)
-      : handle_(std::move(handle)), rank_(rank), size_(size) {}
+  Communicator(std::shared_ptr<const Handle> handle, int rank, int size, int node_rank)
+      : handle_(std::move(handle)), rank_(rank), size_(size), node_rank_(node_rank) {}
 
   std::shared_ptr<const Handle> handle_;  // none: a single process
   int rank_ = 0;
   int size_ = 1;
+  int node_rank_ = 0;
 };
 
 /// Starts MPI if a launcher is present, ends it when destroyed. Make one, first thing in main, and keep it there.

@@ -29,6 +29,8 @@ void check_collectives(const Communicator& world) {
   world.broadcast(text);
   expect(text_of(text) == "from the root", "broadcast", rank);
 
+  expect(world.node_rank() == rank, "a rank's number on the one node that there is", rank);
+
   const auto gathered = world.gather(message(rank, 0));
   expect(gathered.size() == (rank == 0 ? static_cast<std::size_t>(size) : 0), "gather's size", rank);
   for (std::size_t r = 0; r < gathered.size(); ++r)
