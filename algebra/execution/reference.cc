@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <thread>
 
 #include "algebra/execution/affine.h"
 #include "runtime/error.h"
+#include "runtime/machine.h"
+#include "runtime/workers.h"
 
 namespace rulemill::algebra {
 namespace {
@@ -283,7 +284,7 @@ std::vector<float> compute(const Library& library, const Instance& instance, con
   }
   const std::optional<StridedSum> strided = StridedSum::make(*root, sizes, tensors);
   const Interpreter interpreter(library, *root, sizes, tensors);
-  auto range = [&](std::int64_t begin, std::int64_t end) {
+  const auto range = [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::int64_t> indices(instance.index_slots + dims.size() + 1);
     for (std::int64_t element = begin; element < end; ++element) {
       for (std::int64_t d = static_cast<std::int64_t>(dims.size()) - 1, rest = element; d >= 0; --d) {
@@ -296,12 +297,13 @@ std::vector<float> compute(const Library& library, const Instance& instance, con
       result[static_cast<std::size_t>(element)] = static_cast<float>(value);
     }
   };
-  const std::int64_t workers = elements < 4096 ? 1 : std::max(1U, std::min(std::thread::hardware_concurrency(), 64U));
-  std::vector<std::jthread> threads;
-  for (std::int64_t w = 1; w < workers; ++w)
-    threads.emplace_back(range, elements * w / workers, elements * (w + 1) / workers);
-  range(0, elements / workers);
-  return threads.clear(), result;
+  const runtime::Workers workers(elements < 4096 ? 1 : std::min(runtime::available_cores(), 64U));
+  const std::int64_t parts = workers.threads();
+  workers.run(workers.threads(), [&](std::size_t w, unsigned) {
+    const auto part = static_cast<std::int64_t>(w);
+    range(elements * part / parts, elements * (part + 1) / parts);
+  });
+  return result;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
+#include "runtime/quantity.h"
 
 namespace rulemill::algebra {
 namespace {
@@ -103,7 +104,7 @@ std::string checksum_field(std::string_view bytes) {
   return tail.SerializeAsString();
 }
 
-std::string serialize(const RuleSet& rules, const TermBank& bank, const Symbols& symbols) {
+std::string serialize(const RuleSet& rules, const TermBank& bank, const Symbols& symbols, std::size_t largest) {
   proto::RuleSet out;
   out.set_schema_version(rule_set_schema_version);
   std::set<std::string> operators;
@@ -127,7 +128,12 @@ std::string serialize(const RuleSet& rules, const TermBank& bank, const Symbols&
     count.set_name(name);
     count.set_value(value);
   }
-  std::string bytes = out.SerializeAsString();
+  std::string bytes;
+  if (out.ByteSizeLong() > largest || !out.SerializeToString(&bytes)) {
+    throw runtime::Error("rule database", "its " + runtime::with_commas(rules.rules.size()) + " rules need " +
+                                              runtime::in_bytes(out.ByteSizeLong()) + "; a database holds " +
+                                              runtime::in_bytes(largest) + ": take a smaller profile");
+  }
   return bytes + checksum_field(bytes);
 }
 

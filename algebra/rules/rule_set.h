@@ -54,7 +54,10 @@ struct RuleSet {
 };
 
 /// The bytes of the database. Sets the digests of the provenance from the bank's library.
-std::string serialize(const RuleSet& rules, const TermBank& bank, const Symbols& symbols);
+/// Throws Error if it would be larger than `largest`, which protobuf cannot go beyond.
+inline constexpr std::size_t largest_database = (std::size_t{1} << 31) - 1024;
+std::string serialize(const RuleSet& rules, const TermBank& bank, const Symbols& symbols,
+                      std::size_t largest = largest_database);
 /// Reads what serialize wrote; `origin` names it in messages. Throws InputError naming the rule, the field, what was
 /// found and what was expected: bytes that are no database or not all of one, another schema, an operator that is
 /// unknown or is defined otherwise, a node that does not fit its operator, a rule that does not type.

@@ -86,6 +86,14 @@ std::string changed(Change&& change) {
 
 }  // namespace
 
+TEST_CASE("a database that would be too large is refused with its size, never written empty") {
+  World world;
+  const RuleSet set = world.sample();
+  const std::size_t size = serialize(set, world.bank, world.symbols).size();
+  CHECK_THROWS_WITH(serialize(set, world.bank, world.symbols, size / 2),
+                    Contains("rule database") && Contains("rules need") && Contains("smaller profile"));
+}
+
 TEST_CASE("a rule set comes back from its bytes as it was, in another bank") {
   World from, to;
   to.bank.variable("other", 3);
