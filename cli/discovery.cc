@@ -4,6 +4,7 @@
 
 #include "cli/audit_report.h"
 #include "cli/crew_tables.h"
+#include "cli/number_option.h"
 #include "cli/text_table.h"
 #include "prove/farm/prune.h"
 #include "runtime/error.h"
@@ -32,7 +33,7 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
   add_out_option(app, options);
   add_definitions_option(app, options);
   app.add_option("--threads", stage_options.threads, "threads of each rank; 0: all cores that it may use")
-      ->check(CLI::Range(0, 4096))
+      ->check(whole_number(0, 4096))
       ->capture_default_str();
   app.add_option("--device", stage_options.device, "auto: a GPU if there is one; cpu: none")
       ->check(CLI::IsMember({"auto", "cpu"}))
@@ -43,7 +44,11 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
   app.add_flag("--all-terms", stage_options.all_terms, "build on every term, not on one of each class");
   app.add_flag("--every-renaming", stage_options.every_renaming, "visit a node under all names, not up to renaming");
   app.add_option("--memory", stage_options.memory, "memory that each rank may use, as in 4GB; 0: no limit")
-      ->transform(CLI::AsSizeValue(true))
+      ->transform(memory_size())
+      ->capture_default_str();
+  app.add_option("--checkpoint-rows", stage_options.checkpoint_rows,
+                 "rows of terms that the join saves together: what a run that is stopped loses at most")
+      ->check(whole_number(1))
       ->capture_default_str();
   add_common_options(app, options);
 }
@@ -134,7 +139,8 @@ void Discovery::show_levels() {
 }
 
 void Discovery::join() {
-  const dedup::JoinOptions options{options_.threads, options_.all_terms, options_.every_renaming, options_.memory, 0};
+  const dedup::JoinOptions options{
+      options_.threads, options_.all_terms, options_.every_renaming, options_.memory, 0, options_.checkpoint_rows};
   joined_ = dedup::join(profile_, library_, out_, fingerprints_, context_.world, options);
   note_stage("join", joined_.seconds, joined_.already_done);
   std::uint64_t values = 0;
@@ -195,7 +201,7 @@ void Discovery::prove() {
 }
 
 void Discovery::cross_check() {
-  prove::Crew crew(context_.world, library_, farm_options().helper);
+  prove::Crew crew(context_.world, library_, farm_options().helper, "cross-check");
   prove::CrossReport report;
   crew.work([&] {
     std::vector<std::string> derived;

@@ -23,6 +23,7 @@ struct StageOptions {
   bool all_terms = false;       // extend every term, not one of each class
   bool every_renaming = false;  // take no two variables for each other
   std::uint64_t memory = 0;     // bytes that a rank may use; 0: no limit
+  std::uint64_t checkpoint_rows = dedup::default_checkpoint_rows;
   std::string device = "auto";
   ProofOptions proofs;
   bool cross_check = false;

@@ -1,7 +1,11 @@
 // `rulemill discover` runs all stages; `fingerprint`, `join`, `prove`, `prune` run one, on what the ones before have
 // left.
+#include <new>
+
 #include "cli/discovery.h"
 #include "prove/farm/prune.h"
+#include "runtime/error.h"
+#include "runtime/machine.h"
 
 namespace rulemill::cli {
 namespace {
@@ -19,12 +23,23 @@ constexpr Stage stages[] = {
     {prove::prune_stage, "Leave the rules that imply all others, and write the database", &Discovery::prune},
 };
 
+/// Memory that is out is said with what it was out for.
+void run_stage(Discovery& discovery, const Stage& stage) {
+  try {
+    (discovery.*stage.run)();
+  } catch (const std::bad_alloc&) {
+    throw runtime::Error(stage.name, "out of memory (" + runtime::memory_in_words() +
+                                         "); what is finished is kept: run the same command again with more, or with "
+                                         "--memory and more ranks");
+  }
+}
+
 /// Runs the stages up to `last`. Those before it must be finished already if `alone`: they only say what they found.
 void run_stages(Context& context, const StageOptions& options, std::size_t last, bool alone) {
   Discovery discovery(context, options);
   for (std::size_t s = 0; s <= last; ++s) {
     if (alone && s < last) discovery.require_finished(stages[s].name);
-    (discovery.*stages[s].run)();
+    run_stage(discovery, stages[s]);
   }
   discovery.conclude();
 }

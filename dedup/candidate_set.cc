@@ -2,35 +2,29 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "runtime/hash.h"
 
 namespace rulemill::dedup {
 namespace {
 
-/// What deciding between candidates of one key needs.
-struct Keyed {
-  runtime::Hash128 key;
-  std::uint32_t dimensions = 0;  // more is better
-  runtime::Hash128 exact;        // then the smaller: of the form with its types
-  std::uint64_t index = 0;       // where the candidate comes from
-};
-
-bool better(const Keyed& a, const Keyed& b) {
+bool better(const CandidateKey& a, const CandidateKey& b) {
   if (a.key != b.key) return a.key < b.key;
   if (a.dimensions != b.dimensions) return a.dimensions > b.dimensions;
   if (a.exact != b.exact) return a.exact < b.exact;
   return a.index < b.index;
 }
 
-void keep_best(std::vector<Keyed>& list) {
+void keep_best(std::vector<CandidateKey>& list) {
   std::sort(list.begin(), list.end(), better);
-  list.erase(std::unique(list.begin(), list.end(), [](const Keyed& a, const Keyed& b) { return a.key == b.key; }),
+  list.erase(std::unique(list.begin(), list.end(),
+                         [](const CandidateKey& a, const CandidateKey& b) { return a.key == b.key; }),
              list.end());
 }
 
 /// Canonical form and key; false if the sides are the same.
-bool make_key(CandidateGraph& graph, const Vocabulary& words, Keyed& made) {
+bool make_key(CandidateGraph& graph, const Vocabulary& words, CandidateKey& made) {
   std::string exact;
   made.key = runtime::hash128(runtime::bytes_of(canonicalize(graph, words, KeyKind::AnyShapes, &exact)));
   made.exact = runtime::hash128(runtime::bytes_of(exact));
@@ -51,65 +45,106 @@ CandidateGraph unpack(const std::string& packed) {
   return read_graph(view);
 }
 
-PackedCandidates one_of_each(std::size_t count, const CandidateSource& source, const Vocabulary& words,
-                             const runtime::Workers& workers, const runtime::Communicator& communicator,
-                             std::uint64_t* renamings_apart) {
+KeyedCandidates best_of(std::size_t count, const CandidateSource& source, const Vocabulary& words,
+                        const runtime::Workers& workers, std::uint64_t* renamings_apart) {
   constexpr std::size_t chunk = 512;
   constexpr std::uint64_t dropped = ~std::uint64_t{0};
-  std::vector<Keyed> keyed(count);
-  workers.run((count + chunk - 1) / chunk, [&](std::size_t c, unsigned) {
+  KeyedCandidates best;
+  std::vector<CandidateKey>& keys = best.keys;
+  keys.resize(count);
+  workers.run_unless_stopped((count + chunk - 1) / chunk, [&](std::size_t c, unsigned) {
     for (std::size_t i = c * chunk; i < std::min(count, (c + 1) * chunk); ++i) {
       CandidateGraph graph = source(i);
-      keyed[i].index = make_key(graph, words, keyed[i]) ? i : dropped;
+      keys[i].index = make_key(graph, words, keys[i]) ? i : dropped;
     }
   });
-  std::erase_if(keyed, [](const Keyed& k) { return k.index == dropped; });
+  std::erase_if(keys, [](const CandidateKey& k) { return k.index == dropped; });
   if (renamings_apart != nullptr) {
     std::vector<runtime::Hash128> exact;
-    for (const Keyed& k : keyed) exact.push_back(k.exact);
+    for (const CandidateKey& k : keys) exact.push_back(k.exact);
     std::ranges::sort(exact);
     *renamings_apart = static_cast<std::uint64_t>(std::unique(exact.begin(), exact.end()) - exact.begin());
   }
-  keep_best(keyed);
+  keep_best(keys);
 
   // Only what is kept is built again.
-  PackedCandidates packed(keyed.size());
-  workers.run((keyed.size() + chunk - 1) / chunk, [&](std::size_t c, unsigned) {
-    for (std::size_t i = c * chunk; i < std::min(keyed.size(), (c + 1) * chunk); ++i) {
-      CandidateGraph graph = source(keyed[i].index);
+  best.packed.resize(keys.size());
+  workers.run_unless_stopped((keys.size() + chunk - 1) / chunk, [&](std::size_t c, unsigned) {
+    for (std::size_t i = c * chunk; i < std::min(keys.size(), (c + 1) * chunk); ++i) {
+      CandidateGraph graph = source(keys[i].index);
       bring_to_form(graph, words, KeyKind::AnyShapes);
-      packed[i] = pack(graph);
+      best.packed[i] = pack(graph);
+      keys[i].index = i;
     }
   });
-  const auto ranks = static_cast<std::size_t>(communicator.size());
-  if (ranks == 1) return packed;
+  return best;
+}
 
-  std::vector<runtime::Bytes> outgoing(ranks);
-  for (std::size_t i = 0; i < keyed.size(); ++i) {
-    runtime::Bytes& bytes = outgoing[keyed[i].key.low % ranks];
-    runtime::append_value(bytes, keyed[i]);
-    runtime::append_value(bytes, static_cast<std::uint32_t>(packed[i].size()));
-    const auto view = runtime::bytes_of(packed[i]);
-    bytes.insert(bytes.end(), view.begin(), view.end());
+void append(KeyedCandidates& candidates, KeyedCandidates more) {
+  if (candidates.keys.empty()) {
+    candidates = std::move(more);
+    return;
   }
-  keyed.clear();
-  PackedCandidates received;
-  for (const runtime::Bytes& bytes : communicator.all_to_all(std::move(outgoing))) {
-    for (std::size_t at = 0; at < bytes.size();) {
-      Keyed k;
-      std::uint32_t size = 0;
-      std::memcpy(&k, bytes.data() + at, sizeof k);
-      std::memcpy(&size, bytes.data() + at + sizeof k, sizeof size);
-      at += sizeof k + sizeof size;
-      k.index = received.size();
-      received.emplace_back(reinterpret_cast<const char*>(bytes.data() + at), size);
-      at += size;
-      keyed.push_back(k);
+  for (CandidateKey& k : more.keys) {
+    k.index += candidates.packed.size();
+    candidates.keys.push_back(k);
+  }
+  std::ranges::move(more.packed, std::back_inserter(candidates.packed));
+}
+
+namespace {
+
+void append(runtime::Bytes& bytes, const CandidateKey& key, const std::string& packed) {
+  runtime::append_value(bytes, key);
+  runtime::append_value(bytes, static_cast<std::uint32_t>(packed.size()));
+  const runtime::ByteView view = runtime::bytes_of(packed);
+  bytes.insert(bytes.end(), view.begin(), view.end());
+}
+
+template <class T>
+T take(runtime::ByteView& bytes) {
+  RM_CHECK(bytes.size() >= sizeof(T), "candidates' bytes end early");
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  bytes = bytes.subspan(sizeof value);
+  return value;
+}
+
+void take_candidate(runtime::ByteView& bytes, KeyedCandidates& candidates) {
+  CandidateKey& key = candidates.keys.emplace_back(take<CandidateKey>(bytes));
+  key.index = candidates.packed.size();
+  const auto size = take<std::uint32_t>(bytes);
+  RM_CHECK(bytes.size() >= size, "candidates' bytes end early");
+  candidates.packed.emplace_back(runtime::text_of(bytes.first(size)));
+  bytes = bytes.subspan(size);
+}
+
+}  // namespace
+
+void append(runtime::Bytes& bytes, const KeyedCandidates& candidates) {
+  runtime::append_value(bytes, std::uint64_t{candidates.keys.size()});
+  for (const CandidateKey& key : candidates.keys) append(bytes, key, candidates.packed[key.index]);
+}
+
+void read(runtime::ByteView& bytes, KeyedCandidates& candidates) {
+  for (auto left = take<std::uint64_t>(bytes); left > 0; --left) take_candidate(bytes, candidates);
+}
+
+PackedCandidates best_of_all(KeyedCandidates candidates, const runtime::Communicator& communicator) {
+  keep_best(candidates.keys);
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  if (ranks > 1) {
+    std::vector<runtime::Bytes> outgoing(ranks);
+    for (const CandidateKey& key : candidates.keys)
+      append(outgoing[key.key.low % ranks], key, candidates.packed[key.index]);
+    candidates = {};
+    for (const runtime::Bytes& bytes : communicator.all_to_all(std::move(outgoing))) {
+      for (runtime::ByteView view = bytes; !view.empty();) take_candidate(view, candidates);
     }
+    keep_best(candidates.keys);
   }
-  keep_best(keyed);
   PackedCandidates result;
-  for (const Keyed& k : keyed) result.push_back(std::move(received[k.index]));
+  for (const CandidateKey& key : candidates.keys) result.push_back(std::move(candidates.packed[key.index]));
   return result;
 }
 

@@ -1,6 +1,7 @@
 #include "dedup/join.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <iterator>
@@ -10,13 +11,14 @@
 #include "dedup/candidate_set.h"
 #include "dedup/candidate_text.h"
 #include "dedup/generalize.h"
-#include "dedup/pairs.h"
+#include "dedup/slice.h"
 #include "runtime/atomic_file.h"
+#include "runtime/checkpoint.h"
 #include "runtime/error.h"
+#include "runtime/file_check.h"
 #include "runtime/hash.h"
 #include "runtime/json_report.h"
 #include "runtime/machine.h"
-#include "runtime/manifest.h"
 #include "runtime/quantity.h"
 
 namespace rulemill::dedup {
@@ -72,15 +74,116 @@ Json to_json(const runtime::Attributes& figures) {
   return object;
 }
 
-/// Each at its most general, in place.
-void generalize_all(PackedCandidates& candidates, TrialPrograms& programs, std::size_t max_ops,
-                    const runtime::Workers& workers) {
-  std::vector<std::unique_ptr<Trial>> trials(workers.threads());
-  workers.run(candidates.size(), [&](std::size_t i, unsigned thread) {
-    if (!trials[thread]) trials[thread] = std::make_unique<Trial>(programs);
-    CandidateGraph graph = unpack(candidates[i]);
-    if (generalize(graph, *trials[thread], max_ops)) candidates[i] = pack(graph);
-  });
+/// One candidate a piece of bytes, and back.
+runtime::Bytes to_bytes(const PackedCandidates& candidates) {
+  runtime::Bytes bytes;
+  for (const std::string& packed : candidates) {
+    runtime::append_value(bytes, static_cast<std::uint32_t>(packed.size()));
+    const runtime::ByteView view = runtime::bytes_of(packed);
+    bytes.insert(bytes.end(), view.begin(), view.end());
+  }
+  return bytes;
+}
+
+void add_from(PackedCandidates& candidates, runtime::ByteView bytes) {
+  while (!bytes.empty()) {
+    std::uint32_t size = 0;
+    RM_CHECK(bytes.size() >= sizeof size, "candidates' bytes end early");
+    std::memcpy(&size, bytes.data(), sizeof size);
+    bytes = bytes.subspan(sizeof size);
+    RM_CHECK(bytes.size() >= size, "candidates' bytes end early");
+    candidates.emplace_back(runtime::text_of(bytes.first(size)));
+    bytes = bytes.subspan(size);
+  }
+}
+
+/// A rank to which nothing fell has no counts.
+std::vector<std::uint64_t> widened(std::vector<std::uint64_t> counts, std::size_t size) {
+  counts.resize(size);
+  return counts;
+}
+
+/// What the steps of a join stand on.
+struct Frame {
+  const Vocabulary& words;
+  TrialPrograms& programs;
+  std::size_t max_ops;
+  const runtime::Workers& workers;
+  const runtime::Communicator& communicator;
+  runtime::Checkpoint& checkpoint;
+  std::uint64_t slices;
+
+  void go_on() const { runtime::require_going_on(join_stage, communicator); }
+  std::string piece(const std::string& step, std::uint64_t number) const {
+    return step + "-" + std::to_string(number) + "-of-" + std::to_string(slices);
+  }
+};
+
+/// Collective. Each at its most general, one of each key over all ranks. The candidates' hashes say in which piece they
+/// are saved.
+PackedCandidates generalized(const PackedCandidates& candidates, const std::string& step, const Frame& frame) {
+  std::vector<std::vector<std::size_t>> pieces(frame.slices);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    pieces[runtime::hash64(runtime::bytes_of(candidates[i])) % frame.slices].push_back(i);
+  }
+  PackedCandidates all;
+  std::vector<std::unique_ptr<Trial>> trials(frame.workers.threads());
+  for (std::uint64_t p = 0; p < frame.slices; ++p) {
+    const std::string piece = frame.piece(step, p);
+    if (frame.checkpoint.has(piece)) {
+      add_from(all, frame.checkpoint.load(piece));
+      continue;
+    }
+    PackedCandidates made(pieces[p].size());
+    frame.workers.run_unless_stopped(made.size(), [&](std::size_t i, unsigned thread) {
+      if (!trials[thread]) trials[thread] = std::make_unique<Trial>(frame.programs);
+      made[i] = candidates[pieces[p][i]];
+      CandidateGraph graph = unpack(made[i]);
+      if (generalize(graph, *trials[thread], frame.max_ops)) made[i] = pack(graph);
+    });
+    frame.go_on();
+    if (frame.slices > 1) frame.checkpoint.save(piece, to_bytes(made));
+    std::ranges::move(made, std::back_inserter(all));
+  }
+  KeyedCandidates best = best_of(
+      all.size(), [&](std::size_t i) { return unpack(all[i]); }, frame.words, frame.workers);
+  frame.go_on();
+  return best_of_all(std::move(best), frame.communicator);
+}
+
+/// Collective. This rank's slices, added up.
+Slice all_slices(TermRows& rows, std::uint64_t parts, bool all_terms, const Frame& frame,
+                 const std::function<void(const char*)>& note) {
+  Slice total;
+  Superseded superseded(rows);
+  for (std::uint64_t part = 0; part < parts; ++part) {
+    std::vector<std::uint64_t> missing;
+    for (std::uint64_t s = part; s < frame.slices; s += parts) {
+      if (frame.checkpoint.has(frame.piece("slice", s)))
+        add_from(total, frame.checkpoint.load(frame.piece("slice", s)));
+      else
+        missing.push_back(s);
+    }
+    if (missing.empty()) continue;
+    std::vector<TermClasses> classes = find_classes(rows, part, parts, frame.slices, frame.communicator);
+    note("classes");
+    std::vector<TermId> wanted;
+    for (const std::uint64_t s : missing) {
+      if (all_terms) superseded.add(rows, classes[s], frame.communicator);
+      for (const auto& members : classes[s].classes) wanted.insert(wanted.end(), members.begin(), members.end());
+    }
+    rows.fetch(std::move(wanted));
+    note("pairs");
+    for (const std::uint64_t s : missing) {
+      Slice slice = make_slice(rows, std::exchange(classes[s], {}), superseded, frame.words, frame.workers);
+      frame.go_on();
+      if (frame.slices > 1) frame.checkpoint.save(frame.piece("slice", s), to_bytes(slice));
+      add(total, std::move(slice));
+      note("filter");
+    }
+    rows.forget();
+  }
+  return total;
 }
 
 /// The text of every rank's candidates, on the root.
@@ -93,7 +196,7 @@ std::vector<CandidateLine> gather_lines(const PackedCandidates& single, const Pa
   constexpr std::size_t chunk = 256;
   const std::size_t count = single.size() + multi.size();
   std::vector<runtime::Bytes> chunks((count + chunk - 1) / chunk);
-  workers.run(chunks.size(), [&](std::size_t c, unsigned) {
+  workers.run_unless_stopped(chunks.size(), [&](std::size_t c, unsigned) {
     for (std::size_t i = c * chunk; i < std::min(count, (c + 1) * chunk); ++i) {
       const CandidateGraph graph = unpack(i < single.size() ? single[i] : multi[i - single.size()]);
       const CandidateLine line = candidate_line(graph, words, rows.dictionary().variables, variable_types);
@@ -103,6 +206,7 @@ std::vector<CandidateLine> gather_lines(const PackedCandidates& single, const Pa
       chunks[c].insert(chunks[c].end(), view.begin(), view.end());
     }
   });
+  runtime::require_going_on(join_stage, communicator);
   runtime::Bytes mine;
   for (const runtime::Bytes& part : chunks) mine.insert(mine.end(), part.begin(), part.end());
   std::vector<CandidateLine> lines;
@@ -119,22 +223,33 @@ std::vector<CandidateLine> gather_lines(const PackedCandidates& single, const Pa
   return lines;
 }
 
-/// How many parts of the fingerprints are joined one after the other.
-std::uint64_t parts_of(std::uint64_t rows, std::uint64_t held, const JoinOptions& options,
+/// How many parts of the fingerprints are joined one after the other. Throws Error if memory does not allow even that.
+std::uint64_t parts_of(const fingerprint::Summary& fingerprints, const JoinOptions& options,
                        const runtime::Communicator& communicator) {
   // Superseded terms must all be known before anything is paired.
-  if (options.all_terms) return 1;
-  if (options.parts != 0 || options.memory == 0) return std::max<std::uint64_t>(1, options.parts);
+  if (options.parts != 0 && !options.all_terms) return options.parts;
+  if (options.memory == 0) return 1;
   // A record, the copy of it that is sent, and the rows, classes and pairs that about one in four makes.
   constexpr std::uint64_t bytes_a_row = 2 * sizeof(FingerprintRecord) + sizeof(TermRow);
   const std::uint64_t base = communicator.max(runtime::current_memory_bytes());
-  const std::uint64_t least = base + held + (std::uint64_t{64} << 20);
+  const std::uint64_t held = TermRows::held_bytes(fingerprints);
+  const std::uint64_t share = fingerprints.rows / static_cast<std::uint64_t>(communicator.size()) * bytes_a_row;
+  const std::uint64_t least = base + held + (options.all_terms ? share : std::uint64_t{64} << 20);
   if (least > options.memory) {
     throw runtime::Error("--memory " + runtime::in_bytes(options.memory),
-                         "the join needs at least " + runtime::in_bytes(least) + " a rank for this table");
+                         "the join needs at least " + runtime::in_bytes(least) + " a rank for this table, of which " +
+                             runtime::in_bytes(held) + " are the levels below the last, which every rank holds");
   }
-  const std::uint64_t share = rows / static_cast<std::uint64_t>(communicator.size()) * bytes_a_row;
-  return share / (options.memory - base - held) + 1;
+  return options.all_terms ? 1 : std::bit_ceil(share / (options.memory - base - held) + 1);
+}
+
+/// As many slices as the rows ask for, a multiple of the parts. Powers of two, if parts are: then a run that goes on
+/// with other memory or ranks has the same slices.
+std::uint64_t slices_of(std::uint64_t rows, std::uint64_t parts, const JoinOptions& options) {
+  if (options.all_terms) return 1;
+  const std::uint64_t wanted =
+      std::bit_floor(std::max<std::uint64_t>(1, rows / std::max<std::uint64_t>(1, options.checkpoint_rows)));
+  return parts * std::max<std::uint64_t>(1, wanted / parts);
 }
 
 }  // namespace
@@ -153,28 +268,32 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
     if (!manifest->finished(fingerprint::fingerprint_stage, shards_digest)) {
       throw runtime::InputError(out.string(), "the fingerprint stage is not finished in this folder");
     }
-    if (manifest->finished(join_stage, digest)) {
-      manifest->check_files(join_stage);
+    const auto self = runtime::Communicator::self();
+    const bool finished = manifest->finished(join_stage, digest);
+    if (finished && runtime::damaged_files(out, &*manifest, join_stage, self).empty()) {
       state = to_json(manifest->figures(join_stage)).dump();
     } else {
       manifest->check_files(fingerprint::fingerprint_stage);
-      manifest->begin(join_stage, digest);
+      manifest->begin(join_stage, digest, !finished);
     }
   }
   communicator.broadcast(state);
   if (!state.empty()) return from_json(Json::parse(state));
 
+  runtime::Checkpoint checkpoint(out, join_stage, manifest ? &*manifest : nullptr, communicator);
+  const std::uint64_t parts = parts_of(fingerprints, options, communicator);
   const runtime::Workers workers(options.threads);
   const enumerate::Renamings renamings(profile, options.every_renaming);
   TermRows rows(out, shards_digest, fingerprints, renamings, communicator);
   const Vocabulary words = vocabulary(rows.dictionary(), library);
   TrialPrograms programs(words, library, profile.seed, profile.max_elements);
-  const auto keep = [&](std::size_t count, const CandidateSource& source, std::uint64_t* renamings_apart = nullptr) {
-    return one_of_each(count, source, words, workers, communicator, renamings_apart);
-  };
-  const auto keep_packed = [&](PackedCandidates& list) {
-    list = keep(list.size(), [&](std::size_t i) { return unpack(list[i]); });
-  };
+  const Frame frame{words,
+                    programs,
+                    fingerprints.max_ops,
+                    workers,
+                    communicator,
+                    checkpoint,
+                    slices_of(fingerprints.rows, parts, options)};
 
   Summary summary;
   Funnel& funnel = summary.funnel;
@@ -186,55 +305,28 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
     lap = now;
   };
   funnel.terms = fingerprints.rows;
-  const std::uint64_t parts = parts_of(fingerprints.rows, rows.bytes(), options, communicator);
-  Superseded superseded(rows);
-  PackedCandidates single;
-  std::vector<std::vector<Alternative>> alternatives(static_cast<std::size_t>(communicator.size()));
-  std::vector<std::uint64_t> by_type(rows.dictionary().types.size(), 0);
   note("read");
-  for (std::uint64_t part = 0; part < parts; ++part) {
-    const TermClasses classes = find_classes(rows, part, parts, communicator);
-    summary.new_values.resize(classes.new_values.size());
-    for (std::size_t l = 0; l < classes.new_values.size(); ++l) summary.new_values[l] += classes.new_values[l];
-    for (std::size_t t = 0; t < by_type.size(); ++t) by_type[t] += classes.by_type[t];
-    funnel.classes += communicator.sum(std::uint64_t{classes.classes.size()});
-    note("classes");
-    if (options.all_terms) superseded.add(rows, classes, communicator);
-    RawPairs raw = pair_terms(rows, classes, superseded, words, workers, communicator);
-    note("pairs");
-    funnel.pairs += communicator.sum(std::uint64_t{raw.pairs.size()});
-    // Renamings of a candidate have values of one orbit: they meet on one rank in one part.
-    std::uint64_t renamings_apart = 0;
-    PackedCandidates here = keep(
-        raw.pairs.size(),
-        [&](std::size_t i) {
-          return graph_of(rows, {&raw.pairs[i].first, 1}, {&raw.pairs[i].second, 1});
-        },
-        &renamings_apart);
-    funnel.renamed += communicator.sum(renamings_apart);
-    note("filter");
-    std::ranges::move(here, std::back_inserter(single));
-    for (std::size_t r = 0; r < alternatives.size(); ++r) {
-      alternatives[r].insert(alternatives[r].end(), raw.alternatives[r].begin(), raw.alternatives[r].end());
-    }
-    rows.forget();
-  }
-  summary.expected_false = expected_false(by_type, rows.dictionary().degrees);
-  if (parts > 1) keep_packed(single);
+  Slice found = all_slices(rows, parts, options.all_terms, frame, note);
+  funnel.classes = communicator.sum(found.classes);
+  funnel.pairs = communicator.sum(found.pairs);
+  funnel.renamed = communicator.sum(found.renamed);
+  summary.new_values = communicator.sum(widened(found.new_values, fingerprints.levels.size()));
+  summary.expected_false = expected_false(communicator.sum(widened(found.by_type, rows.dictionary().types.size())),
+                                          rows.dictionary().degrees);
+  PackedCandidates single = best_of_all(std::move(found.candidates), communicator);
   funnel.shapes = communicator.sum(std::uint64_t{single.size()});
   note("filter");
-  generalize_all(single, programs, fingerprints.max_ops, workers);
-  note("generalize");
-  keep_packed(single);
-  note("filter");
+  single = generalized(single, "general", frame);
   funnel.generalized = communicator.sum(std::uint64_t{single.size()});
+  note("generalize");
   const std::vector<RawCandidate> joint =
-      combine(rows, std::move(alternatives), words, fingerprints.max_ops, workers, communicator);
+      combine(rows, found.alternatives, words, fingerprints.max_ops, workers, communicator);
+  frame.go_on();
   funnel.multi_pairs = communicator.sum(std::uint64_t{joint.size()});
-  PackedCandidates multi =
-      keep(joint.size(), [&](std::size_t i) { return graph_of(rows, joint[i].source, joint[i].target); });
-  generalize_all(multi, programs, fingerprints.max_ops, workers);
-  keep_packed(multi);
+  const auto several = [&](std::size_t i) { return graph_of(rows, joint[i].source, joint[i].target); };
+  KeyedCandidates best = best_of(joint.size(), several, words, workers);
+  frame.go_on();
+  const PackedCandidates multi = generalized(best_of_all(std::move(best), communicator), "several", frame);
   funnel.multi_generalized = communicator.sum(std::uint64_t{multi.size()});
   note("several outputs");
 
@@ -244,9 +336,9 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
     funnel.candidates = lines.size();
     const std::string text = candidates_text(std::move(lines));
     runtime::write_file(out / candidates_file, text);
-    manifest->add(
-        {candidates_file, join_stage, text.size(), runtime::to_hex(runtime::hash128(runtime::bytes_of(text))), {}});
+    manifest->add(runtime::entry_of(candidates_file, join_stage, runtime::bytes_of(text)));
     summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    checkpoint.clear();
     manifest->finish(join_stage, to_attributes(summary));
     figures = to_json(to_attributes(summary)).dump();
   }

@@ -1,7 +1,8 @@
 // The join stage: from shards to candidates.rules. Terms with equal fingerprints make classes; each class gives its
 // smallest member paired with each other; nodes with several outputs give candidates with several outputs. Cheap
 // filters leave one candidate of all that are renamings of each other, at its most general. Where memory is short, the
-// shards are read several times, for a part of the fingerprints each.
+// shards are read several times, for a part of the fingerprints each. What is done of a long join is saved slice by
+// slice.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,16 @@
 
 namespace rulemill::dedup {
 
+inline constexpr std::uint64_t default_checkpoint_rows = std::uint64_t{1} << 20;
+
 struct JoinOptions {
   unsigned threads = 0;
   bool all_terms = false;  // as the fingerprint stage was run
   bool every_renaming = false;
   std::uint64_t memory = 0;  // bytes that a rank may use; 0: no limit
   std::uint64_t parts = 0;   // of the fingerprints, joined one after the other; 0: as few as memory allows
+  /// Rows whose candidates are saved together, so that a run that is stopped keeps them.
+  std::uint64_t checkpoint_rows = default_checkpoint_rows;
 };
 
 /// How many remain after each step.

@@ -72,17 +72,12 @@ void Superseded::add(const TermRows& rows, const TermClasses& classes, const run
   }
 }
 
-RawPairs pair_terms(TermRows& rows, const TermClasses& classes, const Superseded& superseded, const Vocabulary& words,
-                    const runtime::Workers& workers, const runtime::Communicator& communicator) {
-  std::vector<TermId> wanted;
-  for (const auto& members : classes.classes) wanted.insert(wanted.end(), members.begin(), members.end());
-  rows.fetch(std::move(wanted));
-
+RawPairs pair_terms(const TermRows& rows, const TermClasses& classes, const Superseded& superseded,
+                    const Vocabulary& words, const runtime::Workers& workers) {
   RawPairs raw;
-  raw.alternatives.resize(static_cast<std::size_t>(communicator.size()));
   constexpr std::size_t chunk = 1024;
   std::vector<std::vector<std::vector<TermId>>> ordered((classes.classes.size() + chunk - 1) / chunk);
-  workers.run(ordered.size(), [&](std::size_t c, unsigned) {
+  workers.run_unless_stopped(ordered.size(), [&](std::size_t c, unsigned) {
     for (std::size_t i = c * chunk; i < std::min(classes.classes.size(), (c + 1) * chunk); ++i) {
       std::vector<TermId> kept;
       for (const TermId t : classes.classes[i]) {
@@ -113,7 +108,7 @@ RawPairs pair_terms(TermRows& rows, const TermClasses& classes, const Superseded
           if (rows.row(other).node == row.node) continue;
           if (lowest == 0 || rows.row(other).level != lowest || count++ == most_alternatives) break;
           const Occurrence way{other, rows.row(other).renaming, t, row.renaming};
-          raw.alternatives[row.node % raw.alternatives.size()].push_back({row.node, row.output, t, way});
+          raw.alternatives.push_back({row.node, row.output, t, way});
         }
       }
     }
@@ -121,14 +116,12 @@ RawPairs pair_terms(TermRows& rows, const TermClasses& classes, const Superseded
   return raw;
 }
 
-std::vector<RawCandidate> combine(TermRows& rows, std::vector<std::vector<Alternative>> alternatives,
-                                  const Vocabulary& words, std::uint32_t max_ops, const runtime::Workers& workers,
+std::vector<RawCandidate> combine(TermRows& rows, const std::vector<Alternative>& alternatives, const Vocabulary& words,
+                                  std::uint32_t max_ops, const runtime::Workers& workers,
                                   const runtime::Communicator& communicator) {
-  std::vector<runtime::Bytes> outgoing;
-  for (auto& list : alternatives) {
-    const runtime::ByteView bytes = runtime::bytes_of(list);
-    outgoing.emplace_back(bytes.begin(), bytes.end());
-    list = {};
+  std::vector<runtime::Bytes> outgoing(static_cast<std::size_t>(communicator.size()));
+  for (const Alternative& alternative : alternatives) {
+    runtime::append_value(outgoing[alternative.node % outgoing.size()], alternative);
   }
   // By node: the alternatives of each output.
   std::map<std::uint32_t, std::vector<std::vector<Alternative>>> nodes;
@@ -167,7 +160,7 @@ std::vector<RawCandidate> combine(TermRows& rows, std::vector<std::vector<Altern
   }
   std::vector<std::uint8_t> joint(found.size(), 0);
   constexpr std::size_t chunk = 256;
-  workers.run((found.size() + chunk - 1) / chunk, [&](std::size_t c, unsigned) {
+  workers.run_unless_stopped((found.size() + chunk - 1) / chunk, [&](std::size_t c, unsigned) {
     for (std::size_t i = c * chunk; i < std::min(found.size(), (c + 1) * chunk); ++i) {
       CandidateGraph graph = graph_of(rows, found[i].source, found[i].target);
       bring_to_form(graph, words, KeyKind::Exact);

@@ -26,7 +26,7 @@ struct Alternative {
 
 struct RawPairs {
   std::vector<std::pair<Occurrence, Occurrence>> pairs;  // source, target
-  std::vector<std::vector<Alternative>> alternatives;    // by the rank that combines them
+  std::vector<Alternative> alternatives;
 };
 
 /// Terms below the last level that an earlier one equals, by term: what uses them is congruent to what uses the
@@ -41,13 +41,13 @@ class Superseded {
   std::vector<bool> is_;
 };
 
-/// Collective. `classes` are this rank's. The rows of every term that occurs are fetched.
-RawPairs pair_terms(TermRows& rows, const TermClasses& classes, const Superseded& superseded, const Vocabulary& words,
-                    const runtime::Workers& workers, const runtime::Communicator& communicator);
+/// Of classes of this rank; the rows of every term that occurs are at hand. Left early as run_unless_stopped() is.
+RawPairs pair_terms(const TermRows& rows, const TermClasses& classes, const Superseded& superseded,
+                    const Vocabulary& words, const runtime::Workers& workers);
 
 /// Collective. Candidates of several outputs. The rows of every term that occurs are fetched.
-std::vector<RawCandidate> combine(TermRows& rows, std::vector<std::vector<Alternative>> alternatives,
-                                  const Vocabulary& words, std::uint32_t max_ops, const runtime::Workers& workers,
+std::vector<RawCandidate> combine(TermRows& rows, const std::vector<Alternative>& alternatives, const Vocabulary& words,
+                                  std::uint32_t max_ops, const runtime::Workers& workers,
                                   const runtime::Communicator& communicator);
 
 }  // namespace rulemill::dedup

@@ -4,18 +4,15 @@
 #include <cmath>
 
 #include "fingerprint/field.h"
+#include "runtime/workers.h"
 
 namespace rulemill::dedup {
 
-TermClasses find_classes(const TermRows& rows, std::uint64_t part, std::uint64_t parts,
-                         const runtime::Communicator& communicator) {
+std::vector<TermClasses> find_classes(const TermRows& rows, std::uint64_t part, std::uint64_t parts,
+                                      std::uint64_t slices, const runtime::Communicator& communicator) {
   const auto ranks = static_cast<std::size_t>(communicator.size());
   std::vector<FingerprintRecord> records = rows.records(part, parts);
-  TermClasses result;
-  result.by_type.resize(rows.dictionary().types.size(), 0);
-  for (const FingerprintRecord& record : records) result.by_type[record.type] += record.values;
-  result.by_type = communicator.sum(result.by_type);
-
+  runtime::require_going_on("join", communicator);
   if (ranks > 1) {
     std::vector<runtime::Bytes> outgoing(ranks);
     for (const FingerprintRecord& record : records) {
@@ -33,19 +30,25 @@ TermClasses find_classes(const TermRows& rows, std::uint64_t part, std::uint64_t
 
   std::size_t levels = 0;
   while (rows.first_of_level(levels) < rows.rows()) ++levels;
-  result.new_values.resize(levels);
+  std::vector<TermClasses> result(slices);
+  for (TermClasses& slice : result) {
+    slice.new_values.resize(levels);
+    slice.by_type.resize(rows.dictionary().types.size());
+  }
   for (std::size_t begin = 0; begin < records.size();) {
-    std::size_t end = begin + 1;
-    while (end < records.size() && records[end].high == records[begin].high && records[end].low == records[begin].low)
-      ++end;
-    result.new_values[rows.level(records[begin].term)] += records[begin].values;
+    TermClasses& slice = result[slice_of(records[begin].low, slices)];
+    std::size_t end = begin;
+    for (; end < records.size() && records[end].high == records[begin].high && records[end].low == records[begin].low;
+         ++end) {
+      slice.by_type[records[end].type] += records[end].values;
+    }
+    slice.new_values[rows.level(records[begin].term)] += records[begin].values;
     if (end - begin > 1 || records[begin].symmetric) {
-      auto& members = result.classes.emplace_back();
+      auto& members = slice.classes.emplace_back();
       for (std::size_t i = begin; i < end; ++i) members.push_back(records[i].term);
     }
     begin = end;
   }
-  result.new_values = communicator.sum(result.new_values);
   return result;
 }
 

@@ -9,18 +9,23 @@
 
 namespace rulemill::dedup {
 
+/// What fell to this rank of the fingerprints, or of a slice of them.
 struct TermClasses {
-  /// Classes that fell to this rank, each in id order, of two orbits or more or of a symmetric one.
+  /// Each in id order, of two orbits or more or of a symmetric one.
   std::vector<std::vector<TermId>> classes;
-  /// Over all ranks: values that the first members of classes have, under all names, if these are on level l.
+  /// Values that the first members of classes have, under all names, if these are on level l.
   std::vector<std::uint64_t> new_values;
-  /// Over all ranks: by type, terms under all their names.
+  /// By type, terms under all their names.
   std::vector<std::uint64_t> by_type;
 };
 
-/// Collective.
-TermClasses find_classes(const TermRows& rows, std::uint64_t part, std::uint64_t parts,
-                         const runtime::Communicator& communicator);
+/// The number of the slice, of `slices`, in which a fingerprint lies.
+inline std::uint64_t slice_of(std::uint64_t low, std::uint64_t slices) { return (low & 0xffffffffu) % slices; }
+
+/// Collective. By slice of `slices`, a multiple of `parts`: the classes of part `part`, which are slices part, part +
+/// parts, ….
+std::vector<TermClasses> find_classes(const TermRows& rows, std::uint64_t part, std::uint64_t parts,
+                                      std::uint64_t slices, const runtime::Communicator& communicator);
 
 /// Bound on the expected number of unequal pairs that share a fingerprint, Σ over types of n(n−1)/2 · ((d/p)² + 2^−62),
 /// d the largest degree (Schwartz, Zippel; and the hash over the values).

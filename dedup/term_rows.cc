@@ -3,8 +3,22 @@
 #include <algorithm>
 
 #include "runtime/error.h"
+#include "runtime/file_check.h"
+#include "runtime/interrupt.h"
 
 namespace rulemill::dedup {
+
+namespace {
+
+/// Read by the first rank, which compares it with the manifest.
+fingerprint::Dictionary shared_dictionary(const std::filesystem::path& out, const runtime::Communicator& communicator) {
+  std::string text;
+  if (communicator.is_root()) text = runtime::read_listed(runtime::Manifest(out), fingerprint::dictionary_file);
+  communicator.broadcast(text);
+  return fingerprint::Dictionary::parse(text, (out / fingerprint::dictionary_file).string());
+}
+
+}  // namespace
 
 TermRows::TermRows(const std::filesystem::path& out, const std::string& digest, const fingerprint::Summary& summary,
                    const enumerate::Renamings& renamings, const runtime::Communicator& communicator)
@@ -13,7 +27,7 @@ TermRows::TermRows(const std::filesystem::path& out, const std::string& digest, 
       summary_(summary),
       renamings_(renamings),
       communicator_(communicator),
-      dictionary_(fingerprint::Dictionary::load(out / "shards/dictionary.json")),
+      dictionary_(shared_dictionary(out, communicator)),
       rows_each_(fingerprint::shard_rows(summary.rows)) {
   std::uint64_t first = 0;
   for (const fingerprint::LevelFigures& level : summary.levels) {
@@ -27,6 +41,11 @@ TermRows::TermRows(const std::filesystem::path& out, const std::string& digest, 
     const fingerprint::TermRows rows = read(shard);
     for (std::size_t i = 0; i < rows.size() && rows.first + i < known; ++i) known_[rows.first + i] = row_at(rows, i);
   }
+}
+
+std::uint64_t TermRows::held_bytes(const fingerprint::Summary& summary) {
+  const std::uint64_t last = summary.levels.back().rows;
+  return (summary.rows - last) * sizeof(TermRow) + last * sizeof(std::uint32_t);
 }
 
 fingerprint::TermRows TermRows::read(std::uint64_t shard) const {
@@ -70,7 +89,7 @@ int TermRows::owner(std::uint64_t shard) const {
 std::vector<FingerprintRecord> TermRows::records(std::uint64_t part, std::uint64_t parts) const {
   std::vector<FingerprintRecord> records;
   for (std::uint64_t shard = 0; shard < summary_.shards; ++shard) {
-    if (owner(shard) != communicator_.rank()) continue;
+    if (owner(shard) != communicator_.rank() || runtime::interrupted()) continue;
     const std::filesystem::path path = out_ / fingerprint::shard_name(shard);
     const fingerprint::FingerprintRows rows = fingerprint::read_fingerprints(path, digest_);
     if (rows.first != shard * rows_each_)

@@ -61,14 +61,16 @@ class TermRows {
 
   const fingerprint::Dictionary& dictionary() const { return dictionary_; }
   std::uint64_t rows() const { return summary_.rows; }
-  /// Of the rows that stay at hand.
-  std::uint64_t bytes() const { return known_.size() * sizeof(TermRow); }
+  /// What every rank holds of the table: the rows below the last level, and where those of the last level are once
+  /// fetched.
+  static std::uint64_t held_bytes(const fingerprint::Summary& summary);
   /// First term of a level; rows() for the one after the last.
   std::uint64_t first_of_level(std::size_t level) const { return first_of_level_[level]; }
   std::uint32_t level(TermId t) const;
   std::size_t last_level() const { return first_of_level_.size() - 2; }
 
   /// Records of this rank's shards, in id order: one of each orbit whose fingerprint lies in part `part` of `parts`.
+  /// Left early if this process is told to stop.
   std::vector<FingerprintRecord> records(std::uint64_t part, std::uint64_t parts) const;
 
   /// Collective: makes row(t) work for these terms and every term below them.

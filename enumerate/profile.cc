@@ -2,10 +2,9 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
-#include <fstream>
 #include <set>
-#include <sstream>
 
+#include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
 
@@ -313,11 +312,7 @@ Profile Profile::parse(std::string_view text, const std::string& origin, const a
 }
 
 Profile Profile::load(const std::filesystem::path& path, const algebra::Library& library) {
-  std::ifstream stream(path, std::ios::binary);
-  std::stringstream text;
-  text << stream.rdbuf();
-  if (!stream) throw InputError(path.string(), "cannot read this profile");
-  return parse(text.str(), path.string(), library);
+  return parse(runtime::read_file(path), path.string(), library);
 }
 
 void check_max_ops(std::int64_t max_ops) {

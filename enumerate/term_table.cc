@@ -1,8 +1,18 @@
 #include "enumerate/term_table.h"
 
+#include <algorithm>
+
 #include "runtime/error.h"
+#include "runtime/quantity.h"
 
 namespace rulemill::enumerate {
+
+void require_ids(std::uint64_t terms, std::uint64_t nodes) {
+  if (std::max(terms, nodes) < no_id) return;
+  throw runtime::Error("terms", runtime::with_commas(terms) + " rows (" + runtime::with_commas(nodes) +
+                                    " nodes): ids have 32 bits, which is enough for " +
+                                    runtime::with_commas(no_id - 1) + "; take fewer operators, variables or instances");
+}
 
 TermId TermTable::add_variable(TypeId type, std::uint8_t role) {
   const auto id = static_cast<TermId>(type_.size());

@@ -16,6 +16,9 @@ using TermId = std::uint32_t;
 using NodeId = std::uint32_t;
 inline constexpr std::uint32_t no_id = 0xffffffffu;
 
+/// Throws Error if ids of 32 bits do not suffice for as many terms or nodes.
+void require_ids(std::uint64_t terms, std::uint64_t nodes);
+
 /// Terms of one level and type that later nodes may take as arguments, in id order.
 struct Group {
   TypeId type = 0;

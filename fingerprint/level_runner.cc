@@ -105,7 +105,7 @@ void LevelRunner::compile() {
 
 void LevelRunner::prepare(std::uint32_t last) {
   const auto parallel_for = [&](std::size_t count, const std::function<void(std::size_t)>& body) {
-    workers_.run(count, [&](std::size_t i, unsigned) { body(i); });
+    workers_.run_unless_stopped(count, [&](std::size_t i, unsigned) { body(i); });
   };
   const enumerate::CountShare alone;
   const enumerate::CountShare share{
@@ -119,6 +119,8 @@ void LevelRunner::prepare(std::uint32_t last) {
   };
   for (std::uint32_t level = 1; level <= last; ++level) {
     const enumerate::LevelCounts counts = enumerator_.begin_level(level, parallel_for, level == last ? share : alone);
+    runtime::require_going_on(fingerprint_stage, communicator_);
+    enumerate::require_ids(enumerator_.terms().terms() + counts.terms, enumerator_.terms().nodes() + counts.nodes);
     figures_.push_back({0, 0, 0, 0, counts.nodes, counts.terms});
     compile();
     if (level + 1 == last) open_device();
@@ -132,7 +134,12 @@ void LevelRunner::prepare(std::uint32_t last) {
     }
   }
   if (last == 1) open_device();
-  if (device_) device_->add_programs(compiled_);
+  if (!device_) return;
+  try {
+    device_->add_programs(compiled_);
+  } catch (const DeviceError& error) {
+    leave_device(error);
+  }
 }
 
 void LevelRunner::check_memory(std::uint64_t more, const char* what) const {
@@ -154,9 +161,13 @@ void LevelRunner::open_device() {
     device_->add_values(values_, enumerator_);
     device_->add_programs(compiled_);
   } catch (const DeviceError& error) {
-    spdlog::warn("{}; the CPU evaluates instead", error.what());
-    device_.reset();
+    leave_device(error);
   }
+}
+
+void LevelRunner::leave_device(const DeviceError& error) {
+  spdlog::warn("{}; the CPU evaluates instead", error.what());
+  device_.reset();
 }
 
 std::string LevelRunner::backend() const {
@@ -205,7 +216,7 @@ void LevelRunner::store_values(TermId first_term) {
   check_memory(values_.needed(enumerator_), "the values");
   values_.grow(enumerator_);
   const std::size_t count = terms.terms() - first_term;
-  workers_.run((count + rows_at_once - 1) / rows_at_once, [&](std::size_t c, unsigned) {
+  workers_.run_unless_stopped((count + rows_at_once - 1) / rows_at_once, [&](std::size_t c, unsigned) {
     Evaluator evaluator(enumerator_, compiled_, values_, executor_);
     std::array<Fingerprint, 64> unused;
     std::array<const Pair*, enumerate::max_arity> arguments{};
@@ -221,6 +232,7 @@ void LevelRunner::store_values(TermId first_term) {
     }
     evaluator.finish();
   });
+  runtime::require_going_on(fingerprint_stage, communicator_);
 }
 
 void LevelRunner::complete_named(std::uint64_t count) {
@@ -233,7 +245,7 @@ void LevelRunner::complete_named(std::uint64_t count) {
   };
   const std::uint32_t stride = enumerator_.arity_stride();
   std::vector<Part> parts((count + rows_at_once - 1) / rows_at_once);
-  workers_.run(parts.size(), [&](std::size_t p, unsigned) {
+  workers_.run_unless_stopped(parts.size(), [&](std::size_t p, unsigned) {
     Part& part = parts[p];
     const OrbitEvaluator::Receiver note = [&](const Orbit& orbit) {
       part.nodes.signatures.push_back(orbit.signature);
@@ -252,7 +264,11 @@ void LevelRunner::complete_named(std::uint64_t count) {
     };
     part.products = evaluate(p * rows_at_once, std::min(count, (p + 1) * rows_at_once), note);
   });
+  runtime::require_going_on(fingerprint_stage, communicator_);
 
+  std::uint64_t named = enumerator_.terms().terms();
+  for (const Part& part : parts) named += part.prints.size();
+  enumerate::require_ids(named, named);
   LevelFigures& figures = figures_.back();
   enumerate::NamedNodes all;
   const auto first_term = static_cast<TermId>(enumerator_.terms().terms());
@@ -346,7 +362,7 @@ void LevelRunner::complete_canonical(std::uint64_t count) {
   const auto ranks = static_cast<std::size_t>(communicator_.size()),
              rank = static_cast<std::size_t>(communicator_.rank());
   const std::size_t first_chunk = chunks * rank / ranks, last_chunk = chunks * (rank + 1) / ranks;
-  workers_.run(last_chunk - first_chunk, [&](std::size_t own, unsigned) {
+  workers_.run_unless_stopped(last_chunk - first_chunk, [&](std::size_t own, unsigned) {
     const std::size_t c = first_chunk + own;
     const OrbitEvaluator::Receiver note = [&](const Orbit& orbit) {
       for (std::uint32_t o = 0; o < orbit.outputs; ++o) {
@@ -365,6 +381,7 @@ void LevelRunner::complete_canonical(std::uint64_t count) {
     };
     products += evaluate(c * rows_at_once, std::min(count, (c + 1) * rows_at_once), note);
   });
+  runtime::require_going_on(fingerprint_stage, communicator_);
   if (ranks > 1) exchange(count, rows, nodes);
   LevelFigures& figures = figures_.back();
   figures.products = communicator_.sum(products.load());

@@ -19,6 +19,8 @@
 
 namespace rulemill::fingerprint {
 
+inline constexpr const char* fingerprint_stage = "fingerprint";
+
 /// Where nodes are evaluated.
 enum class DeviceChoice : std::uint8_t { Auto, Cpu };
 
@@ -50,7 +52,7 @@ class LevelRunner {
     bool every_renaming = false;  // take no two variables for each other
     InstructionSet instructions = available_instruction_sets().back();
     DeviceChoice device = DeviceChoice::Auto;  // a GPU if there is one
-    std::size_t device_ordinal = 0;            // modulo the number of devices
+    std::size_t device_ordinal = 0;            // among this node's ranks; modulo its devices
     std::uint64_t memory = 0;                  // bytes that a rank may use; 0: no limit
   };
 
@@ -98,6 +100,8 @@ class LevelRunner {
   void store_values(enumerate::TermId first_term);
   void check_memory(std::uint64_t more, const char* what) const;
   void open_device();
+  /// The device has failed: the CPU does its work.
+  void leave_device(const DeviceError& error);
   /// Shows the orbits of rows [first, last), in order.
   std::uint64_t evaluate(std::uint64_t first, std::uint64_t last, const OrbitEvaluator::Receiver& receiver) const;
 

@@ -10,6 +10,7 @@
 #include "fingerprint/shard_builder.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
+#include "runtime/file_check.h"
 #include "runtime/hash.h"
 #include "runtime/interrupt.h"
 #include "runtime/json_report.h"
@@ -39,21 +40,27 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
 
   // Rank 0 reads and writes the manifest; the others hear whether there is anything to do, and what is already there.
   std::optional<runtime::Manifest> manifest;
-  std::string state;
+  bool finished = false, known = false;
   if (communicator.is_root()) {
     manifest.emplace(out);
-    if (manifest->finished(fingerprint_stage, digest)) {
-      manifest->check_files(fingerprint_stage);
+    finished = manifest->finished(fingerprint_stage, digest);
+    known = manifest->inputs_digest(fingerprint_stage) == digest;
+  }
+  // What was damaged since is made again like what was never made.
+  const std::vector<std::string> damaged =
+      runtime::damaged_files(out, manifest ? &*manifest : nullptr, fingerprint_stage, communicator);
+  std::string state;
+  if (communicator.is_root()) {
+    if (finished && damaged.empty()) {
       state = encode(manifest->figures(fingerprint_stage));
     } else {
       std::filesystem::create_directories(out / "shards");
-      manifest->begin(fingerprint_stage, digest, manifest->inputs_digest(fingerprint_stage) == digest);
+      for (const std::string& name : damaged) manifest->drop(name);
+      manifest->begin(fingerprint_stage, digest, known);
       Json present = Json::object();
       present["present"] = Json::array();
       for (const runtime::ManifestEntry& entry : manifest->entries(fingerprint_stage)) {
-        std::error_code error;
-        if (std::filesystem::file_size(out / entry.name, error) == entry.bytes && !error)
-          present["present"].push_back(entry.name);
+        present["present"].push_back(entry.name);
       }
       state = present.dump();
     }
@@ -65,7 +72,7 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
 
   LevelRunner runner(profile, library,
                      {options.threads, options.all_terms, options.every_renaming, available_instruction_sets().back(),
-                      options.device, static_cast<std::size_t>(communicator.rank()), options.memory},
+                      options.device, static_cast<std::size_t>(communicator.node_rank()), options.memory},
                      communicator);
   runner.prepare(max_ops);
   const ShardBuilder builder(profile, runner);
@@ -91,12 +98,8 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
 
   if (communicator.is_root()) {
     const std::string json = builder.dictionary().to_json();
-    runtime::write_file(out / "shards/dictionary.json", json);
-    manifest->add({"shards/dictionary.json",
-                   fingerprint_stage,
-                   json.size(),
-                   runtime::to_hex(runtime::hash128(runtime::bytes_of(json))),
-                   {}});
+    runtime::write_file(out / dictionary_file, json);
+    manifest->add(runtime::entry_of(dictionary_file, fingerprint_stage, runtime::bytes_of(json)));
   }
   // Rounds, so that what is done is listed before the rest is.
   const std::uint64_t most = (summary.shards + ranks - 1) / ranks;
@@ -143,8 +146,7 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
       }
     }
     if (communicator.is_root()) manifest->save();
-    if (communicator.any(runtime::interrupted()))
-      throw runtime::Interrupted("fingerprint", "stopped; run the same command again to continue");
+    runtime::require_going_on(fingerprint_stage, communicator);
   }
   const double evaluating = std::chrono::duration<double>(std::chrono::steady_clock::now() - evaluation_start).count();
   std::string figures;

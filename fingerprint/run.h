@@ -24,8 +24,6 @@ struct RunOptions {
   runtime::ProgressMode progress = runtime::ProgressMode::Off;
 };
 
-inline constexpr const char* fingerprint_stage = "fingerprint";
-
 /// Digest of all that the shards depend on.
 std::string inputs_digest(const enumerate::Profile& profile, const algebra::Library& library, std::uint32_t max_ops,
                           bool all_terms, bool every_renaming);

@@ -49,7 +49,7 @@ std::string Dictionary::to_json() const {
 Dictionary Dictionary::parse(const std::string& json, const std::string& origin) {
   Dictionary dictionary;
   try {
-    const Json root = Json::parse(json);
+    const Json root = runtime::parse_json(json, origin);
     if (root.at("format") != "rulemill dictionary" || root.at("version") != 1) {
       throw InputError(origin, "is not a dictionary of terms, version 1");
     }
@@ -73,11 +73,6 @@ Dictionary Dictionary::parse(const std::string& json, const std::string& origin)
     throw InputError(origin, std::string("is not a dictionary of terms: ") + error.what());
   }
   return dictionary;
-}
-
-Dictionary Dictionary::load(const std::filesystem::path& file) {
-  const Json root = runtime::read_json(file);
-  return parse(root.dump(), file.string());
 }
 
 std::string shard_name(std::uint64_t index) {

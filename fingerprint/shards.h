@@ -56,9 +56,9 @@ struct Dictionary {
   std::string to_json() const;
   /// Throws InputError naming `origin`.
   static Dictionary parse(const std::string& json, const std::string& origin);
-  static Dictionary load(const std::filesystem::path& file);
 };
 
+inline constexpr const char* dictionary_file = "shards/dictionary.json";
 std::string shard_name(std::uint64_t index);
 /// Rows a shard: a power of two that depends on the total alone.
 std::uint64_t shard_rows(std::uint64_t total);

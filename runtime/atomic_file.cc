@@ -9,8 +9,6 @@
 #include <system_error>
 #include <utility>
 
-#include "runtime/error.h"
-
 namespace rulemill::runtime {
 namespace {
 
@@ -55,15 +53,26 @@ void sync_folder(const std::filesystem::path& folder) {
 
 }  // namespace
 
+void throw_write_error(const std::filesystem::path& path, int error) {
+  const std::string words = "cannot be written: " + reason(error);
+  const bool no_space = error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
+  if (no_space) throw NoSpaceError(path.string(), words);
+  throw IoError(path.string(), words);
+}
+
 void write_file(const std::filesystem::path& path, ByteView bytes) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    throw IoError(path.string(), "cannot be written: it is not a regular file");
+  }
   std::filesystem::path partial = path;
   partial += ".partial";
   const auto fail = [&](int error) {
     ::unlink(partial.c_str());
-    throw IoError(path.string(), "cannot be written: " + reason(error));
+    throw_write_error(path, error);
   };
   Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!file.valid()) throw IoError(path.string(), "cannot be written: " + reason(errno));
+  if (!file.valid()) throw_write_error(path, errno);
   if (!write_all(file.get(), bytes) || ::fsync(file.get()) != 0) fail(errno);
   if (!file.close()) fail(errno);
   if (::rename(partial.c_str(), path.c_str()) != 0) fail(errno);
@@ -73,12 +82,16 @@ void write_file(const std::filesystem::path& path, ByteView bytes) {
 void write_file(const std::filesystem::path& path, std::string_view text) { write_file(path, bytes_of(text)); }
 
 std::string read_file(const std::filesystem::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) throw IoError(path.string(), "cannot be read: " + reason(errno));
+  // Without O_NONBLOCK, opening a pipe waits until somebody writes into it.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
+  if (!file.valid() || ::fstat(file.get(), &status) != 0) {
+    throw IoError(path.string(), "cannot be read: " + reason(errno));
+  }
+  if (S_ISDIR(status.st_mode)) throw IoError(path.string(), "cannot be read: " + reason(EISDIR));
+  if (!S_ISREG(status.st_mode)) throw IoError(path.string(), "cannot be read: it is not a regular file");
   std::string text;
-  if (::fstat(file.get(), &status) == 0 && status.st_size > 0)
-    text.reserve(static_cast<std::size_t>(status.st_size) + 1);
+  if (status.st_size > 0) text.reserve(static_cast<std::size_t>(status.st_size) + 1);
   constexpr std::size_t step = std::size_t{1} << 20;
   for (std::size_t used = 0;;) {
     text.resize(used + step);

@@ -7,14 +7,26 @@
 #include <string_view>
 
 #include "runtime/bytes.h"
+#include "runtime/error.h"
 
 namespace rulemill::runtime {
 
-/// Throws IoError (permissions, a full disk).
+/// There is no room: a full disk, a quota, a limit on the size of files. Nothing that the user gave is wrong, and what
+/// is done stays.
+class NoSpaceError : public IoError {
+ public:
+  using IoError::IoError;
+  int exit_code() const override { return 1; }
+};
+
+/// Throws IoError (permissions, a target that is no regular file), NoSpaceError.
 void write_file(const std::filesystem::path& path, ByteView bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-/// Throws IoError if the file cannot be read.
+/// Throws what writing to `path` means when it failed with this errno.
+[[noreturn]] void throw_write_error(const std::filesystem::path& path, int error);
+
+/// Throws IoError if the file cannot be read or is not a regular one: a pipe or a device may never end.
 std::string read_file(const std::filesystem::path& path);
 
 /// Makes the folder and its parents and shows that a file can be written in it. Throws IoError.

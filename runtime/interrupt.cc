@@ -23,6 +23,8 @@ void install_interrupt_handlers() {
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaction(signal, &action, nullptr);
+  // A file that is too large is an error of the write that makes it so.
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 bool interrupted() { return stop_signal != 0; }

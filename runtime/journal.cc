@@ -3,12 +3,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <spdlog/spdlog.h>
+
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
+#include "runtime/quantity.h"
 
 // File: "rulemill journal 1 BELONGS_TO\n", then records: key size (4 bytes), payload size (8), XXH3 of sizes, key and
 // payload (8), key, payload; little-endian.
@@ -77,7 +81,31 @@ Journal::Journal(std::filesystem::path path, std::string_view belongs_to) : path
   }
 }
 
-Journal::~Journal() { ::close(descriptor_); }
+Journal::Journal(Journal&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      records_(std::move(other.records_)),
+      cut_bytes_(other.cut_bytes_) {}
+
+Journal::~Journal() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Journal Journal::of_folder(const std::filesystem::path& folder, const std::string& name, std::string_view belongs_to) {
+  const std::filesystem::path path = folder / name;
+  try {
+    Journal journal(path, belongs_to);
+    if (journal.cut_bytes_ > 0) {
+      spdlog::warn("{}: its last {} are torn or damaged; what they held is done again", path.string(),
+                   in_bytes(journal.cut_bytes_));
+    }
+    return journal;
+  } catch (const InputError& error) {
+    spdlog::warn("{}; it is begun anew", error.what());
+  }
+  std::filesystem::remove(path);
+  return Journal(path, belongs_to);
+}
 
 void Journal::append(std::string_view key, ByteView payload) {
   Bytes record;
@@ -91,13 +119,13 @@ void Journal::append(std::string_view key, ByteView payload) {
   for (ByteView rest = record; !rest.empty();) {
     const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw IoError(path_.string(), "cannot be written: " + reason());
+    if (written < 0) throw_write_error(path_, errno);
     rest = rest.subspan(static_cast<std::size_t>(written));
   }
 }
 
 void Journal::sync() {
-  if (::fdatasync(descriptor_) != 0) throw IoError(path_.string(), "cannot be written: " + reason());
+  if (::fdatasync(descriptor_) != 0) throw_write_error(path_, errno);
 }
 
 }  // namespace rulemill::runtime

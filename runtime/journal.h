@@ -22,7 +22,11 @@ class Journal {
   /// Opens for appending, or creates. `belongs_to`: a digest of the inputs that the records are about. Throws
   /// InputError if the file is no journal or belongs to something else (naming both), IoError if it cannot be written.
   Journal(std::filesystem::path path, std::string_view belongs_to);
+  /// A journal of an output folder, whose manifest vouches for its inputs: one that is damaged or not of these inputs
+  /// is begun anew, and a warning says what is lost.
+  static Journal of_folder(const std::filesystem::path& folder, const std::string& name, std::string_view belongs_to);
   ~Journal();
+  Journal(Journal&& other) noexcept;
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 

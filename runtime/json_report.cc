@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
@@ -10,16 +11,46 @@ namespace rulemill::runtime {
 
 void write_json(const std::filesystem::path& path, const Json& value) { write_file(path, value.dump(2) + "\n"); }
 
-Json read_json(const std::filesystem::path& path) {
-  const std::string text = read_file(path);
+namespace {
+
+constexpr int deepest = 100;
+
+/// "origin:line:column" of a byte.
+std::string place(const std::string& origin, std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, byte);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const auto column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
+  return origin + ":" + std::to_string(line) + ":" + std::to_string(column);
+}
+
+/// Values nested without end would end the stack of whoever walks through them.
+void check_depth(const std::string& text, const std::string& origin) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') quoted = !quoted;
+    if (c == '\\' && quoted) ++i;
+    if (quoted) continue;
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (depth > deepest) {
+      throw InputError(place(origin, text, i), "is nested more than " + std::to_string(deepest) + " deep");
+    }
+  }
+}
+
+}  // namespace
+
+Json parse_json(const std::string& text, const std::string& origin) {
+  check_depth(text, origin);
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
-    const std::string before = text.substr(0, error.byte == 0 ? 0 : error.byte - 1);
-    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-    const auto column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
-    throw InputError(path.string() + ":" + std::to_string(line) + ":" + std::to_string(column), "is not JSON here");
+    throw InputError(place(origin, text, error.byte == 0 ? 0 : error.byte - 1), "is not JSON here");
   }
 }
+
+Json read_json(const std::filesystem::path& path) { return parse_json(read_file(path), path.string()); }
 
 }  // namespace rulemill::runtime

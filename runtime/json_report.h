@@ -11,7 +11,9 @@ using Json = nlohmann::ordered_json;
 /// Indented, with a final newline. Throws IoError.
 void write_json(const std::filesystem::path& path, const Json& value);
 
-/// Throws IoError if it cannot be read, InputError with file:line:column if it is not JSON.
+/// Throws InputError with origin:line:column if it is not JSON or is nested too deep.
+Json parse_json(const std::string& text, const std::string& origin);
+/// The same of a file. Throws IoError, too, if it cannot be read.
 Json read_json(const std::filesystem::path& path);
 
 }  // namespace rulemill::runtime

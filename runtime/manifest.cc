@@ -1,13 +1,19 @@
 #include "runtime/manifest.h"
 
+#include <spdlog/spdlog.h>
+
+#include <string_view>
+
+#include "runtime/atomic_file.h"
 #include "runtime/error.h"
+#include "runtime/hash.h"
 #include "runtime/json_report.h"
 
 namespace rulemill::runtime {
 namespace {
 
 constexpr std::string_view format = "rulemill manifest";
-constexpr std::uint64_t version = 1;
+constexpr std::uint64_t version = 2;
 
 Json to_json(const Attributes& attributes) {
   Json object = Json::object();
@@ -31,19 +37,41 @@ Attributes to_attributes(const Json& object) {
   return attributes;
 }
 
+/// Of all that the manifest says besides.
+std::string checksum_of(Json root) {
+  root.erase("checksum");
+  return to_hex(hash128(bytes_of(root.dump())));
+}
+
+/// Whether the text was a manifest of ours before some of it was damaged.
+bool was_manifest(const std::string& text) {
+  const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
+  return text.empty() || has(format) || (has("\"stages\"") && has("\"files\""));
+}
+
 }  // namespace
 
 Manifest::Manifest(std::filesystem::path folder) : folder_(std::move(folder)) {
   if (!std::filesystem::exists(path())) return;
-  const Json root = read_json(path());
+  const std::string text = read_file(path());
+  Json root;
   try {
-    if (root.at("format").get<std::string>() != format) {
-      throw InputError(path().string(), "is not a rulemill manifest");
-    }
-    if (const auto found = root.at("version").get<std::uint64_t>(); found != version) {
-      throw InputError(path().string(),
-                       "has version " + std::to_string(found) + "; expected " + std::to_string(version));
-    }
+    root = parse_json(text, path().string());
+  } catch (const InputError&) {
+    if (!was_manifest(text)) throw;
+  }
+  if (!was_manifest(text)) throw InputError(path().string(), "is not a rulemill manifest");
+  const bool sealed = root.is_object() && root.contains("checksum");
+  const bool whole = sealed && root["checksum"] == checksum_of(root);
+  if (root.is_object() && root.contains("version") && root["version"] != version && (whole || !sealed)) {
+    throw InputError(path().string(),
+                     "has version " + root["version"].dump() + "; expected " + std::to_string(version));
+  }
+  if (!whole) {
+    spdlog::warn("{}: is damaged; what it lists is made again", path().string());
+    return;
+  }
+  try {
     for (const auto& [name, stage] : root.at("stages").items()) {
       stages_[name] = {stage.at("inputs").get<std::string>(), stage.at("finished").get<bool>(),
                        to_attributes(stage.at("figures"))};
@@ -70,7 +98,8 @@ bool Manifest::finished(const std::string& stage, const std::string& inputs_dige
 }
 
 void Manifest::begin(const std::string& stage, const std::string& inputs_digest, bool keep_entries) {
-  if (!finished(stage, inputs_digest) && !keep_entries) {
+  (void)finished(stage, inputs_digest);  // refuses other inputs
+  if (!keep_entries) {
     std::erase_if(entries_, [&](const auto& entry) { return entry.second.stage == stage; });
   }
   stages_[stage] = {inputs_digest, false, {}};
@@ -82,6 +111,8 @@ void Manifest::add(ManifestEntry entry) {
   std::string name = entry.name;
   entries_.insert_or_assign(std::move(name), std::move(entry));
 }
+
+void Manifest::drop(const std::string& name) { entries_.erase(name); }
 
 void Manifest::finish(const std::string& stage, const Attributes& figures) {
   const auto found = stages_.find(stage);
@@ -104,6 +135,7 @@ void Manifest::save() const {
                              {"checksum", entry.checksum},
                              {"attributes", to_json(entry.attributes)}});
   }
+  root["checksum"] = checksum_of(root);
   write_json(path(), root);
 }
 

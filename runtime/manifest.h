@@ -1,5 +1,6 @@
 // manifest.json of an output folder: which stages are finished, on which inputs, and the files that they made. A
-// finished stage is a no-op when run again on the same inputs; other inputs are refused, so that results never mix.
+// finished stage is a no-op when run again on the same inputs; other inputs are refused, so that results never mix. It
+// has a checksum of its own: what a damaged one lists is not believed, and made again.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ struct ManifestEntry {
 /// One writer at a time: rank 0 of the run that holds the folder's lock.
 class Manifest {
  public:
-  /// Reads the folder's manifest, or starts an empty one. Throws InputError if it is not a manifest.
+  /// Reads the folder's manifest, or starts an empty one, with a warning if the one that is there is damaged. Throws
+  /// InputError if it is not a manifest, or of another version.
   explicit Manifest(std::filesystem::path folder);
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -31,10 +33,12 @@ class Manifest {
   /// Whether the stage is finished on these inputs. Throws InputError if it was begun on other inputs, naming both
   /// digests.
   bool finished(const std::string& stage, const std::string& inputs_digest) const;
-  /// Records that the stage runs on these inputs; drops its entries if it had not been finished, unless `keep_entries`.
+  /// Records that the stage runs on these inputs; drops its entries, unless `keep_entries`.
   void begin(const std::string& stage, const std::string& inputs_digest, bool keep_entries = false);
   /// Adds or replaces a file. Written out by save() or finish().
   void add(ManifestEntry entry);
+  /// Forgets a file. Written out by save() or finish().
+  void drop(const std::string& name);
   void finish(const std::string& stage, const Attributes& figures = {});
   /// Atomic.
   void save() const;

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 #include <system_error>
@@ -45,18 +46,26 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
+void ignore_stop_signals() {
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) ::signal(signal, SIG_IGN);
+}
+
 /// What the child does between vfork and exec: system calls alone, since it still runs in our memory. It dies with the
-/// thread that started it, whatever it is doing then. Returns only if something failed, with errno.
+/// thread that started it, whatever it is doing then. Being told to stop is its parent's affair: a job's signals reach
+/// every process of a node. Returns only if something failed, with errno.
 int become(char* const* command, char* const* environment, int its_end, std::uint64_t memory_bytes, pid_t parent) {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
   if (::getppid() != parent) return ECHILD;
   if (::setpgid(0, 0) != 0) return errno;  // its own group: a key press stops us, and we stop it
   if (memory_bytes > 0) {
-    const rlimit limit{memory_bytes, memory_bytes};
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_AS, &limit) != 0) return errno;
+    limit.rlim_cur = limit.rlim_max = std::min<rlim_t>(memory_bytes, limit.rlim_max);
     if (::setrlimit(RLIMIT_AS, &limit) != 0) return errno;
   }
   if (::dup2(its_end, STDIN_FILENO) < 0 || ::dup2(its_end, STDOUT_FILENO) < 0) return errno;
   if (::close_range(STDERR_FILENO + 1, ~0U, 0) != 0) return errno;
+  ignore_stop_signals();
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -69,11 +78,18 @@ int become(char* const* command, char* const* environment, int its_end, std::uin
 pid_t start(char* const* command, char* const* environment, int its_end, std::uint64_t memory_bytes) {
   const pid_t parent = ::getpid();
   volatile int failure = 0;
+  // No handler of ours may run in the child, which has our memory.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t child = ::vfork();
   if (child == 0) {
     failure = become(command, environment, its_end, memory_bytes, parent);
     ::_exit(127);
   }
+  const int error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
   if (child > 0 && failure == 0) return child;
   if (child > 0) {
     while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
@@ -211,6 +227,7 @@ void Subprocess::end(const std::string& reason) {
 }
 
 void serve_frames(const std::function<Bytes(ByteView)>& handler) {
+  ignore_stop_signals();
   // A helper outlives its parent only while it is busy; this ends it then, too.
   std::thread([] {
     pollfd parent{STDIN_FILENO, POLLRDHUP, 0};

@@ -4,9 +4,12 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "runtime/error.h"
+#include "runtime/interrupt.h"
 #include "runtime/machine.h"
 
 namespace rulemill::runtime {
@@ -28,10 +31,25 @@ void Workers::run(std::size_t count, const std::function<void(std::size_t, unsig
   };
   const auto used = static_cast<unsigned>(std::min<std::size_t>(threads_, count));
   std::vector<std::thread> threads;
-  for (unsigned t = 1; t < used; ++t) threads.emplace_back(work, t);
+  try {
+    for (unsigned t = 1; t < used; ++t) threads.emplace_back(work, t);
+  } catch (const std::system_error&) {
+    // No room for more threads: those that there are do the work.
+  }
   work(0);
   for (std::thread& thread : threads) thread.join();
   if (failure) std::rethrow_exception(failure);
+}
+
+void Workers::run_unless_stopped(std::size_t count, const std::function<void(std::size_t, unsigned)>& body) const {
+  run(count, [&](std::size_t i, unsigned thread) {
+    if (!interrupted()) body(i, thread);
+  });
+}
+
+void require_going_on(const std::string& stage, const Communicator& communicator) {
+  if (!communicator.any(interrupted())) return;
+  throw Interrupted(stage, "stopped; run the same command again to continue");
 }
 
 }  // namespace rulemill::runtime

@@ -4,14 +4,13 @@
 #include <array>
 #include <cmath>
 #include <deque>
-#include <fstream>
 #include <random>
 #include <set>
-#include <sstream>
 
 #include "algebra/execution/plan.h"
 #include "algebra/language/expand.h"
 #include "algebra/language/lexer.h"
+#include "runtime/atomic_file.h"
 #include "runtime/hash.h"
 
 namespace rulemill::algebra {
@@ -242,11 +241,7 @@ void parse_folder(const std::filesystem::path& folder, std::set<std::filesystem:
   if (files.empty()) throw InputError(folder.string(), "no definition file (*.op) in this folder");
   std::ranges::sort(files);
   for (const auto& file : files) {
-    std::ifstream stream(file);
-    std::stringstream text;
-    text << stream.rdbuf();
-    if (!stream) throw InputError(file.string(), "cannot read this definition file");
-    syntax::Definitions definitions = syntax::parse(text.str(), file.string());
+    syntax::Definitions definitions = syntax::parse(runtime::read_file(file), file.string());
     for (const syntax::Include& include : definitions.includes) {
       const std::filesystem::path included = folder / include.folder;
       if (!std::filesystem::is_directory(included))

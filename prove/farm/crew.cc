@@ -13,16 +13,18 @@ using runtime::Json;
 
 namespace {
 
-constexpr int work_tag = 21, answer_tag = 22;
-constexpr std::chrono::microseconds nap{100};  // between two looks for messages
-constexpr std::chrono::microseconds no_wait{0}, long_wait{1'000'000};
+constexpr int work_tag = 21, answer_tag = 22, stop_tag = 23;
+constexpr std::chrono::microseconds nap{100};                        // between two looks for messages
+constexpr std::chrono::microseconds no_wait{0}, long_wait{100'000};  // between two looks for signals
 constexpr std::size_t largest_chunk = 8;
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-runtime::Interrupted stopped() { return {"prove", "stopped; run the same command again to continue"}; }
+runtime::Interrupted stopped(const std::string& stage) {
+  return {stage, "stopped; run the same command again to continue"};
+}
 
 /// Waits without keeping a core busy, as MPI's own waiting would: the helper needs it.
 runtime::Communicator::Message next_message(const runtime::Communicator& communicator, int tag) {
@@ -34,9 +36,11 @@ runtime::Communicator::Message next_message(const runtime::Communicator& communi
 
 }  // namespace
 
-Crew::Crew(const runtime::Communicator& communicator, algebra::Library& library, const WorkerProcessOptions& options)
+Crew::Crew(const runtime::Communicator& communicator, algebra::Library& library, const WorkerProcessOptions& options,
+           std::string stage)
     : communicator_(communicator),
       helper_(library, options),
+      stage_(std::move(stage)),
       told_(static_cast<std::size_t>(communicator.size()), 0),
       figures_(static_cast<std::size_t>(communicator.size())) {}
 
@@ -55,7 +59,20 @@ void Crew::work(const std::function<void()>& manage) {
 }
 
 void Crew::change(const std::vector<std::string>& changes) {
+  for (const std::string& change : changes) changes_hash_.add_text(change);
   changes_.insert(changes_.end(), changes.begin(), changes.end());
+}
+
+void Crew::remember(runtime::Journal& journal) {
+  journal_ = &journal;
+  for (const runtime::Journal::Record& record : journal.records()) {
+    remembered_[record.key] = std::string(runtime::text_of(record.payload));
+  }
+}
+
+std::string Crew::journal_key(const Task& task) const {
+  return runtime::to_hex(changes_hash_.digest128()) +
+         runtime::to_hex(runtime::hash128(runtime::bytes_of(to_text(task))));
 }
 
 void Crew::credit(int rank, const Answer& answer) {
@@ -96,7 +113,7 @@ std::vector<Answer> Crew::run(const std::vector<Task>& tasks,
   std::vector<Answer> answers(tasks.size());
   std::vector<Hand> hands(figures_.size());
   std::size_t open = tasks.size();
-  bool interrupted = false;
+  bool interrupted = false, told_to_stop = false;
 
   const auto settle = [&](int rank, std::size_t task, Answer answer) {
     credit(rank, answer);
@@ -128,7 +145,15 @@ std::vector<Answer> Crew::run(const std::vector<Task>& tasks,
 
   const auto any_out = [&] { return std::ranges::any_of(hands, [](const Hand& hand) { return !hand.empty(); }); };
   for (;;) {
-    interrupted |= runtime::interrupted();
+    if (!interrupted && runtime::interrupted()) interrupted = true;
+    if (interrupted && !told_to_stop) {
+      told_to_stop = true;
+      for (std::size_t rank = 1; rank < hands.size(); ++rank) {
+        if (!hands[rank].empty()) communicator_.send(static_cast<int>(rank), stop_tag, {});
+      }
+      if (helper_.busy()) helper_.abandon();
+      hands[0] = {};
+    }
     for (std::size_t rank = hands.size(); rank-- > 0 && !interrupted;) {  // itself last
       if (!hands[rank].empty() || queue.empty()) continue;
       hands[rank] = {deal(queue, left), 0};
@@ -152,21 +177,33 @@ std::vector<Answer> Crew::run(const std::vector<Task>& tasks,
     }
     if (open == 0 || (interrupted && !any_out())) break;
   }
-  if (interrupted) throw stopped();
+  if (interrupted) throw stopped(stage_);
   return answers;
 }
 
 std::vector<std::string> Crew::run_each(TaskKind kind, const std::vector<std::string>& items, std::size_t block,
                                         const std::function<std::string(const std::string&)>& failed) {
-  std::vector<Task> tasks;
+  runtime::throw_if_interrupted(stage_);
+  std::vector<Task> tasks, open;
+  std::vector<std::size_t> positions;  // of the open ones
+  std::vector<Answer> answers;
   for (std::size_t begin = 0; begin < items.size(); begin += block) {
     const std::size_t end = std::min(items.size(), begin + block);
     tasks.push_back(
         {kind,
          {items.begin() + static_cast<std::ptrdiff_t>(begin), items.begin() + static_cast<std::ptrdiff_t>(end)},
          1});
+    const auto known = journal_ == nullptr ? remembered_.end() : remembered_.find(journal_key(tasks.back()));
+    answers.push_back(known == remembered_.end() ? Answer{} : answer_from_text(known->second));
+    if (known != remembered_.end()) continue;
+    positions.push_back(tasks.size() - 1);
+    open.push_back(tasks.back());
   }
-  const std::vector<Answer> answers = run(tasks);
+  std::vector<Answer> fresh = run(open, [&](std::size_t task, const Answer& answer) {
+    if (journal_ != nullptr && answer.failure.empty()) journal_->append(journal_key(open[task]), to_text(answer));
+  });
+  if (journal_ != nullptr) journal_->sync();
+  for (std::size_t t = 0; t < open.size(); ++t) answers[positions[t]] = std::move(fresh[t]);
   std::vector<std::string> result;
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     const Answer& answer = answers[t];
@@ -178,6 +215,19 @@ std::vector<std::string> Crew::run_each(TaskKind kind, const std::vector<std::st
   return result;
 }
 
+/// Nothing if this rank or the first one is told to stop before the answer is there: the task is done again another
+/// time.
+std::optional<Answer> Crew::answer_unless_stopped(const Task& task) {
+  helper_.start(task);
+  for (;;) {
+    if (runtime::interrupted() || communicator_.poll(0, stop_tag)) {
+      helper_.abandon();
+      return std::nullopt;
+    }
+    if (auto answer = helper_.finish(long_wait)) return answer;
+  }
+}
+
 /// A worker's side: a chunk at a time. It sends only what it is asked for, so that no two ranks wait to send to each
 /// other.
 void Crew::serve() {
@@ -185,16 +235,16 @@ void Crew::serve() {
     const runtime::Communicator::Message message = next_message(communicator_, work_tag);
     const Json json = Json::parse(runtime::text_of(message.bytes));
     if (json.contains("end")) {
-      if (json.at("end").get<bool>()) throw stopped();
+      while (communicator_.poll(0, stop_tag)) {
+      }
+      if (json.at("end").get<bool>()) throw stopped(stage_);
       return;
     }
     helper_.change(json.at("changes").get<std::vector<std::string>>());
     Json answers = Json::array();
     for (const Json& text : json.at("tasks")) {
-      if (runtime::interrupted()) break;
-      helper_.start(task_from_text(text.get<std::string>()));
-      std::optional<Answer> answer;
-      while (!answer) answer = helper_.finish(long_wait);
+      const std::optional<Answer> answer = answer_unless_stopped(task_from_text(text.get<std::string>()));
+      if (!answer) break;
       answers.push_back(to_text(*answer));
     }
     const Json reply = {

@@ -8,6 +8,8 @@
 
 #include "prove/farm/worker_process.h"
 #include "runtime/communicator.h"
+#include "runtime/hash.h"
+#include "runtime/journal.h"
 #include "runtime/json_report.h"
 
 namespace rulemill::prove {
@@ -21,14 +23,19 @@ struct RankFigures {
 
 class Crew {
  public:
-  Crew(const runtime::Communicator& communicator, algebra::Library& library, const WorkerProcessOptions& options);
+  /// `stage`: what is said to have stopped.
+  Crew(const runtime::Communicator& communicator, algebra::Library& library, const WorkerProcessOptions& options,
+       std::string stage = "proofs");
 
   /// Collective: the first rank runs `manage`, which may call the members below; the others work for it until it is
-  /// over. All throw Interrupted if one of them is told to stop.
+  /// over. All throw Interrupted if one of them is told to stop, and leave the tasks that they are at.
   void work(const std::function<void()>& manage);
 
   /// Changes of the rules that workers know, before the next tasks.
   void change(const std::vector<std::string>& changes);
+  /// From now on run_each() asks only what the journal does not answer, and adds what it hears: an answer depends on
+  /// the task and the rules alone.
+  void remember(runtime::Journal& journal);
   /// All answers, in the tasks' order. `done` is told of each as soon as it is there. Throws Interrupted.
   std::vector<Answer> run(const std::vector<Task>& tasks,
                           const std::function<void(std::size_t, const Answer&)>& done = {});
@@ -43,12 +50,18 @@ class Crew {
  private:
   struct Hand;  // tasks given to one rank that are not answered yet
   void serve();
+  std::optional<Answer> answer_unless_stopped(const Task& task);
+  std::string journal_key(const Task& task) const;
   void end_service(bool interrupted);
   std::vector<std::size_t> deal(std::vector<std::size_t>& queue, double& left) const;
   void credit(int rank, const Answer& answer);
 
   const runtime::Communicator& communicator_;
   WorkerProcess helper_;
+  std::string stage_;
+  runtime::Journal* journal_ = nullptr;
+  std::map<std::string, std::string> remembered_;  // the journal's answers
+  runtime::Hasher changes_hash_;
   std::vector<std::string> changes_;
   std::vector<std::size_t> told_;  // by rank: how many of the changes it knows
   std::vector<RankFigures> figures_;

@@ -6,9 +6,9 @@
 
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
+#include "runtime/file_check.h"
 #include "runtime/hash.h"
 #include "runtime/journal.h"
-#include "runtime/manifest.h"
 
 namespace rulemill::prove {
 namespace {
@@ -216,29 +216,27 @@ FarmSummary prove_candidates(const std::filesystem::path& out, const std::string
                              const runtime::Communicator& communicator, const FarmOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   FarmSummary summary;
-  Crew crew(communicator, library, options.helper);
+  Crew crew(communicator, library, options.helper, prove_stage);
   crew.work([&] {
-    const std::string text = runtime::read_file(out / candidates);
+    runtime::Manifest manifest(out);
+    const std::string text = runtime::read_listed(manifest, candidates);
     const std::string digest = inputs_digest + "-" + runtime::to_hex(runtime::hash64(runtime::bytes_of(text))) +
                                "-prove" + std::to_string(farm_version);
-    runtime::Manifest manifest(out);
-    if (manifest.finished(prove_stage, digest)) {
-      manifest.check_files(prove_stage);
+    const auto self = runtime::Communicator::self();
+    if (manifest.finished(prove_stage, digest) && runtime::damaged_files(out, &manifest, prove_stage, self).empty()) {
       summary = summarize(read_outcomes(out));
       summary.already_done = true;
       return;
     }
     manifest.begin(prove_stage, digest);
-    manifest.save();
     {
-      runtime::Journal journal(out / journal_file, digest);
+      runtime::Journal journal = runtime::Journal::of_folder(out, journal_file, digest);
       const std::vector<Outcome> outcomes = Farm(split_rules(text), crew, options, journal).run();
       summary = summarize(outcomes);
       write_timings(out / timings_file, outcomes);
       const std::string json = to_text(outcomes);
       runtime::write_file(out / outcomes_file, json);
-      manifest.add(
-          {outcomes_file, prove_stage, json.size(), runtime::to_hex(runtime::hash128(runtime::bytes_of(json))), {}});
+      manifest.add(runtime::entry_of(outcomes_file, prove_stage, runtime::bytes_of(json)));
     }
     manifest.finish(prove_stage, {{"candidates", summary.candidates}});
     std::filesystem::remove(out / journal_file);
@@ -252,7 +250,7 @@ FarmSummary prove_candidates(const std::filesystem::path& out, const std::string
 std::vector<Outcome> read_outcomes(const std::filesystem::path& out) {
   const std::filesystem::path path = out / outcomes_file;
   try {
-    return outcomes_from_text(runtime::read_file(path));
+    return outcomes_from_text(runtime::read_listed(runtime::Manifest(out), outcomes_file));
   } catch (const runtime::Json::exception& error) {
     throw runtime::InputError(path.string(), std::string("not the outcomes of a prove stage: ") + error.what());
   }

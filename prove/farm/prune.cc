@@ -9,8 +9,8 @@
 #include "prove/certificate/certificate.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
-#include "runtime/hash.h"
-#include "runtime/manifest.h"
+#include "runtime/file_check.h"
+#include "runtime/journal.h"
 
 namespace rulemill::prove {
 namespace {
@@ -20,6 +20,7 @@ using algebra::TermId;
 using Kind = Outcome::Kind;
 
 constexpr int prune_version = 4;
+constexpr const char* journal_file = "prune.journal";
 constexpr std::size_t certificates_at_once = 8;
 
 /// The pass over the outcomes that leaves a core of which nothing is implied by the rest, run by the first rank.
@@ -55,21 +56,28 @@ class Pruning {
     for (std::size_t i = core_.size(); i-- > 0;) numbers.push_back(std::to_string(i));
     const auto failed = [](const std::string&) { return std::string(implied_limit); };
     const std::vector<std::string> alone = crew_.run_each(TaskKind::Redundant, numbers, options_.block, failed);
-    std::vector<std::string> doubtful, changes;
+    std::vector<std::string> doubtful;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (alone[i] == implied_yes) doubtful.push_back(numbers[i]);
     }
-    const std::vector<std::string> gone =
-        crew_.run_each(TaskKind::Eliminate, doubtful, std::max<std::size_t>(1, doubtful.size()), failed);
-    for (std::size_t i = 0; i < doubtful.size(); ++i) {
-      if (gone[i] != implied_yes) continue;
-      const std::size_t number = std::stoul(doubtful[i]);
-      changes.push_back(removing(number));
-      derived_.push_back(core_[number]);
-      core_[number].candidate.clear();
+    // One after the other, since each is asked of those that are left; in blocks, so that a run that is stopped keeps
+    // them.
+    for (std::size_t at = 0; at < doubtful.size(); at += options_.block) {
+      const auto first = doubtful.begin() + static_cast<std::ptrdiff_t>(at);
+      const std::vector<std::string> block(
+          first, first + static_cast<std::ptrdiff_t>(std::min<std::size_t>(options_.block, doubtful.size() - at)));
+      const std::vector<std::string> gone = crew_.run_each(TaskKind::Eliminate, block, block.size(), failed);
+      std::vector<std::string> changes;
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        if (gone[i] != implied_yes) continue;
+        const std::size_t number = std::stoul(block[i]);
+        changes.push_back(removing(number));
+        derived_.push_back(core_[number]);
+        core_[number].candidate.clear();
+      }
+      crew_.change(changes);
     }
     std::erase_if(core_, [](const Outcome& outcome) { return outcome.candidate.empty(); });
-    crew_.change(changes);
   }
 
   /// The instances that imply each derived rule. A smaller core may not imply all of them within the limits: of those
@@ -181,7 +189,12 @@ std::string renamed(const std::string& certificate, const std::map<std::string, 
 }
 
 PruneSummary summary_of(const runtime::Attributes& figures) {
-  const auto count = [&](const char* key) { return std::get<std::uint64_t>(figures.at(key)); };
+  const auto count = [&](const char* key) {
+    const auto found = figures.find(key);
+    const auto* number = found == figures.end() ? nullptr : std::get_if<std::uint64_t>(&found->second);
+    if (number == nullptr) throw runtime::InputError("manifest.json", std::string("stage prune has no number ") + key);
+    return *number;
+  };
   PruneSummary summary;
   summary.core = count("core");
   summary.shortcut = count("shortcut");
@@ -255,21 +268,22 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
                          const runtime::Communicator& communicator, const FarmOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   PruneSummary summary;
-  Crew crew(communicator, library, options.helper);
+  Crew crew(communicator, library, options.helper, prune_stage);
   crew.work([&] {
     runtime::Manifest manifest(out);
     if (manifest.figures(prove_stage).empty())
       throw runtime::InputError(out.string(), "the prove stage is not finished in this folder");
     const std::string digest =
         inputs_digest + "-" + manifest.inputs_digest(prove_stage) + "-prune" + std::to_string(prune_version);
-    if (manifest.finished(prune_stage, digest)) {
-      manifest.check_files(prune_stage);
+    const auto self = runtime::Communicator::self();
+    if (manifest.finished(prune_stage, digest) && runtime::damaged_files(out, &manifest, prune_stage, self).empty()) {
       summary = summary_of(manifest.figures(prune_stage));
       summary.already_done = true;
       return;
     }
     manifest.begin(prune_stage, digest);
-    manifest.save();
+    runtime::Journal journal = runtime::Journal::of_folder(out, journal_file, digest);
+    crew.remember(journal);
     algebra::TermBank bank(library);
     algebra::Symbols symbols;
     algebra::RuleSet rules = pruned(read_outcomes(out), crew, options, library, bank, symbols, summary);
@@ -281,9 +295,9 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     rules.funnel = std::move(funnel);
     const std::string bytes = algebra::serialize(rules, bank, symbols);
     runtime::write_file(out / rules_file, bytes);
-    manifest.add(
-        {rules_file, prune_stage, bytes.size(), runtime::to_hex(runtime::hash128(runtime::bytes_of(bytes))), {}});
+    manifest.add(runtime::entry_of(rules_file, prune_stage, runtime::bytes_of(bytes)));
     manifest.finish(prune_stage, figures_of(summary));
+    std::filesystem::remove(out / journal_file);
   });
   summary.ranks = crew.figures();
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

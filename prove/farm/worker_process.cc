@@ -101,6 +101,12 @@ std::optional<Answer> WorkerProcess::finish(std::chrono::microseconds wait) {
   return answer_from_text(runtime::text_of(*frame));
 }
 
+void WorkerProcess::abandon() {
+  if (process_) process_->kill("told to stop");
+  task_.reset();
+  answer_.reset();
+}
+
 std::optional<Answer> WorkerProcess::after_end() {
   ++restarts_;
   if (!second_try_) {

@@ -30,6 +30,8 @@ class WorkerProcess {
   void start(const Task& task);
   /// Waits so long for its answer; nothing if there is none yet.
   std::optional<Answer> finish(std::chrono::microseconds wait);
+  /// Ends the helper in the middle of its task, which gets no answer.
+  void abandon();
   bool busy() const { return task_.has_value(); }
   /// How many helpers ended before their time, and were replaced.
   std::uint64_t restarts() const { return restarts_; }

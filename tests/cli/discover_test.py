@@ -4,7 +4,7 @@
 import json
 import os
 import pathlib
-import shutil
+import resource
 import signal
 import subprocess
 import time
@@ -15,6 +15,16 @@ from binary import BINARY, ROOT, Case, needs_mpi, rulemill
 SMALL = pathlib.Path(__file__).with_name("small.toml")
 STAGES = ["fingerprint", "join", "prove", "prune"]
 REFERENCE = ROOT / "data" / "profiles" / "reference.toml"
+
+
+SMALL_MEMORY = 150_000_000      # of addresses: libraries alone take most of it
+ENOUGH_MEMORY, ENOUGH_ADDRESSES = "200MB", 900_000_000
+
+
+def limited_run(words, limit, value):
+    """One process under a limit of the operating system."""
+    return subprocess.run([str(BINARY), *map(str, words)], capture_output=True, text=True, check=False, timeout=300,
+                          preexec_fn=lambda: resource.setrlimit(limit, (value, resource.getrlimit(limit)[1])))
 
 
 def discover(out, *options, profile=SMALL, command="discover", **settings):
@@ -152,6 +162,72 @@ class Resuming(Case):
             self.assert_works(discover(out, "--max-ops", "2", profile=REFERENCE))
             self.assertTrue((out / "rules.rmdb").exists())
 
+    def stopped_until_done(self, out, command, options, progress, stop):
+        """Starts the stage again and again, and stops it as soon as it has gained something; how often it was stopped."""
+        for count in range(200):
+            before = progress()
+            process = self.start(out, *options, command=command)
+            begin = None
+            deadline = time.monotonic() + 300
+            while process.poll() is None and time.monotonic() < deadline:
+                if begin is None and progress() > before:
+                    process.send_signal(stop)
+                    begin = time.monotonic()
+                time.sleep(0.002)
+            errors = process.communicate()[1]
+            if process.returncode == 0:
+                return count
+            self.assertEqual(process.returncode, 4, errors)
+            self.assertIn(f"rulemill: {command}: stopped", errors)
+            self.assertLess(time.monotonic() - begin, 10)
+            self.assertGreater(progress(), before)
+        raise AssertionError("it never came to an end")
+
+    def test_a_join_that_is_stopped_again_and_again_moves_on_each_time(self):
+        stopped, whole = self.folder / "stopped", self.folder / "whole"
+        options = ["--max-ops", "3", "--checkpoint-rows", "8000"]
+        for out in (stopped, whole):
+            self.assert_works(discover(out, "--max-ops", "3", profile=REFERENCE, command="fingerprint"))
+        self.assert_works(discover(whole, "--max-ops", "3", profile=REFERENCE, command="join"))
+        pieces = lambda: len([path for path in stopped.glob("join.pieces/*") if path.suffix != ".partial"])
+        count = self.stopped_until_done(stopped, "join", options, pieces, signal.SIGTERM)
+        self.assertGreater(count, 2)
+        self.assertFalse((stopped / "join.pieces").exists())
+        self.assertEqual((stopped / "candidates.rules").read_bytes(), (whole / "candidates.rules").read_bytes())
+        self.assertEqual(self.figures(stopped, "join"), self.figures(whole, "join"))
+
+    def figures(self, out, stage):
+        figures = json.loads((out / "manifest.json").read_text(encoding="utf-8"))["stages"][stage]["figures"]
+        return {name: value for name, value in figures.items() if name != "seconds"}
+
+    @needs_mpi
+    def test_a_join_goes_on_with_another_number_of_ranks(self):
+        stopped, whole = self.folder / "stopped", self.folder / "whole"
+        options = ["--max-ops", "3", "--checkpoint-rows", "8000"]
+        self.assert_works(discover(whole, "--max-ops", "3", profile=REFERENCE))
+        self.assert_works(discover(stopped, "--max-ops", "3", profile=REFERENCE, command="fingerprint"))
+        process = self.start(stopped, *options, command="join")
+        self.stop_when(process, lambda: len(list(stopped.glob("join.pieces/slice-*"))) > 3, signal.SIGTERM)
+        self.assertEqual(process.returncode, 4)
+        damaged = next(stopped.glob("join.pieces/slice-*[0-9]"))
+        damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
+        again = discover(stopped, *options, profile=REFERENCE, ranks=3)
+        self.assert_works(again)
+        self.assertIn(damaged.name, again.stderr)
+        self.assert_same_results(stopped, whole)
+
+    def test_a_prune_that_is_stopped_again_and_again_moves_on_each_time(self):
+        stopped, whole = self.folder / "stopped", self.folder / "whole"
+        self.assert_works(discover(whole, "--max-ops", "2", profile=REFERENCE))
+        for stage in STAGES[:3]:
+            self.assert_works(discover(stopped, "--max-ops", "2", profile=REFERENCE, command=stage))
+        journal = stopped / "prune.journal"
+        size = lambda: journal.stat().st_size if journal.exists() else 200
+        count = self.stopped_until_done(stopped, "prune", ["--max-ops", "2"], size, signal.SIGUSR1)
+        self.assertGreater(count, 1)
+        self.assertFalse(journal.exists())
+        self.assertEqual((stopped / "rules.rmdb").read_bytes(), (whole / "rules.rmdb").read_bytes())
+
     def test_a_second_run_in_the_same_folder_is_refused(self):
         out = self.folder / "out"
         process = self.start(out)
@@ -204,20 +280,35 @@ class BadInput(Case):
     def test_an_unwritable_output_folder_is_named_before_work_begins(self):
         self.assert_fails(discover("/proc/rulemill"), 3, "/proc/rulemill", "cannot be made")
 
-    def test_a_damaged_shard_is_refused(self):
+    def test_a_damaged_shard_is_named_and_made_again(self):
         out = self.folder / "out"
         self.assert_works(discover(out, command="fingerprint"))
         shard = next(out.glob("shards/*.h5"))
         whole = shard.read_bytes()
-        shard.write_bytes(whole[:-100])
-        self.assert_fails(discover(out, command="join"), 3, shard.name, "bytes; manifest.json says")
-        shard.write_bytes(whole[:-100] + bytes(byte ^ 1 for byte in whole[-100:]))
-        self.assert_fails(discover(out, command="join"), 3, shard.name, "is damaged")
-        shard.write_bytes(os.urandom(len(whole)))
-        self.assert_fails(discover(out, command="join"), 3, shard.name, "is not a rulemill table")
-        shard.unlink()
-        self.assert_fails(discover(out, command="join"), 3, shard.name)
-        self.assertFalse((out / "candidates.rules").exists())
+        damages = {"bytes; manifest.json says": whole[:-100], "is damaged": whole[:-100] + bytes(100),
+                   "is not a rulemill table": os.urandom(len(whole))}
+        for words, content in damages.items():
+            shard.write_bytes(content)
+            process = discover(out, command="join")
+            self.assert_works(process)
+            self.assertIn(words, process.stderr)
+            self.assertEqual(shard.read_bytes(), whole)
+
+    def test_a_pipe_for_a_file_is_refused_and_nobody_waits(self):
+        pipe = self.folder / "pipe.toml"
+        os.mkfifo(pipe)
+        self.assert_fails(rulemill("discover", "--profile", pipe, "--out", self.folder / "out", timeout=20), 3, "pipe.toml",
+                          "it is not a regular file")
+        definitions = self.folder / "definitions"
+        definitions.mkdir()
+        os.mkfifo(definitions / "own.op")
+        self.assert_fails(rulemill("operators", "list", "--definitions", definitions, timeout=20), 3, "own.op",
+                          "it is not a regular file")
+        self.assert_fails(rulemill("info", pipe, timeout=20), 3, "pipe.toml")
+
+    def test_a_profile_nested_too_deep_is_bad_input(self):
+        for nested in ("x = " + "[" * 100_000, "x = " + "{a=" * 100_000, "x" + ".x" * 100_000 + " = 1"):
+            self.assert_fails(discover(self.folder / "out", profile=self.profile(nested)), 3, "own.toml")
 
     def test_a_full_disk_is_named_and_leaves_no_half_written_file(self):
         disk = self.folder / "disk"
@@ -226,10 +317,30 @@ class BadInput(Case):
         if mounted.returncode != 0:
             self.skipTest("SKIPPED: mounting a small tmpfs is not permitted here")
         self.addCleanup(subprocess.run, ["umount", str(disk)], check=False)
-        self.assert_fails(discover(disk, "--max-ops", "3"), 3, "cannot be written: No space left on device")
+        self.assert_fails(discover(disk, "--max-ops", "3"), 1, "cannot be written: No space left on device")
         self.assertEqual(list(disk.rglob("*.partial")), [])
         for shard in disk.glob("shards/*.h5"):
             self.assert_works(rulemill("info", shard))
+        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+        self.assert_works(discover(disk, "--max-ops", "3"))
+
+    def test_a_limit_on_the_size_of_files_is_named_and_the_run_goes_on_without_it(self):
+        out = self.folder / "out"
+        for size in (2_000, 12_000):
+            limited = limited_run(["discover", "--profile", SMALL, "--out", out, "--progress", "off"], resource.RLIMIT_FSIZE, size)
+            self.assert_fails(limited, 1, "cannot be written: File too large")
+        self.assert_works(discover(out))
+        self.assertEqual(list(out.rglob("*.partial")), [])
+
+    def test_a_small_memory_ends_with_one_line_and_more_of_it_goes_on(self):
+        out = self.folder / "out"
+        words = ["discover", "--profile", REFERENCE, "--max-ops", "3", "--threads", "1", "--out", out, "--progress", "off"]
+        small = limited_run(words, resource.RLIMIT_AS, SMALL_MEMORY)
+        self.assert_fails(small, 1, "out of memory (", "of address space allowed (ulimit -v)", "run the same command again")
+        self.assertNotIn("bad_alloc", small.stderr)
+        self.assert_fails(rulemill(*words, "--memory", "24MB"), 1, "--memory 24 MB", "need")
+        enough = limited_run([*words[:-2], "--progress", "off", "--memory", ENOUGH_MEMORY], resource.RLIMIT_AS, ENOUGH_ADDRESSES)
+        self.assert_works(enough)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import stat
 import subprocess
@@ -133,6 +134,31 @@ class Farm(Case):
         process.kill()
         process.communicate()
         wait_for(lambda: not is_running(sleeper), 10)
+
+    def test_signals_that_reach_helpers_are_their_parents_affair(self):
+        (out,) = self.prepared("out")
+        report = self.folder / "signals.json"
+        process = self.start(*arguments(out), "--json", report)
+        while process.poll() is None:
+            for helper in helpers(process.pid):
+                for stop in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
+                    try:
+                        os.kill(helper, stop)
+                    except ProcessLookupError:
+                        pass
+            time.sleep(0.0005)
+        self.assertEqual(process.returncode, 0, process.communicate()[1])
+        crews = json.loads(report.read_text())["crews"]
+        self.assertEqual([rank["helpers_lost"] for crew in crews.values() for rank in crew["ranks"]], [0, 0])
+
+    def test_a_helpers_memory_is_within_what_the_process_may_have(self):
+        (out,) = self.prepared("out")
+        without = ["setpriv", "--bounding-set", "-sys_resource"] if os.geteuid() == 0 else []
+        if without and not shutil.which("setpriv"):
+            self.skipTest("SKIPPED: setpriv is not here, and root may raise every limit")
+        command = " ".join(["ulimit -Hv 3000000; exec", str(BINARY), *map(str, arguments(out, "--proof-memory", "100000"))])
+        process = subprocess.run([*without, "bash", "-c", command], capture_output=True, text=True, check=False, timeout=300)
+        self.assert_works(process)
 
     def test_a_proof_that_takes_too_long_is_unknown_with_the_reason_and_the_run_goes_on(self):
         (out,) = self.prepared("out")

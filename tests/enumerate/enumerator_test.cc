@@ -227,6 +227,12 @@ class GraphByGraph {
 
 }  // namespace
 
+TEST_CASE("more terms than ids can name are refused with their number") {
+  CHECK_NOTHROW(require_ids(no_id - 1, no_id - 1));
+  CHECK_THROWS_WITH(require_ids(no_id, 7), Catch::Contains("4,294,967,295 rows (7 nodes)"));
+  CHECK_THROWS_WITH(require_ids(7, std::uint64_t{1} << 33), Catch::Contains("ids have 32 bits"));
+}
+
 TEST_CASE("node by node finds the nodes and counts the graphs that graph by graph does") {
   algebra::Library library = load_library();
   const Profile profile = Profile::parse(tiny, "tiny.toml", library);

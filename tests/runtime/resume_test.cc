@@ -1,17 +1,21 @@
 // What makes a killed run resumable: atomic files, the manifest, the journal, hashes, interrupts.
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
 
 #include "runtime/atomic_file.h"
+#include "runtime/checkpoint.h"
 #include "runtime/error.h"
+#include "runtime/file_check.h"
 #include "runtime/hash.h"
 #include "runtime/interrupt.h"
 #include "runtime/journal.h"
 #include "runtime/json_report.h"
 #include "runtime/manifest.h"
+#include "runtime/printable.h"
 #include "tests/runtime/scratch_folder.h"
 
 namespace rulemill::runtime {
@@ -174,6 +178,92 @@ TEST_CASE("a manifest remembers stages, figures and files") {
   CHECK(contains(message_of([&] { manifest.check_files("fingerprint"); }), "has 5 bytes; manifest.json says 12"));
 }
 
+TEST_CASE("a manifest with any bit changed is refused or empty, never believed") {
+  const ScratchFolder folder;
+  {
+    Manifest manifest(folder.path());
+    manifest.begin("join", "d");
+    manifest.add({"a", "join", 1, "x", {{"rows", std::uint64_t{12}}}});
+    manifest.finish("join", {{"nodes", std::uint64_t{278}}});
+  }
+  const std::string whole = read_file(folder / "manifest.json");
+  const auto untouched = [](const Manifest& read) {
+    const ManifestEntry* entry = read.find("a");
+    return entry != nullptr && entry->attributes.contains("rows") && read.finished("join", "d") &&
+           std::get<std::uint64_t>(read.figures("join").at("nodes")) == 278;
+  };
+  for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::string changed = whole;
+    changed[bit / 8] ^= static_cast<char>(1 << bit % 8);
+    write_file(folder / "manifest.json", changed);
+    const Manifest read(folder.path());  // white space may have changed
+    const bool empty = read.entries().empty() && !read.finished("join", "d");
+    if (!empty && !untouched(read)) FAIL_CHECK("bit " << bit);
+  }
+}
+
+TEST_CASE("files are compared with the manifest by their content") {
+  const ScratchFolder folder;
+  Manifest manifest(folder.path());
+  manifest.begin("join", "d");
+  write_file(folder / "a", "content");
+  manifest.add(entry_of("a", "join", bytes_of("content")));
+  const Communicator self = Communicator::self();
+  CHECK(damaged_files(folder.path(), &manifest, "join", self).empty());
+  CHECK(read_listed(manifest, "a") == "content");
+  write_file(folder / "a", "contant");
+  CHECK(damaged_files(folder.path(), &manifest, "join", self) == std::vector<std::string>{"a"});
+  CHECK(contains(message_of([&] { read_listed(manifest, "a"); }), "a: is damaged: its bytes hash to "));
+  write_file(folder / "a", "contents");
+  CHECK(contains(message_of([&] { read_listed(manifest, "a"); }), "a: has 8 bytes; manifest.json says 7"));
+  std::filesystem::remove(folder / "a");
+  CHECK(damaged_files(folder.path(), &manifest, "join", self) == std::vector<std::string>{"a"});
+  CHECK(contains(message_of([&] { read_listed(manifest, "b"); }), "b: is not listed in manifest.json"));
+}
+
+TEST_CASE("pieces of an unfinished stage are there again, but for those that were damaged") {
+  const ScratchFolder folder;
+  const Communicator self = Communicator::self();
+  Manifest manifest(folder.path());
+  manifest.begin("join", "d");
+  {
+    Checkpoint checkpoint(folder.path(), "join", &manifest, self);
+    checkpoint.save("one", bytes_of("first"));
+    checkpoint.save("two", bytes_of("second"));
+  }
+  std::string two = read_file(folder / "join.pieces/two");
+  two.back() ^= 1;
+  write_file(folder / "join.pieces/two", two);
+  Manifest again(folder.path());
+  Checkpoint checkpoint(folder.path(), "join", &again, self);
+  CHECK(checkpoint.has("one"));
+  CHECK_FALSE(checkpoint.has("two"));
+  CHECK(text_of(checkpoint.load("one")) == "first");
+  checkpoint.clear();
+  CHECK_FALSE(checkpoint.has("one"));
+  CHECK(again.entries().empty());
+  CHECK_FALSE(std::filesystem::exists(folder / "join.pieces"));
+}
+
+TEST_CASE("pipes and devices are neither read nor replaced, and JSON nested without end is refused with its place") {
+  const ScratchFolder folder;
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  CHECK(contains(message_of([&] { read_file(folder / "pipe"); }), "cannot be read: it is not a regular file"));
+  CHECK(contains(message_of([&] { read_file("/dev/zero"); }), "cannot be read: it is not a regular file"));
+  CHECK(contains(message_of([&] { write_file(folder / "pipe", "x"); }), "cannot be written: it is not a regular file"));
+  CHECK(contains(message_of([&] { parse_json("\n " + std::string(1'000'000, '['), "deep"); }),
+                 "deep:2:102: is nested more"));
+  CHECK(parse_json("[\"[[[[\", 1]", "text") == Json{"[[[[", 1});
+}
+
+TEST_CASE("what is shown of bad input is one short line") {
+  CHECK(printable("a\tb\x1b[31m\x7f\u0085ä") == "a?b?[31m???ä");
+  const std::string cut = printable(std::string(100'000, 'x') + "end", 90);
+  CHECK(cut.size() < 100);
+  CHECK(contains(cut, "x ... x"));
+  CHECK(contains(cut, "end"));
+}
+
 TEST_CASE("a manifest refuses to mix results of different inputs, naming both digests") {
   const ScratchFolder folder;
   Manifest manifest(folder.path());
@@ -201,7 +291,7 @@ TEST_CASE("a foreign or broken manifest is refused with its place") {
   write_file(folder / "manifest.json", "[]");
   CHECK_THROWS_AS(Manifest(folder.path()), InputError);
   write_file(folder / "manifest.json", "{\"format\": \"rulemill manifest\", \"version\": 9}");
-  CHECK(contains(message_of([&] { Manifest(folder.path()); }), "has version 9; expected 1"));
+  CHECK(contains(message_of([&] { Manifest(folder.path()); }), "has version 9; expected 2"));
 }
 
 TEST_CASE("whatever bytes change, journals and manifests are read or refused, never anything else") {
