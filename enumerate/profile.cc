@@ -307,7 +307,39 @@ bool ShapePattern::matches(const std::vector<std::int64_t>& shape) const {
   return true;
 }
 
+namespace {
+
+constexpr int deepest = 64;
+
+/// Brackets, braces and dotted keys nested without end would end the stack of whoever walks through the tables.
+void check_depth(std::string_view text, const std::string& origin) {
+  int depth = 0, dots = 0, line = 1;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') {
+      ++line;
+      quote = 0;
+    }
+    if (c == '\\' && quote == '"') ++i;
+    if (quote != 0 || c == '"' || c == '\'') {
+      quote = quote == 0 ? c : c == quote ? '\0' : quote;
+      continue;
+    }
+    if (c == '#') i = std::min(text.size(), text.find('\n', i)) - 1;
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    dots = c == '.' ? dots + 1 : std::string_view("=,[]{}\n").find(c) == std::string_view::npos ? dots : 0;
+    if (std::max(depth, dots) > deepest) {
+      throw InputError(origin + ":" + std::to_string(line), "is nested more than " + std::to_string(deepest) + " deep");
+    }
+  }
+}
+
+}  // namespace
+
 Profile Profile::parse(std::string_view text, const std::string& origin, const algebra::Library& library) {
+  check_depth(text, origin);
   return Reader(origin, library).read(text);
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/hdf5_handle.h"
+#include "runtime/machine.h"
 #include "runtime/table_file.h"
 
 namespace rulemill::runtime {
@@ -14,7 +15,8 @@ constexpr std::size_t growth_bytes = std::size_t{4} << 20;  // by which the file
 constexpr std::size_t longest_text = 60'000;                // HDF5 keeps attributes in headers of 64 KiB
 
 hid_t must(hid_t id, const char* call) {
-  RM_CHECK(id >= 0, std::string("HDF5 call failed: ") + call);
+  // Files are built in memory, so that nothing but memory can be missing.
+  if (id < 0) throw Error(call, "HDF5 gives up; memory may be out (" + memory_in_words() + ")");
   return id;
 }
 
