@@ -120,7 +120,13 @@ class Compiler:
 
     def function(self, write, value, scope=()):
         """The expression as a function of e and of the indices `scope`."""
-        return eval(f"lambda e{''.join(', ' + i for i in scope)}: {write(value, scope)}", self.globals)
+        indices = "".join(f", {self.local(name)}" for name in scope)
+        return eval(f"lambda e{indices}: {write(value, scope)}", self.globals)
+
+    @staticmethod
+    def local(name):
+        """An index as a Python variable, whatever it is called."""
+        return "i_" + name
 
     def index(self, value, scope=()):
         kind = value[0]
@@ -142,7 +148,7 @@ class Compiler:
         return f"{ {'//': 'div', '%': 'mod', '/': 'share'}[kind]}({operands[0]}, {operands[1]})"
 
     def name(self, name, scope):
-        return name if name in scope else f'e["{name}"]' if name in self.known else f'"{name}"'
+        return self.local(name) if name in scope else f'e["{name}"]' if name in self.known else f'"{name}"'
 
     def all_of(self, conditions, scope=()):
         signs = {"=": "=="}
@@ -186,7 +192,7 @@ class Compiler:
         loops = ""
         for shape, name, bound in binders:
             points = f"packs({self.dims(bound, scope)})" if shape == "pack" else f"counted({self.index(bound, scope)})"
-            loops += f" for {name} in {points}"
+            loops += f" for {self.local(name)} in {points}"
             scope = (*scope, name)
         if conditions:
             loops += f" if {self.all_of(conditions, scope)}"
@@ -324,9 +330,10 @@ def apply_operator(world, name, inputs, parameters):
     outputs = {}
     for tensor, bounds, value in compiled.tensors:
         made = define(world, bounds, value, env)
-        env["tensor " + tensor.name] = made
         if tensor in op.outputs:
             outputs[tensor.name] = made
+        else:
+            env["tensor " + tensor.name] = made
     return outputs
 
 

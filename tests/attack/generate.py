@@ -92,7 +92,7 @@ class Generator:
         return ("read", tensor, [("one", self.index(scope)) for _ in dims])
 
     def scalar(self, scope, depth):
-        if depth == 0:
+        if depth == 0 or self.chance(0.1):
             return self.read(scope)
         kind = self.random.random()
         if kind < 0.2:
@@ -149,7 +149,8 @@ class Generator:
                 ("//", ("*", a, n), n), ("+", ("*", ("//", a, c), c), ("%", a, c)), call("max", a, ("-", a, n))]
         if value[0] == "//":
             a, b = value[1:]
-            ways += [("-", ("//", ("+", a, b), b), num(1)), ("//", ("*", a, c), ("*", b, c)), ("//", ("*", a, n), ("*", n, b)),
+            finer = ("//", ("+", ("*", a, c), num(self.random.randrange(c[1]))), ("*", b, c))
+            ways += [("-", ("//", ("+", a, b), b), num(1)), ("//", ("*", a, n), ("*", n, b)), finer, finer,
                      ("//", ("-", a, ("%", a, b)), b)] * 2
             if a[0] == "//":
                 ways += [("//", a[1], ("*", a[2], b))] * 4
@@ -272,7 +273,7 @@ class Generator:
         return replaced(value, path, changed)
 
     def changed_index(self, part):
-        ways = [("+", part, num(1)), ("-", part, num(1))]
+        ways = [("+", part, num(1)), ("-", part, num(1)), num(self.pick(0, 0, 1)), name("i")]
         if part[0] == "num":
             ways = [num(part[1] + 1), num(abs(part[1] - 1)), num(part[1] * 2)]
         if part[0] == "name":
@@ -328,8 +329,8 @@ def shapes(generator, inputs):
     dims = {}
     for size in sorted({size for _, sizes in inputs for size in sizes}):
         kind, n = generator.random.random(), name(size)
-        dims[size] = (n if kind < 0.6 else ("+", n, name("q")) if kind < 0.7 else ("*", num(generator.pick(2, 3, 60)), n)
-                      if kind < 0.82 else ("-", n, name("q")) if kind < 0.92 else num(generator.pick(1, 2, 3, 7)))
+        dims[size] = (n if kind < 0.5 else ("+", n, name("q")) if kind < 0.6 else ("*", num(generator.pick(2, 3, 60)), n)
+                      if kind < 0.72 else ("-", n, name("q")) if kind < 0.92 else num(generator.pick(1, 2, 3, 7)))
     return {tensor: [dims[size] for size in sizes] for tensor, sizes in inputs}
 
 
@@ -353,7 +354,7 @@ def case(seed):
         definitions = [first, outer, second]
         source = ("node", "f", [("node", "e", arguments[:1], {}, None)] + arguments[1:], {}, None)
     else:
-        first = generator.operator("f", inputs, generator.pick(1, 2, 2, 3))
+        first = generator.operator("f", inputs, generator.pick(0, 0, 1, 2, 2, 3))
         second = Operator("g", first.inputs, {}, first.where, first.lets, [], list(first.outputs))
         definitions = [first, second]
         source = ("node", "f", arguments, {}, None)
@@ -369,7 +370,7 @@ def case(seed):
         second.tensors, second.outputs = [Tensor("t1", output.items, value)], [Tensor("y", output.items, ("read", "t1", whole))]
     target = ("node", "g", arguments, {}, None)
     rule = Rule("r", [(t, given[t], len(given[t])) for t, _ in inputs], [source], [target], [])
-    if generator.chance(0.2):
+    if generator.chance(0.3):
         rule = behind_split(rule, generator)
     text = FUNCTIONS + SPLIT + "".join(operator_text(op) for op in definitions)
     return text, rule_text(rule)
