@@ -1,9 +1,11 @@
 """What definitions mean: types and elements of terms at concrete sizes, in exact fractions. Elements are computed one at
 a time and only where they are asked for, so that sizes may be large. Functions that + - * / max min abs say are exact;
-any other is some function that obeys its laws and nothing else, since a proof may use no more than these."""
+any other is some function that obeys its laws, is defined and has the sign that its text says, and nothing else, since a
+proof may use no more than these."""
 
 import hashlib
 import itertools
+import math
 from fractions import Fraction
 
 EXACT = {"max": max, "min": min, "abs": abs}
@@ -69,7 +71,18 @@ class World:
         operands = [self.real(v, arguments) for v in value[1:]]
         return arithmetic(kind, *operands)
 
+    @staticmethod
+    def sign(function, arguments):
+        """Of the function's value over the reals, as far as floats tell. Raises Undefined where it has none."""
+        try:
+            return -1 if inexact(function.value, dict(zip(function.arguments, arguments))) < 0 else 1
+        except (ValueError, ZeroDivisionError) as error:
+            raise Undefined() from error
+        except OverflowError:  # of a float, not of what is computed
+            return 1
+
     def opaque(self, function, arguments):
+        sign = self.sign(function, arguments)
         if "zero" in function.laws and arguments == [0]:
             return 0
         images = self.images.setdefault(function.name, {})
@@ -77,9 +90,25 @@ class World:
             return arguments[0]
         if "commutative" in function.laws:
             arguments = sorted(arguments)
-        value = Fraction(draw(self.seed, function.name, arguments) % 2000003 - 1000001, PRIME)
+        value = Fraction(sign * (1 + draw(self.seed, function.name, arguments) % 1000001), PRIME)
         images[value] = True
         return value
+
+
+INEXACT = {"exp": math.exp, "log": math.log, "sqrt": math.sqrt, "tanh": math.tanh, "erf": math.erf}
+
+
+def inexact(value, arguments):
+    """What a function's text says, in floats: enough to know where it is defined."""
+    kind = value[0]
+    if kind == "num":
+        return float(value[1])
+    if kind == "name":
+        return float(arguments[value[1]])
+    if kind == "apply":
+        return {**EXACT, **INEXACT}[value[1]](*(inexact(v, arguments) for v in value[2]))
+    operands = [inexact(v, arguments) for v in value[1:]]
+    return operands[0] / operands[1] if kind == "/" else arithmetic(kind, *operands)
 
 
 def arithmetic(kind, a, b=None):

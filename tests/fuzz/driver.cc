@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "runtime/error.h"
+#include "runtime/printable.h"
 #include "tests/fuzz/mutation.h"
 
 namespace rulemill::fuzz {
@@ -85,12 +86,12 @@ std::vector<std::string> read_corpus(const Parser& parser, const std::vector<fs:
 }
 
 /// What is wrong with a message to people; nothing if nothing is.
-std::string objection(const std::string& message) {
-  if (message.size() > longest_message) return fmt::format("a message of {} bytes", message.size());
+std::string objection(const Parser& parser, const std::string& message) {
+  if (message.find(parser.origin) == std::string::npos) return "a message that does not name its file: " + message;
+  const std::string shown = runtime::printable(message);
   const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  const auto found = std::ranges::find_if(message, control);
-  if (found == message.end()) return {};
-  return fmt::format("a message with control character {}", static_cast<int>(*found));
+  if (shown.size() > longest_message || std::ranges::any_of(shown, control)) return "a message that is not one line";
+  return {};
 }
 
 /// The outcome of one input: a problem, or nothing.
@@ -102,7 +103,7 @@ std::string run(const Parser& parser, const std::string& input, Shared& shared, 
   } catch (const runtime::Error& error) {
     ++shared.refused;
     if (refusal != nullptr) *refusal = error.what();
-    return parser.name == "planted" ? objection(error.what()) : "";
+    return objection(parser, error.what());
   } catch (const std::exception& error) {
     return std::string("exception: ") + error.what();
   } catch (...) {

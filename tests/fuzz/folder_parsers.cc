@@ -82,11 +82,11 @@ const std::vector<std::string> json_words = {
 }  // namespace
 
 void add_folder_parsers(std::vector<Parser>& parsers) {
-  parsers.push_back({"shards", read_shard, "", nullptr, {}, {}});
-  parsers.push_back({"dictionaries", read_dictionary, "", nullptr, json_words, {}});
-  parsers.push_back({"manifests", read_manifest, "", nullptr, json_words, {}});
-  parsers.push_back({"journals", read_journal, "", seal_journal, {}, {}});
-  parsers.push_back({"outcomes", read_outcomes, "", nullptr, json_words, {}});
+  parsers.push_back({"shards", "terms-00000.h5", read_shard, "", nullptr, {}, {}});
+  parsers.push_back({"dictionaries", "fuzzed.json", read_dictionary, "", nullptr, json_words, {}});
+  parsers.push_back({"manifests", "manifest.json", read_manifest, "", nullptr, json_words, {}});
+  parsers.push_back({"journals", "journal", read_journal, "", seal_journal, {}, {}});
+  parsers.push_back({"outcomes", "outcome", read_outcomes, "", nullptr, json_words, {}});
 }
 
 }  // namespace rulemill::fuzz

@@ -65,7 +65,7 @@ const std::vector<std::string> rule_words = {
 }  // namespace
 
 void add_language_parsers(std::vector<Parser>& parsers) {
-  parsers.push_back({"definitions", read_definitions, "", nullptr, definition_words, {}});
+  parsers.push_back({"definitions", "fuzzed.op", read_definitions, "", nullptr, definition_words, {}});
   parsers.push_back(
       {"profiles",
        read_profile,
@@ -74,9 +74,11 @@ void add_language_parsers(std::vector<Parser>& parsers) {
        {"[[variables]]", "[[operators]]", "[[constants]]", "names = [", "shape = [", "operator = ", "\"*\"", "\"...\"",
         "\"!2\"", "parameters = {", "ranks = [", "max_ops = ", "seed = ", "roles = ["},
        {"data/profiles/quickstart.toml", "tests/cli/small.toml"}});
-  parsers.push_back({"rules", read_rules, "", nullptr, rule_words, {"data/properties"}});
-  parsers.push_back({"foreign_rules", read_foreign_rules, "", nullptr, rule_words, {"tests/corpus/rules"}});
-  parsers.push_back({"sizes", read_sizes, "", nullptr, {"div(", "mod(", "min(", "max(", "n", "*", "+", "-", ")"}, {}});
+  parsers.push_back({"rules", "fuzzed.rules", read_rules, "", nullptr, rule_words, {"data/properties"}});
+  parsers.push_back(
+      {"foreign_rules", "fuzzed.rules", read_foreign_rules, "", nullptr, rule_words, {"tests/corpus/rules"}});
+  parsers.push_back(
+      {"sizes", "fuzzed", read_sizes, "", nullptr, {"div(", "mod(", "min(", "max(", "n", "*", "+", "-", ")"}, {}});
 }
 
 }  // namespace rulemill::fuzz

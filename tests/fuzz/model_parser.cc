@@ -17,7 +17,7 @@ void read_model(runtime::ByteView bytes) {
 }  // namespace
 
 void add_model_parser(std::vector<Parser>& parsers) {
-  parsers.push_back({"models", read_model, "onnx.ModelProto", nullptr, {}, {}});
+  parsers.push_back({"models", "fuzzed.onnx", read_model, "onnx.ModelProto", nullptr, {}, {}});
 }
 
 }  // namespace rulemill::fuzz

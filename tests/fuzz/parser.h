@@ -12,6 +12,7 @@ namespace rulemill::fuzz {
 
 struct Parser {
   std::string name;
+  std::string origin;  // what messages have to name
   void (*fuzz_one)(runtime::ByteView bytes);
   /// Of a protobuf: its full name, so that its fields are mutated, not its bytes alone.
   std::string message;

@@ -50,9 +50,10 @@ void read_certificate(ByteView bytes) { prove::to_string(prove::parse_certificat
 }  // namespace
 
 void add_rule_set_parsers(std::vector<Parser>& parsers) {
-  parsers.push_back({"database", read_database, "rulemill.proto.RuleSet", seal_database, {}, {}});
-  parsers.push_back({"taso", read_taso_rules, "rulemill.taso.RuleCollection", nullptr, {}, {}});
+  parsers.push_back({"database", "fuzzed.rmdb", read_database, "rulemill.proto.RuleSet", seal_database, {}, {}});
+  parsers.push_back({"taso", "fuzzed.pb", read_taso_rules, "rulemill.taso.RuleCollection", nullptr, {}, {}});
   parsers.push_back({"certificates",
+                     "fuzzed.smt2",
                      read_certificate,
                      "",
                      nullptr,
