@@ -48,6 +48,8 @@ Json parse_json(const std::string& text, const std::string& origin) {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
     throw InputError(place(origin, text, error.byte == 0 ? 0 : error.byte - 1), "is not JSON here");
+  } catch (const Json::out_of_range&) {
+    throw InputError(origin, "is not JSON: one of its numbers is too large");
   }
 }
 

@@ -53,7 +53,7 @@ namespace {
 template <class Read>
 auto from_json_text(std::string_view text, const char* expected, const Read& read) {
   try {
-    return read(Json::parse(text));
+    return read(runtime::parse_json(std::string(text), "outcome"));
   } catch (const Json::exception&) {
     throw runtime::InputError("outcome", std::string("damaged: expected ") + expected);
   }

@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "runtime/error.h"
+#include "runtime/log.h"
 #include "runtime/printable.h"
 #include "tests/fuzz/mutation.h"
 
@@ -227,6 +228,7 @@ Options read_options(int argc, char** argv) {
 
 int main_of(int argc, char** argv) {
   google::protobuf::SetLogHandler(nullptr);
+  runtime::set_up_log("off", 0);
   Options options = read_options(argc, argv);
   const std::vector<Parser> parsers = all_parsers();
   const auto parser = std::ranges::find(parsers, options.parser, &Parser::name);

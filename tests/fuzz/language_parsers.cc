@@ -68,6 +68,7 @@ void add_language_parsers(std::vector<Parser>& parsers) {
   parsers.push_back({"definitions", "fuzzed.op", read_definitions, "", nullptr, definition_words, {}});
   parsers.push_back(
       {"profiles",
+       "fuzzed.toml",
        read_profile,
        "",
        nullptr,

@@ -26,7 +26,7 @@ void read_planted(runtime::ByteView bytes) {
 
 void add_planted_parser(std::vector<Parser>& parsers) {
   parsers.push_back(
-      {"planted", read_planted, "", nullptr, {"signal", "forever", "exception", "memory", "nameless"}, {}});
+      {"planted", "fuzzed", read_planted, "", nullptr, {"signal", "forever", "exception", "memory", "nameless"}, {}});
 }
 
 }  // namespace rulemill::fuzz
