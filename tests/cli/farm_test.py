@@ -156,7 +156,7 @@ class Farm(Case):
         without = ["setpriv", "--bounding-set", "-sys_resource"] if os.geteuid() == 0 else []
         if without and not shutil.which("setpriv"):
             self.skipTest("SKIPPED: setpriv is not here, and root may raise every limit")
-        command = " ".join(["ulimit -Hv 3000000; exec", str(BINARY), *map(str, arguments(out, "--proof-memory", "100000"))])
+        command = " ".join(["ulimit -v 3000000; exec", str(BINARY), *map(str, arguments(out, "--proof-memory", "100000"))])
         process = subprocess.run([*without, "bash", "-c", command], capture_output=True, text=True, check=False, timeout=300)
         self.assert_works(process)
 

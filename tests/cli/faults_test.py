@@ -135,6 +135,35 @@ class Faults(Case):
                     if reported and kind == "cut":
                         self.assertIn("made again", process.stderr)
 
+    def test_a_journal_with_a_flipped_bit_is_used_up_to_there_and_the_rest_done_again(self):
+        for journal, stage in (("verdicts.journal", "prove"), ("prune.journal", "prune")):
+            for at in (2, 25, 0.3, 0.9):
+                with self.subTest(journal, at=at):
+                    out = self.killed_with(journal)
+                    size = (out / journal).stat().st_size
+                    flip(out / journal, at if at > 1 else int(at * size), 1)
+                    process = self.assert_comes_through(out)
+                    self.assertIn(journal, process.stderr)
+                    shutil.rmtree(out)
+
+    def killed_with(self, journal):
+        """A folder with a journal of some size, in which a run was killed."""
+        for attempt in range(50):
+            out = self.folder / f"killed-{attempt}"
+            shutil.rmtree(out, ignore_errors=True)
+            process = self.start(out, 0)
+            while process.poll() is None:
+                try:
+                    if (out / journal).stat().st_size > 500:
+                        break
+                except OSError:
+                    pass
+            process.kill()
+            process.communicate()
+            if (out / journal).exists() and (out / journal).stat().st_size > 500:
+                return out
+        raise AssertionError(f"{journal} was never seen")
+
     def start(self, out, ranks):
         command = [str(word) for word in [BINARY, *words(out)]]
         if ranks:
