@@ -155,9 +155,10 @@ void LevelRunner::check_memory(std::uint64_t more, const char* what) const {
 void LevelRunner::open_device() {
   if (options_.device == DeviceChoice::Cpu) return;
   try {
-    const std::size_t count = devices().size();
+    const std::size_t count = options_.open_device ? 1 : devices().size();
     if (count == 0) return;
-    device_ = Device::open(options_.device_ordinal % count, executor_.keys());
+    device_ = options_.open_device ? options_.open_device(executor_.keys())
+                                   : Device::open(options_.device_ordinal % count, executor_.keys());
     device_->add_values(values_, enumerator_);
     device_->add_programs(compiled_);
   } catch (const DeviceError& error) {
@@ -354,6 +355,8 @@ void LevelRunner::exchange(std::uint64_t count, RowRange& rows, enumerate::Canon
 void LevelRunner::complete_canonical(std::uint64_t count) {
   enumerate::CanonicalNodes nodes;
   RowRange rows;
+  constexpr std::uint64_t bytes_a_row = 3 * sizeof(OrbitPrint) + sizeof(std::vector<std::uint32_t>) + 64;
+  check_memory(count * (bytes_a_row + enumerator_.arity_stride() * sizeof(TermId)), "the rows");
   rows.resize(0, count, enumerator_.arity_stride());
   nodes.fixing.resize(count);
   std::atomic<std::uint64_t> products{0};

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -54,6 +55,8 @@ class LevelRunner {
     DeviceChoice device = DeviceChoice::Auto;  // a GPU if there is one
     std::size_t device_ordinal = 0;            // among this node's ranks; modulo its devices
     std::uint64_t memory = 0;                  // bytes that a rank may use; 0: no limit
+    /// Instead of Device::open() on one of devices().
+    std::function<std::unique_ptr<Device>(std::span<const Pair> keys)> open_device = nullptr;
   };
 
   LevelRunner(const enumerate::Profile& profile, algebra::Library& library, const Options& options,

@@ -1,5 +1,6 @@
 #include "fingerprint/summary.h"
 
+#include "runtime/error.h"
 #include "runtime/json_report.h"
 
 namespace rulemill::fingerprint {
@@ -49,6 +50,11 @@ Summary summary_of(const runtime::Attributes& figures) {
   }
   summary.terms = number("terms");
   summary.rows = number("rows");
+  std::uint64_t rows = 0;
+  for (const LevelFigures& level : summary.levels) rows += level.rows;
+  if (rows != summary.rows || summary.max_ops == 0) {
+    throw runtime::InputError("manifest.json", "the counts of stage fingerprint do not agree with each other");
+  }
   summary.shards = number("shards");
   summary.shard_bytes = number("shard_bytes");
   summary.value_bytes = number("value_bytes");

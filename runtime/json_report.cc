@@ -9,7 +9,10 @@
 
 namespace rulemill::runtime {
 
-void write_json(const std::filesystem::path& path, const Json& value) { write_file(path, value.dump(2) + "\n"); }
+void write_json(const std::filesystem::path& path, const Json& value) {
+  // A path need not be UTF-8.
+  write_file(path, value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
 
 namespace {
 
