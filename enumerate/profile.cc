@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "algebra/sizes/checked.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
@@ -137,8 +138,12 @@ class Reader {
     Variable variable;
     variable.place = place(required(entry, "shape").source());
     variable.shape = dims(required(entry, "shape"), "shape");
-    std::int64_t elements = 1;
-    for (const std::int64_t dim : variable.shape) elements *= dim;
+    std::int64_t elements = 0;
+    try {
+      elements = algebra::element_count(variable.shape);
+    } catch (const algebra::Overflow& overflow) {
+      fail(*entry.get("shape"), overflow.what());
+    }
     if (static_cast<std::uint64_t>(elements) > profile.max_elements) {
       fail(*entry.get("shape"),
            std::to_string(elements) + " elements are more than max_elements = " + std::to_string(profile.max_elements));

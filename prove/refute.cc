@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "algebra/execution/plan.h"
+#include "algebra/sizes/checked.h"
 #include "prove/sizes.h"
 #include "runtime/error.h"
 
@@ -33,7 +34,7 @@ class Sampler {
     Refutation result;
     for (std::uint32_t attempt = 0; attempt < limits_.attempts && result.compared < limits_.tries; ++attempt) {
       if (!draw_sizes(attempt)) continue;
-      const std::optional<bool> differs = compare(attempt);
+      const std::optional<bool> differs = try_compare(attempt);
       if (!differs) continue;
       ++result.compared;
       if (!*differs) continue;
@@ -62,6 +63,15 @@ class Sampler {
     return attempt % 4 == 3 ? drawn + 1 : drawn - 3;
   }
 
+  /// compare, where sizes beyond 64 bits are too large like others.
+  std::optional<bool> try_compare(std::uint32_t attempt) {
+    try {
+      return compare(attempt);
+    } catch (const algebra::Overflow&) {
+      return std::nullopt;
+    }
+  }
+
   /// Whether the sides differ at the drawn sizes; nothing if they are too large or do not type there.
   std::optional<bool> compare(std::uint32_t attempt) {
     values_.clear();
@@ -69,12 +79,11 @@ class Sampler {
     std::uint64_t elements = 0;
     for (std::size_t v = 0; v < rule_.rule.variables.size(); ++v) {
       IntShape shape;
-      std::uint64_t count = 1;
       for (const Poly& dim : rule_.rule.shapes[v]) {
         shape.push_back(at(dim));
         if (shape.back() < 1) return std::nullopt;
-        count *= static_cast<std::uint64_t>(shape.back());
       }
+      const auto count = static_cast<std::uint64_t>(algebra::element_count(shape));
       elements += count;
       if (elements > limits_.elements) return std::nullopt;
       std::vector<double> values(count);
@@ -104,14 +113,13 @@ class Sampler {
     std::vector<std::int64_t> parameters;
     for (const Poly& size : node.sizes) parameters.push_back(at(size));
     for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {
-      std::uint64_t count = 1;
-      for (const Poly& dim : rule_.types.at(term_of(id, o))) {
-        count *= static_cast<std::uint64_t>(std::max<std::int64_t>(at(dim), 1));
-      }
-      elements += count;
+      IntShape shape;
+      for (const Poly& dim : rule_.types.at(term_of(id, o))) shape.push_back(std::max<std::int64_t>(at(dim), 1));
+      elements += static_cast<std::uint64_t>(algebra::element_count(shape));
     }
     if (elements > limits_.elements) return false;
-    const std::optional<algebra::Plan> plan = algebra::compile(bank_.library(), instance, inputs, parameters);
+    const std::optional<algebra::Plan> plan =
+        algebra::compile(bank_.library(), instance, inputs, parameters, 64 * limits_.products);
     if (!plan) return false;
     products += plan->products();
     if (products > limits_.products) return false;

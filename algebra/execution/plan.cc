@@ -8,6 +8,7 @@
 
 #include "algebra/execution/affine.h"
 #include "algebra/language/library.h"
+#include "algebra/sizes/checked.h"
 #include "runtime/error.h"
 
 namespace rulemill::algebra {
@@ -51,8 +52,13 @@ struct Product {
 class Compiler {
  public:
   Compiler(const Library& library, const Instance& instance, std::span<const std::vector<std::int64_t>> inputs,
-           std::vector<std::int64_t> sizes)
-      : library_(library), instance_(instance), sizes_(std::move(sizes)), indices_(instance.index_slots + 1) {
+           std::vector<std::int64_t> sizes, std::uint64_t most_points)
+      : library_(library),
+        instance_(instance),
+        sizes_(std::move(sizes)),
+        indices_(instance.index_slots + 1),
+        points_left_(most_points) {
+    for (const std::vector<std::int64_t>& dims : inputs) check_size(dims);
     plan_.inputs = static_cast<std::uint32_t>(inputs.size());
     plan_.coefficients = {{1, 1}};
     operand_dims_.assign(inputs.begin(), inputs.end());
@@ -70,6 +76,14 @@ class Compiler {
   }
 
  private:
+  [[noreturn]] void fail_too_large() const {
+    throw Overflow(instance_.name + ": its plan is too large for these shapes");
+  }
+
+  void check_size(std::span<const std::int64_t> dims) const {
+    if (element_count(dims) >= std::int64_t{1} << 32) fail_too_large();
+  }
+
   std::uint16_t tensor(const TensorDefinition& definition) {
     std::vector<Loop> loops;
     for (std::uint32_t d = 0; d < definition.dims.size(); ++d)
@@ -100,6 +114,9 @@ class Compiler {
   /// One step for the whole body over the loops: its outermost functions, then a sum, maximum or application.
   std::uint16_t step(const ScalarExprPtr& body, const std::vector<Loop>& loops) {
     for (const Loop& loop : loops) extents_[loop.slot] = loop.extent;
+    std::vector<std::int64_t> shape;
+    for (const Loop& loop : loops) shape.push_back(std::max<std::int64_t>(loop.extent, 0));
+    check_size(shape);
     PlanStep made;
     const ScalarExpr* root = body.get();
     while (root->kind == Kind::Apply && root->operands.size() == 1) {
@@ -123,8 +140,7 @@ class Compiler {
     }
     unroll(code, loops, made);
     plan_.steps.push_back(std::move(made));
-    auto& dims = operand_dims_.emplace_back();
-    for (const Loop& loop : loops) dims.push_back(loop.extent);
+    operand_dims_.push_back(std::move(shape));
     RM_CHECK(operand_dims_.size() < PlanTerm::none, "a plan of too many steps");
     return static_cast<std::uint16_t>(operand_dims_.size() - 1);
   }
@@ -157,8 +173,7 @@ class Compiler {
         code.value = expr.value;
         return code;
       case Kind::InverseSize:
-        code.kind = Kind::Constant;
-        code.value = make_rational(1, evaluate(*expr.indices[0], sizes_, {}));
+        code.offsets = {offset(expr.indices[0], sizes_)};
         return code;
       case Kind::Read:
         code.operand = operand_of(expr.tensor);
@@ -235,6 +250,7 @@ class Compiler {
   void each_point(std::span<const Loop> loops, const Body& body) {
     if (loops.empty()) return body();
     for (std::int64_t i = 0; i < loops[0].extent; ++i) {
+      if (points_left_-- == 0) fail_too_large();
       indices_[loops[0].slot] = i;
       each_point(loops.subspan(1), body);
     }
@@ -271,6 +287,9 @@ class Compiler {
       case Kind::Constant:
         if (code.value.num != 0) out.push_back({code.value, {}, 0});
         return;
+      case Kind::InverseSize:
+        out.push_back({make_rational(1, code.offsets[0].at(sizes_, indices_)), {}, 0});
+        return;
       case Kind::Read:
         if (const std::optional<Factor> factor = read(code)) out.push_back({{1, 1}, {*factor}, 1});
         return;
@@ -305,6 +324,7 @@ class Compiler {
           Product product = p;
           product.coefficient = p.coefficient * q.coefficient;
           for (std::uint8_t i = 0; i < q.count; ++i) product.factors.at(product.count++) = q.factors[i];
+          if (points_left_-- == 0) fail_too_large();
           next.push_back(product);
         }
       }
@@ -365,6 +385,7 @@ class Compiler {
   std::vector<std::int64_t> indices_, extents_;  // by index slot
   std::vector<std::vector<std::int64_t>> operand_dims_;
   std::vector<std::optional<std::uint16_t>> tensor_operand_;
+  std::uint64_t points_left_;
   Plan plan_;
 };
 
@@ -378,10 +399,10 @@ std::uint64_t Plan::products() const {
 
 std::optional<Plan> compile(const Library& library, const Instance& instance,
                             std::span<const std::vector<std::int64_t>> inputs,
-                            std::span<const std::int64_t> size_parameters) {
+                            std::span<const std::int64_t> size_parameters, std::uint64_t most_points) {
   std::vector<std::int64_t> sizes;
   if (!infer(instance, inputs, size_parameters, &sizes)) return std::nullopt;
-  return Compiler(library, instance, inputs, std::move(sizes)).run();
+  return Compiler(library, instance, inputs, std::move(sizes), most_points).run();
 }
 
 std::vector<std::vector<double>> evaluate(const Library& library, const Plan& plan,

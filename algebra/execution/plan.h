@@ -46,11 +46,11 @@ struct Plan {
   std::uint64_t products() const;  // multiply-adds of one evaluation
 };
 
-/// The plan, or nothing if the shapes do not type. `size_parameters` in slot order. Size limits are the caller's
-/// business.
+/// The plan, or nothing if the shapes do not type. `size_parameters` in slot order. Throws Overflow where its loops
+/// visit more than `most_points` points, or an operand has more elements than 32 bits can address.
 std::optional<Plan> compile(const Library& library, const Instance& instance,
                             std::span<const std::vector<std::int64_t>> inputs,
-                            std::span<const std::int64_t> size_parameters);
+                            std::span<const std::int64_t> size_parameters, std::uint64_t most_points = 1ULL << 28);
 
 /// Reference execution over the reals, in double: one vector a tensor, row-major.
 std::vector<std::vector<double>> evaluate(const Library& library, const Plan& plan,

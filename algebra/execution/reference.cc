@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
+#include <limits>
 
 #include "algebra/execution/affine.h"
+#include "algebra/sizes/checked.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"
 #include "runtime/workers.h"
@@ -20,10 +21,6 @@ struct View {
   std::span<const float> values;
   std::vector<std::int64_t> dims;
 };
-
-std::int64_t count(std::span<const std::int64_t> dims) {
-  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
-}
 
 bool holds(Relation relation, std::int64_t a, std::int64_t b) {
   switch (relation) {
@@ -199,11 +196,11 @@ class StridedSum {
   StridedSum(std::span<const std::int64_t> sizes, std::span<const View> tensors) : sizes_(sizes), tensors_(tensors) {}
 
   bool add(const ScalarExpr& expr) {
-    if (slots_.size() > 8) return false;
-    Read read;
     const View& tensor = tensors_[expr.tensor];
+    if (slots_.size() > 8 || tensor.values.empty()) return false;
+    Read read;
     read.values = tensor.values.data();
-    std::int64_t stride = count(tensor.dims);
+    std::int64_t stride = element_count(tensor.dims);
     for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
       stride /= tensor.dims[d];
       Axis axis;
@@ -273,8 +270,8 @@ class StridedSum {
 std::vector<float> compute(const Library& library, const Instance& instance, const TensorDefinition& definition,
                            std::span<const std::int64_t> sizes, std::span<const View> tensors,
                            std::vector<std::int64_t>& dims) {
-  for (const IndexExprPtr& dim : definition.dims) dims.push_back(evaluate(*dim, sizes, {}));
-  const std::int64_t elements = count(dims);
+  for (const IndexExprPtr& dim : definition.dims) dims.push_back(std::max<std::int64_t>(evaluate(*dim, sizes, {}), 0));
+  const std::int64_t elements = element_count(dims);
   std::vector<float> result(static_cast<std::size_t>(elements));
   std::vector<std::uint32_t> functions;  // outermost last
   const ScalarExpr* root = definition.body.get();
@@ -317,7 +314,7 @@ std::optional<std::vector<Tensor>> run(const Library& library, const Instance& i
   if (!infer(instance, shapes, size_parameters, &sizes)) return std::nullopt;
   std::vector<View> tensors;
   for (const Tensor* input : inputs) {
-    RM_CHECK(static_cast<std::int64_t>(input->values.size()) == count(input->shape),
+    RM_CHECK(static_cast<std::int64_t>(input->values.size()) == element_count(input->shape),
              "a tensor's values do not fill its shape");
     tensors.push_back({input->values, input->shape});
   }

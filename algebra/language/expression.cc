@@ -1,43 +1,24 @@
 #include "algebra/language/expression.h"
 
-#include "runtime/error.h"
+#include "algebra/sizes/checked.h"
 
 namespace rulemill::algebra {
-namespace {
-
-std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  if (b == 0) throw runtime::Error("", "division by zero in an index expression");
-  const std::int64_t q = a / b;
-  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
-}
-
-}  // namespace
-
 Rational make_rational(std::int64_t num, std::int64_t den) {
   if (den == 0) throw runtime::Error("", "a rational number with denominator zero");
-  if (den < 0) {
-    num = -num;
-    den = -den;
-  }
-  const std::int64_t divisor = std::gcd(num, den);
-  return divisor > 1 ? Rational{num / divisor, den / divisor} : Rational{num, den};
+  checked(false, num);
+  checked(false, den);
+  const std::int64_t divisor = den < 0 ? -std::gcd(num, den) : std::gcd(num, den);
+  return {num / divisor, den / divisor};
 }
 
 Rational operator+(Rational a, Rational b) {
-  std::int64_t left, right, num, den;
-  const bool overflow = __builtin_mul_overflow(a.num, b.den, &left) || __builtin_mul_overflow(b.num, a.den, &right) ||
-                        __builtin_add_overflow(left, right, &num) || __builtin_mul_overflow(a.den, b.den, &den);
-  if (overflow) throw runtime::Error("", "overflow in rational arithmetic");
-  return make_rational(num, den);
+  const std::int64_t left = checked_multiply(a.num, b.den), right = checked_multiply(b.num, a.den);
+  return make_rational(checked_add(left, right), checked_multiply(a.den, b.den));
 }
 
 Rational operator*(Rational a, Rational b) {
   const Rational p = make_rational(a.num, b.den), q = make_rational(b.num, a.den);
-  std::int64_t num, den;
-  if (__builtin_mul_overflow(p.num, q.num, &num) || __builtin_mul_overflow(p.den, q.den, &den)) {
-    throw runtime::Error("", "overflow in rational arithmetic");
-  }
-  return make_rational(num, den);
+  return make_rational(checked_multiply(p.num, q.num), checked_multiply(p.den, q.den));
 }
 
 std::string to_string(Rational value) {
@@ -53,6 +34,7 @@ std::int64_t evaluate(const IndexExpr& expr, std::span<const std::int64_t> sizes
     case Kind::Size:
       return sizes[expr.slot];
     case Kind::Index:
+      RM_CHECK(expr.slot < indices.size(), "an index expression over an index that has no value here");
       return indices[expr.slot];
     default:
       break;
@@ -60,15 +42,15 @@ std::int64_t evaluate(const IndexExpr& expr, std::span<const std::int64_t> sizes
   const std::int64_t a = evaluate(*expr.a, sizes, indices), b = evaluate(*expr.b, sizes, indices);
   switch (expr.kind) {
     case Kind::Add:
-      return a + b;
+      return checked_add(a, b);
     case Kind::Sub:
-      return a - b;
+      return checked_subtract(a, b);
     case Kind::Mul:
-      return a * b;
+      return checked_multiply(a, b);
     case Kind::Div:
-      return floor_div(a, b);
+      return floor_quotient(a, b);
     case Kind::Mod:
-      return a - b * floor_div(a, b);
+      return checked_subtract(a, checked_multiply(b, floor_quotient(a, b)));
     case Kind::Min:
       return a < b ? a : b;
     default:

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "algebra/language/instance.h"
+#include "algebra/sizes/checked.h"
 
 namespace rulemill::algebra {
 namespace {
@@ -64,12 +65,10 @@ bool bind_sizes(const Instance& instance, std::span<const std::vector<Size>> inp
   return true;
 }
 
-}  // namespace
-
-std::optional<std::vector<std::vector<std::int64_t>>> infer(const Instance& instance,
-                                                            std::span<const std::vector<std::int64_t>> inputs,
-                                                            std::span<const std::int64_t> size_parameters,
-                                                            std::vector<std::int64_t>* sizes_out) {
+std::optional<std::vector<std::vector<std::int64_t>>> concrete(const Instance& instance,
+                                                               std::span<const std::vector<std::int64_t>> inputs,
+                                                               std::span<const std::int64_t> size_parameters,
+                                                               std::vector<std::int64_t>* sizes_out) {
   std::vector<std::int64_t> sizes;
   if (!bind_sizes<std::int64_t>(instance, inputs, size_parameters, sizes)) return std::nullopt;
   if (std::ranges::any_of(sizes, [](std::int64_t size) { return size < 1; })) return std::nullopt;
@@ -85,14 +84,15 @@ std::optional<std::vector<std::vector<std::int64_t>>> infer(const Instance& inst
       shape.push_back(evaluate(*dim, sizes, {}));
       if (shape.back() < 1) return std::nullopt;
     }
+    element_count(shape);
   }
   if (sizes_out) *sizes_out = std::move(sizes);
   return shapes;
 }
 
-std::optional<std::vector<Shape>> infer(const Instance& instance, std::span<const Shape> inputs,
-                                        std::span<const Poly> size_parameters, Symbols& symbols,
-                                        std::span<const Poly> facts, std::vector<Poly>* sizes_out) {
+std::optional<std::vector<Shape>> symbolic(const Instance& instance, std::span<const Shape> inputs,
+                                           std::span<const Poly> size_parameters, Symbols& symbols,
+                                           std::span<const Poly> facts, std::vector<Poly>* sizes_out) {
   std::vector<Poly> sizes;
   if (!bind_sizes<Poly>(instance, inputs, size_parameters, sizes)) return std::nullopt;
   for (const Comparison& condition : instance.conditions) {
@@ -109,6 +109,29 @@ std::optional<std::vector<Shape>> infer(const Instance& instance, std::span<cons
   }
   if (sizes_out) *sizes_out = std::move(sizes);
   return shapes;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::vector<std::int64_t>>> infer(const Instance& instance,
+                                                            std::span<const std::vector<std::int64_t>> inputs,
+                                                            std::span<const std::int64_t> size_parameters,
+                                                            std::vector<std::int64_t>* sizes_out) {
+  try {
+    return concrete(instance, inputs, size_parameters, sizes_out);
+  } catch (const Overflow&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<std::vector<Shape>> infer(const Instance& instance, std::span<const Shape> inputs,
+                                        std::span<const Poly> size_parameters, Symbols& symbols,
+                                        std::span<const Poly> facts, std::vector<Poly>* sizes_out) {
+  try {
+    return symbolic(instance, inputs, size_parameters, symbols, facts, sizes_out);
+  } catch (const Overflow&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace rulemill::algebra

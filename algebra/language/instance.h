@@ -76,7 +76,7 @@ struct Instance {
   std::string name;  // canonical: conv2d{act=relu,pad=same,stride=1}
   std::string operator_name;
   Parameters parameters;
-  bool commutative = false;  // the two inputs may be exchanged: declared in the definition and checked by the loader
+  bool commutative = false;  // the two inputs may be exchanged: declared in the definition and shown from it
   std::vector<std::string> input_names;
 
   /// Size slots: those bound by input dimensions first, then the size parameters that a node must give.
@@ -98,7 +98,8 @@ struct Instance {
   std::vector<CompositeStep> composite;
 };
 
-/// The type rule at concrete sizes: output shapes, or nothing if the arguments do not type.
+/// The type rule at concrete sizes: output shapes, or nothing if the arguments do not type: no tensor of more than 2^62
+/// elements does.
 /// `size_parameters` are the node's, in slot order. `sizes_out`, if given, receives the value of every size slot.
 std::optional<std::vector<std::vector<std::int64_t>>> infer(const Instance& instance,
                                                             std::span<const std::vector<std::int64_t>> inputs,

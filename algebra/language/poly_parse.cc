@@ -1,5 +1,6 @@
 // The reader of poly_text.h, by recursive descent.
 #include "algebra/language/poly_parse.h"
+#include "algebra/sizes/checked.h"
 
 namespace rulemill::algebra {
 namespace {
@@ -67,7 +68,14 @@ class PolyReader {
 
 }  // namespace
 
-Poly parse_poly(TokenCursor& cursor, Symbols& symbols) { return PolyReader(cursor, symbols).sum(); }
+Poly parse_poly(TokenCursor& cursor, Symbols& symbols) {
+  const Token start = cursor.peek();
+  try {
+    return PolyReader(cursor, symbols).sum();
+  } catch (const Overflow& overflow) {
+    cursor.fail(start, overflow.what());
+  }
+}
 
 Poly parse_poly(std::string_view text, const std::string& origin, Symbols& symbols) {
   TokenCursor cursor(text, origin);

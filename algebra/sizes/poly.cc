@@ -3,23 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/error.h"
+#include "algebra/sizes/checked.h"
 
 namespace rulemill::algebra {
 
 namespace {
-
-std::int64_t checked_add(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) throw runtime::Error("polynomial", "a coefficient exceeds 64 bits");
-  return sum;
-}
-
-std::int64_t checked_multiply(std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) throw runtime::Error("polynomial", "a coefficient exceeds 64 bits");
-  return product;
-}
 
 std::size_t mix(std::size_t hash, std::uint64_t value) {
   hash ^= value + 0x9e3779b97f4a7c15ULL + (hash << 6) + (hash >> 2);
@@ -33,7 +21,7 @@ Monomial::Monomial(std::initializer_list<Atom> atoms) {
 }
 
 void Monomial::push_back(Atom atom) {
-  if (size_ == max_degree) throw runtime::Error("polynomial", "a product has more than 9 factors");
+  if (size_ == max_degree) throw Overflow("a product has more than 9 factors");
   std::uint32_t at = size_++;
   for (; at > 0 && atoms_[at - 1] > atom; --at) atoms_[at] = atoms_[at - 1];
   atoms_[at] = atom;
@@ -65,7 +53,7 @@ std::optional<Monomial> Monomial::divided_by(const Monomial& divisor) const {
 }
 
 Monomial operator*(const Monomial& a, const Monomial& b) {
-  if (a.size_ + b.size_ > Monomial::max_degree) throw runtime::Error("polynomial", "a product has more than 9 factors");
+  if (a.size_ + b.size_ > Monomial::max_degree) throw Overflow("a product has more than 9 factors");
   Monomial product;
   std::merge(a.begin(), a.end(), b.begin(), b.end(), product.atoms_.begin());
   product.size_ = a.size_ + b.size_;
@@ -82,6 +70,7 @@ std::strong_ordering Monomial::operator<=>(const Monomial& other) const {
 }
 
 Poly::Poly(std::int64_t constant) {
+  checked(false, constant);
   if (constant != 0) terms_.push_back({{}, constant});
 }
 

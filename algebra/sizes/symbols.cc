@@ -1,25 +1,19 @@
 #include <algorithm>
 #include <numeric>
 
+#include "algebra/sizes/checked.h"
 #include "algebra/sizes/poly.h"
-#include "runtime/error.h"
 
 namespace rulemill::algebra {
 
 namespace {
-
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
-  const std::int64_t quotient = a / b;
-  return quotient - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
 
 struct Division {
   Poly quotient, remainder;
 };
 
 /// a = quotient · b + remainder, where no term of the remainder is a multiple of b's leading term. floor(a / b) is then
-/// quotient + floor(remainder / b), and equal numerators give equal remainders. The leading coefficient of b is
-/// positive.
+/// quotient + floor(remainder / b), whatever b's sign, and equal numerators give equal remainders.
 Division divide(Poly a, const Poly& b) {
   const Poly::Term& leading = b.terms().back();
   Division result;
@@ -80,21 +74,27 @@ Poly Symbols::compound(Kind kind, Poly left, Poly right) {
 
 Poly Symbols::floor_div(const Poly& a, const Poly& b) {
   if (b.is_zero()) throw runtime::Error("polynomial", "division by zero in div(" + to_string(a) + ", 0)");
-  if (b.terms().back().coefficient < 0) return floor_div(-a, -b);
   if (b.constant() == 1) return a;
+  const bool sum_of_sizes = std::ranges::all_of(b.terms(), [&](const Poly::Term& term) {
+    return term.coefficient > 0 &&
+           std::ranges::all_of(term.monomial, [&](Atom atom) { return kind(atom) == Kind::Size; });
+  });
+  const bool positive_divisor = sum_of_sizes || positive(b);
+  if (!positive_divisor && positive(-b)) return floor_div(-a, -b);
   auto [quotient, r] = divide(a, b);
   if (r.is_zero()) return quotient;
   if (nonnegative(r) && nonnegative(b - r - 1)) return quotient;
   if (nonnegative(-r - 1) && nonnegative(b + r)) return quotient - 1;
-  // floor((g·r + s) / (g·b)) = floor(r / b) for 0 ≤ s < g, and a common factor that is a positive size cancels.
+  // floor((g·r + s) / (g·b)) = floor(r / b) for 0 ≤ s < g if b is positive, and for s = 0 whatever b's sign.
   Poly divisor = b;
   std::int64_t g = b.content().coefficient;
   for (const Poly::Term& term : r.terms()) {
-    if (!term.monomial.empty()) g = std::gcd(g, term.coefficient);
+    if (!term.monomial.empty() || !positive_divisor) g = std::gcd(g, term.coefficient);
   }
   const std::int64_t constant = r.constant_term();
-  r -= constant - g * floor_quotient(constant, g);
-  Poly::Term common = divisor.content();
+  r -= constant - checked_multiply(g, floor_quotient(constant, g));
+  // A common factor that is a positive size cancels.
+  const Poly::Term common = divisor.content();
   const Poly::Term of_remainder = r.content();
   Monomial shared;
   Monomial rest = of_remainder.monomial;
@@ -106,10 +106,10 @@ Poly Symbols::floor_div(const Poly& a, const Poly& b) {
     return quotient + floor_div(*r.divided_by({shared, g}), divisor);
   }
   // floor(floor(x / b) / c) = floor(x / (b·c)) for positive b and c.
-  if (const std::optional<Atom> inner = r.atom(); inner && kind(*inner) == Kind::FloorDiv) {
+  if (const std::optional<Atom> inner = r.atom(); inner && positive_divisor && kind(*inner) == Kind::FloorDiv) {
     const Poly numerator = left(*inner);
     const Poly denominator = right(*inner);
-    if (positive(denominator) && positive(divisor)) return quotient + floor_div(numerator, denominator * divisor);
+    if (positive(denominator)) return quotient + floor_div(numerator, denominator * divisor);
   }
   return quotient + compound(Kind::FloorDiv, std::move(r), std::move(divisor));
 }
@@ -230,7 +230,7 @@ std::int64_t Symbols::evaluate(const Poly& poly, const std::function<std::int64_
     for (const Atom atom : term.monomial) {
       const Entry& e = entry(atom);
       if (e.kind == Kind::Size || e.kind == Kind::Index) {
-        product *= value(atom);
+        product = checked_multiply(product, value(atom));
         continue;
       }
       const std::int64_t l = evaluate(e.left, value);
@@ -238,11 +238,11 @@ std::int64_t Symbols::evaluate(const Poly& poly, const std::function<std::int64_
       if (e.kind == Kind::FloorDiv && r == 0) {
         throw runtime::Error("polynomial", "division by zero in " + to_string(Poly(atom)));
       }
-      product *= e.kind == Kind::FloorDiv ? floor_quotient(l, r)
-                 : e.kind == Kind::Min    ? std::min(l, r)
-                                          : std::max(l, r);
+      product = checked_multiply(product, e.kind == Kind::FloorDiv ? floor_quotient(l, r)
+                                          : e.kind == Kind::Min    ? std::min(l, r)
+                                                                   : std::max(l, r));
     }
-    sum += product;
+    sum = checked_add(sum, product);
   }
   return sum;
 }

@@ -1,7 +1,7 @@
 #include "prove/normal_form/align.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <limits>
 #include <numeric>
 
 namespace rulemill::prove {
@@ -18,8 +18,12 @@ std::size_t count_unknown(const Poly& poly, const std::vector<Atom>& unknown, co
   return count;
 }
 
-/// Determinant by fraction-free elimination (Bareiss); every intermediate value is a minor of the matrix.
-std::int64_t determinant(std::vector<std::vector<std::int64_t>> m) {
+using Wide = __int128;  // holds the difference of two products of coefficients, which are below 2^63
+constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+
+/// Determinant by fraction-free elimination (Bareiss); every intermediate value is a minor of the matrix. Nothing if
+/// one exceeds 64 bits.
+std::optional<std::int64_t> determinant(std::vector<std::vector<std::int64_t>> m) {
   const std::size_t n = m.size();
   std::int64_t sign = 1;
   std::int64_t previous = 1;
@@ -32,7 +36,11 @@ std::int64_t determinant(std::vector<std::vector<std::int64_t>> m) {
       sign = -sign;
     }
     for (std::size_t i = k + 1; i < n; ++i) {
-      for (std::size_t j = k + 1; j < n; ++j) m[i][j] = (m[i][j] * m[k][k] - m[i][k] * m[k][j]) / previous;
+      for (std::size_t j = k + 1; j < n; ++j) {
+        const Wide minor = (Wide{m[i][j]} * m[k][k] - Wide{m[i][k]} * m[k][j]) / previous;
+        if (minor > largest || minor < -largest) return std::nullopt;
+        m[i][j] = static_cast<std::int64_t>(minor);
+      }
     }
     previous = m[k][k];
   }
@@ -86,7 +94,8 @@ bool unimodular(const Substitution& map, const std::vector<Atom>& from, const st
     }
     if (mentions(rest, to, symbols)) return false;
   }
-  return std::abs(determinant(std::move(matrix))) == 1;
+  const std::optional<std::int64_t> value = determinant(std::move(matrix));
+  return value == 1 || value == -1;
 }
 
 bool comparable(const Product& a, const Product& b) {

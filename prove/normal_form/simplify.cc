@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "algebra/sizes/checked.h"
+
 namespace rulemill::prove {
 
 namespace {
-
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) ? 1 : 0); }
 
 /// g·p + c ≥ 0 is p + floor(c / g) ≥ 0; g·p + c = 0 needs g | c. False if it cannot hold; `trivial` if it always does.
 bool tighten(Guard& guard, bool& trivial) {
@@ -23,7 +23,7 @@ bool tighten(Guard& guard, bool& trivial) {
   const std::int64_t c = guard.poly.constant_term();
   if (guard.equality && c % g != 0) return false;
   if (g > 1) {
-    guard.poly -= c - g * floor_quotient(c, g);
+    guard.poly -= c - algebra::checked_multiply(g, algebra::floor_quotient(c, g));
     guard.poly = *guard.poly.divided_by({{}, g});
   }
   if (guard.equality && guard.poly.terms().back().coefficient < 0) guard.poly = -guard.poly;

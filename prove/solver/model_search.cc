@@ -4,18 +4,18 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/error.h"
+#include "algebra/sizes/checked.h"
 
 namespace rulemill::prove {
 
 namespace {
 
+using algebra::checked_add;
+using algebra::checked_multiply;
+using algebra::floor_quotient;
+
 constexpr int max_steps = 300;
 constexpr std::int64_t widest = 8;  // values tried for an index that no guard bounds
-
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
 
 /// A guard at fixed sizes: constant + Σ coefficient · index, or anything else.
 struct Condition {
@@ -65,7 +65,7 @@ class ModelSearch {
       for (const Atom atom : term.monomial) {
         const Symbols::Kind kind = symbols_.kind(atom);
         if (kind == Symbols::Kind::Size) {
-          coefficient *= sizes_.at(atom);
+          coefficient = checked_multiply(coefficient, sizes_.at(atom));
         } else if (kind == Symbols::Kind::Index && !index) {
           index = atom;
         } else {
@@ -75,7 +75,7 @@ class ModelSearch {
       if (index) {
         condition.terms.emplace_back(position(*index), coefficient);
       } else {
-        condition.constant += coefficient;
+        condition.constant = checked_add(condition.constant, coefficient);
       }
     }
     conditions_.push_back(std::move(condition));
@@ -91,7 +91,9 @@ class ModelSearch {
   bool holds(const Condition& condition) const {
     std::int64_t sum = condition.constant;
     if (condition.linear) {
-      for (const auto& [index, coefficient] : condition.terms) sum += coefficient * value_[index];
+      for (const auto& [index, coefficient] : condition.terms) {
+        sum = checked_add(sum, checked_multiply(coefficient, value_[index]));
+      }
     } else {
       sum = symbols_.evaluate(condition.guard->poly, [&](Atom atom) {
         const auto size = sizes_.find(atom);
@@ -119,9 +121,9 @@ class ModelSearch {
       bool alone = true;
       for (const auto& [other, coefficient] : condition.terms) {
         if (other == index) {
-          factor += coefficient;
+          factor = checked_add(factor, coefficient);
         } else if (assigned_[other]) {
-          rest += coefficient * value_[other];
+          rest = checked_add(rest, checked_multiply(coefficient, value_[other]));
         } else {
           alone = false;
         }
@@ -143,8 +145,8 @@ class ModelSearch {
       if (condition.guard->equality && factor > 0) at_most(floor_quotient(-rest, factor));
       if (condition.guard->equality && factor < 0) at_least(-floor_quotient(-rest, -factor));
     }
-    if (below && !above) range.high = range.low + widest;
-    if (above && !below) range.low = range.high - widest;
+    if (below && !above) range.high = checked_add(range.low, widest);
+    if (above && !below) range.low = algebra::checked_subtract(range.high, widest);
     range.bounded = below && above;
     return range;
   }
@@ -196,7 +198,7 @@ class ModelSearch {
 std::optional<Models::Values> find_model(const Query& query, const Models::Values& sizes, const Symbols& symbols) {
   try {
     return ModelSearch(query, sizes, symbols).run();
-  } catch (const runtime::Error&) {  // a division by zero at these sizes
+  } catch (const runtime::Error&) {  // a division by zero, or an overflow, at these sizes
     return std::nullopt;
   }
 }

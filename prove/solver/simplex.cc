@@ -38,13 +38,15 @@ void Simplex::add(const std::vector<std::int64_t>& coefficients, std::int64_t co
   slacks_.push_back({-constant, equality});
 }
 
-/// −1 if the row's basic slack is below its bound, 1 if it is above one that it must equal, else 0.
-int Simplex::violation(const Row& row) const {
+/// −1 if the row's basic slack is below its bound, 1 if it is above one that it must equal, else 0. Nothing on
+/// overflow.
+std::optional<int> Simplex::violation(const Row& row) const {
   if (!is_slack(row.basic)) return 0;
   const Slack& slack = slacks_[row.basic - variables_];
   Wide sum = 0;
   for (std::size_t column = 0; column < row.coefficients.size(); ++column) {
-    if (row.coefficients[column] != 0) sum += Wide{row.coefficients[column]} * value_[column];
+    if (row.coefficients[column] == 0) continue;
+    if (__builtin_add_overflow(sum, Wide{row.coefficients[column]} * value_[column], &sum)) return std::nullopt;
   }
   const Wide bound = Wide{slack.bound} * row.divisor;
   if (sum < bound) return -1;
@@ -60,10 +62,11 @@ bool Simplex::infeasible() {
     int direction = 0;
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       if (leaving < rows_.size() && rows_[r].basic > rows_[leaving].basic) continue;
-      const int violated = violation(rows_[r]);
-      if (violated == 0) continue;
+      const std::optional<int> violated = violation(rows_[r]);
+      if (!violated) return false;
+      if (*violated == 0) continue;
       leaving = r;
-      direction = violated;
+      direction = *violated;
     }
     if (leaving == rows_.size()) return false;
     // A free column moves either way, a slack at its bound only up, one that must equal its bound not at all.

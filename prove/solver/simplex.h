@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace rulemill::prove {
@@ -32,7 +33,7 @@ class Simplex {
   };
 
   bool is_slack(std::size_t column) const { return column >= variables_; }
-  int violation(const Row& row) const;
+  std::optional<int> violation(const Row& row) const;
   bool pivot(std::size_t row, std::size_t column);
 
   std::size_t variables_;

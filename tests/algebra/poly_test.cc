@@ -1,9 +1,11 @@
 #include "algebra/sizes/poly.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <limits>
 #include <random>
 
-#include "runtime/error.h"
+#include "algebra/sizes/checked.h"
 
 using namespace rulemill::algebra;
 
@@ -81,6 +83,61 @@ TEST_CASE("floor division takes whole multiples out exactly") {
   CHECK(y.floor_div(s.i + 2 * s.g + 2 * s.h, s.g + s.h) == 2 + y.floor_div(s.i, s.g + s.h));
   CHECK(y.floor_div(s.i, -2) == y.floor_div(-s.i, 2));
   CHECK_THROWS_AS(y.floor_div(s.g, 0), rulemill::runtime::Error);
+}
+
+TEST_CASE("floor division by a divisor of unknown sign is exact wherever the divisor is not zero") {
+  std::mt19937 random(23);
+  std::size_t negative = 0;
+  for (int round = 0; round < 4000; ++round) {
+    Symbols symbols;
+    const std::vector<Atom> atoms = {symbols.size("a"), symbols.size("b"), symbols.size("c"), symbols.index("i")};
+    const auto linear = [&](std::size_t variables) {
+      Poly sum(static_cast<std::int64_t>(random() % 7) - 3);
+      for (std::size_t v = 0; v < variables; ++v)
+        sum += Poly(atoms[v]) * Poly(static_cast<std::int64_t>(random() % 9) - 4);
+      return sum;
+    };
+    const Poly a = linear(4) * (random() % 3 == 0 ? linear(3) : Poly(1));
+    const Poly b = linear(3) * (random() % 3 == 0 ? Poly(atoms[random() % 3]) : Poly(1));
+    const Poly inner = random() % 2 == 0 ? linear(3) : Poly(1);
+    if (b.is_zero() || inner.is_zero()) continue;
+    const Poly quotient = symbols.floor_div(a, b);
+    const Poly nested = symbols.floor_div(symbols.floor_div(a, inner), b);
+    for (int point = 0; point < 20; ++point) {
+      const auto size = [&] { return 1 + static_cast<std::int64_t>(random() % 60); };
+      const std::int64_t values[] = {size(), size(), size(), size() - 30};
+      const auto value = [&](Atom atom) {
+        return values[static_cast<std::size_t>(std::find(atoms.begin(), atoms.end(), atom) - atoms.begin())];
+      };
+      const std::int64_t x = symbols.evaluate(a, value), y = symbols.evaluate(b, value);
+      const std::int64_t z = symbols.evaluate(inner, value);
+      if (y == 0 || z == 0) continue;
+      negative += y < 0 ? 1 : 0;
+      const auto floor = [](std::int64_t n, std::int64_t d) {
+        return n / d - (n % d != 0 && (n < 0) != (d < 0) ? 1 : 0);
+      };
+      INFO("(" << symbols.to_string(a) << ") / (" << symbols.to_string(b) << ") = " << symbols.to_string(quotient));
+      CHECK(symbols.evaluate(quotient, value) == floor(x, y));
+      CHECK(symbols.evaluate(nested, value) == floor(floor(x, z), y));
+    }
+  }
+  CHECK(negative > 10'000);
+}
+
+TEST_CASE("numbers beyond 64 bits are errors, not other numbers") {
+  Symbols symbols;
+  const Poly n(symbols.size("n"));
+  const Poly large(std::int64_t{1} << 62);
+  CHECK_THROWS_AS(large + large, Overflow);
+  CHECK_THROWS_AS(large * 2, Overflow);
+  CHECK_THROWS_AS(-large - large, Overflow);
+  CHECK_THROWS_AS(Poly(std::numeric_limits<std::int64_t>::min()), Overflow);
+  CHECK_THROWS_AS(symbols.evaluate(large * n, [](Atom) { return 2; }), Overflow);
+  CHECK(floor_quotient(std::numeric_limits<std::int64_t>::max(), -1) == -std::numeric_limits<std::int64_t>::max());
+  CHECK_THROWS_AS(floor_quotient(std::numeric_limits<std::int64_t>::min(), -1), Overflow);
+  CHECK(element_count(std::vector<std::int64_t>{std::int64_t{1} << 31, std::int64_t{1} << 30}) == std::int64_t{1}
+                                                                                                      << 61);
+  CHECK_THROWS_AS(element_count(std::vector<std::int64_t>{std::int64_t{1} << 32, std::int64_t{1} << 32}), Overflow);
 }
 
 TEST_CASE("nested floor divisions by positive sizes become one") {
