@@ -26,6 +26,7 @@ void list(Context& context) {
                                            {"inputs", library.arity(name)},
                                            {"sizes", sizes},
                                            {"parameters", parameters},
+                                           {"assumed_laws", library.assumed_laws(name)},
                                            {"digest", library.digest(name)}});
   }
   context.print(table.text());
@@ -77,6 +78,12 @@ void check(Context& context, const std::vector<std::string>& files) {
   context.print(std::to_string(library.operator_names().size()) + " operators and " +
                 std::to_string(library.functions().size()) + " functions are well-formed; digest " + library.digest() +
                 "\n");
+  for (const algebra::Function& function : library.functions()) {
+    for (const std::string& law : function.assumed) {
+      context.print("assumed, since it held wherever it was tried, not proved: " + law + "\n");
+      context.report["assumed_laws"].push_back(law);
+    }
+  }
   std::size_t wrong = 0;
   on_first_rank(context.world, [&] {
     for (const std::string& file : properties) wrong += check_properties(context, file, library);

@@ -75,10 +75,13 @@ void show(Context& context, const std::string& id, bool certificate) {
                   std::to_string(record.statistics.queries) + " queries, " +
                   std::to_string(record.statistics.instances) + " instances of other rules\n");
     context.print(std::string("reversible   ") + (record.reversible ? "yes" : "no") + "\n");
+    const std::vector<std::string> assumed = algebra::assumed_laws(record.rule, database.bank);
+    for (const std::string& law : assumed) context.print("assumes      " + law + "\n");
     if (!record.example.empty()) context.print("found on     " + shapes_text(record.example) + "\n");
     if (certificate) context.print("\n" + record.certificate.text + "\n");
     context.report = rule_json(record, database.bank, database.symbols);
     context.report["example"] = record.example;
+    context.report["assumed_laws"] = assumed;
     context.report["certificate"] = record.certificate.text;
     return;
   }

@@ -7,6 +7,9 @@
 namespace rulemill::algebra::syntax {
 namespace {
 
+constexpr std::uint32_t deepest_nesting = 250, deepest_tree = 1000;
+constexpr std::size_t most_arguments = 8;
+
 class Parser {
  public:
   Parser(std::string_view text, const std::string& origin) : cursor_(text, origin) {}
@@ -27,7 +30,7 @@ class Parser {
         definitions.operators.push_back(std::move(op));
       } else if (cursor_.accept("function")) {
         definitions.functions.push_back(parse_function());
-        definitions.function_texts.push_back(text_since(start));
+        definitions.functions.back().text = text_since(start);
       } else {
         cursor_.fail(cursor_.peek(), "expected 'operator', 'function' or 'include', found " + quoted(cursor_.peek()));
       }
@@ -38,36 +41,101 @@ class Parser {
  private:
   Place here() const { return {cursor_.peek().line, cursor_.peek().column}; }
 
-  /// The tokens from `start` to the cursor, one blank apart: what a definition's digest is made of.
+  /// The tokens from `start` to the cursor but for ONNX mappings, one blank apart: what a definition's digest is made
+  /// of.
   std::string text_since(std::size_t start) {
     const std::size_t end = cursor_.position();
     std::string text;
     cursor_.rewind(start);
-    while (cursor_.position() < end) text += cursor_.next().text + " ";
+    auto skipped = onnx_.begin();
+    while (cursor_.position() < end) {
+      if (skipped != onnx_.end() && skipped->first == cursor_.position()) {
+        cursor_.rewind((skipped++)->second);
+      } else {
+        text += cursor_.next().text + " ";
+      }
+    }
+    cursor_.rewind(end);
+    onnx_.clear();
     return text;
+  }
+
+  /// One level of the text's nesting; a tree's depth is bounded, too, so that everything may recurse over it.
+  class Nested {
+   public:
+    explicit Nested(Parser& parser) : parser_(parser) {
+      if (++parser_.nesting_ > deepest_nesting)
+        parser_.cursor_.fail(parser_.cursor_.peek(), "a definition nested too deeply");
+    }
+    ~Nested() { --parser_.nesting_; }
+    Nested(const Nested&) = delete;
+    Nested& operator=(const Nested&) = delete;
+
+   private:
+    Parser& parser_;
+  };
+
+  template <class Node>
+  std::shared_ptr<const Node> finished(Node node, std::initializer_list<const std::shared_ptr<const Node>*> children) {
+    for (const auto* child : children) {
+      if (*child) node.depth = std::max(node.depth, (*child)->depth + 1);
+    }
+    if (node.depth > deepest_tree) cursor_.fail(cursor_.peek(), "an expression of too many terms");
+    return std::make_shared<Node>(std::move(node));
+  }
+
+  ScalarPtr finished(Scalar node) {
+    for (const ScalarPtr& operand : node.operands) node.depth = std::max(node.depth, operand->depth + 1);
+    return finished<Scalar>(std::move(node), {});
   }
 
   // ---- scalar functions ----
 
-  Function parse_function() {
-    Function function;
+  FunctionSyntax parse_function() {
+    FunctionSyntax syntax;
+    Function& function = syntax.function;
+    const Token name = cursor_.peek();
+    syntax.place = place(cursor_.origin(), name.line, name.column);
     function.name = cursor_.name("a function's name");
     std::vector<std::string> arguments;
     cursor_.expect("(", "after the function's name");
     do arguments.push_back(cursor_.name("an argument's name"));
     while (cursor_.accept(","));
     cursor_.expect(")", "after the arguments");
+    if (arguments.size() > most_arguments) {
+      cursor_.fail(name,
+                   "function '" + function.name + "' has more than " + std::to_string(most_arguments) + " arguments");
+    }
     function.arity = static_cast<std::uint32_t>(arguments.size());
     cursor_.expect("=", "before what the function computes");
     parse_real_sum(function, arguments);
-    while (cursor_.accept("law")) parse_law(function, arguments);
-    if (cursor_.accept("onnx")) function.onnx = cursor_.name("an ONNX operator");
-    return function;
+    if (stack_of(function) > Function::deepest_stack)
+      cursor_.fail(name, "function '" + function.name + "' is nested too deeply");
+    while (cursor_.accept("law")) syntax.laws.push_back(parse_law(function, arguments));
+    const std::size_t mapping = cursor_.position();
+    if (cursor_.accept("onnx")) {
+      function.onnx = cursor_.name("an ONNX operator");
+      onnx_.emplace_back(mapping, cursor_.position());
+    }
+    return syntax;
+  }
+
+  /// How many values its evaluation holds at once.
+  static std::size_t stack_of(const Function& function) {
+    std::size_t height = 0, highest = 0;
+    for (const Function::Node& node : function.real) {
+      const bool leaf = node.op == Function::Op::Argument || node.op == Function::Op::Number;
+      const bool unary = node.op >= Function::Op::Exp;
+      height = leaf ? height + 1 : unary ? height : height - 1;
+      highest = std::max(highest, height);
+    }
+    return highest;
   }
 
   void emit(Function& function, Function::Op op) { function.real.push_back({op, 0, 0}); }
 
   void parse_real_sum(Function& function, const std::vector<std::string>& arguments) {
+    const Nested nested(*this);
     parse_real_product(function, arguments);
     while (cursor_.is("+") || cursor_.is("-")) {
       const auto op = cursor_.next().text == "+" ? Function::Op::Add : Function::Op::Sub;
@@ -88,11 +156,12 @@ class Parser {
   void parse_real_factor(Function& function, const std::vector<std::string>& arguments) {
     const Token token = cursor_.next();
     if (token.kind == Token::Kind::Number || token.kind == Token::Kind::Decimal) {
-      function.real.push_back({Function::Op::Number, std::stod(token.text), 0});
+      function.real.push_back({Function::Op::Number, std::stod(token.text), 0, exact_number(token.text)});
       return;
     }
     if (token.text == "-") {
-      function.real.push_back({Function::Op::Number, 0, 0});
+      const Nested nested(*this);
+      function.real.push_back({Function::Op::Number, 0, 0, Rational{0, 1}});
       parse_real_factor(function, arguments);
       emit(function, Function::Op::Sub);
       return;
@@ -131,13 +200,31 @@ class Parser {
                      quoted(token));
   }
 
+  static std::optional<Rational> exact_number(const std::string& text) {
+    if (text.size() > 16) return std::nullopt;
+    std::int64_t number = 0, scale = 1;
+    bool fraction = false;
+    for (const char c : text) {
+      if (c == '.') {
+        fraction = true;
+        continue;
+      }
+      number = number * 10 + (c - '0');
+      if (fraction) scale *= 10;
+    }
+    return make_rational(number, scale);
+  }
+
   /// f(0) = 0, f(f(t)) = f(t), f(s, t) = f(t, s): the laws that the prover and the field know how to keep.
-  void parse_law(Function& function, const std::vector<std::string>& arguments) {
+  LawClaim parse_law(Function& function, const std::vector<std::string>& arguments) {
     const Token start = cursor_.peek();
+    LawClaim claim;
+    claim.place = place(cursor_.origin(), start.line, start.column);
     std::string left, right;
     std::string* side = &left;
     int depth = 0;
-    while (!cursor_.at_end()) {
+    constexpr std::size_t longest = 1000;
+    while (!cursor_.at_end() && left.size() + right.size() < longest) {
       if (depth == 0 && side == &right && !right.empty() && !cursor_.is("(")) break;
       if (depth == 0 && cursor_.is("=")) {
         cursor_.next();
@@ -152,30 +239,42 @@ class Parser {
     const std::string& f = function.name;
     const std::string& t = arguments[0];
     if (function.arity == 1 && left == f + "(0)" && right == "0") {
-      function.maps_zero_to_zero = true;
+      claim.law = Law::ZeroToZero;
     } else if (function.arity == 1 && left == f + "(" + f + "(" + t + "))" && right == f + "(" + t + ")") {
-      function.idempotent = true;
+      claim.law = Law::Idempotent;
     } else if (function.arity == 2 && left == f + "(" + t + "," + arguments[1] + ")" &&
                right == f + "(" + arguments[1] + "," + t + ")") {
-      function.commutative = true;
+      claim.law = Law::Commutative;
     } else {
+      const std::string found = left.size() + right.size() < 200 ? "; found " + left + " = " + right : "";
       cursor_.fail(start, "a law must have the form " + f + "(0) = 0, " + f + "(" + f + "(t)) = " + f + "(t) or " + f +
-                              "(s, t) = " + f + "(t, s); found " + left + " = " + right);
+                              "(s, t) = " + f + "(t, s)" + found);
     }
+    const std::string both = f + "(" + t + ", " + arguments.back() + ")";
+    claim.text = claim.law == Law::ZeroToZero   ? f + "(0) = 0"
+                 : claim.law == Law::Idempotent ? f + "(" + f + "(" + t + ")) = " + f + "(" + t + ")"
+                                                : both + " = " + f + "(" + arguments.back() + ", " + t + ")";
+    return claim;
   }
 
   // ---- index expressions ----
 
-  static IndexPtr binary(Index::Kind kind, IndexPtr a, IndexPtr b, Place place) {
+  IndexPtr binary(Index::Kind kind, IndexPtr a, IndexPtr b, Place place) {
     Index index;
     index.kind = kind;
     index.place = place;
     index.a = std::move(a);
     index.b = std::move(b);
-    return std::make_shared<Index>(std::move(index));
+    return finished(std::move(index));
+  }
+
+  IndexPtr finished(Index index) {
+    const IndexPtr a = index.a, b = index.b;
+    return finished<Index>(std::move(index), {&a, &b});
   }
 
   IndexPtr parse_index() {
+    const Nested nested(*this);
     IndexPtr value = parse_index_sum();
     if (cursor_.is("if") && cursor_.is("=", 2) && cursor_.is("else", 4)) {
       Index index;
@@ -185,7 +284,7 @@ class Parser {
       cursor_.expect("else", "after the choice");
       index.a = std::move(value);
       index.b = parse_index();
-      return std::make_shared<Index>(std::move(index));
+      return finished(std::move(index));
     }
     return value;
   }
@@ -224,6 +323,7 @@ class Parser {
   }
 
   IndexPtr parse_index_factor() {
+    const Nested nested(*this);
     const Token token = cursor_.peek();
     Index index;
     index.place = here();
@@ -257,7 +357,7 @@ class Parser {
         index.a = parse_index();
         cursor_.expect("]", "after the position within '" + token.text + "'");
       }
-      return std::make_shared<Index>(std::move(index));
+      return finished(std::move(index));
     }
     cursor_.fail(token, "expected an index expression, found " + quoted(token));
   }
@@ -309,15 +409,16 @@ class Parser {
 
   // ---- scalar expressions ----
 
-  static ScalarPtr scalar(Scalar::Kind kind, std::vector<ScalarPtr> operands, Place place) {
+  ScalarPtr scalar(Scalar::Kind kind, std::vector<ScalarPtr> operands, Place place) {
     Scalar node;
     node.kind = kind;
     node.place = place;
     node.operands = std::move(operands);
-    return std::make_shared<Scalar>(std::move(node));
+    return finished(std::move(node));
   }
 
   ScalarPtr parse_scalar() {
+    const Nested nested(*this);
     ScalarPtr value = parse_scalar_sum();
     if (!cursor_.is("if")) return value;
     Scalar node;
@@ -328,7 +429,7 @@ class Parser {
     while (cursor_.accept("and"));
     cursor_.expect("else", "after the condition");
     node.operands = {value, parse_scalar()};
-    return std::make_shared<Scalar>(std::move(node));
+    return finished(std::move(node));
   }
 
   ScalarPtr parse_scalar_sum() {
@@ -353,13 +454,14 @@ class Parser {
         node.place = place;
         node.divisor = parse_index_factor();
         node.operands = {value};
-        value = std::make_shared<Scalar>(std::move(node));
+        value = finished(std::move(node));
       }
     }
     return value;
   }
 
   ScalarPtr parse_scalar_factor() {
+    const Nested nested(*this);
     const Token token = cursor_.peek();
     Scalar node;
     node.place = here();
@@ -395,7 +497,7 @@ class Parser {
       }
       cursor_.expect(")", "after the bound indices");
       node.operands = {parse_scalar_product()};
-      return std::make_shared<Scalar>(std::move(node));
+      return finished(std::move(node));
     }
     node.name = token.text;
     if (cursor_.accept("[")) {
@@ -412,7 +514,7 @@ class Parser {
       do node.operands.push_back(parse_scalar());
       while (cursor_.accept(","));
       cursor_.expect(")", "after the arguments of '" + node.name + "'");
-      return std::make_shared<Scalar>(std::move(node));
+      return finished(std::move(node));
     }
     cursor_.fail(token, "'" + token.text + "' is no value: expected a read " + token.text + "[…] or a call " +
                             token.text + "(…)");
@@ -530,8 +632,9 @@ class Parser {
       } while (cursor_.accept(","));
     } else if (cursor_.accept("tensor")) {
       op.tensors.push_back(parse_tensor());
-    } else if (cursor_.accept("onnx")) {
+    } else if (const std::size_t start = cursor_.position(); cursor_.accept("onnx")) {
       op.onnx.push_back(parse_onnx());
+      onnx_.emplace_back(start, cursor_.position());
     } else if (token.kind == Token::Kind::Name && cursor_.is("[", 1)) {
       op.outputs.push_back(parse_tensor());
     } else {
@@ -578,6 +681,7 @@ class Parser {
   }
 
   std::shared_ptr<const Call> parse_call(const Operator& op) {
+    const Nested nested(*this);
     Call call;
     call.place = here();
     call.name = cursor_.name("an operator or an input");
@@ -678,6 +782,8 @@ class Parser {
   }
 
   TokenCursor cursor_;
+  std::uint32_t nesting_ = 0;
+  std::vector<std::pair<std::size_t, std::size_t>> onnx_;  // first token and end of the definition's ONNX mappings
 };
 
 }  // namespace

@@ -3,60 +3,14 @@
 #include <algorithm>
 #include <set>
 
+#include "algebra/language/index_tree.h"
 #include "algebra/language/lexer.h"
+#include "algebra/sizes/checked.h"
 
 namespace rulemill::algebra {
 namespace {
 
 using IndexKind = IndexExpr::Kind;
-
-IndexExprPtr constant(std::int64_t value) {
-  IndexExpr expr;
-  expr.value = value;
-  return std::make_shared<IndexExpr>(std::move(expr));
-}
-
-IndexExprPtr slot_reference(IndexKind kind, std::uint32_t slot) {
-  IndexExpr expr;
-  expr.kind = kind;
-  expr.slot = slot;
-  return std::make_shared<IndexExpr>(std::move(expr));
-}
-
-bool same(const IndexExpr& a, const IndexExpr& b) {
-  if (a.kind != b.kind || a.value != b.value || a.slot != b.slot) return false;
-  return !a.a || (same(*a.a, *b.a) && same(*a.b, *b.b));
-}
-
-bool is_constant(const IndexExprPtr& expr, std::int64_t value) {
-  return expr->kind == IndexKind::Constant && expr->value == value;
-}
-
-/// Builds a op b, folding constants and neutral elements.
-IndexExprPtr combine(IndexKind kind, IndexExprPtr a, IndexExprPtr b) {
-  if ((kind == IndexKind::Add || kind == IndexKind::Sub) && is_constant(b, 0)) return a;
-  if (kind == IndexKind::Add && is_constant(a, 0)) return b;
-  if ((kind == IndexKind::Mul || kind == IndexKind::Div) && is_constant(b, 1)) return a;
-  if (kind == IndexKind::Mul && is_constant(a, 1)) return b;
-  IndexExpr expr;
-  expr.kind = kind;
-  const bool fold = a->kind == IndexKind::Constant && b->kind == IndexKind::Constant;
-  expr.a = std::move(a);
-  expr.b = std::move(b);
-  if (fold) return constant(evaluate(expr, {}, {}));
-  return std::make_shared<IndexExpr>(std::move(expr));
-}
-
-/// Size slots replaced by expressions.
-IndexExprPtr replace_sizes(const IndexExprPtr& expr, std::span<const IndexExprPtr> sizes) {
-  if (expr->kind == IndexKind::Size) return sizes[expr->slot];
-  if (!expr->a) return expr;
-  return combine(expr->kind, replace_sizes(expr->a, sizes), replace_sizes(expr->b, sizes));
-}
-
-Comparison replace_sizes(const Comparison& comparison, std::span<const IndexExprPtr> sizes) {
-  return {comparison.relation, replace_sizes(comparison.a, sizes), replace_sizes(comparison.b, sizes)};
-}
 
 /// Sizes replaced and tensors renumbered.
 ScalarExprPtr replace(const ScalarExprPtr& expr, std::span<const IndexExprPtr> sizes,
@@ -69,6 +23,8 @@ ScalarExprPtr replace(const ScalarExprPtr& expr, std::span<const IndexExprPtr> s
   for (ScalarExprPtr& operand : copy.operands) operand = replace(operand, sizes, tensors);
   return std::make_shared<ScalarExpr>(std::move(copy));
 }
+
+constexpr std::size_t largest_expression = 10'000, most_steps = 1000;
 
 class Expander {
  public:
@@ -86,7 +42,12 @@ class Expander {
     bind_inputs();
     bind_size_parameters();
     for (const syntax::Condition& condition : op_.conditions) expand_condition(condition);
-    for (const auto& [name, expr] : op_.lets) define(name, index(*expr), expr->place);
+    for (const auto& [name, expr] : op_.lets) {
+      const IndexExprPtr value = index(*expr);
+      std::size_t budget = largest_expression;
+      if (!fits(*value, budget)) fail(expr->place, "'" + name + "' stands for an expression of too many terms");
+      define(name, value, expr->place);
+    }
     for (const syntax::Tensor& tensor : op_.tensors) {
       instance_.intermediates.push_back(tensor_definition(tensor));
       tensor_names_.push_back(tensor.name);
@@ -224,7 +185,16 @@ class Expander {
     return {syntax.relation, index(*syntax.a), index(*syntax.b)};
   }
 
+  /// Numbers that exceed 64 bits are errors with their place.
   IndexExprPtr index(const syntax::Index& node) {
+    try {
+      return resolved(node);
+    } catch (const Overflow& overflow) {
+      fail(node.place, overflow.what());
+    }
+  }
+
+  IndexExprPtr resolved(const syntax::Index& node) {
     using Kind = syntax::Index::Kind;
     switch (node.kind) {
       case Kind::Number:
@@ -386,14 +356,16 @@ class Expander {
       }
     }
     next_index_ = 0;
-    for (const std::string& name : introduced) define(name, new_index(), syntax.place);
+    extents_.clear();
+    for (std::size_t d = 0; d < introduced.size(); ++d) define(introduced[d], new_index(tensor.dims[d]), syntax.place);
     tensor.body = scalar(*syntax.body);
     names_ = outer_names;
     index_packs_ = outer_packs;
     return tensor;
   }
 
-  IndexExprPtr new_index() {
+  IndexExprPtr new_index(IndexExprPtr extent) {
+    extents_.push_back(std::move(extent));
     instance_.index_slots = std::max(instance_.index_slots, next_index_ + 1);
     return slot_reference(IndexKind::Index, next_index_++);
   }
@@ -434,7 +406,11 @@ class Expander {
         }
         ScalarExprPtr dividend = scalar(*node.operands[0]);
         if (dividend->kind == ScalarExpr::Kind::Constant && inverse.kind == ScalarExpr::Kind::Constant) {
-          expr.value = dividend->value * inverse.value;
+          try {
+            expr.value = dividend->value * inverse.value;
+          } catch (const Overflow& overflow) {
+            fail(node.place, overflow.what());
+          }
           break;
         }
         expr.kind = ScalarExpr::Kind::Mul;
@@ -470,21 +446,75 @@ class Expander {
     return std::make_shared<ScalarExpr>(std::move(expr));
   }
 
+  /// A bound that depends on an index becomes the largest that it can be, and a condition: p < j + 1 for j < n is p < n
+  /// where p < j + 1.
   ScalarExprPtr reduction(const syntax::Scalar& node) {
     ScalarExpr expr;
     expr.kind = node.kind == syntax::Scalar::Kind::Sum ? ScalarExpr::Kind::Sum : ScalarExpr::Kind::Max;
-    std::vector<IndexExprPtr> extents;
-    for (const syntax::Binding& binding : node.bound) extents.push_back(index(*binding.extent));
     const auto outer = names_;
-    for (std::size_t k = 0; k < node.bound.size(); ++k) {
-      const IndexExprPtr slot = new_index();
-      define(node.bound[k].name, slot, node.bound[k].place);
-      expr.bound.push_back({slot->slot, extents[k]});
+    std::vector<Comparison> within;
+    for (const syntax::Binding& binding : node.bound) {
+      const IndexExprPtr extent = index(*binding.extent);
+      const IndexExprPtr widest = has_index(*extent) ? range(*extent, binding.extent->place).high : extent;
+      const IndexExprPtr slot = new_index(widest);
+      define(binding.name, slot, binding.place);
+      expr.bound.push_back({slot->slot, widest});
+      if (widest != extent) within.push_back({Relation::Lt, slot, extent});
     }
     for (const syntax::Comparison& guard : node.guard) expr.guard.push_back(comparison(guard));
     expr.operands = {scalar(*node.operands[0])};
     names_ = outer;
+    if (within.empty()) return std::make_shared<ScalarExpr>(std::move(expr));
+    if (expr.kind == ScalarExpr::Kind::Max) {
+      expr.guard.insert(expr.guard.end(), within.begin(), within.end());
+    } else {
+      ScalarExpr inside;
+      inside.kind = ScalarExpr::Kind::Case;
+      inside.guard = std::move(within);
+      inside.operands = {expr.operands[0], std::make_shared<ScalarExpr>()};
+      expr.operands = {std::make_shared<ScalarExpr>(std::move(inside))};
+    }
     return std::make_shared<ScalarExpr>(std::move(expr));
+  }
+
+  /// The least and the largest that an expression can be where every index is in its range.
+  struct Range {
+    IndexExprPtr low, high;
+  };
+
+  Range range(const IndexExpr& expr, syntax::Place at) const {
+    if (!has_index(expr)) {
+      const auto same = std::make_shared<IndexExpr>(expr);
+      return {same, same};
+    }
+    if (expr.kind == IndexKind::Index) return {constant(0), combine(IndexKind::Sub, extents_[expr.slot], constant(1))};
+    const Range a = range(*expr.a, at), b = range(*expr.b, at);
+    const bool fixed_a = !has_index(*expr.a), fixed_b = !has_index(*expr.b);
+    switch (expr.kind) {
+      case IndexKind::Add:
+      case IndexKind::Min:
+      case IndexKind::Max:
+        return {combine(expr.kind, a.low, b.low), combine(expr.kind, a.high, b.high)};
+      case IndexKind::Sub:
+        return {combine(expr.kind, a.low, b.high), combine(expr.kind, a.high, b.low)};
+      case IndexKind::Mul: {
+        const IndexExpr& factor = fixed_a ? *expr.a : *expr.b;
+        const Range& other = fixed_a ? b : a;
+        const IndexExprPtr by = std::make_shared<IndexExpr>(factor);
+        const bool falls = factor.kind == IndexKind::Constant && factor.value < 0;
+        if ((!fixed_a && !fixed_b) || (!falls && !positive(factor) && !is_constant(by, 0))) break;
+        const IndexExprPtr low = combine(IndexKind::Mul, other.low, by), high = combine(IndexKind::Mul, other.high, by);
+        return falls ? Range{high, low} : Range{low, high};
+      }
+      case IndexKind::Div:
+        if (!fixed_b) break;
+        return {combine(IndexKind::Div, a.low, b.low), combine(IndexKind::Div, a.high, b.low)};
+      case IndexKind::Mod:
+        return {constant(0), combine(IndexKind::Sub, b.high, constant(1))};
+      default:
+        break;
+    }
+    fail(at, "the largest value of this bound is not known: indices may be added, and multiplied or divided by sizes");
   }
 
   /// f(…) of a function, or of a parameter whose word names one; the word 'none' is the identity.
@@ -561,12 +591,19 @@ class Expander {
       }
     }
     const Instance& inner = context_.instantiate(call.name, parameters, ranks);
-    return inline_instance(inner, arguments, given_sizes, call.place);
+    try {
+      return inline_instance(inner, arguments, given_sizes, call.place);
+    } catch (const Overflow& overflow) {
+      fail(call.place, overflow.what());
+    }
   }
 
   Inlined inline_instance(const Instance& inner, const std::vector<Inlined>& arguments,
                           const std::map<std::string, IndexExprPtr>& given_sizes, syntax::Place at) {
     std::vector<IndexExprPtr> sizes(inner.size_names.size());
+    if (instance_.intermediates.size() + inner.intermediates.size() >= most_steps) {
+      fail(at, "a composite of more than " + std::to_string(most_steps) + " tensors");
+    }
     CompositeStep step;
     step.instance = inner.id;
     std::vector<std::uint32_t> tensors;
@@ -705,6 +742,7 @@ class Expander {
   std::vector<std::uint32_t> tensor_ranks_;
   std::uint32_t rank_ = 0;
   std::uint32_t next_index_ = 0;
+  std::vector<IndexExprPtr> extents_;  // by index slot
 };
 
 }  // namespace

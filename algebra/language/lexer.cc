@@ -1,5 +1,6 @@
 #include "algebra/language/lexer.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 
@@ -8,6 +9,8 @@ namespace {
 
 constexpr std::array<std::string_view, 6> long_symbols = {"...", "//", "=>", "<=", ">=", "!="};
 constexpr std::string_view single_symbols = "()[]{}<>=+-*/%,;:.?|";
+
+constexpr std::size_t longest_word = 200, longest_string = 1000;
 
 bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool continues_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -22,13 +25,29 @@ std::string quoted(const Token& token) {
   return token.kind == Token::Kind::End ? "the end of the text" : "'" + token.text + "'";
 }
 
+namespace {
+
+/// What is printed of a character as it is, or its number.
+std::string shown(char c) {
+  if (c >= ' ' && c <= '~') return std::string("character '") + c + "'";
+  const char* digits = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(c);
+  return std::string("character 0x") + digits[byte / 16] + digits[byte % 16];
+}
+
+}  // namespace
+
 std::vector<Token> tokenize(std::string_view text, const std::string& origin) {
   std::vector<Token> tokens;
   int line = 1;
   std::size_t line_start = 0;
   std::size_t at = 0;
   auto column = [&] { return static_cast<int>(at - line_start) + 1; };
+  auto fail = [&](const std::string& message) { throw runtime::InputError(place(origin, line, column()), message); };
   auto take = [&](Token::Kind kind, std::size_t length) {
+    if (length > longest_word) {
+      fail("a word of " + std::to_string(length) + " characters; expected at most " + std::to_string(longest_word));
+    }
     tokens.push_back({kind, std::string(text.substr(at, length)), line, column()});
     at += length;
   };
@@ -59,10 +78,16 @@ std::vector<Token> tokenize(std::string_view text, const std::string& origin) {
       take(decimal ? Token::Kind::Decimal : Token::Kind::Number, length);
     } else if (c == '"') {
       const std::size_t close = text.find_first_of("\"\n", at + 1);
-      if (close == std::string_view::npos || text[close] == '\n') {
-        throw runtime::InputError(place(origin, line, column()), "this string has no closing quote");
+      if (close == std::string_view::npos || text[close] == '\n') fail("this string has no closing quote");
+      const std::string_view inside = text.substr(at + 1, close - at - 1);
+      if (inside.size() > longest_string) {
+        fail("a string of " + std::to_string(inside.size()) + " characters; expected at most " +
+             std::to_string(longest_string));
       }
-      tokens.push_back({Token::Kind::String, std::string(text.substr(at + 1, close - at - 1)), line, column()});
+      const auto control =
+          std::ranges::find_if(inside, [](char d) { return std::iscntrl(static_cast<unsigned char>(d)) != 0; });
+      if (control != inside.end()) fail("unexpected " + shown(*control) + " in a string");
+      tokens.push_back({Token::Kind::String, std::string(inside), line, column()});
       at = close + 1;
     } else {
       std::size_t length = single_symbols.find(c) == std::string_view::npos ? 0 : 1;
@@ -72,9 +97,7 @@ std::vector<Token> tokenize(std::string_view text, const std::string& origin) {
           break;
         }
       }
-      if (length == 0) {
-        throw runtime::InputError(place(origin, line, column()), std::string("unexpected character '") + c + "'");
-      }
+      if (length == 0) fail("unexpected " + shown(c));
       take(Token::Kind::Symbol, length);
     }
   }

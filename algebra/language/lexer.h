@@ -19,7 +19,8 @@ struct Token {
 };
 
 /// Splits text into tokens. Comments run from # to the end of the line. Symbols are the longest of
-/// ... // => <= >= != and single characters. Throws InputError on anything else.
+/// ... // => <= >= != and single characters. Throws InputError on anything else, on words of more than 200 characters
+/// and on control characters in strings: a message can quote any token as it is.
 std::vector<Token> tokenize(std::string_view text, const std::string& origin);
 
 /// A cursor over tokens with the errors that every parser here needs.

@@ -7,9 +7,11 @@
 #include <random>
 #include <set>
 
+#include "algebra/claims/symmetry.h"
 #include "algebra/execution/plan.h"
 #include "algebra/language/expand.h"
 #include "algebra/language/lexer.h"
+#include "algebra/sizes/checked.h"
 #include "runtime/atomic_file.h"
 #include "runtime/hash.h"
 
@@ -95,7 +97,7 @@ double evaluate(const Function& function, std::span<const double> arguments) {
 
 struct Library::State {
   std::vector<Function> functions;
-  std::vector<std::string> function_texts;
+  std::vector<std::string> function_texts;                   // for digests
   std::vector<std::unique_ptr<syntax::Operator>> operators;  // in order of definition
   std::deque<Instance> instances;
   std::unordered_map<std::string, InstanceId> interned;
@@ -122,6 +124,31 @@ struct Library::State {
       }
     }
     return nullptr;
+  }
+
+  /// The operators that this one is made of, itself last, each once.
+  std::vector<const syntax::Operator*> parts_of(const std::string& name) const {
+    std::vector<const syntax::Operator*> found;
+    collect_parts(get(name), found);
+    return found;
+  }
+
+  void collect_parts(const syntax::Operator& op, std::vector<const syntax::Operator*>& found) const {
+    if (std::ranges::find(found, &op) != found.end()) return;
+    for (const std::string& part : syntax::called_operators(op)) collect_parts(get(part), found);
+    found.push_back(&op);
+  }
+
+  /// Functions that these operators apply, in order of definition.
+  std::vector<std::uint32_t> applied_functions(std::span<const syntax::Operator* const> parts) const {
+    std::set<std::uint32_t> found;
+    for (const syntax::Operator* op : parts) {
+      for (const std::string& name : syntax::applied_functions(*op)) {
+        std::uint32_t index = 0;
+        if (find_function(name, &index)) found.insert(index);
+      }
+    }
+    return {found.begin(), found.end()};
   }
 
   ExpansionContext context(Library& library) {
@@ -265,6 +292,38 @@ Library Library::load(const std::filesystem::path& folder) {
 
 namespace {
 
+/// Whether exchanging the inputs changes the result for small random values.
+bool differs_when_exchanged(const Instance& instance, const Library& library) {
+  for (const std::int64_t size : {2, 3, 4}) {
+    const std::vector<std::vector<std::int64_t>> shapes = {std::vector<std::int64_t>(instance.inputs[0].size(), size),
+                                                           std::vector<std::int64_t>(instance.inputs[1].size(), size)};
+    const std::optional<Plan> plan = compile(library, instance, shapes, {});
+    if (!plan) continue;
+    std::mt19937_64 random(static_cast<std::uint64_t>(size));
+    std::array<std::vector<double>, 2> values;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::int64_t count = element_count(shapes[i]);
+      for (std::int64_t k = 0; k < count; ++k) values[i].push_back(static_cast<double>(random() % 19) - 9);
+    }
+    const std::array<std::span<const double>, 2> forward = {values[0], values[1]}, backward = {values[1], values[0]};
+    if (evaluate(library, *plan, forward) != evaluate(library, *plan, backward)) return true;
+  }
+  return false;
+}
+
+/// "commutative" is a claim, shown for each instance that is made or refused.
+void check_commutative(const syntax::Operator& op, const Instance& instance, const Library& library) {
+  const std::optional<std::string> against = asymmetry(instance, library.functions());
+  if (!against) return;
+  const bool same_types = instance.inputs.size() == 2 && instance.size_parameter_count() == 0 &&
+                          instance.inputs[0].size() == instance.inputs[1].size();
+  const std::string why = same_types && differs_when_exchanged(instance, library)
+                              ? "exchanging its inputs changes the result"
+                              : *against + "; a rule that exchanges them can be proved instead";
+  throw InputError(place(op.origin, op.place.line, op.place.column),
+                   "operator '" + op.name + "': it is declared commutative, but " + why);
+}
+
 /// Expands the operator over its finite parameters and small ranks, so that every error in it is met on loading.
 class Checker {
  public:
@@ -304,7 +363,7 @@ class Checker {
   void each_choice(std::size_t at, Parameters chosen, std::span<const std::uint32_t> ranks) {
     if (at == op_.parameters.size()) {
       const Instance instance = expand(op_, chosen, ranks, context_);
-      if (instance.commutative) check_commutative(instance);
+      if (instance.commutative) check_commutative(op_, instance, library_);
       return;
     }
     const syntax::Parameter& parameter = op_.parameters[at];
@@ -334,34 +393,29 @@ class Checker {
     return values;
   }
 
-  /// "commutative" is a claim: exchange the inputs on random values and compare.
-  void check_commutative(const Instance& instance) {
-    if (instance.inputs.size() != 2 || instance.size_parameter_count() != 0)
-      fail("only an operator of two inputs can be commutative");
-    for (std::int64_t size : {2, 3}) {
-      const std::vector<std::vector<std::int64_t>> shapes = {
-          std::vector<std::int64_t>(instance.inputs[0].size(), size),
-          std::vector<std::int64_t>(instance.inputs[1].size(), size)};
-      const std::optional<Plan> plan = compile(library_, instance, shapes, {});
-      if (!plan) continue;
-      std::mt19937_64 random(static_cast<std::uint64_t>(size));
-      std::array<std::vector<double>, 2> values;
-      for (std::size_t i = 0; i < 2; ++i) {
-        std::size_t count = 1;
-        for (std::int64_t dim : shapes[i]) count *= static_cast<std::size_t>(dim);
-        for (std::size_t k = 0; k < count; ++k) values[i].push_back(static_cast<double>(random() % 19) - 9);
-      }
-      const std::array<std::span<const double>, 2> forward = {values[0], values[1]}, backward = {values[1], values[0]};
-      if (evaluate(library_, *plan, forward) != evaluate(library_, *plan, backward)) {
-        fail("it is declared commutative, but exchanging its inputs changes the result");
-      }
-    }
-  }
-
   const syntax::Operator& op_;
   const Library& library_;
   const ExpansionContext& context_;
 };
+
+}  // namespace
+
+namespace {
+
+/// A law that holds becomes one of the function's; one that does not is refused.
+void judge_laws(syntax::FunctionSyntax& syntax) {
+  Function& function = syntax.function;
+  for (const syntax::LawClaim& claim : syntax.laws) {
+    const LawVerdict verdict = judge(function, claim.law);
+    if (verdict.kind == LawVerdict::Kind::Refuted) {
+      throw InputError(claim.place, "the law " + claim.text + " does not hold: " + verdict.counterexample);
+    }
+    if (verdict.kind == LawVerdict::Kind::Assumed) function.assumed.push_back(claim.text);
+    if (claim.law == Law::ZeroToZero) function.maps_zero_to_zero = true;
+    if (claim.law == Law::Idempotent) function.idempotent = true;
+    if (claim.law == Law::Commutative) function.commutative = true;
+  }
+}
 
 }  // namespace
 
@@ -373,14 +427,15 @@ void Library::add(std::string_view text, const std::string& origin) {
 
 /// Functions first, composites last: files may be in any order.
 void Library::add(std::vector<syntax::Definitions> files) {
-  for (const syntax::Definitions& file : files) {
-    for (std::size_t i = 0; i < file.functions.size(); ++i) {
+  for (syntax::Definitions& file : files) {
+    for (syntax::FunctionSyntax& function : file.functions) {
       std::uint32_t unused = 0;
-      if (state_->find_function(file.functions[i].name, &unused)) {
-        throw InputError(file.origin, "function '" + file.functions[i].name + "' is defined twice");
+      if (state_->find_function(function.function.name, &unused)) {
+        throw InputError(function.place, "function '" + function.function.name + "' is defined twice");
       }
-      state_->functions.push_back(file.functions[i]);
-      state_->function_texts.push_back(file.function_texts[i]);
+      judge_laws(function);
+      state_->functions.push_back(std::move(function.function));
+      state_->function_texts.push_back(std::move(function.text));
     }
   }
   for (const bool composites : {false, true}) {
@@ -471,6 +526,7 @@ const Instance& Library::instantiate(const std::string& name, const Parameters& 
   for (const auto& [parameter, value] : complete) key += ";" + parameter + "=" + to_string(value);
   if (const auto found = state_->interned.find(key); found != state_->interned.end()) return instance(found->second);
   Instance made = expand(op, complete, input_ranks, state_->context(*this));
+  if (made.commutative) check_commutative(op, made, *this);
   made.id = static_cast<InstanceId>(state_->instances.size());
   state_->instances.push_back(std::move(made));
   state_->interned.emplace(key, state_->instances.back().id);
@@ -480,10 +536,19 @@ const Instance& Library::instantiate(const std::string& name, const Parameters& 
 const Instance& Library::instance(InstanceId id) const { return state_->instances[static_cast<std::uint32_t>(id)]; }
 std::size_t Library::instance_count() const { return state_->instances.size(); }
 
+std::vector<std::string> Library::assumed_laws(const std::string& operator_name) const {
+  std::vector<std::string> laws;
+  for (const std::uint32_t index : state_->applied_functions(state_->parts_of(operator_name))) {
+    laws.insert(laws.end(), state_->functions[index].assumed.begin(), state_->functions[index].assumed.end());
+  }
+  return laws;
+}
+
 std::string Library::digest(const std::string& operator_name) const {
   runtime::Hasher hasher;
-  hasher.add_text(state_->get(operator_name).text);
-  for (const std::string& text : state_->function_texts) hasher.add_text(text);
+  const std::vector<const syntax::Operator*> parts = state_->parts_of(operator_name);
+  for (const syntax::Operator* part : parts) hasher.add_text(part->text);
+  for (const std::uint32_t index : state_->applied_functions(parts)) hasher.add_text(state_->function_texts[index]);
   return runtime::to_hex(hasher.digest128());
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "algebra/claims/laws.h"
 #include "algebra/language/instance.h"
 #include "algebra/language/library.h"
 
@@ -35,9 +36,10 @@ struct Index {
   Kind kind = Kind::Number;
   Place place;
   std::int64_t number = 0;
-  std::string name;  // Name; Element: the pack
-  Choice choice;     // If: a when it holds, b otherwise
-  IndexPtr a, b;     // Element: a is the position within the pack
+  std::string name;         // Name; Element: the pack
+  Choice choice;            // If: a when it holds, b otherwise
+  IndexPtr a, b;            // Element: a is the position within the pack
+  std::uint32_t depth = 1;  // of the tree
 };
 
 struct Comparison {
@@ -76,6 +78,7 @@ struct Scalar {
   std::vector<Binding> bound;
   std::vector<Comparison> guard;
   std::vector<ScalarPtr> operands;
+  std::uint32_t depth = 1;  // of the tree
 };
 
 /// name < extent, or pack... < packed dimensions.
@@ -165,7 +168,7 @@ struct Operator {
   std::string name;
   Place place;
   std::string origin;
-  std::string text;  // canonical tokens, for the digest
+  std::string text;  // canonical tokens but for ONNX mappings, for the digest
   bool commutative = false;
   std::vector<Input> inputs;
   std::vector<Parameter> parameters;
@@ -190,13 +193,30 @@ struct Include {
   std::string place;
 };
 
+/// A law as it is claimed.
+struct LawClaim {
+  Law law{};
+  std::string text;
+  std::string place;
+};
+
+struct FunctionSyntax {
+  Function function;
+  std::string text;  // canonical tokens but for the ONNX mapping, for the digest
+  std::string place;
+  std::vector<LawClaim> laws;
+};
+
 struct Definitions {
   std::string origin;
   std::vector<Include> includes;
-  std::vector<Function> functions;
-  std::vector<std::string> function_texts;
+  std::vector<FunctionSyntax> functions;
   std::vector<Operator> operators;
 };
+
+/// What an operator refers to: the operators that a composite calls, and every name that it may apply as a function.
+std::vector<std::string> called_operators(const Operator& op);
+std::vector<std::string> applied_functions(const Operator& op);
 
 /// Parses one text; `origin` names it in messages. Throws InputError with the place.
 Definitions parse(std::string_view text, const std::string& origin);

@@ -10,6 +10,8 @@ namespace {
 
 using runtime::InputError;
 
+constexpr int deepest = 1000;
+
 class RuleParser {
  public:
   RuleParser(std::string_view text, const std::string& origin, Library& library, TermBank& bank, Symbols& symbols)
@@ -220,6 +222,15 @@ class RuleParser {
 
   Meaning parse_application() {
     const Token at = cursor_.peek();
+    if (nesting_ == deepest)
+      cursor_.fail(at, "a term nested too deeply: more than " + std::to_string(deepest) + " parentheses");
+    ++nesting_;
+    const Meaning meaning = parse_node(at);
+    --nesting_;
+    return meaning;
+  }
+
+  Meaning parse_node(const Token& at) {
     const std::string name = cursor_.name("a variable or an operator");
     if (!cursor_.is("(")) {
       const auto found = names_.find(name);
@@ -324,6 +335,7 @@ class RuleParser {
   std::map<std::string, Meaning> names_;
   std::map<std::string, Token> variable_tokens_;
   std::string defined_now_;  // by the `let` that is being read
+  int nesting_ = 0;          // of parentheses
   bool directed_ = false;    // the last rule was written with '=>'
 };
 

@@ -1,5 +1,6 @@
 // Writes rules and terms in their text form.
 #include <algorithm>
+#include <set>
 
 #include "algebra/terms/rule_text.h"
 
@@ -63,6 +64,17 @@ std::string to_string(const Rule& rule, const TermBank& bank, const Symbols& sym
   }
   if (!rule.condition.empty()) text += "\n";
   return text;
+}
+
+std::vector<std::string> assumed_laws(const Rule& rule, const TermBank& bank) {
+  std::set<std::string> laws;
+  for (const auto* side : {&rule.source, &rule.target}) {
+    for (const NodeId node : bank.nodes(*side)) {
+      const Instance& instance = bank.library().instance(bank.node(node).instance);
+      for (const std::string& law : bank.library().assumed_laws(instance.operator_name)) laws.insert(law);
+    }
+  }
+  return {laws.begin(), laws.end()};
 }
 
 }  // namespace rulemill::algebra

@@ -41,4 +41,7 @@ std::string to_string(TermId term, const TermBank& bank, const Symbols& symbols)
 std::string to_string(const Rule& rule, const TermBank& bank, const Symbols& symbols);
 std::string to_string(const SizeCondition& condition, const Symbols& symbols);
 
+/// Laws that its operators rest on and that are not proved, as Library::assumed_laws says.
+std::vector<std::string> assumed_laws(const Rule& rule, const TermBank& bank);
+
 }  // namespace rulemill::algebra

@@ -8,6 +8,8 @@
 namespace rulemill::algebra {
 namespace {
 
+constexpr std::uint32_t deepest = 1000;  // so that every walk over a term can recurse
+
 std::uint32_t number(TermId id) { return static_cast<std::uint32_t>(id); }
 std::uint32_t number(NodeId id) { return static_cast<std::uint32_t>(id); }
 
@@ -52,6 +54,11 @@ NodeId TermBank::apply(InstanceId instance_id, std::span<const TermId> arguments
   const Instance& instance = library_->instance(instance_id);
   RM_CHECK(arguments.size() == instance.inputs.size() && sizes.size() == instance.size_parameter_count(),
            instance.name + " applied to a wrong number of arguments or sizes");
+  for (TermId argument : arguments) {
+    if (terms_[number(argument)].depth >= deepest) {
+      throw runtime::InputError("", "a term of more than " + std::to_string(deepest) + " operators one above another");
+    }
+  }
   Node node{instance_id, {arguments.begin(), arguments.end()}, {sizes.begin(), sizes.end()}};
   if (instance.commutative && precedes(node.arguments[1], node.arguments[0]))
     std::swap(node.arguments[0], node.arguments[1]);
@@ -73,8 +80,10 @@ TermId TermBank::output(NodeId node, std::uint32_t output) {
     Term term;
     term.node = node;
     term.output = output;
+    term.depth = 1;
     const Node& made = nodes_[number(node)];
     term.structure = mix(hash_text(library_->instance(made.instance).name), output);
+    for (TermId argument : made.arguments) term.depth = std::max(term.depth, terms_[number(argument)].depth + 1);
     for (TermId argument : made.arguments) term.structure = mix(term.structure, terms_[number(argument)].structure);
     terms_.push_back(std::move(term));
   }

@@ -22,6 +22,7 @@ struct Term {
   NodeId node{};                // unless a variable
   std::string name;             // variables only
   std::uint32_t rank = 0;       // variables only
+  std::uint32_t depth = 0;      // operators on the longest path down to a variable
   std::uint64_t structure = 0;  // hash of the term's structure by names, the same in every bank
 };
 
@@ -38,7 +39,8 @@ class TermBank {
 
   TermId variable(const std::string& name, std::uint32_t rank);
   /// Arguments of commutative instances are put in an order that does not depend on the bank's history: variables by
-  /// name, then by structure. Arity and number of sizes are checked.
+  /// name, then by structure. Arity and number of sizes are checked. Throws InputError, without a place, on a term of
+  /// more than 1,000 operators one above another.
   NodeId apply(InstanceId instance, std::span<const TermId> arguments, std::span<const Poly> sizes);
   TermId output(NodeId node, std::uint32_t output);
 

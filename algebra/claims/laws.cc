@@ -1,0 +1,300 @@
+#include "algebra/claims/laws.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <random>
+#include <sstream>
+
+#include "algebra/claims/piecewise.h"
+#include "algebra/claims/sum_form.h"
+#include "algebra/sizes/checked.h"
+
+namespace rulemill::algebra {
+namespace {
+
+using Op = Function::Op;
+
+bool is_unary(Op op) {
+  return op == Op::Exp || op == Op::Log || op == Op::Sqrt || op == Op::Tanh || op == Op::Erf || op == Op::Abs;
+}
+
+/// Runs the postfix program over any domain; nothing where `apply` cannot follow it.
+template <class Value, class Leaf, class Apply>
+std::optional<Value> run(const Function& function, const Leaf& leaf, const Apply& apply) {
+  std::vector<Value> stack;
+  for (const Function::Node& node : function.real) {
+    std::optional<Value> value;
+    if (node.op == Op::Argument || node.op == Op::Number) {
+      value = leaf(node);
+    } else {
+      const Value b = stack.back();
+      stack.pop_back();
+      if (is_unary(node.op)) {
+        value = apply(node.op, b, b);
+      } else {
+        value = apply(node.op, stack.back(), b);
+        stack.pop_back();
+      }
+    }
+    if (!value) return std::nullopt;
+    stack.push_back(std::move(*value));
+  }
+  return stack.back();
+}
+
+bool below(Rational a, Rational b) {
+  return static_cast<__int128>(a.num) * b.den < static_cast<__int128>(b.num) * a.den;
+}
+
+Rational negative(Rational a) { return {-a.num, a.den}; }
+
+/// The value at zero, where every step of it is a rational number.
+std::optional<Rational> at_zero(const Function& function) {
+  const auto leaf = [](const Function::Node& node) -> std::optional<Rational> {
+    return node.op == Op::Argument ? Rational{0, 1} : node.exact;
+  };
+  const auto apply = [](Op op, Rational a, Rational b) -> std::optional<Rational> {
+    const bool zero = b.num == 0, one = b == Rational{1, 1};
+    const auto known = [&](bool given, std::int64_t value) {
+      return given ? std::optional(Rational{value, 1}) : std::nullopt;
+    };
+    switch (op) {
+      case Op::Add:
+        return a + b;
+      case Op::Sub:
+        return a + negative(b);
+      case Op::Mul:
+        return a * b;
+      case Op::Div:
+        return zero ? std::nullopt : std::optional(a * make_rational(b.den, b.num));
+      case Op::Max:
+        return below(a, b) ? b : a;
+      case Op::Min:
+        return below(a, b) ? a : b;
+      case Op::Abs:
+        return b.num < 0 ? negative(b) : b;
+      case Op::Exp:
+        return known(zero, 1);
+      case Op::Log:
+        return known(one, 0);
+      case Op::Sqrt:
+        return zero || one ? std::optional(b) : std::nullopt;
+      case Op::Tanh:
+      case Op::Erf:
+        return known(zero, 0);
+      default:
+        return std::nullopt;
+    }
+  };
+  return run<Rational>(function, leaf, apply);
+}
+
+/// A function of one argument, where it is piecewise linear by its form.
+std::optional<Piecewise> piecewise(const Function& function) {
+  const auto leaf = [](const Function::Node& node) -> std::optional<Piecewise> {
+    if (node.op == Op::Argument) return Piecewise({{1, 1}, {0, 1}});
+    return node.exact ? std::optional(Piecewise({{0, 1}, *node.exact})) : std::nullopt;
+  };
+  const auto constant = [](const Piecewise& f) -> std::optional<Rational> {
+    const std::optional<Line> line = f.line();
+    return line && line->slope.num == 0 ? std::optional(line->offset) : std::nullopt;
+  };
+  const auto apply = [&](Op op, const Piecewise& a, const Piecewise& b) -> std::optional<Piecewise> {
+    const Rational minus_one{-1, 1};
+    switch (op) {
+      case Op::Add:
+        return a + b;
+      case Op::Sub:
+        return a + b.scaled(minus_one);
+      case Op::Mul:
+        if (const auto factor = constant(a)) return b.scaled(*factor);
+        if (const auto factor = constant(b)) return a.scaled(*factor);
+        return std::nullopt;
+      case Op::Div: {
+        const auto divisor = constant(b);
+        if (!divisor || divisor->num == 0) return std::nullopt;
+        return a.scaled(make_rational(divisor->den, divisor->num));
+      }
+      case Op::Max:
+        return Piecewise::max(a, b);
+      case Op::Min:
+        return Piecewise::max(a.scaled(minus_one), b.scaled(minus_one)).scaled(minus_one);
+      case Op::Abs:
+        return Piecewise::max(b, b.scaled(minus_one));
+      default:
+        return std::nullopt;
+    }
+  };
+  return run<Piecewise>(function, leaf, apply);
+}
+
+/// What a function of two arguments multiplies out to, with its arguments exchanged or not.
+std::optional<SumForm> form(const Function& function, bool exchanged) {
+  const auto leaf = [&](const Function::Node& node) -> std::optional<SumForm> {
+    if (node.op == Op::Argument) return SumForm::factor((node.argument == 0) != exchanged ? "s" : "t");
+    return node.exact ? std::optional(SumForm::constant(*node.exact)) : std::nullopt;
+  };
+  const auto apply = [](Op op, const SumForm& a, const SumForm& b) -> std::optional<SumForm> {
+    std::array<std::string, 2> both{a.text(), b.text()};
+    switch (op) {
+      case Op::Add:
+        return a + b;
+      case Op::Sub:
+        return a + b * SumForm::constant({-1, 1});
+      case Op::Mul:
+        return a * b;
+      case Op::Div:
+        if (const auto divisor = b.constant(); divisor && divisor->num != 0) {
+          return a * SumForm::constant(make_rational(divisor->den, divisor->num));
+        }
+        return a * SumForm::factor("1/" + both[1]);
+      case Op::Max:
+      case Op::Min:
+        std::ranges::sort(both);
+        return SumForm::factor((op == Op::Max ? "max" : "min") + both[0] + both[1]);
+      default:
+        return SumForm::factor(std::to_string(static_cast<int>(op)) + both[1]);
+    }
+  };
+  return run<SumForm>(function, leaf, apply);
+}
+
+// ---- trying ----
+
+using Real = long double;
+
+Real value(const Function& function, Real s, Real t) {
+  const auto leaf = [&](const Function::Node& node) -> std::optional<Real> {
+    if (node.op == Op::Argument) return node.argument == 0 ? s : t;
+    return node.exact ? static_cast<Real>(node.exact->num) / static_cast<Real>(node.exact->den) : node.number;
+  };
+  const auto apply = [](Op op, Real a, Real b) -> std::optional<Real> {
+    switch (op) {
+      case Op::Add:
+        return a + b;
+      case Op::Sub:
+        return a - b;
+      case Op::Mul:
+        return a * b;
+      case Op::Div:
+        return a / b;
+      case Op::Max:
+        return std::max(a, b);
+      case Op::Min:
+        return std::min(a, b);
+      case Op::Exp:
+        return std::exp(b);
+      case Op::Log:
+        return std::log(b);
+      case Op::Sqrt:
+        return std::sqrt(b);
+      case Op::Tanh:
+        return std::tanh(b);
+      case Op::Erf:
+        return std::erf(b);
+      default:
+        return std::fabs(b);
+    }
+  };
+  return *run<Real>(function, leaf, apply);
+}
+
+/// Numbers of all magnitudes and signs, round and not, and those around the function's own constants.
+std::vector<Real> samples(const Function& function, int random_ones) {
+  std::vector<Real> points = {0};
+  const auto both_signs = [&](Real point) { points.insert(points.end(), {point, -point}); };
+  for (const Real round : {0.1L, 0.25L, 0.5L, 1.0L, 1.5L, 2.0L, 3.0L, 7.0L, 10.0L}) both_signs(round);
+  for (int exponent = -30; exponent <= 30; exponent += 3) both_signs(std::pow(10.0L, static_cast<Real>(exponent)));
+  for (const Function::Node& node : function.real) {
+    if (node.op != Op::Number) continue;
+    const Real c = node.number;
+    for (const Real near : {c, c - 1, c + 1, c * 0.999L, c * 1.001L, c / 2, c * 2, c * 3}) both_signs(near);
+  }
+  std::mt19937_64 random(1);
+  for (int i = 0; i < random_ones; ++i) {
+    const Real mantissa = 1 + static_cast<Real>(random() % 1'000'003) / 1'000'003;
+    both_signs(std::ldexp(mantissa, static_cast<int>(random() % 80) - 40));
+  }
+  return points;
+}
+
+/// Whether the two values tell the sides apart at an input of this magnitude. What overflows tells nothing.
+bool apart(Real a, Real b, Real input) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) != std::isnan(b);
+  if (std::isinf(a) || std::isinf(b)) return false;
+  return std::fabs(a - b) > 1e-9L * std::max({std::fabs(a), std::fabs(b), 1e-6L * std::fabs(input)});
+}
+
+std::string shown(Real number) {
+  std::ostringstream text;
+  text << number;
+  return text.str();
+}
+
+std::optional<std::string> counterexample(const Function& function, Law law) {
+  const std::string& f = function.name;
+  if (law == Law::ZeroToZero) {
+    const Real result = value(function, 0, 0);
+    if (std::fabs(result) <= 1e-15L) return std::nullopt;
+    return f + "(0) = " + shown(result);
+  }
+  if (law == Law::Idempotent) {
+    for (const Real t : samples(function, 2000)) {
+      const Real once = value(function, t, 0), twice = value(function, once, 0);
+      if (!std::isnan(once) && apart(once, twice, t)) {
+        return f + "(" + shown(t) + ") = " + shown(once) + ", " + f + "(" + f + "(" + shown(t) + ")) = " + shown(twice);
+      }
+    }
+    return std::nullopt;
+  }
+  const std::vector<Real> points = samples(function, 40);
+  for (const Real s : points) {
+    for (const Real t : points) {
+      const Real one = value(function, s, t), other = value(function, t, s);
+      if (!apart(one, other, std::max(std::fabs(s), std::fabs(t)))) continue;
+      const std::string a = shown(s), b = shown(t);
+      return f + "(" + a + ", " + b + ") = " + shown(one) + ", " + f + "(" + b + ", " + a + ") = " + shown(other);
+    }
+  }
+  return std::nullopt;
+}
+
+/// Yes or no where it can be decided exactly.
+std::optional<LawVerdict> decide(const Function& function, Law law) {
+  const auto refuted = [](const std::string& counterexample) {
+    return LawVerdict{LawVerdict::Kind::Refuted, counterexample};
+  };
+  const LawVerdict proved{LawVerdict::Kind::Proved, {}};
+  if (law == Law::ZeroToZero) {
+    const std::optional<Rational> result = at_zero(function);
+    if (!result) return std::nullopt;
+    return result->num == 0 ? proved : refuted(function.name + "(0) = " + to_string(*result));
+  }
+  if (law == Law::Commutative) {
+    const std::optional<SumForm> one = form(function, false), other = form(function, true);
+    if (one && other && one->text() == other->text()) return proved;
+    return std::nullopt;
+  }
+  const std::optional<Piecewise> once = piecewise(function);
+  if (!once) return std::nullopt;
+  const Piecewise twice = once->after(*once);
+  if (*once == twice) return proved;
+  const Rational t = Piecewise::difference(*once, twice).value();
+  const std::string f = function.name, at = to_string(t);
+  return refuted(f + "(" + at + ") = " + to_string(once->at(t)) + ", " + f + "(" + f + "(" + at +
+                 ")) = " + to_string(twice.at(t)));
+}
+
+}  // namespace
+
+LawVerdict judge(const Function& function, Law law) {
+  try {
+    if (std::optional<LawVerdict> decided = decide(function, law)) return *decided;
+  } catch (const Overflow&) {  // numbers too large to decide it exactly
+  }
+  if (std::optional<std::string> found = counterexample(function, law)) return {LawVerdict::Kind::Refuted, *found};
+  return {};
+}
+
+}  // namespace rulemill::algebra

@@ -1,0 +1,33 @@
+// Scalar expressions multiplied out: a sum of products of opaque factors with rational coefficients. Expressions of
+// equal form are equal; the converse is not claimed.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algebra/language/expression.h"
+
+namespace rulemill::algebra {
+
+class SumForm {
+ public:
+  SumForm() = default;
+  static SumForm constant(Rational value);
+  /// One factor that nothing is known of but its name: equal names, equal values.
+  static SumForm factor(std::string name);
+
+  /// Throw Overflow where a coefficient exceeds 64 bits, or where there are more than 1,000 products.
+  friend SumForm operator+(const SumForm& a, const SumForm& b);
+  friend SumForm operator*(const SumForm& a, const SumForm& b);
+  /// The value, if no factor occurs.
+  std::optional<Rational> constant() const;
+  /// The same for equal forms, and for no others.
+  std::string text() const;
+
+ private:
+  std::map<std::vector<std::string>, Rational> terms_;  // sorted factors, repeated for powers; no zero coefficient
+};
+
+}  // namespace rulemill::algebra

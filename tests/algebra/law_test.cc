@@ -1,0 +1,94 @@
+#include "algebra/claims/laws.h"
+
+#include <catch2/catch.hpp>
+
+#include "algebra/language/library.h"
+#include "runtime/error.h"
+
+using namespace rulemill;
+using namespace rulemill::algebra;
+
+namespace {
+
+/// The functions of a text that is accepted.
+std::vector<Function> functions(const std::string& text) {
+  Library library;
+  library.add(text, "d.op");
+  return {library.functions().begin(), library.functions().end()};
+}
+
+/// Whether an operator that declares itself commutative is accepted.
+bool commutes(const std::string& text) {
+  Library library;
+  try {
+    library.add(text, "d.op");
+  } catch (const runtime::InputError&) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("laws of piecewise linear functions, at zero, and of symmetric expressions are proved") {
+  const char* texts[] = {
+      "function f(t) = max(t, 0)\n  law f(0) = 0\n  law f(f(t)) = f(t)",
+      "function f(t) = min(max(t, -1), 6.5) law f(f(t)) = f(t)",
+      "function f(t) = abs(t) law f(f(t)) = f(t) law f(0) = 0",
+      "function f(t) = (t + abs(t)) / 2 law f(f(t)) = f(t)",
+      "function f(t) = max(min(t, 100000000), -0.000001) law f(f(t)) = f(t)",
+      "function f(t) = 3 law f(f(t)) = f(t)",
+      "function f(t) = tanh(t) * exp(t) law f(0) = 0",
+      "function f(t) = log(1 + t) law f(0) = 0",
+      "function f(s, t) = sqrt(s * s + t * t) law f(s, t) = f(t, s)",
+      "function f(s, t) = max(s, t) - min(t, s) law f(s, t) = f(t, s)",
+      "function f(s, t) = (s - t) * (s - t) law f(s, t) = f(t, s)",
+  };
+  for (const std::string text : texts) {
+    INFO(text);
+    CHECK(functions(text)[0].assumed.empty());
+  }
+}
+
+TEST_CASE("a law that can only be tried is listed as assumed, with all operators that apply it") {
+  Library library;
+  library.add(
+      "function g(t) = sqrt(t * t)\n  law g(g(t)) = g(t)\n"
+      "function h(t) = t\n"
+      "operator plain(x[n])\n  y[i < n] = h(x[i])\n"
+      "operator uses(x[n]; act in {none, g})\n  y[i < n] = act(x[i])\n"
+      "operator whole(x[n])\n  is plain(uses(x))",
+      "d.op");
+  CHECK(library.functions()[0].idempotent);
+  CHECK(library.functions()[0].assumed == std::vector<std::string>{"g(g(t)) = g(t)"});
+  CHECK(library.assumed_laws("uses").size() == 1);
+  CHECK(library.assumed_laws("whole").size() == 1);
+  CHECK(library.assumed_laws("plain").empty());
+}
+
+TEST_CASE("laws of the shipped functions are proved") {
+  const Library library = Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+  for (const std::string& name : library.operator_names()) CHECK(library.assumed_laws(name).empty());
+}
+
+TEST_CASE("operators that are commutative by their form may be declared so") {
+  const char* bodies[] = {
+      "y[i < n] = a[i] + b[i]",
+      "y[i < n] = a[i] * b[i] - 3 * b[i] - 3 * a[i]",
+      "y[i < n] = (a[i] - b[i]) * (a[i] - b[i])",
+      "y[i < n] = f(a[i], b[i])",
+      "y[i < 1] = sum(p < n) a[p] * b[p] / n",
+      "y[i < n] = b[0] * a[0] if i = 0 else a[i] + b[i]",
+      "tensor t[i < n] = a[i] * b[i]\n  y[i < n] = t[n - 1 - i]",
+      "y[i < n] = max(p < n where p <= i) (a[p] + b[p])",
+  };
+  for (const std::string body : bodies) {
+    INFO(body);
+    const std::string function = "function f(s, t) = max(s, t)\n  law f(s, t) = f(t, s)\n";
+    CHECK(commutes(function + "operator g(a[n], b[n])\n  commutative\n  " + body));
+  }
+  CHECK(commutes("operator g(a[m], b[n])\n  commutative\n  where m != n\n"
+                 "  y[i < m + n] = sum(p < m) a[p] + sum(q < n) b[q]") == false);
+  CHECK(commutes("function f(s, t) = max(s, t)\noperator g(a[n], b[n])\n  commutative\n  y[i < n] = f(a[i], b[i])") ==
+        false);
+}

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Definitions that claim what is false stop every command at their place; those that changed under a database are noticed."""
+
+import shutil
+import unittest
+
+from binary import ROOT, Case, rulemill
+
+SHIPPED = ROOT / "data" / "operators"
+
+RUNNING_SUM = """operator cumsum(x[d..., n])
+  y[i... < d..., j < n] = sum(p < j + 1) x[i..., p]
+"""
+PROFILE = """name = "sums"
+seed = 7
+max_ops = 3
+max_elements = 64
+[[variables]]
+names = ["x1", "x2"]
+shape = [2, 3]
+[[operators]]
+operator = "add"
+[[operators]]
+operator = "cumsum"
+"""
+NORMALIZED = """rule twice(x:4, g:1, b:1, m:1, v:1)
+  relu(relu(batch_norm(x, g, b, m, v))) => relu(batch_norm(x, g, b, m, v))
+"""
+
+
+class Definitions(Case):
+    def definitions(self, text):
+        """A folder of the shipped definitions and these."""
+        folder = self.folder / "mine"
+        folder.mkdir(exist_ok=True)
+        (folder / "mine.op").write_text(f'include "{SHIPPED}"\n{text}', encoding="utf-8")
+        return folder
+
+    def test_a_false_claim_stops_every_command_that_reads_it(self):
+        rules = self.folder / "one.rules"
+        rules.write_text("rule r(x:2)\n  relu(relu(x)) => relu(x)\n", encoding="utf-8")
+        commands = [("operators", "list"), ("operators", "check"), ("rules", "import", rules, "--out", self.folder / "theirs"),
+                    ("discover", "--profile", ROOT / "tests" / "cli" / "small.toml", "--out", self.folder / "out"),
+                    ("rules", "list", "--rules", self.folder), ("check", self.folder)]
+        claims = {
+            "operator mm4(a[n, n], b[n, n])\n  commutative\n  where n % 4 = 0\n"
+            "  y[i < n, j < n] = sum(k < n) a[i, k] * b[k, j]\n": "mine.op:2:10: operator 'mm4': it is declared commutative, but",
+            "function h(t) = max(t, 0) + max(t - 50, 0)\n  law h(h(t)) = h(t)\n": "mine.op:3:7: the law h(h(t)) = h(t) does not hold: h(",
+        }
+        for text, expected in claims.items():
+            folder = self.definitions(text)
+            for command in commands:
+                self.assert_fails(rulemill(*command, "--definitions", folder), 3, expected)
+
+    def test_a_law_that_is_only_tried_is_said_where_it_is_used(self):
+        folder = self.definitions("function g(t) = sqrt(t * t)\n  law g(g(t)) = g(t)\n"
+                                  "operator g(x[d...])\n  y[i... < d...] = g(x[i...])\n")
+        process = rulemill("operators", "check", "--definitions", folder)
+        self.assert_works(process)
+        self.assertIn("not proved: g(g(t)) = g(t)", process.stdout)
+        rules = self.folder / "one.rules"
+        rules.write_text("rule r(x:2)\n  g(g(x)) => g(x)\nrule s(x:2)\n  relu(relu(x)) => relu(x)\n", encoding="utf-8")
+        theirs = self.folder / "theirs"
+        self.assert_works(rulemill("rules", "import", rules, "--out", theirs, "--definitions", folder))
+        shown = {}
+        for rule in self.json("rules", "list", "--rules", theirs, "--definitions", folder)["rules"]:
+            process = rulemill("rules", "show", rule["id"], "--rules", theirs, "--definitions", folder)
+            self.assert_works(process)
+            shown["g(x)" in rule["text"]] = process.stdout
+        self.assertIn("assumes      g(g(t)) = g(t)", shown[True])
+        self.assertNotIn("assumes", shown[False])
+
+    def test_a_database_notices_what_changed_below_its_operators_and_nothing_else(self):
+        folder = self.folder / "operators"
+        shutil.copytree(SHIPPED, folder)
+        rules, theirs = self.folder / "one.rules", self.folder / "theirs"
+        rules.write_text(NORMALIZED, encoding="utf-8")
+        self.assert_works(rulemill("rules", "import", rules, "--out", theirs, "--definitions", folder))
+        listing = ("rules", "list", "--rules", theirs, "--definitions", folder)
+        file = folder / "normalization.op"
+        text = file.read_text(encoding="utf-8")
+        same = text.replace("operator norm_scale", "# what a channel is multiplied with\noperator  norm_scale").replace("onnx Softmax since 13 {axis = rank - 1}", "")
+        self.assertNotEqual(same, text)
+        file.write_text(same + "operator new(x[n])\n  y[i < n] = x[i]\n", encoding="utf-8")
+        self.assert_works(rulemill(*listing))
+        changed = text.replace("y[o < c] = g[o] * recip", "y[o < c] = 2 * g[o] * recip")
+        self.assertNotEqual(changed, text)
+        file.write_text(changed, encoding="utf-8")
+        self.assert_fails(rulemill(*listing), 3, "operator 'batch_norm' is defined otherwise than when the rules were proved")
+
+    def test_rules_of_a_running_sum_are_found_proved_and_checked(self):
+        folder, out = self.definitions(RUNNING_SUM), self.folder / "out"
+        (self.folder / "sums.toml").write_text(PROFILE, encoding="utf-8")
+        self.assert_works(rulemill("discover", "--definitions", folder, "--profile", self.folder / "sums.toml", "--out", out,
+                                   "--progress", "off"))
+        rules = self.json("rules", "list", "--rules", out, "--definitions", folder, "--uses", "cumsum")["rules"]
+        self.assertTrue(any("add(cumsum(x1), cumsum(x2))" in rule["text"] for rule in rules), rules)
+        self.assert_works(rulemill("check", out, "--definitions", folder))
+
+
+if __name__ == "__main__":
+    unittest.main()
