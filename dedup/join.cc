@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "dedup/candidate_set.h"
@@ -147,6 +148,38 @@ PackedCandidates generalized(const PackedCandidates& candidates, const std::stri
   }
   KeyedCandidates best = best_of(
       all.size(), [&](std::size_t i) { return unpack(all[i]); }, frame.words, frame.workers);
+  frame.go_on();
+  return best_of_all(std::move(best), frame.communicator);
+}
+
+/// Collective. What is made, or what an earlier run has saved of it, with a count of this rank's that goes with it.
+PackedCandidates kept(const std::string& step, const Frame& frame, const std::function<PackedCandidates()>& make,
+                      std::uint64_t* count = nullptr) {
+  const std::string piece = frame.piece(step, 0), counts = frame.piece(step + "-count", 0);
+  PackedCandidates candidates;
+  if (frame.checkpoint.has(piece) && frame.checkpoint.has(counts)) {
+    add_from(candidates, frame.checkpoint.load(piece));
+    const auto saved = runtime::values_of<std::uint64_t>(frame.checkpoint.load(counts));
+    if (count != nullptr) *count = std::accumulate(saved.begin(), saved.end(), std::uint64_t{0});
+    return candidates;
+  }
+  candidates = make();
+  if (frame.slices == 1) return candidates;
+  frame.checkpoint.save(piece, to_bytes(candidates));
+  const std::uint64_t mine = count == nullptr ? 0 : *count;
+  frame.checkpoint.save(counts, runtime::bytes_of(std::span(&mine, 1)));
+  return candidates;
+}
+
+/// Collective. Candidates of several outputs, one of each key; how many this rank had before.
+PackedCandidates joint_candidates(TermRows& rows, const std::vector<Alternative>& alternatives, const Frame& frame,
+                                  std::uint64_t& count) {
+  const std::vector<RawCandidate> joint = combine(
+      rows, alternatives, frame.words, static_cast<std::uint32_t>(frame.max_ops), frame.workers, frame.communicator);
+  frame.go_on();
+  count = joint.size();
+  const auto source = [&](std::size_t i) { return graph_of(rows, joint[i].source, joint[i].target); };
+  KeyedCandidates best = best_of(joint.size(), source, frame.words, frame.workers);
   frame.go_on();
   return best_of_all(std::move(best), frame.communicator);
 }
@@ -316,17 +349,14 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   PackedCandidates single = best_of_all(std::move(found.candidates), communicator);
   funnel.shapes = communicator.sum(std::uint64_t{single.size()});
   note("filter");
-  single = generalized(single, "general", frame);
+  single = kept("generalized", frame, [&] { return generalized(single, "general", frame); });
   funnel.generalized = communicator.sum(std::uint64_t{single.size()});
   note("generalize");
-  const std::vector<RawCandidate> joint =
-      combine(rows, found.alternatives, words, fingerprints.max_ops, workers, communicator);
-  frame.go_on();
-  funnel.multi_pairs = communicator.sum(std::uint64_t{joint.size()});
-  const auto several = [&](std::size_t i) { return graph_of(rows, joint[i].source, joint[i].target); };
-  KeyedCandidates best = best_of(joint.size(), several, words, workers);
-  frame.go_on();
-  const PackedCandidates multi = generalized(best_of_all(std::move(best), communicator), "several", frame);
+  std::uint64_t joint = 0;
+  PackedCandidates multi = kept(
+      "joint", frame, [&] { return joint_candidates(rows, found.alternatives, frame, joint); }, &joint);
+  funnel.multi_pairs = communicator.sum(joint);
+  multi = generalized(multi, "several", frame);
   funnel.multi_generalized = communicator.sum(std::uint64_t{multi.size()});
   note("several outputs");
 
