@@ -1,6 +1,11 @@
-// `rulemill info FILE`: what a table file holds and where it came from, and whether it is whole.
+// `rulemill info FILE`: what a table file holds and where it came from, and whether it is whole; what a model consists
+// of, and how much of it the definitions understand.
+#include <fmt/format.h>
+
 #include "cli/command.h"
+#include "cli/model_processes.h"
 #include "cli/text_table.h"
+#include "optimize/coverage.h"
 #include "runtime/quantity.h"
 #include "runtime/table_file.h"
 
@@ -44,14 +49,60 @@ void show(Context& context, const std::string& path) {
   if (!attributes.empty()) context.print("\n" + attributes.text());
 }
 
+std::string percent(double part, double whole) { return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-"; }
+
+void show_model(Context& context, const std::string& path) {
+  if (!context.world.is_root()) return;
+  algebra::Library library = load_library(context.options);
+  algebra::Symbols symbols;
+  optimize::GraphBank bank(library, symbols);
+  const optimize::OnnxModel model = optimize::OnnxModel::read(path);
+  optimize::NodeInference inference(type_helper_command());
+  const optimize::Import import = optimize::import_model(model, bank, &inference);
+  const optimize::Coverage coverage = optimize::coverage_of(import, bank, {});
+  const auto& [understood, all] = std::pair(coverage.understood, coverage.all);
+  context.print(fmt::format("{}: opset {}, {} nodes, {} of weights\n", path, model.opset(), all.nodes,
+                            runtime::with_commas(model.weight_bytes()) + " bytes"));
+  context.print(fmt::format("understood: {} of nodes, {} of arithmetic, {} of the weights that float nodes read\n\n",
+                            percent(static_cast<double>(understood.nodes), static_cast<double>(all.nodes)),
+                            percent(understood.flops, all.flops), percent(understood.weight_bytes, all.weight_bytes)));
+  TextTable table({"operator", "nodes", "arithmetic", "weights", "kept as it is, since"});
+  auto& report = context.report;
+  report = {{"file", path}, {"opset", model.opset()}, {"weight_bytes", model.weight_bytes()}};
+  auto share = [](const optimize::Share& of) -> runtime::Json {
+    return {{"nodes", of.nodes}, {"flops", of.flops}, {"weight_bytes", of.weight_bytes}};
+  };
+  report["all"] = share(all);
+  report["understood"] = share(understood);
+  report["operators"] = runtime::Json::array();
+  for (const auto& row : coverage.rows) {
+    table.add({row.op_type, std::to_string(row.share.nodes), percent(row.share.flops, all.flops),
+               percent(row.share.weight_bytes, all.weight_bytes), row.reason});
+    runtime::Json entry = share(row.share);
+    entry["op_type"] = row.op_type;
+    entry["reason"] = row.reason;
+    report["operators"].push_back(std::move(entry));
+  }
+  context.print(table.text());
+}
+
 }  // namespace
 
 void add_info(CLI::App& app, Options& options, Command& chosen) {
-  auto* info = app.add_subcommand("info", "Say what a table file (a shard) holds, and check it");
+  auto* info = app.add_subcommand("info", "Say what a table file (a shard) or a model holds, and check it");
   auto path = std::make_shared<std::string>();
-  info->add_option("FILE", *path, "a file written by rulemill (*.h5)")->required();
+  info->add_option("FILE", *path, "a file written by rulemill (*.h5), or a model (*.onnx)")->required();
+  add_definitions_option(*info, options);
   add_common_options(*info, options);
-  info->callback([path, &chosen] { chosen = [path](Context& context) { show(context, *path); }; });
+  info->callback([path, &chosen] {
+    chosen = [path](Context& context) {
+      if (std::filesystem::path(*path).extension() == ".onnx") {
+        show_model(context, *path);
+      } else {
+        show(context, *path);
+      }
+    };
+  });
 }
 
 }  // namespace rulemill::cli

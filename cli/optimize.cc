@@ -2,6 +2,8 @@
 #include "optimize/optimize.h"
 
 #include "cli/command.h"
+#include "cli/model_processes.h"
+#include "cli/number_option.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 
@@ -12,6 +14,7 @@ struct Inputs {
   optimize::Options options;
   std::vector<std::string> shapes;
   std::string report;
+  std::string judge = "auto";
 };
 
 void run(Context& context, const Inputs& inputs) {
@@ -21,6 +24,8 @@ void run(Context& context, const Inputs& inputs) {
   options.rules = context.options.rules;
   options.out = context.options.out;
   options.operators = definitions_folder(context.options);
+  options.judge = judge_command(inputs.judge);
+  options.type_helper = type_helper_command();
   for (const std::string& text : inputs.shapes) options.input_shapes.insert(optimize::parse_input_shape(text));
   if (!options.out.empty()) {
     if (std::filesystem::is_directory(options.out)) options.out /= options.model.filename();
@@ -35,6 +40,8 @@ void run(Context& context, const Inputs& inputs) {
   }
   const optimize::Summary summary = optimize::run(options);
   if (!inputs.report.empty()) runtime::write_file(inputs.report, optimize::to_html(summary));
+  if (!summary.warning.empty())
+    std::fprintf(stderr, "rulemill: warning: %s: %s\n", summary.model.c_str(), summary.warning.c_str());
   context.print(optimize::to_text(summary));
   context.report = optimize::to_json(summary);
 }
@@ -58,22 +65,28 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
       ->capture_default_str();
   optimize
       ->add_option("--alpha", o.search.alpha, "keep graphs that cost less than this times the best so far; 1 is greedy")
-      ->check(CLI::Range(1.0, 10.0))
+      ->check(real_number(1, 10))
       ->capture_default_str();
   optimize->add_option("--budget", o.search.budget, "graphs that the search may make")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number(1))
       ->capture_default_str();
   optimize->add_option("--time-limit", o.search.time_limit, "seconds that the search may take; 0: no limit")
-      ->check(CLI::NonNegativeNumber)
+      ->check(real_number(0, 1e9))
       ->capture_default_str();
   optimize->add_option("--verify-seeds", o.verify_seeds, "random inputs on which both models are compared")
-      ->check(CLI::Range(1, 1000))
+      ->check(whole_number(1, 1000))
       ->capture_default_str();
   optimize->add_option("--tolerance", o.tolerance, "largest relative difference that verification allows")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(real_number(0, 1))
+      ->capture_default_str();
+  optimize
+      ->add_option("--judge", inputs->judge,
+                   "auto: onnxruntime too, where $RULEMILL_PYTHON, the installed environment or "
+                   "python3 has it; definitions: these alone")
+      ->check(CLI::IsMember({"auto", "definitions"}))
       ->capture_default_str();
   optimize->add_option("--min-gain", o.min_gain, "share of the cost that must go for rules to be applied at all")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(real_number(0, 1))
       ->capture_default_str();
   optimize->add_option("--report", inputs->report,
                        "an HTML page: table, rules, pictures of the graph before and after");
@@ -81,6 +94,7 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
                        "name:1x3x224x224, where the model leaves an input's shape open");
   add_definitions_option(*optimize, options);
   add_common_options(*optimize, options);
+  add_type_helper(app, chosen);
   optimize->callback([inputs, &chosen] { chosen = [inputs](Context& context) { run(context, *inputs); }; });
 }
 

@@ -78,7 +78,7 @@ Drawing drawing_of(const Import& import, const GraphBank& bank) {
     drawing.boxes.push_back({bank.value(input).name, bank.value(input).name, {}});
   }
   for (const Import::NodeRecord& record : import.nodes) {
-    if (record.is_constant()) continue;
+    if (record.is_constant() || record.dropped) continue;
     Drawing::Box box{record.name, record.op_type, {}};
     auto add = [&](ValueId value) {
       auto found = giver.find(bank.value(value).node);

@@ -1,6 +1,10 @@
 #include "optimize/evaluate.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "runtime/error.h"
+#include "runtime/interrupt.h"
 
 namespace rulemill::optimize {
 
@@ -20,23 +24,39 @@ std::vector<std::int64_t> Evaluator::dims(const algebra::Shape& shape) const {
 }
 
 Evaluator::TensorPtr Evaluator::value(ValueId id) {
-  if (auto found = values_.find(id); found != values_.end()) return found->second;
-  // Arguments first, without recursion: models are deep.
-  for (NodeId node : bank_->live(std::span(&id, 1))) {
-    for (ValueId output : bank_->node(node).outputs) {
-      if (!values_.contains(output)) {
-        run(node);
-        break;
-      }
-    }
-  }
-  return values_.at(id);
+  TensorPtr result;
+  run(std::span(&id, 1), [&](std::size_t, const TensorPtr& tensor) { result = tensor; });
+  return result;
 }
 
-void Evaluator::run(NodeId id) {
+void Evaluator::run(std::span<const ValueId> roots,
+                    const std::function<void(std::size_t root, const TensorPtr&)>& visit) {
+  const std::vector<NodeId> nodes = bank_->live(roots);
+  std::unordered_map<ValueId, std::size_t> uses;
+  for (NodeId id : nodes) {
+    for (ValueId argument : bank_->node(id).arguments) ++uses[argument];
+  }
+  std::unordered_multimap<ValueId, std::size_t> wanted;
+  for (std::size_t i = 0; i < roots.size(); ++i) wanted.emplace(roots[i], i);
+  for (NodeId id : nodes) {
+    runtime::throw_if_interrupted("evaluation");
+    compute(id);
+    const Node& node = bank_->node(id);
+    for (ValueId output : node.outputs) {
+      auto [first, last] = wanted.equal_range(output);
+      for (auto root = first; root != last; ++root) visit(root->second, values_.at(output));
+      if (!uses.contains(output)) values_.erase(output);
+    }
+    for (ValueId argument : node.arguments) {
+      if (--uses.at(argument) == 0) values_.erase(argument);
+    }
+  }
+}
+
+void Evaluator::compute(NodeId id) {
   const Node& node = bank_->node(id);
   if (node.kind == Node::Kind::Constant) {
-    values_[node.outputs[0]] = bank_->shared_tensor(node.source);
+    values_[node.outputs[0]] = bank_->tensor(node.source);
     return;
   }
   if (node.kind != Node::Kind::Algebra) {
@@ -54,17 +74,33 @@ void Evaluator::run(NodeId id) {
   }
 }
 
-ConstantFolder::ConstantFolder(GraphBank& bank)
-    : bank_(&bank), evaluator_(bank, {}, [](ValueId) -> Evaluator::TensorPtr {
-        throw runtime::Error("constant folding", "a constant depends on an input");
-      }) {}
+namespace {
+
+bool all_finite(const algebra::Tensor& tensor) {
+  return std::ranges::all_of(tensor.values, [](float value) { return std::isfinite(value); });
+}
+
+/// Whether a constant that the value is computed from is itself not finite.
+bool reads_infinity(const GraphBank& bank, ValueId id) {
+  return std::ranges::any_of(bank.live(std::span(&id, 1)), [&](NodeId node) {
+    return bank.node(node).kind == Node::Kind::Constant && !all_finite(*bank.tensor(bank.node(node).source));
+  });
+}
+
+}  // namespace
 
 ValueId ConstantFolder::folded(ValueId id) {
   const Node& node = bank_->node_of(id);
   if (node.kind != Node::Kind::Algebra || !node.constant) return id;
   auto [entry, fresh] = folded_.try_emplace(id, id);
   if (fresh) {
-    auto tensor = evaluator_.value(id);
+    Evaluator evaluator(*bank_, {}, [](ValueId) -> Evaluator::TensorPtr {
+      throw runtime::Error("constant folding", "a constant depends on an input");
+    });
+    auto tensor = evaluator.value(id);
+    if (!all_finite(*tensor) && !reads_infinity(*bank_, id)) {
+      throw runtime::Error("constant folding", "finite weights would become infinite or no number");
+    }
     entry->second = bank_->constant("rulemill_" + digest(*tensor).substr(0, 16), tensor);
   }
   return entry->second;

@@ -23,11 +23,14 @@ class Evaluator {
 
   /// Throws Error if a node does not type at these sizes.
   TensorPtr value(ValueId id);
+  /// Computes all roots, arguments first, and hands each over as soon as it is there; nothing is kept longer than it is
+  /// used. Throws Interrupted between nodes.
+  void run(std::span<const ValueId> roots, const std::function<void(std::size_t root, const TensorPtr&)>& visit);
   /// The dimensions at these sizes.
   std::vector<std::int64_t> dims(const algebra::Shape& shape) const;
 
  private:
-  void run(NodeId id);
+  void compute(NodeId id);
   std::int64_t number(const algebra::Poly& poly) const;
 
   const GraphBank* bank_;
@@ -39,13 +42,13 @@ class Evaluator {
 /// Turns what is computed from constants into constants of its own, each once.
 class ConstantFolder {
  public:
-  explicit ConstantFolder(GraphBank& bank);
-  /// The value itself if it is not computed, or not from constants alone.
+  explicit ConstantFolder(GraphBank& bank) : bank_(&bank) {}
+  /// The value itself if it is not computed, or not from constants alone. Throws Error if finite constants would become
+  /// infinity or NaN.
   ValueId folded(ValueId id);
 
  private:
   GraphBank* bank_;
-  Evaluator evaluator_;
   std::unordered_map<ValueId, ValueId> folded_;
 };
 

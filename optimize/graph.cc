@@ -1,6 +1,7 @@
 #include "optimize/graph.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/error.h"
 #include "runtime/hash.h"
@@ -14,6 +15,16 @@ void mix(std::size_t& seed, std::size_t value) { seed ^= value + 0x9e3779b97f4a7
 bool same(const Node& a, const Node& b) {
   return a.kind == b.kind && a.source == b.source && a.instance == b.instance && a.arguments == b.arguments &&
          a.sizes == b.sizes;
+}
+
+/// What folding may make of small constants; large ones may grow by a factor.
+constexpr double small_elements = 1 << 20;
+constexpr double most_growth = 4;
+
+double element_count(const ValueType& type) {
+  double count = 1;
+  for (const algebra::Poly& dim : *type) count *= static_cast<double>(dim.constant().value_or(1));
+  return count;
 }
 
 std::uint32_t intern_name(std::unordered_map<std::string, std::uint32_t>& table, const std::string& key) {
@@ -70,15 +81,28 @@ ValueId GraphBank::input(const std::string& name, ValueType type) {
 }
 
 ValueId GraphBank::constant(const std::string& name, std::shared_ptr<const algebra::Tensor> tensor) {
+  return constant(name, digest(*tensor), tensor->shape, [tensor] { return tensor; });
+}
+
+ValueId GraphBank::constant(const std::string& name, const std::string& content, std::vector<std::int64_t> shape,
+                            Reader read) {
   Node made;
   made.kind = Node::Kind::Constant;
   made.constant = true;
-  made.source = intern_name(constant_sources_, name + '\n' + digest(*tensor));
-  ValueType type = algebra::Shape(tensor->shape.begin(), tensor->shape.end());
-  if (made.source == tensors_.size()) tensors_.push_back(std::move(tensor));
+  made.source = intern_name(constant_sources_, name + '\n' + content);
+  ValueType type = algebra::Shape(shape.begin(), shape.end());
+  if (made.source == readers_.size()) readers_.push_back(std::move(read));
+  largest_constant_ = std::max(largest_constant_, element_count(type));
   ValueId id = node(intern(std::move(made), std::span(&type, 1))).outputs[0];
   set_name(id, name);
   return id;
+}
+
+bool GraphBank::foldable(const Node& made, std::span<const ValueType> types) const {
+  const double most = std::max(small_elements, most_growth * largest_constant_);
+  return std::ranges::all_of(made.arguments, [&](ValueId argument) { return node_of(argument).constant; }) &&
+         std::ranges::all_of(made.sizes, [](const algebra::Poly& size) { return size.constant().has_value(); }) &&
+         std::ranges::all_of(types, [&](const ValueType& type) { return element_count(type) <= most; });
 }
 
 std::optional<NodeId> GraphBank::apply(algebra::InstanceId instance_id, std::span<const ValueId> arguments,
@@ -98,17 +122,15 @@ std::optional<NodeId> GraphBank::apply(algebra::InstanceId instance_id, std::spa
     }
   }
   std::vector<algebra::Shape> shapes;
-  made.constant = true;
   for (ValueId argument : made.arguments) {
     const Value& given = value(argument);
     if (!given.type) return std::nullopt;
     shapes.push_back(*given.type);
-    made.constant = made.constant && node(given.node).constant;
   }
   auto inferred = algebra::infer(applied, shapes, made.sizes, *symbols_);
   if (!inferred) return std::nullopt;
-  for (const algebra::Poly& size : made.sizes) made.constant = made.constant && size.constant();
   std::vector<ValueType> types(inferred->begin(), inferred->end());
+  made.constant = foldable(made, types);
   return intern(std::move(made), types);
 }
 
@@ -132,7 +154,7 @@ NodeId GraphBank::with_arguments(NodeId id, std::span<const ValueId> arguments) 
     if (instance(made).commutative && made.arguments[1] < made.arguments[0]) {
       std::swap(made.arguments[0], made.arguments[1]);
     }
-    made.constant = std::ranges::all_of(made.arguments, [&](ValueId argument) { return node_of(argument).constant; });
+    made.constant = foldable(made, types);
   }
   NodeId rebuilt = intern(std::move(made), types);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -153,13 +175,13 @@ void GraphBank::set_origin(NodeId id, std::uint32_t origin) {
 }
 
 std::vector<NodeId> GraphBank::live(std::span<const ValueId> roots) const {
-  std::vector<bool> seen(nodes_.size(), false);
+  // Costs what is reached, not what the bank holds.
+  visited_.resize(nodes_.size(), walk_);
+  if (++walk_ == 0) visited_.assign(nodes_.size(), walk_++);
   std::vector<NodeId> found;
   auto visit = [&](ValueId id) {
     NodeId made_by = value(id).node;
-    if (seen[index(made_by)]) return;
-    seen[index(made_by)] = true;
-    found.push_back(made_by);
+    if (std::exchange(visited_[index(made_by)], walk_) != walk_) found.push_back(made_by);
   };
   for (ValueId root : roots) visit(root);
   for (std::size_t i = 0; i < found.size(); ++i) {

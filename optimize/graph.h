@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,7 +37,7 @@ struct Node {
   static constexpr std::uint32_t no_origin = 0xffffffff;
 
   Kind kind = Kind::Input;
-  bool constant = false;  // computed from constants alone, at known sizes: costs nothing and can be folded
+  bool constant = false;  // computed from constants alone, at known sizes, and not much larger: it can be folded
   std::uint32_t source = 0;
   algebra::InstanceId instance{};
   std::uint32_t origin = no_origin;  // the original model's node that this one stems from
@@ -64,6 +65,9 @@ class GraphBank {
   ValueId input(const std::string& name, ValueType type);
   /// Interned by name and content.
   ValueId constant(const std::string& name, std::shared_ptr<const algebra::Tensor> tensor);
+  /// The same for one that is read when it is asked for. `content` tells it from others of the name.
+  using Reader = std::function<std::shared_ptr<const algebra::Tensor>()>;
+  ValueId constant(const std::string& name, const std::string& content, std::vector<std::int64_t> shape, Reader read);
   /// The node, or nothing if the arguments do not type. Arguments of a commutative instance are ordered by id.
   std::optional<NodeId> apply(algebra::InstanceId instance, std::span<const ValueId> arguments,
                               std::span<const algebra::Poly> sizes);
@@ -80,8 +84,8 @@ class GraphBank {
   std::size_t value_count() const { return values_.size(); }
 
   const std::string& input_name(std::uint32_t source) const { return input_names_[source]; }
-  const algebra::Tensor& tensor(std::uint32_t source) const { return *tensors_[source]; }
-  std::shared_ptr<const algebra::Tensor> shared_tensor(std::uint32_t source) const { return tensors_[source]; }
+  /// A constant's elements; the bank keeps none that it can read again.
+  std::shared_ptr<const algebra::Tensor> tensor(std::uint32_t source) const { return readers_[source](); }
 
   /// The first name and origin that are given stay.
   void set_name(ValueId value, const std::string& name);
@@ -98,6 +102,7 @@ class GraphBank {
 
  private:
   NodeId intern(Node node, std::span<const ValueType> types);
+  bool foldable(const Node& node, std::span<const ValueType> types) const;
   std::size_t hash(const Node& node) const;
 
   algebra::Library* library_;
@@ -105,7 +110,10 @@ class GraphBank {
   std::vector<Node> nodes_;
   std::vector<Value> values_;
   std::vector<std::string> input_names_;
-  std::vector<std::shared_ptr<const algebra::Tensor>> tensors_;
+  std::vector<Reader> readers_;                 // by constant
+  double largest_constant_ = 0;                 // elements
+  mutable std::vector<std::uint32_t> visited_;  // by node: the last walk that came by
+  mutable std::uint32_t walk_ = 0;
   std::unordered_map<std::string, std::uint32_t> input_sources_, constant_sources_, opaque_sources_;
   std::unordered_map<std::size_t, std::vector<NodeId>> index_;
 };

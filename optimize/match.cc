@@ -235,6 +235,11 @@ std::optional<Rewrite> Matcher::instantiate(std::uint32_t number, const Match& m
   return rewrite;
 }
 
+void Matcher::forget() {
+  found_.clear();
+  single_.clear();
+}
+
 std::vector<Rewrite> Matcher::rewrites(std::span<const ValueId> outputs, std::span<const NodeId> near) {
   std::set<NodeId> wanted(near.begin(), near.end());
   auto close = [&](const std::vector<NodeId>& matched) {

@@ -47,6 +47,8 @@ class Matcher {
   /// Every rewrite of the graph whose matched nodes include one of `near`; every one if `near` is empty. In a fixed
   /// order.
   std::vector<Rewrite> rewrites(std::span<const ValueId> outputs, std::span<const NodeId> near);
+  /// Drops what was remembered of graphs so far; others are not slower for it.
+  void forget();
 
  private:
   struct Root {

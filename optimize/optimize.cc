@@ -1,10 +1,13 @@
 #include "optimize/optimize.h"
 
+#include <stdlib.h>
+
 #include <algorithm>
 #include <chrono>
-#include <set>
+#include <optional>
 
 #include "algebra/terms/rule_text.h"
+#include "optimize/judge.h"
 #include "optimize/onnx/export.h"
 #include "runtime/error.h"
 
@@ -103,7 +106,7 @@ void fill_fired(Summary& summary, const std::vector<Step>& steps, const std::vec
 
 void fill_unknown(Summary& summary, const Import& import) {
   for (const auto& node : import.nodes) {
-    if (!node.recipe.opaque() || node.is_constant()) continue;
+    if (!node.recipe.opaque() || node.is_constant() || node.dropped) continue;
     auto same = std::ranges::find_if(
         summary.unknown, [&](const auto& each) { return each.op_type == node.op_type && each.reason == node.reason; });
     if (same == summary.unknown.end()) {
@@ -111,6 +114,97 @@ void fill_unknown(Summary& summary, const Import& import) {
     }
     ++same->count;
   }
+}
+
+std::uint64_t node_count(const std::map<std::string, CostRow>& rows) {
+  std::uint64_t count = 0;
+  for (const auto& [name, row] : rows) count += row.count;
+  return count;
+}
+
+/// A folder that is gone at the end.
+class ScratchFolder {
+ public:
+  explicit ScratchFolder(const std::filesystem::path& beside) {
+    std::string name = (beside / ".rulemill-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw runtime::IoError(beside.string(), "no folder can be made there");
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// What a candidate is exported from and judged against.
+struct Setting {
+  const Options& options;
+  const OnnxModel& model;
+  const Import& import;
+  GraphBank& bank;
+  NodeInference& inference;
+  const Evaluator::Sizes& sizes;
+};
+
+struct Attempt {
+  std::optional<OnnxModel> model;
+  Drawing picture;
+  std::vector<Judgement> judgements;
+  std::string without_judge;
+  std::string refusal;  // why it is not to be written
+};
+
+/// No judge may find a difference, and one must have seen that there is none.
+std::string refusal_of(const std::vector<Judgement>& judgements) {
+  using Verdict = Judgement::Verdict;
+  for (const Judgement& each : judgements) {
+    if (each.verdict == Verdict::Different) return "it computes something else (" + each.judge + "): " + each.reason;
+  }
+  for (const Judgement& each : judgements) {
+    if (each.equal()) return {};
+  }
+  return "it could not be verified (" + judgements.at(0).judge + "): " + judgements.at(0).reason;
+}
+
+/// onnxruntime reads files: the candidate gets one of its own, beside the place where it will be.
+void ask_onnxruntime(const Setting& with, Attempt& attempt) {
+  const Options& options = with.options;
+  if (attempt.judgements.back().verdict == Judgement::Verdict::Different) return;
+  const auto beside = options.out.empty() ? std::filesystem::temp_directory_path()
+                                          : std::filesystem::absolute(options.out).parent_path();
+  const ScratchFolder scratch(beside);
+  if (!options.judge.empty()) attempt.model->write(scratch.path() / "candidate.onnx");
+  const JudgeOptions judging{options.judge, options.verify_seeds, options.tolerance, options.input_shapes,
+                             options.judge_seconds};
+  auto judgement =
+      judge_by_onnxruntime(options.model, scratch.path() / "candidate.onnx", judging, attempt.without_judge);
+  if (judgement) attempt.judgements.push_back(std::move(*judgement));
+}
+
+/// Exports and judges a candidate. What is judged is what will be written: the exported model, read back.
+Attempt try_candidate(const Setting& with, const ExportPlan& plan, const Candidate& candidate) {
+  Attempt attempt;
+  try {
+    attempt.model = export_model(with.model, with.import, with.bank, plan, candidate.outputs);
+    Import back = import_model(*attempt.model, with.bank, &with.inference);
+    attempt.picture = drawing_of(back, with.bank);
+    const VerifyOptions verification{with.options.verify_seeds, with.options.tolerance, with.sizes};
+    attempt.judgements.push_back(verify(with.bank, with.import.outputs, back.outputs, verification));
+    ask_onnxruntime(with, attempt);
+  } catch (const runtime::Interrupted&) {
+    throw;
+  } catch (const runtime::Error& error) {
+    attempt.refusal = error.what();
+    return attempt;
+  }
+  attempt.refusal = refusal_of(attempt.judgements);
+  return attempt;
 }
 
 }  // namespace
@@ -134,7 +228,8 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   Device device = find_device(options.device);
   OnnxModel model = OnnxModel::read(options.model);
   GraphBank bank(library, symbols);
-  Import import = import_model(model, bank);
+  NodeInference inference(options.type_helper);
+  Import import = import_model(model, bank, &inference);
   Fusion fusion(bank);
   Evaluator::Sizes sizes = given_sizes(options, import, bank);
   CostModel cost(bank, fusion, device, sizes);
@@ -148,16 +243,9 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   SearchResult found =
       search_windows(bank, matcher, cost, import.outputs, options.search, options.windows,
                      [&](std::span<const ValueId> outputs) { return plan_of(outputs).refusal.empty(); });
-  Candidate best = found.best.at(0);
   summary.search_time = clock.lap();
   summary.seconds_before = cost.graph_seconds(import.outputs);
-  summary.seconds_found = best.seconds;
-  // The cost is a model: a gain within its error is no reason to change anything.
-  if (best.seconds > summary.seconds_before * (1 - options.min_gain))
-    best = {import.outputs, summary.seconds_before, {}};
-  summary.seconds_after = best.seconds;
-  const ExportPlan plan = best.steps.empty() ? plan_before : plan_of(best.outputs);
-
+  summary.seconds_found = found.best.at(0).seconds;
   summary.model = options.model.string();
   summary.output = options.out.string();
   summary.device = device.name;
@@ -173,34 +261,52 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   summary.patterns = matcher.patterns().size();
   summary.verify_seeds = options.verify_seeds;
   summary.tolerance = options.tolerance;
-  fill_rows(summary, table_before(bank, cost, import, plan_before), cost_table(bank, cost, import, plan, best.outputs));
-  // Nodes that nothing uses, that say the same as another or that are computed from constants go in any case.
-  summary.changed = !best.steps.empty() || summary.after.count < summary.before.count;
-  fill_fired(summary, best.steps, rules, terms, symbols);
   fill_unknown(summary, import);
   fill_sizes(summary, import, bank, sizes);
   summary.bytes_before = summary.bytes_after = model.weight_bytes();
   summary.picture_before = summary.picture_after = drawing_of(import, bank);
 
-  if (summary.changed) {
-    OnnxModel written = export_model(model, import, bank, plan, best.outputs);
-    // What is verified is what will be written: the exported model, read back.
-    Import back = import_model(written, bank);
-    summary.picture_after = drawing_of(back, bank);
-    mark_differences(summary.picture_before, summary.picture_after);
-    summary.bytes_after = written.weight_bytes();
-    VerifyOptions verification{options.verify_seeds, options.tolerance, sizes};
-    clock.lap();
-    summary.verification = verify(bank, import.outputs, back.outputs, verification);
-    summary.verify_time = clock.lap();
-    if (!summary.verification.equal) {
-      throw runtime::Error(
-          options.model.string(),
-          "the optimized model computes something else, so it is not written: " + summary.verification.failure);
-    }
-    model = std::move(written);
+  // The cost is a model: a gain within its error is no reason to change anything. What is left then is to drop nodes
+  // that nothing uses, that say the same as another or that are computed from constants.
+  std::vector<Candidate> candidates;
+  for (const Candidate& each : found.best) {
+    if (!each.steps.empty() && each.seconds <= summary.seconds_before * (1 - options.min_gain))
+      candidates.push_back(each);
   }
-  if (!options.out.empty()) model.write(options.out);
+  candidates.push_back({import.outputs, summary.seconds_before, {}});
+  const auto rows_before = table_before(bank, cost, import, plan_before);
+  std::optional<OnnxModel> written;
+  Candidate best = candidates.back();
+  std::map<std::string, CostRow> rows_after = rows_before;
+  for (const Candidate& candidate : candidates) {
+    const ExportPlan plan = plan_of(candidate.outputs);
+    auto rows = cost_table(bank, cost, import, plan, candidate.outputs);
+    if (candidate.steps.empty() && node_count(rows) >= node_count(rows_before)) break;
+    Attempt attempt = try_candidate({options, model, import, bank, inference, sizes}, plan, candidate);
+    summary.judgements = attempt.judgements;
+    summary.without_judge = attempt.without_judge;
+    if (attempt.refusal.empty()) {
+      mark_differences(summary.picture_before, attempt.picture);
+      summary.picture_after = std::move(attempt.picture);
+      written = std::move(attempt.model);
+      best = candidate;
+      rows_after = std::move(rows);
+      break;
+    }
+    if (summary.warning.empty()) summary.warning = "a cheaper model was not taken: " + attempt.refusal;
+  }
+  summary.verify_time = clock.lap();
+  summary.changed = written.has_value();
+  summary.seconds_after = best.seconds;
+  fill_rows(summary, rows_before, rows_after);
+  fill_fired(summary, best.steps, rules, terms, symbols);
+  if (written) summary.bytes_after = written->weight_bytes();
+  if (options.out.empty()) return summary;
+  if (written) {
+    written->write(options.out);
+  } else {
+    model.write_as_read(options.out);
+  }
   return summary;
 }
 

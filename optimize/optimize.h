@@ -23,12 +23,18 @@ struct Options {
   std::uint32_t verify_seeds = 3;
   double tolerance = 1e-4;
   double min_gain = 0.05;  // share of the cost that must go, by the cost model, for a rewrite to be worth it
+  /// Starts a helper process that types single nodes (see onnx/inference.h); none: this process does it.
+  std::vector<std::string> type_helper;
+  /// Starts onnxruntime's judge (see judge.h); none: the definitions alone judge.
+  std::vector<std::string> judge;
+  double judge_seconds = 300;
   /// By input name: dimensions for costs and verification, where the model leaves them open.
   std::map<std::string, std::vector<std::int64_t>> input_shapes;
 };
 
-/// Reads, searches, exports, verifies, writes. Throws InputError (model, database), UsageError (options), Error if the
-/// verification fails; then nothing is written.
+/// Reads, searches, exports, has the result judged, writes. A result that a judge refuses is not written: the next best
+/// is tried, and in the end the model is written as it was, with a warning in the summary. Throws InputError (model,
+/// database) and UsageError (options).
 Summary run(const Options& options);
 
 /// The same with rules that are already in memory. `library`, `terms` and `symbols` are the rules' own.

@@ -65,6 +65,7 @@ std::string fired_title(const Summary::Fired& fired) {
 
 /// What came of it, in a sentence.
 std::string verdict_text(const Summary& summary) {
+  if (!summary.warning.empty() && !summary.changed) return "no result passed: the model is left as it is";
   double found = summary.seconds_before / std::max(summary.seconds_found, 1e-30);
   if (!summary.fired.empty()) {
     return fmt::format("cost by the model: {} -> {}, {:.2f} times as fast", time_text(summary.seconds_before),
@@ -91,6 +92,26 @@ std::string sizes_text(const Summary& summary) {
   return text;
 }
 
+std::string judgement_text(const Judgement& judgement, double tolerance) {
+  using Verdict = Judgement::Verdict;
+  if (judgement.verdict == Verdict::Different) return judgement.judge + ": different: " + judgement.reason;
+  if (judgement.verdict == Verdict::NotVerified) return judgement.judge + ": not verified: " + judgement.reason;
+  return fmt::format(
+      "{}: equal on {} random inputs, largest difference {:.1e} of the largest value, {:.0e} allowed, {}",
+      judgement.judge, judgement.inputs, judgement.worst, tolerance, time_text(judgement.seconds));
+}
+
+const char* verdict_word(Judgement::Verdict verdict) {
+  switch (verdict) {
+    case Judgement::Verdict::Equal:
+      return "equal";
+    case Judgement::Verdict::Different:
+      return "different";
+    default:
+      return "not verified";
+  }
+}
+
 runtime::Json row_json(const CostRow& row) {
   return {{"nodes", row.count}, {"seconds", row.seconds}, {"weight_bytes", row.weight_bytes}};
 }
@@ -109,11 +130,9 @@ std::string to_text(const Summary& summary) {
   text +=
       fmt::format("search: {} graphs made, {} extended{}, alpha {}, {}\n", summary.graphs_made, summary.graphs_extended,
                   summary.exhausted ? ", all there are" : "", summary.alpha, time_text(summary.search_time));
-  if (summary.changed) {
-    text += fmt::format(
-        "verified: {} random inputs, largest difference {:.1e} of the largest value, {:.0e} allowed, {}\n",
-        summary.verify_seeds, summary.verification.worst, summary.tolerance, time_text(summary.verify_time));
-  }
+  for (const Judgement& each : summary.judgements) text += "judge " + judgement_text(each, summary.tolerance) + "\n";
+  if (!summary.without_judge.empty()) text += "onnxruntime did not judge: " + summary.without_judge + "\n";
+  if (!summary.warning.empty()) text += "warning: " + summary.warning + "\n";
   if (!summary.output.empty()) {
     text += fmt::format("written: {}{}\n", summary.output, summary.changed ? "" : " (a copy of the model)");
   }
@@ -154,11 +173,10 @@ svg rect { fill: #eef2f7; stroke: #7a8aa0; } .gone .changed rect { fill: #fbe3e0
                       summary.sizes.empty() ? "" : " Open dimensions: " + html_escaped(sizes_text(summary)) + ".",
                       bytes_text(static_cast<double>(summary.bytes_before)),
                       bytes_text(static_cast<double>(summary.bytes_after)));
-  if (summary.changed) {
-    page +=
-        fmt::format(" Verified on {} random inputs: largest difference {:.1e} of the largest value, {:.0e} allowed.",
-                    summary.verify_seeds, summary.verification.worst, summary.tolerance);
+  for (const Judgement& each : summary.judgements) {
+    page += " Judge " + html_escaped(judgement_text(each, summary.tolerance)) + ".";
   }
+  if (!summary.warning.empty()) page += " Warning: " + html_escaped(summary.warning) + ".";
   page +=
       "</p>\n<table><thead><tr><th></th><th colspan='3'>before</th><th "
       "colspan='3'>after</th></tr><tr><th>operator</th>";
@@ -226,10 +244,20 @@ runtime::Json to_json(const Summary& summary) {
                     {"seconds", summary.search_time}};
   json["verification"] = {{"seeds", summary.verify_seeds},
                           {"tolerance", summary.tolerance},
-                          {"worst", summary.verification.worst},
-                          {"tensors", summary.verification.tensors},
-                          {"elements", summary.verification.elements},
+                          {"judges", runtime::Json::array()},
+                          {"without_onnxruntime", summary.without_judge},
                           {"seconds", summary.verify_time}};
+  for (const Judgement& each : summary.judgements) {
+    json["verification"]["judges"].push_back({{"judge", each.judge},
+                                              {"verdict", verdict_word(each.verdict)},
+                                              {"worst", each.worst},
+                                              {"tensors", each.tensors},
+                                              {"elements", each.elements},
+                                              {"inputs", each.inputs},
+                                              {"reason", each.reason},
+                                              {"seconds", each.seconds}});
+  }
+  json["warning"] = summary.warning;
   json["import_seconds"] = summary.import_time;
   return json;
 }

@@ -55,7 +55,9 @@ struct Summary {
   bool exhausted = false;
   std::uint32_t verify_seeds = 0;
   double tolerance = 0;
-  Verification verification;
+  std::vector<Judgement> judgements;                         // of what was written, or of what was refused
+  std::string without_judge;                                 // why onnxruntime did not judge
+  std::string warning;                                       // why a cheaper model was not taken
   double import_time = 0, search_time = 0, verify_time = 0;  // seconds on the clock
   Drawing picture_before, picture_after;
 };

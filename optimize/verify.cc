@@ -1,11 +1,13 @@
 #include "optimize/verify.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <map>
 #include <random>
 #include <set>
+#include <utility>
 
 #include "runtime/error.h"
 #include "runtime/hash.h"
@@ -14,14 +16,46 @@ namespace rulemill::optimize {
 
 namespace {
 
+using Verdict = Judgement::Verdict;
+
 /// Small and mostly odd, so that a mistake in a window or a split shows.
 constexpr std::int64_t small_sizes[] = {3, 5, 2, 7, 4, 6};
+
+/// Kinds of inputs, in turns: a model may compute nothing but NaN or zeros on one of them.
+struct Range {
+  double least, most;
+};
+constexpr Range ranges[] = {{-1, 1}, {0.25, 2}, {-8, 8}, {0, 1}, {-2, -0.25}};
+
+/// Inputs drawn, for each seed that was asked for, before a value counts as not verified.
+constexpr std::uint32_t most_draws = 6;
+
+/// What the reference execution is not tried on.
+constexpr double most_elements = 1 << 28;
+
+/// A value that more than half of the elements have; by the majority vote of Boyer and Moore.
+bool mostly_one_value(std::span<const float> values) {
+  float candidate = 0;
+  std::size_t votes = 0, count = 0;
+  for (float value : values) {
+    if (votes == 0) candidate = value;
+    votes += value == candidate ? 1 : -1;
+  }
+  for (float value : values) count += value == candidate ? 1 : 0;
+  return count > values.size() / 2;
+}
+
+bool mostly_not_finite(std::span<const float> values) {
+  const auto finite = std::ranges::count_if(values, [](float value) { return std::isfinite(value); });
+  return static_cast<std::size_t>(finite) < values.size() - values.size() / 2;
+}
 
 class Comparison {
  public:
   Comparison(const GraphBank& bank, std::span<const ValueId> before, std::span<const ValueId> after,
              const VerifyOptions& options)
       : bank_(bank), options_(options) {
+    result_.judge = "definitions";
     for (std::size_t i = 0; i < before.size(); ++i) {
       add_pair(before[i], after[i], "output " + bank.value(before[i]).name);
     }
@@ -42,13 +76,18 @@ class Comparison {
         add_pair(argument, now.arguments[i], "value " + bank.value(argument).name);
       }
     }
-    std::vector<ValueId> all;
-    for (const Pair& pair : pairs_) all.push_back(pair.before);
-    collect_sizes(all);
+    collect_sizes();
   }
 
-  Verification run() {
-    for (std::uint32_t seed = 0; seed < options_.seeds && result_.equal; ++seed) run_seed(seed);
+  Judgement run() {
+    auto open = [&] { return std::ranges::find_if(pairs_, [](const Pair& pair) { return !pair.shown; }); };
+    for (std::uint32_t draw = 0; draw < options_.seeds * most_draws && result_.equal(); ++draw) {
+      if (draw >= options_.seeds && open() == pairs_.end()) break;
+      run_draw(draw);
+    }
+    if (auto pair = open(); result_.equal() && pair != pairs_.end()) {
+      give_up(pair->what + " is mostly NaN, infinite or one value, whatever the input");
+    }
     return std::move(result_);
   }
 
@@ -56,11 +95,18 @@ class Comparison {
   struct Pair {
     ValueId before, after;
     std::string what;
+    bool shown = false;     // compared on values that show something
+    algebra::Tensor first;  // where most elements are one value: which of them change with the input
+    std::vector<bool> changed;
+    Evaluator::TensorPtr waiting;
   };
 
-  void fail(const std::string& why) {
-    if (result_.equal) result_.failure = why;
-    result_.equal = false;
+  void fail(const std::string& why) { settle(Verdict::Different, why); }
+  void give_up(const std::string& why) { settle(Verdict::NotVerified, why); }
+  void settle(Verdict verdict, const std::string& why) {
+    if (!result_.equal()) return;
+    result_.verdict = verdict;
+    result_.reason = why;
   }
 
   void add_pair(ValueId before, ValueId after, const std::string& what) {
@@ -69,7 +115,7 @@ class Comparison {
     if (!bank_.value(before).type || !bank_.value(after).type) {
       fail(what + " is not a float tensor and changed");
     } else {
-      pairs_.push_back({before, after, what});
+      pairs_.push_back({before, after, what, false, {}, {}, {}});
     }
   }
 
@@ -81,9 +127,13 @@ class Comparison {
            bank_.value(before).output == bank_.value(after).output;
   }
 
-  void collect_sizes(std::span<const ValueId> values) {
+  void collect_sizes() {
+    for (const Pair& pair : pairs_) {
+      roots_.push_back(pair.before);
+      roots_.push_back(pair.after);
+    }
     std::set<algebra::Atom> atoms;
-    for (NodeId id : bank_.live(values)) {
+    for (NodeId id : bank_.live(roots_)) {
       for (ValueId output : bank_.node(id).outputs) {
         if (!bank_.value(output).type) continue;
         for (const algebra::Poly& dim : *bank_.value(output).type) {
@@ -94,10 +144,10 @@ class Comparison {
     atoms_.assign(atoms.begin(), atoms.end());
   }
 
-  void run_seed(std::uint32_t seed) {
+  void run_draw(std::uint32_t draw) {
     Evaluator::Sizes sizes = options_.sizes;
     for (std::size_t i = 0; i < atoms_.size(); ++i) {
-      sizes.emplace(atoms_[i], small_sizes[(i + seed) % std::size(small_sizes)]);
+      sizes.emplace(atoms_[i], small_sizes[(i + draw) % std::size(small_sizes)]);
     }
     const Evaluator* shapes = nullptr;
     std::map<std::pair<std::uint64_t, std::uint32_t>, Evaluator::TensorPtr> sources;
@@ -105,40 +155,60 @@ class Comparison {
       const Node& node = bank_.node_of(id);
       if (!bank_.value(id).type) return nullptr;
       // The same source, the same numbers, whichever side asks.
-      std::uint64_t kind = node.kind == Node::Kind::Opaque ? 1 : 0;
-      auto& tensor = sources[{node.source * 2ull + kind, bank_.value(id).output}];
-      if (!tensor)
-        tensor =
-            random_tensor(shapes->dims(*bank_.value(id).type), seed, node.source * 2ull + kind, bank_.value(id).output);
+      const std::uint64_t source = node.source * 2ull + (node.kind == Node::Kind::Opaque ? 1 : 0);
+      auto& tensor = sources[{source, bank_.value(id).output}];
+      if (!tensor) tensor = random_tensor(shapes->dims(*bank_.value(id).type), draw, source, bank_.value(id).output);
       return tensor;
     });
     shapes = &evaluator;
-    for (const Pair& pair : pairs_) {
-      if (!result_.equal) return;
-      try {
-        compare(pair, *evaluator.value(pair.before), *evaluator.value(pair.after), seed);
-      } catch (const runtime::Error& error) {
-        fail(pair.what + ", seed " + std::to_string(seed) + ": " + error.what());
-      }
+    try {
+      for (NodeId id : bank_.live(roots_)) require_room(evaluator, id);
+      if (!result_.equal()) return;
+      evaluator.run(roots_, [&](std::size_t root, const Evaluator::TensorPtr& tensor) {
+        Pair& pair = pairs_[root / 2];
+        if (!pair.waiting) {
+          pair.waiting = tensor;
+          return;
+        }
+        const Evaluator::TensorPtr other = std::exchange(pair.waiting, nullptr);
+        if (result_.equal()) compare(pair, root % 2 == 0 ? *tensor : *other, root % 2 == 0 ? *other : *tensor, draw);
+      });
+    } catch (const runtime::Interrupted&) {
+      throw;
+    } catch (const runtime::Error& error) {
+      give_up("input " + std::to_string(draw) + ": " + error.what());
+    }
+    for (Pair& pair : pairs_) pair.waiting.reset();
+    ++result_.inputs;
+  }
+
+  void require_room(const Evaluator& evaluator, NodeId id) {
+    for (ValueId output : bank_.node(id).outputs) {
+      if (!bank_.value(output).type) continue;
+      double elements = 1;
+      for (std::int64_t dim : evaluator.dims(*bank_.value(output).type)) elements *= static_cast<double>(dim);
+      if (elements > most_elements) give_up("value " + bank_.value(output).name + " is too large to be computed here");
     }
   }
 
-  static Evaluator::TensorPtr random_tensor(std::vector<std::int64_t> shape, std::uint64_t seed, std::uint64_t source,
+  static Evaluator::TensorPtr random_tensor(std::vector<std::int64_t> shape, std::uint64_t draw, std::uint64_t source,
                                             std::uint64_t output) {
-    std::uint64_t words[] = {seed, source, output};
+    std::uint64_t words[] = {draw, source, output};
     std::mt19937_64 random(runtime::hash64(runtime::bytes_of(words)));
+    const Range range = ranges[draw % std::size(ranges)];
     algebra::Tensor tensor{std::move(shape), {}};
     std::size_t count = 1;
     for (std::int64_t dim : tensor.shape) count *= static_cast<std::size_t>(dim);
     tensor.values.resize(count);
     for (float& value : tensor.values) {
-      value = static_cast<float>(static_cast<double>(random() >> 11) * 0x1p-52 - 1.0);  // [-1, 1)
+      const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
+      value = static_cast<float>(range.least + (range.most - range.least) * unit);
     }
     return std::make_shared<algebra::Tensor>(std::move(tensor));
   }
 
-  void compare(const Pair& pair, const algebra::Tensor& before, const algebra::Tensor& after, std::uint32_t seed) {
-    std::string place = pair.what + ", seed " + std::to_string(seed);
+  void compare(Pair& pair, const algebra::Tensor& before, const algebra::Tensor& after, std::uint32_t draw) {
+    std::string place = pair.what + ", input " + std::to_string(draw);
     if (before.shape != after.shape) return fail(place + ": shapes differ");
     double scale = 1e-30;
     for (float value : before.values) {
@@ -150,7 +220,7 @@ class Comparison {
       double a = before.values[i], b = after.values[i];
       if (a == b || (std::isnan(a) && std::isnan(b))) continue;
       double difference = std::fabs(a - b) / scale;
-      if (!(difference <= options_.tolerance)) {
+      if (!std::isfinite(a) || !(difference <= options_.tolerance)) {
         char numbers[96];
         std::snprintf(numbers, sizeof(numbers), "%.9g became %.9g (relative to the largest value: %.3g)", a, b,
                       difference);
@@ -158,21 +228,49 @@ class Comparison {
       }
       result_.worst = std::max(result_.worst, difference);
     }
+    pair.shown = pair.shown || shows_something(pair, before);
+  }
+
+  /// Most elements are finite, and differ from each other or have changed with the input; what depends on no input may
+  /// be what it is.
+  bool shows_something(Pair& pair, const algebra::Tensor& tensor) const {
+    if (mostly_not_finite(tensor.values)) return false;
+    if (tensor.values.size() > 1 && !mostly_one_value(tensor.values)) return true;
+    if (pair.first.values.empty()) {
+      pair.first = tensor;
+      pair.changed.assign(tensor.values.size(), false);
+    }
+    std::size_t changed = 0;
+    for (std::size_t i = 0; pair.first.shape == tensor.shape && i < tensor.values.size(); ++i) {
+      pair.changed[i] = pair.changed[i] || tensor.values[i] != pair.first.values[i];
+      changed += pair.changed[i] ? 1 : 0;
+    }
+    return changed * 2 >= tensor.values.size() || depends_on_nothing(pair.before);
+  }
+
+  bool depends_on_nothing(ValueId id) const {
+    return std::ranges::all_of(bank_.live(std::span(&id, 1)), [&](NodeId node) {
+      return bank_.node(node).kind == Node::Kind::Constant || bank_.node(node).kind == Node::Kind::Algebra;
+    });
   }
 
   const GraphBank& bank_;
   const VerifyOptions& options_;
   std::vector<Pair> pairs_;
+  std::vector<ValueId> roots_;  // of the pairs, before and after in turns
   std::vector<algebra::Atom> atoms_;
-  Verification result_;
+  Judgement result_;
 };
 
 }  // namespace
 
-Verification verify(const GraphBank& bank, std::span<const ValueId> before, std::span<const ValueId> after,
-                    const VerifyOptions& options) {
+Judgement verify(const GraphBank& bank, std::span<const ValueId> before, std::span<const ValueId> after,
+                 const VerifyOptions& options) {
   RM_CHECK(before.size() == after.size(), "the graphs have different numbers of outputs");
-  return Comparison(bank, before, after, options).run();
+  const auto start = std::chrono::steady_clock::now();
+  Judgement result = Comparison(bank, before, after, options).run();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
 }
 
 }  // namespace rulemill::optimize

@@ -1,5 +1,6 @@
-// Compares two graphs of one model numerically, before anything is written. Opaque nodes are cut: their outputs are
-// given the same random values on both sides, and what goes into them is compared like the model's outputs.
+// Whether two graphs of one model compute the same, before anything is written. A judge runs both on inputs of several
+// kinds; this one is the definitions themselves. Opaque nodes are cut: their outputs are given the same random values
+// on both sides, and what goes into them is compared like the model's outputs.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +19,29 @@ struct VerifyOptions {
   Evaluator::Sizes sizes;
 };
 
-struct Verification {
-  bool equal = true;
+/// What one judge says of two models.
+struct Judgement {
+  enum class Verdict {
+    Equal,
+    Different,
+    NotVerified,  // not run, or on values that show nothing
+  };
+  std::string judge;
+  Verdict verdict = Verdict::Equal;
   double worst = 0;           // relative difference
   std::uint64_t tensors = 0;  // compared and not the same term on both sides
   std::uint64_t elements = 0;
-  std::string failure;  // which tensor, which seed, which values
+  std::uint32_t inputs = 0;  // drawn
+  std::string reason;        // which tensor, which input, which values
+  double seconds = 0;
+
+  bool equal() const { return verdict == Verdict::Equal; }
 };
 
-Verification verify(const GraphBank& bank, std::span<const ValueId> before, std::span<const ValueId> after,
-                    const VerifyOptions& options);
+/// The definitions as judge. NaN and infinity must stand at the same places. A tensor of which more than half is NaN,
+/// infinite, or one value that does not change with the input shows nothing: other inputs are drawn, and if none shows
+/// anything, the graphs count as not verified.
+Judgement verify(const GraphBank& bank, std::span<const ValueId> before, std::span<const ValueId> after,
+                 const VerifyOptions& options);
 
 }  // namespace rulemill::optimize

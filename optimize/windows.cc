@@ -76,22 +76,23 @@ struct Window {
   std::unordered_map<ValueId, ValueId> back;  // placeholder → value
 };
 
-Window cut_out(GraphBank& bank, const std::vector<NodeId>& nodes, std::span<const ValueId> graph_outputs) {
+/// Ways to put the gains of a round together, where not all go at once.
+constexpr std::size_t most_tries = 64;
+
+/// `uses`: how often each value is used in the whole graph, as an argument or an output.
+Window cut_out(GraphBank& bank, const std::vector<NodeId>& nodes,
+               const std::unordered_map<ValueId, std::uint32_t>& uses) {
   Window window;
-  std::set<NodeId> inside(nodes.begin(), nodes.end());
-  std::set<ValueId> used(graph_outputs.begin(), graph_outputs.end());
-  for (NodeId id : bank.live(graph_outputs)) {
-    if (inside.contains(id)) continue;
-    used.insert(bank.node(id).arguments.begin(), bank.node(id).arguments.end());
-  }
   // Over placeholders, without a look at what is below them.
   std::unordered_map<ValueId, ValueId> now;
+  std::unordered_map<ValueId, std::uint32_t> inside;
   std::vector<NodeId> ordered(nodes);
   std::ranges::sort(ordered);
   for (NodeId id : ordered) {
     const std::vector<ValueId> before = bank.node(id).arguments;
     std::vector<ValueId> arguments;
     for (ValueId argument : before) {
+      ++inside[argument];
       if (auto there = now.find(argument); there != now.end()) {
         arguments.push_back(there->second);
       } else if (bank.node_of(argument).constant) {
@@ -110,7 +111,8 @@ Window cut_out(GraphBank& bank, const std::vector<NodeId>& nodes, std::span<cons
   }
   for (NodeId id : ordered) {
     for (ValueId output : bank.node(id).outputs) {
-      if (!used.contains(output)) continue;
+      auto used = uses.find(output);
+      if (used == uses.end() || used->second == inside[output]) continue;
       window.outputs.push_back(output);
       window.inner.push_back(now.at(output));
     }
@@ -125,51 +127,99 @@ class WindowSearch {
       : bank_(bank), matcher_(matcher), cost_(cost), options_(options), windows_(windows), acceptable_(acceptable) {}
 
   SearchResult run(std::span<const ValueId> outputs) {
-    Candidate current{{outputs.begin(), outputs.end()}, cost_.graph_seconds(outputs), {}};
-    result_.best.push_back(current);
+    current_ = {{outputs.begin(), outputs.end()}, cost_.graph_seconds(outputs), {}};
+    result_.best.push_back(current_);
     result_.exhausted = true;
-    auto start = std::chrono::steady_clock::now();
-    for (std::uint32_t round = 0; round < windows_.rounds; ++round) {
-      double before = current.seconds;
-      std::size_t offset = round % 2 == 0 ? 0 : windows_.largest / 2;
-      std::size_t count = split_into_windows(bank_, current.outputs, windows_, offset).size();
-      // The graph changes under way: each window is cut out of the graph as it is by then.
-      for (std::size_t number = 0; number < count; ++number) {
-        auto split = split_into_windows(bank_, current.outputs, windows_, offset);
-        if (number >= split.size() || result_.made >= options_.budget) break;
-        std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-        if (options_.time_limit > 0 && spent.count() >= options_.time_limit) break;
-        SearchOptions share = options_;
-        share.keep = 1;
-        share.budget = (options_.budget - result_.made) / (count - number);
-        if (options_.time_limit > 0) share.time_limit = options_.time_limit - spent.count();
-        improve(current, split[number], share);
-      }
-      if (current.seconds >= before || (count == 1 && round > 0)) break;
+    for (std::uint32_t round = 0; round < windows_.rounds && !out_of_time(); ++round) {
+      const double before = current_.seconds;
+      const std::size_t windows = run_round(round % 2 == 0 ? 0 : windows_.largest / 2);
+      if (current_.seconds >= before || (windows == 1 && round > 0)) break;
     }
     return std::move(result_);
   }
 
  private:
-  void improve(Candidate& current, const std::vector<NodeId>& nodes, const SearchOptions& options) {
-    Window window = cut_out(bank_, nodes, current.outputs);
-    SearchResult found = search(bank_, matcher_, cost_, window.inner, options, acceptable_);
-    result_.made += found.made;
-    result_.extended += found.extended;
-    result_.exhausted = result_.exhausted && found.exhausted;
-    const Candidate& best = found.best.at(0);
-    if (best.steps.empty()) return;
-    std::vector<ValueId> outer = bank_.replace(best.outputs, window.back);
-    std::unordered_map<ValueId, ValueId> replacements;
-    for (std::size_t i = 0; i < outer.size(); ++i) replacements.emplace(window.outputs[i], outer[i]);
-    Candidate next = current;
-    next.outputs = bank_.replace(current.outputs, replacements);
+  /// A window that became cheaper.
+  struct Gain {
+    std::size_t number = 0;
+    Window window;
+    Candidate found;
+  };
+
+  double spent() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  bool out_of_time() const { return options_.time_limit > 0 && spent() >= options_.time_limit; }
+
+  /// Searches each window of the graph as it is now, and puts all gains in at once; the number of windows.
+  std::size_t run_round(std::size_t offset) {
+    const auto split = split_into_windows(bank_, current_.outputs, windows_, offset);
+    const auto uses = count_uses(bank_, bank_.live(current_.outputs), current_.outputs);
+    std::vector<Gain> gains;
+    for (std::size_t number = 0; number < split.size(); ++number) {
+      if (result_.made >= options_.budget || out_of_time()) break;
+      SearchOptions share = options_;
+      share.keep = 1;
+      share.budget = std::max<std::uint64_t>(1, (options_.budget - result_.made) / (split.size() - number));
+      if (options_.time_limit > 0) share.time_limit = options_.time_limit - spent();
+      Window window = cut_out(bank_, split[number], uses);
+      SearchResult found = search(bank_, matcher_, cost_, window.inner, share, acceptable_);
+      matcher_.forget();
+      result_.made += found.made;
+      result_.extended += found.extended;
+      result_.exhausted = result_.exhausted && found.exhausted;
+      if (!found.best.at(0).steps.empty()) gains.push_back({number, std::move(window), std::move(found.best[0])});
+    }
+    std::size_t tries = most_tries;
+    if (!gains.empty()) take(split, gains, tries);
+    return split.size();
+  }
+
+  /// All gains together, or by halves: one may keep the whole graph from being said in ONNX. False if none was taken.
+  bool take(const std::vector<std::vector<NodeId>>& split, std::span<const Gain> gains, std::size_t& tries) {
+    if (tries == 0) return false;
+    --tries;
+    Candidate next = with(split, gains);
+    if (next.seconds < current_.seconds && acceptable_(next.outputs)) {
+      current_ = std::move(next);
+      result_.best.insert(result_.best.begin(), current_);
+      if (result_.best.size() > options_.keep) result_.best.pop_back();
+      return true;
+    }
+    const std::size_t half = gains.size() / 2;
+    return half > 0 && (take(split, gains.first(half), tries) || take(split, gains.subspan(half), tries));
+  }
+
+  /// The current graph with these windows replaced. Windows stand in topological order: what one takes in was made, or
+  /// replaced, before it.
+  Candidate with(const std::vector<std::vector<NodeId>>& split, std::span<const Gain> gains) {
+    Candidate next{{}, 0, current_.steps};
+    std::unordered_map<ValueId, ValueId> now;
+    auto current = [&](ValueId id) {
+      auto found = now.find(id);
+      return found == now.end() ? id : found->second;
+    };
+    auto gain = gains.begin();
+    for (std::size_t number = 0; number < split.size(); ++number) {
+      if (gain != gains.end() && gain->number == number) {
+        std::unordered_map<ValueId, ValueId> back;
+        for (const auto& [placeholder, value] : gain->window.back) back.emplace(placeholder, current(value));
+        const std::vector<ValueId> outer = bank_.replace(gain->found.outputs, back);
+        for (std::size_t i = 0; i < outer.size(); ++i) now.emplace(gain->window.outputs[i], outer[i]);
+        next.steps.insert(next.steps.end(), gain->found.steps.begin(), gain->found.steps.end());
+        ++gain;
+        continue;
+      }
+      for (NodeId id : split[number]) {
+        std::vector<ValueId> arguments;
+        for (ValueId argument : bank_.node(id).arguments) arguments.push_back(current(argument));
+        const NodeId made = bank_.with_arguments(id, arguments);
+        for (std::size_t i = 0; made != id && i < bank_.node(id).outputs.size(); ++i) {
+          now.emplace(bank_.node(id).outputs[i], bank_.node(made).outputs[i]);
+        }
+      }
+    }
+    for (ValueId output : current_.outputs) next.outputs.push_back(current(output));
     next.seconds = cost_.graph_seconds(next.outputs);
-    if (next.seconds >= current.seconds || !acceptable_(next.outputs)) return;
-    next.steps.insert(next.steps.end(), best.steps.begin(), best.steps.end());
-    current = std::move(next);
-    result_.best.insert(result_.best.begin(), current);
-    if (result_.best.size() > options_.keep) result_.best.pop_back();
+    return next;
   }
 
   GraphBank& bank_;
@@ -178,6 +228,8 @@ class WindowSearch {
   SearchOptions options_;
   WindowOptions windows_;
   const std::function<bool(std::span<const ValueId>)>& acceptable_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Candidate current_;
   SearchResult result_;
 };
 

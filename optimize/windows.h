@@ -1,6 +1,7 @@
 // Search on a large graph, window by window (after MetaFlow's graph splitting, MLSys'19, section 4.2): runs of nodes
 // that are cut where few values cross. A window is searched as a graph of its own, with placeholders for what comes in,
-// so that a state costs no more in a large model than in a small one. Later rounds move the cuts.
+// so that a state costs no more in a large model than in a small one, and a round costs what its windows do. Later
+// rounds move the cuts.
 #pragma once
 
 #include "optimize/search.h"

@@ -60,7 +60,9 @@ void throw_write_error(const std::filesystem::path& path, int error) {
   throw IoError(path.string(), words);
 }
 
-void write_file(const std::filesystem::path& path, ByteView bytes) {
+void write_file(const std::filesystem::path& path, ByteView bytes) { write_file(path, std::span(&bytes, 1)); }
+
+void write_file(const std::filesystem::path& path, std::span<const ByteView> pieces) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     throw IoError(path.string(), "cannot be written: it is not a regular file");
@@ -73,7 +75,10 @@ void write_file(const std::filesystem::path& path, ByteView bytes) {
   };
   Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file.valid()) throw_write_error(path, errno);
-  if (!write_all(file.get(), bytes) || ::fsync(file.get()) != 0) fail(errno);
+  for (const ByteView piece : pieces) {
+    if (!write_all(file.get(), piece)) fail(errno);
+  }
+  if (::fsync(file.get()) != 0) fail(errno);
   if (!file.close()) fail(errno);
   if (::rename(partial.c_str(), path.c_str()) != 0) fail(errno);
   sync_folder(folder_of(path));

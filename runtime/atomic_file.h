@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,8 @@ class NoSpaceError : public IoError {
 /// Throws IoError (permissions, a target that is no regular file), NoSpaceError.
 void write_file(const std::filesystem::path& path, ByteView bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
+/// The pieces, one after the other.
+void write_file(const std::filesystem::path& path, std::span<const ByteView> pieces);
 
 /// Throws what writing to `path` means when it failed with this errno.
 [[noreturn]] void throw_write_error(const std::filesystem::path& path, int error);

@@ -43,7 +43,7 @@ for settings in /etc/openmpi "$(dirname "$mpi")/openmpi/etc"; do
   [[ -f $settings/openmpi-mca-params.conf ]] && install -D -m 644 -t "$folder/etc" "$settings/openmpi-mca-params.conf" && break
 done
 
-for part in operators properties profiles rules imports models; do
+for part in operators properties profiles rules imports models judges; do
   [[ -d data/$part ]] && cp -r "data/$part" "$folder/share/rulemill/"
 done
 

@@ -1,6 +1,7 @@
 #include "optimize/onnx/export.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "optimize/evaluate.h"
@@ -30,6 +31,8 @@ class Exporter {
       : original_(model.proto().model.graph()), import_(import), bank_(bank), folder_(bank), result_(model) {
     for (ValueId output : outputs) outputs_.push_back(folder_.folded(output));
     collect_names(original_, used_);
+    for (const auto& tensor : original_.initializer()) initializers_.insert(tensor.name());
+    for (const auto& input : original_.input()) inputs_.insert(input.name());
     graph().clear_node();
     graph().clear_initializer();
     graph().clear_value_info();
@@ -55,8 +58,9 @@ class Exporter {
   onnx::GraphProto& graph() { return *result_.proto().model.mutable_graph(); }
 
   std::string fresh(const std::string& stem) {
-    std::string name = stem;
-    for (int i = 1; !used_.insert(name).second; ++i) name = stem + "_" + std::to_string(i);
+    std::uint64_t& last = last_number_[stem];  // those below are taken
+    std::string name = last == 0 ? stem : stem + "_" + std::to_string(last);
+    while (!used_.insert(name).second) name = stem + "_" + std::to_string(++last);
     return name;
   }
 
@@ -108,12 +112,11 @@ class Exporter {
     used_.insert(name);
     demand(id, name);
     const Node& node = bank_.node_of(id);
-    bool initializer = std::ranges::any_of(original_.initializer(), [&](const auto& t) { return t.name() == name; });
-    if (node.kind != Node::Kind::Constant || initializer) return;
+    if (node.kind != Node::Kind::Constant || initializers_.contains(name)) return;
     if (node.origin != Node::no_origin) {
       *graph().add_node() = original_.node(static_cast<int>(node.origin));
     } else {
-      add_tensor(float_proto(name, bank_.tensor(node.source)));
+      add_tensor(float_proto(name, *bank_.tensor(node.source)));
     }
   }
 
@@ -216,11 +219,8 @@ class Exporter {
 
   /// Those of the original that are still used, as they were; one that is an input too gives that input its default.
   void write_initializers() {
-    auto is_input = [&](const std::string& name) {
-      return std::ranges::any_of(original_.input(), [&](const auto& input) { return input.name() == name; });
-    };
     for (const auto& tensor : original_.initializer()) {
-      if (needed_.contains(tensor.name()) || is_input(tensor.name())) *graph().add_initializer() = tensor;
+      if (needed_.contains(tensor.name()) || inputs_.contains(tensor.name())) *graph().add_initializer() = tensor;
     }
     for (auto& tensor : new_initializers_) *graph().add_initializer() = std::move(tensor);
   }
@@ -240,10 +240,12 @@ class Exporter {
   std::vector<ValueId> outputs_;
   OnnxModel result_;
   std::unordered_map<ValueId, std::string> names_;
-  std::map<std::string, ValueId> copies_;  // further names
-  std::set<std::string> used_;             // anywhere in the original, or given since
-  std::set<std::string> taken_;            // by a value of the new graph
-  std::set<std::string> needed_;           // read by a node or an output
+  std::map<std::string, ValueId> copies_;             // further names
+  std::set<std::string> initializers_, inputs_;       // of the original
+  std::set<std::string> used_;                        // anywhere in the original, or given since
+  std::set<std::string> taken_;                       // by a value of the new graph
+  std::set<std::string> needed_;                      // read by a node or an output
+  std::map<std::string, std::uint64_t> last_number_;  // by stem of a fresh name
   std::vector<onnx::TensorProto> new_initializers_;
 };
 

@@ -29,8 +29,8 @@ struct ExportPlan {
 ExportPlan plan_export(const Import& import, GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs,
                        int opset);
 
-/// The model that a plan describes, constants folded. Throws Error if the plan is a refusal or the ONNX checker refuses
-/// the result.
+/// The model that a plan describes, constants folded. Throws Error if the plan is a refusal, if folding would make
+/// infinity of finite weights, or if the result's structure is wrong.
 OnnxModel export_model(const OnnxModel& model, const Import& import, GraphBank& bank, ExportPlan plan,
                        std::span<const ValueId> outputs);
 

@@ -1,6 +1,7 @@
 #include "optimize/onnx/import.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "optimize/onnx/model_proto.h"
@@ -40,10 +41,29 @@ std::set<std::string> captured_names(const onnx::NodeProto& node) {
   return free;
 }
 
+/// Whether the instance gives back its input, element by element.
+bool copies(const algebra::Instance& instance) {
+  if (instance.inputs.size() != 1 || instance.outputs.size() != 1) return false;
+  const algebra::TensorDefinition& output = instance.outputs[0];
+  const algebra::ScalarExpr& body = *output.body;
+  if (body.kind != algebra::ScalarExpr::Kind::Read || body.tensor != 0) return false;
+  for (std::uint32_t d = 0; d < output.dims.size(); ++d) {
+    const algebra::IndexExpr &size = *output.dims[d], &from = *instance.inputs[0][d], &index = *body.indices[d];
+    using Kind = algebra::IndexExpr::Kind;
+    if (index.kind != Kind::Index || index.slot != d || size.kind != Kind::Size || from.kind != Kind::Size ||
+        size.slot != from.slot) {
+      return false;
+    }
+  }
+  return output.dims.size() == instance.inputs[0].size();
+}
+
 class Importer {
  public:
-  Importer(const OnnxModel& model, GraphBank& bank)
-      : proto_(model.proto()), bank_(bank), types_(model, bank.symbols()) {}
+  Importer(const OnnxModel& model, GraphBank& bank, NodeInference* inference)
+      : proto_(model.proto()), bank_(bank), types_(model, bank.symbols(), inference) {
+    for (const auto& input : proto_.model.graph().input()) input_names_.insert(input.name());
+  }
 
   Import run() {
     add_initializers();
@@ -59,30 +79,41 @@ class Importer {
   /// Before IR version 4 every initializer had to be an input too; since then one that is can be overridden.
   bool overridable(const std::string& name) const {
     if (proto_.model.ir_version() < 4) return false;
-    return std::ranges::any_of(proto_.model.graph().input(), [&](const auto& input) { return input.name() == name; });
+    return input_names_.contains(name);
   }
 
   void add_initializers() {
     for (const auto& tensor : proto_.model.graph().initializer()) {
       if (overridable(tensor.name())) continue;
-      add_tensor(tensor.name(), tensor);
+      auto id = add_constant(tensor.name(), tensor, proto_.raw(tensor));
+      define(tensor.name(), id ? *id : bank_.input(tensor.name(), std::nullopt));
     }
     for (const auto& tensor : proto_.model.graph().sparse_initializer()) {
       define(tensor.values().name(), bank_.input(tensor.values().name(), std::nullopt));
     }
   }
 
-  void add_tensor(const std::string& name, const onnx::TensorProto& tensor) {
-    auto id = add_constant(name, tensor);
-    define(name, id ? *id : bank_.input(name, std::nullopt));
-  }
-
   /// The float constant, if it is one; integers are remembered for mappings that ask for them.
-  std::optional<ValueId> add_constant(const std::string& name, const onnx::TensorProto& tensor) {
-    if (auto literal = literal_tensor(tensor)) literals_.emplace(name, std::move(*literal));
-    auto values = float_tensor(tensor);
-    bool empty = std::ranges::any_of(tensor.dims(), [](std::int64_t dim) { return dim < 1; });
-    if (!values || empty) return std::nullopt;
+  std::optional<ValueId> add_constant(const std::string& name, const onnx::TensorProto& tensor,
+                                      std::optional<std::string_view> raw) {
+    if (auto literal = literal_tensor(tensor)) {
+      if (!literal->number) integers_.emplace(name, &tensor);
+      literals_.emplace(name, std::move(*literal));
+    }
+    const auto count = element_count(tensor);
+    if (tensor.data_type() != onnx::TensorProto::FLOAT || !count || *count == 0) return std::nullopt;
+    std::vector<std::int64_t> shape(tensor.dims().begin(), tensor.dims().end());
+    if (raw && !tensor.has_raw_data()) {
+      // Where the data lie tells them from all others; they are read when they are needed.
+      const std::string place = std::to_string(reinterpret_cast<std::uintptr_t>(raw->data()));
+      return bank_.constant(name, place, shape, [shape, raw = *raw, owners = proto_.owners] {
+        algebra::Tensor values{shape, std::vector<float>(raw.size() / sizeof(float))};
+        std::memcpy(values.values.data(), raw.data(), raw.size());
+        return std::make_shared<const algebra::Tensor>(std::move(values));
+      });
+    }
+    auto values = float_tensor(tensor, raw);
+    if (!values) return std::nullopt;
     return bank_.constant(name, std::make_shared<algebra::Tensor>(std::move(*values)));
   }
 
@@ -121,7 +152,7 @@ class Importer {
     bool standard = node.domain().empty() || node.domain() == "ai.onnx";
     std::optional<ValueId> constant;
     if (standard && node.op_type() == "Constant" && node.attribute_size() == 1 && node.attribute(0).has_t()) {
-      constant = add_constant(node.output(0), node.attribute(0).t());
+      constant = add_constant(node.output(0), node.attribute(0).t(), raw_inside(node.attribute(0).t()));
       record.reason = Import::NodeRecord::constant_reason;
     }
     if (constant) {
@@ -133,7 +164,10 @@ class Importer {
       add_opaque(node, position, record);
     } else {
       auto solved = solve(question(node, record), bank_);
-      if (auto* recipe = std::get_if<Recipe>(&solved)) {
+      auto* recipe = std::get_if<Recipe>(&solved);
+      if (recipe && recipe->steps.size() == 1 && copies(bank_.library().instance(recipe->steps[0].instance))) {
+        drop(node, record, recipe->steps[0].arguments[0]);
+      } else if (recipe) {
         record.recipe = std::move(*recipe);
         apply(node, position, record);
       } else {
@@ -144,7 +178,7 @@ class Importer {
     result_.nodes.push_back(std::move(record));
   }
 
-  OnnxQuestion question(const onnx::NodeProto& node, const Import::NodeRecord& record) const {
+  OnnxQuestion question(const onnx::NodeProto& node, const Import::NodeRecord& record) {
     OnnxQuestion asked;
     asked.facts.op_type = node.op_type();
     asked.opset = proto_.opset;
@@ -159,7 +193,10 @@ class Importer {
     }
     int outputs = node.output_size();
     while (outputs > 0 && node.output(outputs - 1).empty()) --outputs;
-    for (int i = 0; i < outputs; ++i) asked.outputs.push_back(types_.type(node.output(i)));
+    // What is said of the model's outputs must agree; elsewhere a node that does not is not what a definition means.
+    for (int i = 0; i < outputs; ++i) {
+      asked.outputs.push_back(types_.is_output(node.output(i)) ? std::nullopt : types_.type(node.output(i)));
+    }
     return asked;
   }
 
@@ -179,9 +216,19 @@ class Importer {
     record.node = made.back();
     for (int i = 0; i < node.output_size(); ++i) {
       if (!node.output(i).empty()) {
-        define(node.output(i), bank_.node(record.node).outputs[static_cast<std::size_t>(i)]);
+        const ValueId value = bank_.node(record.node).outputs[static_cast<std::size_t>(i)];
+        types_.computed(node.output(i), *bank_.value(value).type);
+        define(node.output(i), value);
       }
     }
+  }
+
+  void drop(const onnx::NodeProto& node, Import::NodeRecord& record, const Recipe::Reference& argument) {
+    const ValueId value = *record.inputs[argument.number];
+    record.dropped = true;
+    record.node = bank_.value(value).node;
+    types_.computed(node.output(0), *bank_.value(value).type);
+    define(node.output(0), value);
   }
 
   void add_opaque(const onnx::NodeProto& node, std::uint32_t position, Import::NodeRecord& record) {
@@ -194,6 +241,8 @@ class Importer {
       if (input) arguments.push_back(*input);
     }
     arguments.insert(arguments.end(), record.captured.begin(), record.captured.end());
+    const std::string failure = types_.infer(node, record.captured_names, integers_);
+    if (!failure.empty()) record.reason += "; the ONNX library could not type it (" + failure + ")";
     std::vector<ValueType> types;
     for (const auto& name : node.output()) types.push_back(name.empty() ? std::nullopt : types_.type(name));
     record.node = bank_.opaque(key.SerializeAsString(), arguments, types);
@@ -211,10 +260,14 @@ class Importer {
   OnnxTypes types_;
   Import result_;
   std::unordered_map<std::string, OnnxLiteral> literals_;
+  std::unordered_map<std::string, const onnx::TensorProto*> integers_;
+  std::set<std::string> input_names_;
 };
 
 }  // namespace
 
-Import import_model(const OnnxModel& model, GraphBank& bank) { return Importer(model, bank).run(); }
+Import import_model(const OnnxModel& model, GraphBank& bank, NodeInference* inference) {
+  return Importer(model, bank, inference).run();
+}
 
 }  // namespace rulemill::optimize

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "optimize/graph.h"
+#include "optimize/onnx/inference.h"
 #include "optimize/onnx/model.h"
 #include "optimize/onnx/solve.h"
 
@@ -21,7 +22,8 @@ struct Import {
     std::vector<std::optional<ValueId>> inputs;  // explicit ones; nothing where absent
     std::vector<ValueId> captured;               // values that the node's subgraphs use
     std::vector<std::string> captured_names;
-    NodeId node{};  // that gives its outputs
+    NodeId node{};         // that gives its outputs
+    bool dropped = false;  // its output is its input, by definition
     bool is_constant() const { return reason == constant_reason; }
     static constexpr const char* constant_reason = "a constant";
   };
@@ -33,7 +35,8 @@ struct Import {
   std::vector<algebra::Atom> sizes;                               // symbolic dimensions, in order of appearance
 };
 
-/// Imports into the bank. A model that was imported before and changed little shares its terms.
-Import import_model(const OnnxModel& model, GraphBank& bank);
+/// Imports into the bank. A model that was imported before and changed little shares its terms. Throws InputError where
+/// the model contradicts itself. Without `inference` the ONNX library is not asked for types.
+Import import_model(const OnnxModel& model, GraphBank& bank, NodeInference* inference = nullptr);
 
 }  // namespace rulemill::optimize

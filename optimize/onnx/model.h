@@ -1,5 +1,5 @@
-// An ONNX model as it is in its file. Reading checks it (one InputError for a truncated, foreign or unsupported file);
-// writing checks it again and is atomic.
+// An ONNX model as it is in its file, of any IR version and opset: what is not known here is kept byte for byte.
+// Reading checks its structure; large weights stay mapped; writing is atomic.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,7 @@ class OnnxModel {
   OnnxModel& operator=(OnnxModel&&) noexcept;
   ~OnnxModel();
 
-  /// External data beside the file is read into memory. Throws InputError: unreadable, not ONNX, an IR version or opset
-  /// newer than this build's ONNX library knows, or refused by the ONNX checker.
+  /// External data are looked for beside the file. Throws InputError: unreadable, not ONNX, or wrong by its structure.
   static OnnxModel read(const std::filesystem::path& path);
   /// `origin` names the bytes in messages; `folder` is where external data would be.
   static OnnxModel parse(std::string_view bytes, const std::string& origin, const std::filesystem::path& folder = {});
@@ -32,13 +31,16 @@ class OnnxModel {
   std::uint64_t weight_bytes() const;
   const std::string& origin() const;
 
-  /// Runs the ONNX checker. Throws Error.
+  /// Throws InputError if the structure is wrong.
   void check() const;
   /// Serialized, all data inside.
   std::string serialize() const;
-  /// Initializers go into one file beside the model, "NAME.data", if together they exceed `inline_limit` bytes, since a
-  /// protobuf cannot exceed 2 GB. Throws IoError; leaves no part of a model under the final name.
+  /// Initializers go into one file beside the model, "NAME.data", if they were in one before or together exceed
+  /// `inline_limit` bytes, since a protobuf cannot exceed 2 GB. Throws IoError, and UsageError if that file is the
+  /// model's own; leaves no part of a model under the final name.
   void write(const std::filesystem::path& path, std::uint64_t inline_limit = default_inline_limit) const;
+  /// The bytes that were read; external data go into one file as above.
+  void write_as_read(const std::filesystem::path& path) const;
   static constexpr std::uint64_t default_inline_limit = 1'900'000'000;
 
   Proto& proto() { return *proto_; }

@@ -3,23 +3,46 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "algebra/execution/reference.h"
+#include "optimize/onnx/mapped_file.h"
 #include "optimize/onnx/mapping.h"
 #include "optimize/onnx/model.h"
 
 namespace rulemill::optimize {
 
 struct OnnxModel::Proto {
-  onnx::ModelProto model;
+  onnx::ModelProto model;  // without the data of large initializers
   std::string origin;
   int opset = 0;
+  std::string_view bytes;                                       // of the file that it was read from
+  std::unordered_map<std::string, std::string_view> elsewhere;  // raw data of initializers by name
+  std::vector<std::shared_ptr<const void>> owners;              // of what the views above look at
+  std::vector<std::filesystem::path> side_files;                // that hold its external data
+
+  /// The raw data of one of the graph's initializers, wherever they are; nothing if it has typed data.
+  std::optional<std::string_view> raw(const onnx::TensorProto& initializer) const;
 };
 
+/// The raw data that the message itself holds.
+std::optional<std::string_view> raw_inside(const onnx::TensorProto& proto);
+
+/// Every tensor below the graph's initializers: of attributes and of subgraphs.
+void for_each_inner_tensor(onnx::GraphProto& graph, const std::function<void(onnx::TensorProto&)>& visit);
+
+/// How many elements the dimensions say; nothing if one is negative or their bytes are beyond counting.
+std::optional<std::uint64_t> element_count(const onnx::TensorProto& proto);
+/// Bytes of that many elements as raw data; nothing for strings and element types that are not known here.
+std::optional<std::uint64_t> raw_bytes(int data_type, std::uint64_t elements);
+
 /// A float32 tensor, or nothing for another element type or one whose data do not match its shape.
-std::optional<algebra::Tensor> float_tensor(const onnx::TensorProto& proto);
+std::optional<algebra::Tensor> float_tensor(const onnx::TensorProto& proto, std::optional<std::string_view> raw);
 onnx::TensorProto float_proto(const std::string& name, const algebra::Tensor& tensor);
 /// An int64 or int32 tensor of rank 0 or 1, or a float32 scalar.
 std::optional<OnnxLiteral> literal_tensor(const onnx::TensorProto& proto);
@@ -28,7 +51,10 @@ onnx::TensorProto integer_proto(const std::string& name, const OnnxLiteral& lite
 OnnxLiteral attribute_literal(const onnx::AttributeProto& proto);
 onnx::AttributeProto attribute_proto(const std::string& name, const OnnxLiteral& literal);
 
-/// Bytes of the tensor's elements, as stored.
-std::uint64_t data_bytes(const onnx::TensorProto& proto);
+/// Bytes of an initializer's elements, as stored.
+std::uint64_t data_bytes(const OnnxModel::Proto& model, const onnx::TensorProto& initializer);
+
+/// A name from a file as a message may show it: one line, of bounded length.
+std::string shown(const std::string& name);
 
 }  // namespace rulemill::optimize

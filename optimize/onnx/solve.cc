@@ -12,6 +12,9 @@ namespace {
 /// Junk nodes cannot make the search for parameters explode.
 constexpr std::size_t most_assignments = 20000;
 
+/// Arguments of an operator that are looked for in any order.
+constexpr std::uint32_t most_permuted = 3;
+
 /// All ways to give each slot one of its choices; stops when `visit` returns true.
 template <typename Choice, typename Visit>
 bool for_each_assignment(const std::vector<std::vector<Choice>>& choices, Visit visit) {
@@ -54,13 +57,23 @@ class Solver {
   const algebra::Shape& shape(std::uint32_t input) const { return *bank_.value(*question_.inputs[input]).type; }
 
   bool try_operator(const std::string& name) {
-    std::uint32_t arity = bank_.library().arity(name);
-    if (tensors_.size() < arity || (tensors_.size() > arity && arity != 2)) return false;
-    Order order(tensors_.begin(), tensors_.begin() + arity);
-    std::sort(order.begin(), order.end());
-    do {
-      if (try_order(name, order)) return true;
-    } while (arity <= 3 && std::next_permutation(order.begin(), order.end()));
+    const std::uint32_t arity = bank_.library().arity(name);
+    if (tensors_.size() < arity) return false;
+    // Inputs that are no arguments are constants of the mapping, or folded in.
+    if (arity > most_permuted) return try_order(name, Order(tensors_.begin(), tensors_.begin() + arity));
+    Order order;
+    return try_orders(name, arity, order);
+  }
+
+  bool try_orders(const std::string& name, std::uint32_t arity, Order& order) {
+    if (order.size() == arity) return try_order(name, order);
+    const std::size_t most = std::min<std::size_t>(tensors_.size(), most_permuted + 1);
+    for (std::uint32_t input : std::span(tensors_).first(most)) {
+      if (std::ranges::find(order, input) != order.end()) continue;
+      order.push_back(input);
+      if (try_orders(name, arity, order)) return true;
+      order.pop_back();
+    }
     return false;
   }
 
@@ -80,7 +93,9 @@ class Solver {
       for (std::size_t i = 0; i < picked.size(); ++i) given.emplace(parameters[i], picked[i]);
       try {
         return try_instance(library.instantiate(name, given, ranks), given, order);
-      } catch (const runtime::InputError&) {
+      } catch (const runtime::Interrupted&) {
+        throw;
+      } catch (const runtime::Error&) {
         return false;  // a value that the operator does not take
       }
     });
@@ -90,7 +105,7 @@ class Solver {
     for (const algebra::OnnxMapping& mapping : instance.onnx) {
       if (mapping.op_type != question_.facts.op_type || mapping.wrapper) continue;
       if (question_.opset < mapping.since || question_.opset >= mapping.until) continue;
-      bool more = tensors_.size() > order.size();
+      const bool more = question_.inputs.size() > mapping.inputs.size();
       if (more && !mapping.variadic) continue;
       if (!more && question_.inputs.size() != mapping.inputs.size()) continue;
       if (question_.outputs.size() != instance.outputs.size()) continue;
@@ -111,7 +126,9 @@ class Solver {
 
   bool try_sizes(const algebra::Instance& instance, const algebra::OnnxMapping& mapping,
                  const algebra::Parameters& parameters, const Order& order) {
-    std::vector<std::vector<std::int64_t>> choices(instance.size_parameter_count(), integers_);
+    std::vector<std::int64_t> positive;
+    std::ranges::copy_if(integers_, std::back_inserter(positive), [](std::int64_t number) { return number > 0; });
+    std::vector<std::vector<std::int64_t>> choices(instance.size_parameter_count(), positive);
     return for_each_assignment(choices, [&](const std::vector<std::int64_t>& picked) {
       std::vector<algebra::Poly> sizes(picked.begin(), picked.end());
       return try_assignment(instance, mapping, parameters, order, sizes);
@@ -136,8 +153,8 @@ class Solver {
       append_composite(first, shapes, sizes, step.arguments, recipe);
     }
     // A variadic node is a left fold of the same operator.
-    for (std::size_t i = order.size(); i < tensors_.size(); ++i) {
-      if (!first.composite.empty() || tensors_[i] != i)
+    for (std::size_t i = order.size(); mapping.variadic && i < question_.inputs.size(); ++i) {
+      if (!first.composite.empty() || i >= tensors_.size() || tensors_[i] != i)
         return refuse("a variadic node has an input that is not a float tensor");
       shapes = {outputs->at(0), shape(tensors_[i])};
       std::vector<std::uint32_t> ranks{static_cast<std::uint32_t>(shapes[0].size()),

@@ -6,32 +6,85 @@ namespace rulemill::optimize {
 
 namespace {
 
-std::int64_t element_count(const onnx::TensorProto& proto) {
-  std::int64_t count = 1;
-  for (std::int64_t dim : proto.dims()) count *= dim;
-  return count;
-}
-
 /// The elements from raw bytes (little endian, as ONNX says) or from the typed field.
 template <typename T, typename Field>
-std::optional<std::vector<T>> elements(const onnx::TensorProto& proto, const Field& field) {
-  auto count = static_cast<std::size_t>(element_count(proto));
-  std::vector<T> values(count);
-  if (proto.has_raw_data()) {
-    if (proto.raw_data().size() != count * sizeof(T)) return std::nullopt;
-    if (count > 0) std::memcpy(values.data(), proto.raw_data().data(), count * sizeof(T));
+std::optional<std::vector<T>> elements(const onnx::TensorProto& proto, std::optional<std::string_view> raw,
+                                       const Field& field) {
+  auto count = element_count(proto);
+  if (!count) return std::nullopt;
+  if (raw ? raw->size() / sizeof(T) != *count || raw->size() % sizeof(T) != 0
+          : static_cast<std::uint64_t>(field.size()) != *count) {
+    return std::nullopt;
+  }
+  std::vector<T> values(*count);
+  if (raw) {
+    if (*count > 0) std::memcpy(values.data(), raw->data(), raw->size());
   } else {
-    if (static_cast<std::size_t>(field.size()) != count) return std::nullopt;
     std::copy(field.begin(), field.end(), values.begin());
   }
   return values;
 }
 
+/// Bits of an element, by ONNX's number of its type; 0 where it has none or is not known here.
+constexpr unsigned element_bits[] = {0,  32, 8,   8,  16, 16, 32, 64, 0, 8, 16, 64, 32,
+                                     64, 64, 128, 16, 8,  8,  8,  8,  4, 4, 4,  8};
+
+void for_each_tensor(onnx::GraphProto& graph, bool with_initializers,
+                     const std::function<void(onnx::TensorProto&)>& visit) {
+  if (with_initializers) {
+    for (auto& tensor : *graph.mutable_initializer()) visit(tensor);
+  }
+  for (auto& node : *graph.mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_t()) visit(*attribute.mutable_t());
+      for (auto& tensor : *attribute.mutable_tensors()) visit(tensor);
+      if (attribute.has_g()) for_each_tensor(*attribute.mutable_g(), true, visit);
+      for (auto& body : *attribute.mutable_graphs()) for_each_tensor(body, true, visit);
+    }
+  }
+}
+
 }  // namespace
 
-std::optional<algebra::Tensor> float_tensor(const onnx::TensorProto& proto) {
+std::optional<std::string_view> OnnxModel::Proto::raw(const onnx::TensorProto& initializer) const {
+  auto found = elsewhere.find(initializer.name());
+  return found == elsewhere.end() ? raw_inside(initializer) : std::optional(found->second);
+}
+
+std::optional<std::string_view> raw_inside(const onnx::TensorProto& proto) {
+  return proto.has_raw_data() ? std::optional<std::string_view>(proto.raw_data()) : std::nullopt;
+}
+
+void for_each_inner_tensor(onnx::GraphProto& graph, const std::function<void(onnx::TensorProto&)>& visit) {
+  for_each_tensor(graph, false, visit);
+}
+
+std::optional<std::uint64_t> element_count(const onnx::TensorProto& proto) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 56;
+  std::uint64_t count = 1;
+  bool empty = false;
+  for (std::int64_t dim : proto.dims()) {
+    if (dim < 0) return std::nullopt;
+    empty = empty || dim == 0;
+  }
+  if (empty) return 0;
+  for (std::int64_t dim : proto.dims()) {
+    if (static_cast<std::uint64_t>(dim) > most / count) return std::nullopt;
+    count *= static_cast<std::uint64_t>(dim);
+  }
+  return count;
+}
+
+std::optional<std::uint64_t> raw_bytes(int data_type, std::uint64_t elements) {
+  const bool known = data_type >= 0 && data_type < static_cast<int>(std::size(element_bits));
+  const unsigned bits = known ? element_bits[data_type] : 0;
+  if (bits == 0) return std::nullopt;
+  return (elements * bits + 7) / 8;
+}
+
+std::optional<algebra::Tensor> float_tensor(const onnx::TensorProto& proto, std::optional<std::string_view> raw) {
   if (proto.data_type() != onnx::TensorProto::FLOAT) return std::nullopt;
-  auto values = elements<float>(proto, proto.float_data());
+  auto values = elements<float>(proto, raw, proto.float_data());
   if (!values) return std::nullopt;
   return algebra::Tensor{{proto.dims().begin(), proto.dims().end()}, std::move(*values)};
 }
@@ -50,19 +103,20 @@ std::optional<OnnxLiteral> literal_tensor(const onnx::TensorProto& proto) {
   OnnxLiteral literal;
   literal.is_list = proto.dims_size() == 1;
   if (proto.data_type() == onnx::TensorProto::INT64) {
-    auto values = elements<std::int64_t>(proto, proto.int64_data());
+    auto values = elements<std::int64_t>(proto, raw_inside(proto), proto.int64_data());
     if (!values) return std::nullopt;
     literal.integers = std::move(*values);
     return literal;
   }
   if (proto.data_type() == onnx::TensorProto::INT32) {
-    auto values = elements<std::int32_t>(proto, proto.int32_data());
+    auto values = elements<std::int32_t>(proto, raw_inside(proto), proto.int32_data());
     if (!values) return std::nullopt;
     literal.integers.assign(values->begin(), values->end());
     return literal;
   }
-  auto number = float_tensor(proto);
-  if (!number || number->values.size() != 1) return std::nullopt;
+  if (element_count(proto) != 1) return std::nullopt;
+  auto number = float_tensor(proto, raw_inside(proto));
+  if (!number) return std::nullopt;
   literal.number = number->values[0];
   return literal;
 }
@@ -117,12 +171,16 @@ onnx::AttributeProto attribute_proto(const std::string& name, const OnnxLiteral&
   return proto;
 }
 
-std::uint64_t data_bytes(const onnx::TensorProto& proto) {
-  if (proto.has_raw_data()) return proto.raw_data().size();
-  std::uint64_t width = proto.data_type() == onnx::TensorProto::DOUBLE || proto.data_type() == onnx::TensorProto::INT64
-                            ? sizeof(std::int64_t)
-                            : sizeof(float);
-  return static_cast<std::uint64_t>(element_count(proto)) * width;
+std::uint64_t data_bytes(const OnnxModel::Proto& model, const onnx::TensorProto& initializer) {
+  if (auto raw = model.raw(initializer)) return raw->size();
+  return raw_bytes(initializer.data_type(), element_count(initializer).value_or(0)).value_or(0);
+}
+
+std::string shown(const std::string& name) {
+  constexpr std::size_t longest = 60;
+  std::string text;
+  for (char c : name.substr(0, longest)) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  return name.size() > longest ? text + "..." : text;
 }
 
 }  // namespace rulemill::optimize

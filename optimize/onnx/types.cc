@@ -1,61 +1,167 @@
 #include "optimize/onnx/types.h"
 
-#include <onnx/shape_inference/implementation.h>
-
 #include <algorithm>
+#include <map>
 
 #include "optimize/onnx/model_proto.h"
+#include "runtime/error.h"
 
 namespace rulemill::optimize {
 
 namespace {
 
-/// The model with inferred value infos; as it was where inference fails.
-onnx::GraphProto inferred_graph(const onnx::ModelProto& model) {
-  onnx::ModelProto copy = model;
-  try {
-    onnx::ShapeInferenceOptions options(false, 0, true);
-    std::unordered_map<std::string, onnx::TensorShapeProto> propagated;
-    onnx::shape_inference::InferShapes(copy, onnx::OpSchemaRegistry::Instance(), options, &propagated);
-  } catch (const std::exception&) {
-    return model.graph();
-  }
-  return copy.graph();
+bool has_rank(const onnx::TypeProto& type) { return type.has_tensor_type() && type.tensor_type().has_shape(); }
+
+bool is_float(const onnx::TypeProto& type) {
+  return type.has_tensor_type() && type.tensor_type().elem_type() == onnx::TensorProto::FLOAT;
+}
+
+onnx::TypeProto type_of(const onnx::TensorProto& tensor) {
+  onnx::TypeProto type;
+  type.mutable_tensor_type()->set_elem_type(tensor.data_type());
+  auto* shape = type.mutable_tensor_type()->mutable_shape();
+  for (std::int64_t dim : tensor.dims()) shape->add_dim()->set_dim_value(dim);
+  return type;
 }
 
 }  // namespace
 
-OnnxTypes::OnnxTypes(const OnnxModel& model, algebra::Symbols& symbols) {
-  onnx::GraphProto graph = inferred_graph(model.proto().model);
-  auto add = [&](const onnx::ValueInfoProto& info) {
-    const auto& type = info.type();
-    if (!type.has_tensor_type() || type.tensor_type().elem_type() != onnx::TensorProto::FLOAT ||
-        !type.tensor_type().has_shape()) {
-      return;
-    }
-    algebra::Shape shape;
-    for (int d = 0; d < type.tensor_type().shape().dim_size(); ++d) {
-      const auto& dim = type.tensor_type().shape().dim(d);
-      if (dim.has_dim_value()) {
-        if (dim.dim_value() < 1) return;  // sizes are at least 1 in the algebra
-        shape.emplace_back(dim.dim_value());
-        continue;
-      }
-      bool named = dim.has_dim_param() && !dim.dim_param().empty();
-      algebra::Atom size = symbols.size("$" + (named ? dim.dim_param() : info.name() + "#" + std::to_string(d)));
-      if (std::ranges::find(sizes_, size) == sizes_.end()) sizes_.push_back(size);
-      shape.emplace_back(size);
-    }
-    types_.emplace(info.name(), std::move(shape));
-  };
-  for (const auto& info : graph.input()) add(info);
-  for (const auto& info : graph.value_info()) add(info);
-  for (const auto& info : graph.output()) add(info);
+OnnxTypes::OnnxTypes(const OnnxModel& model, algebra::Symbols& symbols, NodeInference* inference)
+    : proto_(model.proto()), symbols_(symbols), inference_(inference) {
+  const onnx::GraphProto& graph = proto_.model.graph();
+  for (const auto& tensor : graph.initializer()) declared_.emplace(tensor.name(), type_of(tensor));
+  for (const auto& info : graph.input()) declare(info);
+  for (const auto& info : graph.value_info()) declare(info);
+  for (const auto& info : graph.output()) {
+    declare(info);
+    outputs_.emplace(info.name(), &info);
+  }
 }
 
-ValueType OnnxTypes::type(const std::string& name) const {
-  auto found = types_.find(name);
-  return found == types_.end() ? std::nullopt : found->second;
+/// The first that knows the rank is believed.
+void OnnxTypes::declare(const onnx::ValueInfoProto& info) {
+  if (!info.has_type()) return;
+  auto [entry, fresh] = declared_.emplace(info.name(), info.type());
+  if (!fresh && !has_rank(entry->second)) entry->second = info.type();
+  type(info.name());  // sizes are numbered in order of appearance
+}
+
+ValueType OnnxTypes::read(const onnx::TypeProto& type, const std::string& name) {
+  if (!is_float(type) || !has_rank(type)) return std::nullopt;
+  algebra::Shape shape;
+  const auto& dims = type.tensor_type().shape();
+  for (int d = 0; d < dims.dim_size(); ++d) {
+    const auto& dim = dims.dim(d);
+    if (dim.has_dim_value()) {
+      if (dim.dim_value() < 1) return std::nullopt;  // sizes are at least 1 in the algebra
+      shape.emplace_back(dim.dim_value());
+      continue;
+    }
+    const bool named = dim.has_dim_param() && !dim.dim_param().empty();
+    if (auto known = by_name_.find(dim.dim_param()); named && known != by_name_.end()) {
+      shape.push_back(known->second);
+      continue;
+    }
+    algebra::Atom size = symbols_.size("$" + (named ? dim.dim_param() : name + "#" + std::to_string(d)));
+    if (std::ranges::find(sizes_, size) == sizes_.end()) sizes_.push_back(size);
+    shape.emplace_back(size);
+  }
+  return shape;
+}
+
+ValueType OnnxTypes::type(const std::string& name) {
+  if (auto found = computed_.find(name); found != computed_.end()) return found->second;
+  auto found = declared_.find(name);
+  return found == declared_.end() ? std::nullopt : read(found->second, name);
+}
+
+void OnnxTypes::computed(const std::string& name, const algebra::Shape& shape) {
+  if (auto said = declared_.find(name); said != declared_.end() && !is_float(said->second)) {
+    throw runtime::InputError(proto_.origin, "value " + shown(name) + " is a float32 tensor, but declared otherwise");
+  }
+  if (auto output = outputs_.find(name); output != outputs_.end() && has_rank(output->second->type())) {
+    const auto& dims = output->second->type().tensor_type().shape();
+    bool agrees = static_cast<std::size_t>(dims.dim_size()) == shape.size();
+    for (int d = 0; agrees && d < dims.dim_size(); ++d) {
+      const auto number = shape[static_cast<std::size_t>(d)].constant();
+      agrees = !dims.dim(d).has_dim_value() || !number || dims.dim(d).dim_value() == *number;
+    }
+    if (!agrees) {
+      throw runtime::InputError(proto_.origin, "output " + shown(name) + " has shape " + symbols_.to_string(shape) +
+                                                   ", but is declared with another one");
+    }
+  }
+  computed_.insert_or_assign(name, shape);
+}
+
+/// Sizes go out under names of their own, so that they are known again when they come back.
+onnx::TypeProto OnnxTypes::written(const algebra::Shape& shape) {
+  onnx::TypeProto type;
+  type.mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  auto* dims = type.mutable_tensor_type()->mutable_shape();
+  for (const algebra::Poly& dim : shape) {
+    if (auto number = dim.constant()) {
+      dims->add_dim()->set_dim_value(*number);
+    } else {
+      const std::string name = symbols_.to_string(dim);
+      by_name_.insert_or_assign(name, dim);
+      dims->add_dim()->set_dim_param(name);
+    }
+  }
+  return type;
+}
+
+std::string OnnxTypes::infer(const onnx::NodeProto& node, const std::vector<std::string>& captured,
+                             const std::unordered_map<std::string, const onnx::TensorProto*>& integers) {
+  auto unknown = [&](const std::string& name) {
+    auto found = declared_.find(name);
+    return !name.empty() && !computed_.contains(name) && (found == declared_.end() || !has_rank(found->second));
+  };
+  if (inference_ == nullptr || std::ranges::none_of(node.output(), unknown)) return {};
+  onnx::ModelProto question;
+  question.set_ir_version(proto_.model.ir_version());
+  *question.mutable_opset_import() = proto_.model.opset_import();
+  auto& graph = *question.mutable_graph();
+  std::map<std::string, std::string> names;
+  auto ask_about = [&](const std::string& name, const std::string& called) {
+    if (!names.emplace(name, called).second) return;
+    auto& input = *graph.add_input();
+    input.set_name(called);
+    auto shape = type(name);
+    auto other = declared_.find(name);
+    if (shape) {
+      *input.mutable_type() = written(*shape);
+    } else if (other != declared_.end()) {
+      *input.mutable_type() = other->second;
+    }
+    if (auto value = integers.find(name); value != integers.end()) {
+      *graph.add_initializer() = *value->second;
+      graph.mutable_initializer(graph.initializer_size() - 1)->set_name(called);
+    }
+  };
+  onnx::NodeProto& asked = *graph.add_node();
+  asked = node;
+  asked.clear_name();
+  asked.clear_doc_string();
+  for (int i = 0; i < node.input_size(); ++i) {
+    if (node.input(i).empty()) continue;
+    ask_about(node.input(i), "i" + std::to_string(i));
+    asked.set_input(i, names.at(node.input(i)));
+  }
+  for (const std::string& name : captured) ask_about(name, name);
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (!node.output(i).empty()) asked.set_output(i, "o" + std::to_string(i));
+  }
+  const NodeInference::Answer& answer = inference_->infer(question);
+  for (const auto& found : answer.types.output()) {
+    for (int i = 0; i < node.output_size(); ++i) {
+      if (found.name() != "o" + std::to_string(i)) continue;
+      onnx::ValueInfoProto info = found;
+      info.set_name(node.output(i));
+      declare(info);
+    }
+  }
+  return answer.failure;
 }
 
 }  // namespace rulemill::optimize

@@ -1,26 +1,49 @@
-// ONNX's own shape inference, read as our types.
+// Types of a model's values, as far as they are known while its nodes are read in order: from the definitions first,
+// then from what the model says of its values, then from the ONNX library, asked node by node.
 #pragma once
+
+#include <onnx/onnx_pb.h>
 
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "optimize/graph.h"
+#include "optimize/onnx/inference.h"
 #include "optimize/onnx/model.h"
 
 namespace rulemill::optimize {
 
-/// Types of a model's values by name. Dimension names become sizes "$NAME"; unknown dimensions sizes of their own.
+/// Dimension names become sizes "$NAME"; unknown dimensions sizes of their own.
 class OnnxTypes {
  public:
-  OnnxTypes(const OnnxModel& model, algebra::Symbols& symbols);
+  OnnxTypes(const OnnxModel& model, algebra::Symbols& symbols, NodeInference* inference);
+
   /// Nothing if the value is unknown, not float32, or of unknown rank.
-  ValueType type(const std::string& name) const;
+  ValueType type(const std::string& name);
+  bool is_output(const std::string& name) const { return outputs_.contains(name); }
+  /// A definition gives the value this shape. Throws InputError if the model says that it is no float32 tensor, or
+  /// declares an output of another shape.
+  void computed(const std::string& name, const algebra::Shape& shape);
+  /// Asks the ONNX library for those outputs of the node that have no type yet; how that failed, if it did.
+  /// `integers`: inputs whose value is known.
+  std::string infer(const onnx::NodeProto& node, const std::vector<std::string>& captured,
+                    const std::unordered_map<std::string, const onnx::TensorProto*>& integers);
   /// In order of appearance.
   const std::vector<algebra::Atom>& sizes() const { return sizes_; }
 
  private:
-  std::unordered_map<std::string, ValueType> types_;
+  void declare(const onnx::ValueInfoProto& info);
+  ValueType read(const onnx::TypeProto& type, const std::string& name);
+  onnx::TypeProto written(const algebra::Shape& shape);
+
+  const OnnxModel::Proto& proto_;
+  algebra::Symbols& symbols_;
+  NodeInference* inference_;  // may be absent
+  std::unordered_map<std::string, onnx::TypeProto> declared_;  // of any element type, by value
+  std::unordered_map<std::string, algebra::Shape> computed_;
+  std::unordered_map<std::string, const onnx::ValueInfoProto*> outputs_;
+  std::unordered_map<std::string, algebra::Poly> by_name_;  // dimensions as they are named to the ONNX library
   std::vector<algebra::Atom> sizes_;
 };
 

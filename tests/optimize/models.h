@@ -10,6 +10,7 @@
 
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
+#include "optimize/onnx/import.h"
 #include "optimize/onnx/model_proto.h"
 #include "optimize/optimize.h"
 #include "runtime/atomic_file.h"
@@ -124,6 +125,11 @@ struct RulesFromText {
   algebra::Symbols symbols;
   std::vector<algebra::RuleRecord> rules;
 };
+
+inline Import imported(const OnnxModel& model, GraphBank& bank) {
+  NodeInference inference({});
+  return import_model(model, bank, &inference);
+}
 
 /// A folder of the test's own, removed at the end.
 struct ScratchFolder {

@@ -77,13 +77,13 @@ rule merge(x:2, a:2, b:2)
 )");
   GraphBank bank(rules.library, rules.symbols);
   OnnxModel model = OnnxModel::read(path);
-  Import import = import_model(model, bank);
+  Import import = imported(model, bank);
   Matcher matcher(bank, rules.terms, rules.rules);
   auto rewrites = matcher.rewrites(import.outputs, {});
   REQUIRE(rewrites.size() == 2);  // either order
   std::unordered_map<ValueId, ValueId> replacements(rewrites[0].replacements.begin(), rewrites[0].replacements.end());
   auto merged = bank.replace(import.outputs, replacements);
-  CHECK(verify(bank, import.outputs, merged, {}).equal);
+  CHECK(verify(bank, import.outputs, merged, {}).equal());
   Fusion fusion(bank);
   ExportPlan plan = plan_export(import, bank, fusion, merged, model.opset());
   OnnxModel out = export_model(model, import, bank, std::move(plan), merged);
@@ -102,7 +102,7 @@ rule stack(x:2, y:2, w:2)
   matmul(x, w), matmul(y, w) => s.first, s.second
 )");
   GraphBank bank(rules.library, rules.symbols);
-  Import import = import_model(text.parsed(), bank);
+  Import import = imported(text.parsed(), bank);
   Matcher matcher(bank, rules.terms, rules.rules);
   CHECK(matcher.rewrites(import.outputs, {}).empty());
 }
@@ -118,7 +118,7 @@ rule square_only(x[m, k], w[k, k])
     text.output("y", {rows, "?"}).weight("w", {fixed, fixed});
     text.node("MatMul", {"x", "v"}, {"a"}).node("MatMul", {"a", "w"}, {"b"}).node("MatMul", {"b", "w"}, {"y"});
     GraphBank bank(rules.library, rules.symbols);
-    Import import = import_model(text.parsed(), bank);
+    Import import = imported(text.parsed(), bank);
     return Matcher(bank, rules.terms, rules.rules).rewrites(import.outputs, {}).size();
   };
   CHECK(count("n", "k", 8) == 1);

@@ -13,6 +13,12 @@ from html.parser import HTMLParser
 
 from binary import ROOT, Case, rulemill
 
+try:
+    import onnx
+    import onnxruntime
+except ImportError:
+    onnx = None
+
 MODEL = ROOT / "data" / "models" / "acnet_block.onnx"
 LORA = ROOT / "data" / "models" / "lora_layer.onnx"
 QUICKSTART = ROOT / "data" / "profiles" / "quickstart.toml"
@@ -64,11 +70,63 @@ class Samples(Case):
             self.skipTest(process.stdout)
         self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
 
-    def test_a_verification_that_fails_writes_nothing(self):
-        out, page = self.folder / "out.onnx", self.folder / "page.html"
-        process = rulemill("optimize", MODEL, "--rules", self.rules, "--out", out, "--report", page, "--tolerance", "0")
-        self.assert_fails(process, 1, "acnet_block.onnx", "computes something else", "not written")
-        self.assertEqual(list(self.folder.iterdir()), [])
+    def test_a_verification_that_fails_leaves_the_model_as_it_is_and_says_so(self):
+        out = self.folder / "out.onnx"
+        process = rulemill("optimize", MODEL, "--rules", self.rules, "--out", out, "--tolerance", "0", "--json", self.folder / "report.json")
+        self.assert_works(process)
+        report = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
+        self.assertFalse(report["changed"])
+        self.assertEqual(report["fired"], [])
+        self.assertIn("computes something else", report["warning"])
+        self.assertIn("computes something else", process.stderr)
+        self.assertEqual(out.read_bytes(), MODEL.read_bytes())
+
+    def test_onnxruntime_judges_beside_the_definitions_where_it_can_be_had(self):
+        judges = self.json("optimize", MODEL, "--rules", self.rules)["verification"]["judges"]
+        self.assertEqual(judges[0]["judge"], "definitions")
+        self.assertTrue(all(judge["verdict"] == "equal" for judge in judges))
+        if onnx is None:
+            self.skipTest("SKIPPED: onnx and onnxruntime are not installed (scripts/install-debian.sh)")
+        self.assertRegex(judges[1]["judge"], r"^onnxruntime \d")
+        alone = self.json("optimize", MODEL, "--rules", self.rules, env={"RULEMILL_PYTHON": ""})["verification"]
+        self.assertEqual(len(alone["judges"]), 1)
+        self.assertIn("Python", alone["without_onnxruntime"])
+
+    def test_a_definition_that_means_another_operator_is_caught_by_onnxruntime_alone(self):
+        if onnx is None:
+            self.skipTest("SKIPPED: onnx and onnxruntime are not installed (scripts/install-debian.sh)")
+        operators, rules = self.folder / "operators", self.folder / "rules"
+        shutil.copytree(ROOT / "data" / "operators", operators)
+        file = operators / "elementwise.op"
+        text = file.read_text(encoding="utf-8")
+        swapped = text.replace("onnx Add\n", "onnx @\n").replace("onnx Mul\n", "onnx Add\n").replace("onnx @\n", "onnx Mul\n")
+        file.write_text(swapped, encoding="utf-8")
+        (self.folder / "rules.txt").write_text(
+            "rule distribute(x:2, a:2, b:2)\n  add(matmul(x, a), matmul(x, b)) => matmul(x, add(a, b))\n", encoding="utf-8")
+        self.assert_works(rulemill("rules", "import", self.folder / "rules.txt", "--out", rules, "--definitions", operators))
+        model, out = self.folder / "product.onnx", self.folder / "out.onnx"
+        weights = [onnx.helper.make_tensor(name, onnx.TensorProto.FLOAT, [64, 64], [0.1 * (i % 7) for i in range(64 * 64)])
+                   for name in ("a", "b")]
+        nodes = [onnx.helper.make_node("MatMul", ["x", name], ["x" + name]) for name in ("a", "b")]
+        nodes.append(onnx.helper.make_node("Mul", ["xa", "xb"], ["y"]))
+        values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [16, 64]) for name in ("x", "y")]
+        graph = onnx.helper.make_graph(nodes, "product", values[:1], values[1:], weights)
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8), model)
+        command = ["optimize", model, "--rules", rules, "--definitions", operators, "--out", out]
+        self.assertTrue(self.json(*command, "--judge", "definitions")["changed"])
+        report = self.json(*command)
+        self.assertFalse(report["changed"])
+        self.assertIn("onnxruntime", report["warning"])
+        self.assertEqual(out.read_bytes(), model.read_bytes())
+
+    def test_info_says_how_much_of_a_model_is_understood_and_why_the_rest_is_not(self):
+        report = self.json("info", MODEL)
+        self.assertEqual(report["understood"], report["all"])
+        self.assertEqual(sum(row["nodes"] for row in report["operators"]), report["all"]["nodes"])
+        opaque = rulemill("info", ROOT / "tests" / "optimize" / "hostile" / "conv_stride0.onnx")
+        self.assert_works(opaque)
+        self.assertIn("understood: 0.0% of nodes", opaque.stdout)
+        self.assertRegex(opaque.stdout, r"(?m)^Conv +1 .*the ONNX library could not type it \(signal \d+\)")
 
     def test_a_gain_below_the_least_that_is_asked_for_leaves_the_model_as_it_is(self):
         out = self.folder / "out.onnx"

@@ -1,0 +1,46 @@
+#include "cli/model_processes.h"
+
+#include <cstdlib>
+
+#include "optimize/onnx/inference.h"
+#include "runtime/subprocess.h"
+
+namespace rulemill::cli {
+namespace {
+
+constexpr const char* subcommand = "type-helper";
+
+/// Empty if there is none, or if the variable is set and says so.
+std::string python() {
+  if (const char* given = std::getenv("RULEMILL_PYTHON")) return given;
+  std::error_code ignored;
+  const auto beside_build = runtime::own_binary().parent_path().parent_path() / "venv/bin/python3";
+  if (std::filesystem::exists(beside_build, ignored)) return beside_build.string();
+  const char* path = std::getenv("PATH");
+  for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    const auto place = std::filesystem::path(rest.substr(0, end)) / "python3";
+    if (std::filesystem::exists(place, ignored)) return place.string();
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> type_helper_command() { return {runtime::own_binary().string(), subcommand}; }
+
+void add_type_helper(CLI::App& app, Command& chosen) {
+  auto* helper = app.add_subcommand(subcommand, "");
+  helper->group("");  // hidden: it speaks in frames with its parent
+  helper->callback([&chosen] { chosen = [](Context&) { optimize::serve_node_inference(); }; });
+}
+
+std::vector<std::string> judge_command(const std::string& which) {
+  const std::string interpreter = which == "definitions" ? "" : python();
+  const auto script = data_folder() / "judges" / "onnxruntime_judge.py";
+  if (interpreter.empty() || !std::filesystem::exists(script)) return {};
+  return {interpreter, script.string()};
+}
+
+}  // namespace rulemill::cli

@@ -1,0 +1,19 @@
+// The helper processes of commands that read models: what types single nodes, and what judges by onnxruntime.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+
+namespace rulemill::cli {
+
+/// This binary with a hidden subcommand; see optimize/onnx/inference.h.
+std::vector<std::string> type_helper_command();
+void add_type_helper(CLI::App& app, Command& chosen);
+
+/// Empty for "definitions", and where no Python is found: $RULEMILL_PYTHON, the environment that installation makes
+/// beside the build, or what PATH has.
+std::vector<std::string> judge_command(const std::string& which);
+
+}  // namespace rulemill::cli

@@ -1,0 +1,123 @@
+#include "optimize/coverage.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace rulemill::optimize {
+
+namespace {
+
+class Survey {
+ public:
+  Survey(GraphBank& bank, const Evaluator::Sizes& sizes) : bank_(bank), sizes_(sizes) {}
+
+  Coverage run(const Import& import) {
+    std::map<std::pair<std::string, std::string>, Share> rows;
+    for (const Import::NodeRecord& record : import.nodes) {
+      if (record.is_constant()) continue;
+      const bool opaque = record.recipe.opaque() && !record.dropped;
+      Share share{1, record.dropped ? 0 : opaque ? estimated(record) : defined(record), weights(record)};
+      add(rows[{record.op_type, opaque ? record.reason : ""}], share);
+      add(result_.all, share);
+      if (!opaque) add(result_.understood, share);
+    }
+    for (auto& [key, share] : rows) result_.rows.push_back({key.first, key.second, share});
+    std::ranges::stable_sort(result_.rows, [](const auto& a, const auto& b) { return a.share.nodes > b.share.nodes; });
+    return std::move(result_);
+  }
+
+ private:
+  static void add(Share& total, const Share& share) {
+    total.nodes += share.nodes;
+    total.flops += share.flops;
+    total.weight_bytes += share.weight_bytes;
+  }
+
+  std::int64_t number(const algebra::Poly& poly) const {
+    if (auto constant = poly.constant()) return *constant;
+    return std::max<std::int64_t>(1, bank_.symbols().evaluate(poly, [&](algebra::Atom atom) {
+      auto found = sizes_.find(atom);
+      return found == sizes_.end() ? CostModel::default_size : found->second;
+    }));
+  }
+
+  std::vector<std::int64_t> dims(ValueId id) const {
+    std::vector<std::int64_t> result;
+    if (const auto& type = bank_.value(id).type) {
+      for (const algebra::Poly& dim : *type) result.push_back(number(dim));
+    }
+    return result;
+  }
+
+  double elements(ValueId id) const {
+    if (!bank_.value(id).type) return 0;
+    double count = 1;
+    for (std::int64_t dim : dims(id)) count *= static_cast<double>(dim);
+    return count;
+  }
+
+  double weights(const Import::NodeRecord& record) {
+    double bytes = 0;
+    for (const auto& input : record.inputs) {
+      if (input && bank_.node_of(*input).constant && counted_.insert(*input).second)
+        bytes += sizeof(float) * elements(*input);
+    }
+    return bytes;
+  }
+
+  double estimated(const Import::NodeRecord& record) const {
+    double produced = 0, flops = 0;
+    for (ValueId output : bank_.node(record.node).outputs) produced += elements(output);
+    for (const auto& input : record.inputs) {
+      const auto shape = input && bank_.node_of(*input).constant ? dims(*input) : std::vector<std::int64_t>();
+      if (shape.size() < 2) continue;
+      flops += 2 * produced * elements(*input) / static_cast<double>(std::max(shape.front(), shape.back()));
+    }
+    return flops + produced;
+  }
+
+  double defined(const Import::NodeRecord& record) const {
+    double flops = 0;
+    std::set<NodeId> seen{record.node};
+    std::vector<NodeId> open{record.node};
+    // The node's own steps: what they take from its inputs is not theirs.
+    std::set<ValueId> inputs;
+    for (const auto& input : record.inputs) {
+      if (input) inputs.insert(*input);
+    }
+    while (!open.empty()) {
+      const Node& node = bank_.node(open.back());
+      open.pop_back();
+      if (node.kind != Node::Kind::Algebra || node.constant) continue;
+      flops += flops_of(node);
+      for (ValueId argument : node.arguments) {
+        const NodeId below = bank_.value(argument).node;
+        if (!inputs.contains(argument) && seen.insert(below).second) open.push_back(below);
+      }
+    }
+    return flops;
+  }
+
+  double flops_of(const Node& node) const {
+    std::vector<std::vector<std::int64_t>> shapes;
+    for (ValueId argument : node.arguments) shapes.push_back(dims(argument));
+    std::vector<std::int64_t> parameters;
+    for (const algebra::Poly& size : node.sizes) parameters.push_back(number(size));
+    const auto work = work_of(bank_.library(), bank_.instance(node), shapes, parameters);
+    return work ? work->product_flops + work->scalar_flops : 0;
+  }
+
+  GraphBank& bank_;
+  const Evaluator::Sizes& sizes_;
+  std::set<ValueId> counted_;
+  Coverage result_;
+};
+
+}  // namespace
+
+Coverage coverage_of(const Import& import, GraphBank& bank, const Evaluator::Sizes& sizes) {
+  return Survey(bank, sizes).run(import);
+}
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Models made to crash, hang or deceive (tests/optimize/hostile): each is refused in one line, or handled right."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from binary import BINARY, ROOT, Case, rulemill
+
+HOSTILE = ROOT / "tests" / "optimize" / "hostile"
+RULES = """
+rule associate(x:2, a:2, b:2)
+  matmul(matmul(x, a), b) => matmul(x, matmul(a, b))
+rule distribute(x:2, a:2, b:2)
+  add(matmul(x, a), matmul(x, b)) => matmul(x, add(a, b))
+rule associate_sums(x:2, a:2, b:2)
+  add(add(x, a), b) => add(x, add(a, b))
+rule associate_scales(x:2, a:2, b:2)
+  mul(mul(x, a), b) => mul(x, mul(a, b))
+"""
+REFUSED = {
+    "crash_onnxs-5-rel-461": ["no outputs"],
+    "declared_3GB": ["initializer w", "expected 3240000000 bytes", "found 64"],
+    "dim_huge": ["initializer w", "too large"],
+    "dim_neg": ["initializer w", "dimension -4"],
+    "dim_wrap0": ["initializer w", "too large"],
+    "ext_dot": ["external data of w", "not a regular file"],
+    "ext_hugelen": ["external data of w", "999999999999 bytes"],
+    "ext_junk": ["external data of w", "'0x'"],
+    "ext_symlink": ["external data of w", "in the model's folder"],
+    "function_recursive": ["function F calls itself"],
+    "input_huge": ["input x", "too large"],
+    "input_maxdim": ["input x", "too large"],
+    "no_outputs": ["no outputs"],
+    "raw_long": ["initializer w", "expected 64 bytes", "found 68"],
+    "raw_none": ["initializer w", "expected 16 elements", "found 0"],
+    "raw_short": ["initializer w", "expected 64 bytes", "found 60"],
+}
+LEFT_AS_THEY_ARE = ["conv_stride0", "crash_onnxs-1-rel-303", "crash_onnxs-5-rel-279"]
+MEMORY_KB = 8_000_000
+
+
+class Hostile(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = pathlib.Path(os.path.realpath(os.path.join("/tmp", f"rulemill-hostile-{os.getpid()}")))
+        cls.shared.mkdir()
+        (cls.shared / "rules.txt").write_text(RULES, encoding="utf-8")
+        process = rulemill("rules", "import", cls.shared / "rules.txt", "--out", cls.shared / "rules", "--progress", "off")
+        if process.returncode != 0:
+            raise AssertionError(process.stdout + process.stderr)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.shared, ignore_errors=True)
+
+    def optimize(self, model, *more):
+        """In a folder of its own with the side files that models name, under a memory limit."""
+        shutil.copy(model, self.folder)
+        (self.folder / "ok.bin").write_bytes(bytes(64))
+        (self.folder / "outside").mkdir(exist_ok=True)
+        place = self.folder / "models"
+        place.mkdir(exist_ok=True)
+        shutil.copy(model, place)
+        (place / "ok.bin").write_bytes(bytes(64))
+        if not (place / "link.bin").is_symlink():
+            (place / "link.bin").symlink_to(self.folder / "ok.bin")
+        command = [BINARY, "optimize", place / model.name, "--rules", self.shared / "rules", "--out", self.folder / "out.onnx",
+                   "--judge", "definitions", *more]
+        limited = f"ulimit -v {MEMORY_KB}; exec " + " ".join(f"'{part}'" for part in command)
+        return subprocess.run(["bash", "-c", limited], capture_output=True, text=True, timeout=300, check=False)
+
+    def test_what_cannot_be_is_refused_with_file_and_place_and_nothing_is_written(self):
+        for name, parts in REFUSED.items():
+            with self.subTest(name):
+                self.assert_fails(self.optimize(HOSTILE / f"{name}.onnx"), 3, f"{name}.onnx: ", *parts)
+                self.assertFalse((self.folder / "out.onnx").exists())
+
+    def test_nodes_on_which_the_onnx_library_crashes_stay_as_they_are(self):
+        for name in LEFT_AS_THEY_ARE:
+            with self.subTest(name):
+                process = self.optimize(HOSTILE / f"{name}.onnx")
+                self.assert_works(process)
+                self.assertEqual((self.folder / "out.onnx").read_bytes(), (HOSTILE / f"{name}.onnx").read_bytes())
+
+    def test_a_result_that_a_judge_refuses_leaves_the_model_as_it_is_with_a_warning(self):
+        for name, part in {"cancel_big": "computes something else", "overflow_real": "finite weights"}.items():
+            with self.subTest(name):
+                process = self.optimize(HOSTILE / f"{name}.onnx", "--min-gain", "0", "--alpha", "2")
+                self.assert_works(process)
+                self.assertIn("warning: ", process.stderr)
+                self.assertIn(part, process.stderr)
+                self.assertEqual((self.folder / "out.onnx").read_bytes(), (HOSTILE / f"{name}.onnx").read_bytes())
+
+    def test_infinite_weights_missing_inputs_and_constants_that_would_explode_end_well(self):
+        for name in ("w_inf", "no_inputs", "expand_bomb"):
+            with self.subTest(name):
+                process = self.optimize(HOSTILE / f"{name}.onnx")
+                self.assert_works(process)
+                grown = 20 * (HOSTILE / f"{name}.onnx").stat().st_size + (1 << 23)
+                self.assertLess((self.folder / "out.onnx").stat().st_size, grown)
+
+    def test_a_pipe_is_refused_and_not_waited_for(self):
+        pipe = self.folder / "pipe.onnx"
+        os.mkfifo(pipe)
+        process = rulemill("optimize", pipe, "--rules", self.shared / "rules", timeout=60)
+        self.assert_fails(process, 3, "pipe.onnx", "not a regular file")
+
+    def test_a_signal_ends_a_long_search(self):
+        model = ROOT / "data" / "models" / "acnet_block.onnx"
+        command = [BINARY, "optimize", model, "--rules", self.shared / "rules", "--alpha", "10", "--budget", "1000000000"]
+        rules = self.folder / "more.txt"
+        rules.write_text("rule commute(a:4, b:4, c:4)\n  add(add(a, b), c) => add(a, add(b, c))\n", encoding="utf-8")
+        self.assert_works(rulemill("rules", "import", rules, "--out", self.folder / "more", "--progress", "off"))
+        command[4] = self.folder / "more"
+        with subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+            time.sleep(1.5)
+            ended = process.poll() is not None
+            process.send_signal(signal.SIGTERM)
+            error = process.communicate(timeout=60)[1]
+        if not ended:
+            self.assertEqual(process.returncode, 4, error)
+            self.assertIn("stopped by signal", error)
+
+    def test_numbers_that_are_none_are_refused(self):
+        model = ROOT / "data" / "models" / "lora_layer.onnx"
+        for option, value in [("--alpha", "nan"), ("--tolerance", "nan"), ("--time-limit", "nan"), ("--min-gain", "nan"),
+                              ("--time-limit", "inf"), ("--alpha", "1.5x"), ("--tolerance", "-0.1"), ("--budget", "1" * 23),
+                              ("--verify-seeds", "0")]:
+            with self.subTest(option + " " + value):
+                process = rulemill("optimize", model, "--rules", self.shared / "rules", f"{option}={value}")
+                self.assert_fails(process, 2, option, "is not a")
+        process = rulemill("discover", "--profile", ROOT / "data/profiles/quickstart.toml", "--out", self.folder / "x",
+                           "--seed", "1" * 23)
+        self.assert_fails(process, 2, "--seed", "is not a whole number")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
