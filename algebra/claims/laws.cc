@@ -49,45 +49,57 @@ bool below(Rational a, Rational b) {
 
 Rational negative(Rational a) { return {-a.num, a.den}; }
 
-/// The value at zero, where every step of it is a rational number.
+/// A real number: known exactly, or not but that it is positive, or not at all.
+struct Number {
+  std::optional<Rational> exact;
+  bool above_zero = false;
+
+  bool zero() const { return exact && exact->num == 0; }
+  bool positive() const { return exact ? exact->num > 0 : above_zero; }
+};
+
+std::optional<Number> apply_at_zero(Op op, const Number& a, const Number& b) {
+  const auto exactly = [](Rational value) { return Number{value, false}; };
+  const bool both = a.exact && b.exact, both_positive = a.positive() && b.positive();
+  switch (op) {
+    case Op::Add:
+      return both ? exactly(*a.exact + *b.exact) : Number{{}, both_positive};
+    case Op::Sub:
+      return both ? exactly(*a.exact + negative(*b.exact)) : Number{};
+    case Op::Mul:
+      if (a.zero() || b.zero()) return exactly({0, 1});
+      return both ? exactly(*a.exact * *b.exact) : Number{{}, both_positive};
+    case Op::Div:
+      if (b.exact ? b.zero() : !b.positive()) return std::nullopt;
+      if (a.zero()) return exactly({0, 1});
+      return both ? exactly(*a.exact * make_rational(b.exact->den, b.exact->num)) : Number{{}, both_positive};
+    case Op::Max:
+      return both ? exactly(below(*a.exact, *b.exact) ? *b.exact : *a.exact) : Number{{}, a.positive() || b.positive()};
+    case Op::Min:
+      return both ? exactly(below(*a.exact, *b.exact) ? *a.exact : *b.exact) : Number{{}, both_positive};
+    case Op::Abs:
+      return b.exact ? exactly(b.exact->num < 0 ? negative(*b.exact) : *b.exact) : b;
+    case Op::Exp:
+      return b.zero() ? exactly({1, 1}) : Number{{}, true};
+    case Op::Log:
+      if (b.exact == Rational{1, 1}) return exactly({0, 1});
+      return b.positive() ? std::optional(Number{}) : std::nullopt;
+    case Op::Sqrt:
+      if (b.zero() || b.exact == Rational{1, 1}) return b;
+      return b.positive() ? std::optional(Number{{}, true}) : std::nullopt;
+    default:  // tanh, erf
+      return b.zero() ? b : Number{{}, b.positive()};
+  }
+}
+
+/// The value at zero, where its steps show it exactly.
 std::optional<Rational> at_zero(const Function& function) {
-  const auto leaf = [](const Function::Node& node) -> std::optional<Rational> {
-    return node.op == Op::Argument ? Rational{0, 1} : node.exact;
+  const auto leaf = [](const Function::Node& node) -> std::optional<Number> {
+    if (node.op == Op::Argument) return Number{Rational{0, 1}, false};
+    return Number{node.exact, node.number > 0};
   };
-  const auto apply = [](Op op, Rational a, Rational b) -> std::optional<Rational> {
-    const bool zero = b.num == 0, one = b == Rational{1, 1};
-    const auto known = [&](bool given, std::int64_t value) {
-      return given ? std::optional(Rational{value, 1}) : std::nullopt;
-    };
-    switch (op) {
-      case Op::Add:
-        return a + b;
-      case Op::Sub:
-        return a + negative(b);
-      case Op::Mul:
-        return a * b;
-      case Op::Div:
-        return zero ? std::nullopt : std::optional(a * make_rational(b.den, b.num));
-      case Op::Max:
-        return below(a, b) ? b : a;
-      case Op::Min:
-        return below(a, b) ? a : b;
-      case Op::Abs:
-        return b.num < 0 ? negative(b) : b;
-      case Op::Exp:
-        return known(zero, 1);
-      case Op::Log:
-        return known(one, 0);
-      case Op::Sqrt:
-        return zero || one ? std::optional(b) : std::nullopt;
-      case Op::Tanh:
-      case Op::Erf:
-        return known(zero, 0);
-      default:
-        return std::nullopt;
-    }
-  };
-  return run<Rational>(function, leaf, apply);
+  const std::optional<Number> result = run<Number>(function, leaf, apply_at_zero);
+  return result ? result->exact : std::nullopt;
 }
 
 /// A function of one argument, where it is piecewise linear by its form.

@@ -40,6 +40,7 @@ TEST_CASE("laws of piecewise linear functions, at zero, and of symmetric express
       "function f(t) = 3 law f(f(t)) = f(t)",
       "function f(t) = tanh(t) * exp(t) law f(0) = 0",
       "function f(t) = log(1 + t) law f(0) = 0",
+      "function f(t) = t * (1 + erf(t / sqrt(2))) / 2 law f(0) = 0",
       "function f(s, t) = sqrt(s * s + t * t) law f(s, t) = f(t, s)",
       "function f(s, t) = max(s, t) - min(t, s) law f(s, t) = f(t, s)",
       "function f(s, t) = (s - t) * (s - t) law f(s, t) = f(t, s)",
