@@ -63,11 +63,20 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
         return "unknown device '" + name + "'";
       })
       ->capture_default_str();
+  const std::map<std::string, optimize::SearchKind> kinds = {{"saturate", optimize::SearchKind::Saturate},
+                                                             {"backtrack", optimize::SearchKind::Backtrack}};
   optimize
-      ->add_option("--alpha", o.search.alpha, "keep graphs that cost less than this times the best so far; 1 is greedy")
+      ->add_option(
+          "--search", o.search.kind,
+          "saturate: equality saturation, window by window; backtrack: graph by graph, as TASO and MetaFlow do")
+      ->transform(CLI::CheckedTransformer(kinds))
+      ->option_text("KIND [saturate]");
+  optimize
+      ->add_option("--alpha", o.search.alpha,
+                   "of backtracking: keep graphs that cost less than this times the best so far; 1 is greedy")
       ->check(real_number(1, 10))
       ->capture_default_str();
-  optimize->add_option("--budget", o.search.budget, "graphs that the search may make")
+  optimize->add_option("--budget", o.search.budget, "of backtracking: graphs that it may make")
       ->check(whole_number(1))
       ->capture_default_str();
   optimize->add_option("--time-limit", o.search.time_limit, "seconds that the search may take; 0: no limit")

@@ -25,10 +25,10 @@ void EGraph::clear() {
   classes_ = 0;
 }
 
-Value EGraph::add_variable(std::uint32_t tag, ShapeId shape) {
+Value EGraph::add_variable(std::uint32_t tag, ShapeId shape, bool constant) {
   const auto value = static_cast<Value>(values_.size());
   parent_.push_back(value);
-  values_.push_back({.output = tag, .next = value, .shape = shape});
+  values_.push_back({.output = tag, .next = value, .shape = shape, .constant = constant});
   edges_.push_back({});
   ++classes_;
   return value;
@@ -85,6 +85,7 @@ ENode EGraph::add_node(InstanceId id, std::span<const Value> arguments, std::spa
   node_sizes_.insert(node_sizes_.end(), sizes.begin(), sizes.end());
   nodes_.push_back(data);
   const std::uint32_t smallest = size_of(node);
+  const bool constant = is_constant(node);
   for (std::uint32_t output = 0; output < data.outputs; ++output) {
     const Value value = data.first_output + output;
     parent_.push_back(value);
@@ -93,7 +94,8 @@ ENode EGraph::add_node(InstanceId id, std::span<const Value> arguments, std::spa
                        .next = value,
                        .shape = types[output],
                        .smallest = smallest,
-                       .smallest_node = node});
+                       .smallest_node = node,
+                       .constant = constant});
     edges_.push_back({});
     ++classes_;
   }
@@ -114,6 +116,11 @@ std::uint32_t EGraph::size_of(ENode node) const {
   std::uint64_t size = 1;
   for (const Value argument : arguments(node)) size += smallest(argument);
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(size, std::numeric_limits<std::uint32_t>::max() / 2));
+}
+
+bool EGraph::is_constant(ENode node) const {
+  return std::ranges::all_of(arguments(node), [&](Value argument) { return constant(argument); }) &&
+         std::ranges::all_of(sizes(node), [&](SizeId size) { return sizes_->poly(size).constant().has_value(); });
 }
 
 void EGraph::add_use(Value argument, std::uint32_t slot) {
@@ -143,6 +150,7 @@ bool EGraph::unite(Value a, Value b, std::uint32_t reason) {
   ValueData& g = values_[gone];
   parent_[gone] = kept;
   k.members += g.members;
+  k.constant = k.constant || g.constant;
   if (g.smallest < k.smallest) {
     k.smallest = g.smallest;
     k.smallest_node = g.smallest_node;

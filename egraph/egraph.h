@@ -26,8 +26,8 @@ class EGraph {
   /// Empties it; what it allocated is kept for the next graph.
   void clear();
 
-  /// A value that is known by its type alone. `tag` is the caller's.
-  Value add_variable(std::uint32_t tag, ShapeId shape);
+  /// A value that is known by its type alone. `tag` is the caller's. `constant`: its elements are known as well.
+  Value add_variable(std::uint32_t tag, ShapeId shape, bool constant = false);
   /// The node on these classes if there is one. Arguments of a commutative instance are found in either order.
   ENode find_node(algebra::InstanceId instance, std::span<const Value> arguments, std::span<const SizeId> sizes);
   /// That node, or a new one; nothing if it does not type. `types`, if given, are its output shapes, known to be right.
@@ -48,6 +48,10 @@ class EGraph {
   }
   bool equal(Value a, Value b) const { return find(a) == find(b); }
   ShapeId shape(Value value) const { return values_[find(value)].shape; }
+  /// Whether the class has a term over constants alone, at known sizes.
+  bool constant(Value value) const { return values_[find(value)].constant; }
+  /// Whether the node is on constants alone, at known sizes.
+  bool is_constant(ENode node) const;
   /// Operators in the smallest term of the class, counting a shared one each time that it is used.
   std::uint32_t smallest(Value value) const { return values_[find(value)].smallest; }
   /// The node at the top of that smallest term; nothing if the class has a variable.
@@ -106,6 +110,7 @@ class EGraph {
     ENode smallest_node = nothing;
     std::uint32_t last_use = nothing;  // circular list of argument slots that use the class
     std::uint32_t members = 1;
+    bool constant = false;
   };
   struct NodeData {
     algebra::InstanceId instance{};

@@ -35,7 +35,9 @@ void Matcher::step(std::size_t index) {
   switch (s.kind) {
     case Step::Kind::Scan:
       for (const ENode node : egraph_.nodes_of(rule_->nodes[s.node].instance)) {
-        if (!egraph_.is_duplicate(node)) try_node(index, node);
+        if (egraph_.is_duplicate(node)) continue;
+        if (index == 0 && !constants_ && egraph_.constant(egraph_.output(node, 0))) continue;
+        try_node(index, node);
       }
       break;
     case Step::Kind::Bind: {

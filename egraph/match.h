@@ -23,6 +23,8 @@ class Matcher {
  public:
   explicit Matcher(const EGraph& egraph) : egraph_(egraph) {}
 
+  /// Whether a first node may be a term over constants alone.
+  void match_constants(bool allowed) { constants_ = allowed; }
   /// Appends one run of words a match to `into`: the variables' values, then the nodes. Stops when `budget` runs out;
   /// every match takes one from it.
   void run(const CompiledRule& rule, const Direction& direction, std::uint32_t& budget,
@@ -37,6 +39,7 @@ class Matcher {
   const EGraph& egraph_;
   const CompiledRule* rule_ = nullptr;
   const Direction* direction_ = nullptr;
+  bool constants_ = true;
   std::uint32_t* budget_ = nullptr;
   std::vector<std::uint32_t>* into_ = nullptr;
   std::vector<Value> registers_;

@@ -15,8 +15,8 @@ using algebra::TermId;
 
 class Compiler {
  public:
-  Compiler(const algebra::TypedRule& rule, const algebra::TermBank& bank, SizeTable& sizes)
-      : rule_(rule), bank_(bank), sizes_(sizes) {}
+  Compiler(const algebra::TypedRule& rule, const algebra::TermBank& bank, SizeTable& sizes, Constants constants)
+      : rule_(rule), bank_(bank), sizes_(sizes), constants_(constants) {}
 
   CompiledRule compile() {
     for (const TermId variable : rule_.rule.variables) {
@@ -189,7 +189,7 @@ class Compiler {
         return is_variable(argument) && !bound_[argument] && std::ranges::find(bare_, argument) == bare_.end();
       });
       const bool is_constant = compiled_.nodes[node].arguments.empty();
-      if (is_constant || binds_variable || binds_size(node, direction))
+      if ((is_constant && constants_ == Constants::Found) || binds_variable || binds_size(node, direction))
         find(compiled_.nodes[node].first_output, direction);
     }
     return true;
@@ -238,6 +238,7 @@ class Compiler {
   const algebra::TypedRule& rule_;
   const algebra::TermBank& bank_;
   SizeTable& sizes_;
+  Constants constants_;
   CompiledRule compiled_;
   std::unordered_map<TermId, std::uint32_t> registers_;
   std::unordered_map<NodeId, std::uint32_t> node_index_;
@@ -248,8 +249,9 @@ class Compiler {
 
 }  // namespace
 
-CompiledRule compile(const algebra::TypedRule& rule, const algebra::TermBank& bank, SizeTable& sizes) {
-  return Compiler(rule, bank, sizes).compile();
+CompiledRule compile(const algebra::TypedRule& rule, const algebra::TermBank& bank, SizeTable& sizes,
+                     Constants constants) {
+  return Compiler(rule, bank, sizes, constants).compile();
 }
 
 }  // namespace rulemill::egraph

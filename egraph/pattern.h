@@ -74,6 +74,14 @@ struct CompiledRule {
 /// Both directions, less those whose variables do not allow it: a variable or size that stands on the right side alone
 /// is found through a node of the right side that is there already; so is the rest of a right side made from a bare
 /// variable.
-CompiledRule compile(const algebra::TypedRule& rule, const algebra::TermBank& bank, SizeTable& sizes);
+///
+/// Constants are operators without inputs. Made freely they cost a derivation much; in a model they are folded and
+/// free.
+enum class Constants : std::uint8_t {
+  Found,  // one on a right side must be there already
+  Made,
+};
+CompiledRule compile(const algebra::TypedRule& rule, const algebra::TermBank& bank, SizeTable& sizes,
+                     Constants constants = Constants::Found);
 
 }  // namespace rulemill::egraph

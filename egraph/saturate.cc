@@ -76,6 +76,8 @@ Saturation::Outcome Saturation::run(std::span<const std::pair<Value, Value>> goa
   applications_.clear();
   words_.clear();
   done_.clear();
+  matcher_.match_constants(limits.rewrite_constants);
+  growth_ = limits.growth;
   egraph_.rebuild();
   if (reached(goals)) return Outcome::Reached;
   std::uint32_t budget = limits.matches;
@@ -86,9 +88,11 @@ Saturation::Outcome Saturation::run(std::span<const std::pair<Value, Value>> goa
     matches_.clear();
     match_counts_.clear();
     for (const RuleIndex::Use use : uses_) {
-      const std::uint32_t before = budget;
-      matcher_.run(rules_.rule(use.rule), rules_.rule(use.rule).directions[use.direction], budget, matches_);
-      if (before != budget) match_counts_.emplace_back(use, before - budget);
+      const std::uint32_t share = std::min(budget, limits.matches_each);
+      std::uint32_t left = share;
+      matcher_.run(rules_.rule(use.rule), rules_.rule(use.rule).directions[use.direction], left, matches_);
+      if (left != share) match_counts_.emplace_back(use, share - left);
+      budget -= share - left;
     }
     counts_.matches = limits.matches - budget;
     bool changed = false;
@@ -162,8 +166,12 @@ Saturation::Result Saturation::plan(const CompiledRule& rule, const Direction& d
   const auto shape = [&](std::uint32_t reg) {
     return planned_[reg].value == nothing ? planned_[reg].shape : egraph_.shape(planned_[reg].value);
   };
+  const auto smallest = [&](std::uint32_t reg) {
+    return planned_[reg].value == nothing ? planned_[reg].smallest : egraph_.smallest(planned_[reg].value);
+  };
   for (std::size_t i = 0; i < direction.left.size(); ++i) {
     if (shape(direction.left[i]) != shape(direction.right[i])) return Result::Refused;
+    if (smallest(direction.right[i]) > std::uint64_t{smallest(direction.left[i])} + growth_) return Result::TooLarge;
   }
   return Result::United;
 }

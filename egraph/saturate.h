@@ -98,6 +98,7 @@ class Saturation {
   Counts counts_;
   std::vector<Application> applications_;
   std::vector<std::uint32_t> words_;
+  std::uint32_t growth_ = 0;
   KeyTable done_;  // matches that need no second look
   std::vector<RuleIndex::Use> uses_;
   std::vector<std::uint32_t> matches_;                                  // of one iteration, run after run

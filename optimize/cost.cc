@@ -1,6 +1,8 @@
 #include "optimize/cost.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace rulemill::optimize {
 
@@ -107,33 +109,41 @@ double seconds_for(const Work& work, const Device& device) {
   return std::max(arithmetic, work.bytes / device.bandwidth) + device.overhead;
 }
 
+std::int64_t CostModel::number(const algebra::Poly& poly) const {
+  if (auto constant = poly.constant()) return *constant;
+  return std::max<std::int64_t>(1, bank_->symbols().evaluate(poly, [&](algebra::Atom atom) {
+    auto found = sizes_.find(atom);
+    return found == sizes_.end() ? default_size : found->second;
+  }));
+}
+
+std::vector<std::int64_t> CostModel::numbers(std::span<const algebra::Poly> polys) const {
+  std::vector<std::int64_t> result;
+  for (const algebra::Poly& poly : polys) result.push_back(number(poly));
+  return result;
+}
+
+double CostModel::instance_seconds(algebra::InstanceId instance, std::span<const algebra::Shape> arguments,
+                                   std::span<const algebra::Poly> sizes) const {
+  std::vector<std::vector<std::int64_t>> inputs;
+  for (const algebra::Shape& shape : arguments) inputs.push_back(numbers(shape));
+  const auto work = work_of(bank_->library(), bank_->library().instance(instance), inputs, numbers(sizes));
+  return work ? seconds_for(*work, device_) : std::numeric_limits<double>::infinity();
+}
+
 double CostModel::compute(const Node& node) const {
   if (node.constant || node.kind == Node::Kind::Input || node.kind == Node::Kind::Constant) return 0;
-  auto number = [&](const algebra::Poly& poly) {
-    if (auto constant = poly.constant()) return *constant;
-    return std::max<std::int64_t>(1, bank_->symbols().evaluate(poly, [&](algebra::Atom atom) {
-      auto found = sizes_.find(atom);
-      return found == sizes_.end() ? default_size : found->second;
-    }));
-  };
-  auto dims = [&](ValueId id) {
-    std::vector<std::int64_t> result;
-    if (const auto& type = bank_->value(id).type) std::ranges::transform(*type, std::back_inserter(result), number);
-    return result;
-  };
-  std::vector<std::vector<std::int64_t>> inputs;
-  for (ValueId argument : node.arguments) inputs.push_back(dims(argument));
+  const auto type_of = [&](ValueId id) { return bank_->value(id).type.value_or(algebra::Shape()); };
   if (node.kind == Node::Kind::Algebra) {
-    std::vector<std::int64_t> sizes;
-    std::ranges::transform(node.sizes, std::back_inserter(sizes), number);
-    if (auto work = work_of(bank_->library(), bank_->instance(node), inputs, sizes)) {
-      return seconds_for(*work, device_);
-    }
+    std::vector<algebra::Shape> arguments;
+    for (ValueId argument : node.arguments) arguments.push_back(type_of(argument));
+    const double seconds = instance_seconds(node.instance, arguments, node.sizes);
+    if (std::isfinite(seconds)) return seconds;
   }
   // Nothing is known of it but what goes in and out.
   Work work;
-  for (const auto& input : inputs) work.bytes += element_count(input) * sizeof(float);
-  for (ValueId output : node.outputs) work.bytes += element_count(dims(output)) * sizeof(float);
+  for (ValueId argument : node.arguments) work.bytes += element_count(numbers(type_of(argument))) * sizeof(float);
+  for (ValueId output : node.outputs) work.bytes += element_count(numbers(type_of(output))) * sizeof(float);
   work.output_elements = device_.busy_elements;
   return seconds_for(work, device_);
 }

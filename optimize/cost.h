@@ -45,12 +45,17 @@ class CostModel {
 
   const Device& device() const { return device_; }
   double graph_seconds(std::span<const ValueId> outputs);
+  /// What a node of its own costs, whose arguments are of these types.
+  double instance_seconds(algebra::InstanceId instance, std::span<const algebra::Shape> arguments,
+                          std::span<const algebra::Poly> sizes) const;
   /// What each node of the graph costs there; 0 for one that runs inside another.
   std::unordered_map<NodeId, double> node_costs(std::span<const ValueId> outputs);
 
  private:
   double node_seconds(NodeId id);
   double compute(const Node& node) const;
+  std::int64_t number(const algebra::Poly& poly) const;
+  std::vector<std::int64_t> numbers(std::span<const algebra::Poly> polys) const;
   bool runs_elsewhere(NodeId id, const std::unordered_map<ValueId, std::uint32_t>& uses);
   bool folds_into_user(const Node& node, const Node& inner) const;
   void visit(std::span<const ValueId> outputs, const std::function<void(NodeId, double)>& report);

@@ -170,4 +170,38 @@ bool Fusion::has_fused(algebra::InstanceId producer, algebra::InstanceId activat
   return false;
 }
 
+bool Fusion::has_composite(algebra::InstanceId producer, algebra::InstanceId last) {
+  auto [entry, fresh] = composed_.emplace(std::pair(producer, last), false);
+  if (!fresh) return entry->second;
+  algebra::Library& library = bank_->library();
+  // Instantiating may move instances: these are copies.
+  const algebra::Instance first = library.instance(producer), second = library.instance(last);
+  if (second.inputs.empty() || first.outputs.size() != 1) return false;
+  return entry->second = std::ranges::any_of(
+             library.operator_names(), [&](const std::string& name) { return find_composite(first, second, name); });
+}
+
+/// The composite takes what the producer takes, then the rest of what the last step takes.
+bool Fusion::find_composite(const algebra::Instance& producer, const algebra::Instance& last, const std::string& name) {
+  algebra::Library& library = bank_->library();
+  std::vector<std::uint32_t> ranks;
+  for (const auto& input : producer.inputs) ranks.push_back(static_cast<std::uint32_t>(input.size()));
+  for (std::size_t i = 1; i < last.inputs.size(); ++i)
+    ranks.push_back(static_cast<std::uint32_t>(last.inputs[i].size()));
+  if (library.arity(name) != ranks.size() || !library.accepts_ranks(name, ranks)) return false;
+  algebra::Parameters parameters;
+  for (const std::string& parameter : library.parameter_names(name)) {
+    for (const algebra::Instance* step : {&producer, &last}) {
+      const auto found = step->parameters.find(parameter);
+      if (found != step->parameters.end()) parameters.emplace(*found);
+    }
+  }
+  try {
+    const auto& steps = library.instantiate(name, parameters, ranks).composite;
+    return steps.size() == 2 && steps[0].instance == producer.id && steps[1].instance == last.id;
+  } catch (const runtime::InputError&) {
+    return false;  // a parameter that the steps do not determine
+  }
+}
+
 }  // namespace rulemill::optimize

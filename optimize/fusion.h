@@ -27,8 +27,11 @@ class Fusion {
   const std::optional<CompositeMatch>& composite(NodeId node);
   /// Whether `producer` followed by the one-input instance `activation` is said by one instance of producer's operator.
   bool has_fused(algebra::InstanceId producer, algebra::InstanceId activation);
+  /// Whether one composite says `producer` followed by `last`, whose first argument is the producer's output.
+  bool has_composite(algebra::InstanceId producer, algebra::InstanceId last);
 
  private:
+  bool find_composite(const algebra::Instance& producer, const algebra::Instance& last, const std::string& name);
   std::optional<CompositeMatch> find_composite(NodeId node);
   std::optional<CompositeMatch> try_leaves(const std::string& name, NodeId root, const std::vector<ValueId>& leaves,
                                            bool& is_composite);
@@ -38,7 +41,7 @@ class Fusion {
   GraphBank* bank_;
   std::vector<std::string> names_;  // operators that are, or may be, composites
   std::unordered_map<NodeId, std::optional<CompositeMatch>> composites_;
-  std::map<std::pair<algebra::InstanceId, algebra::InstanceId>, bool> fused_;
+  std::map<std::pair<algebra::InstanceId, algebra::InstanceId>, bool> fused_, composed_;
 };
 
 /// How often each value is used by the nodes and as a root.

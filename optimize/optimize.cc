@@ -240,9 +240,15 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   };
   const ExportPlan plan_before = plan_of(import.outputs);
   Matcher matcher(bank, terms, rules);
-  SearchResult found =
-      search_windows(bank, matcher, cost, import.outputs, options.search, options.windows,
-                     [&](std::span<const ValueId> outputs) { return plan_of(outputs).refusal.empty(); });
+  const Acceptable acceptable = [&](std::span<const ValueId> outputs) { return plan_of(outputs).refusal.empty(); };
+  const auto find = [&] {
+    if (options.search.kind == SearchKind::Backtrack) {
+      return search_windows(bank, matcher, cost, import.outputs, options.search, options.windows, acceptable);
+    }
+    Saturator saturator(bank, terms, rules, cost, fusion);
+    return saturate_windows(bank, saturator, cost, fusion, import.outputs, options.search, options.windows, acceptable);
+  };
+  SearchResult found = find();
   summary.search_time = clock.lap();
   summary.seconds_before = cost.graph_seconds(import.outputs);
   summary.seconds_found = found.best.at(0).seconds;
@@ -252,6 +258,9 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   summary.device_description = device.description;
   summary.opset = model.opset();
   summary.min_gain = options.min_gain;
+  summary.saturated = options.search.kind == SearchKind::Saturate;
+  summary.windows = found.windows;
+  summary.e_nodes = found.nodes;
   summary.alpha = options.search.alpha;
   summary.budget = options.search.budget;
   summary.graphs_made = found.made;

@@ -116,6 +116,17 @@ runtime::Json row_json(const CostRow& row) {
   return {{"nodes", row.count}, {"seconds", row.seconds}, {"weight_bytes", row.weight_bytes}};
 }
 
+std::string search_text(const Summary& summary) {
+  if (summary.saturated) {
+    return fmt::format("search: equality saturation of {} windows, {} e-graph nodes, {}, {}", summary.windows,
+                       summary.e_nodes, summary.exhausted ? "all there are" : "limits reached",
+                       time_text(summary.search_time));
+  }
+  return fmt::format("search: {} graphs made, {} extended, {}, alpha {}, {}", summary.graphs_made,
+                     summary.graphs_extended, summary.exhausted ? "all there are" : "budget exhausted", summary.alpha,
+                     time_text(summary.search_time));
+}
+
 }  // namespace
 
 std::string to_text(const Summary& summary) {
@@ -127,9 +138,7 @@ std::string to_text(const Summary& summary) {
     text += fmt::format("initializers: {} -> {}\n", bytes_text(static_cast<double>(summary.bytes_before)),
                         bytes_text(static_cast<double>(summary.bytes_after)));
   }
-  text +=
-      fmt::format("search: {} graphs made, {} extended{}, alpha {}, {}\n", summary.graphs_made, summary.graphs_extended,
-                  summary.exhausted ? ", all there are" : "", summary.alpha, time_text(summary.search_time));
+  text += search_text(summary) + "\n";
   for (const Judgement& each : summary.judgements) text += "judge " + judgement_text(each, summary.tolerance) + "\n";
   if (!summary.without_judge.empty()) text += "onnxruntime did not judge: " + summary.without_judge + "\n";
   if (!summary.warning.empty()) text += "warning: " + summary.warning + "\n";
@@ -234,7 +243,10 @@ runtime::Json to_json(const Summary& summary) {
   for (const auto& unknown : summary.unknown) {
     json["unknown"].push_back({{"op_type", unknown.op_type}, {"reason", unknown.reason}, {"nodes", unknown.count}});
   }
-  json["search"] = {{"rules", summary.rules_loaded},
+  json["search"] = {{"kind", summary.saturated ? "saturate" : "backtrack"},
+                    {"windows", summary.windows},
+                    {"e_graph_nodes", summary.e_nodes},
+                    {"rules", summary.rules_loaded},
                     {"patterns", summary.patterns},
                     {"alpha", summary.alpha},
                     {"budget", summary.budget},

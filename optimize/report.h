@@ -50,6 +50,8 @@ struct Summary {
   };
   std::vector<Unknown> unknown;  // left as they were
 
+  bool saturated = false;  // equality saturation, not backtracking
+  std::uint64_t windows = 0, e_nodes = 0;
   double alpha = 0;
   std::uint64_t budget = 0, graphs_made = 0, graphs_extended = 0, rules_loaded = 0, patterns = 0;
   bool exhausted = false;

@@ -11,7 +11,13 @@
 
 namespace rulemill::optimize {
 
+enum class SearchKind : std::uint8_t {
+  Saturate,   // see saturate.h
+  Backtrack,  // below
+};
+
 struct SearchOptions {
+  SearchKind kind = SearchKind::Saturate;
   double alpha = 1.5;            // of a window's cost
   std::uint64_t budget = 20000;  // graphs made
   double time_limit = 0;         // seconds; 0: none
@@ -35,11 +41,14 @@ struct SearchResult {
   std::vector<Candidate> best;  // cheapest first; the graph itself if nothing is cheaper
   std::uint64_t made = 0;       // graphs, with those met again
   std::uint64_t extended = 0;
-  bool exhausted = false;  // the queue ran empty within the budget
+  std::uint64_t windows = 0, nodes = 0;  // of a saturation: regions solved, and nodes of their e-graphs
+  bool exhausted = false;                // no limit was reached
 };
 
-/// `acceptable` says whether a graph can be a result (can be said in ONNX); others only lead to results.
+/// Whether a graph can be a result (can be said in ONNX); others only lead to results.
+using Acceptable = std::function<bool(std::span<const ValueId>)>;
+
 SearchResult search(GraphBank& bank, Matcher& matcher, CostModel& cost, std::span<const ValueId> outputs,
-                    const SearchOptions& options, const std::function<bool(std::span<const ValueId>)>& acceptable);
+                    const SearchOptions& options, const Acceptable& acceptable);
 
 }  // namespace rulemill::optimize

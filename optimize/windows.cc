@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
+#include <optional>
+
+#include "runtime/error.h"
+#include "runtime/interrupt.h"
 
 namespace rulemill::optimize {
 
@@ -120,53 +123,72 @@ Window cut_out(GraphBank& bank, const std::vector<NodeId>& nodes,
   return window;
 }
 
+/// What is to stand for some values of the graph, once it is known what stands for the values that come in.
+struct Gain {
+  std::size_t number = 0;  // of the window
+  std::vector<ValueId> outputs;
+  std::function<std::vector<ValueId>(const std::function<ValueId(ValueId)>& current)> build;
+  std::vector<Step> steps;
+};
+
+/// Goes over the windows of a graph, round by round; how a window becomes cheaper is the derived class's.
 class WindowSearch {
  public:
-  WindowSearch(GraphBank& bank, Matcher& matcher, CostModel& cost, const SearchOptions& options,
-               const WindowOptions& windows, const std::function<bool(std::span<const ValueId>)>& acceptable)
-      : bank_(bank), matcher_(matcher), cost_(cost), options_(options), windows_(windows), acceptable_(acceptable) {}
+  WindowSearch(GraphBank& bank, CostModel& cost, const SearchOptions& options, const WindowOptions& windows,
+               const Acceptable& acceptable)
+      : bank_(bank), cost_(cost), options_(options), windows_(windows), acceptable_(acceptable) {}
+  virtual ~WindowSearch() = default;
 
   SearchResult run(std::span<const ValueId> outputs) {
     current_ = {{outputs.begin(), outputs.end()}, cost_.graph_seconds(outputs), {}};
     result_.best.push_back(current_);
     result_.exhausted = true;
-    for (std::uint32_t round = 0; round < windows_.rounds && !out_of_time(); ++round) {
+    std::uint32_t idle = 0;  // rounds without a gain, one after the other: each has cuts of its own
+    for (std::uint32_t round = 0; round < windows_.rounds && idle < 2 && !out_of_time(); ++round) {
       const double before = current_.seconds;
       const std::size_t windows = run_round(round % 2 == 0 ? 0 : windows_.largest / 2);
-      if (current_.seconds >= before || (windows == 1 && round > 0)) break;
+      idle = current_.seconds < before ? 0 : idle + 1;
+      if (idle > 0 && windows == 1) break;
     }
     return std::move(result_);
   }
 
- private:
-  /// A window that became cheaper.
-  struct Gain {
-    std::size_t number = 0;
-    Window window;
-    Candidate found;
-  };
+ protected:
+  using Split = std::vector<std::vector<NodeId>>;
+  /// The windows to search, in topological order.
+  virtual Split arranged(Split split) const { return split; }
+  /// Called before the windows of a round.
+  virtual void begin_round() {}
+  virtual std::optional<Gain> improve(const std::vector<NodeId>& nodes, const SearchOptions& options) = 0;
 
+  GraphBank& bank_;
+  CostModel& cost_;
+  SearchOptions options_;
+  WindowOptions windows_;
+  const Acceptable& acceptable_;
+  Candidate current_;
+  SearchResult result_;
+
+ private:
   double spent() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
   bool out_of_time() const { return options_.time_limit > 0 && spent() >= options_.time_limit; }
 
   /// Searches each window of the graph as it is now, and puts all gains in at once; the number of windows.
   std::size_t run_round(std::size_t offset) {
-    const auto split = split_into_windows(bank_, current_.outputs, windows_, offset);
-    const auto uses = count_uses(bank_, bank_.live(current_.outputs), current_.outputs);
+    const auto split = arranged(split_into_windows(bank_, current_.outputs, windows_, offset));
+    begin_round();
     std::vector<Gain> gains;
     for (std::size_t number = 0; number < split.size(); ++number) {
+      runtime::throw_if_interrupted("optimize");
       if (result_.made >= options_.budget || out_of_time()) break;
       SearchOptions share = options_;
       share.keep = 1;
       share.budget = std::max<std::uint64_t>(1, (options_.budget - result_.made) / (split.size() - number));
       if (options_.time_limit > 0) share.time_limit = options_.time_limit - spent();
-      Window window = cut_out(bank_, split[number], uses);
-      SearchResult found = search(bank_, matcher_, cost_, window.inner, share, acceptable_);
-      matcher_.forget();
-      result_.made += found.made;
-      result_.extended += found.extended;
-      result_.exhausted = result_.exhausted && found.exhausted;
-      if (!found.best.at(0).steps.empty()) gains.push_back({number, std::move(window), std::move(found.best[0])});
+      std::optional<Gain> gain = improve(split[number], share);
+      if (!gain) continue;
+      gain->number = number;
+      gains.push_back(std::move(*gain));
     }
     std::size_t tries = most_tries;
     if (!gains.empty()) take(split, gains, tries);
@@ -193,18 +215,16 @@ class WindowSearch {
   Candidate with(const std::vector<std::vector<NodeId>>& split, std::span<const Gain> gains) {
     Candidate next{{}, 0, current_.steps};
     std::unordered_map<ValueId, ValueId> now;
-    auto current = [&](ValueId id) {
+    const std::function<ValueId(ValueId)> current = [&](ValueId id) {
       auto found = now.find(id);
       return found == now.end() ? id : found->second;
     };
     auto gain = gains.begin();
     for (std::size_t number = 0; number < split.size(); ++number) {
       if (gain != gains.end() && gain->number == number) {
-        std::unordered_map<ValueId, ValueId> back;
-        for (const auto& [placeholder, value] : gain->window.back) back.emplace(placeholder, current(value));
-        const std::vector<ValueId> outer = bank_.replace(gain->found.outputs, back);
-        for (std::size_t i = 0; i < outer.size(); ++i) now.emplace(gain->window.outputs[i], outer[i]);
-        next.steps.insert(next.steps.end(), gain->found.steps.begin(), gain->found.steps.end());
+        const std::vector<ValueId> made = gain->build(current);
+        for (std::size_t i = 0; i < made.size(); ++i) now.emplace(gain->outputs[i], made[i]);
+        next.steps.insert(next.steps.end(), gain->steps.begin(), gain->steps.end());
         ++gain;
         continue;
       }
@@ -222,15 +242,93 @@ class WindowSearch {
     return next;
   }
 
-  GraphBank& bank_;
-  Matcher& matcher_;
-  CostModel& cost_;
-  SearchOptions options_;
-  WindowOptions windows_;
-  const std::function<bool(std::span<const ValueId>)>& acceptable_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  Candidate current_;
-  SearchResult result_;
+};
+
+class Backtracking final : public WindowSearch {
+ public:
+  Backtracking(GraphBank& bank, Matcher& matcher, CostModel& cost, const SearchOptions& options,
+               const WindowOptions& windows, const Acceptable& acceptable)
+      : WindowSearch(bank, cost, options, windows, acceptable), matcher_(matcher) {}
+
+ private:
+  void begin_round() override { uses_ = count_uses(bank_, bank_.live(current_.outputs), current_.outputs); }
+
+  std::optional<Gain> improve(const std::vector<NodeId>& nodes, const SearchOptions& options) override {
+    Window window = cut_out(bank_, nodes, uses_);
+    SearchResult found = search(bank_, matcher_, cost_, window.inner, options, acceptable_);
+    matcher_.forget();
+    result_.made += found.made;
+    result_.extended += found.extended;
+    result_.exhausted = result_.exhausted && found.exhausted;
+    Candidate& best = found.best.at(0);
+    if (best.steps.empty()) return std::nullopt;
+    Gain gain;
+    gain.outputs = std::move(window.outputs);
+    gain.steps = std::move(best.steps);
+    gain.build = [this, inner = std::move(best.outputs), back = std::move(window.back)](const auto& current) {
+      std::unordered_map<ValueId, ValueId> values;
+      for (const auto& [placeholder, value] : back) values.emplace(placeholder, current(value));
+      return bank_.replace(inner, values);
+    };
+    return gain;
+  }
+
+  Matcher& matcher_;
+  std::unordered_map<ValueId, std::uint32_t> uses_;
+};
+
+class Saturating final : public WindowSearch {
+ public:
+  Saturating(GraphBank& bank, Saturator& saturator, CostModel& cost, Fusion& fusion, const SearchOptions& options,
+             const WindowOptions& windows, const Acceptable& acceptable)
+      : WindowSearch(bank, cost, options, windows, acceptable), fusion_(fusion), saturator_(saturator) {}
+
+ private:
+  /// Opaque nodes stand alone: a region must not have one between two of its nodes.
+  Split arranged(Split split) const override {
+    Split result;
+    for (const std::vector<NodeId>& window : split) {
+      bool fresh = true;
+      for (NodeId id : window) {
+        const bool opaque = bank_.node(id).kind == Node::Kind::Opaque;
+        if (fresh || opaque) result.emplace_back();
+        result.back().push_back(id);
+        fresh = opaque;
+      }
+    }
+    return result;
+  }
+
+  void begin_round() override { regions_.emplace(bank_, fusion_, current_.outputs); }
+
+  std::optional<Gain> improve(const std::vector<NodeId>& nodes, const SearchOptions&) override {
+    Region region = regions_->cut_out(nodes);
+    if (region.outputs.empty()) return std::nullopt;
+    const Solution& solution = saturator_.solve(region);
+    ++result_.windows;
+    result_.nodes += solution.nodes;
+    result_.exhausted = result_.exhausted && solution.saturated;
+    if (solution.steps.empty()) return std::nullopt;
+    Gain gain;
+    gain.outputs = region.outputs;
+    gain.steps = solution.steps;
+    gain.build = [this, graph = solution.graph, region = std::move(region)](const auto& current) {
+      std::vector<ValueId> leaves;
+      for (const RegionLeaf& leaf : region.leaves) leaves.push_back(current(leaf.value));
+      const auto made = build(graph, region, leaves, bank_);
+      RM_CHECK(made.has_value(), "what types in the e-graph types in the model");
+      for (std::size_t i = 0; i < made->size(); ++i) {
+        bank_.set_name((*made)[i], bank_.value(region.outputs[i]).name);
+      }
+      return *made;
+    };
+    return gain;
+  }
+
+  Fusion& fusion_;
+  Saturator& saturator_;
+  std::optional<Regions> regions_;  // of the graph at the beginning of the round
 };
 
 }  // namespace
@@ -261,9 +359,14 @@ std::vector<std::vector<NodeId>> split_into_windows(const GraphBank& bank, std::
 }
 
 SearchResult search_windows(GraphBank& bank, Matcher& matcher, CostModel& cost, std::span<const ValueId> outputs,
-                            const SearchOptions& options, const WindowOptions& windows,
-                            const std::function<bool(std::span<const ValueId>)>& acceptable) {
-  return WindowSearch(bank, matcher, cost, options, windows, acceptable).run(outputs);
+                            const SearchOptions& options, const WindowOptions& windows, const Acceptable& acceptable) {
+  return Backtracking(bank, matcher, cost, options, windows, acceptable).run(outputs);
+}
+
+SearchResult saturate_windows(GraphBank& bank, Saturator& saturator, CostModel& cost, Fusion& fusion,
+                              std::span<const ValueId> outputs, const SearchOptions& options,
+                              const WindowOptions& windows, const Acceptable& acceptable) {
+  return Saturating(bank, saturator, cost, fusion, options, windows, acceptable).run(outputs);
 }
 
 }  // namespace rulemill::optimize

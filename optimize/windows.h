@@ -4,19 +4,24 @@
 // rounds move the cuts.
 #pragma once
 
+#include "optimize/saturate.h"
 #include "optimize/search.h"
 
 namespace rulemill::optimize {
 
 struct WindowOptions {
   std::size_t smallest = 10, largest = 24;  // nodes
-  std::uint32_t rounds = 4;
+  std::uint32_t rounds = 16;
 };
 
 /// As search(), over the whole graph. `best` holds the result and the graphs on the way to it, cheapest first.
 SearchResult search_windows(GraphBank& bank, Matcher& matcher, CostModel& cost, std::span<const ValueId> outputs,
-                            const SearchOptions& options, const WindowOptions& windows,
-                            const std::function<bool(std::span<const ValueId>)>& acceptable);
+                            const SearchOptions& options, const WindowOptions& windows, const Acceptable& acceptable);
+
+/// Likewise by equality saturation, window by window.
+SearchResult saturate_windows(GraphBank& bank, Saturator& saturator, CostModel& cost, Fusion& fusion,
+                              std::span<const ValueId> outputs, const SearchOptions& options,
+                              const WindowOptions& windows, const Acceptable& acceptable);
 
 /// Nodes that are computed and not constant, arguments before users, branch after branch, cut into windows. `offset`
 /// makes the first window shorter.

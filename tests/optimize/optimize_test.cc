@@ -20,7 +20,7 @@ TEST_CASE("the branches of an ACNet block become one convolution", "[optimize]")
   ScratchFolder scratch;
   RulesFromText rules(branch_rules);
   Options options = options_for(models / "acnet_block.onnx", scratch.path / "out.onnx");
-  options.search.alpha = 1.5;
+  options.search.kind = GENERATE(SearchKind::Saturate, SearchKind::Backtrack);
   Summary summary = rules.optimize(options);
   std::cout << to_text(summary);
   CHECK(summary.before.count == 24);
@@ -38,7 +38,7 @@ rule distribute(x:2, a:2, b:2)
   add(matmul(x, a), matmul(x, b)) => matmul(x, add(a, b))
 )");
   Options options = options_for(models / "lora_layer.onnx", scratch.path / "out.onnx");
-  options.search.alpha = 1.5;
+  options.search.kind = GENERATE(SearchKind::Saturate, SearchKind::Backtrack);
   Summary summary = rules.optimize(options);
   std::cout << to_text(summary);
   CHECK(summary.before.count == 30);
@@ -55,6 +55,7 @@ TEST_CASE("a rewrite that first costs more is found with relaxation and not by g
   auto path = text.save(scratch.path / "in.onnx");
   RulesFromText rules(branch_rules);
   Options options = options_for(path, scratch.path / "out.onnx");
+  options.search.kind = SearchKind::Backtrack;
   options.search.alpha = 1;
   CHECK_FALSE(rules.optimize(options).changed);
   options.search.alpha = 1.5;

@@ -1,0 +1,65 @@
+// The cheapest graph in a saturated e-graph. Each class gets one of its nodes; what is shared counts once, what is
+// computed from constants costs nothing. First every class takes the node of the cheapest tree; then single choices are
+// changed as long as the graph becomes cheaper. A node of several outputs is chosen for all its classes at once, which
+// is what lets two products become one and a split.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "egraph/egraph.h"
+
+namespace rulemill::optimize {
+
+class Extraction {
+ public:
+  /// Seconds of a node that is not computed from constants alone, by itself; and in a graph, where `argument` is the
+  /// node that computes its first argument and nothing else uses (or nothing), `user` likewise the only one that uses
+  /// it.
+  struct Price {
+    std::function<double(egraph::ENode)> alone;
+    std::function<double(egraph::ENode node, egraph::ENode argument, egraph::ENode user, double alone)> in_graph;
+  };
+
+  /// The e-graph is rebuilt and stays as it is; so does the price.
+  Extraction(const egraph::EGraph& egraph, const Price& price);
+
+  /// Chooses for the roots; at most `passes` times over all choices. Never dearer than the nodes before `original`,
+  /// which are one graph for the roots.
+  void choose(std::span<const egraph::Value> roots, egraph::ENode original, std::size_t passes);
+  /// Seconds of what is chosen, by the costs of single nodes.
+  double seconds() const { return seconds_; }
+  /// What a class is computed by: nothing for a variable, which `value` is then.
+  egraph::ENode node(egraph::Value value) const { return choice_[egraph_.find(value)]; }
+  /// The variable of a class that has one.
+  egraph::Value variable(egraph::Value value) const { return variable_[egraph_.find(value)]; }
+  /// The chosen nodes that the roots need, arguments before users.
+  std::vector<egraph::ENode> order(std::span<const egraph::Value> roots) const;
+
+ private:
+  using Choice = std::vector<egraph::ENode>;
+
+  void choose_trees();
+  bool visit(const Choice& choice, egraph::Value value, std::vector<egraph::ENode>& order) const;
+  std::optional<double> graph_seconds(const Choice& choice, std::span<const egraph::Value> roots) const;
+  bool improve(std::span<const egraph::Value> roots);
+  void climb(std::span<const egraph::Value> roots, std::size_t passes);
+
+  double price(const Choice& choice, const std::vector<egraph::ENode>& order,
+               std::span<const egraph::Value> roots) const;
+
+  const egraph::EGraph& egraph_;
+  const Price& price_;
+  std::vector<double> cost_;             // by node
+  std::vector<egraph::Value> variable_;  // by class
+  std::vector<double> tree_;             // by class: the cheapest tree
+  Choice choice_;                        // by class
+  double seconds_ = 0;
+  mutable std::vector<std::uint32_t> uses_;  // by class
+  mutable std::vector<egraph::ENode> user_;  // by class: one that uses it
+  mutable std::vector<std::uint8_t> state_;  // by class, while visiting: open or done
+};
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,128 @@
+#include "optimize/region.h"
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/error.h"
+
+namespace rulemill::optimize {
+
+Regions::Regions(const GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs) : bank_(bank) {
+  const std::vector<NodeId> live = bank.live(outputs);
+  uses_ = count_uses(bank, live, outputs);
+  std::unordered_map<std::uint32_t, NodeId> last;  // by origin
+  for (auto id = live.rbegin(); id != live.rend(); ++id) {
+    if (!is_computed(*id)) continue;
+    if (const std::uint32_t origin = bank.node(*id).origin; origin != Node::no_origin) {
+      const auto [found, first] = last.emplace(origin, *id);
+      if (!first) add_said(found->second, *id);
+    }
+    if (const std::optional<CompositeMatch>& match = fusion.composite(*id)) {
+      for (NodeId inner : match->inner) add_said(*id, inner);
+    }
+  }
+}
+
+bool Regions::is_computed(NodeId id) const {
+  return bank_.node(id).kind == Node::Kind::Algebra && !bank_.node(id).constant;
+}
+
+void Regions::add_said(NodeId last, NodeId inner) {
+  if (!is_computed(inner)) return;
+  said_[last].push_back(inner);
+  last_[inner].push_back(last);
+}
+
+/// The computed ones, sorted; with what is said with them, without what is said with others.
+std::vector<NodeId> Regions::whole(const std::vector<NodeId>& nodes) const {
+  std::set<NodeId> inside;
+  for (NodeId id : nodes) {
+    if (is_computed(id)) inside.insert(id);
+  }
+  const std::set<NodeId> given = inside;
+  for (NodeId id : given) {
+    const auto last = last_.find(id);
+    const auto elsewhere = [&](NodeId each) { return !given.contains(each); };
+    if (last != last_.end() && std::ranges::all_of(last->second, elsewhere)) inside.erase(id);
+    if (const auto said = said_.find(id); said != said_.end()) inside.insert(said->second.begin(), said->second.end());
+  }
+  return {inside.begin(), inside.end()};
+}
+
+Region Regions::cut_out(const std::vector<NodeId>& nodes) const {
+  Region region;
+  const std::vector<NodeId> inside = whole(nodes);
+  std::unordered_map<ValueId, std::uint32_t> numbers, inner_uses;
+  const auto is_inside = [&](NodeId id) { return std::ranges::binary_search(inside, id); };
+  for (NodeId id : inside) {
+    for (ValueId argument : bank_.node(id).arguments) {
+      ++inner_uses[argument];
+      if (is_inside(bank_.value(argument).node)) continue;
+      const auto number = static_cast<std::uint32_t>(region.leaves.size());
+      if (numbers.emplace(argument, number).second)
+        region.leaves.push_back({argument, bank_.node_of(argument).constant});
+    }
+  }
+  std::uint32_t next = region.graph.leaves = static_cast<std::uint32_t>(region.leaves.size());
+  for (std::uint32_t i = 0; i < inside.size(); ++i) {
+    const Node& node = bank_.node(inside[i]);
+    RegionNode made{node.instance, {}, node.sizes, next, static_cast<std::uint32_t>(node.outputs.size()), i};
+    for (ValueId argument : node.arguments) made.arguments.push_back(numbers.at(argument));
+    region.graph.nodes.push_back(std::move(made));
+    region.origins.push_back(node.origin);
+    for (ValueId output : node.outputs) {
+      const auto used = uses_.find(output);
+      if (used != uses_.end() && used->second > inner_uses[output]) {
+        region.outputs.push_back(output);
+        region.graph.outputs.push_back(next);
+      }
+      numbers.emplace(output, next++);
+    }
+    const auto said = said_.find(inside[i]);
+    if (said == said_.end()) continue;
+    for (NodeId inner : said->second) {
+      region.graph.said.push_back(
+          {i, static_cast<std::uint32_t>(std::ranges::lower_bound(inside, inner) - inside.begin())});
+    }
+  }
+  return region;
+}
+
+std::string key_of(const Region& region, const GraphBank& bank) {
+  std::string key;
+  const auto add = [&](std::uint64_t number) { key += std::to_string(number) + ' '; };
+  for (const RegionLeaf& leaf : region.leaves) {
+    key += (leaf.constant ? "c" : "v") + bank.symbols().to_string(*bank.value(leaf.value).type) + '\n';
+  }
+  for (const RegionNode& node : region.graph.nodes) {
+    add(static_cast<std::uint32_t>(node.instance));
+    for (std::uint32_t argument : node.arguments) add(argument);
+    key += bank.symbols().to_string(node.sizes) + '\n';
+  }
+  for (std::uint32_t output : region.graph.outputs) add(output);
+  key += '\n';
+  for (const RegionGraph::Said& said : region.graph.said) {
+    add(said.last);
+    add(said.inner);
+  }
+  return key;
+}
+
+std::optional<std::vector<ValueId>> build(const RegionGraph& graph, const Region& region,
+                                          std::span<const ValueId> leaves, GraphBank& bank) {
+  RM_CHECK(graph.leaves == leaves.size(), "a region is built over as many leaves as it has");
+  std::vector<ValueId> values(leaves.begin(), leaves.end());
+  for (const RegionNode& node : graph.nodes) {
+    std::vector<ValueId> arguments;
+    for (std::uint32_t argument : node.arguments) arguments.push_back(values[argument]);
+    const auto made = bank.apply(node.instance, arguments, node.sizes);
+    if (!made) return std::nullopt;
+    if (node.stem != RegionNode::no_stem) bank.set_origin(*made, region.origins[node.stem]);
+    values.insert(values.end(), bank.node(*made).outputs.begin(), bank.node(*made).outputs.end());
+  }
+  std::vector<ValueId> outputs;
+  for (std::uint32_t output : graph.outputs) outputs.push_back(values[output]);
+  return outputs;
+}
+
+}  // namespace rulemill::optimize

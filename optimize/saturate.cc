@@ -1,0 +1,246 @@
+#include "optimize/saturate.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "egraph/explain.h"
+#include "optimize/extraction.h"
+#include "runtime/error.h"
+
+namespace rulemill::optimize {
+
+using egraph::ENode;
+using egraph::nothing;
+using egraph::Value;
+
+namespace {
+
+/// A gain below this share of the cost is rounding.
+constexpr double least_gain = 1e-9;
+constexpr double unsayable_seconds = 1;
+
+}  // namespace
+
+struct Saturator::State {
+  State(GraphBank& graph_bank, const CostModel& cost_model, Fusion& all_fusion, SaturationOptions all_options)
+      : bank(graph_bank),
+        cost(cost_model),
+        fusion(all_fusion),
+        options(all_options),
+        sizes(graph_bank.library(), graph_bank.symbols()),
+        egraph(graph_bank.library(), sizes),
+        saturation(index, egraph) {}
+
+  void add_rules(const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules);
+  void add_graph(std::span<const RegionLeaf> leaves, const RegionGraph& graph);
+  Solution solve(const Region& region);
+  double seconds_of(ENode node) const;
+  double seconds_in_graph(ENode node, ENode argument, ENode user, double alone) const;
+  bool is_said_with(ENode last, ENode inner) const;
+  bool may_be_said(ENode node) const;
+  bool improve(std::span<const RegionLeaf> leaves, Solution& solution);
+  RegionGraph graph_of(const Extraction& extraction, std::uint32_t leaves) const;
+  std::vector<Step> steps_of(const Extraction& extraction, double before, double after) const;
+
+  GraphBank& bank;
+  const CostModel& cost;
+  Fusion& fusion;
+  SaturationOptions options;
+  egraph::SizeTable sizes;
+  egraph::RuleIndex index;
+  std::vector<std::uint32_t> rule_numbers;  // by number in the index: position in the rule set
+  egraph::EGraph egraph;
+  egraph::Saturation saturation;
+  std::vector<Value> values;  // of the region that was added last, by its numbers
+  std::vector<Value> roots;
+  std::set<std::pair<ENode, ENode>> said;          // last and earlier node of what is said together
+  std::unordered_map<ENode, std::uint32_t> stems;  // of the region's own nodes
+  std::unordered_map<std::string, Solution> solved;
+};
+
+void Saturator::State::add_rules(const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules) {
+  for (std::uint32_t r = 0; r < rules.size(); ++r) {
+    algebra::TypedRule typed;
+    typed.rule = rules[r].rule;
+    egraph::CompiledRule compiled = egraph::compile(typed, terms, sizes, egraph::Constants::Made);
+    if (!rules[r].reversible) std::erase_if(compiled.directions, [](const auto& each) { return !each.forward; });
+    index.add(std::move(compiled));
+    rule_numbers.push_back(r);
+  }
+}
+
+void Saturator::State::add_graph(std::span<const RegionLeaf> leaves, const RegionGraph& graph) {
+  egraph.clear();
+  values.clear();
+  roots.clear();
+  said.clear();
+  stems.clear();
+  std::vector<ENode> nodes;
+  for (std::uint32_t i = 0; i < leaves.size(); ++i) {
+    const ValueType& type = bank.value(leaves[i].value).type;
+    RM_CHECK(type.has_value(), "a leaf of a region has a type");
+    values.push_back(egraph.add_variable(i, sizes.shape(*type), leaves[i].constant));
+  }
+  for (const RegionNode& node : graph.nodes) {
+    std::vector<Value> arguments;
+    for (const std::uint32_t argument : node.arguments) arguments.push_back(values[argument]);
+    std::vector<egraph::SizeId> node_sizes;
+    for (const algebra::Poly& size : node.sizes) node_sizes.push_back(sizes.intern(size));
+    const ENode made = egraph.add_node(node.instance, arguments, node_sizes);
+    RM_CHECK(made != nothing, "a node of a model types");
+    nodes.push_back(made);
+    if (node.stem != RegionNode::no_stem) stems.emplace(made, node.stem);
+    for (std::uint32_t o = 0; o < node.outputs; ++o) values.push_back(egraph.output(made, o));
+  }
+  for (const std::uint32_t output : graph.outputs) roots.push_back(values[output]);
+  for (const RegionGraph::Said& pair : graph.said) said.emplace(nodes[pair.last], nodes[pair.inner]);
+}
+
+double Saturator::State::seconds_of(ENode node) const {
+  std::vector<algebra::Shape> arguments;
+  for (const Value argument : egraph.arguments(node)) arguments.push_back(sizes.polys(egraph.shape(argument)));
+  std::vector<algebra::Poly> node_sizes;
+  for (const egraph::SizeId size : egraph.sizes(node)) node_sizes.push_back(sizes.poly(size));
+  const double seconds = cost.instance_seconds(egraph.instance(node), arguments, node_sizes);
+  return may_be_said(node) ? seconds : seconds + unsayable_seconds;
+}
+
+bool Saturator::State::is_said_with(ENode last, ENode inner) const {
+  return last != nothing && inner != nothing &&
+         (said.contains({last, inner}) || fusion.has_composite(egraph.instance(inner), egraph.instance(last)));
+}
+
+/// Whether an ONNX operator says the node, or a composite along with some neighbour.
+bool Saturator::State::may_be_said(ENode node) const {
+  if (!bank.library().instance(egraph.instance(node)).onnx.empty()) return true;
+  if (std::ranges::any_of(said, [&](const auto& pair) { return pair.second == node; })) return true;
+  if (egraph.arguments(node).empty()) return false;
+  const Value first = egraph.arguments(node)[0];
+  Value value = first;
+  do {
+    const ENode inner = egraph.node_of(value);
+    if (inner != nothing && !egraph.is_duplicate(inner) && is_said_with(node, inner)) return true;
+    value = egraph.next_in_class(value);
+  } while (value != first);
+  return false;
+}
+
+/// What runs inside its producer is free. What no runtime has an operator for is next to impossible, unless a composite
+/// says it along with its neighbour.
+double Saturator::State::seconds_in_graph(ENode node, ENode argument, ENode user, double alone) const {
+  if (is_said_with(node, argument)) return 0;
+  const algebra::Instance& instance = bank.library().instance(egraph.instance(node));
+  if (instance.inputs.size() == 1 && argument != nothing &&
+      fusion.has_fused(egraph.instance(argument), egraph.instance(node))) {
+    return 0;
+  }
+  const bool sayable = !may_be_said(node) || !instance.onnx.empty() || is_said_with(user, node);
+  return sayable ? alone : alone + unsayable_seconds;
+}
+
+/// Saturates and extracts, and again from what came out, as long as it becomes cheaper: what has been merged and folded
+/// is out of the way by then, so that a limit is reached later.
+Solution Saturator::State::solve(const Region& region) {
+  Solution solution{region.graph, {}, false, 0};
+  for (std::size_t restart = 0; restart < options.restarts; ++restart) {
+    if (!improve(region.leaves, solution)) break;
+  }
+  return solution;
+}
+
+bool Saturator::State::improve(std::span<const RegionLeaf> leaves, Solution& solution) {
+  add_graph(leaves, solution.graph);
+  const Extraction::Price price = {[&](ENode node) { return seconds_of(node); },
+                                   [&](ENode node, ENode argument, ENode user, double alone) {
+                                     return seconds_in_graph(node, argument, user, alone);
+                                   }};
+  Extraction as_it_is(egraph, price);
+  as_it_is.choose(roots, egraph.node_count(), 0);
+  const ENode original = egraph.node_count();
+  const auto largest = static_cast<std::uint32_t>(solution.graph.nodes.size()) + options.limits.extra_operators;
+  const auto outcome = saturation.run({}, largest, options.limits);
+  solution.saturated = outcome == egraph::Saturation::Outcome::Saturated;
+  solution.nodes += egraph.node_count();
+  Extraction extraction(egraph, price);
+  extraction.choose(roots, original, options.passes);
+  if (extraction.seconds() >= as_it_is.seconds() * (1 - least_gain)) return false;
+  const std::vector<Step> steps = steps_of(extraction, as_it_is.seconds(), extraction.seconds());
+  solution.steps.insert(solution.steps.end(), steps.begin(), steps.end());
+  solution.graph = graph_of(extraction, solution.graph.leaves);
+  return true;
+}
+
+RegionGraph Saturator::State::graph_of(const Extraction& extraction, std::uint32_t leaves) const {
+  RegionGraph graph;
+  graph.leaves = leaves;
+  std::uint32_t next = leaves;
+  std::unordered_map<Value, std::uint32_t> numbers;  // by class
+  const auto number = [&](Value value) {
+    const Value variable = extraction.variable(value);
+    return variable != nothing ? egraph.tag_of(variable) : numbers.at(egraph.find(value));
+  };
+  const std::vector<ENode> order = extraction.order(roots);
+  for (const ENode node : order) {
+    const auto stem = stems.find(node);
+    RegionNode made{egraph.instance(node),
+                    {},
+                    {},
+                    next,
+                    egraph.output_count(node),
+                    stem == stems.end() ? RegionNode::no_stem : stem->second};
+    for (const Value argument : egraph.arguments(node)) made.arguments.push_back(number(argument));
+    for (const egraph::SizeId size : egraph.sizes(node)) made.sizes.push_back(sizes.poly(size));
+    for (std::uint32_t o = 0; o < made.outputs; ++o, ++next) numbers.emplace(egraph.find(egraph.output(node, o)), next);
+    graph.nodes.push_back(std::move(made));
+  }
+  for (const Value root : roots) graph.outputs.push_back(number(root));
+  const auto place = [&](ENode node) { return std::ranges::find(order, node) - order.begin(); };
+  for (const auto& [last, inner] : said) {
+    const auto l = place(last), i = place(inner), end = std::ssize(order);
+    if (l < end && i < end) graph.said.push_back({static_cast<std::uint32_t>(l), static_cast<std::uint32_t>(i)});
+  }
+  return graph;
+}
+
+/// What makes each root equal to its chosen node, and each argument of a chosen node to the one that was chosen for it.
+std::vector<Step> Saturator::State::steps_of(const Extraction& extraction, double before, double after) const {
+  egraph::Explainer explainer(saturation, egraph);
+  const auto chosen = [&](Value value) {
+    if (const Value variable = extraction.variable(value); variable != nothing) return variable;
+    const ENode node = extraction.node(value);
+    for (std::uint32_t o = 0; o < egraph.output_count(node); ++o) {
+      if (egraph.equal(egraph.output(node, o), value)) return egraph.output(node, o);
+    }
+    RM_CHECK(false, "a chosen node has an output in its class");
+    return nothing;
+  };
+  for (const Value root : roots) explainer.add(root, chosen(root));
+  for (const ENode node : extraction.order(roots)) {
+    for (const Value argument : egraph.arguments(node)) explainer.add(argument, chosen(argument));
+  }
+  std::vector<Step> steps;
+  for (const std::uint32_t number : explainer.applications()) {
+    const egraph::RuleIndex::Use use = saturation.application(number).use;
+    const bool forward = index.rule(use.rule).directions[use.direction].forward;
+    steps.push_back({rule_numbers[use.rule], !forward, before, after});
+  }
+  return steps;
+}
+
+Saturator::Saturator(GraphBank& bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules,
+                     const CostModel& cost, Fusion& fusion, SaturationOptions options)
+    : state_(std::make_unique<State>(bank, cost, fusion, options)) {
+  state_->add_rules(terms, rules);
+}
+
+Saturator::~Saturator() = default;
+
+const Solution& Saturator::solve(const Region& region) {
+  const std::string key = key_of(region, state_->bank);
+  auto found = state_->solved.find(key);
+  if (found == state_->solved.end()) found = state_->solved.emplace(key, state_->solve(region)).first;
+  return found->second;
+}
+
+}  // namespace rulemill::optimize

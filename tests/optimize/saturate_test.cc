@@ -1,0 +1,173 @@
+#include <catch2/catch.hpp>
+
+#include "optimize/onnx/export.h"
+#include "tests/optimize/models.h"
+
+namespace rulemill::optimize {
+namespace {
+
+/// A model in the bank, with what a saturation of it needs.
+struct World {
+  World(const ModelText& text, const std::string& rules_text, bool reversible = false)
+      : rules(rules_text, reversible),
+        bank(rules.library, rules.symbols),
+        import(import_model(text.parsed(), bank)),
+        fusion(bank),
+        cost(bank, fusion, find_device("t4"), {}),
+        saturator(bank, rules.terms, rules.rules, cost, fusion) {}
+
+  Region whole() { return Regions(bank, fusion, import.outputs).cut_out(bank.live(import.outputs)); }
+  std::vector<ValueId> built(const Region& region, const Solution& solution) {
+    std::vector<ValueId> leaves;
+    for (const RegionLeaf& leaf : region.leaves) leaves.push_back(leaf.value);
+    return *build(solution.graph, region, leaves, bank);
+  }
+  std::vector<std::string> fired(const Solution& solution) const {
+    std::vector<std::string> names;
+    for (const Step& step : solution.steps) names.push_back(rules.rules[step.rule].rule.id);
+    return names;
+  }
+
+  RulesFromText rules;
+  GraphBank bank;
+  Import import;
+  Fusion fusion;
+  CostModel cost;
+  Saturator saturator;
+};
+
+ModelText two_products() {
+  ModelText text;
+  text.input("x", {"16", "4096"}).output("p", {"16", "64"}).output("q", {"16", "32"});
+  text.weight("v", {4096, 64}).weight("w", {4096, 32});
+  text.node("MatMul", {"x", "v"}, {"p"}).node("MatMul", {"x", "w"}, {"q"});
+  return text;
+}
+
+constexpr const char* merge_products = R"(
+rule merge(x:2, a:2, b:2)
+  let s = split(matmul(x, concat(a, b; axis=1)); axis=1, at=?)
+  matmul(x, a), matmul(x, b) => s.first, s.second
+)";
+
+TEST_CASE("a rule of two outputs is extracted for both at once", "[saturate]") {
+  World world(two_products(), merge_products);
+  const Region region = world.whole();
+  const Solution& solution = world.saturator.solve(region);
+  CHECK(world.fired(solution) == std::vector<std::string>{"merge"});
+  const auto merged = world.built(region, solution);
+  CHECK(world.cost.graph_seconds(merged) < world.cost.graph_seconds(world.import.outputs));
+  std::size_t products = 0;
+  for (NodeId id : world.bank.live(merged)) {
+    const Node& node = world.bank.node(id);
+    products += node.kind == Node::Kind::Algebra && !node.constant && world.bank.instance(node).outputs.size() == 1;
+  }
+  CHECK(products == 1);
+  CHECK(verify(world.bank, world.import.outputs, merged, {}).equal());
+}
+
+TEST_CASE("a region that no rule makes cheaper stays as it is", "[saturate]") {
+  World world(two_products(), R"(
+rule swap(x:2, y:2)
+  add(x, y) => add(y, x)
+)");
+  const Region region = world.whole();
+  const Solution& solution = world.saturator.solve(region);
+  CHECK(solution.steps.empty());
+  CHECK(solution.saturated);
+  CHECK(world.built(region, solution) == region.outputs);
+}
+
+TEST_CASE("a rule that holds one way is not used the other way", "[saturate]") {
+  // Backwards it would make the model cheaper.
+  const char* split_up = R"(
+rule split_up(x:2, a:2, b:2)
+  matmul(x, add(a, b)) => add(matmul(x, a), matmul(x, b))
+)";
+  ModelText text;
+  text.input("x", {"16", "64"}).output("y", {"16", "64"}).weight("v", {64, 64}).weight("w", {64, 64});
+  text.node("MatMul", {"x", "v"}, {"p"}).node("MatMul", {"x", "w"}, {"q"}).node("Add", {"p", "q"}, {"y"});
+  World one_way(text, split_up);
+  CHECK(one_way.saturator.solve(one_way.whole()).steps.empty());
+  World both_ways(text, split_up, true);
+  CHECK(both_ways.fired(both_ways.saturator.solve(both_ways.whole())) == std::vector<std::string>{"split_up"});
+}
+
+TEST_CASE("terms over constants alone are not rewritten", "[saturate]") {
+  // Sums of weights in every order and grouping would be thousands.
+  ModelText text;
+  text.input("x", {"4", "4"}).output("y", {"4", "4"});
+  std::string sum;
+  for (int i = 0; i < 6; ++i) {
+    const std::string w = "w" + std::to_string(i), p = "p" + std::to_string(i), s = "s" + std::to_string(i);
+    text.weight(w, {4, 4}).node("MatMul", {"x", w}, {p});
+    if (i > 0) text.node("Add", {sum, p}, {i == 5 ? "y" : s});
+    sum = i == 0 ? p : s;
+  }
+  World world(text, R"(
+rule distribute(x:2, a:2, b:2)
+  add(matmul(x, a), matmul(x, b)) => matmul(x, add(a, b))
+rule regroup(x:2, y:2, z:2)
+  add(x, add(y, z)) => add(z, add(x, y))
+)",
+              true);
+  const Region region = world.whole();
+  const Solution& solution = world.saturator.solve(region);
+  const auto merged = world.built(region, solution);
+  std::size_t computed = 0;
+  for (NodeId id : world.bank.live(merged)) {
+    computed += world.bank.node(id).kind == Node::Kind::Algebra && !world.bank.node(id).constant;
+  }
+  CHECK(computed == 1);
+  CHECK(solution.nodes < 12000);
+  CHECK(verify(world.bank, world.import.outputs, merged, {}).equal());
+}
+
+TEST_CASE("regions that differ in their weights alone have one key", "[saturate]") {
+  ModelText text;
+  text.input("x", {"8", "8"}).output("y", {"8", "8"});
+  text.weight("v", {8, 8}).weight("w", {8, 8});
+  text.node("MatMul", {"x", "v"}, {"a"}).node("Relu", {"a"}, {"b"});
+  text.node("MatMul", {"b", "w"}, {"c"}).node("Relu", {"c"}, {"y"});
+  World world(text, "");
+  const auto nodes = split_into_windows(world.bank, world.import.outputs, {.smallest = 2, .largest = 2}, 0);
+  REQUIRE(nodes.size() == 2);
+  const Regions regions(world.bank, world.fusion, world.import.outputs);
+  const Region first = regions.cut_out(nodes[0]), second = regions.cut_out(nodes[1]);
+  CHECK(key_of(first, world.bank) == key_of(second, world.bank));
+  CHECK(first.outputs.size() == 1);
+  // A window of other operators is another one.
+  CHECK(key_of(regions.cut_out({nodes[0][0]}), world.bank) != key_of(first, world.bank));
+}
+
+TEST_CASE("what one node of the model says is in a region as a whole, or not at all", "[saturate]") {
+  ModelText text;
+  text.input("x", {"1", "4", "5", "5"}).output("y", {"1", "4", "5", "5"});
+  text.weight("g", {4}).weight("b", {4}).weight("m", {4});
+  text.weight("v", {4});
+  text.node("BatchNormalization", {"x", "g", "b", "m", "v"}, {"n"}).node("Relu", {"n"}, {"y"});
+  World world(text, "");
+  std::vector<NodeId> computed;
+  for (NodeId id : world.bank.live(world.import.outputs)) {
+    if (world.bank.node(id).kind == Node::Kind::Algebra && !world.bank.node(id).constant) computed.push_back(id);
+  }
+  REQUIRE(computed.size() == 3);  // scaled, shifted, relu
+  const Regions regions(world.bank, world.fusion, world.import.outputs);
+  CHECK(regions.cut_out({computed[1], computed[2]}).graph.nodes.size() == 3);
+  CHECK(regions.cut_out({computed[0]}).graph.nodes.empty());
+  CHECK(regions.cut_out({computed[2]}).graph.nodes.size() == 1);
+  CHECK(regions.cut_out({computed[1]}).graph.said == std::vector<RegionGraph::Said>{{1, 0}});
+}
+
+TEST_CASE("what no ONNX operator says is not extracted alone", "[saturate]") {
+  // The bias behind the sum would have no convolution to go into.
+  ModelText text;
+  text.input("x", {"1", "4", "5", "5"}).input("z", {"1", "4", "5", "5"}).output("y", {"1", "4", "5", "5"});
+  text.weight("k", {4, 4, 3, 3}).weight("b", {4});
+  text.node("Conv", {"x", "k", "b"}, {"c"}, {"pads=1,1,1,1"}).node("Add", {"c", "z"}, {"y"});
+  World world(text, branch_rules);
+  CHECK(world.saturator.solve(world.whole()).steps.empty());
+}
+
+}  // namespace
+}  // namespace rulemill::optimize
