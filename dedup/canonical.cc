@@ -157,7 +157,10 @@ void find_form(CandidateGraph& graph, const Vocabulary& words, KeyKind kind, boo
         std::string exact = serialize(tried, words, Detail::Exact);
         if (form.exact.empty() || exact < form.exact) form.exact = std::move(exact);
       }
-      if (form.key.empty() || key < form.key) {
+      // Of forms that only shapes tell apart, the one of the smaller shapes: not the one that came first.
+      const bool tie = key == form.key && !form.key.empty();
+      if (form.key.empty() || key < form.key ||
+          (tie && serialize(tried, words, Detail::Exact) < serialize(form.graph, words, Detail::Exact))) {
         form.key = std::move(key);
         form.graph = tried;
       }

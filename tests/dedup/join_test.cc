@@ -4,6 +4,7 @@
 #include <set>
 
 #include "algebra/terms/rule_text.h"
+#include "dedup/candidate_set.h"
 #include "dedup/canonical.h"
 #include "dedup/generalize.h"
 #include "fingerprint/shards.h"
@@ -208,6 +209,36 @@ TEST_CASE("shards of another run are refused, naming both digests") {
   run.profile.seed = 4;
   CHECK_THROWS_AS(fingerprint::run(run.profile, run.library, run.out, runtime::Communicator::self(), {}),
                   runtime::InputError);
+}
+
+TEST_CASE("which side of a candidate stood first does not show in its form, though shapes alone tell the sides apart") {
+  const runtime::ScratchFolder folder;
+  Run run(folder.path());
+  const std::string text = runtime::read_file(folder / fingerprint::dictionary_file);
+  const Vocabulary words = vocabulary(fingerprint::Dictionary::parse(text, "dictionary"), run.library);
+  const auto concat = static_cast<std::uint16_t>(
+      std::ranges::find_if(words.instances, [](const auto* i) { return i->operator_name == "concat"; }) -
+      words.instances.begin());
+  REQUIRE(concat < words.instances.size());
+  REQUIRE(words.types[0] != words.types[1]);
+  const auto candidate = [&](bool turned) {
+    CandidateGraph graph;
+    graph.leaves.push_back(turned ? 1 : 0);
+    graph.leaves.push_back(turned ? 0 : 1);
+    for (const std::uint8_t first : {std::uint8_t{0}, std::uint8_t{1}}) {
+      GraphNode node;
+      node.instance = concat;
+      node.types.push_back(0);
+      node.arguments.push_back({true, 0, first});
+      node.arguments.push_back({true, 0, static_cast<std::uint8_t>(1 - first)});
+      graph.nodes.push_back(node);
+    }
+    graph.source.push_back({false, 0, 0});
+    graph.target.push_back({false, 0, 1});
+    bring_to_form(graph, words, KeyKind::AnyShapes);
+    return pack(graph);
+  };
+  CHECK(candidate(false) == candidate(true));
 }
 
 TEST_CASE("extending one term of each class loses no candidate that stands alone") {
