@@ -22,7 +22,7 @@ class Mutator:
         if kind < 0.04 and rule.conditions:
             gone = self.random.randrange(len(rule.conditions))
             return replace(rule, conditions=rule.conditions[:gone] + rule.conditions[gone + 1:])
-        if kind < 0.14:
+        if kind < 0.14 and rule.variables:
             return self.other_shape(rule)
         if kind < 0.18 and len(rule.source) > 1:
             return replace(rule, target=rule.target[::-1])
@@ -52,7 +52,7 @@ class Mutator:
 
     def at_random_node(self, term, rule):
         if term[0] == "variable":
-            return ("variable", self.random.choice(rule.variables)[0])
+            return ("variable", self.random.choice(rule.variables)[0]) if rule.variables else None
         if term[2] and self.random.random() < 0.6:
             k = self.random.randrange(len(term[2]))
             changed = self.at_random_node(term[2][k], rule)
