@@ -89,8 +89,20 @@ int run(const runtime::MpiSession& session, int argc, char** argv) {
   if (rank == 0 && !options.json.empty()) {
     runtime::require_writable_folder(std::filesystem::absolute(options.json).parent_path());
   }
-  chosen(context);
-  if (rank == 0 && !options.json.empty()) runtime::write_json(options.json, context.report);
+  const auto write_report = [&] {
+    if (rank == 0 && !options.json.empty()) runtime::write_json(options.json, context.report);
+  };
+  try {
+    chosen(context);
+  } catch (const runtime::Error& error) {
+    // What was found up to there is told whatever the outcome.
+    if (!context.report.empty()) {
+      context.report["error"] = error.what();
+      write_report();
+    }
+    throw;
+  }
+  write_report();
   require_printed();
   return 0;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/interrupt.h"
+
 namespace rulemill::egraph {
 
 using algebra::Poly;
@@ -9,6 +11,7 @@ using algebra::Poly;
 namespace {
 
 constexpr std::uint32_t unsolvable = 0xfffffffe;
+constexpr std::uint32_t tries_between_looks = 1 << 16;
 
 }  // namespace
 
@@ -65,6 +68,11 @@ void Matcher::step(std::size_t index) {
 }
 
 void Matcher::try_node(std::size_t index, ENode node) {
+  if (tries_left_ == 0) {
+    *budget_ = 0;
+    return;
+  }
+  if (--tries_left_ % tries_between_looks == 0) runtime::throw_if_interrupted("derivation");
   const Step& s = direction_->steps[index];
   const PatternNode& pattern = rule_->nodes[s.node];
   if (egraph_.arguments(node).size() != pattern.arguments.size()) return;

@@ -25,6 +25,9 @@ class Matcher {
 
   /// Whether a first node may be a term over constants alone.
   void match_constants(bool allowed) { constants_ = allowed; }
+  /// From now on so many nodes are tried; then the budget of matches ends, too. Signals are heard on the way.
+  void allow(std::uint32_t tries) { tries_left_ = tries; }
+
   /// Appends one run of words a match to `into`: the variables' values, then the nodes. Stops when `budget` runs out;
   /// every match takes one from it.
   void run(const CompiledRule& rule, const Direction& direction, std::uint32_t& budget,
@@ -41,6 +44,7 @@ class Matcher {
   const Direction* direction_ = nullptr;
   bool constants_ = true;
   std::uint32_t* budget_ = nullptr;
+  std::uint32_t tries_left_ = 0;
   std::vector<std::uint32_t>* into_ = nullptr;
   std::vector<Value> registers_;
   std::vector<std::uint32_t> found_;

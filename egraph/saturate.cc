@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/error.h"
+#include "runtime/interrupt.h"
 
 namespace rulemill::egraph {
 
@@ -81,9 +82,11 @@ Saturation::Outcome Saturation::run(std::span<const std::pair<Value, Value>> goa
   egraph_.rebuild();
   if (reached(goals)) return Outcome::Reached;
   std::uint32_t budget = limits.matches;
+  matcher_.allow(limits.tries);
   auto reach = RuleIndex::Reach::Small;
   for (std::uint32_t iterations = 0; iterations < limits.iterations; ++iterations) {
     ++counts_.iterations;
+    runtime::throw_if_interrupted("derivation");
     rules_.applicable(egraph_, reach, uses_);
     matches_.clear();
     match_counts_.clear();

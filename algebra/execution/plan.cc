@@ -407,6 +407,14 @@ std::optional<Plan> compile(const Library& library, const Instance& instance,
 
 std::vector<std::vector<double>> evaluate(const Library& library, const Plan& plan,
                                           std::span<const std::span<const double>> inputs) {
+  return evaluate(library, plan, inputs, [](const Function& function, std::span<const double> arguments) {
+    return evaluate(function, arguments);
+  });
+}
+
+std::vector<std::vector<double>> evaluate(const Library& library, const Plan& plan,
+                                          std::span<const std::span<const double>> inputs,
+                                          const ScalarEvaluation& scalar) {
   std::vector<std::vector<double>> made;
   std::vector<double> coefficients;
   for (const Rational& value : plan.coefficients)
@@ -428,17 +436,19 @@ std::vector<std::vector<double>> evaluate(const Library& library, const Plan& pl
       if (step.kind == PlanStep::Kind::Sum) {
         for (const PlanTerm& term : row) value += product(term);
       } else if (step.kind == PlanStep::Kind::Max) {
-        for (std::size_t i = 0; i < row.size(); ++i)
-          value = i == 0 ? product(row[i]) : std::max(value, product(row[i]));
+        for (std::size_t i = 0; i < row.size(); ++i) {
+          const double next = product(row[i]);
+          if (i == 0 || next > value || std::isnan(next)) value = next;
+        }
       } else {
         std::array<double, 8> arguments{};
         RM_CHECK(row.size() <= arguments.size(), "a scalar function of too many arguments");
         for (std::size_t i = 0; i < row.size(); ++i) arguments[i] = product(row[i]);
-        value = evaluate(library.functions()[step.functions[0]], std::span<const double>(arguments.data(), row.size()));
+        value = scalar(library.functions()[step.functions[0]], std::span<const double>(arguments.data(), row.size()));
         first_function = 1;
       }
       for (std::size_t f = first_function; f < step.functions.size(); ++f) {
-        value = evaluate(library.functions()[step.functions[f]], std::span<const double>(&value, 1));
+        value = scalar(library.functions()[step.functions[f]], std::span<const double>(&value, 1));
       }
       result[e] = value;
     }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -13,6 +14,7 @@
 namespace rulemill::algebra {
 
 class Library;
+struct Function;
 
 /// Operand tensors are numbered: the instance's inputs first, then the tensors of earlier steps.
 struct PlanTerm {
@@ -55,5 +57,10 @@ std::optional<Plan> compile(const Library& library, const Instance& instance,
 /// Reference execution over the reals, in double: one vector a tensor, row-major.
 std::vector<std::vector<double>> evaluate(const Library& library, const Plan& plan,
                                           std::span<const std::span<const double>> inputs);
+/// The same with values of scalar functions by `scalar`. A NaN among a maximum's values is the maximum.
+using ScalarEvaluation = std::function<double(const Function&, std::span<const double>)>;
+std::vector<std::vector<double>> evaluate(const Library& library, const Plan& plan,
+                                          std::span<const std::span<const double>> inputs,
+                                          const ScalarEvaluation& scalar);
 
 }  // namespace rulemill::algebra

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <tuple>
 
+#include "runtime/error.h"
+
 namespace rulemill::algebra {
 
 namespace {
+
+constexpr std::size_t most_steps = 20000;
 
 /// A size that an equation can be solved for, and how readable the solution is: lower is better.
 struct Solution {
@@ -96,6 +100,9 @@ Poly Unifier::cancelled(const Poly& poly) const {
 }
 
 bool Unifier::unify(const Poly& a, const Poly& b) {
+  if (++steps_ > most_steps) {
+    throw runtime::Error("typing", "takes more than " + std::to_string(most_steps) + " equations between sizes");
+  }
   const Poly equation = cancelled(resolve(a - b));
   if (equation.is_zero()) return true;
   if (symbols_->positive(equation) || symbols_->positive(-equation)) return false;

@@ -37,6 +37,7 @@ class Unifier {
   Poly cancelled(const Poly& poly) const;
 
   Symbols* symbols_;
+  std::size_t steps_ = 0;
   Substitution solution_;
   std::vector<Poly> residue_;
   struct Quotient {

@@ -40,7 +40,7 @@ class RuleParser {
   }
 
  private:
-  /// A rule is applied where its left side is found, so that has to say what every variable is.
+  /// Leaves out variables that do not occur; an equation without a direction goes where its left side says all of them.
   void check_variables(Rule& rule) {
     const auto binds = [&](const std::vector<TermId>& side) {
       const std::vector<TermId> bound = bank_.variables(side);
@@ -52,17 +52,9 @@ class RuleParser {
       rule.variables.erase(rule.variables.begin() + static_cast<std::ptrdiff_t>(v));
       if (v < rule.shapes.size()) rule.shapes.erase(rule.shapes.begin() + static_cast<std::ptrdiff_t>(v));
     }
-    if (std::ranges::all_of(bank_.variables(rule.target), on_left)) return;
-    if (!directed_ && std::ranges::all_of(bank_.variables(rule.source), on_right)) {
-      std::swap(rule.source, rule.target);
-      return;
-    }
-    for (const TermId variable : bank_.variables(rule.target)) {
-      if (on_left(variable)) continue;
-      const std::string& name = bank_.term(variable).name;
-      cursor_.fail(variable_tokens_.at(name),
-                   "variable '" + name + "' stands on the right side alone; expected it on the left, too");
-    }
+    const bool forward = std::ranges::all_of(bank_.variables(rule.target), on_left);
+    const bool backward = std::ranges::all_of(bank_.variables(rule.source), on_right);
+    if (!directed_ && !forward && backward) std::swap(rule.source, rule.target);
   }
 
   Rule parse_rule() {
@@ -70,7 +62,6 @@ class RuleParser {
       cursor_.fail(cursor_.peek(), "expected 'rule' or 'property', found " + quoted(cursor_.peek()));
     }
     names_.clear();
-    variable_tokens_.clear();
     Rule rule;
     rule.id = cursor_.name("the rule's name");
     cursor_.expect("(", "before the rule's variables");
@@ -137,7 +128,6 @@ class RuleParser {
     const TermId variable = bank_.variable(name, rank);
     rule.variables.push_back(variable);
     names_[name] = {variable, std::nullopt};
-    variable_tokens_[name] = at;
   }
 
   SizeCondition parse_condition() {
@@ -278,8 +268,7 @@ class RuleParser {
       const Instance& instance = library_.instantiate(name, parameters, ranks);
       return {{}, bank_.apply(instance.id, arguments, values)};
     } catch (const InputError& error) {
-      if (!error.where().empty()) throw;
-      cursor_.fail(at, error.what());
+      cursor_.fail(at, (error.where().empty() ? "" : "this cannot be made of '" + name + "': ") + error.what());
     }
   }
 
@@ -333,7 +322,6 @@ class RuleParser {
   TermBank& bank_;
   Symbols& symbols_;
   std::map<std::string, Meaning> names_;
-  std::map<std::string, Token> variable_tokens_;
   std::string defined_now_;  // by the `let` that is being read
   int nesting_ = 0;          // of parentheses
   bool directed_ = false;    // the last rule was written with '=>'

@@ -49,7 +49,10 @@ class Inference {
         shape = rule_.shapes[i];
         if (shape.size() != rank)
           return fail("the declared shape of " + bank_.term(variable).name + " has another rank");
-        for (const Poly& dim : shape) declare(dim);
+        for (const Poly& dim : shape) {
+          declare(dim);
+          if (!dim.atom()) positive_.push_back(dim);
+        }
       } else {
         for (std::uint32_t d = 0; d < rank; ++d) shape.push_back(Poly(symbols_.fresh_size("d")));
       }
@@ -193,6 +196,7 @@ class Inference {
 
   /// What the source alone leaves open: the sizes that occur in its types.
   bool snapshot() {
+    of_source_ = guaranteed_.size();
     for (const auto& [term, shape] : types_) {
       for (const Poly& dim : shape) {
         for (const Atom atom : symbols_.atoms(unifier_.resolve(dim))) source_sizes_.push_back(atom);
@@ -261,6 +265,7 @@ class Inference {
     typed.rule.target = rebuild(rule_.target, rebuilt, typed);
     for (const TermId variable : rule_.variables) typed.types[variable] = final_shape(types_.at(variable));
     collect_facts(typed);
+    collect_demands(typed);
     collect_restrictions(typed);
     return typed;
   }
@@ -297,6 +302,41 @@ class Inference {
     for (const TermId root : roots) result.push_back(bank_.term(root).is_variable ? root : rebuilt.at(root));
     return result;
   }
+
+  /// What the target's operators demand of their sizes and the source does not say: part of the rule's condition.
+  void collect_demands(TypedRule& typed) {
+    std::vector<Poly> said;
+    const auto say = [&](const SizeCondition& c) {
+      if (c.relation == Relation::Lt || c.relation == Relation::Le) said.push_back(gap(c));
+    };
+    for (std::size_t i = 0; i < of_source_; ++i) say(guaranteed_[i]);
+    for (const SizeCondition& c : kept_) say(c);
+    for (const Shape& shape : typed.rule.shapes) {
+      for (const Poly& dim : shape) said.push_back(dim - 1);
+    }
+    const auto is_said = [&](const Poly& poly) {
+      return symbols_.nonnegative(poly) ||
+             std::ranges::any_of(said, [&](const Poly& known) { return symbols_.nonnegative(poly - known); });
+    };
+    for (std::size_t i = of_source_; i < guaranteed_.size(); ++i) {
+      const SizeCondition& c = guaranteed_[i];
+      if (c.relation == Relation::Ne) {
+        const SizeCondition condition{c.relation, final_size(c.left), final_size(c.right)};
+        if (holds(condition, symbols_) != Truth::Yes) demand(typed, condition);
+      } else if (const Poly poly = gap(c); !is_said(poly)) {
+        demand(typed, at_least_zero(poly));
+        said.push_back(poly);
+      }
+    }
+  }
+
+  static void demand(TypedRule& typed, const SizeCondition& condition) {
+    std::vector<SizeCondition>& all = typed.rule.condition;
+    if (std::ranges::find(all, condition) == all.end()) all.push_back(condition);
+  }
+
+  /// right − left, and 1 less where they must differ: at least 0 where the condition holds.
+  Poly gap(const SizeCondition& c) { return final_size(c.right - c.left) - (c.relation == Relation::Lt ? 1 : 0); }
 
   void collect_facts(TypedRule& typed) {
     const auto add = [](std::vector<SizeCondition>& to, SizeCondition condition) {
@@ -386,6 +426,7 @@ class Inference {
   std::unordered_map<NodeId, std::vector<Poly>> slots_;
   std::vector<Poly> positive_;             // dimensions and sizes of nodes
   std::vector<SizeCondition> guaranteed_;  // conditions of the operators
+  std::size_t of_source_ = 0;              // of these: of the source's
   std::vector<SizeCondition> kept_;        // conditions of the rule that are no equations
   std::vector<Atom> declared_;
   std::vector<Atom> source_sizes_;

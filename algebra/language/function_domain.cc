@@ -1,0 +1,176 @@
+#include "algebra/language/function_domain.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace rulemill::algebra {
+
+using Op = Function::Op;
+
+Signs operator+(Signs a, Signs b) {
+  const bool opposite = (a.negative && b.positive) || (a.positive && b.negative);
+  return {a.negative || b.negative, (a.zero && b.zero) || opposite, a.positive || b.positive};
+}
+
+Signs operator*(Signs a, Signs b) {
+  return {(a.negative && b.positive) || (a.positive && b.negative), a.zero || b.zero,
+          (a.positive && b.positive) || (a.negative && b.negative)};
+}
+
+Signs sign_of(double number) { return {number<0, number == 0, number> 0}; }
+
+namespace {
+
+Signs negated(Signs a) { return {a.positive, a.zero, a.negative}; }
+
+Signs maximum(Signs a, Signs b) {
+  const bool never_positive = !a.positive && !b.positive;
+  return {a.negative && b.negative, (a.zero && (b.negative || b.zero)) || (b.zero && (a.negative || a.zero)),
+          !never_positive};
+}
+
+/// One step of the formula; `b` is the last operand, `a` the one before if there are two.
+FunctionRange step(Op op, Signs a, Signs b) {
+  switch (op) {
+    case Op::Add:
+      return {true, a + b};
+    case Op::Sub:
+      return {true, a + negated(b)};
+    case Op::Mul:
+      return {true, a * b};
+    case Op::Div:
+      return {!b.zero, a * Signs{b.negative, false, b.positive}};
+    case Op::Max:
+      return {true, maximum(a, b)};
+    case Op::Min:
+      return {true, negated(maximum(negated(a), negated(b)))};
+    case Op::Exp:
+      return {true, {false, false, true}};
+    case Op::Log:
+      return {!b.negative && !b.zero, {}};
+    case Op::Sqrt:
+      return {!b.negative, {false, b.zero, b.positive}};
+    case Op::Tanh:
+    case Op::Erf:
+      return {true, b};
+    case Op::Abs:
+      return {true, {false, b.zero, b.negative || b.positive}};
+    case Op::Argument:
+    case Op::Number:
+      break;
+  }
+  return {false, {}};
+}
+
+bool has_two(Op op) {
+  return op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::Div || op == Op::Max || op == Op::Min;
+}
+
+/// Whether t is so near to a bound of a domain, and not on it, that exact arithmetic may have put it there or beyond.
+bool near_zero(double t, double scale) { return t != 0 && std::fabs(t) <= 1e-9 * std::max(1.0, scale); }
+
+}  // namespace
+
+FunctionRange range_of(const Function& function, std::span<const Signs> arguments) {
+  FunctionRange result;
+  std::vector<Signs> stack;
+  for (const Function::Node& node : function.real) {
+    if (node.op == Op::Argument) {
+      stack.push_back(arguments[node.argument]);
+    } else if (node.op == Op::Number) {
+      stack.push_back(sign_of(node.number));
+    } else {
+      const Signs b = stack.back();
+      stack.pop_back();
+      Signs a;
+      if (has_two(node.op)) {
+        a = stack.back();
+        stack.pop_back();
+      }
+      const FunctionRange made = step(node.op, a, b);
+      result.defined &= made.defined;
+      stack.push_back(made.signs);
+    }
+  }
+  if (!stack.empty()) result.signs = stack.back();
+  return result;
+}
+
+bool is_total(const Function& function) {
+  const std::vector<Signs> any(function.arity);
+  return range_of(function, any).defined;
+}
+
+double evaluate_strictly(const Function& function, std::span<const double> arguments, bool& doubtful) {
+  constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
+  double scale = 0;
+  for (const double argument : arguments) {
+    if (std::isnan(argument)) return undefined;
+    scale = std::max(scale, std::fabs(argument));
+  }
+  std::vector<double> stack;
+  for (const Function::Node& node : function.real) {
+    if (node.op == Op::Argument || node.op == Op::Number) {
+      stack.push_back(node.op == Op::Number ? node.number : arguments[node.argument]);
+      continue;
+    }
+    const double b = stack.back();
+    stack.pop_back();
+    const bool bounded = node.op == Op::Div || node.op == Op::Log || node.op == Op::Sqrt;
+    if (bounded && near_zero(b, scale)) doubtful = true;
+    if ((node.op == Op::Div && b == 0) || (node.op == Op::Log && b <= 0) || (node.op == Op::Sqrt && b < 0))
+      return undefined;
+    double value = 0;
+    if (has_two(node.op)) {
+      const double a = stack.back();
+      stack.pop_back();
+      switch (node.op) {
+        case Op::Add:
+          value = a + b;
+          break;
+        case Op::Sub:
+          value = a - b;
+          break;
+        case Op::Mul:
+          value = a * b;
+          break;
+        case Op::Div:
+          value = a / b;
+          break;
+        case Op::Max:
+          value = std::max(a, b);
+          break;
+        default:
+          value = std::min(a, b);
+          break;
+      }
+    } else {
+      switch (node.op) {
+        case Op::Exp:
+          value = std::exp(b);
+          break;
+        case Op::Log:
+          value = std::log(b);
+          break;
+        case Op::Sqrt:
+          value = std::sqrt(b);
+          break;
+        case Op::Tanh:
+          value = std::tanh(b);
+          break;
+        case Op::Erf:
+          value = std::erf(b);
+          break;
+        default:
+          value = std::fabs(b);
+          break;
+      }
+    }
+    if (!std::isfinite(value)) doubtful = true;
+    stack.push_back(value);
+  }
+  return stack.back();
+}
+
+}  // namespace rulemill::algebra
