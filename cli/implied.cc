@@ -10,6 +10,7 @@
 #include "cli/rule_database.h"
 #include "cli/text_table.h"
 #include "egraph/derive.h"
+#include "prove/prover.h"
 #include "runtime/error.h"
 
 namespace rulemill::cli {
@@ -55,6 +56,8 @@ class Known {
     if (const Rule* same = same_as(typed.rule)) return {"implied", "is " + same->id};
     const egraph::Derivation derivation = deriver_.derive(typed);
     if (const auto* derived = std::get_if<egraph::Derived>(&derivation)) {
+      const prove::Prover::Outcome domains = prove::Prover(bank_, symbols_).same_domain(typed);
+      if (!domains.proved) return {"not implied", "its values follow, but " + domains.reason};
       const std::size_t count = derived->instances.size();
       return {"implied", fmt::format("{} instance{}", count, count == 1 ? "" : "s")};
     }

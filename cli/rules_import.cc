@@ -97,7 +97,7 @@ void import(Context& context, const ImportOptions& options) {
   algebra::Symbols symbols;
   const std::vector<algebra::ForeignRule> rules = read_all(options, library, bank, symbols);
   const prove::ProverOptions prover;
-  const std::vector<ForeignVerdict> verdicts = prove::judge_foreign(rules, bank, symbols, prover);
+  const std::vector<ForeignVerdict> verdicts = prove::judge_foreign(rules, library, bank, symbols, prover);
   std::vector<ForeignPlace> places;
   algebra::RuleSet database = prove::foreign_database(verdicts, library, bank, symbols, prover, {}, &places);
   database.provenance.profile_name = "import";

@@ -122,8 +122,8 @@ class ConditionSearch {
  public:
   ConditionSearch(const TypedRule& rule, algebra::TermBank& bank, Symbols& symbols, std::uint64_t seed,
                   const RefuteLimits& refute, const ConditionLimits& limits,
-                  const std::vector<std::vector<std::int64_t>>* example)
-      : rule_(rule), bank_(bank), symbols_(symbols), seed_(seed), refute_(refute), limits_(limits) {
+                  const std::vector<std::vector<std::int64_t>>* example, Budget& budget)
+      : rule_(rule), bank_(bank), symbols_(symbols), seed_(seed), refute_(refute), limits_(limits), budget_(budget) {
     equations_ = equations_between_sizes(rule, symbols, example);
   }
 
@@ -135,12 +135,13 @@ class ConditionSearch {
     std::optional<Conditioned> narrow;  // proved, but typing under it leaves a dimension one value
     for (std::size_t s = 0; s < sets_.size(); ++s) {
       const std::vector<std::size_t> set = sets_[s];
+      budget_.spend(20 * (1 + counterexamples_.size()));
       if (narrow && set.size() > narrow->equations.size()) break;
       if (refuted(set)) continue;
       if (tested++ == limits_.sets) break;
       std::optional<TypedRule> typed = retyped(set);
       if (!typed) continue;
-      const Refutation refutation = refute(*typed, bank_, symbols_, seed_, refute_);
+      const Refutation refutation = refute(*typed, bank_, symbols_, seed_, refute_, &budget_);
       if (refutation.counterexample) {
         remember(*refutation.counterexample, set);
         continue;
@@ -174,7 +175,7 @@ class ConditionSearch {
 
   void collect_counterexamples() {
     for (std::uint32_t i = 0; i < limits_.counterexamples && !sets_.empty(); ++i) {
-      const Refutation refutation = refute(rule_, bank_, symbols_, seed_ + 1 + i, refute_);
+      const Refutation refutation = refute(rule_, bank_, symbols_, seed_ + 1 + i, refute_, &budget_);
       if (!refutation.counterexample) return;  // true as far as can be seen: what lacks is a proof
       remember(*refutation.counterexample, {});
       std::erase_if(sets_, [&](const auto& set) { return refuted_by(counterexamples_.back(), set); });
@@ -216,6 +217,7 @@ class ConditionSearch {
   }
 
   std::optional<TypedRule> retyped(const std::vector<std::size_t>& set) {
+    budget_.spend(20'000);
     algebra::Rule rule = rule_.rule;
     for (const std::size_t e : set) rule.condition.push_back(equations_[e]);
     auto typed = algebra::infer_types(rule, bank_, symbols_);
@@ -229,6 +231,7 @@ class ConditionSearch {
   std::uint64_t seed_;
   const RefuteLimits& refute_;
   const ConditionLimits& limits_;
+  Budget& budget_;
   std::vector<SizeCondition> equations_;
   std::vector<std::vector<std::size_t>> sets_;  // of positions in equations_
   std::vector<Values> counterexamples_;
@@ -238,9 +241,9 @@ class ConditionSearch {
 
 std::optional<Conditioned> find_condition(const TypedRule& rule, algebra::TermBank& bank, Symbols& symbols,
                                           std::uint64_t seed, const RefuteLimits& refute, const ConditionLimits& limits,
-                                          const std::vector<std::vector<std::int64_t>>* example,
+                                          const std::vector<std::vector<std::int64_t>>* example, Budget& budget,
                                           const std::function<bool(const TypedRule&)>& provable) {
-  return ConditionSearch(rule, bank, symbols, seed, refute, limits, example).run(provable);
+  return ConditionSearch(rule, bank, symbols, seed, refute, limits, example, budget).run(provable);
 }
 
 }  // namespace rulemill::prove

@@ -37,7 +37,7 @@ std::vector<algebra::SizeCondition> equations_between_sizes(const algebra::Typed
 std::optional<Conditioned> find_condition(const algebra::TypedRule& rule, algebra::TermBank& bank,
                                           algebra::Symbols& symbols, std::uint64_t seed, const RefuteLimits& refute,
                                           const ConditionLimits& limits,
-                                          const std::vector<std::vector<std::int64_t>>* example,
+                                          const std::vector<std::vector<std::int64_t>>* example, Budget& budget,
                                           const std::function<bool(const algebra::TypedRule&)>& provable);
 
 }  // namespace rulemill::prove

@@ -6,6 +6,7 @@
 
 #include "algebra/terms/rule_text.h"
 #include "prove/certificate/certificate.h"
+#include "prove/farm/definition_proof.h"
 #include "runtime/error.h"
 
 namespace rulemill::prove {
@@ -56,6 +57,15 @@ ForeignVerdict judge(const algebra::ForeignRule& foreign, Prover& prover, algebr
     result.detail = std::get<IllTyped>(verdict).what;
   }
   return result;
+}
+
+/// A database keeps a rule as text: one that is proved with the types found and not from its text is unknown.
+void prove_again(ForeignVerdict& verdict, algebra::Library& library, const ProverOptions& options) {
+  if (verdict.kind != ForeignVerdict::Kind::Proved) return;
+  const Outcome again = prove_rule(verdict.rule, library, options);
+  if (again.kind == Outcome::Kind::Proved) return;
+  verdict.kind = ForeignVerdict::Kind::Unknown;
+  verdict.detail = "proved for the types found, not from its text: " + again.detail;
 }
 
 /// The proved rules as the database will state them, in the order in which they enter the core.
@@ -181,11 +191,15 @@ class Selection {
 
 }  // namespace
 
-std::vector<ForeignVerdict> judge_foreign(const std::vector<algebra::ForeignRule>& rules, algebra::TermBank& bank,
-                                          algebra::Symbols& symbols, const ProverOptions& options) {
+std::vector<ForeignVerdict> judge_foreign(const std::vector<algebra::ForeignRule>& rules, algebra::Library& library,
+                                          algebra::TermBank& bank, algebra::Symbols& symbols,
+                                          const ProverOptions& options) {
   Prover prover(bank, symbols, options);
   std::vector<ForeignVerdict> verdicts;
-  for (const algebra::ForeignRule& rule : rules) verdicts.push_back(judge(rule, prover, bank, symbols));
+  for (const algebra::ForeignRule& rule : rules) {
+    verdicts.push_back(judge(rule, prover, bank, symbols));
+    prove_again(verdicts.back(), library, options);
+  }
   return verdicts;
 }
 

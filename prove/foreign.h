@@ -26,9 +26,10 @@ struct ForeignVerdict {
 };
 const char* name(ForeignVerdict::Kind kind);
 
-/// In order, each on its own.
-std::vector<ForeignVerdict> judge_foreign(const std::vector<algebra::ForeignRule>& rules, algebra::TermBank& bank,
-                                          algebra::Symbols& symbols, const ProverOptions& options);
+/// In order, each on its own. What is proved is proved in its text form, too, which is what a database keeps.
+std::vector<ForeignVerdict> judge_foreign(const std::vector<algebra::ForeignRule>& rules, algebra::Library& library,
+                                          algebra::TermBank& bank, algebra::Symbols& symbols,
+                                          const ProverOptions& options);
 
 /// What became of the proved rules, by name.
 struct ForeignPlace {

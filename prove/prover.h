@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "prove/condition.h"
@@ -19,6 +20,7 @@ struct ProverOptions {
   SolverLimits solver;
   AlignLimits align;
   ConditionLimits condition;
+  std::uint64_t steps = 150'000'000;  // of work for one proof; SolverLimits::steps is for all that one verdict takes
   bool find_conditions = true;
   bool certificates = false;  // fill Proved::obligations
 };
@@ -40,6 +42,11 @@ class Prover {
     std::string reason;
   };
   Outcome prove_equal(const algebra::TypedRule& rule);
+  /// Whether its sides are shown to be undefined at the same points: what derivations, which compare values, leave
+  /// open.
+  Outcome same_domain(const algebra::TypedRule& rule);
+  /// Steps of work that the last verdict or proof took.
+  std::uint64_t steps() const { return solver_->budget().spent(); }
 
   /// What the last prove_equal asked and was told cannot hold; kept if options().certificates.
   const std::vector<Query>& obligations() const { return solver_->obligations(); }
@@ -47,7 +54,14 @@ class Prover {
   const ProverOptions& options() const { return options_; }
 
  private:
+  Outcome equal(const algebra::TypedRule& typed);
+  Outcome within_limits(const algebra::TypedRule& typed, const std::function<void(Outcome&)>& compare);
+  void compare_output(const algebra::TypedRule& typed, std::size_t output, Outcome& outcome);
+  void compare_domains(const algebra::TypedRule& typed, Outcome& outcome);
   Verdict judge(const algebra::TypedRule& typed);
+  std::optional<algebra::TypedRule> with_parts(const algebra::TypedRule& typed);
+  std::optional<Proved> under_condition(const algebra::TypedRule& typed,
+                                        const std::vector<std::vector<std::int64_t>>* example);
   std::vector<Models::Values> sample_sizes(const algebra::TypedRule& typed) const;
   Proved proved(algebra::TypedRule typed) const;
 
@@ -55,6 +69,7 @@ class Prover {
   algebra::Symbols& symbols_;
   ProverOptions options_;
   std::unique_ptr<Solver> solver_;
+  std::vector<bool> partial_functions_;  // by function
 };
 
 }  // namespace rulemill::prove

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "algebra/execution/plan.h"
+#include "algebra/language/function_domain.h"
 #include "algebra/sizes/checked.h"
+#include "prove/normal_form/definedness.h"
 #include "prove/sizes.h"
 #include "runtime/error.h"
 
@@ -23,16 +26,23 @@ using IntShape = std::vector<std::int64_t>;
 class Sampler {
  public:
   Sampler(const algebra::TypedRule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
-          std::uint64_t seed, const RefuteLimits& limits)
-      : rule_(rule), bank_(bank), symbols_(symbols), limits_(limits), sampler_(rule, bank, symbols, seed) {
+          std::uint64_t seed, const RefuteLimits& limits, Budget* budget)
+      : rule_(rule),
+        bank_(bank),
+        symbols_(symbols),
+        limits_(limits),
+        budget_(budget),
+        sampler_(rule, bank, symbols, seed) {
     std::vector<TermId> roots = rule.rule.source;
     roots.insert(roots.end(), rule.rule.target.begin(), rule.rule.target.end());
     nodes_ = bank.nodes(roots);
+    partial_ = applies(rule, bank, partial_functions(bank.library().functions()));
   }
 
   Refutation run() {
     Refutation result;
     for (std::uint32_t attempt = 0; attempt < limits_.attempts && result.compared < limits_.tries; ++attempt) {
+      spend(100 * (1 + sampler_.sizes().size()));
       if (!draw_sizes(attempt)) continue;
       const std::optional<bool> differs = try_compare(attempt);
       if (!differs) continue;
@@ -45,6 +55,10 @@ class Sampler {
   }
 
  private:
+  void spend(std::uint64_t steps) {
+    if (budget_ != nullptr) budget_->spend(steps);
+  }
+
   std::int64_t at(const Poly& poly) const {
     return symbols_.evaluate(poly, [&](Atom atom) { return sizes_.at(atom); });
   }
@@ -60,7 +74,8 @@ class Sampler {
   double number(std::uint32_t attempt) {
     // Mixed signs mostly; now and then positive, where square roots and logarithms are defined.
     const auto drawn = static_cast<double>(sampler_.random()() % 7);
-    return attempt % 4 == 3 ? drawn + 1 : drawn - 3;
+    if (partial_ && attempt % 4 == 1) return drawn < 3 ? drawn - 3 : drawn - 2;  // quotients are defined
+    return attempt % 4 == 3 || (partial_ && attempt % 4 == 0) ? drawn + 1 : drawn - 3;
   }
 
   /// compare, where sizes beyond 64 bits are too large like others.
@@ -76,6 +91,7 @@ class Sampler {
   std::optional<bool> compare(std::uint32_t attempt) {
     values_.clear();
     shapes_.clear();
+    doubtful_ = false;
     std::uint64_t elements = 0;
     for (std::size_t v = 0; v < rule_.rule.variables.size(); ++v) {
       IntShape shape;
@@ -98,7 +114,7 @@ class Sampler {
     for (std::size_t o = 0; o < rule_.rule.source.size(); ++o) {
       if (differs(o)) return true;
     }
-    return false;
+    return partial_ && domains_differ();
   }
 
   bool run_node(NodeId id, std::uint64_t& elements, std::uint64_t& products) {
@@ -122,8 +138,12 @@ class Sampler {
         algebra::compile(bank_.library(), instance, inputs, parameters, 64 * limits_.products);
     if (!plan) return false;
     products += plan->products();
+    spend(10 * (elements + plan->products()));
     if (products > limits_.products) return false;
-    std::vector<std::vector<double>> outputs = algebra::evaluate(bank_.library(), *plan, operands);
+    const auto scalar = [this](const algebra::Function& function, std::span<const double> arguments) {
+      return algebra::evaluate_strictly(function, arguments, doubtful_);
+    };
+    std::vector<std::vector<double>> outputs = algebra::evaluate(bank_.library(), *plan, operands, scalar);
     for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {
       const TermId term = term_of(id, o);
       values_[term] = std::move(outputs[o]);
@@ -141,6 +161,27 @@ class Sampler {
     return {};
   }
 
+  /// Whether an element of some tensor of the side is undefined, which is NaN here.
+  bool is_undefined(const std::vector<TermId>& side) const {
+    for (const NodeId node : bank_.nodes(side)) {
+      for (std::uint32_t o = 0; o < bank_.library().instance(bank_.node(node).instance).outputs.size(); ++o) {
+        if (std::ranges::any_of(values_.at(term_of(node, o)), [](double value) { return std::isnan(value); }))
+          return true;
+      }
+    }
+    return false;
+  }
+
+  /// One side must not be undefined where the other is not; where rounding may have decided that, nothing is said.
+  bool domains_differ() {
+    const bool source = is_undefined(rule_.rule.source), target = is_undefined(rule_.rule.target);
+    if (source == target || doubtful_) return false;
+    constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
+    const double value = values_.at(source ? rule_.rule.target[0] : rule_.rule.source[0]).at(0);
+    describe(0, 0, source ? undefined : value, target ? undefined : value);
+    return true;
+  }
+
   bool differs(std::size_t output) {
     const TermId a = rule_.rule.source[output];
     const TermId b = rule_.rule.target[output];
@@ -148,7 +189,7 @@ class Sampler {
     const std::vector<double>& left = values_.at(a);
     const std::vector<double>& right = values_.at(b);
     for (std::size_t e = 0; e < left.size(); ++e) {
-      if (std::isnan(left[e]) || std::isnan(right[e]) || left[e] == right[e]) continue;
+      if (left[e] == right[e] || !std::isfinite(left[e]) || !std::isfinite(right[e])) continue;
       const double scale = std::max({1.0, std::fabs(left[e]), std::fabs(right[e])});
       if (std::fabs(left[e] - right[e]) <= limits_.tolerance * scale) continue;
       describe(output, e, left[e], right[e]);
@@ -180,19 +221,22 @@ class Sampler {
   const algebra::TermBank& bank_;
   const algebra::Symbols& symbols_;
   const RefuteLimits& limits_;
+  Budget* budget_;
   SizeSampler sampler_;
   std::vector<NodeId> nodes_;
   SizeValues sizes_;
   std::unordered_map<TermId, std::vector<double>> values_;
   std::unordered_map<TermId, IntShape> shapes_;
+  bool partial_ = false;   // a function is applied that is not defined everywhere
+  bool doubtful_ = false;  // rounding may have decided where a function is defined
   Counterexample counterexample_;
 };
 
 }  // namespace
 
 Refutation refute(const algebra::TypedRule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
-                  std::uint64_t seed, const RefuteLimits& limits) {
-  return Sampler(rule, bank, symbols, seed, limits).run();
+                  std::uint64_t seed, const RefuteLimits& limits, Budget* budget) {
+  return Sampler(rule, bank, symbols, seed, limits, budget).run();
 }
 
 }  // namespace rulemill::prove

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "prove/solver/budget.h"
 #include "prove/verdict.h"
 
 namespace rulemill::prove {
@@ -22,8 +23,8 @@ struct Refutation {
   std::uint32_t compared = 0;  // tries that ran; 0: no sizes found
 };
 
-/// The same for the same rule and seed, whatever was evaluated before.
+/// The same for the same rule and seed, whatever was evaluated before. What it takes is spent from `budget`.
 Refutation refute(const algebra::TypedRule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
-                  std::uint64_t seed, const RefuteLimits& limits = {});
+                  std::uint64_t seed, const RefuteLimits& limits = {}, Budget* budget = nullptr);
 
 }  // namespace rulemill::prove

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace rulemill::prove {
 
 const char* name(const Verdict& verdict) {
@@ -24,8 +26,9 @@ std::string to_string(const Counterexample& counterexample) {
   for (const auto& [variable, shape] : counterexample.shapes) {
     shapes += (shapes.empty() ? "" : ", ") + variable + list(shape);
   }
-  return fmt::format("at {} output {} element {}: the source is {:g}, the target {:g}", shapes, counterexample.output,
-                     list(counterexample.position), counterexample.source, counterexample.target);
+  const auto value = [](double number) { return std::isnan(number) ? "undefined" : fmt::format("{:g}", number); };
+  return fmt::format("at {} output {} element {}: the source is {}, the target {}", shapes, counterexample.output,
+                     list(counterexample.position), value(counterexample.source), value(counterexample.target));
 }
 
 }  // namespace rulemill::prove

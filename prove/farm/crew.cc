@@ -80,6 +80,7 @@ void Crew::credit(int rank, const Answer& answer) {
   ++figures.tasks;
   figures.items += answer.items.size();
   figures.effort += answer.effort;
+  if (!answer.failure.empty()) ++failures_;
 }
 
 /// The next tasks of the queue, hardest first: few enough that the ranks end together.

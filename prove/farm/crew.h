@@ -44,6 +44,8 @@ class Crew {
   std::vector<std::string> run_each(TaskKind kind, const std::vector<std::string>& items, std::size_t block,
                                     const std::function<std::string(const std::string& reason)>& failed = {});
 
+  /// Tasks that have got no answer, on the first rank.
+  std::uint64_t failures() const { return failures_; }
   /// By rank, on the first one; complete once work() is over.
   const std::vector<RankFigures>& figures() const { return figures_; }
 
@@ -65,6 +67,7 @@ class Crew {
   std::vector<std::string> changes_;
   std::vector<std::size_t> told_;  // by rank: how many of the changes it knows
   std::vector<RankFigures> figures_;
+  std::uint64_t failures_ = 0;
   double seconds_ = 0;  // in work()
   const std::vector<Task>* tasks_ = nullptr;
 };

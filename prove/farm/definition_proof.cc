@@ -51,4 +51,14 @@ Outcome prove_rule(const std::string& rule, algebra::Library& library, const Pro
   return outcome;
 }
 
+bool same_domain(const std::string& rule, algebra::Library& library, const ProverOptions& options) {
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  Prover prover(bank, symbols, options);
+  const auto typed =
+      algebra::infer_types(algebra::parse_rules(rule, "rule", library, bank, symbols).at(0), bank, symbols);
+  const auto* types = std::get_if<algebra::TypedRule>(&typed);
+  return types != nullptr && prover.same_domain(*types).proved;
+}
+
 }  // namespace rulemill::prove

@@ -13,5 +13,7 @@ namespace rulemill::prove {
 Outcome prove_candidate(const std::string& candidate, algebra::Library& library, const ProverOptions& options);
 /// A typed rule.
 Outcome prove_rule(const std::string& rule, algebra::Library& library, const ProverOptions& options);
+/// Whether a typed rule's sides are shown to be undefined at the same points.
+bool same_domain(const std::string& rule, algebra::Library& library, const ProverOptions& options);
 
 }  // namespace rulemill::prove

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "prove/farm/prune.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/file_check.h"
@@ -17,7 +18,7 @@ using Kind = Outcome::Kind;
 using runtime::Json;
 
 constexpr const char* journal_file = "verdicts.journal";
-constexpr int farm_version = 3;  // part of the stage's digest: outcomes of another way of judging do not mix
+constexpr int farm_version = 4;  // part of the stage's digest: outcomes of another way of judging do not mix
 
 /// The texts of the rules of a file, each from its line "rule …" to the next one's.
 std::vector<std::string> split_rules(const std::string& text) {
@@ -60,7 +61,8 @@ class Farm {
   }
 
  private:
-  /// The answers to tasks that have names for the journal: what it holds is not asked again.
+  /// The answers to tasks that have names for the journal: what it holds is not asked again. Where a helper failed,
+  /// time or memory decided: that is no answer to keep.
   std::vector<Answer> answers(const std::vector<std::pair<std::string, Task>>& named) {
     std::vector<Answer> all(named.size());
     std::vector<Task> tasks;
@@ -74,9 +76,11 @@ class Farm {
       }
     }
     std::vector<Answer> fresh = crew_.run(tasks, [&](std::size_t task, const Answer& answer) {
-      journal_.append(named[positions[task]].first, to_text(answer));
+      if (answer.failure.empty()) journal_.append(named[positions[task]].first, to_text(answer));
     });
     for (std::size_t t = 0; t < tasks.size(); ++t) all[positions[t]] = std::move(fresh[t]);
+    // What a journal has after answers that it lacks, it has from a run in which these failed.
+    if (!tasks.empty()) known_.clear();
     return all;
   }
 
@@ -112,7 +116,7 @@ class Farm {
     for (std::size_t t = 0; t < all.size(); ++t) {
       Outcome& outcome = outcomes_[open[t]];
       if (!all[t].failure.empty()) {
-        outcome.detail = all[t].failure;
+        outcome.detail = all[t].failure + "; not final, the next run tries again";
         continue;
       }
       Outcome proof = outcome_from_text(all[t].items.at(0));
@@ -223,12 +227,17 @@ FarmSummary prove_candidates(const std::filesystem::path& out, const std::string
     const std::string digest = inputs_digest + "-" + runtime::to_hex(runtime::hash64(runtime::bytes_of(text))) +
                                "-prove" + std::to_string(farm_version);
     const auto self = runtime::Communicator::self();
-    if (manifest.finished(prove_stage, digest) && runtime::damaged_files(out, &manifest, prove_stage, self).empty()) {
+    if (manifest.finished(prove_stage, digest) && is_final(manifest.figures(prove_stage)) &&
+        runtime::damaged_files(out, &manifest, prove_stage, self).empty()) {
       summary = summarize(read_outcomes(out));
       summary.already_done = true;
       return;
     }
     manifest.begin(prove_stage, digest);
+    // What was pruned of verdicts that were not final is to be pruned again.
+    if (const std::string pruned = manifest.inputs_digest(prune_stage); !pruned.empty()) {
+      manifest.begin(prune_stage, pruned);
+    }
     {
       runtime::Journal journal = runtime::Journal::of_folder(out, journal_file, digest);
       const std::vector<Outcome> outcomes = Farm(split_rules(text), crew, options, journal).run();
@@ -238,13 +247,18 @@ FarmSummary prove_candidates(const std::filesystem::path& out, const std::string
       runtime::write_file(out / outcomes_file, json);
       manifest.add(runtime::entry_of(outcomes_file, prove_stage, runtime::bytes_of(json)));
     }
-    manifest.finish(prove_stage, {{"candidates", summary.candidates}});
-    std::filesystem::remove(out / journal_file);
+    manifest.finish(prove_stage, {{"candidates", summary.candidates}, {not_final, crew.failures()}});
+    if (crew.failures() == 0) std::filesystem::remove(out / journal_file);
   });
   summary.ranks = crew.figures();
   share(summary, communicator);
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return summary;
+}
+
+bool is_final(const runtime::Attributes& figures) {
+  const auto found = figures.find(not_final);
+  return found == figures.end() || std::get<std::uint64_t>(found->second) == 0;
 }
 
 std::vector<Outcome> read_outcomes(const std::filesystem::path& out) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "prove/farm/crew.h"
+#include "runtime/attributes.h"
 #include "runtime/progress.h"
 
 namespace rulemill::prove {
@@ -35,6 +36,11 @@ inline constexpr const char* prove_stage = "prove";
 inline constexpr const char* outcomes_file = "outcomes.json";
 /// Each verdict's time and number of queries: the one file of a run that differs from run to run.
 inline constexpr const char* timings_file = "timings.json";
+
+/// Among a stage's figures: tasks that failed, since a helper was out of time or memory. Another run may do better, so
+/// it does the stage again.
+inline constexpr const char* not_final = "not_final";
+bool is_final(const runtime::Attributes& figures);
 
 /// Judges every candidate of `candidates` (a file in `out`) into outcomes.json, in the file's order: the proved ones
 /// are the core so far. `inputs_digest` names what the candidates come from. Collective.

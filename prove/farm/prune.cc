@@ -276,7 +276,8 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     const std::string digest =
         inputs_digest + "-" + manifest.inputs_digest(prove_stage) + "-prune" + std::to_string(prune_version);
     const auto self = runtime::Communicator::self();
-    if (manifest.finished(prune_stage, digest) && runtime::damaged_files(out, &manifest, prune_stage, self).empty()) {
+    if (manifest.finished(prune_stage, digest) && is_final(manifest.figures(prune_stage)) &&
+        runtime::damaged_files(out, &manifest, prune_stage, self).empty()) {
       summary = summary_of(manifest.figures(prune_stage));
       summary.already_done = true;
       return;
@@ -296,7 +297,9 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     const std::string bytes = algebra::serialize(rules, bank, symbols);
     runtime::write_file(out / rules_file, bytes);
     manifest.add(runtime::entry_of(rules_file, prune_stage, runtime::bytes_of(bytes)));
-    manifest.finish(prune_stage, figures_of(summary));
+    runtime::Attributes figures = figures_of(summary);
+    figures.insert_or_assign(not_final, crew.failures());
+    manifest.finish(prune_stage, figures);
     std::filesystem::remove(out / journal_file);
   });
   summary.ranks = crew.figures();

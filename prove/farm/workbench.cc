@@ -3,7 +3,9 @@
 #include <chrono>
 
 #include "algebra/terms/rule_text.h"
+#include "prove/farm/definition_proof.h"
 #include "prove/farm/hardness.h"
+#include "prove/normal_form/definedness.h"
 #include "runtime/error.h"
 
 namespace rulemill::prove {
@@ -25,7 +27,10 @@ CandidateRule parse_candidate(const std::string& candidate, algebra::Library& li
 }
 
 Workbench::Workbench(algebra::Library& library, const egraph::Limits& limits)
-    : library_(library), bank_(library), deriver_(bank_, symbols_, limits) {}
+    : library_(library),
+      bank_(library),
+      deriver_(bank_, symbols_, limits),
+      partial_functions_(partial_functions(library.functions())) {}
 
 TypedRule Workbench::typed(const std::string& rule) {
   const std::vector<Rule> rules = algebra::parse_rules(rule, "rule", library_, bank_, symbols_);
@@ -71,7 +76,11 @@ Outcome Workbench::derive(const std::string& candidate) {
   }
   const TypedRule& goal = std::get<TypedRule>(general);
   outcome.rule = algebra::to_string(goal.rule, bank_, symbols_);
-  if (std::holds_alternative<egraph::Derived>(derive(goal, false))) {
+  // Derivations compare values: where they are defined is asked by itself.
+  const auto defined_alike = [&] {
+    return !applies(goal, bank_, partial_functions_) || same_domain(outcome.rule, library_, {});
+  };
+  if (std::holds_alternative<egraph::Derived>(derive(goal, false)) && defined_alike()) {
     outcome.kind = Outcome::Kind::Derived;
   } else {
     outcome.hardness = hardness(goal.rule, bank_);

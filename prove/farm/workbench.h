@@ -54,6 +54,7 @@ class Workbench {
   algebra::TermBank bank_;
   algebra::Symbols symbols_;
   egraph::Deriver deriver_;
+  std::vector<bool> partial_functions_;  // by function
   std::vector<std::string> texts_;
   double seconds_ = 0;
 };

@@ -142,6 +142,8 @@ void serve_tasks() {
       return runtime::copy_bytes(runtime::bytes_of(to_text(worker->answer(task_from_text(task)))));
     } catch (const std::bad_alloc&) {
       ::_exit(out_of_memory);
+    } catch (const runtime::Interrupted& interrupted) {
+      ::_exit(interrupted.exit_code());
     } catch (const runtime::Error& error) {
       if (!worker) return runtime::copy_bytes(runtime::bytes_of(error.what()));
       return runtime::copy_bytes(runtime::bytes_of(to_text(Answer{{}, {}, error.what()})));

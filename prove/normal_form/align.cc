@@ -49,9 +49,11 @@ std::optional<std::int64_t> determinant(std::vector<std::vector<std::int64_t>> m
 
 }  // namespace
 
-SolvedIndices solve_indices(std::vector<Poly> equations, const std::vector<Atom>& unknown, Symbols& symbols) {
+SolvedIndices solve_indices(std::vector<Poly> equations, const std::vector<Atom>& unknown, Symbols& symbols,
+                            Budget& budget) {
   SolvedIndices solved;
   while (true) {
+    budget.spend(20 * (equations.size() + solved.map.size()));
     std::erase_if(equations, [](const Poly& poly) { return poly.is_zero(); });
     std::size_t best_count = 0;
     std::optional<std::pair<Atom, Poly>> best;
@@ -146,7 +148,9 @@ std::vector<std::vector<FactorPair>> pairings(const std::vector<Factor>& a, cons
 namespace {
 
 /// Ways in which one pair of factors could be equal.
-std::vector<Equations> ways_for(const FactorPair& pair, const std::vector<bool>& commutative, std::size_t limit) {
+std::vector<Equations> ways_for(const FactorPair& pair, const std::vector<bool>& commutative, std::size_t limit,
+                                Budget& budget) {
+  budget.spend(50);
   const Factor& a = *pair.first;
   const Factor& b = *pair.second;
   Equations direct;
@@ -161,7 +165,7 @@ std::vector<Equations> ways_for(const FactorPair& pair, const std::vector<bool>&
     const Product& first = left[0];
     for (const Product& second : right) {
       for (const std::vector<FactorPair>& pairs : pairings(first.factors, second.factors, limit)) {
-        for (Equations way : ways_to_equal(pairs, commutative, limit)) {
+        for (Equations way : ways_to_equal(pairs, commutative, limit, budget)) {
           way.unknown.insert(way.unknown.end(), first.bound.begin(), first.bound.end());
           way.unknown.insert(way.unknown.end(), a.bound.begin(), a.bound.end());
           ways.push_back(std::move(way));
@@ -179,10 +183,11 @@ std::vector<Equations> ways_for(const FactorPair& pair, const std::vector<bool>&
 }  // namespace
 
 std::vector<Equations> ways_to_equal(const std::vector<FactorPair>& pairs, const std::vector<bool>& commutative,
-                                     std::size_t limit) {
+                                     std::size_t limit, Budget& budget) {
   std::vector<Equations> ways(1);
   for (const FactorPair& pair : pairs) {
-    const std::vector<Equations> more = ways_for(pair, commutative, limit);
+    const std::vector<Equations> more = ways_for(pair, commutative, limit, budget);
+    budget.spend(50 * std::min(limit, ways.size() * more.size()));
     std::vector<Equations> product;
     for (const Equations& way : ways) {
       for (const Equations& other : more) {
@@ -199,7 +204,7 @@ std::vector<Equations> ways_to_equal(const std::vector<FactorPair>& pairs, const
 }
 
 void complete_maps(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& onto,
-                   Symbols& symbols, std::size_t limit, std::vector<Substitution>& maps) {
+                   Symbols& symbols, std::size_t limit, Budget& budget, std::vector<Substitution>& maps) {
   if (from.size() != onto.size()) return;
   std::vector<Atom> missing;
   for (const Atom atom : from) {
@@ -208,6 +213,7 @@ void complete_maps(const Substitution& map, const std::vector<Atom>& from, const
   std::vector<std::size_t> order(onto.size());
   std::iota(order.begin(), order.end(), 0);
   do {
+    budget.spend(100 * (1 + onto.size() * onto.size()));
     Substitution rest;
     for (std::size_t i = 0; i < missing.size(); ++i) rest[missing[i]] = Poly(onto[order[i]]);
     Substitution full = rest;
@@ -225,7 +231,7 @@ void complete_maps(const Substitution& map, const std::vector<Atom>& from, const
 
 std::vector<Substitution> candidate_maps(const Product& product, const Product& onto,
                                          const std::vector<FactorPair>& pairs, const std::vector<bool>& commutative,
-                                         Symbols& symbols, const AlignLimits& limits) {
+                                         Symbols& symbols, const AlignLimits& limits, Budget& budget) {
   std::vector<Substitution> maps;
   std::vector<Poly> equations;
   std::vector<FactorPair> nested;
@@ -235,23 +241,23 @@ std::vector<Substitution> candidate_maps(const Product& product, const Product& 
       equations.push_back(pair.first->index[i] - pair.second->index[i]);
     }
   }
-  const SolvedIndices plain = solve_indices(equations, product.bound, symbols);
+  const SolvedIndices plain = solve_indices(equations, product.bound, symbols, budget);
   const bool solved =
       std::all_of(product.bound.begin(), product.bound.end(), [&](Atom atom) { return plain.map.contains(atom); });
   if (solved || nested.empty()) {
-    complete_maps(plain.map, product.bound, onto.bound, symbols, limits.maps, maps);
+    complete_maps(plain.map, product.bound, onto.bound, symbols, limits.maps, budget, maps);
     return maps;
   }
-  for (const Equations& way : ways_to_equal(nested, commutative, limits.choices)) {
+  for (const Equations& way : ways_to_equal(nested, commutative, limits.choices, budget)) {
     std::vector<Poly> all = equations;
     all.insert(all.end(), way.polys.begin(), way.polys.end());
     std::vector<Atom> unknown = product.bound;
     unknown.insert(unknown.end(), way.unknown.begin(), way.unknown.end());
-    SolvedIndices found = solve_indices(std::move(all), unknown, symbols);
+    SolvedIndices found = solve_indices(std::move(all), unknown, symbols, budget);
     std::erase_if(found.map, [&](const auto& entry) {
       return !has(product.bound, entry.first) || mentions(entry.second, unknown, symbols);
     });
-    complete_maps(found.map, product.bound, onto.bound, symbols, limits.maps, maps);
+    complete_maps(found.map, product.bound, onto.bound, symbols, limits.maps, budget, maps);
     if (maps.size() >= limits.maps) break;
   }
   return maps;

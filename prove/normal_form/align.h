@@ -21,7 +21,8 @@ struct SolvedIndices {
   Substitution map;
   std::vector<Poly> rest;  // equations left over, none trivially true
 };
-SolvedIndices solve_indices(std::vector<Poly> equations, const std::vector<Atom>& unknown, Symbols& symbols);
+SolvedIndices solve_indices(std::vector<Poly> equations, const std::vector<Atom>& unknown, Symbols& symbols,
+                            Budget& budget);
 
 /// Whether the affine map from `to` to the images of `from` has determinant ±1.
 bool unimodular(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& to,
@@ -39,17 +40,17 @@ std::vector<std::vector<FactorPair>> pairings(const std::vector<Factor>& a, cons
                                               std::size_t limit);
 /// Ways in which all pairs could be equal: nested sums contribute the equations of some pair of their products.
 std::vector<Equations> ways_to_equal(const std::vector<FactorPair>& pairs, const std::vector<bool>& commutative,
-                                     std::size_t limit);
+                                     std::size_t limit, Budget& budget);
 
 /// Candidate maps of `product`'s bound indices onto `onto`'s for one pairing of their factors.
 std::vector<Substitution> candidate_maps(const Product& product, const Product& onto,
                                          const std::vector<FactorPair>& pairs, const std::vector<bool>& commutative,
-                                         Symbols& symbols, const AlignLimits& limits);
+                                         Symbols& symbols, const AlignLimits& limits, Budget& budget);
 
 /// `map` with the indices of `from` that it lacks sent to those of `onto`, in every order: the unimodular ones are
 /// added to `maps`, up to `limit` in all.
 void complete_maps(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& onto,
-                   Symbols& symbols, std::size_t limit, std::vector<Substitution>& maps);
+                   Symbols& symbols, std::size_t limit, Budget& budget, std::vector<Substitution>& maps);
 
 /// Whether the heads of their factors and the numbers of their bound indices allow any alignment.
 bool comparable(const Product& a, const Product& b);

@@ -31,8 +31,8 @@ class CellSplit {
       for (Product& product : leaf_(std::move(arguments))) {
         product.guards.insert(product.guards.begin(), cell_.begin(), cell_.end());
         result_.push_back(std::move(product));
-        if (result_.size() > 4096) throw TooLarge{result_.size()};
       }
+      require_small(result_);
       return;
     }
     enter(*guard, arguments);
@@ -45,6 +45,7 @@ class CellSplit {
     here.insert(here.end(), cell_.begin(), cell_.end());
     if (!solver_.infeasible(here, "a case cannot happen")) {
       std::vector<Sum> inside = arguments;
+      for (const Sum& argument : arguments) solver_.budget().spend(steps_to_simplify(argument, here.size()));
       for (Sum& argument : inside) {
         std::erase_if(argument, [&](Product& product) { return !restrict(product, here); });
       }
@@ -134,6 +135,7 @@ bool eliminate_fixed(std::vector<Atom>& bound, Guards& range, Sum& body, const G
 Sum by_cells(std::vector<Sum> arguments, const std::vector<Atom>& inner, const Guards& known, Solver& solver,
              const std::function<Sum(std::vector<Sum>)>& leaf) {
   for (Sum& argument : arguments) {
+    solver.budget().spend(steps_to_simplify(argument, known.size()));
     std::erase_if(argument, [&](Product& product) { return !simplify(product, known, solver.symbols()); });
   }
   return CellSplit(inner, known, solver, leaf).split(std::move(arguments));

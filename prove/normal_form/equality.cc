@@ -19,6 +19,7 @@ bool Equality::equal(const Sum& a, const Sum& b) {
 }
 
 bool Equality::zero(Sum sum) {
+  solver_.budget().spend(20 * sum.size() * sum.size());
   simplify_fully(sum, solver_, bank_);
   while (!sum.empty()) {
     if (cancel_group(sum) || cancel_pair(sum)) continue;
@@ -96,7 +97,8 @@ std::vector<Equality::Aligned> Equality::alignments(const Product& original, con
   Product product = original;
   rename_bound(product, supply_, symbols_);
   for (const std::vector<FactorPair>& pairs : pairings(product.factors, onto.factors, limits_.maps)) {
-    for (const Substitution& map : candidate_maps(product, onto, pairs, commutative_, symbols_, limits_)) {
+    for (const Substitution& map :
+         candidate_maps(product, onto, pairs, commutative_, symbols_, limits_, solver_.budget())) {
       Guards guards = product.guards;
       for (Guard& guard : guards) guard.poly = symbols_.substitute(guard.poly, map);
       Guards both = onto.guards;
@@ -119,6 +121,7 @@ std::vector<Equality::Aligned> Equality::alignments(const Product& original, con
 bool Equality::same_factors(const std::vector<FactorPair>& pairs, const Substitution& map, const Guards& both,
                             bool& everywhere) {
   for (const auto& [first, second] : pairs) {
+    solver_.budget().spend(50);
     Factor mapped = *first;
     substitute(mapped, map, symbols_);
     if (same_factor(mapped, *second)) continue;
@@ -152,15 +155,15 @@ bool Equality::same_maximum(const Factor& a, const Factor& b) {
   Factor renamed = a;
   rename_bound(renamed, supply_, symbols_);
   std::vector<Substitution> maps;
-  for (const Equations& way : ways_to_equal({{&renamed, &b}}, commutative_, limits_.choices)) {
+  for (const Equations& way : ways_to_equal({{&renamed, &b}}, commutative_, limits_.choices, solver_.budget())) {
     std::vector<Atom> unknown = renamed.bound;
     unknown.insert(unknown.end(), way.unknown.begin(), way.unknown.end());
-    SolvedIndices solved = solve_indices(way.polys, unknown, symbols_);
+    SolvedIndices solved = solve_indices(way.polys, unknown, symbols_, solver_.budget());
     std::erase_if(solved.map, [&](const auto& entry) {
       return std::find(renamed.bound.begin(), renamed.bound.end(), entry.first) == renamed.bound.end() ||
              mentions(entry.second, unknown, symbols_);
     });
-    complete_maps(solved.map, renamed.bound, b.bound, symbols_, limits_.maps, maps);
+    complete_maps(solved.map, renamed.bound, b.bound, symbols_, limits_.maps, solver_.budget(), maps);
   }
   return std::any_of(maps.begin(), maps.end(), [&](const Substitution& map) {
     Factor mapped = renamed;

@@ -16,6 +16,7 @@ class Equality {
   /// Shown: the sum is zero wherever the solver's facts and assumptions hold.
   bool zero(Sum sum);
   bool equal(const Sum& a, const Sum& b);
+  bool same(const Factor& a, const Factor& b) { return head(a) == head(b) && same_factor(a, b); }
   /// The first product that nothing cancelled, in words; empty if none was left.
   const std::string& left_over() const { return left_over_; }
 

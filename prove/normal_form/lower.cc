@@ -11,28 +11,33 @@ using algebra::Relation;
 using algebra::ScalarExpr;
 using algebra::TermId;
 
+void require_small(const Sum& sum) {
+  constexpr std::size_t most = 4096;
+  if (sum.size() > most) throw LimitReached{"the normal form has more than " + std::to_string(most) + " products"};
+}
+
 namespace {
 
-constexpr std::size_t max_products = 4096;
-
-/// Guards pushed onto `known` for a while.
-class Within {
+/// Elements pushed onto a list for a while.
+template <class Element>
+class Pushed {
  public:
-  Within(Guards& known, const Guards& guards) : known_(known), before_(known.size()) {
-    known.insert(known.end(), guards.begin(), guards.end());
+  Pushed(std::vector<Element>& list, const std::vector<Element>& more) : list_(list), before_(list.size()) {
+    list.insert(list.end(), more.begin(), more.end());
   }
-  ~Within() { known_.resize(before_); }
-  Within(const Within&) = delete;
-  Within& operator=(const Within&) = delete;
+  ~Pushed() { list_.resize(before_); }
+  Pushed(const Pushed&) = delete;
+  Pushed& operator=(const Pushed&) = delete;
 
  private:
-  Guards& known_;
+  std::vector<Element>& list_;
   std::size_t before_;
 };
+using Within = Pushed<Guard>;  // guards that are known
 
 void append(Sum& to, Sum from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-  if (to.size() > max_products) throw TooLarge{to.size()};
+  require_small(to);
 }
 
 }  // namespace
@@ -44,6 +49,7 @@ Poly Lowering::value(const algebra::IndexExpr& expr, const Frame& frame) const {
 Sum Lowering::guarded(Sum sum, const Guards& guards, const Guards& known) {
   if (guards.empty()) return sum;
   Sum result;
+  solver_.budget().spend(steps_to_simplify(sum, guards.size() + known.size()));
   for (Product& product : sum) {
     product.guards.insert(product.guards.end(), guards.begin(), guards.end());
     if (simplify(product, known, symbols_)) result.push_back(std::move(product));
@@ -54,6 +60,14 @@ Sum Lowering::guarded(Sum sum, const Guards& guards, const Guards& known) {
 Sum Lowering::element(TermId term, std::span<const Poly> index) {
   Guards known = solver_.assumptions();
   return node_element(term, index, known);
+}
+
+std::vector<Product> Lowering::applications(TermId term, std::span<const Poly> index, std::vector<bool> functions) {
+  partial_functions_ = std::move(functions);
+  partial_.clear();
+  element(term, index);
+  partial_functions_.clear();
+  return std::move(partial_);
 }
 
 Sum Lowering::node_element(TermId id, std::span<const Poly> index, Guards& known) {
@@ -80,7 +94,10 @@ Sum Lowering::node_element(TermId id, std::span<const Poly> index, Guards& known
   for (std::size_t p = 0; p < node.sizes.size(); ++p) {
     frame.sizes[instance.first_size_parameter + p] = node.sizes[p];
   }
-  return definition(instance.outputs[term.output], index, frame, known);
+  ++nodes_;
+  Sum sum = definition(instance.outputs[term.output], index, frame, known);
+  --nodes_;
+  return sum;
 }
 
 Sum Lowering::definition(const algebra::TensorDefinition& tensor, std::span<const Poly> index, Frame& frame,
@@ -94,6 +111,7 @@ Sum Lowering::definition(const algebra::TensorDefinition& tensor, std::span<cons
 }
 
 Sum Lowering::expression(const ScalarExpr& expr, Frame& frame, Guards& known) {
+  solver_.budget().spend(20 + known.size());
   switch (expr.kind) {
     case ScalarExpr::Kind::Constant: {
       if (expr.value.num == 0) return {};
@@ -112,10 +130,13 @@ Sum Lowering::expression(const ScalarExpr& expr, Frame& frame, Guards& known) {
     }
     case ScalarExpr::Kind::Mul: {
       Sum result = expression(*expr.operands[0], frame, known);
-      for (std::size_t i = 1; i < expr.operands.size() && !result.empty(); ++i) {
-        result = multiply(result, expression(*expr.operands[i], frame, known), supply_, symbols_);
+      for (std::size_t i = 1; i < expr.operands.size() && (!partial_functions_.empty() || !result.empty()); ++i) {
+        const Sum factor = expression(*expr.operands[i], frame, known);
+        solver_.budget().spend(100 * result.size() * factor.size());
+        result = multiply(result, factor, supply_, symbols_);
+        solver_.budget().spend(steps_to_simplify(result, known.size()));
         std::erase_if(result, [&](Product& product) { return !simplify(product, known, symbols_); });
-        if (result.size() > max_products) throw TooLarge{result.size()};
+        require_small(result);
       }
       return result;
     }
@@ -169,6 +190,7 @@ Sum Lowering::sum(const ScalarExpr& expr, Frame& frame, Guards& known) {
   Sum body;
   {
     const Within within(known, range);
+    const Pushed inner(open_, bound);
     body = expression(*expr.operands[0], frame, known);
   }
   for (Product& product : body) product.bound.insert(product.bound.end(), bound.begin(), bound.end());
@@ -187,6 +209,7 @@ Sum Lowering::maximum(const ScalarExpr& expr, Frame& frame, Guards& known) {
   Sum body;
   {
     const Within within(known, range);
+    const Pushed inner(open_, bound);
     body = expression(*expr.operands[0], frame, known);
   }
   return take_maximum(std::move(bound), std::move(range), std::move(body), known, solver_);
@@ -195,7 +218,17 @@ Sum Lowering::maximum(const ScalarExpr& expr, Frame& frame, Guards& known) {
 Sum Lowering::apply(const ScalarExpr& expr, Frame& frame, Guards& known) {
   std::vector<Sum> arguments;
   for (const algebra::ScalarExprPtr& operand : expr.operands) arguments.push_back(expression(*operand, frame, known));
-  return apply_function(expr.function, std::move(arguments), known, bank_, solver_);
+  Sum applied = apply_function(expr.function, std::move(arguments), known, bank_, solver_);
+  if (nodes_ == 1 && !partial_functions_.empty() && partial_functions_[expr.function]) note_partial(applied, known);
+  return applied;
+}
+
+void Lowering::note_partial(const Sum& applied, const Guards& known) {
+  for (const Product& product : applied) {
+    Product& here = partial_.emplace_back(product);
+    here.guards.insert(here.guards.end(), known.begin(), known.end());
+    here.bound.insert(here.bound.end(), open_.begin(), open_.end());
+  }
 }
 
 Sum Lowering::cases(const ScalarExpr& expr, Frame& frame, Guards& known) {

@@ -9,10 +9,8 @@
 
 namespace rulemill::prove {
 
-/// Thrown nowhere else: the normal form grew beyond its bound.
-struct TooLarge {
-  std::size_t products = 0;
-};
+/// Throws LimitReached where a normal form has more products than any that we care for.
+void require_small(const Sum& sum);
 
 class Lowering {
  public:
@@ -21,6 +19,9 @@ class Lowering {
 
   /// The element of `term` at `index`, where the solver's assumptions hold.
   Sum element(algebra::TermId term, std::span<const Poly> index);
+  /// Where the element's own operator, not those below it, applies one of `functions`, whatever the result is
+  /// multiplied with: each product has one application as its factor, its guards and bound indices say where.
+  std::vector<Product> applications(algebra::TermId term, std::span<const Poly> index, std::vector<bool> functions);
 
  private:
   /// One node's definition being read at some indices.
@@ -41,6 +42,7 @@ class Lowering {
   Sum node_element(algebra::TermId term, std::span<const Poly> index, Guards& known);
   Sum definition(const algebra::TensorDefinition& tensor, std::span<const Poly> index, Frame& frame, Guards& known);
 
+  void note_partial(const Sum& applied, const Guards& known);
   Guards bind(const algebra::ScalarExpr& expr, Frame& frame, std::vector<Atom>& bound);
   Poly value(const algebra::IndexExpr& expr, const Frame& frame) const;
   /// The sum where the guards hold; what cannot hold is dropped.
@@ -51,6 +53,10 @@ class Lowering {
   Solver& solver_;
   Symbols& symbols_;
   IndexSupply& supply_;
+  std::uint32_t nodes_ = 0;              // being lowered, one below the other
+  std::vector<Atom> open_;               // bound indices of the sums and maxima being lowered
+  std::vector<bool> partial_functions_;  // by function: whose applications are noted; none: of no function
+  std::vector<Product> partial_;
 };
 
 }  // namespace rulemill::prove

@@ -136,6 +136,12 @@ bool tidy(Guards& guards, const Guards& known) {
   return true;
 }
 
+std::uint64_t steps_to_simplify(const Sum& sum, std::size_t known) {
+  std::uint64_t steps = 0;
+  for (const Product& product : sum) steps += 20 + 10 * product.guards.size() * (product.guards.size() + known);
+  return steps;
+}
+
 bool simplify(Product& product, const Guards& known, Symbols& symbols) {
   if (product.coefficient.num == 0) return false;
   do {
@@ -209,6 +215,7 @@ bool simplify_fully(Product& product, Solver& solver, const algebra::TermBank& b
 }
 
 void simplify_fully(Sum& sum, Solver& solver, const algebra::TermBank& bank) {
+  solver.budget().spend(steps_to_simplify(sum, solver.assumptions().size()));
   std::erase_if(sum, [&](Product& product) { return !simplify_fully(product, solver, bank); });
 }
 

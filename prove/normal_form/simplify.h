@@ -15,6 +15,8 @@ bool tidy(Guards& guards, const Guards& known);
 /// Eliminates bound indices that an equality or a range of one value fixes, drops guards that say nothing new, and
 /// replaces free indices that an equality gives. False if the product is zero for sure. Needs no solver.
 bool simplify(Product& product, const Guards& known, Symbols& symbols);
+/// What that costs for the products of a sum, where so many guards are known.
+std::uint64_t steps_to_simplify(const Sum& sum, std::size_t known);
 
 /// The same, then drops the product if its guards cannot hold, simplifies below scalar functions where they do hold,
 /// and floor divisions that its guards decide.

@@ -23,7 +23,7 @@ bool says(const Guard& fact, const Guard& guard) {
 
 class LinearCheck {
  public:
-  explicit LinearCheck(const Query& query) : query_(query) {
+  LinearCheck(const Query& query, Budget* budget) : query_(query), budget_(budget) {
     for (const Guard& guard : query.asserted) meet(guard.poly);
     for (const Lemma& lemma : query.lemmas) {
       meet(lemma.conclusion.poly);
@@ -95,10 +95,13 @@ class LinearCheck {
       }
       simplex.add(coefficients, guard.poly.constant_term(), guard.equality);
     }
-    return simplex.infeasible();
+    const bool infeasible = simplex.infeasible();
+    if (budget_ != nullptr) budget_->spend(simplex.work());
+    return infeasible;
   }
 
   const Query& query_;
+  Budget* budget_;
   std::vector<Monomial> monomials_;
   int checks_ = 0;
 };
@@ -106,7 +109,7 @@ class LinearCheck {
 /// Decides the indicators' guards one by one; only ways that leave a sum other than zero need to be infeasible.
 class IndicatorWalk {
  public:
-  explicit IndicatorWalk(const Query& query) : query_(query), check_(query) {}
+  IndicatorWalk(const Query& query, Budget* budget) : query_(query), budget_(budget), check_(query, budget) {}
 
   bool vanish() {
     std::vector<Open> all;
@@ -123,6 +126,7 @@ class IndicatorWalk {
 
   bool walk(std::vector<Open> open) {
     if (check_.exhausted()) return false;
+    if (budget_ != nullptr) budget_->spend(100 * open.size());
     const auto undecided = std::find_if(open.begin(), open.end(), [](const Open& o) { return !o.guards.empty(); });
     if (undecided == open.end()) {
       Rational sum{0, 1};
@@ -155,14 +159,17 @@ class IndicatorWalk {
   }
 
   const Query& query_;
+  Budget* budget_;
   LinearCheck check_;
   Guards path_;
 };
 
 }  // namespace
 
-bool linearly_infeasible(const Query& query, bool follow) { return LinearCheck(query).infeasible({}, follow); }
+bool linearly_infeasible(const Query& query, bool follow, Budget* budget) {
+  return LinearCheck(query, budget).infeasible({}, follow);
+}
 
-bool indicators_vanish(const Query& query) { return IndicatorWalk(query).vanish(); }
+bool indicators_vanish(const Query& query, Budget* budget) { return IndicatorWalk(query, budget).vanish(); }
 
 }  // namespace rulemill::prove

@@ -39,6 +39,9 @@ class ModelSearch {
     }
   }
 
+  /// Conditions that were looked at.
+  std::uint64_t work() const { return work_; }
+
   std::optional<Models::Values> run() {
     const auto decided = [&](const Condition& c) { return !c.indices.empty() || holds(c); };
     if (!std::all_of(conditions_.begin(), conditions_.end(), decided) || !assign()) return std::nullopt;
@@ -110,8 +113,9 @@ class ModelSearch {
   };
 
   /// What the linear guards whose other indices are assigned allow the index to be.
-  Range range_of(std::size_t index) const {
+  Range range_of(std::size_t index) {
     Range range;
+    work_ += 4 * conditions_.size();
     bool below = false;
     bool above = false;
     for (const Condition& condition : conditions_) {
@@ -171,6 +175,7 @@ class ModelSearch {
     assigned_[chosen] = true;
     for (std::int64_t value = best.low; value <= best.high; ++value) {
       if (++steps_ > max_steps) break;
+      work_ += 4 * conditions_.size();
       value_[chosen] = value;
       const bool consistent = std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
         const auto ready = [&](std::size_t index) { return assigned_[index]; };
@@ -191,16 +196,23 @@ class ModelSearch {
   std::vector<std::int64_t> value_;
   std::vector<bool> assigned_, in_nonlinear_;
   int steps_ = 0;
+  std::uint64_t work_ = 0;
 };
 
 }  // namespace
 
-std::optional<Models::Values> find_model(const Query& query, const Models::Values& sizes, const Symbols& symbols) {
+std::optional<Models::Values> find_model(const Query& query, const Models::Values& sizes, const Symbols& symbols,
+                                         Budget* budget) {
+  std::optional<Models::Values> values;
+  std::uint64_t work = 1;
   try {
-    return ModelSearch(query, sizes, symbols).run();
+    ModelSearch search(query, sizes, symbols);
+    values = search.run();
+    work += search.work();
   } catch (const runtime::Error&) {  // a division by zero, or an overflow, at these sizes
-    return std::nullopt;
   }
+  if (budget != nullptr) budget->spend(work);
+  return values;
 }
 
 }  // namespace rulemill::prove

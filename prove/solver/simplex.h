@@ -17,6 +17,8 @@ class Simplex {
 
   /// Shown: no rationals satisfy all constraints. Overflow, and too many pivots, count as "not shown".
   bool infeasible();
+  /// Entries of the tableau that were looked at.
+  std::uint64_t work() const { return work_; }
 
  private:
   /// divisor · basic = Σ coefficients[column] · column; the divisor is positive, and basic ones have no column
@@ -37,6 +39,7 @@ class Simplex {
   bool pivot(std::size_t row, std::size_t column);
 
   std::size_t variables_;
+  std::uint64_t work_ = 0;
   std::vector<Row> rows_;
   std::vector<Slack> slacks_;
   std::vector<std::int64_t> value_;  // of nonbasic columns: a slack's bound, or 0

@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
 #include "prove/solver/linear.h"
 #include "prove/solver/model_search.h"
@@ -16,17 +17,31 @@ namespace rulemill::prove {
 
 using algebra::Monomial;
 
+namespace {
+
+constexpr std::uint64_t steps_of_z3 = 10;  // for one of its resource units
+
+std::uint64_t steps_to_slice(const Query& query, const Guards& context) {
+  std::uint64_t guards = query.asserted.size() + context.size();
+  for (const auto& [coefficient, own] : query.indicators) guards += own.size();
+  return 40 * guards;
+}
+
+}  // namespace
+
 /// One context of Z3, made when the first question comes that nothing else answers.
 struct Solver::Z3 {
   z3::context context;
   std::unique_ptr<z3::solver> solver;
   std::map<Monomial, z3::expr> variables;
   std::unordered_map<unsigned, Atom> atoms;  // variables that are one atom, by Z3's number
+  unsigned counted = 0;                      // of Z3's resource units
 
   void start(std::uint32_t rlimit) {
     solver = std::make_unique<z3::solver>(context, z3::solver::simple());
     z3::params parameters(context);
     parameters.set("rlimit", rlimit);
+    parameters.set("ctrl_c", false);  // a signal is ours to hear, and no answer
     solver->set(parameters);
   }
 
@@ -77,6 +92,16 @@ struct Solver::Z3 {
     return z3::sum(terms) != 0;
   }
 
+  /// Z3's resource units since this was asked last.
+  std::uint64_t resources() {
+    const z3::stats statistics = solver->statistics();
+    for (unsigned i = 0; i < statistics.size(); ++i) {
+      if (statistics.key(i) != "rlimit count") continue;
+      return statistics.uint_value(i) - std::exchange(counted, statistics.uint_value(i));
+    }
+    return 0;
+  }
+
   /// Whether the query can hold; if so, `values` are the sizes and indices of the solver's model.
   z3::check_result check(const Query& query, Models::Values& values) {
     solver->push();
@@ -102,7 +127,8 @@ struct Solver::Z3 {
   }
 };
 
-Solver::Solver(Symbols& symbols, SolverLimits limits) : symbols_(symbols), limits_(limits), models_(symbols) {}
+Solver::Solver(Symbols& symbols, SolverLimits limits)
+    : symbols_(symbols), limits_(limits), budget_(limits.steps), models_(symbols) {}
 
 Solver::~Solver() = default;
 
@@ -119,8 +145,6 @@ void Solver::start(Guards facts, std::vector<Models::Values> samples) {
   if (z3_) z3_->start(limits_.rlimit);
 }
 
-bool Solver::exhausted() const { return queries_of_rule_ >= limits_.queries; }
-
 Solver::Assumption::Assumption(Solver& solver, const Guards& guards)
     : solver_(solver), before_(solver.assumptions_.size()) {
   solver_.assumptions_.insert(solver_.assumptions_.end(), guards.begin(), guards.end());
@@ -129,11 +153,13 @@ Solver::Assumption::Assumption(Solver& solver, const Guards& guards)
 Solver::Assumption::~Assumption() { solver_.assumptions_.resize(before_); }
 
 bool Solver::unsatisfiable(Query query, Depth depth) {
-  if (exhausted()) return false;
+  if (queries_of_rule_ >= limits_.queries)
+    throw LimitReached{"more than " + std::to_string(limits_.queries) + " queries"};
   ++queries_of_rule_;
   ++statistics_.queries;
   Guards context = facts_;
   context.insert(context.end(), assumptions_.begin(), assumptions_.end());
+  budget_.spend(steps_to_slice(query, context));
   query = sliced(std::move(query), context, symbols_);
   if (has_model(query)) {
     ++statistics_.by_models;
@@ -141,7 +167,8 @@ bool Solver::unsatisfiable(Query query, Depth depth) {
   }
   query.lemmas = lemmas_for(query, symbols_);
   const auto linear = [&] {
-    return query.indicators.empty() ? linearly_infeasible(query, depth != Depth::Glance) : indicators_vanish(query);
+    return query.indicators.empty() ? linearly_infeasible(query, depth != Depth::Glance, &budget_)
+                                    : indicators_vanish(query, &budget_);
   };
   if (limits_.linear && linear()) {
     ++statistics_.by_simplex;
@@ -158,6 +185,7 @@ bool Solver::unsatisfiable(Query query, Depth depth) {
     }
     Models::Values values;
     result = z3_->check(query, values);
+    budget_.spend(steps_of_z3 * z3_->resources());
     if (result == z3::sat) models_.add(values, query);
   } catch (const z3::exception& error) {
     throw runtime::Error("z3", std::string(error.msg()) + " in query " + query.name);
@@ -183,7 +211,7 @@ bool Solver::has_model(const Query& query) {
   if (models_.satisfy(query)) return true;
   if (!query.indicators.empty()) return false;
   for (const Models::Values& sizes : samples_) {
-    const std::optional<Models::Values> values = find_model(query, sizes, symbols_);
+    const std::optional<Models::Values> values = find_model(query, sizes, symbols_, &budget_);
     if (!values) continue;
     models_.add(*values, query);
     return true;
@@ -207,12 +235,13 @@ bool Solver::infeasible(const Guards& guards, const char* name, Depth depth) {
   for (const Guard& guard : guards) {
     const std::optional<std::int64_t> constant = guard.poly.constant();
     if (constant && (guard.equality ? *constant != 0 : *constant < 0)) return true;
-    // p ≥ 0 contradicts −p − 1 ≥ 0.
-    if (!guard.equality && known({false, -guard.poly - 1}, guards)) {
+    // p ≥ 0 contradicts −p − 1 ≥ 0, p = 0 that and p − 1 ≥ 0.
+    if (known({false, -guard.poly - 1}, guards) || (guard.equality && known({false, guard.poly - 1}, guards))) {
       ++statistics_.by_pairs;
       return true;
     }
   }
+  budget_.spend(8 * (assumptions_.size() + guards.size()));
   std::pair<Depth, Guards> key{depth, assumptions_};
   Guards& all = key.second;
   all.insert(all.end(), guards.begin(), guards.end());

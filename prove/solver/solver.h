@@ -10,16 +10,18 @@
 #include <string>
 #include <vector>
 
+#include "prove/solver/budget.h"
 #include "prove/solver/models.h"
 #include "prove/solver/query.h"
 
 namespace rulemill::prove {
 
 struct SolverLimits {
-  std::uint32_t rlimit = 400000;  // Z3's resource units for one query, some 100 ms
-  std::uint32_t queries = 5000;   // for one rule
-  bool linear = true;             // try the exact linear check before Z3
-  bool keep_obligations = true;   // remember the queries that came out unsatisfiable
+  std::uint32_t rlimit = 400000;      // Z3's resource units for one query, some 100 ms
+  std::uint32_t queries = 5000;       // for one rule
+  std::uint64_t steps = 400'000'000;  // of work for one verdict, whatever it is spent on: some seconds
+  bool linear = true;                 // try the exact linear check before Z3
+  bool keep_obligations = true;       // remember the queries that came out unsatisfiable
 };
 
 struct SolverStatistics {
@@ -70,8 +72,9 @@ class Solver {
   /// Shown: the sum of coefficient · [guards] is zero wherever the facts and assumptions hold.
   bool cancels(const std::vector<std::pair<Rational, Guards>>& indicators, const char* name);
 
-  /// Whether the limit on queries was reached: nothing is shown from then on.
-  bool exhausted() const;
+  /// What the verdict may still cost. Questions throw LimitReached once it is spent, or the limit on queries is
+  /// reached.
+  Budget& budget() { return budget_; }
   Symbols& symbols() const { return symbols_; }
   const Guards& assumptions() const { return assumptions_; }
   /// The unsatisfiable queries since start(), as asked.
@@ -87,6 +90,7 @@ class Solver {
   struct Z3;
   Symbols& symbols_;
   SolverLimits limits_;
+  Budget budget_;
   std::unique_ptr<Z3> z3_;                            // none until it is asked
   std::map<std::pair<Depth, Guards>, bool> answers_;  // infeasibility of assumptions and guards together
   Models models_;

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """`rulemill rules import|export|diff` and `implied` from outside."""
 
+import json
 import re
+import signal
+import subprocess
+import time
 import unittest
 
 import taso_form
-from binary import ROOT, Case, rulemill
+from binary import BINARY, ROOT, Case, rulemill
 
 
 class Import(Case):
@@ -93,11 +97,32 @@ class TextForm(Import):
             self.assertEqual(entry["verdict"], "proved", entry)
             self.assertNotEqual(entry["condition"], "", entry)
 
+    def test_rules_whose_variables_depend_on_each_other_keep_no_other_rule_out(self):
+        report = self.json("rules", "import", ROOT / "tests" / "prove" / "dependent_shapes.rules", "--out", self.folder / "out")
+        self.assertEqual({entry["name"]: entry["verdict"] for entry in report["rules"]},
+                         {"relu_twice": "proved", "scaled_concat": "proved", "scaled_relu_concat": "proved"})
+        self.assert_works(rulemill("check", self.folder / "out"))
+
+    def test_the_report_is_written_whatever_the_verdicts(self):
+        report = self.folder / "report.json"
+        path = self.write("some.rules", "rule a(a[2, 3], b[4, 5])\n  matmul(a, b) => matmul(a, b)\nrule b(x:2)\n  relu(relu(x)) => relu(x)\n")
+        self.assert_fails(self.import_file(path, "--json", report), 3, "ill-typed")
+        self.assertEqual([entry["verdict"] for entry in json.loads(report.read_text())["rules"]], ["ill-typed", "proved"])
+        path = self.write("other.rules", "rule c(x:2, y:2)\n  add(x, y) => mul(x, y)\n")
+        report.unlink()
+        self.assert_fails(rulemill("implied", "--by", self.folder / "out", path, "--json", report), 1, "1 of 1 rules")
+        self.assertEqual(json.loads(report.read_text())["counts"], {"not implied": 1})
+
+    def test_a_variable_on_one_side_alone_is_no_fault_of_the_text(self):
+        path = self.write("lone.rules", "rule r(x:2, y:2)\n  relu(x) => relu(y)\n")
+        report = self.json("rules", "import", path, "--out", self.folder / "out")
+        self.assertEqual(report["rules"][0]["verdict"], "refuted")
+
     def test_each_way_to_be_wrong_has_one_line_with_its_place(self):
         cases = {
             "rule r(x:2)\n  frobnicate(x) => x": (":2:3: ", "unknown operator 'frobnicate'"),
             "rule r(x:2)\n  relu(x, x) => x": (":2:3: ", "operator 'relu' takes 1 arguments, found 2"),
-            "rule r(x:2, y:2)\n  relu(x) => relu(y)": (":1:13: ", "'y' stands on the right side alone"),
+            "rule r(x:4, k:4)\n  relu(x) => relu(conv2d(x, k; stride=0))": (":2:19: ", "this cannot be made of 'conv2d'", "divisor"),
             "rule r(x:2)\n  relu(x) => relu(z)": (":2:19: ", "'z' is no variable of this rule"),
             "rule r(a[2, 3], b[4, 5])\n  matmul(a, b) => matmul(a, b)": (":1:1: ", "ill-typed", "expected"),
             "rule r(x:2)\n  let s = relu(s)\n  s => relu(x)": (":2:16: ", "'s' is used in its own definition"),
@@ -128,6 +153,19 @@ class Compared(Import):
         self.assertEqual((report["only_a"], report["only_b"]), ([], []))
         self.assertGreater(len(report["both"]), 40)
         again = self.json("rules", "import", text, "--out", self.folder / "again")
+        self.assertEqual({entry["verdict"] for entry in again["rules"]}, {"proved"})
+
+    def test_every_rule_of_three_operators_is_read_again_from_its_text(self):
+        out, text = self.folder / "discovered", self.folder / "discovered.rules"
+        profile = ROOT / "data" / "profiles" / "reference.toml"
+        self.assert_works(rulemill("discover", "--profile", profile, "--max-ops", "3", "--out", out, "--progress", "off"))
+        self.assert_works(rulemill("rules", "export", "--rules", out, text))
+        report = self.json("rules", "diff", out, text)
+        self.assertEqual((report["only_a"], report["only_b"], report["untyped"]), ([], [], [0, 0]))
+        self.assertGreater(len(report["both"]), 1000)
+        cores = self.folder / "core.rules"
+        self.assert_works(rulemill("rules", "export", "--rules", out, cores, "--tier", "core"))
+        again = self.json("rules", "import", cores, "--out", self.folder / "again")
         self.assertEqual({entry["verdict"] for entry in again["rules"]}, {"proved"})
 
     def test_what_tasos_form_can_say_is_the_same_when_read_again_and_the_rest_is_counted(self):
@@ -168,6 +206,35 @@ class Compared(Import):
         self.assert_fails(process, 1, "1 of 2 rules")
         self.assertRegex(process.stdout, r"t1 +implied +is matmul_associates")
         self.assertRegex(process.stdout, r"t2 +ill-typed")
+
+
+class Stopping(Import):
+    """Commands that prove for a long time, told to stop."""
+
+    def definitions(self):
+        folder = self.folder / "operators"
+        folder.mkdir()
+        hard = (ROOT / "tests" / "prove" / "hard.op").read_text()
+        (folder / "hard.op").write_text(f'include "{ROOT / "data" / "operators"}"\n' + hard)
+        return folder
+
+    def test_a_signal_ends_them_within_seconds_with_exit_code_4(self):
+        definitions = self.definitions()
+        rule = "nine_cases(x) => relu(nine_cases(x))\n"
+        many = self.write("many.rules", "".join(f"rule r{i}(x:8)\n  {rule}" for i in range(100)))
+        properties = self.write("many.properties", many.read_text().replace("rule", "property"))
+        commands = [["rules", "import", many, "--out", self.folder / "out"], ["operators", "check", properties]]
+        for words in commands:
+            for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT):
+                process = subprocess.Popen([str(BINARY), *map(str, words), "--definitions", str(definitions)],
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                time.sleep(1.5)
+                self.assertIsNone(process.poll(), "it is over already")
+                begin = time.monotonic()
+                process.send_signal(number)
+                errors = process.communicate(timeout=60)[1]
+                self.assertEqual(process.returncode, 4, errors)
+                self.assertLess(time.monotonic() - begin, 10)
 
 
 if __name__ == "__main__":
