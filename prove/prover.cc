@@ -186,14 +186,20 @@ Verdict Prover::prove(const algebra::Rule& rule, const std::vector<std::vector<s
   if (const auto* error = std::get_if<algebra::TypeError>(&types)) return IllTyped{error->what};
   const auto& typed = std::get<algebra::TypedRule>(types);
   Verdict verdict = Unknown{};
+  const auto note = [&](const std::string& reason) {
+    if (auto* unknown = std::get_if<Unknown>(&verdict); unknown && unknown->reason.empty()) unknown->reason = reason;
+  };
   try {
     verdict = judge(typed);
     if (!std::holds_alternative<Proved>(verdict) && options_.find_conditions) {
       if (std::optional<Proved> found = under_condition(typed, example)) verdict = std::move(*found);
     }
   } catch (const LimitReached& limit) {
-    if (auto* unknown = std::get_if<Unknown>(&verdict); unknown && unknown->reason.empty())
-      unknown->reason = limit.what;
+    note(limit.what);
+  } catch (const runtime::Interrupted&) {
+    throw;
+  } catch (const runtime::Error& error) {  // a number beyond 64 bits, say
+    note(error.what());
   }
   if (auto* result = std::get_if<Proved>(&verdict)) {
     result->queries = solver_->statistics().queries - queries;

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "algebra/language/function_domain.h"
 #include "rule_files.h"
@@ -64,9 +65,10 @@ TEST_CASE("a side that is undefined where the other is not is not proved, even w
 
 TEST_CASE("where a function is defined follows from its formula") {
   Court court;
+  const std::set<std::string> partial = {"recip", "sqrt", "log"};
   for (const algebra::Function& function : court.library.functions()) {
     INFO(function.name);
-    CHECK(algebra::is_total(function) == (function.name != "recip" && function.name != "sqrt"));
+    CHECK(algebra::is_total(function) == !partial.contains(function.name));
   }
 }
 
