@@ -68,10 +68,7 @@ void Matcher::step(std::size_t index) {
 }
 
 void Matcher::try_node(std::size_t index, ENode node) {
-  if (tries_left_ == 0) {
-    *budget_ = 0;
-    return;
-  }
+  if (tries_left_ == 0) return;
   if (--tries_left_ % tries_between_looks == 0) runtime::throw_if_interrupted("derivation");
   const Step& s = direction_->steps[index];
   const PatternNode& pattern = rule_->nodes[s.node];

@@ -25,8 +25,9 @@ class Matcher {
 
   /// Whether a first node may be a term over constants alone.
   void match_constants(bool allowed) { constants_ = allowed; }
-  /// From now on so many nodes are tried; then the budget of matches ends, too. Signals are heard on the way.
+  /// From now on so many nodes are tried, and nothing is found after that. Signals are heard on the way.
   void allow(std::uint32_t tries) { tries_left_ = tries; }
+  bool is_exhausted() const { return tries_left_ == 0; }
 
   /// Appends one run of words a match to `into`: the variables' values, then the nodes. Stops when `budget` runs out;
   /// every match takes one from it.

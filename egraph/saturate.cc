@@ -117,7 +117,7 @@ Saturation::Outcome Saturation::run(std::span<const std::pair<Value, Value>> goa
     }
     egraph_.rebuild();
     if (reached(goals)) return Outcome::Reached;
-    if (budget == 0) return Outcome::MatchLimit;
+    if (budget == 0 || matcher_.is_exhausted()) return Outcome::MatchLimit;
     if (changed) continue;
     if (reach == RuleIndex::Reach::Bold) return Outcome::Saturated;
     reach = RuleIndex::Reach{static_cast<std::uint8_t>(static_cast<std::uint8_t>(reach) + 1)};
