@@ -14,8 +14,10 @@ BELOW = {
     "enumerate": {"runtime", "algebra"},
     "fingerprint": {"runtime", "algebra", "enumerate"},
     "egraph": {"runtime", "algebra"},
+    "check": {"runtime", "algebra"},
 }
 BELOW["dedup"] = BELOW["prove"] = BELOW["optimize"] = {"runtime", "algebra", "enumerate", "fingerprint", "egraph"}
+BELOW["prove"] = BELOW["prove"] | {"check"}
 BELOW["cli"] = BELOW["bench"] = set(BELOW)
 
 # Each outside library has one door: the folders that may include its headers.

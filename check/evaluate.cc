@@ -1,0 +1,425 @@
+// Both sides of a rule at random sizes, element by element from the definitions: nothing here is symbolic.
+#include <algorithm>
+#include <random>
+
+#include "check/proof.h"
+#include "runtime/error.h"
+
+namespace rulemill::check {
+
+using algebra::Function;
+using algebra::IndexExpr;
+using algebra::Relation;
+using algebra::ScalarExpr;
+using algebra::TermId;
+
+namespace {
+
+using Number = std::uint64_t;  // modulo prime
+constexpr Number prime = (Number{1} << 61) - 1;
+constexpr Number negative = prime / 2 + 1;  // numbers from here on count as below zero
+
+Number times(Number a, Number b) { return static_cast<Number>(static_cast<unsigned __int128>(a) * b % prime); }
+Number plus(Number a, Number b) { return (a + b) % prime; }
+Number minus(Number a) { return a == 0 ? 0 : prime - a; }
+Number of(std::int64_t n) {
+  return n >= 0 ? static_cast<Number>(n) % prime : minus(static_cast<Number>(-(n + 1)) % prime + 1);
+}
+Number inverse(Number a) {
+  Number result = 1;
+  for (Number e = prime - 2; e > 0; e /= 2, a = times(a, a)) result = e % 2 == 1 ? times(result, a) : result;
+  return result;
+}
+bool less(Number a, Number b) { return (a >= negative) != (b >= negative) ? a >= negative : a < b; }
+
+Number mixed(Number a) {
+  a = (a ^ (a >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  a = (a ^ (a >> 27)) * 0x94d049bb133111ebULL;
+  return a ^ (a >> 31);
+}
+
+struct TooLarge {};
+struct IllTyped {
+  std::string what;
+};
+
+std::int64_t add(std::int64_t a, std::int64_t b) {
+  if (__builtin_add_overflow(a, b, &a)) throw TooLarge{};
+  return a;
+}
+std::int64_t multiply(std::int64_t a, std::int64_t b) {
+  if (__builtin_mul_overflow(a, b, &a)) throw TooLarge{};
+  return a;
+}
+std::int64_t floor_of(std::int64_t n, std::int64_t d) {
+  if (d < 1) throw IllTyped{"something is divided by " + std::to_string(d)};
+  return n >= 0 ? n / d : -((-(n + 1)) / d) - 1;
+}
+
+struct Tensor {
+  std::vector<std::int64_t> dims;
+  std::vector<Number> values;
+};
+
+/// One function of numbers that has the laws declared: what it computes, where that is exact; else a hash.
+Number apply(const Function& f, std::uint32_t number, std::vector<Number> arguments) {
+  using Op = Function::Op;
+  std::vector<Number> stack;
+  bool exact = true;
+  for (const Function::Node& node : f.real) {
+    const bool unary = node.op == Op::Abs;
+    const bool binary =
+        node.op == Op::Add || node.op == Op::Sub || node.op == Op::Mul || node.op == Op::Max || node.op == Op::Min;
+    if (node.op == Op::Argument)
+      stack.push_back(arguments.at(node.argument));
+    else if (node.op == Op::Number && node.number == static_cast<double>(static_cast<int>(node.number)))
+      stack.push_back(of(static_cast<int>(node.number)));
+    else
+      exact = exact && stack.size() >= 2u - (unary ? 1u : 0u) && (unary || binary);
+    if (!exact) break;
+    if (unary) stack.back() = less(stack.back(), 0) ? minus(stack.back()) : stack.back();
+    if (!binary) continue;
+    const Number b = stack.back();
+    stack.pop_back();
+    Number& a = stack.back();
+    if (node.op == Op::Add)
+      a = plus(a, b);
+    else if (node.op == Op::Sub)
+      a = plus(a, minus(b));
+    else if (node.op == Op::Mul)
+      a = times(a, b);
+    else
+      a = less(a, b) == (node.op == Op::Max) ? b : a;
+  }
+  if (exact && stack.size() == 1) return stack[0];
+  const bool zero = std::ranges::all_of(arguments, [](Number a) { return a == 0; });
+  if (f.maps_zero_to_zero && zero) return 0;
+  if (f.idempotent && arguments.size() == 1 && arguments[0] < negative) return arguments[0];
+  if (f.commutative) std::ranges::sort(arguments);
+  Number hash = mixed(number + 0x9e3779b97f4a7c15ULL);
+  for (const Number argument : arguments) hash = mixed(hash ^ (argument + 0x9e3779b97f4a7c15ULL));
+  return hash % (f.idempotent ? negative : prime);
+}
+
+class Evaluation {
+ public:
+  Evaluation(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
+             std::uint64_t seed)
+      : rule_(rule), bank_(bank), symbols_(symbols), random_(seed) {
+    for (const auto& shape : rule.shapes) shapes_.push_back(import(shape));
+    for (const auto& c : rule.condition)
+      conditions_.push_back({c.relation, atoms_.import(c.left, symbols), atoms_.import(c.right, symbols)});
+    for (const auto* side : {&rule.source, &rule.target}) {
+      for (const algebra::NodeId node : bank.nodes(*side)) node_sizes_[node] = import(bank.node(node).sizes);
+    }
+  }
+
+  std::optional<std::string> run(std::size_t& tried) {
+    constexpr std::size_t attempts = 300, wanted = 3;
+    constexpr std::int64_t ranges[] = {3, 2, 4, 6};
+    for (std::size_t attempt = 0; attempt < attempts && tried < wanted; ++attempt) {
+      sizes_.clear();
+      range_ = ranges[attempt % 4];
+      try {
+        if (!draw()) continue;
+        auto difference = compare();
+        ++tried;
+        if (difference) return difference;
+      } catch (const TooLarge&) {
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static constexpr std::int64_t most_elements = 3000;
+  static constexpr std::size_t most_work = 30000;
+
+  struct Condition {
+    Relation relation;
+    Poly left, right;
+  };
+  /// A definition being read: concrete sizes and indices by slot, what may be read.
+  struct Frame {
+    std::vector<std::int64_t> sizes, indices;
+    std::vector<const Tensor*> tensors;
+  };
+
+  std::vector<Poly> import(const std::vector<Poly>& polys) {
+    std::vector<Poly> result;
+    for (const Poly& poly : polys) result.push_back(atoms_.import(poly, symbols_));
+    return result;
+  }
+
+  /// A size is drawn when it is first met.
+  std::int64_t value(const Poly& poly) {
+    std::int64_t sum = 0;
+    for (const Poly::Term& term : poly.terms()) {
+      std::int64_t product = term.coefficient;
+      for (const Atom atom : term.monomial) product = multiply(product, value(atom));
+      sum = add(sum, product);
+    }
+    return sum;
+  }
+  std::int64_t value(Atom atom) {
+    if (!atoms_.is_compound(atom)) {
+      return sizes_.try_emplace(atom, 1 + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(range_)))
+          .first->second;
+    }
+    const std::int64_t l = value(atoms_.left(atom)), r = value(atoms_.right(atom));
+    if (atoms_.kind(atom) == Atoms::Kind::Quotient) return floor_of(l, r);
+    return atoms_.kind(atom) == Atoms::Kind::Min ? std::min(l, r) : std::max(l, r);
+  }
+
+  static bool holds(Relation relation, std::int64_t a, std::int64_t b) {
+    switch (relation) {
+      case Relation::Eq:
+        return a == b;
+      case Relation::Ne:
+        return a != b;
+      case Relation::Lt:
+        return a < b;
+      case Relation::Le:
+        return a <= b;
+    }
+    return false;
+  }
+
+  /// Sizes at which the condition holds, and inputs there.
+  bool draw() {
+    for (const Condition& c : conditions_) {
+      if (!holds(c.relation, value(c.left), value(c.right))) return false;
+    }
+    results_.clear();
+    work_ = 0;
+    for (std::size_t v = 0; v < rule_.variables.size(); ++v) {
+      Tensor tensor;
+      for (const Poly& dim : shapes_.at(v)) tensor.dims.push_back(value(dim));
+      if (std::ranges::any_of(tensor.dims, [](std::int64_t d) { return d < 1; })) return false;
+      tensor.values.resize(count(tensor.dims));
+      for (Number& number : tensor.values) number = random_() % prime;
+      variables_[rule_.variables[v]] = std::move(tensor);
+    }
+    return true;
+  }
+
+  std::optional<std::string> compare() {
+    try {
+      for (const auto* side : {&rule_.source, &rule_.target}) {
+        for (const algebra::NodeId node : bank_.nodes(*side)) compute(node);
+      }
+    } catch (const IllTyped&) {
+      throw TooLarge{};  // the rule says nothing about these sizes
+    }
+    for (std::size_t o = 0; o < rule_.source.size(); ++o) {
+      const Tensor &a = tensor(rule_.source[o]), &b = tensor(rule_.target.at(o));
+      if (a.dims != b.dims) return "its sides have different shapes" + where();
+      if (a.values != b.values) return "its sides differ" + where();
+    }
+    return std::nullopt;
+  }
+
+  std::string where() const {
+    std::string text;
+    for (const auto& [atom, size] : sizes_)
+      text += (text.empty() ? " at " : ", ") + atoms_.text(Poly(atom)) + " = " + std::to_string(size);
+    return text;
+  }
+
+  static std::size_t count(const std::vector<std::int64_t>& dims) {
+    std::int64_t product = 1;
+    for (const std::int64_t dim : dims) product = multiply(product, dim);
+    if (product > most_elements) throw TooLarge{};
+    return static_cast<std::size_t>(product);
+  }
+
+  const Tensor& tensor(TermId id) const {
+    const algebra::Term& term = bank_.term(id);
+    return term.is_variable ? variables_.at(id) : results_.at(term.node).at(term.output);
+  }
+
+  void compute(algebra::NodeId id) {
+    if (results_.contains(id)) return;
+    const algebra::Node& node = bank_.node(id);
+    const algebra::Instance& instance = bank_.library().instance(node.instance);
+    Frame frame;
+    frame.sizes.resize(instance.size_names.size());
+    const auto bind = [&](std::int64_t& slot, std::int64_t size) {
+      if (size < 1 || (slot != 0 && slot != size)) throw IllTyped{instance.name + " has arguments that do not fit"};
+      slot = size;
+    };
+    for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+      frame.tensors.push_back(&tensor(node.arguments.at(i)));
+      for (std::size_t d = 0; d < instance.inputs[i].size(); ++d) {
+        const IndexExpr& formal = *instance.inputs[i][d];
+        std::int64_t constant = formal.value;
+        bind(formal.kind == IndexExpr::Kind::Constant ? constant : frame.sizes.at(formal.slot),
+             frame.tensors.back()->dims.at(d));
+      }
+    }
+    const std::vector<Poly>& given = node_sizes_.at(id);
+    for (std::size_t p = 0; p < given.size(); ++p)
+      bind(frame.sizes.at(instance.first_size_parameter + p), value(given[p]));
+    frame.indices.resize(instance.index_slots + 16);
+    for (const algebra::Comparison& c : instance.conditions) {
+      if (!holds(c.relation, index(*c.a, frame), index(*c.b, frame)))
+        throw IllTyped{"a condition of " + instance.name + " fails"};
+    }
+    std::vector<Tensor> intermediates;
+    intermediates.reserve(instance.intermediates.size());
+    for (const algebra::TensorDefinition& definition : instance.intermediates) {
+      intermediates.push_back(elements(definition, frame));
+      frame.tensors.push_back(&intermediates.back());
+    }
+    std::vector<Tensor> outputs;
+    for (const algebra::TensorDefinition& definition : instance.outputs) outputs.push_back(elements(definition, frame));
+    results_[id] = std::move(outputs);
+  }
+
+  Tensor elements(const algebra::TensorDefinition& definition, Frame& frame) {
+    Tensor result;
+    for (const auto& dim : definition.dims) {
+      result.dims.push_back(index(*dim, frame));
+      if (result.dims.back() < 1) throw IllTyped{"a dimension is " + std::to_string(result.dims.back())};
+    }
+    result.values.resize(count(result.dims));
+    for (std::size_t e = 0; e < result.values.size(); ++e) {
+      auto rest = static_cast<std::int64_t>(e);
+      for (std::size_t d = result.dims.size(); d-- > 0; rest /= result.dims[d])
+        frame.indices.at(d) = rest % result.dims[d];
+      result.values[e] = scalar(*definition.body, frame);
+    }
+    return result;
+  }
+
+  std::int64_t index(const IndexExpr& e, const Frame& frame) {
+    switch (e.kind) {
+      case IndexExpr::Kind::Constant:
+        return e.value;
+      case IndexExpr::Kind::Size:
+        return frame.sizes.at(e.slot);
+      case IndexExpr::Kind::Index:
+        return frame.indices.at(e.slot);
+      default:
+        break;
+    }
+    const std::int64_t a = index(*e.a, frame), b = index(*e.b, frame);
+    switch (e.kind) {
+      case IndexExpr::Kind::Add:
+        return add(a, b);
+      case IndexExpr::Kind::Sub:
+        return add(a, multiply(b, -1));
+      case IndexExpr::Kind::Mul:
+        return multiply(a, b);
+      case IndexExpr::Kind::Div:
+        return floor_of(a, b);
+      case IndexExpr::Kind::Mod:
+        return a - b * floor_of(a, b);
+      case IndexExpr::Kind::Min:
+        return std::min(a, b);
+      default:
+        return std::max(a, b);
+    }
+  }
+
+  bool all_hold(const std::vector<algebra::Comparison>& comparisons, const Frame& frame) {
+    return std::ranges::all_of(comparisons, [&](const algebra::Comparison& c) {
+      return holds(c.relation, index(*c.a, frame), index(*c.b, frame));
+    });
+  }
+
+  Number scalar(const ScalarExpr& e, Frame& frame) {
+    if (++work_ > most_work) throw TooLarge{};
+    switch (e.kind) {
+      case ScalarExpr::Kind::Constant:
+        return times(of(e.value.num), inverse(of(e.value.den)));
+      case ScalarExpr::Kind::InverseSize: {
+        const std::int64_t size = index(*e.indices[0], frame);
+        if (size < 1) throw IllTyped{"something is divided by " + std::to_string(size)};
+        return inverse(of(size));
+      }
+      case ScalarExpr::Kind::Read:
+        return read(e, frame);
+      case ScalarExpr::Kind::Add: {
+        Number sum = 0;
+        for (const auto& operand : e.operands) sum = plus(sum, scalar(*operand, frame));
+        return sum;
+      }
+      case ScalarExpr::Kind::Mul: {
+        Number product = 1;
+        for (const auto& operand : e.operands) product = times(product, scalar(*operand, frame));
+        return product;
+      }
+      case ScalarExpr::Kind::Sum: {
+        Number sum = 0;
+        over(e, 0, frame, [&](Number number) { sum = plus(sum, number); });
+        return sum;
+      }
+      case ScalarExpr::Kind::Max: {
+        std::optional<Number> largest;
+        over(e, 0, frame, [&](Number number) { largest = largest && !less(*largest, number) ? *largest : number; });
+        return largest.value_or(0);
+      }
+      case ScalarExpr::Kind::Apply: {
+        std::vector<Number> arguments;
+        for (const auto& operand : e.operands) arguments.push_back(scalar(*operand, frame));
+        return apply(bank_.library().functions()[e.function], e.function, std::move(arguments));
+      }
+      case ScalarExpr::Kind::Case:
+        return scalar(*e.operands[all_hold(e.guard, frame) ? 0 : 1], frame);
+    }
+    return 0;
+  }
+
+  Number read(const ScalarExpr& e, const Frame& frame) {
+    const Tensor& from = *frame.tensors.at(e.tensor);
+    std::int64_t place = 0;
+    for (std::size_t d = 0; d < e.indices.size(); ++d) {
+      const std::int64_t i = index(*e.indices[d], frame);
+      if (i < 0 || i >= from.dims.at(d)) return 0;
+      place = place * from.dims[d] + i;
+    }
+    return from.values.at(static_cast<std::size_t>(place));
+  }
+
+  template <class Take>
+  void over(const ScalarExpr& e, std::size_t b, Frame& frame, const Take& take) {
+    if (b == e.bound.size()) {
+      if (all_hold(e.guard, frame)) take(scalar(*e.operands[0], frame));
+      return;
+    }
+    const std::int64_t extent = index(*e.bound[b].extent, frame);
+    const std::int64_t outer = frame.indices.at(e.bound[b].slot);
+    for (std::int64_t i = 0; i < extent; ++i) {
+      frame.indices[e.bound[b].slot] = i;
+      over(e, b + 1, frame, take);
+    }
+    frame.indices[e.bound[b].slot] = outer;
+  }
+
+  const algebra::Rule& rule_;
+  const algebra::TermBank& bank_;
+  const algebra::Symbols& symbols_;
+  std::mt19937_64 random_;
+  Atoms atoms_;
+  std::vector<std::vector<Poly>> shapes_;
+  std::vector<Condition> conditions_;
+  std::map<algebra::NodeId, std::vector<Poly>> node_sizes_;
+  std::int64_t range_ = 3;
+  std::map<Atom, std::int64_t> sizes_;
+  std::map<TermId, Tensor> variables_;
+  std::map<algebra::NodeId, std::vector<Tensor>> results_;
+  std::size_t work_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::string> evaluate(const algebra::Rule& rule, const algebra::TermBank& bank,
+                                    const algebra::Symbols& symbols, std::uint64_t seed, std::size_t* tried) {
+  std::size_t count = 0;
+  auto difference = Evaluation(rule, bank, symbols, seed).run(count);
+  if (tried) *tried = count;
+  return difference;
+}
+
+}  // namespace rulemill::check

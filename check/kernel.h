@@ -1,0 +1,104 @@
+// The steps by which a proof goes, and what each of them must be shown. A step replaces a sum by one of the same value
+// wherever its context holds, so that a sum that ends empty was zero. Nothing here looks for a proof.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "check/normal_form.h"
+
+namespace rulemill::check {
+
+/// a ≥ 0 and b ≥ 0 imply a·b ≥ 0: the one lemma about products, true of all integers.
+using Times = std::pair<Poly, Poly>;
+
+/// Wherever `given` holds: `goal` holds, or Σ coefficient · [guards] = 0, or, without either, given cannot hold.
+struct Obligation {
+  std::string what;
+  Guards given;
+  std::optional<Guard> goal;
+  std::vector<std::pair<Rational, Guards>> indicators;
+  std::vector<Times> times;
+};
+
+/// Whether it is seen without a solver: the goal stands among what is given up to a number, two givens contradict each
+/// other, indicators of the same guards cancel.
+bool is_plain(const Obligation& obligation);
+
+/// P, F, A, D are positions: product, factor of it, argument or index of that. What a step must be shown stands in [ ].
+struct Step {
+  enum class Op : std::uint8_t {
+    Drop,   // drop P                    the product is zero [its guards cannot hold]
+    Set,    // set P atom := poly        [guards ⊢ atom = poly] a bound index goes; else the equality becomes a guard
+    Split,  // split P guard             into where the guard holds, and where it does not (at the end)
+    Map,  // map P x := poly, … <- u := poly, …   bound indices by others, and back: one-to-one between all integers
+    Know,    // know P guard              [guards ⊢ guard] becomes a guard
+    Forget,  // forget P G                [the other guards ⊢ guard G] is left out
+    Index,   // index P F D := poly       [guards ⊢ index D of factor F = poly]
+    Within,  // within P F A {steps}      on argument A of factor F, where the guards hold
+    Same,    // same P F A = P F A {steps}  the first argument becomes the second; the steps make their difference empty
+    Zero,    // zero P F                  the product goes: a maximum of nothing, or a function with f(0) = 0 of nothing
+    Unwrap,  // unwrap P F                f(f(t)) = f(t), by the function's law
+    Swap,    // swap P F                  f(s, t) = f(t, s), by the function's law
+    Open,    // open P F poly, …          a maximum of what does not vary, at a point of its range [which it is]
+    Cancel,  // cancel P P …              products with the same bound indices and factors [Σ coefficient · [guards] =
+             // 0]
+  };
+  Op op = Op::Drop;
+  bool of_maximum = false;      // set, map, know and forget: on the maximum that factor F is, not on product P
+  std::vector<std::size_t> at;  // positions, in the order above; G last
+  std::optional<Atom> atom;     // set
+  std::optional<Guard> guard;   // split, know
+  std::vector<Poly> polys;      // set, index, open
+  std::vector<std::pair<Atom, Poly>> to, back;  // map
+  std::vector<Step> block;                      // within, same
+  std::vector<Times> times;                     // for the solver, on what must be shown
+};
+
+class Kernel {
+ public:
+  /// `owed` receives what must be shown, unless it is plain.
+  Kernel(const Statement& statement, std::function<void(Obligation)> owed)
+      : statement_(statement), atoms_(statement.atoms()), owed_(std::move(owed)) {}
+
+  /// Where a sum stands: what holds there, and the bound indices around it.
+  struct Context {
+    Guards given;
+    std::set<Atom> scope;
+  };
+  /// Throws Objection on a step that does not fit; the sum is then of no use.
+  void apply(Sum& sum, const Context& context, const Step& step);
+  void run(Sum& sum, const Context& context, const std::vector<Step>& steps) {
+    for (const Step& step : steps) apply(sum, context, step);
+  }
+  /// The context of the arguments of factor F of product P.
+  Context inside(const Context& context, const Product& product, const Factor& factor) const;
+  std::size_t plain() const { return plain_; }
+
+ private:
+  void owe(const Step& step, const char* what, Guards given, Guard goal);
+  void owe(const Step& step, Obligation obligation);
+  void set(Product& product, Factor* maximum, const Context& context, const Step& step);
+  void map(Product& product, Factor* maximum, const Context& context, const Step& step);
+  void guards(Product& product, Factor* maximum, const Context& context, const Step& step);
+  void same(Sum& sum, const Context& context, const Step& step);
+  void open(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step);
+  void cancel(Sum& sum, const Context& context, const Step& step);
+  void check_scope(const Product& product, std::set<Atom> scope) const;
+  void check_scope(const Poly& poly, const std::set<Atom>& scope) const;
+  void replace(Product& product, const Images& images);
+
+  const Statement& statement_;
+  Atoms& atoms_;
+  std::function<void(Obligation)> owed_;
+  std::size_t plain_ = 0;
+};
+
+/// Calls f with every polynomial of the factor or product, at any depth.
+void for_each_poly(Product& product, const std::function<void(Poly&)>& f);
+void for_each_poly(Factor& factor, const std::function<void(Poly&)>& f);
+
+}  // namespace rulemill::check

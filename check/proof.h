@@ -1,0 +1,44 @@
+// A proof from definitions as data and as text, and what following it leaves to be shown to a solver.
+#pragma once
+
+#include <cstdint>
+
+#include "check/kernel.h"
+
+namespace rulemill::check {
+
+struct OutputProof {
+  std::vector<std::string> normal_form;  // of source minus target: a product a line
+  std::vector<Step> steps;
+};
+
+struct Proof {
+  std::vector<Times> times;  // for what typing and divisors owe
+  std::vector<OutputProof> outputs;
+};
+
+/// Lines, each of them ended: what parse_proof reads.
+std::string to_string(const Proof& proof, const Atoms& atoms);
+/// Throws InputError, naming the line, on a text that to_string does not write. The first line has number `first`.
+Proof parse_proof(std::string_view text, const std::string& origin, std::size_t first, Atoms& atoms);
+std::string to_string(const Step& step, const Atoms& atoms);
+
+/// What is left to be shown after following a proof: if all of it holds, so does the statement, for all sizes.
+struct Followed {
+  std::vector<Obligation> obligations;
+  std::size_t plain = 0;  // steps that were seen to be right without a solver
+};
+/// Throws Objection where the proof does not fit the statement.
+Followed follow(const Proof& proof, Statement& statement);
+
+/// A script that a solver must answer with "unsat". Products of atoms are integers v0, v1, …; of a quotient
+/// q = floor(n / d) it says d ≥ 1 ⇒ 0 ≤ n − d·q ≤ d − 1, of products of sizes that they are at least 1, and the lemmas
+/// that stand at the obligation. Nothing that a user wrote is in it but names, in comments.
+std::string smtlib(const Obligation& obligation, const Atoms& atoms);
+
+/// Evaluates both sides at random sizes and elements, modulo a prime: functions and maxima are ones that have their
+/// laws. What differs, in words; nothing if nothing did. `tried` receives how many sizes there were.
+std::optional<std::string> evaluate(const algebra::Rule& rule, const algebra::TermBank& bank,
+                                    const algebra::Symbols& symbols, std::uint64_t seed, std::size_t* tried = nullptr);
+
+}  // namespace rulemill::check

@@ -1,0 +1,159 @@
+// What the checker refuses, and that its two readings of a definition agree.
+#include <catch2/catch.hpp>
+
+#include "algebra/terms/rule_text.h"
+#include "algebra/terms/typing.h"
+#include "check/proof.h"
+#include "runtime/error.h"
+
+using namespace rulemill;
+using namespace rulemill::check;
+
+namespace {
+
+/// One rule, typed, and the proof that is claimed for it.
+struct Case {
+  algebra::Library library = algebra::Library::load(RULEMILL_SOURCE_DIR "/data/operators");
+  algebra::TermBank bank{library};
+  algebra::Symbols symbols;
+  algebra::Rule rule;
+  Atoms atoms;
+  std::unique_ptr<Statement> statement;
+
+  explicit Case(const std::string& text) {
+    const std::vector<algebra::Rule> rules = algebra::parse_rules(text, "test", library, bank, symbols);
+    rule = std::get<algebra::TypedRule>(algebra::infer_types(rules.at(0), bank, symbols)).rule;
+    statement = std::make_unique<Statement>(rule, bank, symbols, atoms);
+  }
+
+  /// The claim: its lines of steps, after the normal form.
+  Followed follow(const std::string& steps) {
+    std::string text = "typing\noutput\n";
+    for (const Product& product : statement->difference(0)) text += " from " + statement->text(product) + "\n";
+    return check::follow(parse_proof(text + steps, "claim", 1, atoms), *statement);
+  }
+
+  std::string objection(const std::string& steps) {
+    try {
+      follow(steps);
+    } catch (const Objection& found) {
+      return found.what;
+    } catch (const runtime::InputError& found) {
+      return found.what();
+    }
+    return "";
+  }
+};
+
+void check_has(const std::string& text, const std::string& part) {
+  INFO(text);
+  CHECK(text.find(part) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("floor division by its own rules is what it is at every point") {
+  Atoms atoms;
+  const Poly m = atoms.size("m"), n = atoms.size("n"), i = atoms.output(0);
+  CHECK(atoms.quotient(m * n + i, n) == m + atoms.quotient(i, n));
+  CHECK(atoms.quotient(m - 1, m) == Poly(0));
+  CHECK(atoms.quotient(Poly(2) * m - 1, 2) == m - 1);
+  CHECK(atoms.quotient(-i, 2) != -atoms.quotient(i, 2));
+  CHECK(atoms.quotient(-1, m) != Poly(0));
+  CHECK(atoms.quotient(atoms.quotient(i, m), n) == atoms.quotient(i, m * n));
+  // A divisor's sign is not turned round; that it is positive has to be shown.
+  CHECK(atoms.quotient(i, m - n) != atoms.quotient(-i, n - m));
+  CHECK(atoms.divisors().contains(m - n));
+  CHECK_FALSE(atoms.nonnegative(m - n - 1));
+  CHECK(atoms.text(atoms.quotient(i, m - n)) == atoms.text(atoms.parse(atoms.text(atoms.quotient(i, m - n)), "test")));
+}
+
+TEST_CASE("a polynomial's text has nothing in it that is none") {
+  Atoms atoms;
+  for (const char* text : {"", "m +", "m) (assert false", "m*", "2m", "div(m, )", "div(m, 0)", "@", "m\n", "#x", "--m",
+                           "99999999999999999999", "min(m)"}) {
+    INFO(text);
+    CHECK_THROWS_AS(atoms.parse(text, "test"), runtime::Error);
+  }
+  CHECK_THROWS_AS(atoms.size("a) (assert false"), runtime::InputError);
+}
+
+TEST_CASE("a scripts has generated names alone") {
+  Atoms atoms;
+  const Poly m = atoms.size("v1"), n = atoms.size("n");
+  const std::string script = smtlib({"test", {{false, m * n - 1}}, Guard{false, n}, {}, {}}, atoms);
+  check_has(script, "(declare-const v0 Int) ; v1*n\n");
+  check_has(script, "(assert (>= (+ (- 1) v0) 0))\n");
+}
+
+TEST_CASE("steps that are not sound are refused") {
+  const std::string sum =
+      "rule test(x[m, k], a[k, n], b[k, n]) add(matmul(x, a), matmul(x, b)) => matmul(x, add(a, b))";
+  const std::string first = "from 1 sum #0 [#0 >= 0] [-1 + k - #0 >= 0] x[@0, #0] a[#0, @1]";
+  Case test(sum);
+  check_has(" from " + test.statement->text(test.statement->difference(0)[0]), first.substr(5));
+
+  SECTION("the proof") {
+    CHECK(test.follow(" map 2: #2 := #0 <- #0 := #2\n cancel 0 2\n map 1: #2 := #1 <- #1 := #2\n cancel 0 1\n")
+              .obligations.empty());
+  }
+  SECTION("nothing at all") { check_has(test.objection(""), "nothing cancels"); }
+  SECTION("factors that differ") {
+    check_has(test.objection(" map 3: #2 := #0 <- #0 := #2\n cancel 0 3\n"), "have other factors");
+  }
+  SECTION("indices that are not made the same") { check_has(test.objection(" cancel 0 2\n"), "have other factors"); }
+  SECTION("a map that is not onto") {
+    check_has(test.objection(" map 2: #2 := 2*#0 <- #0 := #2\n"), "do not undo each other");
+  }
+  SECTION("a map that is not one-to-one, undone with what it is to give") {
+    check_has(test.objection(" map 2: #2 := div(#0, 2) <- #0 := 2*#2 + #0 - 2*div(#0, 2)\n"), "#0 is not bound there");
+  }
+  SECTION("a map that forgets an index") {
+    check_has(test.objection(" map 2:  <- \n"), "not of the product's bound indices");
+  }
+  SECTION("an index given by itself") { check_has(test.objection(" set 0: #0 := #0 + 1\n"), "given by itself"); }
+  SECTION("an index of another product") { check_has(test.objection(" set 0: #0 := #2\n"), "is not bound there"); }
+  SECTION("a product that is dropped is owed") {
+    const Followed followed = test.follow(" drop 0\n drop 0\n drop 0\n drop 0\n");
+    CHECK(followed.obligations.size() == 4);
+    CHECK_FALSE(followed.obligations[0].goal);
+  }
+  SECTION("an index that is set is owed") {
+    check_has(test.objection(" set 0: #0 := 0\n cancel 0\n"), "nothing cancels");
+  }
+  SECTION("a position that is not there") { check_has(test.objection(" drop 9\n"), "there is no product 9"); }
+  SECTION("a product that is cancelled twice") { check_has(test.objection(" cancel 0 0\n"), "different products"); }
+  SECTION("a step that no operation is") { check_has(test.objection(" assume 0\n"), "is no step"); }
+  SECTION("a block without end") { check_has(test.objection(" within 0 0 0\n  drop 0\n"), "expected 'end'"); }
+}
+
+TEST_CASE("laws are taken for functions that have them alone") {
+  Case sigmoid("rule test(x:2) sigmoid(sigmoid(x)) => sigmoid(x)");
+  check_has(sigmoid.objection(" unwrap 0 0\n cancel 0 1\n"), "no function of itself");
+  Case relu("rule test(x:2) relu(relu(x)) => relu(x)");
+  CHECK(relu.follow(" unwrap 0 0\n cancel 0 1\n").obligations.empty());
+  Case exponential("rule test(x:2) exp(sub(x, x)) => sub(x, x)");
+  check_has(exponential.objection(" within 0 0 0\n  cancel 0 1\n end\n zero 0 0\n cancel 0 1\n"),
+            "the factor is not zero");
+}
+
+TEST_CASE("rules that are false differ at random sizes, and rules that are true do not") {
+  for (const char* text : {"rule test(a[n, n], b[n, n]) matmul(a, b) => matmul(b, a)",
+                           "rule test(x:2) exp(x) => relu(x)", "rule test(x[n, m]) relu(sub(x, relu(x))) => relu(x)",
+                           "rule test(x[n, c, h, w]) avg_pool(max_pool(x; kernel=3); kernel=3) => max_pool(avg_pool(x; "
+                           "kernel=3); kernel=3)",
+                           "rule test(x[n, 3]) softmax(add(x, x)) => softmax(x)"}) {
+    const Case test(text);
+    INFO(text);
+    const auto found = evaluate(test.rule, test.bank, test.symbols, 1);
+    REQUIRE(found);
+    check_has(*found, "its sides differ at ");
+  }
+  for (const char* text : {"rule test(a:2, b:2, c:2) matmul(matmul(a, b), c) => matmul(a, matmul(b, c))",
+                           "rule test(x:4) max_pool(relu(relu(x)); kernel=3) => max_pool(relu(x); kernel=3)"}) {
+    const Case test(text);
+    std::size_t tried = 0;
+    CHECK_FALSE(evaluate(test.rule, test.bank, test.symbols, 1, &tried));
+    CHECK(tried == 3);
+  }
+}
