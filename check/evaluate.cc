@@ -116,7 +116,7 @@ class Evaluation {
 
   std::optional<std::string> run(std::size_t& tried) {
     constexpr std::size_t attempts = 300, wanted = 3;
-    constexpr std::int64_t ranges[] = {3, 2, 4, 6};
+    constexpr std::int64_t ranges[] = {3, 6, 4, 2};
     for (std::size_t attempt = 0; attempt < attempts && tried < wanted; ++attempt) {
       sizes_.clear();
       range_ = ranges[attempt % 4];

@@ -12,20 +12,23 @@ namespace rulemill::cli {
 namespace {
 
 void report(Context& context, const prove::CheckReport& report, const prove::CheckOptions& options) {
-  context.report = {{"by_definitions", report.by_definitions}, {"by_derivation", report.by_derivation},
-                    {"obligations", report.obligations},       {"theorems", report.theorems},
-                    {"median_bytes", report.median_bytes},     {"seconds_rebuild", report.seconds_rebuild},
-                    {"seconds_z3", report.seconds_z3},         {"seconds_cvc5", report.seconds_cvc5},
-                    {"findings", runtime::Json::array()}};
+  context.report = {{"by_definitions", report.by_definitions},     {"by_derivation", report.by_derivation},
+                    {"obligations", report.obligations},           {"identities", report.identities},
+                    {"without_obligations", report.without},       {"evaluated", report.evaluated},
+                    {"median_bytes", report.median_bytes},         {"seconds_follow", report.seconds_follow},
+                    {"seconds_evaluate", report.seconds_evaluate}, {"seconds_z3", report.seconds_z3},
+                    {"seconds_cvc5", report.seconds_cvc5},         {"findings", runtime::Json::array()}};
   std::string text;
   for (const prove::CheckFinding& finding : report.findings) {
     context.report["findings"].push_back({{"rule", finding.rule}, {"what", finding.what}});
-    text += (finding.rule.empty() ? "theorem" : finding.rule) + ": " + finding.what + "\n";
+    text += finding.rule + ": " + finding.what + "\n";
   }
-  text += fmt::format("{} rules by definitions ({} obligations), {} by derivation, {} theorems behind lemmas\n",
-                      report.by_definitions, report.obligations, report.by_derivation, report.theorems);
-  text += fmt::format("median certificate {} bytes; proved again in {:.2f} s, replayed by Z3 in {:.2f} s",
-                      report.median_bytes, report.seconds_rebuild, report.seconds_z3);
+  text += fmt::format("{} rules by definitions: {} obligations, {} identities; {} rules are identities alone\n",
+                      report.by_definitions, report.obligations, report.identities, report.without);
+  text += fmt::format("{} rules by derivation; {} of all rules evaluated at random sizes in {:.2f} s\n",
+                      report.by_derivation, report.evaluated, report.seconds_evaluate);
+  text += fmt::format("median certificate {} bytes; followed in {:.2f} s, replayed by Z3 in {:.2f} s",
+                      report.median_bytes, report.seconds_follow, report.seconds_z3);
   text += options.cvc5.empty() ? "\n" : fmt::format(", by cvc5 in {:.2f} s\n", report.seconds_cvc5);
   context.print(text);
 }

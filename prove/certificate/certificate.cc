@@ -4,7 +4,7 @@
 #include <set>
 
 #include "algebra/terms/rule_text.h"
-#include "prove/solver/lemma_scheme.h"
+#include "prove/certificate/elaborate.h"
 #include "runtime/error.h"
 #include "runtime/json_report.h"
 
@@ -16,7 +16,7 @@ using runtime::InputError;
 
 namespace {
 
-constexpr const char* first_line = "; rulemill certificate 1, by ";
+constexpr const char* first_line = "; rulemill certificate 2, by ";
 constexpr const char* definitions_word = "definitions";
 constexpr const char* derivation_word = "derivation";
 
@@ -46,23 +46,7 @@ std::string to_string(const CertificateText& certificate) {
   }
   for (const auto& [name, digest] : certificate.definitions) text += "; definition " + name + " " + digest + "\n";
   for (const std::string& use : certificate.uses) text += "; use " + use + "\n";
-  if (!by_definitions) {
-    text += "(set-logic QF_UF)\n";
-    for (const std::string& assertion : certificate.assertions) text += assertion + "\n";
-    return text + "(check-sat)\n";
-  }
-  text += "; solver " + certificate.solver + "\n(set-logic QF_LIA)\n";
-  std::vector<std::string> all;
-  for (const Obligation& obligation : certificate.obligations) {
-    all.insert(all.end(), obligation.assertions.begin(), obligation.assertions.end());
-  }
-  text += smtlib_declarations(all);
-  for (const Obligation& obligation : certificate.obligations) {
-    text += "(push 1) ; " + obligation.name + "\n";
-    for (const std::string& assertion : obligation.assertions) text += assertion + "\n";
-    text += "(check-sat)\n(pop 1)\n";
-  }
-  return text;
+  return text + certificate.proof;
 }
 
 namespace {
@@ -92,42 +76,21 @@ class CertificateReader {
       if (space == std::string::npos) fail("a definition without its digest");
       certificate.definitions.emplace_back(line.substr(0, space), line.substr(space + 1));
     }
-    if (by_definitions) {
-      read_obligations(certificate);
-    } else {
-      while (starts("; use ")) certificate.uses.push_back(take("; use ", "an instance"));
-      expect("(set-logic QF_UF)");
-      while (starts("(declare-") || starts("(assert ")) certificate.assertions.push_back(take("", ""));
-      expect("(check-sat)");
-    }
-    if (next_ < lines_.size()) fail("expected the end, found '" + lines_[next_] + "'");
+    while (!by_definitions && starts("; use ")) certificate.uses.push_back(take("; use ", "an instance"));
+    certificate.proof_line = next_ + 1;
+    while (by_definitions && next_ < lines_.size()) certificate.proof += lines_[next_++] + "\n";
+    if (next_ < lines_.size()) fail("expected the end, found '" + lines_[next_].substr(0, 80) + "'");
     return certificate;
   }
 
  private:
-  void read_obligations(CertificateText& certificate) {
-    certificate.solver = take("; solver ", "the solver");
-    expect("(set-logic QF_LIA)");
-    while (starts("(declare-const ")) take("", "");  // they follow from what is asserted
-    while (starts("(push 1) ; ")) {
-      Obligation& obligation = certificate.obligations.emplace_back();
-      obligation.name = take("(push 1) ; ", "an obligation");
-      while (starts("(assert ")) obligation.assertions.push_back(take("", ""));
-      expect("(check-sat)");
-      expect("(pop 1)");
-    }
-  }
-
   bool starts(const char* prefix) const { return next_ < lines_.size() && lines_[next_].starts_with(prefix); }
   std::string take(const std::string& prefix, const char* what) {
     if (!starts(prefix.c_str())) {
       fail(std::string("expected ") + what + ", found " +
-           (next_ < lines_.size() ? "'" + lines_[next_] + "'" : "the end"));
+           (next_ < lines_.size() ? "'" + lines_[next_].substr(0, 80) + "'" : "the end"));
     }
     return lines_[next_++].substr(prefix.size());
-  }
-  void expect(const char* line) {
-    if (take(line, line) != "") fail(std::string("expected '") + line + "' alone");
   }
   [[noreturn]] void fail(const std::string& what) const {
     throw InputError(origin_ + ", line " + std::to_string(next_ + 1), what);
@@ -138,7 +101,9 @@ class CertificateReader {
   std::size_t next_ = 0;
 };
 
-std::vector<std::pair<std::string, std::string>> digests(const Rule& rule, const algebra::TermBank& bank) {
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> digests_of(const Rule& rule, const algebra::TermBank& bank) {
   std::set<std::string> names;
   for (const auto* side : {&rule.source, &rule.target}) {
     for (const algebra::NodeId node : bank.nodes(*side)) {
@@ -150,64 +115,31 @@ std::vector<std::pair<std::string, std::string>> digests(const Rule& rule, const
   return result;
 }
 
-std::vector<std::pair<std::string, std::string>> digests(const std::string& statement, algebra::Library& library) {
-  algebra::TermBank bank(library);
-  algebra::Symbols symbols;
-  return digests(parse_statement(statement, library, bank, symbols), bank);
-}
-
-}  // namespace
-
 CertificateText parse_certificate(std::string_view text, const std::string& origin) {
   return CertificateReader(text, origin).read();
 }
 
-std::optional<std::vector<Obligation>> obligations_of(const std::string& statement, algebra::Library& library,
-                                                      const ProverOptions& options, std::vector<std::string>* lemmas) {
+std::optional<CertificateText> certify_by_definitions(const std::string& statement, algebra::Library& library,
+                                                      const ProverOptions& options, std::string& reason,
+                                                      bool believing) {
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
   const Rule rule = parse_statement(statement, library, bank, symbols);
-  auto typed = algebra::infer_types(rule, bank, symbols);
-  if (std::holds_alternative<algebra::TypeError>(typed)) return std::nullopt;
-  ProverOptions keeping = options;
-  keeping.certificates = true;
-  Prover prover(bank, symbols, keeping);
-  if (!prover.prove_equal(std::get<algebra::TypedRule>(typed)).proved) return std::nullopt;
-  std::vector<Obligation> obligations;
-  for (const Query& query : prover.obligations()) {
-    Obligation obligation{query.name, smtlib_assertions(query, symbols)};
-    if (lemmas) {
-      const std::size_t first = query.asserted.size();
-      for (std::size_t i = 0; i < query.lemmas.size(); ++i) {
-        if (!scheme_of(query.lemmas[i], symbols)) lemmas->push_back(obligation.assertions[first + i]);
-      }
-    }
-    if (std::find(obligations.begin(), obligations.end(), obligation) == obligations.end()) {
-      obligations.push_back(std::move(obligation));
-    }
+  try {
+    check::Atoms atoms;
+    check::Statement stated(rule, bank, symbols, atoms);
+    const Elaboration elaboration = elaborate(stated, options.align, believing);
+    reason = elaboration.reason;
+    if (!elaboration.proof) return std::nullopt;
+    return CertificateText{Certificate::Kind::Definitions,
+                           statement,
+                           digests_of(rule, bank),
+                           {},
+                           check::to_string(*elaboration.proof, atoms)};
+  } catch (const check::Objection& objection) {
+    reason = objection.what;
+    return std::nullopt;
   }
-  return obligations;
-}
-
-std::optional<CertificateText> certify_by_definitions(const std::string& statement, algebra::Library& library,
-                                                      const ProverOptions& options, Z3Session& z3) {
-  std::optional<std::vector<Obligation>> obligations = obligations_of(statement, library, options);
-  if (!obligations) return std::nullopt;
-  CertificateText certificate{
-      Certificate::Kind::Definitions, statement, digests(statement, library), Solver::version(), {}, {}, {}};
-  for (Obligation& full : *obligations) {
-    Obligation kept{full.name, {}};
-    const auto core = z3.unsatisfiable_core(smtlib_declarations(full.assertions), full.assertions);
-    if (core) {
-      for (const std::size_t position : *core) kept.assertions.push_back(std::move(full.assertions[position]));
-    } else {
-      kept = std::move(full);
-    }
-    auto& all = certificate.obligations;
-    const auto same = [&](const Obligation& other) { return other.assertions == kept.assertions; };
-    if (std::none_of(all.begin(), all.end(), same)) all.push_back(std::move(kept));
-  }
-  return certificate;
 }
 
 std::string certificate_request(const std::string& statement, Certificate::Kind kind, const std::string& uses,
@@ -237,10 +169,14 @@ std::string certificate_for(const std::string& request, algebra::Library& librar
     return to_string(certify_by_instances(statement, json.at("uses").get<std::vector<std::string>>(),
                                           json.at("cited").get<std::map<std::string, std::string>>(), library));
   }
-  Z3Session z3;
-  const auto certificate = certify_by_definitions(statement, library, options, z3);
-  if (!certificate) throw runtime::Error("certificate", "is proved as a candidate, not as a rule: " + statement);
-  return to_string(*certificate);
+  std::string reason;
+  if (const auto certificate = certify_by_definitions(statement, library, options, reason))
+    return to_string(*certificate);
+  // The prover's word alone: whoever checks it is told so.
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  const Rule rule = parse_statement(statement, library, bank, symbols);
+  return to_string({Certificate::Kind::Definitions, statement, digests_of(rule, bank), {}, unfollowed, 0});
 }
 
 void certify(algebra::RuleSet& rules, const algebra::TermBank& bank, const algebra::Symbols& symbols,

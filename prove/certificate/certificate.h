@@ -1,6 +1,6 @@
-// Certificates: what lets someone else check a rule's proof. A certificate is an SMT-LIB script that every solver must
-// answer with "unsat" alone; its comments hold the typed statement, the digests of the definitions, and for a derived
-// rule the instances. The text is a function of the statement, the definitions and the solver's version, nothing else.
+// Certificates: what lets someone else check a rule's proof. A certificate has the typed statement, the digests of the
+// definitions, and for a rule proved from definitions the normal form and the steps that the checker follows (check/),
+// for a derived one the instances. The text is a function of the statement, the definitions and Z3's version.
 #pragma once
 
 #include <functional>
@@ -12,26 +12,20 @@
 
 #include "algebra/rules/rule_set.h"
 #include "egraph/derive.h"
-#include "prove/certificate/replay.h"
 #include "prove/prover.h"
 
 namespace rulemill::prove {
 
-/// One step of a proof from definitions: assertions that cannot all hold.
-struct Obligation {
-  std::string name;
-  std::vector<std::string> assertions;
-  bool operator==(const Obligation&) const = default;
-};
+/// Instead of a proof, where no steps were found that the checker can follow: such a certificate does not hold.
+inline constexpr const char* unfollowed = "unfollowed\n";
 
 struct CertificateText {
   algebra::Certificate::Kind kind = algebra::Certificate::Kind::None;
   std::string statement;                                         // the rule in text form
   std::vector<std::pair<std::string, std::string>> definitions;  // operator, digest
-  std::string solver;                                            // by definitions: what found the proof
-  std::vector<Obligation> obligations;                           // by definitions
-  std::vector<std::string> uses;        // by derivation: "rule: x := term, …; m := size, …"
-  std::vector<std::string> assertions;  // by derivation
+  std::vector<std::string> uses;  // by derivation: "rule: x := term, …; m := size, …"
+  std::string proof;              // by definitions: check::to_string of it
+  std::size_t proof_line = 0;     // where it begins, once parsed
 };
 
 std::string to_string(const CertificateText& certificate);
@@ -41,20 +35,23 @@ CertificateText parse_certificate(std::string_view text, const std::string& orig
 /// The statement of a typed rule, its name and tier aside.
 std::string statement_of(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols);
 
-/// All obligations of a proof of the statement, as asked, in order, without repetitions; nothing if it is not proved.
-/// `lemmas`, if given, receives what of the lemmas is no instance of a known scheme (nothing, unless we are wrong).
-std::optional<std::vector<Obligation>> obligations_of(const std::string& statement, algebra::Library& library,
-                                                      const ProverOptions& options,
-                                                      std::vector<std::string>* lemmas = nullptr);
+/// Every operator that the statement names, with its definition's digest, by name.
+std::vector<std::pair<std::string, std::string>> digests_of(const algebra::Rule& rule, const algebra::TermBank& bank);
 
-/// Proves the statement anew and keeps of each obligation what an unsatisfiable core needs; nothing if it is not
-/// proved.
+/// The certificate of a statement, by steps that the checker follows; nothing, and `reason`, if none are found.
+/// `believing` is for tests: what has to be shown counts as shown.
 std::optional<CertificateText> certify_by_definitions(const std::string& statement, algebra::Library& library,
-                                                      const ProverOptions& options, Z3Session& z3);
+                                                      const ProverOptions& options, std::string& reason,
+                                                      bool believing = false);
 
 /// The certificate of a derived rule. `cited` has the statements of the rules that the instances are of, by name.
 CertificateText certify_by_instances(const std::string& statement, const std::vector<std::string>& uses,
                                      const std::map<std::string, std::string>& cited, algebra::Library& library);
+
+/// A script with the instances' equations and the goal's negation, over uninterpreted functions with generated names:
+/// it must be unsatisfiable.
+std::string derivation_script(const std::string& statement, const std::vector<std::string>& uses,
+                              const std::map<std::string, std::string>& cited, algebra::Library& library);
 
 /// Nothing if the instances type, satisfy their conditions, and imply the statement; else what is wrong.
 std::optional<std::string> check_uses(const std::string& statement, const std::vector<std::string>& uses,
@@ -64,7 +61,7 @@ std::optional<std::string> check_uses(const std::string& statement, const std::v
 /// of instances and the statements of the rules that they are of. `cited` has all that may be, by name.
 std::string certificate_request(const std::string& statement, algebra::Certificate::Kind kind, const std::string& uses,
                                 const std::map<std::string, std::string>& cited);
-/// The text of the certificate that is requested. Throws Error if it cannot be made.
+/// The text of the certificate that is requested; one without a proof, which no check passes, if no steps are found.
 std::string certificate_for(const std::string& request, algebra::Library& library, const ProverOptions& options);
 
 /// Replaces the certificates of a pruned set, which are the lines of instances, by final ones, `text_of` by request.

@@ -5,10 +5,11 @@
 #include <set>
 
 #include "algebra/terms/rule_text.h"
+#include "check/proof.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/replay.h"
-#include "prove/solver/lemma_scheme.h"
 #include "runtime/error.h"
+#include "runtime/interrupt.h"
 
 namespace rulemill::prove {
 
@@ -37,10 +38,6 @@ class Checker {
       : rules_(rules), library_(library), bank_(bank), symbols_(symbols), options_(options) {}
 
   CheckReport run() {
-    for (const LemmaScheme& scheme : lemma_schemes()) {
-      ++report_.theorems;
-      replay("", scheme.name, scheme.theorem, 1);
-    }
     std::set<std::string> names;
     for (const RuleRecord& record : rules_.rules) {
       if (!names.insert(record.rule.id).second) find(record.rule.id, "two rules have this name");
@@ -48,11 +45,16 @@ class Checker {
     collect_cited();
     std::vector<std::uint64_t> sizes;
     for (const RuleRecord& record : rules_.rules) {
+      runtime::throw_if_interrupted("check");
       sizes.push_back(record.certificate.text.size());
       try {
         check_rule(record);
+      } catch (const runtime::Interrupted&) {
+        throw;
       } catch (const runtime::Error& error) {
         find(record.rule.id, error.what());
+      } catch (const check::Objection& objection) {
+        find(record.rule.id, objection.what);
       }
     }
     std::ranges::sort(sizes);
@@ -64,7 +66,6 @@ class Checker {
  private:
   struct Script {
     std::string rule, name, text;
-    std::size_t answers = 0;
   };
 
   void find(const std::string& rule, std::string what) { report_.findings.push_back({rule, std::move(what)}); }
@@ -85,19 +86,27 @@ class Checker {
     if (certificate.kind != record.certificate.kind) return find(id, "its certificate is of another kind than said");
     if (auto wrong = other_statement(record.rule, certificate.statement)) return find(id, *wrong);
     if (to_string(certificate) != record.certificate.text) {
-      return find(id, "its certificate declares something else than it asserts");
+      return find(id, "its certificate says what no certificate says");
     }
-    for (const auto& [name, digest] : certificate.definitions) {
-      if (!library_.has_operator(name) || library_.digest(name) != digest) {
-        return find(id, "its certificate is about another definition of " + name);
-      }
+    if (certificate.definitions != digests_of(record.rule, bank_)) {
+      return find(id, "its certificate is about other definitions than those of its operators");
     }
-    const bool by_definitions = certificate.kind == Certificate::Kind::Definitions;
-    (by_definitions ? report_.by_definitions : report_.by_derivation) += 1;
-    const auto wrong = by_definitions ? wrong_obligation(certificate) : wrong_derivation(certificate);
-    if (wrong) return find(id, *wrong);
-    const std::size_t answers = by_definitions ? certificate.obligations.size() : 1;
-    if (answers > 0) replay(id, "certificate", record.certificate.text, answers);
+    if (auto wrong = difference(record.rule)) return find(id, *wrong);
+    if (certificate.kind == Certificate::Kind::Definitions) {
+      ++report_.by_definitions;
+      follow(record.rule, certificate);
+    } else {
+      ++report_.by_derivation;
+      derive(id, certificate);
+    }
+  }
+
+  std::optional<std::string> difference(const Rule& rule) {
+    const Stopwatch watch(report_.seconds_evaluate);
+    std::size_t tried = 0;
+    auto wrong = check::evaluate(rule, bank_, symbols_, options_.seed, &tried);
+    report_.evaluated += tried > 0 ? 1 : 0;
+    return wrong;
   }
 
   std::optional<std::string> other_statement(const Rule& rule, const std::string& statement) {
@@ -109,53 +118,52 @@ class Checker {
     return "its certificate states another rule";
   }
 
-  /// The proof is made again from the definitions; the certificate may leave out assertions, never add one.
-  std::optional<std::string> wrong_obligation(const CertificateText& certificate) {
-    const Stopwatch watch(report_.seconds_rebuild);
-    std::vector<std::string> unknown_lemmas;
-    const auto full = obligations_of(certificate.statement, library_, options_.prover, &unknown_lemmas);
-    if (!full) return "it cannot be proved again from the definitions";
-    if (!unknown_lemmas.empty()) return "a lemma is no instance of a known theorem: " + unknown_lemmas[0];
-    report_.obligations += certificate.obligations.size();
-    std::vector<std::set<std::string>> given;
-    for (const Obligation& obligation : certificate.obligations) {
-      given.emplace_back(obligation.assertions.begin(), obligation.assertions.end());
+  /// The steps are followed from the rule itself; what they leave to be shown is rebuilt, not read.
+  void follow(const Rule& rule, const CertificateText& certificate) {
+    if (certificate.proof == unfollowed) return find(rule.id, "it was proved, by no steps that the checker can follow");
+    std::vector<std::string> scripts;
+    {
+      const Stopwatch watch(report_.seconds_follow);
+      check::Atoms atoms;
+      check::Statement statement(rule, bank_, symbols_, atoms);
+      const check::Proof proof =
+          check::parse_proof(certificate.proof, "certificate of " + rule.id, certificate.proof_line, atoms);
+      if (check::to_string(proof, atoms) != certificate.proof) {
+        return find(rule.id, "its certificate says what no certificate says");
+      }
+      const check::Followed followed = check::follow(proof, statement);
+      report_.obligations += followed.obligations.size();
+      report_.identities += followed.plain;
+      report_.without += followed.obligations.empty() ? 1 : 0;
+      for (const check::Obligation& obligation : followed.obligations) {
+        scripts.push_back(check::smtlib(obligation, atoms));
+      }
     }
-    for (const Obligation& asked : *full) {
-      const std::set<std::string> all(asked.assertions.begin(), asked.assertions.end());
-      const bool discharged = std::any_of(given.begin(), given.end(), [&](const std::set<std::string>& part) {
-        return std::includes(all.begin(), all.end(), part.begin(), part.end());
-      });
-      if (discharged) continue;
-      const bool same_solver = certificate.solver == Solver::version();
-      return "the obligation '" + asked.name + "' that the definitions give is not in its certificate" +
-             (same_solver ? "" : " (made with Z3 " + certificate.solver + ", this is " + Solver::version() + ")");
-    }
-    return std::nullopt;
+    for (const std::string& script : scripts) replay(rule.id, "an obligation", script);
   }
 
-  std::optional<std::string> wrong_derivation(const CertificateText& certificate) {
-    const Stopwatch watch(report_.seconds_rebuild);
-    if (auto wrong = check_uses(certificate.statement, certificate.uses, cited_, library_)) return wrong;
-    const CertificateText again = certify_by_instances(certificate.statement, certificate.uses, cited_, library_);
-    if (again.assertions != certificate.assertions) return "its equations are not those of its instances";
-    return std::nullopt;
+  void derive(const std::string& id, const CertificateText& certificate) {
+    std::string script;
+    {
+      const Stopwatch watch(report_.seconds_follow);
+      if (auto wrong = check_uses(certificate.statement, certificate.uses, cited_, library_)) return find(id, *wrong);
+      script = derivation_script(certificate.statement, certificate.uses, cited_, library_);
+    }
+    replay(id, "its equations", script);
   }
 
-  void replay(const std::string& rule, const std::string& name, const std::string& text, std::size_t answers) {
+  void replay(const std::string& rule, const std::string& name, const std::string& text) {
     const Stopwatch watch(report_.seconds_z3);
-    judge({rule, name, text, answers}, z3_.answers(text), "Z3");
-    if (!options_.cvc5.empty()) scripts_.push_back({rule, name, text, answers});
+    judge({rule, name, text}, {z3_.answer(text)}, "Z3");
+    if (!options_.cvc5.empty()) scripts_.push_back({rule, name, text});
   }
 
   void judge(const Script& script, const std::vector<std::string>& answers, const std::string& solver) {
-    const auto other = std::ranges::find_if(answers, [](const std::string& answer) { return answer != "unsat"; });
-    if (other != answers.end()) {
-      find(script.rule, solver + " answers '" + *other + "' to " + script.name);
-    } else if (answers.size() != script.answers) {
-      find(script.rule, solver + " answers " + std::to_string(answers.size()) + " times to " + script.name +
-                            ", expected " + std::to_string(script.answers));
-    }
+    runtime::throw_if_interrupted("check");
+    if (answers == std::vector<std::string>{"unsat"}) return;
+    const std::string answer = answers.empty() ? "nothing" : "'" + answers[0] + "'";
+    find(script.rule, solver + " answers " + answer + " to " + script.name + " (" +
+                          script.text.substr(0, script.text.find('\n')) + ")");
   }
 
   void second_opinion() {

@@ -1,6 +1,6 @@
-// Checks a rule database without trusting what made it: every certificate states its rule, its obligations are those
-// that the definitions give, its lemmas are instances of known theorems, its instances type and satisfy their
-// conditions, and every solver answers "unsat" alone.
+// Checks a rule database without trusting what made it: every certificate states its rule and the definitions it is
+// about, its steps are followed by the checker (check/), its instances type and satisfy their conditions, every solver
+// answers "unsat" to what that leaves to be shown, and both sides agree at random sizes.
 #pragma once
 
 #include <chrono>
@@ -10,28 +10,31 @@
 #include <vector>
 
 #include "algebra/rules/rule_set.h"
-#include "prove/prover.h"
 
 namespace rulemill::prove {
 
 struct CheckOptions {
-  ProverOptions prover;
+  std::uint64_t seed = 1;      // of the sizes and elements at which rules are evaluated
   std::filesystem::path cvc5;  // empty: no second opinion
   std::chrono::milliseconds cvc5_timeout{600000};
 };
 
-/// What does not hold; `rule` is empty for a theorem that lemmas rest on.
 struct CheckFinding {
   std::string rule, what;
 };
 
 struct CheckReport {
   std::vector<CheckFinding> findings;
-  std::uint64_t by_definitions = 0, by_derivation = 0, obligations = 0, theorems = 0;
+  std::uint64_t by_definitions = 0, by_derivation = 0;
+  std::uint64_t obligations = 0;   // of rules by definitions, shown by solvers
+  std::uint64_t identities = 0;    // steps of theirs that are right as they stand
+  std::uint64_t without = 0;       // rules by definitions that leave nothing to a solver: identities alone
+  std::uint64_t evaluated = 0;     // rules that were evaluated at random sizes
   std::uint64_t median_bytes = 0;  // of a certificate
-  double seconds_rebuild = 0, seconds_z3 = 0, seconds_cvc5 = 0;
+  double seconds_follow = 0, seconds_evaluate = 0, seconds_z3 = 0, seconds_cvc5 = 0;
 };
 
+/// Throws Interrupted on a signal: what a solver answers then counts for nothing.
 CheckReport check(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
                   algebra::Symbols& symbols, const CheckOptions& options);
 

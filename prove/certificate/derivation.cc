@@ -60,21 +60,11 @@ class DerivationText {
 
   std::optional<std::string> check() { return egraph::check_instances(goal_, instances_, rules_, bank_, symbols_); }
 
-  std::vector<std::pair<std::string, std::string>> digests() {
-    std::set<std::string> names;
-    std::vector<TermId> roots = goal_.rule.source;
-    roots.insert(roots.end(), goal_.rule.target.begin(), goal_.rule.target.end());
-    for (const algebra::NodeId node : bank_.nodes(roots)) {
-      names.insert(library_.instance(bank_.node(node).instance).operator_name);
-    }
-    std::vector<std::pair<std::string, std::string>> result;
-    for (const std::string& name : names) result.emplace_back(name, library_.digest(name));
-    return result;
-  }
+  std::vector<std::pair<std::string, std::string>> digests() const { return digests_of(goal_.rule, bank_); }
 
   /// Declarations, the instances' equations, those of commutative nodes, and the goal's negation.
-  std::vector<std::string> assertions() {
-    std::vector<std::string> equations;
+  std::string script() {
+    std::string equations;
     for (const egraph::RuleInstance& instance : instances_) {
       const Rule& rule = rules_[instance.rule].rule;
       std::unordered_map<TermId, TermId> terms;
@@ -83,19 +73,16 @@ class DerivationText {
       const std::vector<TermId> source = bank_.substitute(rule.source, terms, sizes, symbols_);
       const std::vector<TermId> target = bank_.substitute(rule.target, terms, sizes, symbols_);
       for (std::size_t i = 0; i < source.size(); ++i) {
-        equations.push_back("(assert (= " + text(source[i]) + " " + text(target[i]) + "))");
+        equations += "(assert (= " + text(source[i]) + " " + text(target[i]) + "))\n";
       }
     }
     std::string goal = "(assert (not (and true";
     for (std::size_t i = 0; i < goal_.rule.source.size(); ++i) {
       goal += " (= " + text(goal_.rule.source[i]) + " " + text(goal_.rule.target[i]) + ")";
     }
-    std::vector<std::string> result = {"(declare-sort Tensor 0)"};
-    result.insert(result.end(), declarations_.begin(), declarations_.end());
-    result.insert(result.end(), equations.begin(), equations.end());
-    result.insert(result.end(), swaps_.begin(), swaps_.end());
-    result.push_back(goal + ")))");
-    return result;
+    std::string script = "(set-logic QF_UF)\n(declare-sort Tensor 0)\n" + declarations_ + equations;
+    for (const std::string& swap : swaps_) script += swap + "\n";
+    return script + goal + ")))\n(check-sat)\n";
   }
 
  private:
@@ -147,33 +134,33 @@ class DerivationText {
         .source;
   }
 
-  void declare(const std::string& name, std::size_t arity) {
-    std::string domain;
-    for (std::size_t i = 0; i < arity; ++i) domain += (i == 0 ? "" : " ") + std::string("Tensor");
-    declarations_.insert("(declare-fun " + name + " (" + domain + ") Tensor)");
+  /// A generated name for what `key` stands for: a variable, or an operator instance with its sizes and output.
+  std::string name(const std::string& key, std::size_t arity) {
+    const auto [found, is_new] = names_.try_emplace(key, "f" + std::to_string(names_.size()));
+    if (is_new) {
+      std::string domain;
+      for (std::size_t i = 0; i < arity; ++i) domain += (i == 0 ? "" : " ") + std::string("Tensor");
+      declarations_ += "(declare-fun " + found->second + " (" + domain + ") Tensor)\n";
+    }
+    return found->second;
   }
 
   std::string text(TermId id) {
     const algebra::Term& term = bank_.term(id);
-    if (term.is_variable) {
-      declare("|" + term.name + "|", 0);
-      return "|" + term.name + "|";
-    }
+    if (term.is_variable) return name("variable " + term.name, 0);
     const algebra::Node node = bank_.node(term.node);
     const algebra::Instance& instance = library_.instance(node.instance);
-    std::string name = "|" + instance.name;
-    for (const Poly& size : node.sizes) name += " " + symbols_.to_string(size);
-    if (instance.outputs.size() > 1) name += " " + instance.outputs[term.output].name;
-    name += "|";
-    declare(name, node.arguments.size());
-    if (node.arguments.empty()) return name;
+    std::string key = "operator " + instance.name;
+    for (const Poly& size : node.sizes) key += ", " + symbols_.to_string(size);
+    const std::string function = name(key + " output " + std::to_string(term.output), node.arguments.size());
+    if (node.arguments.empty()) return function;
     std::vector<std::string> arguments;
     for (const TermId argument : node.arguments) arguments.push_back(text(argument));
-    std::string applied = "(" + name;
+    std::string applied = "(" + function;
     for (const std::string& argument : arguments) applied += " " + argument;
     applied += ")";
     if (instance.commutative && arguments[0] != arguments[1]) {
-      swaps_.insert("(assert (= " + applied + " (" + name + " " + arguments[1] + " " + arguments[0] + ")))");
+      swaps_.insert("(assert (= " + applied + " (" + function + " " + arguments[1] + " " + arguments[0] + ")))");
     }
     return applied;
   }
@@ -186,18 +173,22 @@ class DerivationText {
   std::vector<algebra::TypedRule> rules_;
   std::map<std::string, std::uint32_t> numbers_;
   std::vector<egraph::RuleInstance> instances_;
-  std::set<std::string> declarations_, swaps_;
+  std::map<std::string, std::string> names_;
+  std::string declarations_;
+  std::set<std::string> swaps_;
 };
 
 }  // namespace
 
 CertificateText certify_by_instances(const std::string& statement, const std::vector<std::string>& uses,
                                      const std::map<std::string, std::string>& cited, algebra::Library& library) {
-  DerivationText derivation(statement, uses, cited, library);
-  CertificateText certificate{
-      algebra::Certificate::Kind::Derivation, statement, derivation.digests(), {}, {}, uses, {}};
-  certificate.assertions = derivation.assertions();
-  return certificate;
+  const DerivationText derivation(statement, uses, cited, library);
+  return {algebra::Certificate::Kind::Derivation, statement, derivation.digests(), uses, {}};
+}
+
+std::string derivation_script(const std::string& statement, const std::vector<std::string>& uses,
+                              const std::map<std::string, std::string>& cited, algebra::Library& library) {
+  return DerivationText(statement, uses, cited, library).script();
 }
 
 std::optional<std::string> check_uses(const std::string& statement, const std::vector<std::string>& uses,

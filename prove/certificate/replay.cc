@@ -46,48 +46,34 @@ class ScratchFolder {
 }  // namespace
 
 struct Z3Session::State {
-  std::optional<z3::context> evaluating, parsing;  // made when needed
+  z3::context context;
 };
 
 Z3Session::Z3Session() : state_(std::make_unique<State>()) {}
 Z3Session::~Z3Session() = default;
 
-std::vector<std::string> Z3Session::answers(const std::string& script) {
-  if (!state_->evaluating) {
-    state_->evaluating.emplace();
-    Z3_set_error_handler(*state_->evaluating, nullptr);  // an error becomes part of the answer
+std::string Z3Session::answer(const std::string& script) {
+  z3::context& context = state_->context;
+  try {
+    z3::solver solver(context, z3::solver::simple());
+    z3::params parameters(context);
+    parameters.set("rlimit", 100000000u);
+    parameters.set("ctrl_c", false);
+    solver.set(parameters);
+    const z3::expr_vector assertions = context.parse_string(script.c_str());
+    for (unsigned i = 0; i < assertions.size(); ++i) solver.add(assertions[i]);
+    switch (solver.check()) {
+      case z3::unsat:
+        return "unsat";
+      case z3::sat:
+        return "sat";
+      case z3::unknown:
+        return "unknown";
+    }
+  } catch (const z3::exception& error) {
+    return error.msg();
   }
-  std::istringstream answers(Z3_eval_smtlib2_string(*state_->evaluating, ("(reset)\n" + script).c_str()));
-  return lines_of(answers);
-}
-
-std::optional<std::vector<std::size_t>> Z3Session::unsatisfiable_core(const std::string& declarations,
-                                                                      const std::vector<std::string>& assertions) {
-  std::string script = declarations;
-  for (const std::string& assertion : assertions) script += assertion + "\n";
-  if (!state_->parsing) state_->parsing.emplace();
-  z3::context& context = *state_->parsing;
-  const z3::expr_vector formulas = context.parse_string(script.c_str());
-  if (formulas.size() != assertions.size()) return std::nullopt;
-  z3::solver solver(context, z3::solver::simple());
-  z3::params parameters(context);
-  parameters.set("rlimit", 4000000u);
-  parameters.set("smt.core.minimize", true);
-  solver.set(parameters);
-  z3::expr_vector labels(context);
-  for (unsigned i = 0; i < formulas.size(); ++i) {
-    labels.push_back(context.bool_const(("label" + std::to_string(i)).c_str()));
-    solver.add(z3::implies(labels.back(), formulas[i]));
-  }
-  if (solver.check(labels) != z3::unsat) return std::nullopt;
-  const z3::expr_vector core = solver.unsat_core();
-  std::vector<bool> used(assertions.size());
-  for (unsigned i = 0; i < core.size(); ++i) used[std::stoul(core[i].decl().name().str().substr(5))] = true;
-  std::vector<std::size_t> positions;
-  for (std::size_t i = 0; i < used.size(); ++i) {
-    if (used[i]) positions.push_back(i);
-  }
-  return positions;
+  return "unknown";
 }
 
 std::filesystem::path find_cvc5() {

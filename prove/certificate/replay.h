@@ -18,13 +18,9 @@ class Z3Session {
   Z3Session(const Z3Session&) = delete;
   Z3Session& operator=(const Z3Session&) = delete;
 
-  /// The answers to a script's (check-sat) commands, one word each; an error message counts as one.
-  std::vector<std::string> answers(const std::string& script);
-
-  /// Positions of assertions that are unsatisfiable together; nothing if Z3 does not say "unsat". `declarations` are
-  /// those of all names. The same for the same input and version of Z3.
-  std::optional<std::vector<std::size_t>> unsatisfiable_core(const std::string& declarations,
-                                                             const std::vector<std::string>& assertions);
+  /// The answer to the one (check-sat) of a script: "unsat", "sat" or "unknown", or what the script is blamed for.
+  /// Bounded by Z3's resource counter; signals are not taken for answers.
+  std::string answer(const std::string& script);
 
  private:
   struct State;

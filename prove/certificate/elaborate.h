@@ -1,0 +1,22 @@
+// Finds the steps of a proof that the checker can follow. It may be wrong: what it finds counts only once it was
+// followed.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "algebra/terms/term.h"
+#include "check/proof.h"
+#include "prove/normal_form/align.h"
+
+namespace rulemill::prove {
+
+struct Elaboration {
+  std::optional<check::Proof> proof;
+  std::string reason;  // why there is none
+};
+
+/// `believing`: every obligation is taken as shown, for tests of the checker.
+Elaboration elaborate(check::Statement& statement, const AlignLimits& limits, bool believing = false);
+
+}  // namespace rulemill::prove

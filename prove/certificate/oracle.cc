@@ -1,0 +1,355 @@
+#include "prove/certificate/oracle.h"
+
+#include <z3++.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "prove/solver/linear.h"
+#include "runtime/error.h"
+
+namespace rulemill::prove {
+
+using algebra::Monomial;
+using check::Atoms;
+using check::Obligation;
+using check::Times;
+
+namespace {
+
+Guards converted(const check::Guards& guards) {
+  Guards result;
+  for (const check::Guard& guard : guards) result.push_back({guard.equality, guard.poly});
+  return result;
+}
+
+/// The products of atoms that a question speaks of, what is true of them, and what may have to be said.
+class Surroundings {
+ public:
+  explicit Surroundings(Atoms& atoms) : atoms_(atoms) {}
+
+  void meet(const Poly& poly) {
+    for (const Poly::Term& term : poly.terms()) {
+      if (!term.monomial.empty() && met_.insert(term.monomial).second) pending_.push_back(term.monomial);
+    }
+  }
+  void guard(const check::Guard& guard) {
+    meet(guard.poly);
+    bounds_.push_back(guard.poly);
+    if (guard.equality) bounds_.push_back(-guard.poly);
+  }
+
+  /// Definitions of compound atoms, and products of sizes.
+  std::vector<Lemma> definitions() {
+    std::vector<Lemma> lemmas;
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+      const Monomial monomial = pending_[i];
+      if (only_sizes(monomial)) lemmas.push_back({{}, {false, Poly::of_terms({{monomial, 1}}) - 1}});
+      if (monomial.size() > 1) nonlinear_ = true;
+      for (const Atom atom : monomial) {
+        if (is_size(atom)) meet(Poly(atom));
+        if (atoms_.is_compound(atom) && compounds_.insert(atom).second) define(atom, lemmas);
+      }
+    }
+    return lemmas;
+  }
+
+  bool nonlinear() const { return nonlinear_; }
+
+  std::vector<Times> candidates() {
+    bound_quotients();
+    multiply_bounds();
+    return std::move(times_);
+  }
+
+ private:
+  static constexpr std::size_t most = 400;
+
+  bool is_size(Atom atom) const { return atoms_.kind(atom) == Atoms::Kind::Size; }
+  bool only_sizes(const Monomial& monomial) const {
+    return std::all_of(monomial.begin(), monomial.end(), [&](Atom atom) { return is_size(atom); });
+  }
+
+  void define(Atom atom, std::vector<Lemma>& lemmas) {
+    const Poly value(atom);
+    const Poly &l = atoms_.left(atom), &r = atoms_.right(atom);
+    const auto add = [&](Guards premises, const Poly& poly) {
+      meet(poly);
+      lemmas.push_back({std::move(premises), {false, poly}});
+    };
+    if (atoms_.kind(atom) == Atoms::Kind::Quotient) {
+      Guards premises;
+      if (!atoms_.nonnegative(r - 1)) premises.push_back({false, r - 1});
+      add(premises, l - r * value);
+      add(premises, r * value + r - 1 - l);
+      return;
+    }
+    const Poly sign(atoms_.kind(atom) == Atoms::Kind::Min ? 1 : -1);
+    add({}, (l - value) * sign);
+    add({}, (r - value) * sign);
+    add({{false, (r - l) * sign}}, (value - l) * sign);
+    add({{false, (l - r) * sign}}, (value - r) * sign);
+  }
+
+  void propose(const Poly& a, const Poly& b) {
+    if (times_.size() < most && seen_.insert({a, b}).second) times_.emplace_back(a, b);
+  }
+
+  /// q = floor(n / d) against what n may be compared with in multiples of d: (q − g)·d ≥ 0 or (g − 1 − q)·d ≥ 0.
+  void bound_quotients() {
+    for (const Atom atom : compounds_) {
+      if (atoms_.kind(atom) != Atoms::Kind::Quotient || atoms_.right(atom).constant()) continue;
+      const Poly q(atom);
+      const Poly &n = atoms_.left(atom), &d = atoms_.right(atom);
+      std::set<Poly> against = {Poly(0), Poly(1)};
+      if (d.terms().size() == 1) {
+        for (const Monomial& monomial : met_) {
+          const auto factor = monomial.divided_by(d.terms()[0].monomial);
+          if (factor && !factor->empty() && only_sizes(*factor)) against.insert(Poly::of_terms({{*factor, 1}}));
+        }
+      }
+      for (const Poly& bound : bounds_) {
+        for (const Poly& multiple : {bound + 1 + n, n - bound, bound + n, n - bound - 1}) {
+          const Poly g = atoms_.quotient(multiple, d);
+          if (g * d == multiple) against.insert(g);
+        }
+      }
+      for (const Poly& g : against) {
+        propose(q - g, d);
+        propose(g - 1 - q, d);
+        derived_.push_back(q - g);
+        derived_.push_back(g - 1 - q);
+      }
+      // Two quotients by one divisor.
+      for (const Atom other : compounds_) {
+        if (other == atom || atoms_.kind(other) != Atoms::Kind::Quotient || atoms_.right(other) != d) continue;
+        propose(q - Poly(other) - 1, d);
+      }
+    }
+  }
+
+  /// p ≥ 0 times sizes that stand at one of its atoms somewhere.
+  void multiply_bounds() {
+    std::set<std::pair<Atom, Monomial>> cofactors;
+    for (const Monomial& monomial : met_) {
+      if (monomial.size() < 2) continue;
+      for (const Atom atom : monomial) {
+        const Monomial rest = *monomial.divided_by(Monomial{atom});
+        if (only_sizes(rest)) cofactors.emplace(atom, rest);
+      }
+    }
+    for (const std::vector<Poly>* list : {&bounds_, &derived_}) {
+      for (const Poly& bound : *list) {
+        for (const auto& [atom, sizes] : cofactors) {
+          if (bound.coefficient(atom) == 0) continue;
+          propose(bound, Poly::of_terms({{sizes, 1}}));
+          propose(-bound - 1, Poly::of_terms({{sizes, 1}}));
+        }
+      }
+    }
+  }
+
+  Atoms& atoms_;
+  std::set<Monomial> met_;
+  std::vector<Monomial> pending_;
+  std::set<Atom> compounds_;
+  std::vector<Poly> bounds_, derived_;
+  std::vector<Times> times_;
+  std::set<Times> seen_;
+  bool nonlinear_ = false;
+};
+
+}  // namespace
+
+/// One context of Z3 for all questions.
+struct Oracle::Z3 {
+  z3::context context;
+  z3::solver solver{context, z3::solver::simple()};
+  std::map<Monomial, z3::expr> variables;
+
+  Z3() {
+    z3::params parameters(context);
+    parameters.set("rlimit", 1000000u);
+    solver.set(parameters);
+  }
+
+  z3::expr linear(const Poly& poly) {
+    z3::expr sum = context.int_val(poly.constant_term());
+    for (const Poly::Term& term : poly.terms()) {
+      if (term.monomial.empty()) continue;
+      auto found = variables.find(term.monomial);
+      if (found == variables.end()) {
+        const std::string name = "v" + std::to_string(variables.size());
+        found = variables.emplace(term.monomial, context.int_const(name.c_str())).first;
+      }
+      sum = sum + context.int_val(term.coefficient) * found->second;
+    }
+    return sum;
+  }
+  z3::expr formula(bool equality, const Poly& poly) { return equality ? linear(poly) == 0 : linear(poly) >= 0; }
+  z3::expr all(const check::Guards& guards) {
+    z3::expr_vector parts(context);
+    for (const check::Guard& guard : guards) parts.push_back(formula(guard.equality, guard.poly));
+    return z3::mk_and(parts);
+  }
+
+  void add(const Lemma& lemma) {
+    z3::expr_vector premises(context);
+    for (const Guard& premise : lemma.premises) premises.push_back(formula(premise.equality, premise.poly));
+    const z3::expr conclusion = formula(lemma.conclusion.equality, lemma.conclusion.poly);
+    solver.add(premises.empty() ? conclusion : z3::implies(z3::mk_and(premises), conclusion));
+  }
+
+  void add(const Obligation& obligation) {
+    for (const check::Guard& guard : obligation.given) solver.add(formula(guard.equality, guard.poly));
+    if (obligation.goal) solver.add(!formula(obligation.goal->equality, obligation.goal->poly));
+    if (obligation.indicators.empty()) return;
+    std::int64_t denominator = 1;
+    for (const auto& [coefficient, guards] : obligation.indicators)
+      denominator = std::lcm(denominator, coefficient.den);
+    z3::expr sum = context.int_val(0);
+    for (const auto& [coefficient, guards] : obligation.indicators) {
+      sum = sum + z3::ite(all(guards), context.int_val(coefficient.num * (denominator / coefficient.den)),
+                          context.int_val(0));
+    }
+    solver.add(sum != 0);
+  }
+
+  /// Positions of the lemmas that an unsatisfiable core needs. A lemma is added when a model breaks it.
+  std::optional<std::vector<std::size_t>> core(const std::vector<Times>& lemmas) {
+    z3::expr_vector labels(context);
+    std::map<unsigned, std::size_t> place;
+    std::vector<bool> added(lemmas.size());
+    for (int round = 0;; ++round) {
+      const z3::check_result result = solver.check(labels);
+      if (result == z3::unsat) break;
+      if (result == z3::unknown || round == most_rounds) return std::nullopt;
+      const std::map<Monomial, std::int64_t> values = model();
+      const std::size_t before = labels.size();
+      for (std::size_t i = 0; i < lemmas.size() && labels.size() < before + most_at_once; ++i) {
+        const auto& [a, b] = lemmas[i];
+        if (added[i] || value(a, values) < 0 || value(b, values) < 0 || value(a * b, values) >= 0) continue;
+        added[i] = true;
+        labels.push_back(context.bool_const(("label" + std::to_string(i)).c_str()));
+        place[Z3_get_ast_id(context, labels.back())] = i;
+        solver.add(z3::implies(labels.back(), z3::implies(linear(a) >= 0 && linear(b) >= 0, linear(a * b) >= 0)));
+      }
+      if (labels.size() == before) return std::nullopt;
+    }
+    const z3::expr_vector used = solver.unsat_core();
+    std::vector<std::size_t> positions;
+    for (unsigned i = 0; i < used.size(); ++i) positions.push_back(place.at(Z3_get_ast_id(context, used[i])));
+    std::ranges::sort(positions);
+    return positions;
+  }
+
+  /// The values of all products in the solver's model; what is beyond 64 bits, or free, is 0.
+  std::map<Monomial, std::int64_t> model() {
+    const z3::model model = solver.get_model();
+    std::map<unsigned, std::int64_t> numbers;
+    for (unsigned i = 0; i < model.num_consts(); ++i) {
+      const z3::func_decl constant = model.get_const_decl(i);
+      std::int64_t number = 0;
+      if (constant.range().is_int() && model.get_const_interp(constant).is_numeral_i64(number)) {
+        numbers[Z3_get_ast_id(context, constant())] = number;
+      }
+    }
+    std::map<Monomial, std::int64_t> values;
+    for (const auto& [monomial, variable] : variables) {
+      const auto found = numbers.find(Z3_get_ast_id(context, variable));
+      if (found != numbers.end()) values[monomial] = found->second;
+    }
+    return values;
+  }
+
+  static double value(const Poly& poly, const std::map<Monomial, std::int64_t>& values) {
+    double sum = 0;
+    for (const Poly::Term& term : poly.terms()) {
+      const auto found = values.find(term.monomial);
+      const double factor = term.monomial.empty() ? 1 : found == values.end() ? 0 : static_cast<double>(found->second);
+      sum += static_cast<double>(term.coefficient) * factor;
+    }
+    return sum;
+  }
+
+  static constexpr std::size_t most_at_once = 6;
+  static constexpr int most_rounds = 8;
+};
+
+Oracle::Oracle(Atoms& atoms, bool believing) : atoms_(atoms), believing_(believing) {}
+Oracle::~Oracle() = default;
+
+std::optional<std::vector<Times>> Oracle::shown(const Obligation& obligation) {
+  if (believing_ && (obligation.goal || !obligation.indicators.empty())) return std::vector<Times>{};
+  if (!obligation.indicators.empty()) return decide(obligation);
+  std::vector<check::Guard> key = obligation.given;
+  std::ranges::sort(key);
+  key.push_back(obligation.goal.value_or(check::Guard{true, Poly(1)}));
+  const auto found = answers_.find(key);
+  if (found != answers_.end()) return found->second;
+  return answers_.emplace(std::move(key), decide(obligation)).first->second;
+}
+
+std::optional<std::vector<Times>> Oracle::decide(const Obligation& obligation) {
+  Surroundings surroundings(atoms_);
+  for (const check::Guard& guard : obligation.given) surroundings.guard(guard);
+  if (obligation.goal) surroundings.guard(*obligation.goal);
+  for (const auto& [coefficient, guards] : obligation.indicators) {
+    for (const check::Guard& guard : guards) surroundings.guard(guard);
+  }
+  const std::vector<Lemma> lemmas = surroundings.definitions();
+  // First without lemmas on products, and without Z3.
+  std::vector<Query> queries = {{obligation.what, converted(obligation.given), {}, lemmas}};
+  for (const auto& [coefficient, guards] : obligation.indicators)
+    queries[0].indicators.emplace_back(coefficient, converted(guards));
+  if (obligation.goal) {
+    queries[0].asserted.push_back({false, -obligation.goal->poly - 1});
+    if (obligation.goal->equality) {
+      queries.push_back(queries[0]);
+      queries[1].asserted.back().poly = obligation.goal->poly - 1;
+    }
+  }
+  const auto linear = [](const Query& query) {
+    return query.indicators.empty() ? linearly_infeasible(query, false) : indicators_vanish(query);
+  };
+  if (std::ranges::all_of(queries, linear)) return std::vector<Times>{};
+  const std::vector<Times> candidates = surroundings.nonlinear() ? surroundings.candidates() : std::vector<Times>{};
+  try {
+    if (!z3_) z3_ = std::make_unique<Z3>();
+    z3_->solver.push();
+    z3_->add(obligation);
+    for (const Lemma& lemma : lemmas) z3_->add(lemma);
+    const auto core = z3_->core(candidates);
+    z3_->solver.pop();
+    if (!core) return std::nullopt;
+    std::vector<Times> used;
+    for (const std::size_t i : *core) used.push_back(candidates[i]);
+    return used;
+  } catch (const z3::exception& error) {
+    throw runtime::Error("z3", error.msg());
+  }
+}
+
+std::optional<std::int64_t> Oracle::only_value(const check::Guards& given, const Poly& poly) {
+  const auto [found, is_new] = values_.try_emplace({given, poly});
+  if (!is_new) return found->second;
+  Surroundings surroundings(atoms_);
+  for (const check::Guard& guard : given) surroundings.guard(guard);
+  surroundings.meet(poly);
+  const std::vector<Lemma> lemmas = surroundings.definitions();
+  if (!z3_) z3_ = std::make_unique<Z3>();
+  z3_->solver.push();
+  for (const check::Guard& guard : given) z3_->solver.add(z3_->formula(guard.equality, guard.poly));
+  for (const Lemma& lemma : lemmas) z3_->add(lemma);
+  const z3::expr asked = z3_->linear(poly);
+  std::int64_t value = 0;
+  if (z3_->solver.check() == z3::sat && z3_->solver.get_model().eval(asked, true).is_numeral_i64(value)) {
+    z3_->solver.add(asked != z3_->context.int_val(value));
+    if (z3_->solver.check() == z3::unsat) found->second = value;
+  }
+  z3_->solver.pop();
+  return found->second;
+}
+
+}  // namespace rulemill::prove
