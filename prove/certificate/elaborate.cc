@@ -4,6 +4,7 @@
 #include <set>
 
 #include "prove/certificate/oracle.h"
+#include "prove/solver/budget.h"
 #include "runtime/error.h"
 
 namespace rulemill::prove {
@@ -22,7 +23,7 @@ namespace {
 /// no size has.
 class Bridge {
  public:
-  explicit Bridge(Atoms& atoms) : atoms_(atoms), supply_(symbols_) {}
+  Bridge(Atoms& atoms, Budget& budget) : atoms_(atoms), budget_(budget), supply_(symbols_) {}
 
   Symbols& symbols() { return symbols_; }
 
@@ -112,7 +113,7 @@ class Bridge {
       names[fresh[i]] = Poly(there(old[i]));
     }
     for (const Atom atom : onto) unknown.push_back(there(atom));
-    const SolvedIndices solved = solve_indices(std::move(equations), unknown, symbols_);
+    const SolvedIndices solved = solve_indices(std::move(equations), unknown, symbols_, budget_);
     for (std::size_t i = 0; i < onto.size(); ++i) {
       const auto value = solved.map.find(unknown[i]);
       if (value == solved.map.end()) return std::nullopt;
@@ -140,6 +141,7 @@ class Bridge {
   }
 
   Atoms& atoms_;
+  Budget& budget_;
   Symbols symbols_;
   IndexSupply supply_;
 };
@@ -150,7 +152,11 @@ struct TooLong {};
 class Elaborator {
  public:
   Elaborator(Statement& statement, const AlignLimits& limits, bool believing)
-      : statement_(statement), atoms_(statement.atoms()), limits_(limits), oracle_(atoms_, believing), bridge_(atoms_) {
+      : statement_(statement),
+        atoms_(statement.atoms()),
+        limits_(limits),
+        oracle_(atoms_, believing),
+        bridge_(atoms_, budget_) {
     for (const algebra::Function& function : statement.bank().library().functions())
       commutative_.push_back(function.commutative);
   }
@@ -169,6 +175,8 @@ class Elaborator {
       if (auto owed = typing(proof)) return {{}, *owed};
     } catch (const TooLong&) {
       return {{}, "the proof would be longer than " + std::to_string(longest) + " steps"};
+    } catch (const LimitReached& limit) {
+      return {{}, limit.what};
     } catch (const Objection& objection) {
       return {{}, objection.what};
     }
@@ -177,6 +185,7 @@ class Elaborator {
 
  private:
   static constexpr std::size_t longest = 3000;
+  static constexpr std::uint64_t affordable = 150000000;  // units of the budget
   static constexpr int deepest = 12;
   static constexpr std::size_t most_ways = 6;  // to align two products, if the first does not make them cancel
 
@@ -525,7 +534,8 @@ class Elaborator {
     if (!comparable(product, model)) return result;
     bridge_.rename(product);
     for (const std::vector<FactorPair>& pairs : pairings(product.factors, model.factors, limits_.maps)) {
-      for (const Substitution& map : candidate_maps(product, model, pairs, commutative_, bridge_.symbols(), limits_)) {
+      for (const Substitution& map :
+           candidate_maps(product, model, pairs, commutative_, bridge_.symbols(), limits_, budget_)) {
         Attempt attempt = from;
         if (!product.bound.empty() &&
             !take_map(attempt, {p}, map, from.sum[p].bound, product.bound, from.sum[onto].bound, context))
@@ -618,15 +628,15 @@ class Elaborator {
     const Factor target = bridge_.there(model);
     bridge_.rename(renamed);
     std::vector<Substitution> maps;
-    for (const Equations& way : ways_to_equal({{&renamed, &target}}, commutative_, limits_.choices)) {
+    for (const Equations& way : ways_to_equal({{&renamed, &target}}, commutative_, limits_.choices, budget_)) {
       std::vector<Atom> unknown = renamed.bound;
       unknown.insert(unknown.end(), way.unknown.begin(), way.unknown.end());
-      SolvedIndices solved = solve_indices(way.polys, unknown, bridge_.symbols());
+      SolvedIndices solved = solve_indices(way.polys, unknown, bridge_.symbols(), budget_);
       std::erase_if(solved.map, [&](const auto& entry) {
         return std::ranges::find(renamed.bound, entry.first) == renamed.bound.end() ||
                mentions(entry.second, unknown, bridge_.symbols());
       });
-      complete_maps(solved.map, renamed.bound, target.bound, bridge_.symbols(), limits_.maps, maps);
+      complete_maps(solved.map, renamed.bound, target.bound, bridge_.symbols(), limits_.maps, budget_, maps);
     }
     for (const Substitution& map : maps) {
       Attempt trial = attempt;
@@ -708,6 +718,7 @@ class Elaborator {
   Atoms& atoms_;
   AlignLimits limits_;
   Oracle oracle_;
+  Budget budget_{affordable};
   Bridge bridge_;
   std::vector<bool> commutative_;
   std::size_t taken_ = 0;
