@@ -93,7 +93,8 @@ Statement::Statement(const algebra::Rule& rule, const algebra::TermBank& bank, c
     append(facts_, guards_of(c.relation, atoms.import(c.left, symbols), atoms.import(c.right, symbols)));
   }
   for (const NodeId node : bank.nodes(rule.source)) type(node, symbols, facts_);
-  for (const NodeId node : bank.nodes(rule.target)) type(node, symbols, facts_);
+  // What the target asks beyond that is to be shown.
+  for (const NodeId node : bank.nodes(rule.target)) type(node, symbols, duties_);
   if (rule.source.size() != rule.target.size()) throw Objection{"its sides have different numbers of outputs"};
   for (std::size_t o = 0; o < rule.source.size(); ++o) {
     const Shape &a = shape(rule.source[o]), &b = shape(rule.target[o]);

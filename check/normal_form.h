@@ -48,9 +48,9 @@ class Statement {
  public:
   Statement(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols, Atoms& atoms);
 
-  /// Where the rule is to hold: its condition, and where both of its sides type.
+  /// Where the rule is to hold: its condition, and where its source types.
   const Guards& facts() const { return facts_; }
-  /// What must follow: that both sides have the same shape.
+  /// What must follow: that the target types, and to the source's shapes.
   const Guards& duties() const { return duties_; }
   std::size_t outputs() const { return rule_.source.size(); }
 
