@@ -22,7 +22,6 @@ struct ProverOptions {
   ConditionLimits condition;
   std::uint64_t steps = 150'000'000;  // of work for one proof; SolverLimits::steps is for all that one verdict takes
   bool find_conditions = true;
-  bool certificates = false;  // fill Proved::obligations
 };
 
 class Prover {
@@ -48,8 +47,6 @@ class Prover {
   /// Steps of work that the last verdict or proof took.
   std::uint64_t steps() const { return solver_->budget().spent(); }
 
-  /// What the last prove_equal asked and was told cannot hold; kept if options().certificates.
-  const std::vector<Query>& obligations() const { return solver_->obligations(); }
   const SolverStatistics& solver_statistics() const;
   const ProverOptions& options() const { return options_; }
 

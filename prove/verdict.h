@@ -12,11 +12,10 @@
 
 namespace rulemill::prove {
 
-/// Proved from the definitions: every obligation is an SMT-LIB script that is unsatisfiable.
+/// Proved from the definitions.
 struct Proved {
   algebra::TypedRule typed;                   // its condition included
   std::vector<algebra::SizeCondition> found;  // the condition that was looked for and found, if any was needed
-  std::vector<std::string> obligations;
   std::uint64_t queries = 0;
   double seconds = 0;
 };

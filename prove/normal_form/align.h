@@ -55,28 +55,4 @@ void complete_maps(const Substitution& map, const std::vector<Atom>& from, const
 /// Whether the heads of their factors and the numbers of their bound indices allow any alignment.
 bool comparable(const Product& a, const Product& b);
 
-/// The same with a budget of their own, for who is bounded otherwise.
-inline constexpr std::uint64_t steps_of_one_alignment = 100'000'000;
-inline SolvedIndices solve_indices(std::vector<Poly> equations, const std::vector<Atom>& unknown, Symbols& symbols) {
-  Budget budget(steps_of_one_alignment);
-  return solve_indices(std::move(equations), unknown, symbols, budget);
-}
-inline std::vector<Equations> ways_to_equal(const std::vector<FactorPair>& pairs, const std::vector<bool>& commutative,
-                                            std::size_t limit) {
-  Budget budget(steps_of_one_alignment);
-  return ways_to_equal(pairs, commutative, limit, budget);
-}
-inline std::vector<Substitution> candidate_maps(const Product& product, const Product& onto,
-                                                const std::vector<FactorPair>& pairs,
-                                                const std::vector<bool>& commutative, Symbols& symbols,
-                                                const AlignLimits& limits) {
-  Budget budget(steps_of_one_alignment);
-  return candidate_maps(product, onto, pairs, commutative, symbols, limits, budget);
-}
-inline void complete_maps(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& onto,
-                          Symbols& symbols, std::size_t limit, std::vector<Substitution>& maps) {
-  Budget budget(steps_of_one_alignment);
-  complete_maps(map, from, onto, symbols, limit, budget, maps);
-}
-
 }  // namespace rulemill::prove

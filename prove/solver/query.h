@@ -1,6 +1,5 @@
 // A question to the solver as data: linear integer arithmetic over the monomials of its polynomials. Products, floor
-// divisions, minima and maxima are opaque integers; the lemmas say what must be known of them. The solver is asked it
-// and certificates print it.
+// divisions, minima and maxima are opaque integers; the lemmas say what must be known of them.
 #pragma once
 
 #include <string>
@@ -31,12 +30,5 @@ Query sliced(Query query, const Guards& context, const Symbols& symbols);
 
 /// Everything that the query needs to know of the opaque atoms and products in it.
 std::vector<Lemma> lemmas_for(const Query& query, Symbols& symbols);
-
-/// What the query asserts, lemmas and indicators included: SMT-LIB commands, a line each. Names are quoted: |g*k0|.
-std::vector<std::string> smtlib_assertions(const Query& query, const Symbols& symbols);
-/// The declarations of all names that occur, in order.
-std::string smtlib_declarations(const std::vector<std::string>& assertions);
-/// The query as a self-contained SMT-LIB script that must be unsatisfiable.
-std::string to_smtlib(const Query& query, const Symbols& symbols);
 
 }  // namespace rulemill::prove

@@ -138,7 +138,6 @@ void Solver::start(Guards facts, std::vector<Models::Values> samples) {
   facts_ = std::move(facts);
   samples_ = std::move(samples);
   assumptions_.clear();
-  obligations_.clear();
   queries_of_rule_ = 0;
   answers_.clear();
   models_.clear();
@@ -172,7 +171,6 @@ bool Solver::unsatisfiable(Query query, Depth depth) {
   };
   if (limits_.linear && linear()) {
     ++statistics_.by_simplex;
-    if (limits_.keep_obligations) obligations_.push_back(std::move(query));
     return true;
   }
   if (limits_.linear && depth != Depth::Full) return false;
@@ -194,7 +192,6 @@ bool Solver::unsatisfiable(Query query, Depth depth) {
   switch (result) {
     case z3::unsat:
       ++statistics_.unsatisfiable;
-      if (limits_.keep_obligations) obligations_.push_back(std::move(query));
       return true;
     case z3::sat:
       ++statistics_.satisfiable;

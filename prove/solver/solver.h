@@ -21,7 +21,6 @@ struct SolverLimits {
   std::uint32_t queries = 5000;       // for one rule
   std::uint64_t steps = 400'000'000;  // of work for one verdict, whatever it is spent on: some seconds
   bool linear = true;                 // try the exact linear check before Z3
-  bool keep_obligations = true;       // remember the queries that came out unsatisfiable
 };
 
 struct SolverStatistics {
@@ -77,8 +76,6 @@ class Solver {
   Budget& budget() { return budget_; }
   Symbols& symbols() const { return symbols_; }
   const Guards& assumptions() const { return assumptions_; }
-  /// The unsatisfiable queries since start(), as asked.
-  const std::vector<Query>& obligations() const { return obligations_; }
   const SolverStatistics& statistics() const { return statistics_; }
   static std::string version();
 
@@ -97,7 +94,6 @@ class Solver {
   Guards facts_;
   std::vector<Models::Values> samples_;
   Guards assumptions_;
-  std::vector<Query> obligations_;
   SolverStatistics statistics_;
   std::uint64_t queries_of_rule_ = 0;
 };
