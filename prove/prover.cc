@@ -28,13 +28,14 @@ const SolverStatistics& Prover::solver_statistics() const { return solver_->stat
 namespace {
 
 /// What the types and the condition say, as guards. Inequations (≠) are left out: to know less is sound.
-Guards facts_of(const algebra::TypedRule& typed) {
+Guards facts_of(const algebra::TypedRule& typed, Fault fault) {
   Guards facts;
   for (const auto* conditions : {&typed.rule.condition, &typed.facts}) {
     for (const SizeCondition& c : *conditions) {
       if (c.relation == Relation::Ne) continue;
       const Poly difference = c.right - c.left;
-      facts.push_back({c.relation == Relation::Eq, c.relation == Relation::Lt ? difference - 1 : difference});
+      const bool strict = c.relation == Relation::Lt || (c.relation == Relation::Le && fault == Fault::FactsStrict);
+      facts.push_back({c.relation == Relation::Eq, strict ? difference - 1 : difference});
     }
   }
   return facts;
@@ -75,7 +76,7 @@ Prover::Outcome Prover::same_domain(const algebra::TypedRule& typed) {
 }
 
 Prover::Outcome Prover::within_limits(const algebra::TypedRule& typed, const std::function<void(Outcome&)>& compare) {
-  solver_->start(facts_of(typed), sample_sizes(typed));
+  solver_->start(facts_of(typed, solver_->fault()), sample_sizes(typed));
   const Budget::Share share(solver_->budget(), options_.steps);
   Outcome outcome{true, {}};
   try {
@@ -102,7 +103,8 @@ void Prover::compare_output(const algebra::TypedRule& typed, std::size_t output,
   const Solver::Assumption inside(*solver_, ranges);
   Lowering lowering(typed, bank_, *solver_, supply);
   Sum difference = lowering.element(typed.rule.source[output], index);
-  Sum minus = negated(lowering.element(typed.rule.target[output], index));
+  Sum minus = lowering.element(typed.rule.target[output], index);
+  if (!solver_->has(Fault::SignForgotten)) minus = negated(std::move(minus));
   difference.insert(difference.end(), std::make_move_iterator(minus.begin()), std::make_move_iterator(minus.end()));
   Equality equality(bank_, *solver_, supply, options_.align);
   if (equality.zero(std::move(difference))) return;
@@ -125,6 +127,7 @@ void Prover::compare_domains(const algebra::TypedRule& typed, Outcome& outcome) 
 }
 
 Proved Prover::proved(algebra::TypedRule typed) const {
+  if (solver_->has(Fault::ConditionForgotten)) typed.rule.condition.clear();
   return {std::move(typed), {}, 0, 0};
 }
 

@@ -636,7 +636,7 @@ class Elaborator {
         return std::ranges::find(renamed.bound, entry.first) == renamed.bound.end() ||
                mentions(entry.second, unknown, bridge_.symbols());
       });
-      complete_maps(solved.map, renamed.bound, target.bound, bridge_.symbols(), limits_.maps, budget_, maps);
+      complete_maps(solved.map, renamed.bound, target.bound, bridge_.symbols(), limits_, budget_, maps);
     }
     for (const Substitution& map : maps) {
       Attempt trial = attempt;

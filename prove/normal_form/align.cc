@@ -204,7 +204,7 @@ std::vector<Equations> ways_to_equal(const std::vector<FactorPair>& pairs, const
 }
 
 void complete_maps(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& onto,
-                   Symbols& symbols, std::size_t limit, Budget& budget, std::vector<Substitution>& maps) {
+                   Symbols& symbols, const AlignLimits& limits, Budget& budget, std::vector<Substitution>& maps) {
   if (from.size() != onto.size()) return;
   std::vector<Atom> missing;
   for (const Atom atom : from) {
@@ -220,13 +220,14 @@ void complete_maps(const Substitution& map, const std::vector<Atom>& from, const
     for (const auto& [atom, value] : map) full[atom] = symbols.substitute(value, rest);
     const bool closed = std::none_of(full.begin(), full.end(),
                                      [&](const auto& entry) { return mentions(entry.second, from, symbols); });
-    if (closed && unimodular(full, from, onto, symbols) && std::find(maps.begin(), maps.end(), full) == maps.end()) {
+    const bool bijective = limits.fault == Fault::AnyMap || unimodular(full, from, onto, symbols);
+    if (closed && bijective && std::find(maps.begin(), maps.end(), full) == maps.end()) {
       maps.push_back(std::move(full));
     }
     if (missing.empty()) return;
     // The next choice of the first missing.size() entries.
     std::reverse(order.begin() + static_cast<std::ptrdiff_t>(missing.size()), order.end());
-  } while (maps.size() < limit && std::next_permutation(order.begin(), order.end()));
+  } while (maps.size() < limits.maps && std::next_permutation(order.begin(), order.end()));
 }
 
 std::vector<Substitution> candidate_maps(const Product& product, const Product& onto,
@@ -245,7 +246,7 @@ std::vector<Substitution> candidate_maps(const Product& product, const Product& 
   const bool solved =
       std::all_of(product.bound.begin(), product.bound.end(), [&](Atom atom) { return plain.map.contains(atom); });
   if (solved || nested.empty()) {
-    complete_maps(plain.map, product.bound, onto.bound, symbols, limits.maps, budget, maps);
+    complete_maps(plain.map, product.bound, onto.bound, symbols, limits, budget, maps);
     return maps;
   }
   for (const Equations& way : ways_to_equal(nested, commutative, limits.choices, budget)) {
@@ -257,7 +258,7 @@ std::vector<Substitution> candidate_maps(const Product& product, const Product& 
     std::erase_if(found.map, [&](const auto& entry) {
       return !has(product.bound, entry.first) || mentions(entry.second, unknown, symbols);
     });
-    complete_maps(found.map, product.bound, onto.bound, symbols, limits.maps, budget, maps);
+    complete_maps(found.map, product.bound, onto.bound, symbols, limits, budget, maps);
     if (maps.size() >= limits.maps) break;
   }
   return maps;

@@ -14,6 +14,7 @@ namespace rulemill::prove {
 struct AlignLimits {
   std::size_t maps = 24;
   std::size_t choices = 256;
+  Fault fault = Fault::None;  // for tests
 };
 
 /// unknown ↦ polynomial: equations poly = 0 solved in triangular form for the unknowns that occur with coefficient ±1.
@@ -48,9 +49,9 @@ std::vector<Substitution> candidate_maps(const Product& product, const Product& 
                                          Symbols& symbols, const AlignLimits& limits, Budget& budget);
 
 /// `map` with the indices of `from` that it lacks sent to those of `onto`, in every order: the unimodular ones are
-/// added to `maps`, up to `limit` in all.
+/// added to `maps`, up to the limit in all.
 void complete_maps(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& onto,
-                   Symbols& symbols, std::size_t limit, Budget& budget, std::vector<Substitution>& maps);
+                   Symbols& symbols, const AlignLimits& limits, Budget& budget, std::vector<Substitution>& maps);
 
 /// Whether the heads of their factors and the numbers of their bound indices allow any alignment.
 bool comparable(const Product& a, const Product& b);

@@ -36,6 +36,7 @@ class CellSplit {
       return;
     }
     enter(*guard, arguments);
+    if (solver_.has(Fault::CellForgotten)) return;
     for (const Guard& other : complement(*guard)) enter(other, arguments);
   }
 
@@ -146,7 +147,7 @@ Sum apply_function(std::uint32_t function, std::vector<Sum> arguments, const Gua
   const algebra::Function& laws = bank.library().functions()[function];
   return by_cells(std::move(arguments), {}, known, solver, [&](std::vector<Sum> on_cell) -> Sum {
     const bool zero = std::all_of(on_cell.begin(), on_cell.end(), [](const Sum& sum) { return sum.empty(); });
-    if (zero && laws.maps_zero_to_zero) return {};
+    if (zero && (laws.maps_zero_to_zero || solver.has(Fault::ZeroLaw))) return {};
     if (laws.idempotent && on_cell.size() == 1 && is_alone(on_cell[0], function)) return std::move(on_cell[0]);
     Factor factor;
     factor.kind = Factor::Kind::Apply;

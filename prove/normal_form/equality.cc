@@ -43,6 +43,9 @@ bool Equality::cancel_group(Sum& sum) {
   if (group.size() < 2) return false;
   std::vector<std::pair<Rational, Guards>> indicators;
   for (const Aligned& aligned : group) indicators.emplace_back(aligned.product.coefficient, aligned.product.guards);
+  if (solver_.has(Fault::CoefficientsForgotten)) {
+    for (auto& [coefficient, guards] : indicators) coefficient = {coefficient.num < 0 ? -1 : 1, 1};
+  }
   if (!solver_.cancels(indicators, "aligned products cancel")) return false;
   if (!pairwise_equal(group)) return false;
   for (auto member = members.rbegin(); member != members.rend(); ++member) {
@@ -134,7 +137,7 @@ bool Equality::same_factors(const std::vector<FactorPair>& pairs, const Substitu
 
 bool Equality::same_factor(const Factor& a, const Factor& b) {
   for (std::size_t i = 0; i < a.index.size(); ++i) {
-    if (a.index[i] == b.index[i]) continue;
+    if (a.index[i] == b.index[i] || solver_.has(Fault::IndicesBelieved)) continue;
     if (!solver_.implied({}, {true, a.index[i] - b.index[i]}, "indices agree")) return false;
   }
   if (a.kind == Factor::Kind::Max) return same_maximum(a, b);
@@ -163,12 +166,13 @@ bool Equality::same_maximum(const Factor& a, const Factor& b) {
       return std::find(renamed.bound.begin(), renamed.bound.end(), entry.first) == renamed.bound.end() ||
              mentions(entry.second, unknown, symbols_);
     });
-    complete_maps(solved.map, renamed.bound, b.bound, symbols_, limits_.maps, solver_.budget(), maps);
+    complete_maps(solved.map, renamed.bound, b.bound, symbols_, limits_, solver_.budget(), maps);
   }
   return std::any_of(maps.begin(), maps.end(), [&](const Substitution& map) {
     Factor mapped = renamed;
     substitute(mapped, map, symbols_);
-    if (!solver_.cancels({{{1, 1}, mapped.guards}, {{-1, 1}, b.guards}}, "two maxima range over the same points")) {
+    if (!solver_.has(Fault::RegionsBelieved) &&
+        !solver_.cancels({{{1, 1}, mapped.guards}, {{-1, 1}, b.guards}}, "two maxima range over the same points")) {
       return false;
     }
     const Solver::Assumption here(solver_, b.guards);

@@ -43,6 +43,9 @@ void append(Sum& to, Sum from) {
 }  // namespace
 
 Poly Lowering::value(const algebra::IndexExpr& expr, const Frame& frame) const {
+  if (solver_.has(Fault::DivisionUp) && expr.kind == algebra::IndexExpr::Kind::Div) {
+    return -symbols_.floor_div(-value(*expr.a, frame), value(*expr.b, frame));
+  }
   return algebra::evaluate(expr, frame.sizes, frame.indices, symbols_);
 }
 
@@ -165,6 +168,7 @@ Sum Lowering::read(const ScalarExpr& expr, Frame& frame, Guards& known) {
     const auto& dims = frame.instance.intermediates[expr.tensor - frame.instance.inputs.size()].dims;
     for (std::size_t d = 0; d < index.size(); ++d) append_range(range, index[d], value(*dims[d], frame));
   }
+  if (solver_.has(Fault::RangeForgotten)) range.clear();
   if (!tidy(range, known)) return {};
   const Within within(known, range);
   if (is_input) return guarded(node_element(frame.arguments[expr.tensor], index, known), range, solver_.assumptions());
@@ -175,7 +179,8 @@ Sum Lowering::read(const ScalarExpr& expr, Frame& frame, Guards& known) {
 Guards Lowering::bind(const ScalarExpr& expr, Frame& frame, std::vector<Atom>& bound) {
   Guards range;
   for (const algebra::BoundIndex& b : expr.bound) {
-    const Poly extent = value(*b.extent, frame);
+    Poly extent = value(*b.extent, frame);
+    if (solver_.has(Fault::ReductionShort)) extent -= 1;
     bound.push_back(supply_.next());
     if (frame.indices.size() <= b.slot) frame.indices.resize(b.slot + 1);
     frame.indices[b.slot] = Poly(bound.back());
@@ -242,11 +247,15 @@ Sum Lowering::cases(const ScalarExpr& expr, Frame& frame, Guards& known) {
       conjunction.push_back({c.relation == Relation::Eq, c.relation == Relation::Lt ? difference - 1 : difference});
     }
   }
-  const Regions split = regions(conjunction, unequal);
+  Regions split = regions(conjunction, unequal);
+  if (solver_.has(Fault::CaseForgotten)) split.outside.clear();
+  if (solver_.has(Fault::ComplementOff)) {
+    for (Guards& guards : split.outside) guards.back().poly -= 1;
+  }
   Sum result;
   const auto add = [&](const std::vector<Guards>& where, const ScalarExpr& body) {
     for (Guards guards : where) {
-      if (!tidy(guards, known)) continue;
+      if (!tidy(guards, known, solver_.fault())) continue;
       const Within within(known, guards);
       Sum part = expression(body, frame, known);
       append(result, guarded(std::move(part), guards, solver_.assumptions()));

@@ -10,7 +10,7 @@ namespace rulemill::prove {
 namespace {
 
 /// g·p + c ≥ 0 is p + floor(c / g) ≥ 0; g·p + c = 0 needs g | c. False if it cannot hold; `trivial` if it always does.
-bool tighten(Guard& guard, bool& trivial) {
+bool tighten(Guard& guard, bool& trivial, Fault fault) {
   trivial = false;
   if (const std::optional<std::int64_t> constant = guard.poly.constant()) {
     trivial = guard.equality ? *constant == 0 : *constant >= 0;
@@ -23,7 +23,9 @@ bool tighten(Guard& guard, bool& trivial) {
   const std::int64_t c = guard.poly.constant_term();
   if (guard.equality && c % g != 0) return false;
   if (g > 1) {
-    guard.poly -= c - algebra::checked_multiply(g, algebra::floor_quotient(c, g));
+    const std::int64_t rounded =
+        fault == Fault::TightenedUp ? -algebra::floor_quotient(-c, g) : algebra::floor_quotient(c, g);
+    guard.poly -= c - algebra::checked_multiply(g, rounded);
     guard.poly = *guard.poly.divided_by({{}, g});
   }
   if (guard.equality && guard.poly.terms().back().coefficient < 0) guard.poly = -guard.poly;
@@ -74,7 +76,7 @@ bool eliminate_bound(Product& product, Symbols& symbols) {
 }
 
 /// A free index that an equality gives is replaced everywhere but in that equality: equal products then look alike.
-bool eliminate_free(Product& product, Symbols& symbols) {
+bool eliminate_free(Product& product, Symbols& symbols, Fault fault) {
   for (std::size_t g = 0; g < product.guards.size(); ++g) {
     if (!product.guards[g].equality) continue;
     const std::vector<Atom> atoms = symbols.atoms(product.guards[g].poly);
@@ -87,7 +89,7 @@ bool eliminate_free(Product& product, Symbols& symbols) {
       product.guards.erase(product.guards.begin() + static_cast<std::ptrdiff_t>(g));
       for_each_poly(std::as_const(product), [&](const Poly& poly) { occurs |= symbols.contains(poly, *atom); });
       if (occurs) substitute(product, {{*atom, *value}}, symbols);
-      product.guards.push_back(kept);
+      if (fault != Fault::EqualityForgotten) product.guards.push_back(kept);
       if (occurs) return true;
       break;
     }
@@ -106,11 +108,11 @@ bool simplify_nested(Product& product, Symbols& symbols) {
 
 }  // namespace
 
-bool tidy(Guards& guards, const Guards& known) {
+bool tidy(Guards& guards, const Guards& known, Fault fault) {
   Guards kept;
   for (Guard guard : guards) {
     bool redundant = false;
-    if (!tighten(guard, redundant)) return false;
+    if (!tighten(guard, redundant, fault)) return false;
     for (const Guard& fact : known) {
       if (redundant) break;
       const Bearing how = bearing(fact, guard);
@@ -124,7 +126,7 @@ bool tidy(Guards& guards, const Guards& known) {
       if (how == Bearing::Together) {
         kept[i].equality = true;
         bool trivial = false;
-        if (!tighten(kept[i], trivial)) return false;
+        if (!tighten(kept[i], trivial, fault)) return false;
         redundant = true;
       } else if (!redundant && bearing(guard, kept[i]) == Bearing::Implies) {
         kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i--));
@@ -142,11 +144,11 @@ std::uint64_t steps_to_simplify(const Sum& sum, std::size_t known) {
   return steps;
 }
 
-bool simplify(Product& product, const Guards& known, Symbols& symbols) {
+bool simplify(Product& product, const Guards& known, Symbols& symbols, Fault fault) {
   if (product.coefficient.num == 0) return false;
   do {
-    if (!tidy(product.guards, known)) return false;
-  } while (eliminate_bound(product, symbols) || eliminate_free(product, symbols));
+    if (!tidy(product.guards, known, fault)) return false;
+  } while (eliminate_bound(product, symbols) || eliminate_free(product, symbols, fault));
   return simplify_nested(product, symbols);
 }
 
@@ -175,10 +177,11 @@ bool decide_division(Product& product, Solver& solver) {
       continue;
     const std::optional<std::int64_t> value = solver.only_value(product.guards, Poly(division), "a quotient is fixed");
     if (!value) continue;
+    const std::int64_t taken = *value + (solver.has(Fault::QuotientOff) ? 1 : 0);
     for_each_poly(product, [&](Poly& poly) {
       const std::vector<Poly> powers = poly.powers_of(division);
       poly = powers.back();
-      for (std::size_t i = powers.size() - 1; i-- > 0;) poly = poly * Poly(*value) + powers[i];
+      for (std::size_t i = powers.size() - 1; i-- > 0;) poly = poly * Poly(taken) + powers[i];
     });
     // What fixed the quotient may have spoken of it: say the same without it.
     for (const Guard& guard : {Guard{false, n - Poly(*value) * d}, Guard{false, Poly(*value + 1) * d - 1 - n}}) {
@@ -193,7 +196,8 @@ bool decide_division(Product& product, Solver& solver) {
 
 bool simplify_fully(Product& product, Solver& solver, const algebra::TermBank& bank) {
   do {
-    if (!simplify(product, solver.assumptions(), solver.symbols())) return false;
+    if (!simplify(product, solver.assumptions(), solver.symbols(), solver.fault())) return false;
+    if (!product.guards.empty() && solver.has(Fault::ProductDropped)) return false;
     if (!product.guards.empty() && solver.infeasible(product.guards, "a product vanishes")) return false;
   } while (decide_division(product, solver));
   const bool nested = std::any_of(product.factors.begin(), product.factors.end(),

@@ -10,11 +10,11 @@ namespace rulemill::prove {
 
 /// Guards in their tightest form, without duplicates and without those that `known` already says.
 /// False if two of them, or one and a known one, contradict each other.
-bool tidy(Guards& guards, const Guards& known);
+bool tidy(Guards& guards, const Guards& known, Fault fault = Fault::None);
 
 /// Eliminates bound indices that an equality or a range of one value fixes, drops guards that say nothing new, and
 /// replaces free indices that an equality gives. False if the product is zero for sure. Needs no solver.
-bool simplify(Product& product, const Guards& known, Symbols& symbols);
+bool simplify(Product& product, const Guards& known, Symbols& symbols, Fault fault = Fault::None);
 /// What that costs for the products of a sum, where so many guards are known.
 std::uint64_t steps_to_simplify(const Sum& sum, std::size_t known);
 

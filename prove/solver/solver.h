@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "prove/solver/budget.h"
+#include "prove/solver/fault.h"
 #include "prove/solver/models.h"
 #include "prove/solver/query.h"
 
@@ -21,6 +22,7 @@ struct SolverLimits {
   std::uint32_t queries = 5000;       // for one rule
   std::uint64_t steps = 400'000'000;  // of work for one verdict, whatever it is spent on: some seconds
   bool linear = true;                 // try the exact linear check before Z3
+  Fault fault = Fault::None;          // for tests
 };
 
 struct SolverStatistics {
@@ -76,6 +78,8 @@ class Solver {
   Budget& budget() { return budget_; }
   Symbols& symbols() const { return symbols_; }
   const Guards& assumptions() const { return assumptions_; }
+  bool has(Fault fault) const { return limits_.fault == fault; }
+  Fault fault() const { return limits_.fault; }
   const SolverStatistics& statistics() const { return statistics_; }
   static std::string version();
 
