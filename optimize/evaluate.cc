@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "runtime/error.h"
 #include "runtime/interrupt.h"
@@ -29,12 +30,36 @@ Evaluator::TensorPtr Evaluator::value(ValueId id) {
   return result;
 }
 
+std::vector<NodeId> Evaluator::order(std::span<const ValueId> roots) const {
+  std::unordered_set<NodeId> ends, placed;
+  for (ValueId root : roots) ends.insert(bank_->value(root).node);
+  std::vector<NodeId> result;
+  for (NodeId id : bank_->live(roots)) {
+    if (bank_->node(id).constant && !ends.contains(id)) continue;
+    // The node, and what it needs that is computed from constants alone.
+    const std::size_t first = result.size();
+    placed.insert(id);
+    result.push_back(id);
+    for (std::size_t i = first; i < result.size(); ++i) {
+      for (ValueId argument : bank_->node(result[i]).arguments) {
+        const Node& made_by = bank_->node_of(argument);
+        if (!made_by.constant || made_by.kind == Node::Kind::Constant) continue;
+        if (placed.insert(bank_->value(argument).node).second) result.push_back(bank_->value(argument).node);
+      }
+    }
+    std::sort(result.begin() + static_cast<std::ptrdiff_t>(first), result.end());
+  }
+  return result;
+}
+
 void Evaluator::run(std::span<const ValueId> roots,
                     const std::function<void(std::size_t root, const TensorPtr&)>& visit) {
-  const std::vector<NodeId> nodes = bank_->live(roots);
+  const std::vector<NodeId> nodes = order(roots);
   std::unordered_map<ValueId, std::size_t> uses;
   for (NodeId id : nodes) {
-    for (ValueId argument : bank_->node(id).arguments) ++uses[argument];
+    for (ValueId used : bank_->node(id).arguments) {
+      if (bank_->node_of(used).kind != Node::Kind::Constant) ++uses[used];
+    }
   }
   std::unordered_multimap<ValueId, std::size_t> wanted;
   for (std::size_t i = 0; i < roots.size(); ++i) wanted.emplace(roots[i], i);
@@ -47,10 +72,16 @@ void Evaluator::run(std::span<const ValueId> roots,
       for (auto root = first; root != last; ++root) visit(root->second, values_.at(output));
       if (!uses.contains(output)) values_.erase(output);
     }
-    for (ValueId argument : node.arguments) {
-      if (--uses.at(argument) == 0) values_.erase(argument);
+    for (ValueId used : node.arguments) {
+      auto left = uses.find(used);
+      if (left != uses.end() && --left->second == 0) values_.erase(used);
     }
   }
+}
+
+Evaluator::TensorPtr Evaluator::argument(ValueId id) const {
+  const Node& node = bank_->node_of(id);
+  return node.kind == Node::Kind::Constant ? bank_->tensor(node.source) : values_.at(id);
 }
 
 void Evaluator::compute(NodeId id) {
@@ -63,8 +94,12 @@ void Evaluator::compute(NodeId id) {
     for (ValueId output : node.outputs) values_[output] = source_(output);
     return;
   }
+  std::vector<TensorPtr> held;
   std::vector<const algebra::Tensor*> arguments;
-  for (ValueId argument : node.arguments) arguments.push_back(values_.at(argument).get());
+  for (ValueId used : node.arguments) {
+    held.push_back(argument(used));
+    arguments.push_back(held.back().get());
+  }
   std::vector<std::int64_t> sizes;
   for (const algebra::Poly& size : node.sizes) sizes.push_back(number(size));
   auto outputs = algebra::run(bank_->library(), bank_->instance(node), arguments, sizes);

@@ -24,12 +24,16 @@ class Evaluator {
   /// Throws Error if a node does not type at these sizes.
   TensorPtr value(ValueId id);
   /// Computes all roots, arguments first, and hands each over as soon as it is there; nothing is kept longer than it is
-  /// used. Throws Interrupted between nodes.
+  /// used. Constants are read anew for each use, and what depends on them alone is computed when it is first asked for.
+  /// Throws Interrupted between nodes.
   void run(std::span<const ValueId> roots, const std::function<void(std::size_t root, const TensorPtr&)>& visit);
   /// The dimensions at these sizes.
   std::vector<std::int64_t> dims(const algebra::Shape& shape) const;
 
  private:
+  /// Nodes to compute, arguments before users; constants only where they are roots.
+  std::vector<NodeId> order(std::span<const ValueId> roots) const;
+  TensorPtr argument(ValueId id) const;
   void compute(NodeId id);
   std::int64_t number(const algebra::Poly& poly) const;
 
