@@ -22,7 +22,12 @@ void install_interrupt_handlers() {
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) {
+    // Whoever started us has them ignored for us: being told to stop is a helper's parent's affair.
+    struct sigaction inherited {};
+    if (sigaction(signal, nullptr, &inherited) == 0 && inherited.sa_handler == SIG_IGN) continue;
+    sigaction(signal, &action, nullptr);
+  }
   // A file that is too large is an error of the write that makes it so.
   std::signal(SIGXFSZ, SIG_IGN);
 }
