@@ -22,11 +22,11 @@ void install_interrupt_handlers() {
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
+  // A helper has SIGTERM ignored by its parent, whose affair being told to stop is. (A shell ignores SIGINT alone.)
+  struct sigaction inherited {};
+  const bool is_helper = sigaction(SIGTERM, nullptr, &inherited) == 0 && inherited.sa_handler == SIG_IGN;
   for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) {
-    // Whoever started us has them ignored for us: being told to stop is a helper's parent's affair.
-    struct sigaction inherited {};
-    if (sigaction(signal, nullptr, &inherited) == 0 && inherited.sa_handler == SIG_IGN) continue;
-    sigaction(signal, &action, nullptr);
+    if (!is_helper) sigaction(signal, &action, nullptr);
   }
   // A file that is too large is an error of the write that makes it so.
   std::signal(SIGXFSZ, SIG_IGN);
