@@ -6,12 +6,12 @@
 #include <cstdio>
 
 #include "algebra/execution/plan.h"
-#include "fingerprint/executor.h"
+#include "execute/executor.h"
 #include "runtime/error.h"
 
 namespace {
 
-namespace fp = rulemill::fingerprint;
+namespace fp = rulemill::execute;
 using rulemill::algebra::Parameters;
 using Shape = std::vector<std::int64_t>;
 

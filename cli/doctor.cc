@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "cli/command.h"
-#include "fingerprint/device.h"
+#include "execute/device.h"
 #include "optimize/onnx/library_version.h"
 #include "prove/solver/solver.h"
 #include "runtime/atomic_file.h"
@@ -68,7 +68,7 @@ std::string launcher(const Context& context) {
 std::string cuda() {
 #ifdef RULEMILL_HAVE_CUDA
   std::string text = "compiled in";
-  for (const fingerprint::DeviceInfo& device : fingerprint::devices()) {
+  for (const execute::DeviceInfo& device : execute::devices()) {
     text += "; " + device.name + ", " + runtime::in_bytes(device.memory_bytes);
   }
   return text == "compiled in" ? text + "; no device here, the CPU is used" : text;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fingerprint/field.h"
+#include "execute/field.h"
 #include "runtime/workers.h"
 
 namespace rulemill::dedup {
@@ -56,7 +56,7 @@ double expected_false(const std::vector<std::uint64_t>& by_type, const std::vect
   double expected = 0;
   for (std::size_t type = 0; type < by_type.size(); ++type) {
     const double n = static_cast<double>(by_type[type]);
-    const double chance = degrees[type] / static_cast<double>(fingerprint::prime);
+    const double chance = degrees[type] / static_cast<double>(execute::prime);
     expected += n * (n - 1) / 2 * (chance * chance + std::ldexp(1.0, -62));
   }
   return expected;

@@ -2,19 +2,18 @@
 
 #include <algorithm>
 
-#include "algebra/execution/plan.h"
-#include "fingerprint/kernel_body.h"
-#include "fingerprint/single_lane.h"
+#include "execute/kernel_body.h"
+#include "execute/single_lane.h"
 #include "runtime/error.h"
 
 namespace rulemill::dedup {
 
-using fingerprint::block_width;
-using fingerprint::Executor;
-using fingerprint::Fingerprint;
-using fingerprint::Pair;
-using fingerprint::ProgramStep;
-using fingerprint::SingleLane;
+using execute::block_width;
+using execute::Executor;
+using execute::Fingerprint;
+using execute::Pair;
+using execute::ProgramStep;
+using execute::SingleLane;
 
 namespace {
 constexpr std::uint64_t trial_stream = 0x747269616c732121u;
@@ -27,36 +26,32 @@ TrialPrograms::TrialPrograms(const Vocabulary& words, const algebra::Library& li
       library_(library),
       seed_(seed ^ trial_stream),
       executor_(seed_, max_elements),
-      functions_(fingerprint::function_keys(library, seed_)) {}
+      functions_(execute::function_keys(library, seed_)) {}
 
 TrialPrograms::Key TrialPrograms::key(const CandidateGraph& graph, const GraphNode& node) {
   // Zero is a fixed point of mix: every part is made different from zero.
   Key key{(std::uint64_t{node.instance} + 1) << 8 | node.arguments.size(), node.sizes.size() + 1};
-  for (const GraphTerm argument : node.arguments) key.types = fingerprint::mix(key.types) + graph.type(argument) + 1;
+  for (const GraphTerm argument : node.arguments) key.types = execute::mix(key.types) + graph.type(argument) + 1;
   for (const std::int64_t size : node.sizes) {
-    key.sizes = fingerprint::mix(key.sizes) + static_cast<std::uint64_t>(size) + 1;
+    key.sizes = execute::mix(key.sizes) + static_cast<std::uint64_t>(size) + 1;
   }
   return key;
 }
 
-const fingerprint::CompiledSignature& TrialPrograms::get(const Key& key, const CandidateGraph& graph,
-                                                         const GraphNode& node) {
+const execute::TypedProgram& TrialPrograms::get(const Key& key, const CandidateGraph& graph, const GraphNode& node) {
   const std::scoped_lock lock(mutex_);
   auto& entry = programs_[key];
   if (!entry) {
     std::vector<enumerate::Dims> shapes;
     for (const GraphTerm argument : node.arguments) shapes.push_back(words_.types[graph.type(argument)]);
-    const auto plan = algebra::compile(library_, *words_.instances[node.instance], shapes,
-                                       std::span<const std::int64_t>(node.sizes.begin(), node.sizes.end()));
-    RM_CHECK(plan.has_value(), "a candidate's node types");
-    entry = std::make_unique<fingerprint::CompiledSignature>();
-    entry->program = fingerprint::make_program(*plan, functions_, seed_);
-    for (const auto& shape : plan->output_shapes) entry->type_keys.push_back(fingerprint::type_key(shape, seed_));
+    entry = std::make_unique<execute::TypedProgram>(
+        execute::compile_node(library_, *words_.instances[node.instance], shapes,
+                              std::span<const std::int64_t>(node.sizes.begin(), node.sizes.end()), functions_, seed_));
   }
   return *entry;
 }
 
-const fingerprint::CompiledSignature& Trial::compiled(const CandidateGraph& graph, const GraphNode& node) {
+const execute::TypedProgram& Trial::compiled(const CandidateGraph& graph, const GraphNode& node) {
   const TrialPrograms::Key key = TrialPrograms::key(graph, node);
   const auto [found, added] = local_.try_emplace(key, nullptr);
   if (added) found->second = &programs_.get(key, graph, node);
@@ -72,7 +67,7 @@ const Pair* Trial::leaf_block(std::size_t leaf, std::uint16_t type) {
   std::vector<Pair>& block = leaves_[leaf][type];
   if (block.empty()) {
     block.resize(std::size_t{elements(type)} * block_width);
-    for (std::size_t i = 0; i < block.size(); ++i) block[i] = fingerprint::random_pair(programs_.seed() + leaf, i);
+    for (std::size_t i = 0; i < block.size(); ++i) block[i] = execute::random_pair(programs_.seed() + leaf, i);
   }
   return block.data();
 }
@@ -104,7 +99,7 @@ bool Trial::some_elements_agree(const CandidateGraph& graph) {
   for (std::size_t i = 0; i < graph.source.size(); ++i) {
     const std::uint32_t count = elements(graph.type(graph.source[i]));
     for (std::uint32_t sample = 0; sample < std::min(sampled_elements, count); ++sample) {
-      const auto e = static_cast<std::uint32_t>(fingerprint::random_word(programs_.seed(), sample) % count);
+      const auto e = static_cast<std::uint32_t>(execute::random_word(programs_.seed(), sample) % count);
       if (element(graph, graph.source[i], e) != element(graph, graph.target[i], e)) return false;
     }
   }
@@ -117,7 +112,7 @@ Pair Trial::element(const CandidateGraph& graph, GraphTerm term, std::uint32_t e
 }
 
 Pair Trial::operand_element(const CandidateGraph& graph, std::uint8_t node, std::uint32_t operand, std::uint32_t e) {
-  const fingerprint::Program& program = node_programs_[node]->program;
+  const execute::Program& program = node_programs_[node]->program;
   if (operand < program.inputs) return element(graph, graph.nodes[node].arguments[operand], e);
   if (operand == program.coefficient_operand) return program.coefficients[std::size_t{e} * block_width];
   const std::uint32_t s = operand - program.inputs;
@@ -127,36 +122,36 @@ Pair Trial::operand_element(const CandidateGraph& graph, std::uint8_t node, std:
 
   const ProgramStep& step = program.steps[s];
   const auto factor = [&](std::uint32_t packed) {
-    return operand_element(graph, node, packed >> fingerprint::operand_shift, packed & fingerprint::element_mask);
+    return operand_element(graph, node, packed >> execute::operand_shift, packed & execute::element_mask);
   };
   const std::uint32_t begin = program.rows[step.first_row + e], end = program.rows[step.first_row + e + 1];
   std::uint64_t a = 0, b = 0;
-  std::array<SingleLane, fingerprint::max_row> row;
+  std::array<SingleLane, execute::max_row> row;
   const bool collects = step.kind == ProgramStep::Kind::Max || step.kind == ProgramStep::Kind::Apply;
   for (std::uint32_t t = begin; t < end; ++t) {
     Pair left = factor(program.factors[t].left);
     const bool plain = step.kind == ProgramStep::Kind::Copy || step.kind == ProgramStep::Kind::Sum;
-    const Pair right = plain ? fingerprint::pair_of(1, 1) : factor(program.factors[t].right);
+    const Pair right = plain ? execute::pair_of(1, 1) : factor(program.factors[t].right);
     if (step.kind == ProgramStep::Kind::Scaled) {
-      left = fingerprint::multiply_pairs(SingleLane{left},
-                                         SingleLane{program.coefficients[std::size_t{program.scales[t]} * block_width]})
+      left = execute::multiply_pairs(SingleLane{left},
+                                     SingleLane{program.coefficients[std::size_t{program.scales[t]} * block_width]})
                  .v;
     }
-    const Pair product = plain ? left : fingerprint::multiply_pairs(SingleLane{left}, SingleLane{right}).v;
+    const Pair product = plain ? left : execute::multiply_pairs(SingleLane{left}, SingleLane{right}).v;
     if (collects) row[t - begin] = {product};
-    a += product & fingerprint::lane_mask;
+    a += product & execute::lane_mask;
     b += product >> 32;
   }
-  const fingerprint::FunctionKey* functions = program.functions.data() + step.first_function;
-  SingleLane result{fingerprint::pair_of(fingerprint::reduce(a), fingerprint::reduce(b))};
+  const execute::FunctionKey* functions = program.functions.data() + step.first_function;
+  SingleLane result{execute::pair_of(execute::reduce(a), execute::reduce(b))};
   std::uint32_t next = 0;
-  if (step.kind == ProgramStep::Kind::Max) result = fingerprint::apply_max(program.max_key, row.data(), end - begin);
+  if (step.kind == ProgramStep::Kind::Max) result = execute::apply_max(program.max_key, row.data(), end - begin);
   if (step.kind == ProgramStep::Kind::Apply) {
-    result = end - begin == 1 ? fingerprint::apply_unary(functions[0], row[0])
-                              : fingerprint::apply_many(functions[0], row.data(), end - begin);
+    result = end - begin == 1 ? execute::apply_unary(functions[0], row[0])
+                              : execute::apply_many(functions[0], row.data(), end - begin);
     next = 1;
   }
-  for (; next < step.function_count; ++next) result = fingerprint::apply_unary(functions[next], result);
+  for (; next < step.function_count; ++next) result = execute::apply_unary(functions[next], result);
   value = result.v;
   known = round_;
   return result.v;
@@ -167,14 +162,14 @@ bool Trial::all_elements_agree(const CandidateGraph& graph) {
     const Pair* block = nullptr;
     std::array<Fingerprint, block_width> hash;
   };
-  const fingerprint::Executor& executor = programs_.executor();
+  const execute::Executor& executor = programs_.executor();
   std::array<std::array<Value, most_graph_outputs>, most_graph_nodes> nodes;
   std::array<Fingerprint, most_graph_outputs * block_width> hashes;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    const fingerprint::CompiledSignature& signature = *node_programs_[n];
-    const fingerprint::Program& program = signature.program;
+    const execute::TypedProgram& signature = *node_programs_[n];
+    const execute::Program& program = signature.program;
     RM_CHECK(program.outputs.size() <= most_graph_outputs, "a node has more outputs than a candidate can hold");
-    std::array<const Pair*, enumerate::max_arity> inputs{};
+    std::array<const Pair*, execute::most_inputs> inputs{};
     for (std::size_t i = 0; i < graph.nodes[n].arguments.size(); ++i) {
       const GraphTerm t = graph.nodes[n].arguments[i];
       inputs[i] = t.is_leaf ? leaf_values_[t.index] : nodes[t.index][t.output].block;
@@ -192,7 +187,7 @@ bool Trial::all_elements_agree(const CandidateGraph& graph) {
     std::array<Fingerprint, block_width> lanes;
     const std::uint16_t type = graph.leaves[t.index];
     executor.hash(leaf_values_[t.index], elements(type),
-                  fingerprint::type_key(programs_.words().types[type], programs_.seed()), lanes.data());
+                  execute::type_key(programs_.words().types[type], programs_.seed()), lanes.data());
     return lanes;
   };
   for (std::size_t i = 0; i < graph.source.size(); ++i) {

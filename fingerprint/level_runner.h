@@ -11,9 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "algebra/language/library.h"
 #include "enumerate/enumerator.h"
-#include "fingerprint/device.h"
-#include "fingerprint/evaluator.h"
+#include "execute/device.h"
+#include "execute/evaluator.h"
 #include "fingerprint/orbit_print.h"
 #include "runtime/communicator.h"
 #include "runtime/workers.h"
@@ -21,6 +22,8 @@
 namespace rulemill::fingerprint {
 
 inline constexpr const char* fingerprint_stage = "fingerprint";
+/// Rows that a thread takes at a time while completing a level.
+inline constexpr std::uint64_t rows_at_once = 1 << 12;
 
 /// Where nodes are evaluated.
 enum class DeviceChoice : std::uint8_t { Auto, Cpu };
@@ -43,6 +46,8 @@ struct RowRange {
   std::vector<std::uint32_t> images;  // nodes that the row stands for
 
   void resize(std::uint64_t first_row, std::uint64_t rows, std::uint32_t arity_stride);
+  /// What an orbit says of the row of one of its outputs.
+  void set(const Orbit& orbit, std::uint32_t output);
 };
 
 class LevelRunner {
@@ -51,12 +56,12 @@ class LevelRunner {
     unsigned threads = 0;
     bool all_terms = false;       // extend every term, not only one of each class
     bool every_renaming = false;  // take no two variables for each other
-    InstructionSet instructions = available_instruction_sets().back();
+    execute::InstructionSet instructions = execute::available_instruction_sets().back();
     DeviceChoice device = DeviceChoice::Auto;  // a GPU if there is one
     std::size_t device_ordinal = 0;            // among this node's ranks; modulo its devices
     std::uint64_t memory = 0;                  // bytes that a rank may use; 0: no limit
     /// Instead of Device::open() on one of devices().
-    std::function<std::unique_ptr<Device>(std::span<const Pair> keys)> open_device = nullptr;
+    std::function<std::unique_ptr<execute::Device>(std::span<const execute::Pair> keys)> open_device = nullptr;
   };
 
   LevelRunner(const enumerate::Profile& profile, algebra::Library& library, const Options& options,
@@ -96,17 +101,31 @@ class LevelRunner {
  private:
   void add_variables();
   void compile();
+
+  // Levels up to the last but two, under all names: named_level.cc.
+  struct NamedPart;
   void complete_named(std::uint64_t rows);
-  void complete_canonical(std::uint64_t rows);
-  /// What the ranks have found of their parts of a level's rows; every rank gets all.
-  void exchange(std::uint64_t count, RowRange& rows, enumerate::CanonicalNodes& nodes);
+  void evaluate_named(std::uint64_t first, std::uint64_t last, NamedPart& part) const;
+  void add_named(const NamedPart& part, enumerate::NamedNodes& all);
   void store_values(enumerate::TermId first_term);
+  /// Makes room for groups of terms that are new in the table.
+  void grow_values();
+
+  // The last level but one, canonical terms alone: canonical_level.cc.
+  void complete_canonical(std::uint64_t rows);
+  /// Evaluates this rank's share; returns its multiply-adds.
+  std::uint64_t evaluate_canonical(std::uint64_t count, RowRange& rows, enumerate::CanonicalNodes& nodes) const;
+  /// What the ranks have found of their parts of a level's rows; every rank gets all.
+  void exchange(std::uint64_t count, RowRange& rows, enumerate::CanonicalNodes& nodes) const;
+
   void check_memory(std::uint64_t more, const char* what) const;
   void open_device();
   /// The device has failed: the CPU does its work.
-  void leave_device(const DeviceError& error);
+  void leave_device(const execute::DeviceError& error);
   /// Shows the orbits of rows [first, last), in order.
   std::uint64_t evaluate(std::uint64_t first, std::uint64_t last, const OrbitEvaluator::Receiver& receiver) const;
+  std::uint64_t evaluate(std::uint64_t first, std::uint64_t last, execute::WaveRunner& runner,
+                         const OrbitEvaluator::Receiver& receiver) const;
 
   const enumerate::Profile& profile_;
   const algebra::Library& library_;
@@ -114,22 +133,22 @@ class LevelRunner {
   runtime::Communicator communicator_;
   enumerate::Enumerator enumerator_;
   runtime::Workers workers_;
-  Executor executor_;
-  std::vector<FunctionKey> functions_;
-  std::vector<std::unique_ptr<CompiledSignature>> owned_;
-  std::vector<const CompiledSignature*> compiled_;  // by signature
-  ValueStore values_;
+  execute::Executor executor_;
+  std::vector<execute::FunctionKey> functions_;
+  std::vector<std::unique_ptr<execute::TypedProgram>> owned_;
+  std::vector<const execute::TypedProgram*> programs_;  // by signature
+  execute::ValueStore values_;
   /// What tells a class: the fingerprint covers the type.
   struct FingerprintHash {
-    std::size_t operator()(const Fingerprint& f) const { return f.low; }
+    std::size_t operator()(const execute::Fingerprint& f) const { return f.low; }
   };
-  std::unordered_map<Fingerprint, enumerate::TermId, FingerprintHash> classes_;  // of named terms: their first
+  std::unordered_map<execute::Fingerprint, enumerate::TermId, FingerprintHash> classes_;  // of named terms: their first
   std::vector<OrbitPrint> prints_;
   std::vector<enumerate::TermId> orbits_;
   std::vector<std::uint32_t> images_;
   std::vector<LevelFigures> figures_;
   Times times_;
-  std::unique_ptr<Device> device_;
+  std::unique_ptr<execute::Device> device_;
   mutable std::atomic<bool> device_failed_{false};
 };
 

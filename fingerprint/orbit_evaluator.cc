@@ -10,12 +10,18 @@ using enumerate::RenamingList;
 using enumerate::SignatureId;
 using enumerate::TermId;
 using enumerate::VariableSet;
+using execute::block_width;
+using execute::Program;
+using execute::TensorRef;
+using execute::WaveNode;
+
+static_assert(enumerate::max_arity <= execute::most_inputs);
 
 OrbitEvaluator::OrbitEvaluator(const enumerate::Enumerator& enumerator,
-                               std::span<const CompiledSignature* const> compiled, bool apart, WaveRunner& runner,
-                               Receiver receiver)
+                               std::span<const execute::TypedProgram* const> programs, bool apart,
+                               execute::WaveRunner& runner, Receiver receiver)
     : enumerator_(enumerator),
-      compiled_(compiled),
+      programs_(programs),
       apart_(apart),
       runner_(runner),
       batch_(runner.batch()),
@@ -48,8 +54,27 @@ void OrbitEvaluator::add_passing(TermId t) {
 }
 
 std::uint64_t OrbitEvaluator::place(const Passing& passing, std::uint32_t renaming) const {
-  return passing.place + std::uint64_t{renaming / block_width} * passing.elements * block_width +
-         renaming % block_width;
+  return passing.place + execute::tensor_offset(renaming, passing.elements);
+}
+
+bool OrbitEvaluator::is_commutative(SignatureId signature) const {
+  return enumerator_.signatures().families()[enumerator_.signatures()[signature].family].commutative;
+}
+
+TensorRef OrbitEvaluator::tensor(ImageArgument argument) const {
+  if (argument.in_arena()) return TensorRef::arena(argument.place());
+  const TermId t = argument.term();
+  return TensorRef::stored(enumerator_.terms().group(t), enumerator_.terms().slot(t));
+}
+
+WaveNode OrbitEvaluator::wave_node(SignatureId signature, const ImageArguments& arguments) {
+  const Program& program = programs_[signature]->program;
+  WaveNode node;
+  node.program = signature;
+  node.print = static_cast<std::uint32_t>(prints_.size());
+  for (std::uint32_t i = 0; i < program.inputs; ++i) node.arguments[i] = tensor(arguments[i]);
+  prints_.resize(prints_.size() + program.outputs.size());
+  return node;
 }
 
 void OrbitEvaluator::compute_passing() {
@@ -57,56 +82,50 @@ void OrbitEvaluator::compute_passing() {
   const auto& symmetry = enumerator_.symmetry();
   wave_.clear();
   prints_.clear();
+  image_arguments_.clear();
   for (const TermId t : passing_order_) {
     Passing& passing = passing_.at(t);
     const RenamingList& list = symmetry.renamings().of(passing.variables);
     const auto n = terms.node(t);
     const auto arguments = terms.arguments(n);
-    const Program& program = compiled_[terms.signature(n)]->program;
+    const bool commutative = is_commutative(terms.signature(n));
     passing.first = wave_.size();
     for (std::uint32_t r = 0; r < list.count; ++r) {
-      WaveNode node;
-      node.signature = terms.signature(n);
-      node.print = static_cast<std::uint32_t>(prints_.size());
+      ImageArguments& renamed = image_arguments_.emplace_back();
       for (std::size_t i = 0; i < arguments.size(); ++i) {
-        node.arguments[i] = TensorRef::term(symmetry.rename(arguments[i], list.swaps_of(r)));
+        renamed[i] = ImageArgument::term(symmetry.rename(arguments[i], list.swaps_of(r)));
       }
-      if (enumerator_.signatures().families()[enumerator_.signatures()[node.signature].family].commutative &&
-          node.arguments[1].term() < node.arguments[0].term()) {
-        std::swap(node.arguments[0], node.arguments[1]);
-      }
+      if (commutative && renamed[1] < renamed[0]) std::swap(renamed[0], renamed[1]);
+      WaveNode node = wave_node(terms.signature(n), renamed);
       node.keep_at = place(passing, r);
       node.keep_output = terms.output(t);
       wave_.push_back(node);
-      prints_.resize(prints_.size() + program.outputs.size());
     }
   }
   runner_.reserve(arena_pairs_);
   runner_.run(wave_, prints_);
-  for (const TermId t : passing_order_) {
-    Passing& passing = passing_.at(t);
-    const std::uint32_t count = symmetry.renamings().of(passing.variables).count;
-    const WaveNode* nodes = &wave_[passing.first];
-    for (std::uint32_t r = 0; r < count; ++r) {
-      std::uint32_t same = 0;
-      while (same < r && !(apart_ ? std::ranges::equal(nodes[same].arguments, nodes[r].arguments)
-                                  : prints_[nodes[same].print + nodes[same].keep_output] ==
-                                        prints_[nodes[r].print + nodes[r].keep_output])) {
-        ++same;
-      }
-      passing.same_as.push_back(same);
-    }
+  for (const TermId t : passing_order_) find_equal_renamings(passing_.at(t));
+}
+
+void OrbitEvaluator::find_equal_renamings(Passing& passing) const {
+  const auto same_term = [&](std::size_t a, std::size_t b) {
+    if (apart_) return image_arguments_[a] == image_arguments_[b];
+    return prints_[wave_[a].print + wave_[a].keep_output] == prints_[wave_[b].print + wave_[b].keep_output];
+  };
+  const std::uint32_t count = enumerator_.symmetry().renamings().of(passing.variables).count;
+  for (std::uint32_t r = 0; r < count; ++r) {
+    std::uint32_t same = 0;
+    while (same < r && !same_term(passing.first + same, passing.first + r)) ++same;
+    passing.same_as.push_back(same);
   }
 }
 
 void OrbitEvaluator::add_images(Row& row) {
-  const auto& terms = enumerator_.terms();
   const auto& symmetry = enumerator_.symmetry();
-  const Program& program = compiled_[row.signature]->program;
-  const enumerate::Signature& signature = enumerator_.signatures()[row.signature];
-  const bool commutative = enumerator_.signatures().families()[signature.family].commutative;
+  const Program& program = programs_[row.signature]->program;
+  const bool commutative = is_commutative(row.signature);
   VariableSet variables = 0;
-  for (std::uint32_t i = 0; i < program.inputs; ++i) variables |= terms.variables(row.arguments[i]);
+  for (std::uint32_t i = 0; i < program.inputs; ++i) variables |= enumerator_.terms().variables(row.arguments[i]);
   const RenamingList& list = symmetry.renamings().of(variables);
   std::array<const Passing*, enumerate::max_arity> passing{};
   std::array<const std::vector<std::uint32_t>*, enumerate::max_arity> restriction{};
@@ -119,33 +138,21 @@ void OrbitEvaluator::add_images(Row& row) {
   row.first_map = image_of_.size();
   row.first_print = prints_.size();
   for (std::uint32_t r = 0; r < list.count; ++r) {
-    WaveNode node;
+    ImageArguments arguments;
     for (std::uint32_t i = 0; i < program.inputs; ++i) {
-      if (passing[i] != nullptr) {
-        const std::uint32_t own = (*restriction[i])[r];
-        node.arguments[i] = TensorRef::arena(place(*passing[i], passing[i]->same_as[own]));
-      } else {
-        node.arguments[i] = TensorRef::term(symmetry.rename(row.arguments[i], list.swaps_of(r)));
-      }
+      arguments[i] = passing[i] == nullptr
+                         ? ImageArgument::term(symmetry.rename(row.arguments[i], list.swaps_of(r)))
+                         : ImageArgument::arena(place(*passing[i], passing[i]->same_as[(*restriction[i])[r]]));
     }
-    if (commutative && node.arguments[1].bits() < node.arguments[0].bits()) {
-      std::swap(node.arguments[0], node.arguments[1]);
-    }
-    const std::size_t images = renaming_.size() - row.first_image;
-    std::size_t image = 0;
-    for (; image < images; ++image) {
-      const TensorRef* known = &image_arguments_[(row.first_image + image) * enumerate::max_arity];
-      if (std::equal(std::begin(node.arguments), std::end(node.arguments), known)) break;
-    }
-    image_of_.push_back(static_cast<std::uint32_t>(image));
-    if (image < images) continue;
+    if (commutative && arguments[1] < arguments[0]) std::swap(arguments[0], arguments[1]);
+    const auto first = image_arguments_.begin() + static_cast<std::ptrdiff_t>(row.first_image);
+    const auto image = std::find(first, image_arguments_.end(), arguments);
+    image_of_.push_back(static_cast<std::uint32_t>(image - first));
+    if (image != image_arguments_.end()) continue;
     renaming_.push_back(r);
-    image_arguments_.insert(image_arguments_.end(), std::begin(node.arguments), std::end(node.arguments));
-    node.signature = row.signature;
-    node.print = static_cast<std::uint32_t>(prints_.size());
-    prints_.resize(prints_.size() + program.outputs.size());
+    image_arguments_.push_back(arguments);
+    wave_.push_back(wave_node(row.signature, arguments));
     products_ += program.products;
-    wave_.push_back(node);
   }
 }
 
@@ -158,10 +165,19 @@ void OrbitEvaluator::flush() {
   image_arguments_.clear();
   for (Row& row : rows_) add_images(row);
   runner_.run(wave_, prints_);
+  show_orbits();
+  rows_.clear();
+  expected_images_ = 0;
+  passing_.clear();
+  passing_order_.clear();
+  arena_pairs_ = 0;
+}
+
+void OrbitEvaluator::show_orbits() const {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Row& row = rows_[i];
     const bool last = i + 1 == rows_.size();
-    const Program& program = compiled_[row.signature]->program;
+    const Program& program = programs_[row.signature]->program;
     const std::size_t end = last ? renaming_.size() : rows_[i + 1].first_image;
     const std::size_t map_end = last ? image_of_.size() : rows_[i + 1].first_map;
     Orbit orbit;
@@ -170,18 +186,11 @@ void OrbitEvaluator::flush() {
     orbit.arguments = std::span(row.arguments).first(program.inputs);
     orbit.renaming = std::span(renaming_).subspan(row.first_image, end - row.first_image);
     orbit.image_of = std::span(image_of_).subspan(row.first_map, map_end - row.first_map);
-    orbit.image_arguments =
-        std::span(image_arguments_)
-            .subspan(row.first_image * enumerate::max_arity, (end - row.first_image) * enumerate::max_arity);
+    orbit.image_arguments = std::span(image_arguments_).subspan(row.first_image, end - row.first_image);
     orbit.outputs = static_cast<std::uint32_t>(program.outputs.size());
     orbit.prints = std::span(prints_).subspan(row.first_print, orbit.renaming.size() * orbit.outputs);
     receiver_(orbit);
   }
-  rows_.clear();
-  expected_images_ = 0;
-  passing_.clear();
-  passing_order_.clear();
-  arena_pairs_ = 0;
 }
 
 void OrbitEvaluator::finish() {

@@ -6,7 +6,7 @@
 namespace rulemill::fingerprint {
 
 OrbitPrint orbit_print(const Orbit& orbit, std::uint32_t output) {
-  std::vector<Fingerprint> prints;
+  std::vector<execute::Fingerprint> prints;
   for (std::size_t image = 0; image < orbit.renaming.size(); ++image) {
     prints.push_back(orbit.prints[image * orbit.outputs + output]);
   }

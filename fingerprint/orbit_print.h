@@ -4,13 +4,12 @@
 
 #include <cstdint>
 
-#include "fingerprint/fingerprint.h"
 #include "fingerprint/orbit_evaluator.h"
 
 namespace rulemill::fingerprint {
 
 struct OrbitPrint {
-  Fingerprint print;
+  execute::Fingerprint print;
   std::uint32_t renaming = 0;  // of the term's variables: the first whose fingerprint that is
   std::uint32_t values = 1;    // different fingerprints among the renamings
   /// Bit r, of the first 64: renaming r has the smallest fingerprint, too, though it makes another node of the term.

@@ -71,7 +71,7 @@ Summary run(const enumerate::Profile& profile, algebra::Library& library, const 
   const auto present = heard["present"].get<std::set<std::string>>();
 
   LevelRunner runner(profile, library,
-                     {options.threads, options.all_terms, options.every_renaming, available_instruction_sets().back(),
+                     {options.threads, options.all_terms, options.every_renaming, execute::available_instruction_sets().back(),
                       options.device, static_cast<std::size_t>(communicator.node_rank()), options.memory},
                      communicator);
   runner.prepare(max_ops);

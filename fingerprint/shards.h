@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "enumerate/enumerator.h"
-#include "fingerprint/executor.h"
+#include "execute/executor.h"
 #include "runtime/attributes.h"
 #include "runtime/table_file.h"
 

@@ -22,14 +22,19 @@ operator = "relu"
 
 enum class Fails { Opening, Values, FirstPrograms, LastPrograms, Runner };
 
+using execute::Device;
+using execute::DeviceError;
+using execute::Fingerprint;
+using execute::Pair;
+
 class BrokenDevice final : public Device {
  public:
   explicit BrokenDevice(Fails fails) : fails_(fails) {}
-  void add_values(const ValueStore&, const enumerate::Enumerator&) override { fail_if(Fails::Values); }
-  void add_programs(std::span<const CompiledSignature* const>) override {
+  void add_values(const execute::ValueStore&) override { fail_if(Fails::Values); }
+  void add_programs(std::span<const execute::TypedProgram* const>) override {
     fail_if(calls_++ == 0 ? Fails::FirstPrograms : Fails::LastPrograms);
   }
-  std::unique_ptr<WaveRunner> runner() override { throw DeviceError("device", "no stream"); }
+  std::unique_ptr<execute::WaveRunner> runner() override { throw DeviceError("device", "no stream"); }
   std::string name() const override { return "broken"; }
 
  private:

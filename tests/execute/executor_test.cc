@@ -1,15 +1,15 @@
-#include "fingerprint/executor.h"
+#include "execute/executor.h"
 
 #include <catch2/catch.hpp>
 #include <map>
 
 #include "algebra/execution/plan.h"
-#include "fingerprint/device.h"
-#include "fingerprint/kernel_entry.h"
-#include "fingerprint/node_body.h"
-#include "fingerprint/single_lane.h"
+#include "execute/device.h"
+#include "execute/kernel_entry.h"
+#include "execute/node_body.h"
+#include "execute/single_lane.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
@@ -143,7 +143,7 @@ TEST_CASE("what a GPU thread runs gives the executor's fingerprints") {
   const Executor executor(seed, max_elements);
   for (const Case& one : cases()) {
     INFO(one.name);
-    CompiledSignature compiled{world.program(one), {}};
+    TypedProgram compiled{world.program(one), {}, {}};
     compiled.type_keys.assign(compiled.program.outputs.size(), 5);
     const auto inputs = random_inputs(one);
     const Result reference = run(compiled.program, inputs, InstructionSet::Scalar);
@@ -266,4 +266,4 @@ TEST_CASE("fingerprints tell types and values apart") {
   }
 }
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute

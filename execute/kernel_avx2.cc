@@ -2,14 +2,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fingerprint/kernels.h"
+#include "execute/kernels.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
 #pragma GCC target("avx2")
-#include "fingerprint/kernel_entry.h"
+#include "execute/kernel_entry.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 namespace {
 
 struct Avx2Lanes {
@@ -48,9 +48,9 @@ struct Avx2Lanes {
 
 Kernels avx2_kernels() { return {run_block<Avx2Lanes>, hash_block<Avx2Lanes>}; }
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute
 #else
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 Kernels avx2_kernels() { return {}; }
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute
 #endif

@@ -2,11 +2,11 @@
 // code runs it, too: the tests compare it with the executor.
 #pragma once
 
-#include "fingerprint/fingerprint.h"
-#include "fingerprint/kernel_body.h"
-#include "fingerprint/single_lane.h"
+#include "execute/fingerprint.h"
+#include "execute/kernel_body.h"
+#include "execute/single_lane.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 
 inline constexpr std::uint32_t most_outputs = 8;
 
@@ -55,4 +55,4 @@ RM_HD inline void run_node(const NodeProgram& program, const Pair* const* inputs
   }
 }
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "fingerprint/program_view.h"
+#include "execute/program_view.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 
 /// Runs every step of the program on a block. operands: inputs, then one pointer a step to write to, then the
 /// coefficients. hashes: two words a lane a step, [(step · 2 + which) · block_width + lane].
@@ -24,4 +24,4 @@ Kernels scalar_kernels();
 Kernels avx2_kernels();
 Kernels avx512_kernels();
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute

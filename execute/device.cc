@@ -1,20 +1,20 @@
-#include "fingerprint/device.h"
+#include "execute/device.h"
 
 #include <algorithm>
 
-#include "fingerprint/node_body.h"
+#include "execute/node_body.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 
-NodeProgram node_program(const CompiledSignature& compiled, const ProgramView& view) {
-  const Program& program = compiled.program;
+NodeProgram node_program(const TypedProgram& typed, const ProgramView& view) {
+  const Program& program = typed.program;
   RM_CHECK(program.outputs.size() <= most_outputs && program.steps.size() <= 32, "a program is too long for a device");
   NodeProgram node;
   node.view = view;
   node.output_count = static_cast<std::uint32_t>(program.outputs.size());
   std::ranges::copy(program.outputs, node.outputs);
   std::ranges::copy(program.output_elements, node.output_elements);
-  std::ranges::copy(compiled.type_keys, node.type_keys);
+  std::ranges::copy(typed.type_keys, node.type_keys);
   for (const Factors& factors : program.factors) {
     for (const std::uint32_t factor : {factors.left, factors.right}) {
       const std::uint32_t operand = factor >> operand_shift;
@@ -35,4 +35,4 @@ std::unique_ptr<Device> Device::open(std::size_t, std::span<const Pair>) {
 }
 #endif
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute

@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "fingerprint/value_store.h"
-#include "fingerprint/wave.h"
+#include "execute/program.h"
+#include "execute/value_store.h"
+#include "execute/wave.h"
 #include "runtime/error.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 
 /// A CUDA call failed: no memory, a device gone. The work can be done on the CPU instead.
 class DeviceError : public runtime::Error {
@@ -33,18 +34,18 @@ class Device {
   /// Throws DeviceError.
   static std::unique_ptr<Device> open(std::size_t ordinal, std::span<const Pair> keys);
 
-  /// Copies the values of groups that are not there yet. No evaluation may be under way.
-  virtual void add_values(const ValueStore& values, const enumerate::Enumerator& enumerator) = 0;
-  /// Makes the programs resident that are not there yet, by signature.
-  virtual void add_programs(std::span<const CompiledSignature* const> compiled) = 0;
+  /// Copies the groups that are not there yet. No evaluation may be under way.
+  virtual void add_values(const ValueStore& values) = 0;
+  /// Makes the programs resident that are not there yet, by number; null for one that is not there.
+  virtual void add_programs(std::span<const TypedProgram* const> programs) = 0;
   /// One thread's runner: a stream and buffers of its own, so that copies of one overlap with the evaluation of
   /// another.
   virtual std::unique_ptr<WaveRunner> runner() = 0;
   virtual std::string name() const = 0;
 };
 
-/// A signature's program as run_node takes it, its arrays being `view`'s.
+/// A program as run_node takes it, its arrays being `view`'s.
 struct NodeProgram;
-NodeProgram node_program(const CompiledSignature& compiled, const ProgramView& view);
+NodeProgram node_program(const TypedProgram& typed, const ProgramView& view);
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute

@@ -1,10 +1,10 @@
 // The two entry points of a kernel, generic over V; each kernel_*.cc instantiates them under its own instruction set.
 #pragma once
 
-#include "fingerprint/kernel_body.h"
-#include "fingerprint/kernels.h"
+#include "execute/kernel_body.h"
+#include "execute/kernels.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 
 template <class V>
 void run_block(const ProgramView& program, const Pair* const* operands, const Pair* keys, std::uint64_t* hashes) {
@@ -28,4 +28,4 @@ void hash_block(const Pair* block, std::uint32_t elements, const Pair* keys, std
   }
 }
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute

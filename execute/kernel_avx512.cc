@@ -2,14 +2,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fingerprint/kernels.h"
+#include "execute/kernels.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512")
-#include "fingerprint/kernel_entry.h"
+#include "execute/kernel_entry.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 namespace {
 
 struct Avx512Lanes {
@@ -43,9 +43,9 @@ struct Avx512Lanes {
 
 Kernels avx512_kernels() { return {run_block<Avx512Lanes>, hash_block<Avx512Lanes>}; }
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute
 #else
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 Kernels avx512_kernels() { return {}; }
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute
 #endif

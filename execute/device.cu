@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <mutex>
 
-#include "fingerprint/device.h"
-#include "fingerprint/node_body.h"
+#include "execute/device.h"
+#include "execute/node_body.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 namespace {
 
 constexpr std::uint32_t threads_a_block = 128;
@@ -42,9 +42,16 @@ class DeviceArray {
   std::size_t size_ = 0;
 };
 
+/// A group of stored tensors on the device.
+struct ResidentGroup {
+  const Pair* pairs;
+  std::uint32_t elements;
+  std::uint32_t unused;
+};
+
 /// What a block of threads evaluates: part of a run.
 struct Piece {
-  std::uint32_t signature;
+  std::uint32_t program;
   std::uint32_t first;
   std::uint32_t count;
   std::uint32_t unused;
@@ -52,16 +59,21 @@ struct Piece {
 };
 
 __global__ void evaluate_pieces(const Piece* pieces, const NodeProgram* programs, const WaveNode* nodes,
-                                const Pair* const* tensors, Pair* arena, const Pair* keys, Pair* scratch,
+                                const ResidentGroup* groups, Pair* arena, const Pair* keys, Pair* scratch,
                                 Fingerprint* prints) {
   const Piece piece = pieces[blockIdx.x];
   if (threadIdx.x >= piece.count) return;
-  const NodeProgram& program = programs[piece.signature];
+  const NodeProgram& program = programs[piece.program];
   const WaveNode& node = nodes[piece.first + threadIdx.x];
-  const Pair* inputs[enumerate::max_arity];
+  const Pair* inputs[most_inputs];
   for (std::uint32_t i = 0; i < program.view.inputs; ++i) {
     const TensorRef argument = node.arguments[i];
-    inputs[i] = argument.in_arena() ? arena + argument.at() : tensors[argument.term()];
+    if (argument.in_arena()) {
+      inputs[i] = arena + argument.at();
+    } else {
+      const ResidentGroup group = groups[argument.group()];
+      inputs[i] = group.pairs + tensor_offset(argument.slot(), group.elements);
+    }
   }
   // Eight neighbours share a block of scratch, so that their accesses fall together.
   Pair* own = scratch + piece.scratch +
@@ -75,21 +87,21 @@ __global__ void evaluate_pieces(const Piece* pieces, const NodeProgram* programs
 
 /// A program's arrays on the device.
 struct ResidentProgram {
-  explicit ResidentProgram(const CompiledSignature& compiled)
-      : steps(compiled.program.steps),
-        rows(compiled.program.rows),
-        factors(compiled.program.factors),
-        scales(compiled.program.scales),
-        functions(compiled.program.functions),
-        coefficients(compiled.program.coefficients) {
-    ProgramView view = compiled.program.view();
+  explicit ResidentProgram(const TypedProgram& typed)
+      : steps(typed.program.steps),
+        rows(typed.program.rows),
+        factors(typed.program.factors),
+        scales(typed.program.scales),
+        functions(typed.program.functions),
+        coefficients(typed.program.coefficients) {
+    ProgramView view = typed.program.view();
     view.steps = steps.data();
     view.rows = rows.data();
     view.factors = factors.data();
     view.scales = scales.data();
     view.functions = functions.data();
     view.coefficients = coefficients.data();
-    node = node_program(compiled, view);
+    node = node_program(typed, view);
   }
   DeviceArray<ProgramStep> steps;
   DeviceArray<std::uint32_t> rows;
@@ -140,32 +152,24 @@ class CudaDevice final : public Device {
 
   std::string name() const override { return name_; }
 
-  void add_values(const ValueStore& values, const enumerate::Enumerator& enumerator) override {
+  void add_values(const ValueStore& values) override {
     bind();
-    const auto& groups = enumerator.terms().groups();
-    for (std::uint32_t g = static_cast<std::uint32_t>(groups_.size()); g < values.groups(); ++g) {
-      const std::size_t blocks = (groups[g].members.size() + block_width - 1) / block_width;
-      groups_.emplace_back(std::span<const Pair>(values.block(g, 0), blocks * values.elements(g) * block_width));
+    for (auto g = static_cast<std::uint32_t>(values_.size()); g < values.groups(); ++g) {
+      values_.emplace_back(values.values(g));
     }
-    const auto& terms = enumerator.terms();
-    std::vector<const Pair*> tensors(terms.terms(), nullptr);
-    for (enumerate::TermId t = 0; t < terms.terms(); ++t) {
-      if (!terms.is_extended(t) || terms.group(t) >= values.groups()) continue;
-      const std::uint32_t g = terms.group(t), slot = terms.slot(t);
-      tensors[t] =
-          groups_[g].data() + std::size_t{slot / block_width} * values.elements(g) * block_width + slot % block_width;
-    }
-    tensors_ = DeviceArray<const Pair*>(std::span<const Pair* const>(tensors));
+    std::vector<ResidentGroup> groups;
+    for (std::uint32_t g = 0; g < values_.size(); ++g) groups.push_back({values_[g].data(), values.elements(g), 0});
+    groups_ = DeviceArray<ResidentGroup>(std::span<const ResidentGroup>(groups));
   }
 
-  void add_programs(std::span<const CompiledSignature* const> compiled) override {
+  void add_programs(std::span<const TypedProgram* const> programs) override {
     bind();
-    resident_.resize(compiled.size());
-    host_programs_.resize(compiled.size());
-    for (std::size_t s = 0; s < compiled.size(); ++s) {
-      if (compiled[s] == nullptr || resident_[s]) continue;
-      resident_[s] = std::make_unique<ResidentProgram>(*compiled[s]);
-      host_programs_[s] = resident_[s]->node;
+    resident_.resize(programs.size());
+    host_programs_.resize(programs.size());
+    for (std::size_t p = 0; p < programs.size(); ++p) {
+      if (programs[p] == nullptr || resident_[p]) continue;
+      resident_[p] = std::make_unique<ResidentProgram>(*programs[p]);
+      host_programs_[p] = resident_[p]->node;
     }
     programs_ = DeviceArray<NodeProgram>(std::span<const NodeProgram>(host_programs_));
   }
@@ -180,8 +184,8 @@ class CudaDevice final : public Device {
   int ordinal_;
   std::string name_;
   DeviceArray<Pair> keys_;
-  std::vector<DeviceArray<Pair>> groups_;
-  DeviceArray<const Pair*> tensors_;
+  std::vector<DeviceArray<Pair>> values_;  // by group
+  DeviceArray<ResidentGroup> groups_;
   std::vector<std::unique_ptr<ResidentProgram>> resident_;
   std::vector<NodeProgram> host_programs_;
   DeviceArray<NodeProgram> programs_;
@@ -212,29 +216,29 @@ class CudaRunner final : public WaveRunner {
   void run(std::span<const WaveNode> nodes, std::span<Fingerprint> prints) override {
     if (nodes.empty()) return;
     device_.bind();
-    // Nodes of one signature together, in pieces of one block of threads each.
+    // Nodes of one program together, in pieces of one block of threads each.
     const auto& programs = device_.host_programs_;
     std::vector<std::uint32_t> next(programs.size() + 1, 0);
-    for (const WaveNode& node : nodes) ++next[node.signature + 1];
+    for (const WaveNode& node : nodes) ++next[node.program + 1];
     std::vector<Piece> pieces;
     std::uint64_t scratch = 0;
-    for (std::uint32_t s = 0; s < programs.size(); ++s) {
-      const std::uint32_t count = next[s + 1];
-      const std::uint64_t each = std::uint64_t{programs[s].scratch_elements} * threads_a_block;
+    for (std::uint32_t p = 0; p < programs.size(); ++p) {
+      const std::uint32_t count = next[p + 1];
+      const std::uint64_t each = std::uint64_t{programs[p].scratch_elements} * threads_a_block;
       for (std::uint32_t first = 0; first < count; first += threads_a_block) {
-        pieces.push_back({s, next[s] + first, std::min(threads_a_block, count - first), 0, scratch});
+        pieces.push_back({p, next[p] + first, std::min(threads_a_block, count - first), 0, scratch});
         scratch += each;
       }
-      next[s + 1] += next[s];
+      next[p + 1] += next[p];
     }
     sorted_.resize(nodes.size());
-    for (const WaveNode& node : nodes) sorted_[next[node.signature]++] = node;
+    for (const WaveNode& node : nodes) sorted_[next[node.program]++] = node;
     lane_->upload(lane_->pieces, std::span<const Piece>(pieces));
     lane_->upload(lane_->nodes, std::span<const WaveNode>(sorted_));
     Lane::reserve(lane_->scratch, std::max<std::size_t>(1, scratch));
     Lane::reserve(lane_->prints, prints.size());
     evaluate_pieces<<<static_cast<unsigned>(pieces.size()), threads_a_block, 0, lane_->stream>>>(
-        lane_->pieces.data(), device_.programs_.data(), lane_->nodes.data(), device_.tensors_.data(),
+        lane_->pieces.data(), device_.programs_.data(), lane_->nodes.data(), device_.groups_.data(),
         lane_->arena.data(), device_.keys_.data(), lane_->scratch.data(), lane_->prints.data());
     must(cudaGetLastError(), "evaluate_pieces");
     must(cudaMemcpyAsync(prints.data(), lane_->prints.data(), prints.size_bytes(), cudaMemcpyDeviceToHost,
@@ -269,4 +273,4 @@ std::unique_ptr<Device> Device::open(std::size_t ordinal, std::span<const Pair> 
   return std::make_unique<CudaDevice>(ordinal, keys);
 }
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute

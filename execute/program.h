@@ -8,9 +8,9 @@
 
 #include "algebra/execution/plan.h"
 #include "algebra/language/library.h"
-#include "fingerprint/program_view.h"
+#include "execute/program_view.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 
 struct Program {
   std::vector<ProgramStep> steps;
@@ -41,10 +41,25 @@ struct Program {
   std::vector<std::uint32_t> degrees(std::span<const std::uint32_t> input_degrees) const;
 };
 
+/// A program and what fingerprints take from the types of a node that runs it.
+struct TypedProgram {
+  Program program;
+  std::vector<std::uint32_t> input_elements;
+  std::vector<std::uint64_t> type_keys;  // of the outputs
+};
+
 /// One key a function, by its name and the seed: the same in every run with that seed.
 std::vector<FunctionKey> function_keys(const algebra::Library& library, std::uint64_t seed);
 
 /// Throws Error if the plan has more operands or elements than the encoding holds.
 Program make_program(const algebra::Plan& plan, std::span<const FunctionKey> functions, std::uint64_t seed);
 
-}  // namespace rulemill::fingerprint
+/// What the fingerprint takes from the type.
+std::uint64_t type_key(std::span<const std::int64_t> shape, std::uint64_t seed);
+
+/// The program of a node. Its shapes and size parameters type: RM_CHECK otherwise.
+TypedProgram compile_node(const algebra::Library& library, const algebra::Instance& instance,
+                          std::span<const std::vector<std::int64_t>> shapes, std::span<const std::int64_t> sizes,
+                          std::span<const FunctionKey> functions, std::uint64_t seed);
+
+}  // namespace rulemill::execute

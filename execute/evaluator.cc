@@ -1,55 +1,49 @@
-#include "fingerprint/evaluator.h"
+#include "execute/evaluator.h"
 
 #include <algorithm>
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 
-using enumerate::no_id;
-using enumerate::SignatureId;
+namespace {
+constexpr std::uint32_t none = 0xffffffffu;
+}  // namespace
 
-Evaluator::Evaluator(const enumerate::Enumerator& enumerator, std::span<const CompiledSignature* const> compiled,
-                     const ValueStore& values, const Executor& executor)
-    : enumerator_(enumerator),
-      compiled_(compiled),
-      values_(values),
-      executor_(executor),
-      waiting_index_(compiled.size(), no_id) {}
+Evaluator::Evaluator(std::span<const TypedProgram* const> programs, const ValueStore& values, const Executor& executor)
+    : programs_(programs), values_(values), executor_(executor), waiting_index_(programs.size(), none) {}
 
 void Evaluator::reserve(std::uint64_t arena_pairs) {
   if (arena_.size() < arena_pairs) arena_ = AlignedPairs(arena_pairs + arena_pairs / 4);
 }
 
 const Pair* Evaluator::tensor(TensorRef ref) const {
-  if (ref.in_arena()) return arena_.data() + ref.at();
-  const auto& terms = enumerator_.terms();
-  return values_.tensor(terms.group(ref.term()), terms.slot(ref.term()));
+  return ref.in_arena() ? arena_.data() + ref.at() : values_.tensor(ref.group(), ref.slot());
 }
 
 void Evaluator::run(std::span<const WaveNode> nodes, std::span<Fingerprint> prints) {
-  std::array<const Pair*, enumerate::max_arity> arguments{};
+  std::array<const Pair*, most_inputs> arguments{};
   for (const WaveNode& node : nodes) {
-    const std::uint32_t arity = compiled_[node.signature]->program.inputs;
+    const std::uint32_t arity = programs_[node.program]->program.inputs;
     for (std::uint32_t i = 0; i < arity; ++i) arguments[i] = tensor(node.arguments[i]);
     Pair* keep = node.keep_at == WaveNode::not_kept ? nullptr : arena_.data() + node.keep_at;
-    add(node.signature, std::span(arguments).first(arity), &prints[node.print], keep, node.keep_output);
+    add(node.program, std::span(arguments).first(arity), &prints[node.print], keep, node.keep_output);
   }
   finish();
 }
 
-void Evaluator::add(SignatureId signature, std::span<const Pair* const> arguments, Fingerprint* prints, Pair* keep,
+void Evaluator::add(std::uint32_t program, std::span<const Pair* const> arguments, Fingerprint* prints, Pair* keep,
                     std::uint32_t keep_output) {
-  if (waiting_index_[signature] == no_id) {
-    waiting_index_[signature] = static_cast<std::uint32_t>(waiting_.size());
+  if (waiting_index_[program] == none) {
+    waiting_index_[program] = static_cast<std::uint32_t>(waiting_.size());
     waiting_.emplace_back();
-    waiting_signatures_.push_back(signature);
+    waiting_programs_.push_back(program);
   }
-  Waiting& waiting = waiting_[waiting_index_[signature]];
+  Waiting& waiting = waiting_[waiting_index_[program]];
   const std::uint32_t lane = waiting.count++;
   for (std::size_t i = 0; i < arguments.size(); ++i) waiting.arguments[i][lane] = arguments[i];
   waiting.prints[lane] = prints;
   waiting.keep[lane] = keep;
   waiting.keep_output[lane] = keep_output;
-  if (waiting.count == block_width) flush(signature, waiting);
+  if (waiting.count == block_width) flush(program, waiting);
 }
 
 const Pair* Evaluator::gathered(std::uint32_t argument, const Waiting& waiting, std::uint32_t elements) {
@@ -68,17 +62,14 @@ const Pair* Evaluator::gathered(std::uint32_t argument, const Waiting& waiting, 
   return buffer.data();
 }
 
-void Evaluator::flush(SignatureId signature, Waiting& waiting) {
-  const CompiledSignature& compiled = *compiled_[signature];
-  const Program& program = compiled.program;
-  const auto& types = enumerator_.signatures()[signature].arguments;
-  std::array<const Pair*, enumerate::max_arity> inputs{};
-  for (std::uint32_t i = 0; i < program.inputs; ++i) {
-    inputs[i] = gathered(i, waiting, static_cast<std::uint32_t>(enumerator_.types().elements(types[i])));
-  }
+void Evaluator::flush(std::uint32_t number, Waiting& waiting) {
+  const TypedProgram& typed = *programs_[number];
+  const Program& program = typed.program;
+  std::array<const Pair*, most_inputs> inputs{};
+  for (std::uint32_t i = 0; i < program.inputs; ++i) inputs[i] = gathered(i, waiting, typed.input_elements[i]);
   if (const std::size_t pairs = Executor::scratch_pairs(program); scratch_.size() < pairs) scratch_.resize(pairs);
   fingerprints_.resize(program.outputs.size() * block_width);
-  executor_.run(program, inputs.data(), scratch_.data(), compiled.type_keys, fingerprints_.data());
+  executor_.run(program, inputs.data(), scratch_.data(), typed.type_keys, fingerprints_.data());
   for (std::uint32_t lane = 0; lane < waiting.count; ++lane) {
     for (std::uint32_t o = 0; o < program.outputs.size(); ++o) {
       waiting.prints[lane][o] = fingerprints_[o * block_width + lane];
@@ -95,8 +86,8 @@ void Evaluator::flush(SignatureId signature, Waiting& waiting) {
 
 void Evaluator::finish() {
   for (std::size_t w = 0; w < waiting_.size(); ++w) {
-    if (waiting_[w].count != 0) flush(waiting_signatures_[w], waiting_[w]);
+    if (waiting_[w].count != 0) flush(waiting_programs_[w], waiting_[w]);
   }
 }
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute

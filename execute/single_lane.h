@@ -1,9 +1,9 @@
 // One field pair as the kernels' vector type: the reference for the others, and what a GPU thread computes with.
 #pragma once
 
-#include "fingerprint/field.h"
+#include "execute/field.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 
 struct SingleLane {
   static constexpr std::uint32_t width = 1;
@@ -32,4 +32,4 @@ struct SingleLane {
   RM_HD static SingleLane select(Mask m, SingleLane a, SingleLane b) { return m ? a : b; }
 };
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute

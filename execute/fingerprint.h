@@ -4,9 +4,9 @@
 #include <compare>
 #include <cstdint>
 
-#include "fingerprint/field.h"
+#include "execute/field.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 
 /// Unequal values of one type share a fingerprint with probability at most 2^−62.
 struct Fingerprint {
@@ -21,4 +21,4 @@ RM_HD constexpr Fingerprint finish_hash(std::uint64_t first, std::uint64_t secon
   return {mix(first + mix(type)), mix(second + mix(~type))};
 }
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute

@@ -3,10 +3,10 @@
 // bits. V offers load, store, set1, + ^ | &, shr<n>, shl<n>, mul32 (of the low halves), mul64, equal, less, select.
 #pragma once
 
-#include "fingerprint/field.h"
-#include "fingerprint/program_view.h"
+#include "execute/field.h"
+#include "execute/program_view.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 
 /// Two NH hashes (Black et al., UMAC 1999) of a tensor's values under independent keys: Σ (v₀ + k₀)(v₁ + k₁) mod 2^64.
 template <class V>
@@ -221,4 +221,4 @@ RM_HD inline TensorHash<V> hash_tensor(const Pair* values, std::uint32_t element
   return hash;
 }
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute

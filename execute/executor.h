@@ -1,4 +1,4 @@
-// Runs programs on blocks of eight tensors: one call evaluates eight nodes of one signature and fingerprints them.
+// Runs programs on blocks of eight tensors: one call evaluates eight nodes of one program and fingerprints them.
 // The instruction set is chosen at run time; every choice gives the same bits.
 #pragma once
 
@@ -7,15 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "fingerprint/fingerprint.h"
-#include "fingerprint/program.h"
+#include "execute/fingerprint.h"
+#include "execute/program.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 
 /// Keys of the hash over values, for tensors of up to `elements` elements.
 std::vector<Pair> hash_keys(std::uint64_t seed, std::size_t elements);
-/// What the fingerprint takes from the type.
-std::uint64_t type_key(std::span<const std::int64_t> shape, std::uint64_t seed);
 
 enum class InstructionSet : std::uint8_t { Scalar, Avx2, Avx512 };
 std::string to_string(InstructionSet set);
@@ -46,4 +44,4 @@ class Executor {
   InstructionSet set_;
 };
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute

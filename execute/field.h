@@ -1,6 +1,6 @@
 // The prime field of 2^31 − 1 elements, two lanes at once: the values of every tensor element at two random points.
 // A Pair holds lane 0 in its low and lane 1 in its high 32 bits, each canonical (0 … p−1). Everything here is host and
-// device code; the vector forms in kernel.h compute the same bits.
+// device code; the vector forms in kernel_body.h compute the same bits.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #define RM_HD
 #endif
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 
 inline constexpr std::uint64_t prime = (std::uint64_t{1} << 31) - 1;
 inline constexpr std::uint64_t lane_mask = 0xffffffffu;
@@ -65,4 +65,4 @@ constexpr Pair random_pair(std::uint64_t seed, std::uint64_t index) {
   return pair_of(1 + random_word(seed, 2 * index) % (prime - 1), 1 + random_word(seed, 2 * index + 1) % (prime - 1));
 }
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute

@@ -1,15 +1,14 @@
-#include "fingerprint/executor.h"
+#include "execute/executor.h"
 
 #include <array>
 
-#include "fingerprint/kernels.h"
+#include "execute/kernels.h"
 #include "runtime/error.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 namespace {
 
 constexpr std::uint64_t key_stream = 0x68617368206b6579u;
-constexpr std::uint64_t type_stream = 0x747970652064696du;
 
 Kernels kernels_of(InstructionSet set) {
   switch (set) {
@@ -30,12 +29,6 @@ std::vector<Pair> hash_keys(std::uint64_t seed, std::size_t elements) {
   std::vector<Pair> keys(2 * elements);
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = random_word(seed ^ key_stream, i) & pair_of(prime, prime);
   return keys;
-}
-
-std::uint64_t type_key(std::span<const std::int64_t> shape, std::uint64_t seed) {
-  std::uint64_t key = mix(seed ^ type_stream) + shape.size();
-  for (const std::int64_t dim : shape) key = mix(key) + static_cast<std::uint64_t>(dim);
-  return mix(key);
 }
 
 std::string to_string(InstructionSet set) {
@@ -113,4 +106,4 @@ void Executor::hash(const Pair* block, std::uint32_t elements, std::uint64_t typ
   }
 }
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute

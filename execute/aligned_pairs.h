@@ -7,9 +7,9 @@
 #include <memory>
 #include <new>
 
-#include "fingerprint/field.h"
+#include "execute/field.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 
 class AlignedPairs {
  public:
@@ -36,4 +36,4 @@ class AlignedPairs {
   std::size_t size_ = 0;
 };
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute

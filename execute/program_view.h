@@ -4,12 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fingerprint/field.h"
+#include "execute/field.h"
 
-namespace rulemill::fingerprint {
+namespace rulemill::execute {
 
 /// Values are kept in blocks of eight tensors of one type: element e of tensor l is at [e · block_width + l].
 inline constexpr std::uint32_t block_width = 8;
+
+/// Where tensor `slot` of consecutive blocks begins.
+RM_HD constexpr std::size_t tensor_offset(std::uint32_t slot, std::uint32_t elements) {
+  return std::size_t{slot / block_width} * elements * block_width + slot % block_width;
+}
 
 /// How a function of the library behaves in the field: a keyed hash that obeys the laws its definition declares.
 struct FunctionKey {
@@ -63,4 +68,4 @@ struct ProgramView {
   std::uint64_t max_key = 0;
 };
 
-}  // namespace rulemill::fingerprint
+}  // namespace rulemill::execute

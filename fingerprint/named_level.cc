@@ -1,0 +1,128 @@
+// Completes a level whose terms are held under all their names, with their values.
+#include <algorithm>
+#include <utility>
+
+#include "fingerprint/level_runner.h"
+#include "runtime/error.h"
+
+namespace rulemill::fingerprint {
+
+using enumerate::TermId;
+using execute::Fingerprint;
+using execute::Pair;
+
+/// What a thread has found of some rows, one orbit after the other.
+struct LevelRunner::NamedPart {
+  enumerate::NamedNodes nodes;
+  std::vector<Fingerprint> prints;       // by node, then output
+  std::vector<OrbitPrint> orbit_prints;  // by orbit, then output
+  std::vector<std::uint32_t> outputs;    // by orbit
+  std::uint64_t products = 0;
+};
+
+void LevelRunner::grow_values() {
+  const auto& groups = enumerator_.terms().groups();
+  const auto elements = [&](const enumerate::Group& group) {
+    return static_cast<std::uint32_t>(enumerator_.types().elements(group.type));
+  };
+  std::uint64_t needed = 0;
+  for (std::size_t g = values_.groups(); g < groups.size(); ++g) {
+    needed += execute::ValueStore::needed(groups[g].members.size(), elements(groups[g]));
+  }
+  check_memory(needed, "the values");
+  for (std::size_t g = values_.groups(); g < groups.size(); ++g) {
+    values_.add_group(groups[g].members.size(), elements(groups[g]));
+  }
+}
+
+void LevelRunner::store_values(TermId first_term) {
+  const auto& terms = enumerator_.terms();
+  grow_values();
+  const std::size_t count = terms.terms() - first_term;
+  workers_.run_unless_stopped((count + rows_at_once - 1) / rows_at_once, [&](std::size_t c, unsigned) {
+    execute::Evaluator evaluator(programs_, values_, executor_);
+    std::array<Fingerprint, 64> unused;
+    std::array<const Pair*, enumerate::max_arity> arguments{};
+    const auto end = static_cast<TermId>(first_term + std::min(count, (c + 1) * rows_at_once));
+    for (auto t = static_cast<TermId>(first_term + c * rows_at_once); t < end; ++t) {
+      if (!terms.is_extended(t)) continue;
+      const auto n = terms.node(t);
+      const auto taken = terms.arguments(n);
+      for (std::size_t i = 0; i < taken.size(); ++i)
+        arguments[i] = values_.tensor(terms.group(taken[i]), terms.slot(taken[i]));
+      evaluator.add(terms.signature(n), std::span(arguments).first(taken.size()), unused.data(),
+                    values_.tensor(terms.group(t), terms.slot(t)), terms.output(t));
+    }
+    evaluator.finish();
+  });
+  runtime::require_going_on(fingerprint_stage, communicator_);
+}
+
+void LevelRunner::evaluate_named(std::uint64_t first, std::uint64_t last, NamedPart& part) const {
+  const std::uint32_t stride = enumerator_.arity_stride();
+  const OrbitEvaluator::Receiver note = [&](const Orbit& orbit) {
+    part.nodes.signatures.push_back(orbit.signature);
+    part.nodes.first_image.push_back(static_cast<std::uint32_t>(part.nodes.renaming.size()));
+    part.nodes.renaming.insert(part.nodes.renaming.end(), orbit.renaming.begin(), orbit.renaming.end());
+    for (const ImageArguments& arguments : orbit.image_arguments) {
+      for (std::uint32_t i = 0; i < stride; ++i) {
+        part.nodes.arguments.push_back(i < orbit.arguments.size() ? arguments[i].term() : enumerate::no_id);
+      }
+    }
+    part.prints.insert(part.prints.end(), orbit.prints.begin(), orbit.prints.end());
+    part.outputs.push_back(orbit.outputs);
+    for (std::uint32_t o = 0; o < orbit.outputs; ++o) part.orbit_prints.push_back(orbit_print(orbit, o));
+  };
+  part.products = evaluate(first, last, note);
+}
+
+void LevelRunner::add_named(const NamedPart& part, enumerate::NamedNodes& all) {
+  LevelFigures& figures = figures_.back();
+  figures.products += part.products;
+  const auto base = static_cast<std::uint32_t>(all.renaming.size());
+  std::size_t print = 0, orbit_print = 0;
+  for (std::size_t orbit = 0; orbit < part.outputs.size(); ++orbit) {
+    const std::uint32_t outputs = part.outputs[orbit];
+    const std::uint32_t begin = part.nodes.first_image[orbit];
+    const std::uint32_t end = orbit + 1 < part.outputs.size() ? part.nodes.first_image[orbit + 1]
+                                                              : static_cast<std::uint32_t>(part.nodes.renaming.size());
+    all.signatures.push_back(part.nodes.signatures[orbit]);
+    all.first_image.push_back(base + begin);
+    const auto first = static_cast<TermId>(prints_.size());
+    for (std::uint32_t image = begin; image < end; ++image) {
+      for (std::uint32_t o = 0; o < outputs; ++o) {
+        const auto term = static_cast<TermId>(prints_.size());
+        all.representatives.push_back(classes_.try_emplace(part.prints[print++], term).first->second);
+        figures.new_values += all.representatives.back() == term ? 1 : 0;
+        prints_.push_back(part.orbit_prints[orbit_print + o]);
+        orbits_.push_back(first + o);
+      }
+    }
+    orbit_print += outputs;
+  }
+  all.renaming.insert(all.renaming.end(), part.nodes.renaming.begin(), part.nodes.renaming.end());
+  all.arguments.insert(all.arguments.end(), part.nodes.arguments.begin(), part.nodes.arguments.end());
+}
+
+void LevelRunner::complete_named(std::uint64_t count) {
+  std::vector<NamedPart> parts((count + rows_at_once - 1) / rows_at_once);
+  workers_.run_unless_stopped(parts.size(), [&](std::size_t p, unsigned) {
+    evaluate_named(p * rows_at_once, std::min(count, (p + 1) * rows_at_once), parts[p]);
+  });
+  runtime::require_going_on(fingerprint_stage, communicator_);
+
+  const auto first_term = static_cast<TermId>(enumerator_.terms().terms());
+  std::uint64_t named = first_term;
+  for (const NamedPart& part : parts) named += part.prints.size();
+  enumerate::require_ids(named, named);
+  enumerate::NamedNodes all;
+  for (NamedPart& part : parts) add_named(std::exchange(part, {}), all);
+  all.first_image.push_back(static_cast<std::uint32_t>(all.renaming.size()));
+  LevelFigures& figures = figures_.back();
+  figures.nodes = all.renaming.size();
+  figures.terms = figures.rows = prints_.size() - first_term;
+  enumerator_.end_level(all, options_.all_terms);
+  store_values(first_term);
+}
+
+}  // namespace rulemill::fingerprint
