@@ -26,6 +26,14 @@ std::string python() {
   return {};
 }
 
+/// Empty if there is no Python for it.
+std::vector<std::string> helper(const std::string& script) {
+  const std::string interpreter = python();
+  const auto path = data_folder() / "judges" / script;
+  if (interpreter.empty() || !std::filesystem::exists(path)) return {};
+  return {interpreter, path.string()};
+}
+
 }  // namespace
 
 std::vector<std::string> type_helper_command() { return {runtime::own_binary().string(), subcommand}; }
@@ -37,10 +45,9 @@ void add_type_helper(CLI::App& app, Command& chosen) {
 }
 
 std::vector<std::string> judge_command(const std::string& which) {
-  const std::string interpreter = which == "definitions" ? "" : python();
-  const auto script = data_folder() / "judges" / "onnxruntime_judge.py";
-  if (interpreter.empty() || !std::filesystem::exists(script)) return {};
-  return {interpreter, script.string()};
+  return which == "definitions" ? std::vector<std::string>{} : helper("onnxruntime_judge.py");
 }
+
+std::vector<std::string> clock_command() { return helper("onnxruntime_clock.py"); }
 
 }  // namespace rulemill::cli

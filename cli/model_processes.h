@@ -1,4 +1,4 @@
-// The helper processes of commands that read models: what types single nodes, and what judges by onnxruntime.
+// The helper processes of commands that read models: what types single nodes, and what judges and times by onnxruntime.
 #pragma once
 
 #include <string>
@@ -15,5 +15,7 @@ void add_type_helper(CLI::App& app, Command& chosen);
 /// Empty for "definitions", and where no Python is found: $RULEMILL_PYTHON, the environment that installation makes
 /// beside the build, or what PATH has.
 std::vector<std::string> judge_command(const std::string& which);
+/// Likewise of the helper that times models.
+std::vector<std::string> clock_command();
 
 }  // namespace rulemill::cli

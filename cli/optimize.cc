@@ -1,6 +1,8 @@
 // `rulemill optimize MODEL.onnx --rules RULES --out FASTER.onnx`: applies a rule database to a model.
 #include "optimize/optimize.h"
 
+#include <optional>
+
 #include "cli/command.h"
 #include "cli/model_processes.h"
 #include "cli/number_option.h"
@@ -15,7 +17,25 @@ struct Inputs {
   std::vector<std::string> shapes;
   std::string report;
   std::string judge = "auto";
+  std::string search = "saturate";
+  std::optional<double> min_gain;
+  bool no_timing = false, strict = false;
 };
+
+const std::map<std::string, optimize::SearchKind> searches = {{"saturate", optimize::SearchKind::Saturate},
+                                                              {"backtrack", optimize::SearchKind::Backtrack}};
+
+constexpr double least_gain_untimed = 0.05;
+
+/// Nothing of a run that is stopped is kept.
+optimize::Summary optimized(const optimize::Options& options) {
+  try {
+    return optimize::run(options);
+  } catch (const runtime::Interrupted&) {
+    throw runtime::Interrupted(options.model.string(),
+                               "stopped by signal; nothing is written, and the same command starts anew");
+  }
+}
 
 void run(Context& context, const Inputs& inputs) {
   // One process searches; other ranks of a larger job have nothing to do.
@@ -24,8 +44,13 @@ void run(Context& context, const Inputs& inputs) {
   options.rules = context.options.rules;
   options.out = context.options.out;
   options.operators = definitions_folder(context.options);
+  options.search.kind = searches.at(inputs.search);
   options.judge = judge_command(inputs.judge);
   options.type_helper = type_helper_command();
+  options.timing.wanted = !inputs.no_timing;
+  options.timing.helper = clock_command();
+  // Where results are timed, the cost need not be believed.
+  options.min_gain = inputs.min_gain.value_or(options.timing.possible() ? 0 : least_gain_untimed);
   for (const std::string& text : inputs.shapes) options.input_shapes.insert(optimize::parse_input_shape(text));
   if (!options.out.empty()) {
     if (std::filesystem::is_directory(options.out)) options.out /= options.model.filename();
@@ -38,12 +63,13 @@ void run(Context& context, const Inputs& inputs) {
   if (!inputs.report.empty()) {
     runtime::require_writable_folder(std::filesystem::absolute(inputs.report).parent_path());
   }
-  const optimize::Summary summary = optimize::run(options);
+  const optimize::Summary summary = optimized(options);
   if (!inputs.report.empty()) runtime::write_file(inputs.report, optimize::to_html(summary));
   if (!summary.warning.empty())
     std::fprintf(stderr, "rulemill: warning: %s: %s\n", summary.model.c_str(), summary.warning.c_str());
   context.print(optimize::to_text(summary));
   context.report = optimize::to_json(summary);
+  if (inputs.strict && !summary.warning.empty()) throw runtime::Error(summary.model, summary.warning);
 }
 
 }  // namespace
@@ -63,14 +89,14 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
         return "unknown device '" + name + "'";
       })
       ->capture_default_str();
-  const std::map<std::string, optimize::SearchKind> kinds = {{"saturate", optimize::SearchKind::Saturate},
-                                                             {"backtrack", optimize::SearchKind::Backtrack}};
   optimize
       ->add_option(
-          "--search", o.search.kind,
+          "--search", inputs->search,
           "saturate: equality saturation, window by window; backtrack: graph by graph, as TASO and MetaFlow do")
-      ->transform(CLI::CheckedTransformer(kinds))
-      ->option_text("KIND [saturate]");
+      ->check([](const std::string& name) {
+        return searches.contains(name) ? "" : "unknown search '" + name + "': expected saturate or backtrack";
+      })
+      ->capture_default_str();
   optimize
       ->add_option("--alpha", o.search.alpha,
                    "of backtracking: keep graphs that cost less than this times the best so far; 1 is greedy")
@@ -94,9 +120,32 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
                    "python3 has it; definitions: these alone")
       ->check(CLI::IsMember({"auto", "definitions"}))
       ->capture_default_str();
-  optimize->add_option("--min-gain", o.min_gain, "share of the cost that must go for rules to be applied at all")
-      ->check(real_number(0, 1))
+  optimize
+      ->add_option("--min-gain", inputs->min_gain,
+                   "share of the cost that must go for a result to be tried; 0 where results are timed, otherwise 0.05")
+      ->check(real_number(0, 1));
+  auto* no_timing = optimize->add_flag("--no-timing", inputs->no_timing,
+                                       "believe the cost: do not run the results against the model");
+  optimize
+      ->add_option(
+          "--time-with", o.timing.command,
+          "a shell command that gets a model's path and prints milliseconds of one run, instead of onnxruntime")
+      ->check([](const std::string& text) {
+        return text.find_first_not_of(" \t") == std::string::npos ? "expected a command" : std::string();
+      })
+      ->excludes(no_timing);
+  optimize->add_option("--timing-threads", o.timing.threads, "threads of onnxruntime while it times")
+      ->check(whole_number(1, 1024))
       ->capture_default_str();
+  optimize->add_option("--timing-seconds", o.timing.seconds, "seconds for running models in turns")
+      ->check(real_number(0.1, 3600))
+      ->capture_default_str();
+  optimize
+      ->add_option("--timing-limit", o.timing.patience,
+                   "seconds after which one run of --time-with, or all of onnxruntime's timing, has failed")
+      ->check(real_number(0.1, 86400))
+      ->capture_default_str();
+  optimize->add_flag("--strict", inputs->strict, "end with 1 where a warning says that a cheaper model was not taken");
   optimize->add_option("--report", inputs->report,
                        "an HTML page: table, rules, pictures of the graph before and after");
   optimize->add_option("--input-shape", inputs->shapes,

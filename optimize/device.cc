@@ -62,6 +62,15 @@ Device find_device(const std::string& name) {
   throw runtime::UsageError("--device", "unknown device '" + name + "': expected one of " + known);
 }
 
+std::vector<Device> readings_of(const Device& device) {
+  constexpr double much = 8;
+  Device nodes = device, arithmetic = device;
+  nodes.overhead *= much;
+  arithmetic.overhead /= much;
+  arithmetic.bandwidth *= much;
+  return {device, nodes, arithmetic};
+}
+
 Device measure_cpu() {
   Device device = typical_cpu();
   device.name = "cpu-measured";

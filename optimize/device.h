@@ -22,6 +22,10 @@ struct Device {
 Device find_device(const std::string& name);
 std::vector<std::string> device_names();
 
+/// The device, and what it might be like instead: where results are timed, what is cheapest for each of these is tried.
+/// The first is the device itself; then one where nodes cost most, and one where arithmetic does.
+std::vector<Device> readings_of(const Device& device);
+
 /// Times a product loop and a copy for some tens of milliseconds on all cores.
 Device measure_cpu();
 

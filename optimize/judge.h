@@ -1,9 +1,10 @@
-// A judge that trusts none of our definitions: onnxruntime runs both models in a helper process of limited memory and
-// time. It is asked where it can be had; see data/judges/onnxruntime_judge.py for what it compares.
+// A judge that trusts none of our definitions: onnxruntime runs both models in a helper process. It is asked where it
+// can be had; see data/judges/onnxruntime_judge.py for what it compares.
 #pragma once
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,14 +1,11 @@
 #include "optimize/optimize.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <chrono>
 #include <optional>
 
 #include "algebra/terms/rule_text.h"
-#include "optimize/judge.h"
-#include "optimize/onnx/export.h"
+#include "optimize/choice.h"
 #include "runtime/error.h"
 
 namespace rulemill::optimize {
@@ -122,89 +119,36 @@ std::uint64_t node_count(const std::map<std::string, CostRow>& rows) {
   return count;
 }
 
-/// A folder that is gone at the end.
-class ScratchFolder {
- public:
-  explicit ScratchFolder(const std::filesystem::path& beside) {
-    std::string name = (beside / ".rulemill-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw runtime::IoError(beside.string(), "no folder can be made there");
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
+/// Results that are exported and timed.
+constexpr std::size_t most_tried = 4;
 
- private:
-  std::filesystem::path path_;
-};
-
-/// What a candidate is exported from and judged against.
-struct Setting {
-  const Options& options;
-  const OnnxModel& model;
-  const Import& import;
-  GraphBank& bank;
-  NodeInference& inference;
-  const Evaluator::Sizes& sizes;
-};
-
-struct Attempt {
-  std::optional<OnnxModel> model;
-  Drawing picture;
-  std::vector<Judgement> judgements;
-  std::string without_judge;
-  std::string refusal;  // why it is not to be written
-};
-
-/// No judge may find a difference, and one must have seen that there is none.
-std::string refusal_of(const std::vector<Judgement>& judgements) {
-  using Verdict = Judgement::Verdict;
-  for (const Judgement& each : judgements) {
-    if (each.verdict == Verdict::Different) return "it computes something else (" + each.judge + "): " + each.reason;
-  }
-  for (const Judgement& each : judgements) {
-    if (each.equal()) return {};
-  }
-  return "it could not be verified (" + judgements.at(0).judge + "): " + judgements.at(0).reason;
+/// The best of a search with another cost, second in line.
+void add_best(SearchResult& found, SearchResult other, CostModel& cost) {
+  Candidate best = std::move(other.best.at(0));
+  best.seconds = cost.graph_seconds(best.outputs);
+  found.best.insert(found.best.begin() + 1, std::move(best));
+  found.made += other.made;
+  found.extended += other.extended;
+  found.windows += other.windows;
+  found.nodes += other.nodes;
+  found.exhausted = found.exhausted && other.exhausted;
 }
 
-/// onnxruntime reads files: the candidate gets one of its own, beside the place where it will be.
-void ask_onnxruntime(const Setting& with, Attempt& attempt) {
-  const Options& options = with.options;
-  if (attempt.judgements.back().verdict == Judgement::Verdict::Different) return;
-  const auto beside = options.out.empty() ? std::filesystem::temp_directory_path()
-                                          : std::filesystem::absolute(options.out).parent_path();
-  const ScratchFolder scratch(beside);
-  if (!options.judge.empty()) attempt.model->write(scratch.path() / "candidate.onnx");
-  const JudgeOptions judging{options.judge, options.verify_seeds, options.tolerance, options.input_shapes,
-                             options.judge_seconds};
-  auto judgement =
-      judge_by_onnxruntime(options.model, scratch.path() / "candidate.onnx", judging, attempt.without_judge);
-  if (judgement) attempt.judgements.push_back(std::move(*judgement));
-}
-
-/// Exports and judges a candidate. What is judged is what will be written: the exported model, read back.
-Attempt try_candidate(const Setting& with, const ExportPlan& plan, const Candidate& candidate) {
-  Attempt attempt;
-  try {
-    attempt.model = export_model(with.model, with.import, with.bank, plan, candidate.outputs);
-    Import back = import_model(*attempt.model, with.bank, &with.inference);
-    attempt.picture = drawing_of(back, with.bank);
-    const VerifyOptions verification{with.options.verify_seeds, with.options.tolerance, with.sizes};
-    attempt.judgements.push_back(verify(with.bank, with.import.outputs, back.outputs, verification));
-    ask_onnxruntime(with, attempt);
-  } catch (const runtime::Interrupted&) {
-    throw;
-  } catch (const runtime::Error& error) {
-    attempt.refusal = error.what();
-    return attempt;
+/// The cost is a model: a gain within its error is no reason to change anything, unless it is timed. What is left then
+/// is to drop nodes that nothing uses, that say the same as another or that are computed from constants.
+std::vector<Candidate> worth_trying(const std::vector<Candidate>& found, const Import& import, const Options& options,
+                                    double seconds_before, bool fewer_nodes_without_rules) {
+  std::vector<Candidate> candidates;
+  for (const Candidate& each : found) {
+    const auto same = [&](const Candidate& other) { return other.outputs == each.outputs; };
+    if (!each.steps.empty() && each.seconds <= seconds_before * (1 - options.min_gain) &&
+        std::ranges::none_of(candidates, same)) {
+      candidates.push_back(each);
+    }
   }
-  attempt.refusal = refusal_of(attempt.judgements);
-  return attempt;
+  if (candidates.size() > most_tried) candidates.resize(most_tried);
+  if (fewer_nodes_without_rules) candidates.push_back({import.outputs, seconds_before, {}});
+  return candidates;
 }
 
 }  // namespace
@@ -227,6 +171,7 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   Clock clock;
   Device device = find_device(options.device);
   OnnxModel model = OnnxModel::read(options.model);
+  try_timing_command(options.model, options.timing);
   GraphBank bank(library, symbols);
   NodeInference inference(options.type_helper);
   Import import = import_model(model, bank, &inference);
@@ -238,17 +183,23 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   auto plan_of = [&](std::span<const ValueId> outputs) {
     return plan_export(import, bank, fusion, outputs, model.opset());
   };
-  const ExportPlan plan_before = plan_of(import.outputs);
   Matcher matcher(bank, terms, rules);
   const Acceptable acceptable = [&](std::span<const ValueId> outputs) { return plan_of(outputs).refusal.empty(); };
-  const auto find = [&] {
+  const auto find = [&](CostModel& by) {
     if (options.search.kind == SearchKind::Backtrack) {
-      return search_windows(bank, matcher, cost, import.outputs, options.search, options.windows, acceptable);
+      return search_windows(bank, matcher, by, import.outputs, options.search, options.windows, acceptable);
     }
-    Saturator saturator(bank, terms, rules, cost, fusion);
-    return saturate_windows(bank, saturator, cost, fusion, import.outputs, options.search, options.windows, acceptable);
+    Saturator saturator(bank, terms, rules, by, fusion);
+    return saturate_windows(bank, saturator, by, fusion, import.outputs, options.search, options.windows, acceptable);
   };
-  SearchResult found = find();
+  SearchResult found = find(cost);
+  if (options.timing.possible()) {
+    for (const Device& reading : readings_of(device)) {
+      if (reading.name == device.name && reading.overhead == device.overhead) continue;
+      CostModel other(bank, fusion, reading, sizes);
+      add_best(found, find(other), cost);
+    }
+  }
   summary.search_time = clock.lap();
   summary.seconds_before = cost.graph_seconds(import.outputs);
   summary.seconds_found = found.best.at(0).seconds;
@@ -275,44 +226,33 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   summary.bytes_before = summary.bytes_after = model.weight_bytes();
   summary.picture_before = summary.picture_after = drawing_of(import, bank);
 
-  // The cost is a model: a gain within its error is no reason to change anything. What is left then is to drop nodes
-  // that nothing uses, that say the same as another or that are computed from constants.
-  std::vector<Candidate> candidates;
-  for (const Candidate& each : found.best) {
-    if (!each.steps.empty() && each.seconds <= summary.seconds_before * (1 - options.min_gain))
-      candidates.push_back(each);
-  }
-  candidates.push_back({import.outputs, summary.seconds_before, {}});
-  const auto rows_before = table_before(bank, cost, import, plan_before);
-  std::optional<OnnxModel> written;
-  Candidate best = candidates.back();
-  std::map<std::string, CostRow> rows_after = rows_before;
-  for (const Candidate& candidate : candidates) {
-    const ExportPlan plan = plan_of(candidate.outputs);
-    auto rows = cost_table(bank, cost, import, plan, candidate.outputs);
-    if (candidate.steps.empty() && node_count(rows) >= node_count(rows_before)) break;
-    Attempt attempt = try_candidate({options, model, import, bank, inference, sizes}, plan, candidate);
-    summary.judgements = attempt.judgements;
-    summary.without_judge = attempt.without_judge;
-    if (attempt.refusal.empty()) {
-      mark_differences(summary.picture_before, attempt.picture);
-      summary.picture_after = std::move(attempt.picture);
-      written = std::move(attempt.model);
-      best = candidate;
-      rows_after = std::move(rows);
-      break;
-    }
-    if (summary.warning.empty()) summary.warning = "a cheaper model was not taken: " + attempt.refusal;
-  }
+  const auto rows_of = [&](std::span<const ValueId> outputs) {
+    return cost_table(bank, cost, import, plan_of(outputs), outputs);
+  };
+  const auto rows_before = table_before(bank, cost, import, plan_of(import.outputs));
+  const std::vector<Candidate> candidates = worth_trying(found.best, import, options, summary.seconds_before,
+                                                         node_count(rows_of(import.outputs)) < node_count(rows_before));
+  Choice choice = choose({options, model, import, bank, fusion, inference, sizes}, candidates);
   summary.verify_time = clock.lap();
-  summary.changed = written.has_value();
+  summary.judgements = std::move(choice.judgements);
+  summary.without_judge = std::move(choice.without_judge);
+  summary.timing = std::move(choice.timing);
+  summary.warning = std::move(choice.warning);
+  summary.changed = choice.model.has_value();
+  const Candidate best =
+      choice.model ? candidates[choice.candidate] : Candidate{import.outputs, summary.seconds_before, {}};
+  if (choice.model) {
+    mark_differences(summary.picture_before, choice.picture);
+    summary.picture_after = std::move(choice.picture);
+    summary.bytes_after = choice.model->weight_bytes();
+  }
   summary.seconds_after = best.seconds;
+  const auto rows_after = choice.model ? rows_of(best.outputs) : rows_before;
   fill_rows(summary, rows_before, rows_after);
   fill_fired(summary, best.steps, rules, terms, symbols);
-  if (written) summary.bytes_after = written->weight_bytes();
   if (options.out.empty()) return summary;
-  if (written) {
-    written->write(options.out);
+  if (choice.model) {
+    choice.model->write(options.out);
   } else {
     model.write_as_read(options.out);
   }

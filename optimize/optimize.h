@@ -8,6 +8,7 @@
 
 #include "algebra/rules/rule_set.h"
 #include "optimize/report.h"
+#include "optimize/timing.h"
 #include "optimize/windows.h"
 
 namespace rulemill::optimize {
@@ -28,6 +29,7 @@ struct Options {
   /// Starts onnxruntime's judge (see judge.h); none: the definitions alone judge.
   std::vector<std::string> judge;
   double judge_seconds = 300;
+  TimingOptions timing;
   /// By input name: dimensions for costs and verification, where the model leaves them open.
   std::map<std::string, std::vector<std::int64_t>> input_shapes;
 };

@@ -71,14 +71,57 @@ std::string verdict_text(const Summary& summary) {
     return fmt::format("cost by the model: {} -> {}, {:.2f} times as fast", time_text(summary.seconds_before),
                        time_text(summary.seconds_after), found);
   }
-  std::string reason = summary.seconds_found < summary.seconds_before * (1 - 1e-6)
-                           ? fmt::format(
-                                 "the cheapest graph found is {:.3f} times as fast by the model, which is less "
-                                 "than --min-gain {} asks for",
-                                 found, summary.min_gain)
-                           : "no rule makes it cheaper";
+  const bool nothing_timed = summary.timing.candidates.empty();
+  std::string reason = "no rule makes it cheaper";
+  if (!summary.changed && !nothing_timed) {
+    reason = fmt::format("timed, nothing is faster by more than the noise of {:.1f}%", summary.timing.noise * 100);
+  } else if (summary.seconds_found < summary.seconds_before * (1 - 1e-6) && nothing_timed) {
+    reason = fmt::format(
+        "the cheapest graph found is {:.3f} times as fast by the model, which is less than --min-gain {} asks for",
+        found, summary.min_gain);
+  } else if (!summary.exhausted) {
+    reason = "nothing cheaper was found before the search came to its limits";
+  }
   if (!summary.changed) return reason + ": the model is left as it is";
   return reason + ": only nodes that are not needed were removed";
+}
+
+/// How each candidate fared against the model; nothing if none was found.
+std::string timing_text(const Summary& summary) {
+  const Timing& timing = summary.timing;
+  if (!timing.absent.empty()) return "not timed: " + timing.absent + "\n";
+  if (timing.candidates.empty()) return "";
+  std::string text = fmt::format("timed by {}, {} rounds in turns{}: the model {:.4g} ms\n", timing.by, timing.rounds,
+                                 timing.shapes.empty() ? "" : ", " + timing.shapes, timing.milliseconds);
+  for (const Timed& each : timing.candidates) {
+    if (!each.failure.empty()) {
+      text += "  a result: " + each.failure + "\n";
+      continue;
+    }
+    text += fmt::format(
+        "  a result {:.4g} ms, {:.3f} times as fast (quartiles {:.3f} and {:.3f}): {}\n", each.milliseconds, each.ratio,
+        each.lower, each.upper,
+        each.faster ? "faster" : fmt::format("not faster by more than the noise of {:.1f}%", timing.noise * 100));
+  }
+  return text;
+}
+
+runtime::Json timing_json(const Timing& timing) {
+  runtime::Json json = {{"by", timing.by},
+                        {"absent", timing.absent},
+                        {"shapes", timing.shapes},
+                        {"rounds", timing.rounds},
+                        {"milliseconds", timing.milliseconds},
+                        {"noise", timing.noise},
+                        {"candidates", runtime::Json::array()}};
+  for (const Timed& each : timing.candidates) {
+    json["candidates"].push_back({{"failure", each.failure},
+                                  {"milliseconds", each.milliseconds},
+                                  {"ratio", each.ratio},
+                                  {"quartiles", {each.lower, each.upper}},
+                                  {"faster", each.faster}});
+  }
+  return json;
 }
 
 std::string sizes_text(const Summary& summary) {
@@ -138,7 +181,7 @@ std::string to_text(const Summary& summary) {
     text += fmt::format("initializers: {} -> {}\n", bytes_text(static_cast<double>(summary.bytes_before)),
                         bytes_text(static_cast<double>(summary.bytes_after)));
   }
-  text += search_text(summary) + "\n";
+  text += search_text(summary) + "\n" + timing_text(summary);
   for (const Judgement& each : summary.judgements) text += "judge " + judgement_text(each, summary.tolerance) + "\n";
   if (!summary.without_judge.empty()) text += "onnxruntime did not judge: " + summary.without_judge + "\n";
   if (!summary.warning.empty()) text += "warning: " + summary.warning + "\n";
@@ -182,6 +225,7 @@ svg rect { fill: #eef2f7; stroke: #7a8aa0; } .gone .changed rect { fill: #fbe3e0
                       summary.sizes.empty() ? "" : " Open dimensions: " + html_escaped(sizes_text(summary)) + ".",
                       bytes_text(static_cast<double>(summary.bytes_before)),
                       bytes_text(static_cast<double>(summary.bytes_after)));
+  page += " " + html_escaped(timing_text(summary));
   for (const Judgement& each : summary.judgements) {
     page += " Judge " + html_escaped(judgement_text(each, summary.tolerance)) + ".";
   }
@@ -269,6 +313,7 @@ runtime::Json to_json(const Summary& summary) {
                                               {"reason", each.reason},
                                               {"seconds", each.seconds}});
   }
+  json["timing"] = timing_json(summary.timing);
   json["warning"] = summary.warning;
   json["import_seconds"] = summary.import_time;
   return json;

@@ -8,6 +8,7 @@
 
 #include "optimize/drawing.h"
 #include "optimize/table.h"
+#include "optimize/timing.h"
 #include "optimize/verify.h"
 #include "runtime/json_report.h"
 
@@ -59,6 +60,7 @@ struct Summary {
   double tolerance = 0;
   std::vector<Judgement> judgements;                         // of what was written, or of what was refused
   std::string without_judge;                                 // why onnxruntime did not judge
+  Timing timing;                                             // of the cheapest models found
   std::string warning;                                       // why a cheaper model was not taken
   double import_time = 0, search_time = 0, verify_time = 0;  // seconds on the clock
   Drawing picture_before, picture_after;

@@ -25,7 +25,8 @@ constexpr std::int64_t small_sizes[] = {3, 5, 2, 7, 4, 6};
 struct Range {
   double least, most;
 };
-constexpr Range ranges[] = {{-1, 1}, {0.25, 2}, {-8, 8}, {0, 1}, {-2, -0.25}};
+constexpr Range ranges[] = {{-1, 1},     {0.25, 2}, {-8, 8},   {0, 1},       {-2, -0.25},
+                            {-100, 100}, {8, 16},   {-16, -8}, {-1000, 1000}};
 
 /// Inputs drawn, for each seed that was asked for, before a value counts as not verified.
 constexpr std::uint32_t most_draws = 6;

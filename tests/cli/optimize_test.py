@@ -51,7 +51,7 @@ class Optimize(Case):
 
     def test_the_branches_of_a_block_become_one_convolution(self):
         out = self.folder / "faster.onnx"
-        report = self.json("optimize", MODEL, "--rules", self.rules, "--out", out)
+        report = self.json("optimize", MODEL, "--rules", self.rules, "--out", out, "--no-timing")
         self.assertTrue(report["changed"])
         self.assertTrue(out.is_file())
         self.assertTrue(report["fired"])
@@ -59,7 +59,7 @@ class Optimize(Case):
     @needs_onnxruntime
     def test_onnxruntime_computes_the_same_from_fewer_nodes(self):
         out = self.folder / "faster.onnx"
-        self.assert_works(rulemill("optimize", MODEL, "--rules", self.rules, "--out", out))
+        self.assert_works(rulemill("optimize", MODEL, "--rules", self.rules, "--out", out, "--no-timing"))
         before, after = onnx.load(MODEL), onnx.load(out)
         onnx.checker.check_model(after, full_check=True)
         self.assertLess(len(after.graph.node), len(before.graph.node))
@@ -79,7 +79,7 @@ class Optimize(Case):
 
     def test_the_same_command_gives_the_same_bytes(self):
         for name in ("a.onnx", "b.onnx"):
-            self.assert_works(rulemill("optimize", MODEL, "--rules", self.rules, "--out", self.folder / name))
+            self.assert_works(rulemill("optimize", MODEL, "--rules", self.rules, "--out", self.folder / name, "--no-timing"))
         self.assertEqual((self.folder / "a.onnx").read_bytes(), (self.folder / "b.onnx").read_bytes())
 
     def test_foreign_and_truncated_models_are_refused_and_nothing_is_written(self):
@@ -87,8 +87,8 @@ class Optimize(Case):
         model = self.folder / "model.onnx"
         for content in (b"", b"something else" * 50, MODEL.read_bytes()[:2000]):
             model.write_bytes(content)
-            self.assert_fails(rulemill("optimize", model, "--rules", self.rules, "--out", out), 3, "model.onnx")
-        self.assert_fails(rulemill("optimize", self.folder / "absent.onnx", "--rules", self.rules, "--out", out), 3, "absent.onnx")
+            self.assert_fails(rulemill("optimize", model, "--rules", self.rules, "--out", out, "--no-timing"), 3, "model.onnx")
+        self.assert_fails(rulemill("optimize", self.folder / "absent.onnx", "--rules", self.rules, "--out", out, "--no-timing"), 3, "absent.onnx")
         self.assertFalse(out.exists())
 
     def test_a_damaged_database_is_refused(self):
@@ -110,6 +110,8 @@ class Optimize(Case):
         for options in (["--device", "abacus"], ["--alpha", "0.5"], ["--budget", "-1"], ["--tolerance", "2"]):
             self.assert_fails(rulemill("optimize", MODEL, "--rules", self.rules, *options), 2, options[0])
         self.assert_fails(rulemill("optimize", MODEL, "--rules", self.rules, "--input-shape", "x=3"), 2, "x=3")
+        process = rulemill("optimize", MODEL, "--rules", self.rules, "--search", "fast")
+        self.assert_fails(process, 2, "--search", "unknown search 'fast': expected saturate or backtrack")
         self.assert_fails(rulemill("optimize", MODEL), 2, "--rules is required")
 
     def test_an_unwritable_place_for_the_result_is_named(self):

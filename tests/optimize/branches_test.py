@@ -38,7 +38,7 @@ class Branches(Case):
         model, expected = branched_models.make(kind)
         before, after = self.folder / "before.onnx", self.folder / "after.onnx"
         onnx.save(model, before)
-        report = self.json("optimize", before, "--rules", self.rules, "--out", after)
+        report = self.json("optimize", before, "--rules", self.rules, "--out", after, "--no-timing")
 
         def convolutions(graph):
             return sum(node.op_type == "Conv" for node in graph.node)
@@ -54,6 +54,29 @@ class Branches(Case):
     def test_an_over_parametrized_depthwise_block_becomes_one_convolution(self):
         _, before, after, expected = self.optimize("mobileone-small")
         self.assertEqual((before, after), (21, expected))
+
+    def test_the_fastest_of_several_results_is_written_and_not_the_cheapest(self):
+        model, _ = branched_models.make("repvgg")
+        before, after, clock = self.folder / "before.onnx", self.folder / "after.onnx", self.folder / "clock.sh"
+        onnx.save(model, before)
+        nodes = []
+        for fastest in ("0", "1"):
+            clock.write_text(f"#!/bin/sh\ncase $1 in */candidate{fastest}.onnx) echo 3;; */candidate*) echo 4;; *) echo 5;; esac\n",
+                             encoding="utf-8")
+            clock.chmod(0o755)
+            report = self.json("optimize", before, "--rules", self.rules, "--out", after, "--time-with", clock)
+            self.assertGreater(len(report["timing"]["candidates"]), 1)
+            self.assertEqual(report["onnx_nodes"]["after"], len(onnx.load(after).graph.node))
+            nodes.append(report["onnx_nodes"]["after"])
+        self.assertLess(nodes[0], nodes[1])
+
+    def test_optimizing_the_result_again_changes_nothing(self):
+        for kind in ("repvgg", "mobileone-small"):
+            once, twice = self.folder / "after.onnx", self.folder / "twice.onnx"
+            self.optimize(kind)
+            report = self.json("optimize", once, "--rules", self.rules, "--out", twice, "--no-timing")
+            self.assertFalse(report["changed"])
+            self.assertEqual(once.read_bytes(), twice.read_bytes())
 
 
 if __name__ == "__main__":

@@ -155,6 +155,19 @@ TEST_CASE("values that are NaN whatever the input verify nothing", "[model]") {
   CHECK_THAT(summary.warning, Catch::Contains("could not be verified") && Catch::Contains("mostly NaN"));
 }
 
+TEST_CASE("what is zero on small inputs is compared on larger ones", "[model]") {
+  ScratchFolder scratch;
+  ModelText text;
+  text.input("x", {"4", "32"}).output("y", {"4", "32"}).weight("W", {32, 32}).weight("A", {32, 8}).weight("B", {8, 32});
+  *text.graph().add_initializer() = float_proto("shift", {{4, 32}, std::vector<float>(4 * 32, -150.f)});
+  text.node("MatMul", {"x", "W"}, {"base"}).node("MatMul", {"x", "A"}, {"down"}).node("MatMul", {"down", "B"}, {"up"});
+  text.node("Add", {"base", "up"}, {"sum"}).node("Add", {"sum", "shift"}, {"moved"}).node("Relu", {"moved"}, {"y"});
+  Summary summary = RulesFromText(product_rules)
+                        .optimize(options_for(text.save(scratch.path / "in.onnx"), scratch.path / "out.onnx"));
+  CHECK(summary.warning.empty());
+  CHECK(summary.changed);
+}
+
 TEST_CASE("folding makes no infinity of finite weights", "[model]") {
   ScratchFolder scratch;
   ModelText text;

@@ -59,7 +59,7 @@ class Samples(Case):
 
     def test_onnxruntime_confirms_equal_outputs_and_a_gain_on_the_convolution_block(self):
         out = self.folder / "out.onnx"
-        report = self.json("optimize", MODEL, "--rules", self.rules, "--out", out)
+        report = self.json("optimize", MODEL, "--rules", self.rules, "--out", out, "--no-timing")
         rows = {row["name"]: row for row in report["operators"]}
         self.assertEqual((rows["Conv"]["before"]["nodes"], rows["Conv"]["after"]["nodes"]), (12, 3))
         self.assertEqual(rows["Add"]["after"]["nodes"], 0)
@@ -72,7 +72,7 @@ class Samples(Case):
 
     def test_a_verification_that_fails_leaves_the_model_as_it_is_and_says_so(self):
         out = self.folder / "out.onnx"
-        process = rulemill("optimize", MODEL, "--rules", self.rules, "--out", out, "--tolerance", "0", "--json", self.folder / "report.json")
+        process = rulemill("optimize", MODEL, "--rules", self.rules, "--out", out, "--tolerance", "0", "--no-timing", "--json", self.folder / "report.json")
         self.assert_works(process)
         report = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
         self.assertFalse(report["changed"])
@@ -82,13 +82,13 @@ class Samples(Case):
         self.assertEqual(out.read_bytes(), MODEL.read_bytes())
 
     def test_onnxruntime_judges_beside_the_definitions_where_it_can_be_had(self):
-        judges = self.json("optimize", MODEL, "--rules", self.rules)["verification"]["judges"]
+        judges = self.json("optimize", MODEL, "--rules", self.rules, "--no-timing")["verification"]["judges"]
         self.assertEqual(judges[0]["judge"], "definitions")
         self.assertTrue(all(judge["verdict"] == "equal" for judge in judges))
         if onnx is None:
             self.skipTest("SKIPPED: onnx and onnxruntime are not installed (scripts/install-debian.sh)")
         self.assertRegex(judges[1]["judge"], r"^onnxruntime \d")
-        alone = self.json("optimize", MODEL, "--rules", self.rules, env={"RULEMILL_PYTHON": ""})["verification"]
+        alone = self.json("optimize", MODEL, "--rules", self.rules, "--no-timing", env={"RULEMILL_PYTHON": ""})["verification"]
         self.assertEqual(len(alone["judges"]), 1)
         self.assertIn("Python", alone["without_onnxruntime"])
 
@@ -112,7 +112,7 @@ class Samples(Case):
         values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [16, 64]) for name in ("x", "y")]
         graph = onnx.helper.make_graph(nodes, "product", values[:1], values[1:], weights)
         onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8), model)
-        command = ["optimize", model, "--rules", rules, "--definitions", operators, "--out", out]
+        command = ["optimize", model, "--rules", rules, "--definitions", operators, "--out", out, "--no-timing"]
         self.assertTrue(self.json(*command, "--judge", "definitions")["changed"])
         report = self.json(*command)
         self.assertFalse(report["changed"])
@@ -130,20 +130,20 @@ class Samples(Case):
 
     def test_a_gain_below_the_least_that_is_asked_for_leaves_the_model_as_it_is(self):
         out = self.folder / "out.onnx"
-        report = self.json("optimize", MODEL, "--rules", self.rules, "--out", out, "--min-gain", "0.9")
+        report = self.json("optimize", MODEL, "--rules", self.rules, "--out", out, "--min-gain", "0.9", "--no-timing")
         self.assertFalse(report["changed"])
         self.assertEqual(report["fired"], [])
         self.assertEqual(out.read_bytes(), MODEL.read_bytes())
 
     def test_a_model_that_no_rule_concerns_is_written_as_it_was(self):
         out = self.folder / "out.onnx"
-        report = self.json("optimize", LORA, "--rules", self.rules, "--out", out)
+        report = self.json("optimize", LORA, "--rules", self.rules, "--out", out, "--no-timing")
         self.assertFalse(report["changed"])
         self.assertEqual(out.read_bytes(), LORA.read_bytes())
 
     def test_the_report_is_one_page_that_loads_nothing_and_shows_both_graphs(self):
         page = self.folder / "page.html"
-        report = self.json("optimize", MODEL, "--rules", self.rules, "--report", page)
+        report = self.json("optimize", MODEL, "--rules", self.rules, "--report", page, "--no-timing")
         text = page.read_text(encoding="utf-8")
         tags = Tags()
         tags.feed(text)
@@ -158,7 +158,7 @@ class Samples(Case):
             self.assertIn(fired["rule"], text)
 
     def test_what_the_terminal_says_is_in_the_json(self):
-        process = rulemill("optimize", MODEL, "--rules", self.rules, "--json", self.folder / "report.json")
+        process = rulemill("optimize", MODEL, "--rules", self.rules, "--no-timing", "--json", self.folder / "report.json")
         self.assert_works(process)
         report = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
         for row in report["operators"]:

@@ -1,0 +1,114 @@
+"""The helper by which `rulemill optimize` has models timed by onnxruntime, in turns; models.py says how they speak.
+
+Question: {"models": paths, "threads", "seconds", "least_rounds", "shapes": {input: dims}}. Answer: {"rounds": [{"shapes":
+text, "milliseconds": times by model and round}], "failures": {number of a model: why it does not run}}, or {"failure"}.
+The first model is the one that the others stand for. A model with open dimensions is timed at two choices of shapes.
+"""
+
+import sys
+import time
+
+sys.dont_write_bytecode = True
+
+from models import CannotRun, draw, one_line, serve, session, shape_of
+
+# Sizes of open dimensions: of first axes, mostly a batch, and of others; the first that the model takes, twice.
+OPEN_SIZES = [(1, 224), (4, 192), (1, 128), (4, 96), (1, 64), (4, 32), (1, 512), (4, 640), (1, 1), (4, 4)]
+SHORTEST = 2e-3  # seconds: a model that is faster runs several times for one measurement
+MOST_ROUNDS = 101
+PATIENCE = 4  # times the seconds, for the fewest rounds
+
+
+def feeds_at(model, given, batch, other):
+    sizes = {}
+    size_of = lambda key, axis: sizes.setdefault(key, batch if axis == 0 else other)
+    shapes = {info.name: shape_of(info, given, size_of) for info in model.get_inputs()}
+    return draw(model.get_inputs(), shapes, 0), bool(sizes)
+
+
+def chosen_feeds(model, given):
+    """Inputs that the model takes: one choice, or two where its shapes are open."""
+    chosen, failure = [], ""
+    for batch, other in OPEN_SIZES:
+        try:
+            feeds, is_open = feeds_at(model, given, batch, other)
+            model.run(None, feeds)
+        except CannotRun:
+            raise
+        except Exception as error:
+            failure = one_line(error)
+            continue
+        chosen.append(feeds)
+        if len(chosen) == 2 or not is_open:
+            return chosen
+    if not chosen:
+        raise CannotRun(f"it does not run the model: {failure}")
+    return chosen
+
+
+def seconds_of(model, feeds, repeats):
+    start = time.perf_counter()
+    for _ in range(repeats):
+        model.run(None, feeds)
+    return (time.perf_counter() - start) / repeats
+
+
+def run_rounds(models, feeds, seconds, least):
+    """Milliseconds by model and round; each round in the other order than the one before."""
+    runners = {number: model for number, model in enumerate(models) if model is not None}
+    once = [min(seconds_of(model, feeds, 1) for _ in range(2)) for model in runners.values()]
+    repeats = max(1, round(SHORTEST / max(min(once), 1e-6)))
+    times = [[] for _ in models]
+    start = time.perf_counter()
+    for turn in range(MOST_ROUNDS):
+        spent = time.perf_counter() - start
+        if spent >= (seconds if turn >= least else PATIENCE * seconds):
+            break
+        order = list(runners.items())
+        for number, model in order if turn % 2 == 0 else reversed(order):
+            times[number].append(seconds_of(model, feeds, repeats) * 1e3)
+    return times
+
+
+def shapes_text(feeds):
+    return ", ".join(f"{name} {'x'.join(map(str, values.shape)) or 'scalar'}" for name, values in feeds.items())
+
+
+def answer(question):
+    models, failures = [], {}
+    for number, path in enumerate(question["models"]):
+        try:
+            models.append(session(path, question["threads"]))
+        except Exception as error:
+            if number < 2:
+                return {"failure": f"it does not load the model: {one_line(error)}"}
+            models.append(None)
+            failures[number] = f"it does not load: {one_line(error)}"
+    try:
+        choices = chosen_feeds(models[0], question["shapes"])
+    except CannotRun as error:
+        return {"failure": str(error)}
+    for number, model in enumerate(models):
+        try:
+            for feeds in choices if model is not None else ():
+                model.run(None, feeds)
+        except Exception as error:
+            models[number], failures[number] = None, f"it does not run: {one_line(error)}"
+    rounds = []
+    for feeds in choices:
+        times = run_rounds(models, feeds, question["seconds"] / len(choices), question["least_rounds"])
+        if len(times[0]) < question["least_rounds"]:
+            return {"failure": f"{len(times[0])} rounds took {PATIENCE * question['seconds']:g} s, which is too few"}
+        rounds.append({"shapes": shapes_text(feeds), "milliseconds": times})
+    return {"rounds": rounds, "failures": failures}
+
+
+def safe_answer(question):
+    try:
+        return answer(question)
+    except MemoryError:
+        return {"failure": "out of memory"}
+
+
+if __name__ == "__main__":
+    serve(safe_answer)

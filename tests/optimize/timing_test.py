@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Results are run against the model: the fastest is written, and nothing that is not faster by more than the noise."""
+
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+from binary import ROOT, Case, rulemill
+
+try:
+    import onnxruntime
+except ImportError:
+    onnxruntime = None
+
+MODEL = ROOT / "data" / "models" / "acnet_block.onnx"
+QUICKSTART = ROOT / "data" / "profiles" / "quickstart.toml"
+
+
+class Timing(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="rulemill-test-"))
+        cls.rules = cls.shared / "rules"
+        process = rulemill("discover", "--profile", QUICKSTART, "--out", cls.rules, "--progress", "off")
+        if process.returncode != 0:
+            raise AssertionError(process.stdout + process.stderr)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.shared, ignore_errors=True)
+
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "out.onnx"
+
+    def command(self, body):
+        """A program that times: `body` is shell, the model's path is $1."""
+        path = self.folder / "clock.sh"
+        path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+        path.chmod(0o755)
+        return path
+
+    def report(self, body, *more):
+        return self.json("optimize", MODEL, "--rules", self.rules, "--out", self.out, "--time-with", self.command(body), *more)
+
+    def assert_unchanged(self, report):
+        self.assertFalse(report["changed"])
+        self.assertEqual(report["fired"], [])
+        self.assertEqual(self.out.read_bytes(), MODEL.read_bytes())
+
+    def test_a_result_is_written_if_it_is_faster_and_the_report_has_the_numbers(self):
+        report = self.report("case $1 in */candidate*) echo 4;; *) echo 5;; esac")
+        self.assertTrue(report["changed"])
+        self.assertNotEqual(self.out.read_bytes(), MODEL.read_bytes())
+        timed = report["timing"]["candidates"][0]
+        self.assertAlmostEqual(timed["ratio"], 1.25)
+        self.assertTrue(timed["faster"])
+        self.assertEqual(report["timing"]["milliseconds"], 5)
+
+    def test_a_result_that_is_slower_or_as_fast_is_not_written(self):
+        for time in ("6", "5", "4.96"):
+            with self.subTest(time):
+                report = self.report(f"case $1 in */candidate*) echo {time};; *) echo 5;; esac")
+                self.assert_unchanged(report)
+                self.assertFalse(report["timing"]["candidates"][0]["faster"])
+                self.assertEqual(report["warning"], "")
+
+    def test_a_gain_within_what_the_model_differs_from_itself_is_none(self):
+        # 5 and 6 in turns for the model, 4.9 for the result.
+        count = 'n=$(cat "$0.n" 2>/dev/null || echo 0); echo $((n + 1)) > "$0.n"; [ $((n % 2)) = 0 ] && echo 5 || echo 6'
+        body = f"case $1 in */candidate*) echo 5.3;; *) {count};; esac"
+        report = self.report(body)
+        self.assert_unchanged(report)
+        self.assertGreater(report["timing"]["noise"], 0.1)
+
+    def test_a_command_that_fails_hangs_or_prints_nonsense_is_named_and_the_model_is_left_alone(self):
+        before = MODEL.read_bytes()
+        for body, part in [("exit 3", "exit code 3"), ("sleep 100", "time limit of 500 ms"), ("kill -9 $$", "exit code 137"),
+                           ("echo fast", "printed 'fast '"), ("true", "printed ''"), ("echo -1", "printed '-1 '"),
+                           ("echo 1 2", "printed '1 2 '"), ("echo nan", "printed 'nan '"), ("head -c 100000 /dev/zero", "printed")]:
+            with self.subTest(body):
+                process = rulemill("optimize", MODEL, "--rules", self.rules, "--out", self.out, "--time-with",
+                                   self.command(body), "--timing-limit", "0.5")
+                self.assert_fails(process, 2, "--time-with", "clock.sh", part)
+                self.assertFalse(self.out.exists())
+        process = rulemill("optimize", MODEL, "--rules", self.rules, "--out", self.out, "--time-with", self.folder / "absent")
+        self.assert_fails(process, 2, "--time-with", "exit code 127")
+        self.assert_fails(rulemill("optimize", MODEL, "--rules", self.rules, "--time-with", " "), 2, "--time-with")
+        self.assertEqual(MODEL.read_bytes(), before)
+
+    def test_a_runtime_that_fails_on_the_results_alone_leaves_the_model_as_it_is_with_a_warning(self):
+        report = self.report("case $1 in */candidate*) exit 9;; *) echo 5;; esac")
+        self.assert_unchanged(report)
+        self.assertIn("exit code 9", report["warning"])
+        process = rulemill("optimize", MODEL, "--rules", self.rules, "--out", self.out, "--strict", "--time-with",
+                           self.command("case $1 in */candidate*) exit 9;; *) echo 5;; esac"))
+        self.assertEqual(process.returncode, 1, process.stderr)
+        self.assertIn("exit code 9", process.stderr)
+
+    def test_no_timing_believes_the_cost(self):
+        report = self.json("optimize", MODEL, "--rules", self.rules, "--out", self.out, "--no-timing")
+        self.assertTrue(report["changed"])
+        self.assertEqual(report["timing"]["absent"], "--no-timing")
+        process = rulemill("optimize", MODEL, "--rules", self.rules, "--no-timing", "--time-with", "true")
+        self.assert_fails(process, 2, "--no-timing")
+
+    def helper(self, body):
+        """A Python that plays onnxruntime's helpers: the judge as it is, the clock as `body`."""
+        path = self.folder / "python3"
+        path.write_text(f"#!/bin/sh\ncase $1 in *clock.py) {body};; *) exec {shutil.which('false')};; esac\n", encoding="utf-8")
+        path.chmod(0o755)
+        return {"RULEMILL_PYTHON": str(path)}
+
+    def test_without_onnxruntime_the_cost_decides_and_the_report_says_so(self):
+        report = self.json("optimize", MODEL, "--rules", self.rules, "--out", self.out, env={"RULEMILL_PYTHON": ""})
+        self.assertTrue(report["changed"])
+        report = self.json("optimize", MODEL, "--rules", self.rules, "--out", self.out, env=self.helper("exit 3"))
+        self.assertTrue(report["changed"])
+        self.assertIn("exit code 3", report["timing"]["absent"])
+
+    def test_a_helper_that_dies_over_the_models_leaves_the_model_as_it_is(self):
+        hello = """printf '\\\\024\\\\0\\\\0\\\\0\\\\0\\\\0\\\\0\\\\0{"name":"a runtime"}'"""
+        report = self.json("optimize", MODEL, "--rules", self.rules, "--out", self.out,
+                           env=self.helper(hello.replace("\\\\", "\\") + "; kill -11 $$"))
+        self.assert_unchanged(report)
+        self.assertIn("could not be timed", report["warning"])
+
+    @unittest.skipIf(onnxruntime is None, "SKIPPED: onnxruntime is not installed (scripts/install-debian.sh)")
+    def test_onnxruntime_times_in_turns(self):
+        report = self.json("optimize", MODEL, "--rules", self.rules, "--out", self.out, "--timing-seconds", "1",
+                           "--timing-threads", "2")
+        timing = report["timing"]
+        self.assertRegex(timing["by"], r"^onnxruntime \d.*, 2 threads$")
+        self.assertGreaterEqual(timing["rounds"], 7)
+        self.assertGreater(timing["candidates"][0]["ratio"], 1)
+        self.assertEqual(report["changed"], any(each["faster"] for each in timing["candidates"]))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
