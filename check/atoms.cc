@@ -5,6 +5,7 @@
 #include <charconv>
 #include <numeric>
 
+#include "algebra/sizes/checked.h"
 #include "runtime/error.h"
 
 namespace rulemill::check {
@@ -21,6 +22,13 @@ bool is_identifier(std::string_view name) {
 
 std::int64_t floor_of(std::int64_t a, std::int64_t b) {  // b ≥ 1
   return a >= 0 ? a / b : -((-(a + 1)) / b) - 1;
+}
+
+/// What a long division takes of a coefficient: rounded down, or by a negative leading one only if nothing is left.
+std::int64_t whole_part(std::int64_t coefficient, std::int64_t leading) {
+  if (leading > 0) return floor_of(coefficient, leading);
+  const std::int64_t by = algebra::checked_multiply(leading, -1);
+  return coefficient % by == 0 ? algebra::checked_multiply(floor_of(coefficient, by), -1) : 0;
 }
 
 }  // namespace
@@ -67,8 +75,7 @@ Poly Atoms::quotient(Poly n, Poly d) {
   while (!n.is_zero()) {
     const Poly::Term term = n.terms().back();
     const auto monomial = term.monomial.divided_by(leading.monomial);
-    const std::int64_t factor =
-        monomial && leading.coefficient > 0 ? floor_of(term.coefficient, leading.coefficient) : 0;
+    const std::int64_t factor = monomial ? whole_part(term.coefficient, leading.coefficient) : 0;
     if (factor != 0) {
       e += Poly::of_terms({{*monomial, factor}});
       n -= d * Poly::Term{*monomial, factor};

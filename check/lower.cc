@@ -78,9 +78,30 @@ bool holds_always(const Guard& guard) {
 
 }  // namespace
 
+namespace {
+
+/// The names of the rule's sizes, in order.
+std::set<std::string> size_names(const algebra::Rule& rule, const algebra::TermBank& bank,
+                                 const algebra::Symbols& symbols) {
+  std::set<std::string> names;
+  const auto meet = [&](const Poly& poly) {
+    for (const Atom atom : symbols.atoms(poly)) names.insert(symbols.name(atom));
+  };
+  for (const auto& shape : rule.shapes) std::ranges::for_each(shape, meet);
+  for (const algebra::SizeCondition& c : rule.condition) meet(c.left), meet(c.right);
+  for (const auto* side : {&rule.source, &rule.target}) {
+    for (const NodeId node : bank.nodes(*side)) std::ranges::for_each(bank.node(node).sizes, meet);
+  }
+  return names;
+}
+
+}  // namespace
+
 Statement::Statement(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
                      Atoms& atoms)
     : rule_(rule), bank_(bank), atoms_(atoms) {
+  // Numbered by name: what is written must not depend on what else the symbols have been used for.
+  for (const std::string& name : size_names(rule, bank, symbols)) atoms.size(name);
   if (rule.shapes.size() != rule.variables.size()) throw Objection{"its variables have no shapes"};
   for (std::size_t v = 0; v < rule.variables.size(); ++v) {
     Shape& dims = variables_[rule.variables[v]];

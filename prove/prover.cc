@@ -43,17 +43,6 @@ Guards facts_of(const algebra::TypedRule& typed, Fault fault) {
 
 }  // namespace
 
-/// A few sizes at which the rule stands, for the solver's satisfiable queries.
-std::vector<Models::Values> Prover::sample_sizes(const algebra::TypedRule& typed) const {
-  SizeSampler sampler(typed, bank_, symbols_, options_.seed);
-  std::vector<Models::Values> samples;
-  for (std::uint64_t attempt = 0; attempt < 60 && samples.size() < 6; ++attempt) {
-    std::optional<SizeValues> sizes = sampler.draw(attempt % 2 == 0 ? 5 : 3);
-    if (sizes) samples.push_back(std::move(*sizes));
-  }
-  return samples;
-}
-
 Prover::Outcome Prover::prove_equal(const algebra::TypedRule& typed) {
   solver_->budget().refill();
   return equal(typed);
@@ -76,7 +65,7 @@ Prover::Outcome Prover::same_domain(const algebra::TypedRule& typed) {
 }
 
 Prover::Outcome Prover::within_limits(const algebra::TypedRule& typed, const std::function<void(Outcome&)>& compare) {
-  solver_->start(facts_of(typed, solver_->fault()), sample_sizes(typed));
+  solver_->start(facts_of(typed, solver_->fault()), sample_sizes(typed, bank_, symbols_, options_.seed));
   const Budget::Share share(solver_->budget(), options_.steps);
   Outcome outcome{true, {}};
   try {

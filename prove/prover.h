@@ -59,7 +59,6 @@ class Prover {
   std::optional<algebra::TypedRule> with_parts(const algebra::TypedRule& typed);
   std::optional<Proved> under_condition(const algebra::TypedRule& typed,
                                         const std::vector<std::vector<std::int64_t>>* example);
-  std::vector<Models::Values> sample_sizes(const algebra::TypedRule& typed) const;
   Proved proved(algebra::TypedRule typed) const;
 
   algebra::TermBank& bank_;

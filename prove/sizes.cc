@@ -110,4 +110,27 @@ bool SizeSampler::holds(const SizeCondition& c, const SizeValues& values) const 
   return false;
 }
 
+std::vector<SizeValues> sample_sizes(const algebra::TypedRule& rule, const algebra::TermBank& bank,
+                                     const algebra::Symbols& symbols, std::uint64_t seed) {
+  SizeSampler sampler(rule, bank, symbols, seed);
+  std::vector<SizeValues> samples;
+  for (std::uint64_t attempt = 0; attempt < 60 && samples.size() < 6; ++attempt) {
+    std::optional<SizeValues> sizes = sampler.draw(attempt % 2 == 0 ? 5 : 3);
+    if (sizes) samples.push_back(std::move(*sizes));
+  }
+  return samples;
+}
+
+std::vector<SizesByName> sample_sizes_by_name(const algebra::Rule& rule, algebra::TermBank& bank,
+                                              algebra::Symbols& symbols, std::uint64_t seed) {
+  const auto typed = algebra::infer_types(rule, bank, symbols);
+  if (!std::holds_alternative<algebra::TypedRule>(typed)) return {};
+  std::vector<SizesByName> samples;
+  for (const SizeValues& values : sample_sizes(std::get<algebra::TypedRule>(typed), bank, symbols, seed)) {
+    SizesByName& sizes = samples.emplace_back();
+    for (const auto& [size, value] : values) sizes[symbols.name(size)] = value;
+  }
+  return samples;
+}
+
 }  // namespace rulemill::prove

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <random>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -46,5 +48,14 @@ class SizeSampler {
   std::vector<Equation> equations_;
   std::set<std::vector<std::int64_t>> drawn_;
 };
+
+/// A few sizes at which the rule stands.
+std::vector<SizeValues> sample_sizes(const algebra::TypedRule& rule, const algebra::TermBank& bank,
+                                     const algebra::Symbols& symbols, std::uint64_t seed);
+
+/// The same for whoever has other symbols; none if the rule has no types.
+using SizesByName = std::map<std::string, std::int64_t>;
+std::vector<SizesByName> sample_sizes_by_name(const algebra::Rule& rule, algebra::TermBank& bank,
+                                              algebra::Symbols& symbols, std::uint64_t seed);
 
 }  // namespace rulemill::prove

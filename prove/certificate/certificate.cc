@@ -128,7 +128,8 @@ std::optional<CertificateText> certify_by_definitions(const std::string& stateme
   try {
     check::Atoms atoms;
     check::Statement stated(rule, bank, symbols, atoms);
-    const Elaboration elaboration = elaborate(stated, options.align, believing);
+    const auto samples = sample_sizes_by_name(rule, bank, symbols, options.seed);
+    const Elaboration elaboration = elaborate(stated, samples, options.align, believing);
     reason = elaboration.reason;
     if (!elaboration.proof) return std::nullopt;
     return CertificateText{Certificate::Kind::Definitions,

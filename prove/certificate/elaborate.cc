@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "prove/certificate/bridge.h"
 #include "prove/certificate/oracle.h"
 #include "prove/solver/budget.h"
 #include "runtime/error.h"
@@ -19,144 +20,17 @@ using Steps = std::vector<Step>;
 
 namespace {
 
-/// The checker's polynomials and products as the prover has them, and back. Names of indices have a sign in front that
-/// no size has.
-class Bridge {
- public:
-  Bridge(Atoms& atoms, Budget& budget) : atoms_(atoms), budget_(budget), supply_(symbols_) {}
-
-  Symbols& symbols() { return symbols_; }
-
-  Poly there(const Poly& poly) {
-    return rebuilt(poly, [&](Atom atom) -> Poly {
-      const auto operand = [&](const Poly& part) { return there(part); };
-      switch (atoms_.kind(atom)) {
-        case Atoms::Kind::Size:
-          return Poly(symbols_.size(atoms_.text(Poly(atom))));
-        case Atoms::Kind::Output:
-        case Atoms::Kind::Bound:
-          return Poly(symbols_.index(atoms_.text(Poly(atom))));
-        case Atoms::Kind::Quotient:
-          return symbols_.floor_div(operand(atoms_.left(atom)), operand(atoms_.right(atom)));
-        case Atoms::Kind::Min:
-          return symbols_.min(operand(atoms_.left(atom)), operand(atoms_.right(atom)));
-        case Atoms::Kind::Max:
-          return symbols_.max(operand(atoms_.left(atom)), operand(atoms_.right(atom)));
-      }
-      return {};
-    });
-  }
-
-  Poly back(const Poly& poly) {
-    return rebuilt(poly, [&](Atom atom) -> Poly {
-      const auto operand = [&](const Poly& part) { return back(part); };
-      switch (symbols_.kind(atom)) {
-        case Symbols::Kind::Size:
-        case Symbols::Kind::Index:
-          return atoms_.parse(symbols_.name(atom), "elaboration");
-        case Symbols::Kind::FloorDiv:
-          return atoms_.quotient(operand(symbols_.left(atom)), operand(symbols_.right(atom)));
-        case Symbols::Kind::Min:
-          return atoms_.minimum(operand(symbols_.left(atom)), operand(symbols_.right(atom)));
-        case Symbols::Kind::Max:
-          return atoms_.maximum(operand(symbols_.left(atom)), operand(symbols_.right(atom)));
-      }
-      return {};
-    });
-  }
-
-  Atom there(Atom bound) { return symbols_.index(atoms_.text(Poly(bound))); }
-
-  Product there(const check::Product& product) {
-    Product result;
-    result.coefficient = product.coefficient;
-    result.guards = guards(product.guards);
-    for (const Atom atom : product.bound) result.bound.push_back(there(atom));
-    for (const check::Factor& factor : product.factors) result.factors.push_back(there(factor));
-    return result;
-  }
-
-  Factor there(const check::Factor& factor) {
-    static constexpr Factor::Kind kinds[] = {Factor::Kind::Read, Factor::Kind::Inverse, Factor::Kind::Apply,
-                                             Factor::Kind::Max};
-    Factor result;
-    result.kind = kinds[static_cast<int>(factor.kind)];
-    result.symbol = factor.symbol;
-    for (const Poly& poly : factor.index) result.index.push_back(there(poly));
-    for (const Atom atom : factor.bound) result.bound.push_back(there(atom));
-    result.guards = guards(factor.guards);
-    for (const check::Sum& argument : factor.arguments) {
-      Sum& sum = result.arguments.emplace_back();
-      for (const check::Product& product : argument) sum.push_back(there(product));
-    }
-    return result;
-  }
-
-  template <class T>
-  void rename(T& part) {
-    rename_bound(part, supply_, symbols_);
-  }
-
-  /// The step from old bound indices, under fresh names, to others, with its inverse; nothing if none is found.
-  std::optional<Step> map_step(const Substitution& map, const std::vector<Atom>& old, const std::vector<Atom>& fresh,
-                               const std::vector<Atom>& onto) {
-    Step step;
-    step.op = Op::Map;
-    std::vector<Poly> equations;
-    std::vector<Atom> unknown;
-    Substitution names;
-    for (std::size_t i = 0; i < old.size(); ++i) {
-      const auto image = map.find(fresh[i]);
-      if (image == map.end()) return std::nullopt;
-      step.to.emplace_back(old[i], back(image->second));
-      equations.push_back(Poly(fresh[i]) - image->second);
-      names[fresh[i]] = Poly(there(old[i]));
-    }
-    for (const Atom atom : onto) unknown.push_back(there(atom));
-    const SolvedIndices solved = solve_indices(std::move(equations), unknown, symbols_, budget_);
-    for (std::size_t i = 0; i < onto.size(); ++i) {
-      const auto value = solved.map.find(unknown[i]);
-      if (value == solved.map.end()) return std::nullopt;
-      step.back.emplace_back(onto[i], back(symbols_.substitute(value->second, names)));
-    }
-    return step;
-  }
-
- private:
-  template <class Value>
-  static Poly rebuilt(const Poly& poly, const Value& value) {
-    Poly result;
-    for (const Poly::Term& term : poly.terms()) {
-      Poly product(term.coefficient);
-      for (const Atom atom : term.monomial) product = product * value(atom);
-      result += product;
-    }
-    return result;
-  }
-
-  Guards guards(const check::Guards& from) {
-    Guards result;
-    for (const check::Guard& guard : from) result.push_back({guard.equality, there(guard.poly)});
-    return result;
-  }
-
-  Atoms& atoms_;
-  Budget& budget_;
-  Symbols symbols_;
-  IndexSupply supply_;
-};
-
 /// Throws this when a proof becomes longer than any that is worth having.
 struct TooLong {};
 
 class Elaborator {
  public:
-  Elaborator(Statement& statement, const AlignLimits& limits, bool believing)
+  Elaborator(Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& limits, bool believing)
       : statement_(statement),
         atoms_(statement.atoms()),
         limits_(limits),
-        oracle_(atoms_, believing),
-        bridge_(atoms_, budget_) {
+        bridge_(atoms_, budget_),
+        oracle_(atoms_, bridge_, in_symbols(samples), believing) {
     for (const algebra::Function& function : statement.bank().library().functions())
       commutative_.push_back(function.commutative);
   }
@@ -188,6 +62,15 @@ class Elaborator {
   static constexpr std::uint64_t affordable = 150000000;  // units of the budget
   static constexpr int deepest = 12;
   static constexpr std::size_t most_ways = 6;  // to align two products, if the first does not make them cancel
+
+  std::vector<Models::Values> in_symbols(const std::vector<SizesByName>& samples) {
+    std::vector<Models::Values> result;
+    for (const SizesByName& sizes : samples) {
+      Models::Values& values = result.emplace_back();
+      for (const auto& [name, value] : sizes) values[bridge_.symbols().size(name)] = value;
+    }
+    return result;
+  }
 
   /// Lemmas for what the types and divisors owe.
   std::optional<std::string> typing(check::Proof& proof) {
@@ -433,6 +316,21 @@ class Elaborator {
     return !within.block.empty() && take(sum, context, std::move(within), steps);
   }
 
+  bool simplify_arguments(check::Sum& sum, std::size_t p, const Context& context, Steps& steps) {
+    bool changed = false;
+    for (std::size_t f = 0; f < sum[p].factors.size(); ++f) {
+      check::Kernel kernel(statement_, {});
+      const Context inner = kernel.inside(context, sum[p], sum[p].factors[f]);
+      for (std::size_t a = 0; a < sum[p].factors[f].arguments.size(); ++a) {
+        Step within = step(Op::Within, {p, f, a});
+        check::Sum argument = sum[p].factors[f].arguments[a];
+        simplify(argument, inner, within.block);
+        if (!within.block.empty()) changed |= take(sum, context, std::move(within), steps);
+      }
+    }
+    return changed;
+  }
+
   bool unwrap(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
     const check::Factor& factor = sum[p].factors[f];
     if (factor.arguments[0].empty()) return false;
@@ -665,10 +563,12 @@ class Elaborator {
     return true;
   }
 
-  /// Splits a product by a guard that stands in its functions and maxima and that nothing decides.
+  /// Splits a product by a guard that stands in its functions and maxima and that nothing decides. Where none does as
+  /// they stand, they are simplified: that may leave guards without the indices that are bound within.
   bool split(check::Sum& sum, const Context& context, Steps& steps) {
     for (std::size_t p = 0; p < sum.size(); ++p) {
       const auto guard = undecided(sum[p], context);
+      if (!guard && simplify_arguments(sum, p, context, steps)) return true;
       if (!guard) continue;
       Step cut = step(Op::Split, {p});
       cut.guard = *guard;
@@ -717,9 +617,9 @@ class Elaborator {
   Statement& statement_;
   Atoms& atoms_;
   AlignLimits limits_;
-  Oracle oracle_;
   Budget budget_{affordable};
   Bridge bridge_;
+  Oracle oracle_;
   std::vector<bool> commutative_;
   std::size_t taken_ = 0;
   int depth_ = 0;
@@ -728,8 +628,9 @@ class Elaborator {
 
 }  // namespace
 
-Elaboration elaborate(Statement& statement, const AlignLimits& limits, bool believing) {
-  return Elaborator(statement, limits, believing).run();
+Elaboration elaborate(Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& limits,
+                      bool believing) {
+  return Elaborator(statement, samples, limits, believing).run();
 }
 
 }  // namespace rulemill::prove

@@ -8,6 +8,7 @@
 #include "algebra/terms/term.h"
 #include "check/proof.h"
 #include "prove/normal_form/align.h"
+#include "prove/sizes.h"
 
 namespace rulemill::prove {
 
@@ -16,7 +17,9 @@ struct Elaboration {
   std::string reason;  // why there is none
 };
 
-/// `believing`: every obligation is taken as shown, for tests of the checker.
-Elaboration elaborate(check::Statement& statement, const AlignLimits& limits, bool believing = false);
+/// `samples`: sizes, by name, at which the rule stands; they save time where something cannot be shown. `believing`:
+/// every obligation is taken as shown, for tests of the checker.
+Elaboration elaborate(check::Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& limits,
+                      bool believing = false);
 
 }  // namespace rulemill::prove

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "prove/solver/linear.h"
+#include "prove/solver/model_search.h"
 #include "runtime/error.h"
 
 namespace rulemill::prove {
@@ -59,6 +60,7 @@ class Surroundings {
 
   std::vector<Times> candidates() {
     bound_quotients();
+    split_common_sizes();
     multiply_bounds();
     return std::move(times_);
   }
@@ -126,6 +128,22 @@ class Surroundings {
         if (other == atom || atoms_.kind(other) != Atoms::Kind::Quotient || atoms_.right(other) != d) continue;
         propose(q - Poly(other) - 1, d);
       }
+    }
+  }
+
+  /// m·r + c ≥ 0 for a product m of sizes, as in q·n − q·k − 1: about the sign of r.
+  void split_common_sizes() {
+    for (const Poly& bound : bounds_) {
+      const Poly rest = bound - bound.constant_term();
+      if (rest.terms().size() < 2) continue;
+      Monomial common = rest.content().monomial;
+      for (const Atom atom : Monomial(common)) {
+        if (!is_size(atom)) common.remove(atom);
+      }
+      if (common.empty()) continue;
+      const Poly factor = *rest.divided_by(Poly::Term{common, 1}), sizes = Poly::of_terms({{common, 1}});
+      propose(-factor, sizes);
+      propose(factor - 1, sizes);
     }
   }
 
@@ -274,10 +292,11 @@ struct Oracle::Z3 {
   }
 
   static constexpr std::size_t most_at_once = 6;
-  static constexpr int most_rounds = 8;
+  static constexpr int most_rounds = 24;
 };
 
-Oracle::Oracle(Atoms& atoms, bool believing) : atoms_(atoms), believing_(believing) {}
+Oracle::Oracle(Atoms& atoms, Bridge& bridge, std::vector<Models::Values> samples, bool believing)
+    : atoms_(atoms), bridge_(bridge), samples_(std::move(samples)), models_(bridge.symbols()), believing_(believing) {}
 Oracle::~Oracle() = default;
 
 std::optional<std::vector<Times>> Oracle::shown(const Obligation& obligation) {
@@ -291,7 +310,35 @@ std::optional<std::vector<Times>> Oracle::shown(const Obligation& obligation) {
   return answers_.emplace(std::move(key), decide(obligation)).first->second;
 }
 
+/// Whether numbers are found for which the obligation does not hold: most of what cannot be shown ends here.
+bool Oracle::has_counterexample(const Obligation& obligation) {
+  const Guards given = bridge_.there(obligation.given);
+  const auto broken = [&](Guards asserted) {
+    Query query{obligation.what, std::move(asserted), {}, {}};
+    for (const auto& [coefficient, guards] : obligation.indicators)
+      query.indicators.emplace_back(coefficient, bridge_.there(guards));
+    query.asserted.insert(query.asserted.end(), given.begin(), given.end());
+    return has_model(query);
+  };
+  if (!obligation.goal) return broken({});
+  const Poly goal = bridge_.there(obligation.goal->poly);
+  return broken({{false, -goal - 1}}) || (obligation.goal->equality && broken({{false, goal - 1}}));
+}
+
+bool Oracle::has_model(const Query& query) {
+  if (models_.satisfy(query)) return true;
+  if (!query.indicators.empty()) return false;
+  for (const Models::Values& sizes : samples_) {
+    const auto values = find_model(query, sizes, bridge_.symbols());
+    if (!values) continue;
+    models_.add(*values, query);
+    return true;
+  }
+  return false;
+}
+
 std::optional<std::vector<Times>> Oracle::decide(const Obligation& obligation) {
+  if (has_counterexample(obligation)) return std::nullopt;
   Surroundings surroundings(atoms_);
   for (const check::Guard& guard : obligation.given) surroundings.guard(guard);
   if (obligation.goal) surroundings.guard(*obligation.goal);
@@ -334,21 +381,9 @@ std::optional<std::vector<Times>> Oracle::decide(const Obligation& obligation) {
 std::optional<std::int64_t> Oracle::only_value(const check::Guards& given, const Poly& poly) {
   const auto [found, is_new] = values_.try_emplace({given, poly});
   if (!is_new) return found->second;
-  Surroundings surroundings(atoms_);
-  for (const check::Guard& guard : given) surroundings.guard(guard);
-  surroundings.meet(poly);
-  const std::vector<Lemma> lemmas = surroundings.definitions();
-  if (!z3_) z3_ = std::make_unique<Z3>();
-  z3_->solver.push();
-  for (const check::Guard& guard : given) z3_->solver.add(z3_->formula(guard.equality, guard.poly));
-  for (const Lemma& lemma : lemmas) z3_->add(lemma);
-  const z3::expr asked = z3_->linear(poly);
-  std::int64_t value = 0;
-  if (z3_->solver.check() == z3::sat && z3_->solver.get_model().eval(asked, true).is_numeral_i64(value)) {
-    z3_->solver.add(asked != z3_->context.int_val(value));
-    if (z3_->solver.check() == z3::unsat) found->second = value;
-  }
-  z3_->solver.pop();
+  const std::optional<std::int64_t> value =
+      has_model({"value", bridge_.there(given), {}, {}}) ? models_.value(bridge_.there(poly)) : 0;
+  if (value && shown({"value", given, check::Guard{true, poly - *value}, {}, {}})) found->second = value;
   return found->second;
 }
 

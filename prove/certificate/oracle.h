@@ -8,13 +8,16 @@
 #include <vector>
 
 #include "check/kernel.h"
+#include "prove/certificate/bridge.h"
+#include "prove/solver/models.h"
 
 namespace rulemill::prove {
 
 class Oracle {
  public:
-  /// With `believing`, everything is granted: certificates of what is false, for tests of the checker.
-  explicit Oracle(check::Atoms& atoms, bool believing = false);
+  /// `samples`: sizes, in the bridge's symbols, at which the rule stands. With `believing`, everything is granted:
+  /// certificates of what is false, for tests of the checker.
+  Oracle(check::Atoms& atoms, Bridge& bridge, std::vector<Models::Values> samples, bool believing = false);
   ~Oracle();
   Oracle(const Oracle&) = delete;
   Oracle& operator=(const Oracle&) = delete;
@@ -26,9 +29,14 @@ class Oracle {
 
  private:
   std::optional<std::vector<check::Times>> decide(const check::Obligation& obligation);
+  bool has_counterexample(const check::Obligation& obligation);
+  bool has_model(const Query& query);
 
   struct Z3;
   check::Atoms& atoms_;
+  Bridge& bridge_;
+  std::vector<Models::Values> samples_;
+  Models models_;
   bool believing_;
   std::unique_ptr<Z3> z3_;
   std::map<std::pair<check::Guards, check::Poly>, std::optional<std::int64_t>> values_;
