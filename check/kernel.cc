@@ -1,6 +1,9 @@
 #include "check/kernel.h"
 
 #include <algorithm>
+#include <span>
+
+#include "algebra/sizes/checked.h"
 
 namespace rulemill::check {
 
@@ -46,8 +49,20 @@ Factor sorted(Factor factor) {
   return factor;
 }
 
+/// a + sign · b, if that is a number. Most pairs are told apart by their first terms.
+std::optional<std::int64_t> combined(const Poly& a, std::int64_t sign, const Poly& b) {
+  const auto variable = [](const Poly& poly) {
+    return std::span(poly.terms()).subspan(poly.constant_term() == 0 ? 0 : 1);
+  };
+  const auto cancels = [&](const Poly::Term& s, const Poly::Term& t) {
+    return s.monomial == t.monomial && s.coefficient == algebra::checked_multiply(-sign, t.coefficient);
+  };
+  if (!std::ranges::equal(variable(a), variable(b), cancels)) return std::nullopt;
+  return algebra::checked_add(a.constant_term(), algebra::checked_multiply(sign, b.constant_term()));
+}
+
 bool contradict(const Guard& a, const Guard& b) {
-  const auto sum = (a.poly + b.poly).constant(), difference = (a.poly - b.poly).constant();
+  const auto sum = combined(a.poly, 1, b.poly), difference = combined(a.poly, -1, b.poly);
   if (a.equality && b.equality) return (sum && *sum != 0) || (difference && *difference != 0);
   if (a.equality) return (difference && *difference > 0) || (sum && *sum < 0);
   if (b.equality) return contradict(b, a);
@@ -77,7 +92,7 @@ bool is_plain(const Obligation& o) {
   if (holds_always(*o.goal)) return true;
   return std::ranges::any_of(o.given, [&](const Guard& given) {
     if (given == *o.goal || (o.goal->equality && given == Guard{true, -o.goal->poly})) return true;
-    const auto slack = (o.goal->poly - given.poly).constant();
+    const auto slack = combined(o.goal->poly, -1, given.poly);
     return !o.goal->equality && slack && *slack >= 0;
   });
 }
