@@ -59,13 +59,20 @@ ForeignVerdict judge(const algebra::ForeignRule& foreign, Prover& prover, algebr
   return result;
 }
 
-/// A database keeps a rule as text: one that is proved with the types found and not from its text is unknown.
+/// A database keeps a rule as text, with a proof that the checker follows: one that is proved with the types found and
+/// not from its text, or by no such steps, is unknown.
 void prove_again(ForeignVerdict& verdict, algebra::Library& library, const ProverOptions& options) {
   if (verdict.kind != ForeignVerdict::Kind::Proved) return;
   const Outcome again = prove_rule(verdict.rule, library, options);
-  if (again.kind == Outcome::Kind::Proved) return;
+  std::string reason;
+  if (again.kind != Outcome::Kind::Proved) {
+    verdict.detail = "proved for the types found, not from its text: " + again.detail;
+  } else if (!certify_by_definitions(verdict.rule, library, options, reason)) {
+    verdict.detail = "proved by no steps that the checker can follow: " + reason;
+  } else {
+    return;
+  }
   verdict.kind = ForeignVerdict::Kind::Unknown;
-  verdict.detail = "proved for the types found, not from its text: " + again.detail;
 }
 
 /// The proved rules as the database will state them, in the order in which they enter the core.

@@ -14,6 +14,12 @@
 
 namespace rulemill::prove {
 
+/// What the search for the steps of a proof, for its certificate, may cost.
+struct ElaborationLimits {
+  std::size_t steps = 3000;          // of a proof
+  std::uint64_t work = 150'000'000;  // as a Budget counts it
+};
+
 struct ProverOptions {
   std::uint64_t seed = 1;
   RefuteLimits refute;
@@ -22,6 +28,7 @@ struct ProverOptions {
   ConditionLimits condition;
   std::uint64_t steps = 150'000'000;  // of work for one proof; SolverLimits::steps is for all that one verdict takes
   bool find_conditions = true;
+  ElaborationLimits elaboration;
 };
 
 class Prover {

@@ -129,7 +129,7 @@ std::optional<CertificateText> certify_by_definitions(const std::string& stateme
     check::Atoms atoms;
     check::Statement stated(rule, bank, symbols, atoms);
     const auto samples = sample_sizes_by_name(rule, bank, symbols, options.seed);
-    const Elaboration elaboration = elaborate(stated, samples, options.align, believing);
+    const Elaboration elaboration = elaborate(stated, samples, options.align, options.elaboration, believing);
     reason = elaboration.reason;
     if (!elaboration.proof) return std::nullopt;
     return CertificateText{Certificate::Kind::Definitions,
@@ -180,6 +180,8 @@ std::string certificate_for(const std::string& request, algebra::Library& librar
   return to_string({Certificate::Kind::Definitions, statement, digests_of(rule, bank), {}, unfollowed, 0});
 }
 
+bool is_followed(const std::string& certificate) { return !certificate.ends_with(std::string("\n") + unfollowed); }
+
 void certify(algebra::RuleSet& rules, const algebra::TermBank& bank, const algebra::Symbols& symbols,
              const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of) {
   std::map<std::string, std::string> cited;
@@ -192,7 +194,8 @@ void certify(algebra::RuleSet& rules, const algebra::TermBank& bank, const algeb
   std::vector<Certificate*> certificates;
   for (algebra::RuleRecord& record : rules.rules) {
     Certificate& certificate = record.certificate;
-    if (certificate.kind == Certificate::Kind::None) continue;
+    const bool is_final = certificate.kind == Certificate::Kind::Definitions && !certificate.text.empty();
+    if (certificate.kind == Certificate::Kind::None || is_final) continue;
     requests.push_back(
         certificate_request(statement_of(record.rule, bank, symbols), certificate.kind, certificate.text, cited));
     certificates.push_back(&certificate);

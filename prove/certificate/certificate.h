@@ -64,7 +64,11 @@ std::string certificate_request(const std::string& statement, algebra::Certifica
 /// The text of the certificate that is requested; one without a proof, which no check passes, if no steps are found.
 std::string certificate_for(const std::string& request, algebra::Library& library, const ProverOptions& options);
 
-/// Replaces the certificates of a pruned set, which are the lines of instances, by final ones, `text_of` by request.
+/// Whether the text of a core rule's certificate has a proof.
+bool is_followed(const std::string& certificate);
+
+/// Replaces the certificates of a pruned set, which are the lines of instances, by final ones, `text_of` by request;
+/// those of core rules that have theirs are kept.
 void certify(algebra::RuleSet& rules, const algebra::TermBank& bank, const algebra::Symbols& symbols,
              const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of);
 /// Likewise, all in this process.

@@ -25,10 +25,13 @@ struct TooLong {};
 
 class Elaborator {
  public:
-  Elaborator(Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& limits, bool believing)
+  Elaborator(Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& align,
+             const ElaborationLimits& limits, bool believing)
       : statement_(statement),
         atoms_(statement.atoms()),
+        align_(align),
         limits_(limits),
+        budget_(limits.work),
         bridge_(atoms_, budget_),
         oracle_(atoms_, bridge_, in_symbols(samples), believing) {
     for (const algebra::Function& function : statement.bank().library().functions())
@@ -48,7 +51,7 @@ class Elaborator {
       }
       if (auto owed = typing(proof)) return {{}, *owed};
     } catch (const TooLong&) {
-      return {{}, "the proof would be longer than " + std::to_string(longest) + " steps"};
+      return {{}, "the proof would be longer than " + std::to_string(limits_.steps) + " steps"};
     } catch (const LimitReached& limit) {
       return {{}, limit.what};
     } catch (const Objection& objection) {
@@ -58,8 +61,6 @@ class Elaborator {
   }
 
  private:
-  static constexpr std::size_t longest = 3000;
-  static constexpr std::uint64_t affordable = 150000000;  // units of the budget
   static constexpr int deepest = 12;
   static constexpr std::size_t most_ways = 6;  // to align two products, if the first does not make them cancel
 
@@ -92,7 +93,7 @@ class Elaborator {
 
   /// Takes the step if the checker would let it pass.
   bool take(check::Sum& sum, const Context& context, Step step, Steps& steps) {
-    if (++taken_ > 20 * longest || steps.size() > longest) throw TooLong{};
+    if (++taken_ > 20 * limits_.steps || steps.size() > limits_.steps) throw TooLong{};
     const bool proved_before = step.op == Op::Within || step.op == Op::Same;
     bool granted = true;
     check::Kernel kernel(statement_, [&](const check::Obligation& obligation) {
@@ -431,9 +432,9 @@ class Elaborator {
     const Product model = bridge_.there(from.sum[onto]);
     if (!comparable(product, model)) return result;
     bridge_.rename(product);
-    for (const std::vector<FactorPair>& pairs : pairings(product.factors, model.factors, limits_.maps)) {
+    for (const std::vector<FactorPair>& pairs : pairings(product.factors, model.factors, align_.maps)) {
       for (const Substitution& map :
-           candidate_maps(product, model, pairs, commutative_, bridge_.symbols(), limits_, budget_)) {
+           candidate_maps(product, model, pairs, commutative_, bridge_.symbols(), align_, budget_)) {
         Attempt attempt = from;
         if (!product.bound.empty() &&
             !take_map(attempt, {p}, map, from.sum[p].bound, product.bound, from.sum[onto].bound, context))
@@ -526,7 +527,7 @@ class Elaborator {
     const Factor target = bridge_.there(model);
     bridge_.rename(renamed);
     std::vector<Substitution> maps;
-    for (const Equations& way : ways_to_equal({{&renamed, &target}}, commutative_, limits_.choices, budget_)) {
+    for (const Equations& way : ways_to_equal({{&renamed, &target}}, commutative_, align_.choices, budget_)) {
       std::vector<Atom> unknown = renamed.bound;
       unknown.insert(unknown.end(), way.unknown.begin(), way.unknown.end());
       SolvedIndices solved = solve_indices(way.polys, unknown, bridge_.symbols(), budget_);
@@ -534,7 +535,7 @@ class Elaborator {
         return std::ranges::find(renamed.bound, entry.first) == renamed.bound.end() ||
                mentions(entry.second, unknown, bridge_.symbols());
       });
-      complete_maps(solved.map, renamed.bound, target.bound, bridge_.symbols(), limits_, budget_, maps);
+      complete_maps(solved.map, renamed.bound, target.bound, bridge_.symbols(), align_, budget_, maps);
     }
     for (const Substitution& map : maps) {
       Attempt trial = attempt;
@@ -616,8 +617,9 @@ class Elaborator {
 
   Statement& statement_;
   Atoms& atoms_;
-  AlignLimits limits_;
-  Budget budget_{affordable};
+  AlignLimits align_;
+  ElaborationLimits limits_;
+  Budget budget_;
   Bridge bridge_;
   Oracle oracle_;
   std::vector<bool> commutative_;
@@ -628,9 +630,9 @@ class Elaborator {
 
 }  // namespace
 
-Elaboration elaborate(Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& limits,
-                      bool believing) {
-  return Elaborator(statement, samples, limits, believing).run();
+Elaboration elaborate(Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& align,
+                      const ElaborationLimits& limits, bool believing) {
+  return Elaborator(statement, samples, align, limits, believing).run();
 }
 
 }  // namespace rulemill::prove

@@ -7,7 +7,7 @@
 
 #include "algebra/terms/term.h"
 #include "check/proof.h"
-#include "prove/normal_form/align.h"
+#include "prove/prover.h"
 #include "prove/sizes.h"
 
 namespace rulemill::prove {
@@ -19,7 +19,7 @@ struct Elaboration {
 
 /// `samples`: sizes, by name, at which the rule stands; they save time where something cannot be shown. `believing`:
 /// every obligation is taken as shown, for tests of the checker.
-Elaboration elaborate(check::Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& limits,
-                      bool believing = false);
+Elaboration elaborate(check::Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& align,
+                      const ElaborationLimits& limits = {}, bool believing = false);
 
 }  // namespace rulemill::prove

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "algebra/terms/rule_text.h"
 #include "prove/certificate/certificate.h"
@@ -19,15 +22,43 @@ using algebra::Rule;
 using algebra::TermId;
 using Kind = Outcome::Kind;
 
-constexpr int prune_version = 4;
+constexpr int prune_version = 5;
 constexpr const char* journal_file = "prune.journal";
 constexpr std::size_t certificates_at_once = 8;
+
+bool usable(const std::vector<TermId>& from, const std::vector<TermId>& to, const algebra::TermBank& bank) {
+  const std::vector<TermId> known = bank.variables(from);
+  const bool covered = std::ranges::all_of(
+      bank.variables(to), [&](TermId variable) { return std::ranges::find(known, variable) != known.end(); });
+  return covered && std::ranges::all_of(from, [&](TermId term) { return !bank.term(term).is_variable; });
+}
+
+/// The record of one rule, turned round if only the other direction can be applied.
+algebra::RuleRecord record(const Outcome& outcome, const std::string& id, algebra::Library& library,
+                           algebra::TermBank& bank, algebra::Symbols& symbols) {
+  algebra::RuleRecord result;
+  Rule rule = algebra::parse_rules(outcome.rule, "rule", library, bank, symbols).at(0);
+  rule.id = id;
+  const bool forward = usable(rule.source, rule.target, bank), backward = usable(rule.target, rule.source, bank);
+  if (!forward && backward) std::swap(rule.source, rule.target);
+  result.reversible = forward && backward;
+  rule.tier = outcome.kind == Outcome::Kind::Proved ? algebra::Tier::Core : algebra::Tier::Shortcut;
+  result.rule = std::move(rule);
+  result.certificate.kind = outcome.kind == Outcome::Kind::Proved ? algebra::Certificate::Kind::Definitions
+                                                                  : algebra::Certificate::Kind::Derivation;
+  result.certificate.text = outcome.certificate;
+  result.statistics = {outcome.queries, outcome.instances};
+  result.example = outcome.example;
+  return result;
+}
 
 /// The pass over the outcomes that leaves a core of which nothing is implied by the rest, run by the first rank.
 class Pruning {
  public:
-  Pruning(const std::vector<Outcome>& outcomes, Crew& crew, const FarmOptions& options)
-      : crew_(crew), options_(options) {
+  /// `statement_of`: what a rule's certificate states, as the database will have the rule.
+  Pruning(const std::vector<Outcome>& outcomes, Crew& crew, const FarmOptions& options,
+          std::function<std::string(const Outcome&)> statement_of)
+      : crew_(crew), options_(options), statement_of_(std::move(statement_of)) {
     for (const Outcome& outcome : outcomes) {
       if (outcome.kind == Kind::Proved)
         core_.push_back(outcome);
@@ -38,15 +69,23 @@ class Pruning {
 
   void run() {
     std::vector<std::string> changes;
-    for (const Outcome& rule : core_) changes.push_back(adding(rule.rule));
+    for (const Outcome& rule : core_) {
+      number_[rule.candidate] = changes.size();
+      changes.push_back(adding(rule.rule));
+    }
     crew_.change(changes);
     rules_ = core_.size();
     minimize();
-    explain();
+    std::vector<std::size_t> open(derived_.size());
+    std::iota(open.begin(), open.end(), 0);
+    explain(open);
+    while (!(open = certify_core()).empty()) explain(open);
   }
 
   std::vector<Outcome>& core() { return core_; }
   std::vector<Outcome>& derived() { return derived_; }
+  /// Rules that were proved by no steps which the checker can follow: they are not shipped.
+  std::uint64_t unfollowed() const { return unfollowed_; }
 
  private:
   /// Takes out of the core, last first, what the rest implies. What the rest of the whole core does not imply, the rest
@@ -82,9 +121,7 @@ class Pruning {
 
   /// The instances that imply each derived rule. A smaller core may not imply all of them within the limits: of those
   /// that are left, the ones that those before do not imply become core until all are explained.
-  void explain() {
-    std::vector<std::size_t> open(derived_.size());
-    std::iota(open.begin(), open.end(), 0);
+  void explain(std::vector<std::size_t> open) {
     for (open = unexplained(open); !open.empty(); open = unexplained(open)) open = admit(open);
   }
 
@@ -134,7 +171,10 @@ class Pruning {
         const Outcome proof = outcome_from_text(proofs[next++]);
         derived_[open[i]].kind = proof.kind;
         derived_[open[i]].queries = proof.queries;
-        if (proof.kind == Kind::Proved) continue;
+        if (proof.kind == Kind::Proved) {
+          number_[derived_[open[i]].candidate] = rules_ + i;
+          continue;
+        }
       }
       changes.push_back(removing(rules_ + i));
     }
@@ -143,39 +183,58 @@ class Pruning {
     return rest;
   }
 
+  /// Certificates for the core rules that have none yet. Those for which no steps are found that the checker can follow
+  /// leave the core; the derived rules that rest on them, to be explained by others.
+  std::vector<std::size_t> certify_core() {
+    std::vector<Outcome*> rules;
+    for (std::vector<Outcome>* list : {&core_, &derived_}) {
+      for (Outcome& outcome : *list) {
+        if (outcome.kind == Kind::Proved && outcome.certificate.empty()) rules.push_back(&outcome);
+      }
+    }
+    std::vector<std::string> requests;
+    for (const Outcome* rule : rules)
+      requests.push_back(certificate_request(statement_of_(*rule), algebra::Certificate::Kind::Definitions, {}, {}));
+    const std::vector<std::string> texts = crew_.run_each(TaskKind::Certify, requests, certificates_at_once);
+    std::set<std::string> left;
+    std::vector<std::string> changes;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      if (is_followed(texts[i])) {
+        rules[i]->certificate = texts[i];
+        continue;
+      }
+      rules[i]->kind = Kind::Unknown;
+      left.insert(rules[i]->candidate);
+      changes.push_back(removing(number_.at(rules[i]->candidate)));
+    }
+    crew_.change(changes);
+    unfollowed_ += left.size();
+    std::erase_if(core_, [](const Outcome& outcome) { return outcome.kind == Kind::Unknown; });
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < derived_.size(); ++i) {
+      if (derived_[i].kind == Kind::Derived && cites(derived_[i].certificate, left)) open.push_back(i);
+    }
+    return open;
+  }
+
+  /// Whether a line of instances begins with one of the names.
+  static bool cites(const std::string& lines, const std::set<std::string>& names) {
+    for (std::size_t at = 0; at < lines.size(); at = std::min(lines.find('\n', at), lines.size() - 1) + 1) {
+      if (names.contains(lines.substr(at, lines.find(':', at) - at))) return true;
+    }
+    return false;
+  }
+
   static std::size_t number_of(const Outcome& outcome) { return std::stoul(outcome.candidate.substr(1)); }
 
   Crew& crew_;
   const FarmOptions& options_;
+  std::function<std::string(const Outcome&)> statement_of_;
   std::vector<Outcome> core_, derived_;
-  std::size_t rules_ = 0;  // that workers have been told of
+  std::size_t rules_ = 0;                      // that workers have been told of
+  std::map<std::string, std::size_t> number_;  // by candidate, of those that are or were core
+  std::uint64_t unfollowed_ = 0;
 };
-
-bool usable(const std::vector<TermId>& from, const std::vector<TermId>& to, const algebra::TermBank& bank) {
-  const std::vector<TermId> known = bank.variables(from);
-  const bool covered = std::ranges::all_of(
-      bank.variables(to), [&](TermId variable) { return std::ranges::find(known, variable) != known.end(); });
-  return covered && std::ranges::all_of(from, [&](TermId term) { return !bank.term(term).is_variable; });
-}
-
-/// The record of one rule, turned round if only the other direction can be applied.
-algebra::RuleRecord record(const Outcome& outcome, const std::string& id, algebra::Library& library,
-                           algebra::TermBank& bank, algebra::Symbols& symbols) {
-  algebra::RuleRecord result;
-  Rule rule = algebra::parse_rules(outcome.rule, "rule", library, bank, symbols).at(0);
-  rule.id = id;
-  const bool forward = usable(rule.source, rule.target, bank), backward = usable(rule.target, rule.source, bank);
-  if (!forward && backward) std::swap(rule.source, rule.target);
-  result.reversible = forward && backward;
-  rule.tier = outcome.kind == Outcome::Kind::Proved ? algebra::Tier::Core : algebra::Tier::Shortcut;
-  result.rule = std::move(rule);
-  result.certificate.kind = outcome.kind == Outcome::Kind::Proved ? algebra::Certificate::Kind::Definitions
-                                                                  : algebra::Certificate::Kind::Derivation;
-  result.certificate.text = outcome.certificate;
-  result.statistics = {outcome.queries, outcome.instances};
-  result.example = outcome.example;
-  return result;
-}
 
 /// Candidate names in certificates become the names that the rules have in the database.
 std::string renamed(const std::string& certificate, const std::map<std::string, std::string>& names) {
@@ -200,6 +259,7 @@ PruneSummary summary_of(const runtime::Attributes& figures) {
   summary.shortcut = count("shortcut");
   summary.instances_of_core = count("instances_of_core");
   summary.proved = count("proved");
+  summary.unfollowed = count("unfollowed");
   return summary;
 }
 
@@ -207,7 +267,8 @@ runtime::Attributes figures_of(const PruneSummary& summary) {
   return {{"core", summary.core},
           {"shortcut", summary.shortcut},
           {"instances_of_core", summary.instances_of_core},
-          {"proved", summary.proved}};
+          {"proved", summary.proved},
+          {"unfollowed", summary.unfollowed}};
 }
 
 /// Core rules first, r1, r2, …, then the shortcuts, in the order of their candidates.
@@ -233,8 +294,11 @@ namespace {
 algebra::RuleSet pruned(const std::vector<Outcome>& outcomes, Crew& crew, const FarmOptions& options,
                         algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
                         PruneSummary& summary) {
-  Pruning pruning(outcomes, crew, options);
+  Pruning pruning(outcomes, crew, options, [&](const Outcome& outcome) {
+    return statement_of(record(outcome, outcome.candidate, library, bank, symbols).rule, bank, symbols);
+  });
   pruning.run();
+  summary.unfollowed = pruning.unfollowed();
   std::vector<Outcome>& core = pruning.core();
   std::vector<Outcome> shortcuts;
   for (Outcome& outcome : pruning.derived()) {
@@ -290,6 +354,7 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     algebra::RuleSet rules = pruned(read_outcomes(out), crew, options, library, bank, symbols, summary);
     rules.provenance = provenance;
     rules.provenance.solver = Solver::version();
+    if (summary.unfollowed > 0) funnel.emplace_back(left_out, summary.unfollowed);
     funnel.emplace_back("rules that hold", summary.proved);
     funnel.emplace_back("core", summary.core);
     funnel.emplace_back("shortcut", summary.shortcut);

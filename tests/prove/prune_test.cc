@@ -1,0 +1,94 @@
+// The prove and prune passes over a few candidates, in this process.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "../runtime/scratch_folder.h"
+#include "algebra/rules/rule_set.h"
+#include "prove/certificate/certificate.h"
+#include "prove/certificate/check.h"
+#include "prove/farm/prune.h"
+#include "rule_files.h"
+#include "runtime/atomic_file.h"
+#include "runtime/file_check.h"
+
+using namespace rulemill;
+using namespace rulemill::prove;
+
+namespace {
+
+constexpr const char* candidates_file = "candidates.rules";
+// The last one follows from the one before it, applied twice.
+constexpr const char* candidates = R"(rule c1(t1[2, 8])
+  transpose(transpose(t1; order=view, perm=[1,0]); perm=[1,0])
+  => t1
+
+rule c2(i1[2, 4, 5, 5])
+  conv2d(i1, identity_kernel(; kernel=3, c=4))
+  => i1
+
+rule c3(t1[2, 3], t2[3, 4], t3[4, 5])
+  matmul(matmul(t1, t2), t3)
+  => matmul(t1, matmul(t2, t3))
+
+rule c4(t1[2, 3], t2[3, 4], t3[4, 5], t4[5, 6])
+  matmul(matmul(matmul(t1, t2), t3), t4)
+  => matmul(t1, matmul(t2, matmul(t3, t4)))
+)";
+
+struct Folder : runtime::ScratchFolder {
+  algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+
+  PruneSummary discover(const ProverOptions& prover) {
+    runtime::write_file(path() / candidates_file, std::string(candidates));
+    runtime::Manifest manifest(path());
+    manifest.begin("join", "given");
+    manifest.add(runtime::entry_of(candidates_file, "join", runtime::bytes_of(candidates)));
+    manifest.finish("join", {});
+    FarmOptions options;
+    options.helper.worker.prover = prover;
+    const runtime::Communicator self = runtime::Communicator::self();
+    prove_candidates(path(), candidates_file, "given", library, self, options);
+    return prune_rules(path(), "given", library, {}, {}, self, options);
+  }
+
+  /// What is wrong with the database's certificates.
+  std::vector<std::string> findings() {
+    algebra::TermBank bank(library);
+    algebra::Symbols symbols;
+    const algebra::RuleSet rules = algebra::load_rule_set(path() / rules_file, library, bank, symbols);
+    std::vector<std::string> result;
+    for (const CheckFinding& finding : check(rules, library, bank, symbols, {}).findings)
+      result.push_back(finding.rule + ": " + finding.what);
+    return result;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("prune: a core of which every rule has a proof to follow, and what follows from it") {
+  Folder folder;
+  const PruneSummary summary = folder.discover({});
+  CHECK(summary.core == 3);
+  CHECK(summary.shortcut == 1);
+  CHECK(summary.unfollowed == 0);
+  CHECK(folder.findings() == std::vector<std::string>{});
+}
+
+TEST_CASE("prune: a rule proved by no steps that can be followed is left out, and nothing rests on it") {
+  Folder folder;
+  ProverOptions prover;
+  SECTION("one") {
+    prover.elaboration.steps = 1;
+    const PruneSummary summary = folder.discover(prover);
+    CHECK(summary.unfollowed == 1);
+    CHECK(summary.core == 2);
+    CHECK(summary.shortcut == 1);
+  }
+  SECTION("all: what was derived is proved by itself, and left out, too") {
+    prover.elaboration.steps = 0;
+    const PruneSummary summary = folder.discover(prover);
+    CHECK(summary.unfollowed == 4);
+    CHECK(summary.core + summary.shortcut == 0);
+  }
+  CHECK(folder.findings() == std::vector<std::string>{});
+}
