@@ -50,4 +50,6 @@ std::vector<std::string> judge_command(const std::string& which) {
 
 std::vector<std::string> clock_command() { return helper("onnxruntime_clock.py"); }
 
+std::vector<std::string> cost_command() { return helper("onnxruntime_costs.py"); }
+
 }  // namespace rulemill::cli

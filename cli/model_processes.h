@@ -15,7 +15,8 @@ void add_type_helper(CLI::App& app, Command& chosen);
 /// Empty for "definitions", and where no Python is found: $RULEMILL_PYTHON, the environment that installation makes
 /// beside the build, or what PATH has.
 std::vector<std::string> judge_command(const std::string& which);
-/// Likewise of the helper that times models.
+/// Likewise of the helpers that time models and single nodes.
 std::vector<std::string> clock_command();
+std::vector<std::string> cost_command();
 
 }  // namespace rulemill::cli

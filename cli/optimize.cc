@@ -7,6 +7,7 @@
 #include "cli/model_processes.h"
 #include "cli/number_option.h"
 #include "runtime/atomic_file.h"
+#include "runtime/cache_folder.h"
 #include "runtime/error.h"
 
 namespace rulemill::cli {
@@ -18,6 +19,7 @@ struct Inputs {
   std::string report;
   std::string judge = "auto";
   std::string search = "saturate";
+  std::string cost_table;
   std::optional<double> min_gain;
   bool no_timing = false, strict = false;
 };
@@ -49,6 +51,14 @@ void run(Context& context, const Inputs& inputs) {
   options.type_helper = type_helper_command();
   options.timing.wanted = !inputs.no_timing;
   options.timing.helper = clock_command();
+  options.cost_helper = cost_command();
+  options.cost_table = inputs.cost_table;
+  if (options.cost == "table" && options.cost_table.empty()) {
+    throw runtime::UsageError("--cost", "table needs --cost-table FILE");
+  }
+  if (options.cost == "onnxruntime" && options.cost_table.empty() && !runtime::cache_folder().empty()) {
+    options.cost_table = runtime::cache_folder() / ("costs-" + std::to_string(options.timing.threads) + ".json");
+  }
   // Where results are timed, the cost need not be believed.
   options.min_gain = inputs.min_gain.value_or(options.timing.possible() ? 0 : least_gain_untimed);
   for (const std::string& text : inputs.shapes) options.input_shapes.insert(optimize::parse_input_shape(text));
@@ -98,6 +108,14 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
       })
       ->capture_default_str();
   optimize
+      ->add_option("--cost", o.cost,
+                   "what the search believes: analytic; onnxruntime: its times of single nodes, measured once each; "
+                   "table: what --cost-table has")
+      ->check(CLI::IsMember({"analytic", "onnxruntime", "table"}))
+      ->capture_default_str();
+  optimize->add_option("--cost-table", inputs->cost_table,
+                       "file of measured times, of this machine; default: in the user's cache folder");
+  optimize
       ->add_option("--alpha", o.search.alpha,
                    "of backtracking: keep graphs that cost less than this times the best so far; 1 is greedy")
       ->check(real_number(1, 10))
@@ -134,7 +152,7 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
         return text.find_first_not_of(" \t") == std::string::npos ? "expected a command" : std::string();
       })
       ->excludes(no_timing);
-  optimize->add_option("--timing-threads", o.timing.threads, "threads of onnxruntime while it times")
+  optimize->add_option("--timing-threads", o.timing.threads, "threads of onnxruntime while it times models and nodes")
       ->check(whole_number(1, 1024))
       ->capture_default_str();
   optimize->add_option("--timing-seconds", o.timing.seconds, "seconds for running models in turns")

@@ -20,6 +20,7 @@ struct Setting {
   const Import& import;
   GraphBank& bank;
   Fusion& fusion;
+  const CostModel& cost;
   NodeInference& inference;
   const Evaluator::Sizes& sizes;
 };

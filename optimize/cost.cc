@@ -123,21 +123,57 @@ std::vector<std::int64_t> CostModel::numbers(std::span<const algebra::Poly> poly
   return result;
 }
 
-double CostModel::instance_seconds(algebra::InstanceId instance, std::span<const algebra::Shape> arguments,
-                                   std::span<const algebra::Poly> sizes) const {
-  std::vector<std::vector<std::int64_t>> inputs;
-  for (const algebra::Shape& shape : arguments) inputs.push_back(numbers(shape));
-  const auto work = work_of(bank_->library(), bank_->library().instance(instance), inputs, numbers(sizes));
+CostQuery CostModel::query_of(const Alone& node) const {
+  CostQuery query{node.instance, {}, node.constant, numbers(node.sizes), {}};
+  for (const algebra::Shape& shape : node.arguments) query.inputs.push_back(numbers(shape));
+  return query;
+}
+
+double CostModel::seconds_alone(const Alone& node) const {
+  const CostQuery query = query_of(node);
+  if (source_ != nullptr) {
+    if (const auto measured = source_->seconds(query)) return *measured;
+  }
+  const algebra::Instance& instance = bank_->library().instance(node.instance);
+  const auto work = work_of(bank_->library(), instance, query.inputs, query.sizes);
   return work ? seconds_for(*work, device_) : std::numeric_limits<double>::infinity();
+}
+
+double CostModel::operations(std::span<const ValueId> outputs) const {
+  double total = 0;
+  for (NodeId id : bank_->live(outputs)) {
+    const Node& node = bank_->node(id);
+    if (node.kind != Node::Kind::Algebra || node.constant) continue;
+    const CostQuery query = query_of(alone(node));
+    const auto work = work_of(bank_->library(), bank_->instance(node), query.inputs, query.sizes);
+    if (work) total += work->product_flops + work->scalar_flops;
+  }
+  return total;
+}
+
+double CostModel::seconds_inside(const Alone& producer, algebra::InstanceId activation) const {
+  if (source_ == nullptr) return 0;
+  CostQuery query = query_of(producer);
+  const auto before = source_->seconds(query);
+  query.then = activation;
+  const auto both = source_->seconds(query);
+  return before && both ? std::max(0.0, *both - *before) : 0;
+}
+
+CostModel::Alone CostModel::alone(const Node& node) const {
+  Alone result{node.instance, {}, {}, node.sizes};
+  for (ValueId argument : node.arguments) {
+    result.arguments.push_back(bank_->value(argument).type.value_or(algebra::Shape()));
+    result.constant.push_back(bank_->node_of(argument).constant);
+  }
+  return result;
 }
 
 double CostModel::compute(const Node& node) const {
   if (node.constant || node.kind == Node::Kind::Input || node.kind == Node::Kind::Constant) return 0;
   const auto type_of = [&](ValueId id) { return bank_->value(id).type.value_or(algebra::Shape()); };
   if (node.kind == Node::Kind::Algebra) {
-    std::vector<algebra::Shape> arguments;
-    for (ValueId argument : node.arguments) arguments.push_back(type_of(argument));
-    const double seconds = instance_seconds(node.instance, arguments, node.sizes);
+    const double seconds = seconds_alone(alone(node));
     if (std::isfinite(seconds)) return seconds;
   }
   // Nothing is known of it but what goes in and out.
@@ -162,26 +198,32 @@ bool CostModel::folds_into_user(const Node& node, const Node& inner) const {
   return std::ranges::any_of(outer.onnx, [](const auto& mapping) { return mapping.variadic; });
 }
 
-bool CostModel::runs_elsewhere(NodeId id, const std::unordered_map<ValueId, std::uint32_t>& uses) {
-  const Node& node = bank_->node(id);
-  if (node.kind != Node::Kind::Algebra || node.constant || node.arguments.empty()) return false;
+std::optional<double> CostModel::inside_another(NodeId id, const std::unordered_map<ValueId, std::uint32_t>& uses) {
+  const Node node = bank_->node(id);
+  if (node.kind != Node::Kind::Algebra || node.constant || node.arguments.empty()) return std::nullopt;
   auto used_once = [&](const Node& inner) {
     auto found = uses.find(inner.outputs[0]);
     return inner.outputs.size() == 1 && found != uses.end() && found->second == 1;
   };
   if (const auto& match = fusion_->composite(id)) {
-    if (std::ranges::all_of(match->inner, [&](NodeId inner) { return used_once(bank_->node(inner)); })) return true;
+    if (std::ranges::all_of(match->inner, [&](NodeId inner) { return used_once(bank_->node(inner)); })) return 0;
   }
-  if (bank_->node(id).arguments.size() != 1) return false;
+  if (node.arguments.size() != 1) return std::nullopt;
   // An activation on a producer, or on a composite whose step is that producer.
-  const algebra::InstanceId activation = bank_->node(id).instance;
-  NodeId producer = bank_->value(bank_->node(id).arguments[0]).node;
-  if (bank_->node(producer).kind != Node::Kind::Algebra || !used_once(bank_->node(producer))) return false;
-  if (fusion_->has_fused(bank_->node(producer).instance, activation)) return true;
-  const auto& match = fusion_->composite(producer);
-  return match && std::ranges::any_of(match->inner, [&](NodeId inner) {
-           return used_once(bank_->node(inner)) && fusion_->has_fused(bank_->node(inner).instance, activation);
-         });
+  const NodeId before = bank_->value(node.arguments[0]).node;
+  const Node producer = bank_->node(before);
+  if (producer.kind != Node::Kind::Algebra || !used_once(producer)) return std::nullopt;
+  if (fusion_->has_fused(producer.instance, node.instance)) return seconds_inside(alone(producer), node.instance);
+  const std::optional<CompositeMatch> match = fusion_->composite(before);
+  const auto fuses = [&](NodeId inner) {
+    return used_once(bank_->node(inner)) && fusion_->has_fused(bank_->node(inner).instance, node.instance);
+  };
+  if (!match || std::ranges::none_of(match->inner, fuses)) return std::nullopt;
+  Node whole = producer;
+  whole.instance = match->composite;
+  whole.arguments = match->inputs;
+  whole.sizes = match->sizes;
+  return seconds_inside(alone(whole), node.instance);
 }
 
 void CostModel::visit(std::span<const ValueId> outputs, const std::function<void(NodeId, double)>& report) {
@@ -196,8 +238,8 @@ void CostModel::visit(std::span<const ValueId> outputs, const std::function<void
         folded[bank_->value(node.arguments[0]).node] = true;
       }
     }
-    bool free = folded.contains(*id) || runs_elsewhere(*id, uses);
-    report(*id, free ? 0 : node_seconds(*id));
+    const std::optional<double> inside = folded.contains(*id) ? 0 : inside_another(*id, uses);
+    report(*id, inside ? *inside : node_seconds(*id));
   }
 }
 

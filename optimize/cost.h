@@ -1,5 +1,5 @@
-// An analytic roofline: what each node of a graph costs on a device, from the operator definitions and the shapes
-// alone.
+// What each node of a graph costs: what a source of measured times says, or else an analytic roofline, from the
+// operator definitions and the shapes alone.
 //
 //   cost(node) = max(flops / (peak · busy), bytes / bandwidth) + overhead
 //
@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "optimize/cost_source.h"
 #include "optimize/device.h"
 #include "optimize/evaluate.h"
 #include "optimize/fusion.h"
@@ -39,16 +40,25 @@ class CostModel {
   /// What a symbolic dimension is taken for if nobody gave it a number.
   static constexpr std::int64_t default_size = 64;
 
-  /// `sizes` gives every symbolic dimension the number that costs are for.
-  CostModel(GraphBank& bank, Fusion& fusion, Device device, Evaluator::Sizes sizes)
-      : bank_(&bank), fusion_(&fusion), device_(std::move(device)), sizes_(std::move(sizes)) {}
+  /// `sizes` gives every symbolic dimension the number that costs are for. `source`, if given, is asked first.
+  CostModel(GraphBank& bank, Fusion& fusion, Device device, Evaluator::Sizes sizes, CostSource* source = nullptr)
+      : bank_(&bank), fusion_(&fusion), device_(std::move(device)), sizes_(std::move(sizes)), source_(source) {}
 
   const Device& device() const { return device_; }
   double graph_seconds(std::span<const ValueId> outputs);
-  /// What a node of its own costs, whose arguments are of these types.
-  double instance_seconds(algebra::InstanceId instance, std::span<const algebra::Shape> arguments,
-                          std::span<const algebra::Poly> sizes) const;
-  /// What each node of the graph costs there; 0 for one that runs inside another.
+  /// Arithmetic operations of the graph, as far as definitions say what its nodes compute.
+  double operations(std::span<const ValueId> outputs) const;
+  /// A node by itself: the types of its arguments, and which of them are constants.
+  struct Alone {
+    algebra::InstanceId instance{};
+    std::vector<algebra::Shape> arguments;
+    std::vector<bool> constant;
+    std::vector<algebra::Poly> sizes;
+  };
+  double seconds_alone(const Alone& node) const;
+  /// What an activation adds that runs inside the node before it.
+  double seconds_inside(const Alone& producer, algebra::InstanceId activation) const;
+  /// What each node of the graph costs there; for one that runs inside another what it adds, mostly nothing.
   std::unordered_map<NodeId, double> node_costs(std::span<const ValueId> outputs);
 
  private:
@@ -56,7 +66,10 @@ class CostModel {
   double compute(const Node& node) const;
   std::int64_t number(const algebra::Poly& poly) const;
   std::vector<std::int64_t> numbers(std::span<const algebra::Poly> polys) const;
-  bool runs_elsewhere(NodeId id, const std::unordered_map<ValueId, std::uint32_t>& uses);
+  CostQuery query_of(const Alone& node) const;
+  Alone alone(const Node& node) const;
+  /// Seconds of a node that runs inside another; nothing for one that does not.
+  std::optional<double> inside_another(NodeId id, const std::unordered_map<ValueId, std::uint32_t>& uses);
   bool folds_into_user(const Node& node, const Node& inner) const;
   void visit(std::span<const ValueId> outputs, const std::function<void(NodeId, double)>& report);
 
@@ -64,6 +77,7 @@ class CostModel {
   Fusion* fusion_;
   Device device_;
   Evaluator::Sizes sizes_;
+  CostSource* source_;
   std::unordered_map<NodeId, double> seconds_;
 };
 

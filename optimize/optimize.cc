@@ -25,6 +25,15 @@ class Clock {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+/// Nothing for analytic costs.
+std::unique_ptr<CostSource> cost_source(const Options& options, const algebra::Library& library) {
+  const std::uint32_t threads = options.timing.threads;
+  if (options.cost == "table") return table_costs(options.cost_table, library, threads);
+  if (options.cost == "onnxruntime")
+    return onnxruntime_costs(options.cost_helper, options.cost_table, library, threads);
+  return nullptr;
+}
+
 /// Sizes of the model's symbolic dimensions, from what the user said of its inputs.
 Evaluator::Sizes given_sizes(const Options& options, const Import& import, const GraphBank& bank) {
   Evaluator::Sizes sizes;
@@ -177,7 +186,8 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   Import import = import_model(model, bank, &inference);
   Fusion fusion(bank);
   Evaluator::Sizes sizes = given_sizes(options, import, bank);
-  CostModel cost(bank, fusion, device, sizes);
+  const std::unique_ptr<CostSource> source = cost_source(options, library);
+  CostModel cost(bank, fusion, device, sizes, source.get());
   summary.import_time = clock.lap();
 
   auto plan_of = [&](std::span<const ValueId> outputs) {
@@ -195,12 +205,16 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   SearchResult found = find(cost);
   if (options.timing.possible()) {
     for (const Device& reading : readings_of(device)) {
-      if (reading.name == device.name && reading.overhead == device.overhead) continue;
+      if (!source && reading.overhead == device.overhead) continue;
       CostModel other(bank, fusion, reading, sizes);
       add_best(found, find(other), cost);
     }
   }
   summary.search_time = clock.lap();
+  if (source) {
+    source->save();
+    summary.cost_source = source->description();
+  }
   summary.seconds_before = cost.graph_seconds(import.outputs);
   summary.seconds_found = found.best.at(0).seconds;
   summary.model = options.model.string();
@@ -232,7 +246,7 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   const auto rows_before = table_before(bank, cost, import, plan_of(import.outputs));
   const std::vector<Candidate> candidates = worth_trying(found.best, import, options, summary.seconds_before,
                                                          node_count(rows_of(import.outputs)) < node_count(rows_before));
-  Choice choice = choose({options, model, import, bank, fusion, inference, sizes}, candidates);
+  Choice choice = choose({options, model, import, bank, fusion, cost, inference, sizes}, candidates);
   summary.verify_time = clock.lap();
   summary.judgements = std::move(choice.judgements);
   summary.without_judge = std::move(choice.without_judge);

@@ -19,6 +19,9 @@ struct Options {
   std::filesystem::path operators;  // folder of definitions
   std::filesystem::path out;        // empty: nothing is written
   std::string device = "cpu";
+  std::string cost = "analytic";         // or "onnxruntime", "table"
+  std::filesystem::path cost_table;      // that times are read from, and kept in
+  std::vector<std::string> cost_helper;  // starts what measures nodes; see cost_source.h
   SearchOptions search;
   WindowOptions windows;
   std::uint32_t verify_seeds = 3;

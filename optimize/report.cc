@@ -175,6 +175,7 @@ std::string search_text(const Summary& summary) {
 std::string to_text(const Summary& summary) {
   std::string text = fmt::format("{}: opset {}, {} rules, cost for {} ({})\n", summary.model, summary.opset,
                                  summary.rules_loaded, summary.device, summary.device_description);
+  if (!summary.cost_source.empty()) text += "costs measured: " + summary.cost_source + "\n";
   if (!summary.sizes.empty()) text += "open dimensions: " + sizes_text(summary) + "\n";
   text += "\n" + table_text(summary) + "\n" + verdict_text(summary) + "\n";
   if (summary.changed) {
@@ -259,6 +260,7 @@ runtime::Json to_json(const Summary& summary) {
   json["output"] = summary.output;
   json["rules"] = summary.rules;
   json["device"] = summary.device;
+  json["cost_source"] = summary.cost_source;
   json["opset"] = summary.opset;
   json["changed"] = summary.changed;
   json["operators"] = runtime::Json::array();

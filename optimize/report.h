@@ -16,6 +16,7 @@ namespace rulemill::optimize {
 
 struct Summary {
   std::string model, output, rules, device, device_description;
+  std::string cost_source;  // of measured times; empty where costs are analytic
   int opset = 0;
   bool changed = false;  // otherwise the output is the input's model
 

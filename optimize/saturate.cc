@@ -35,6 +35,7 @@ struct Saturator::State {
   void add_rules(const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules);
   void add_graph(std::span<const RegionLeaf> leaves, const RegionGraph& graph);
   Solution solve(const Region& region);
+  CostModel::Alone by_itself(ENode node) const;
   double seconds_of(ENode node) const;
   double seconds_in_graph(ENode node, ENode argument, ENode user, double alone) const;
   bool is_said_with(ENode last, ENode inner) const;
@@ -97,12 +98,18 @@ void Saturator::State::add_graph(std::span<const RegionLeaf> leaves, const Regio
   for (const RegionGraph::Said& pair : graph.said) said.emplace(nodes[pair.last], nodes[pair.inner]);
 }
 
+CostModel::Alone Saturator::State::by_itself(ENode node) const {
+  CostModel::Alone result{egraph.instance(node), {}, {}, {}};
+  for (const Value argument : egraph.arguments(node)) {
+    result.arguments.push_back(sizes.polys(egraph.shape(argument)));
+    result.constant.push_back(egraph.constant(argument));
+  }
+  for (const egraph::SizeId size : egraph.sizes(node)) result.sizes.push_back(sizes.poly(size));
+  return result;
+}
+
 double Saturator::State::seconds_of(ENode node) const {
-  std::vector<algebra::Shape> arguments;
-  for (const Value argument : egraph.arguments(node)) arguments.push_back(sizes.polys(egraph.shape(argument)));
-  std::vector<algebra::Poly> node_sizes;
-  for (const egraph::SizeId size : egraph.sizes(node)) node_sizes.push_back(sizes.poly(size));
-  const double seconds = cost.instance_seconds(egraph.instance(node), arguments, node_sizes);
+  const double seconds = cost.seconds_alone(by_itself(node));
   return may_be_said(node) ? seconds : seconds + unsayable_seconds;
 }
 
@@ -133,7 +140,7 @@ double Saturator::State::seconds_in_graph(ENode node, ENode argument, ENode user
   const algebra::Instance& instance = bank.library().instance(egraph.instance(node));
   if (instance.inputs.size() == 1 && argument != nothing &&
       fusion.has_fused(egraph.instance(argument), egraph.instance(node))) {
-    return 0;
+    return cost.seconds_inside(by_itself(argument), egraph.instance(node));
   }
   const bool sayable = !may_be_said(node) || !instance.onnx.empty() || is_said_with(user, node);
   return sayable ? alone : alone + unsayable_seconds;

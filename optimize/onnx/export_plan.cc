@@ -115,6 +115,9 @@ class Planner {
       if (from.is_input) {
         auto& slot = bound[from.number];
         if (slot && *slot != arguments[i]) return false;
+        // Its attributes may follow from the types of its inputs: a kernel's shape, padding, groups.
+        const std::optional<ValueId>& was = record.inputs[from.number];
+        if (!was || bank_.value(*was).type != bank_.value(arguments[i]).type) return false;
         slot = arguments[i];
       } else {
         const Value& value = bank_.value(arguments[i]);

@@ -159,6 +159,33 @@ TEST_CASE("what one node of the model says is in a region as a whole, or not at 
   CHECK(regions.cut_out({computed[1]}).graph.said == std::vector<RegionGraph::Said>{{1, 0}});
 }
 
+TEST_CASE("a node is not written as it was where its inputs have other types", "[saturate]") {
+  // The bias stays where it was, on a convolution whose kernel has become larger.
+  ModelText text;
+  text.input("x", {"1", "4", "5", "5"}).output("y", {"1", "4", "5", "5"}).output("z", {"1", "4", "5", "5"});
+  text.weight("j", {4, 4, 1, 1}).weight("k", {4, 4, 3, 3}).weight("b", {4});
+  text.node("Conv", {"x", "j", "b"}, {"y"}, {"kernel_shape=1,1"}).node("Conv", {"x", "k"}, {"z"}, {"pads=1,1,1,1"});
+  World world(text, "");
+  GraphBank& bank = world.bank;
+  const NodeId biased = bank.value(world.import.outputs[0]).node;
+  const std::vector<ValueId> arguments{world.import.outputs[1], bank.node(biased).arguments[1]};
+  const NodeId moved = bank.with_arguments(biased, arguments);
+  REQUIRE(bank.node(moved).origin == bank.node(biased).origin);
+  const std::vector<ValueId> outputs{bank.node(moved).outputs[0], bank.node(moved).outputs[0]};
+  const OnnxModel model = text.parsed();
+  const OnnxModel out =
+      export_model(model, world.import, bank, plan_export(world.import, bank, world.fusion, outputs, 13), outputs);
+  std::size_t convolutions = 0;
+  for (const auto& node : out.proto().model.graph().node()) {
+    if (node.op_type() != "Conv") continue;
+    ++convolutions;
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.name() == "kernel_shape") CHECK(attribute.ints(0) == 3);
+    }
+  }
+  CHECK(convolutions == 1);
+}
+
 TEST_CASE("what no ONNX operator says is not extracted alone", "[saturate]") {
   // The bias behind the sum would have no convolution to go into.
   ModelText text;

@@ -1,0 +1,210 @@
+#include "optimize/cost_source.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "optimize/onnx/mapping.h"
+#include "runtime/error.h"
+#include "runtime/interrupt.h"
+#include "runtime/json_report.h"
+#include "runtime/machine.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+using runtime::Json;
+
+constexpr int schema = 1;
+constexpr int probe_opset = 17;
+constexpr double cannot = -1;
+constexpr double most_elements = 1 << 27;  // of a probe's tensors: what is larger is left to the analytic model
+constexpr std::chrono::seconds start_patience{60}, probe_patience{60};
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t dim : shape) text += (text.empty() ? "" : "x") + std::to_string(dim);
+  return text.empty() ? "scalar" : text;
+}
+
+Json literal_json(const OnnxLiteral& literal) {
+  if (literal.word) return *literal.word;
+  if (literal.number) return *literal.number;
+  if (literal.is_list) return literal.integers;
+  return literal.integers.at(0);
+}
+
+class TableCosts : public CostSource {
+ public:
+  TableCosts(CostTable table, const algebra::Library& library) : table_(std::move(table)), library_(library) {}
+
+  std::optional<double> seconds(const CostQuery& query) override {
+    if (library_.instance(query.instance).onnx.empty()) return std::nullopt;
+    const std::string text = text_of(query, library_);
+    auto found = table_.seconds.find(text);
+    if (found == table_.seconds.end()) {
+      const auto measured = measure(query);
+      if (!measured) return std::nullopt;
+      found = table_.seconds.emplace(text, *measured).first;
+    }
+    if (found->second < 0) return std::nullopt;
+    return found->second;
+  }
+
+  std::string description() const override {
+    return fmt::format("{}, {} thread{}, a table of {} times", table_.runtime, table_.threads,
+                       table_.threads == 1 ? "" : "s", table_.seconds.size());
+  }
+
+ protected:
+  /// Nothing: it is asked again the next time.
+  virtual std::optional<double> measure(const CostQuery&) { return std::nullopt; }
+
+  CostTable table_;
+  const algebra::Library& library_;
+};
+
+class OnnxruntimeCosts final : public TableCosts {
+ public:
+  OnnxruntimeCosts(const std::vector<std::string>& helper, std::filesystem::path path, CostTable table,
+                   const algebra::Library& library)
+      : TableCosts(std::move(table), library), path_(std::move(path)), process_(helper) {
+    const auto hello = process_.receive(start_patience);
+    if (!hello)
+      throw runtime::UsageError("--cost", helper[0] + " cannot import onnxruntime (" + process_.end_reason() + ")");
+    const std::string runtime = Json::parse(runtime::text_of(*hello)).at("name");
+    if (!table_.runtime.empty() && table_.runtime != runtime) table_.seconds.clear();
+    table_.runtime = runtime;
+  }
+
+  std::string description() const override {
+    return TableCosts::description() + fmt::format(", {} of them measured now", measured_);
+  }
+
+  void save() override {
+    if (!path_.empty() && measured_ > 0) write_cost_table(table_, path_);
+  }
+
+ private:
+  std::optional<double> measure(const CostQuery& query) override {
+    runtime::throw_if_interrupted("measuring costs");
+    ++measured_;
+    const std::optional<Json> question = question_of(query);
+    if (!question || !process_.alive()) return cannot;
+    const std::string text = question->dump();
+    process_.send(runtime::bytes_of(std::string_view(text)));
+    const auto frame = process_.receive(probe_patience);
+    if (!frame) return cannot;  // what it died of is not asked again
+    const Json answer = Json::parse(runtime::text_of(*frame), nullptr, false);
+    if (!answer.is_object() || !answer.contains("seconds") || !answer["seconds"].is_number()) return cannot;
+    const double seconds = answer["seconds"];
+    return std::isfinite(seconds) && seconds >= 0 ? seconds : cannot;
+  }
+
+  /// The node as ONNX says it, over inputs and weights of these shapes; nothing if it cannot be said.
+  std::optional<Json> question_of(const CostQuery& query) const {
+    algebra::Symbols symbols;
+    const algebra::Instance& instance = library_.instance(query.instance);
+    std::vector<std::int64_t> slots;
+    if (!algebra::infer(instance, query.inputs, query.sizes, &slots)) return std::nullopt;
+    std::vector<algebra::Poly> sizes(slots.begin(), slots.end());
+    const auto node = emit(instance, sizes, probe_opset, symbols);
+    if (!node) return std::nullopt;
+    Json question = {
+        {"threads", table_.threads}, {"opset", probe_opset}, {"leaves", Json::array()}, {"inputs", Json::array()}};
+    for (std::size_t i = 0; i < query.inputs.size(); ++i) {
+      double elements = 1;
+      for (const std::int64_t dim : query.inputs[i]) elements *= static_cast<double>(dim);
+      if (elements > most_elements) return std::nullopt;
+      question["leaves"].push_back({{"shape", query.inputs[i]}, {"constant", static_cast<bool>(query.constant.at(i))}});
+    }
+    for (std::size_t i = 0; i < node->arguments.size(); ++i) {
+      if (node->arguments[i]) {
+        question["inputs"].push_back({{"leaf", *node->arguments[i]}});
+      } else {
+        question["inputs"].push_back({{"value", literal_json(node->constants[i])}});
+      }
+    }
+    question["op_type"] = node->op_type;
+    question["outputs"] = instance.outputs.size();
+    question["attributes"] = Json::object();
+    for (const auto& [name, value] : node->attributes) question["attributes"][name] = literal_json(value);
+    if (node->wrapper) question["then"] = {*node->wrapper};
+    if (query.then) {
+      const algebra::Instance& next = library_.instance(*query.then);
+      const auto after = emit(next, {}, probe_opset, symbols);
+      if (!after || after->wrapper || !after->attributes.empty()) return std::nullopt;
+      question["then"].push_back(after->op_type);
+    }
+    return question;
+  }
+
+  std::filesystem::path path_;
+  runtime::Subprocess process_;
+  std::size_t measured_ = 0;
+};
+
+}  // namespace
+
+std::string text_of(const CostQuery& query, const algebra::Library& library) {
+  std::string text = library.instance(query.instance).name + "(";
+  for (std::size_t i = 0; i < query.inputs.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + std::string(query.constant.at(i) ? "weights " : "") + shape_text(query.inputs[i]);
+  }
+  if (!query.sizes.empty()) text += "; " + shape_text(query.sizes);
+  text += ")";
+  return query.then ? text + " then " + library.instance(*query.then).name : text;
+}
+
+std::string machine_name() {
+  const runtime::Machine machine = runtime::describe_machine();
+  return machine.cpu + ", " + std::to_string(machine.cores) + " cores";
+}
+
+CostTable read_cost_table(const std::filesystem::path& path) {
+  const Json json = runtime::read_json(path);
+  try {
+    if (json.at("schema") != schema) throw runtime::InputError(path.string(), "is a cost table of another schema");
+    return {json.at("runtime"), json.at("machine"), json.at("threads"), json.at("seconds")};
+  } catch (const Json::exception&) {
+    throw runtime::InputError(path.string(),
+                              "is no cost table: expected schema, runtime, machine, threads and seconds");
+  }
+}
+
+void write_cost_table(const CostTable& table, const std::filesystem::path& path) {
+  runtime::write_json(path, {{"schema", schema},
+                             {"runtime", table.runtime},
+                             {"machine", table.machine},
+                             {"threads", table.threads},
+                             {"seconds", table.seconds}});
+}
+
+std::unique_ptr<CostSource> table_costs(const std::filesystem::path& path, const algebra::Library& library,
+                                        std::uint32_t threads) {
+  CostTable table = read_cost_table(path);
+  if (table.machine != machine_name()) {
+    throw runtime::InputError(
+        path.string(), fmt::format("was measured on another machine ({}; this is {})", table.machine, machine_name()));
+  }
+  if (table.threads != threads) {
+    throw runtime::InputError(path.string(),
+                              fmt::format("was measured with {} threads; expected {}", table.threads, threads));
+  }
+  return std::make_unique<TableCosts>(std::move(table), library);
+}
+
+std::unique_ptr<CostSource> onnxruntime_costs(const std::vector<std::string>& helper, const std::filesystem::path& path,
+                                              const algebra::Library& library, std::uint32_t threads) {
+  if (helper.empty())
+    throw runtime::UsageError("--cost", "no Python with onnxruntime was found; analytic costs need none");
+  CostTable table{"", machine_name(), threads, {}};
+  if (!path.empty() && std::filesystem::exists(path)) {
+    CostTable known = read_cost_table(path);
+    if (known.machine == table.machine && known.threads == threads) table = std::move(known);
+  }
+  return std::make_unique<OnnxruntimeCosts>(helper, path, std::move(table), library);
+}
+
+}  // namespace rulemill::optimize

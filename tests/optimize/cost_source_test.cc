@@ -1,0 +1,101 @@
+#include "optimize/cost_source.h"
+
+#include <catch2/catch.hpp>
+
+#include "runtime/atomic_file.h"
+#include "tests/optimize/models.h"
+
+namespace rulemill::optimize {
+namespace {
+
+/// Two products on one input: two nodes, or one and a split.
+ModelText two_products() {
+  ModelText text;
+  text.input("x", {"16", "4096"}).output("p", {"16", "64"}).output("q", {"16", "32"});
+  text.weight("v", {4096, 64}).weight("w", {4096, 32});
+  text.node("MatMul", {"x", "v"}, {"p"}).node("MatMul", {"x", "w"}, {"q"});
+  return text;
+}
+
+constexpr const char* merge_products = R"(
+rule merge(x:2, a:2, b:2)
+  let s = split(matmul(x, concat(a, b; axis=1)); axis=1, at=?)
+  matmul(x, a), matmul(x, b) => s.first, s.second
+)";
+
+struct Tables {
+  ScratchFolder scratch;
+  std::filesystem::path path = scratch.path / "costs.json";
+  void write(const std::string& machine, std::uint32_t threads, std::map<std::string, double> seconds) const {
+    write_cost_table({"some runtime 1.0", machine, threads, std::move(seconds)}, path);
+  }
+};
+
+TEST_CASE("what measured times say is extracted, and not what is analytic", "[cost_source]") {
+  Tables tables;
+  Options options;
+  options.model = two_products().save(tables.scratch.path / "in.onnx");
+  options.out = tables.scratch.path / "out.onnx";
+  options.cost = "table";
+  options.cost_table = tables.path;
+  options.min_gain = 0;
+  const auto changed = [&](double merged) {
+    tables.write(machine_name(), 1,
+                 {{"matmul/2,2(16x4096, weights 4096x64)", 1e-5},
+                  {"matmul/2,2(16x4096, weights 4096x32)", 1e-5},
+                  {"matmul/2,2(16x4096, weights 4096x96)", merged}});
+    RulesFromText rules(merge_products);
+    const Summary summary = rules.optimize(options);
+    CHECK_THAT(summary.cost_source, Catch::Contains("some runtime 1.0"));
+    return summary.changed;
+  };
+  CHECK(changed(1e-6));
+  CHECK_FALSE(changed(5e-5));
+}
+
+TEST_CASE("a table is read as it was written, and a query's text says all that matters", "[cost_source]") {
+  Tables tables;
+  tables.write(machine_name(), 2, {{"a", 0.25}, {"b", -1}});
+  const CostTable table = read_cost_table(tables.path);
+  CHECK(table.runtime == "some runtime 1.0");
+  CHECK(table.threads == 2);
+  CHECK(table.seconds == std::map<std::string, double>{{"a", 0.25}, {"b", -1}});
+  RulesFromText rules(merge_products);
+  CostQuery query;
+  for (std::uint32_t i = 0; i < rules.library.instance_count(); ++i) {
+    if (rules.library.instance(algebra::InstanceId{i}).operator_name == "split")
+      query.instance = algebra::InstanceId{i};
+  }
+  query.inputs = {{16, 96}};
+  query.constant = {true};
+  query.sizes = {64};
+  CHECK_THAT(text_of(query, rules.library), Catch::Contains("split") && Catch::Contains("(weights 16x96; 64)"));
+}
+
+TEST_CASE("a table of another machine, of other threads, or none at all is refused in one line", "[cost_source]") {
+  Tables tables;
+  const algebra::Library library =
+      algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data/operators");
+  const auto refusal = [&] {
+    try {
+      table_costs(tables.path, library, 1);
+      return std::string("accepted");
+    } catch (const runtime::InputError& error) {
+      return std::string(error.what());
+    }
+  };
+  tables.write(machine_name(), 1, {});
+  CHECK(refusal() == "accepted");
+  tables.write("a calculator", 1, {});
+  CHECK_THAT(refusal(), Catch::Contains("costs.json") && Catch::Contains("another machine (a calculator; this is "));
+  tables.write(machine_name(), 4, {});
+  CHECK_THAT(refusal(), Catch::Contains("4 threads"));
+  for (const char* text :
+       {"", "{}", "[1]", "{\"schema\": 2}", "{\"schema\": 1, \"seconds\": {\"a\": \"b\"}}", "\"schema\""}) {
+    runtime::write_file(tables.path, std::string_view(text));
+    CHECK_THAT(refusal(), Catch::Contains("costs.json"));
+  }
+}
+
+}  // namespace
+}  // namespace rulemill::optimize
