@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/default_rules.h"
 #include "cli/model_processes.h"
 #include "cli/number_option.h"
 #include "runtime/atomic_file.h"
@@ -15,7 +16,7 @@ namespace {
 
 struct Inputs {
   optimize::Options options;
-  std::vector<std::string> shapes;
+  std::vector<std::string> shapes, rules;
   std::string report;
   std::string judge = "auto";
   std::string search = "saturate";
@@ -43,7 +44,8 @@ void run(Context& context, const Inputs& inputs) {
   // One process searches; other ranks of a larger job have nothing to do.
   if (!context.world.is_root()) return;
   optimize::Options options = inputs.options;
-  options.rules = context.options.rules;
+  options.rules.assign(inputs.rules.begin(), inputs.rules.end());
+  if (options.rules.empty()) options.rules = default_rules(context);
   options.out = context.options.out;
   options.operators = definitions_folder(context.options);
   options.search.kind = searches.at(inputs.search);
@@ -89,7 +91,11 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
   auto inputs = std::make_shared<Inputs>();
   optimize::Options& o = inputs->options;
   optimize->add_option("MODEL", o.model, "the model (*.onnx)")->required();
-  add_rules_option(*optimize, options, true);
+  optimize
+      ->add_option("--rules", inputs->rules,
+                   "rule databases (rules.rmdb), or output folders with one; may be given again; "
+                   "default: those of data/profiles/models, found on first use")
+      ->allow_extra_args(false);
   optimize->add_option("--out", options.out, "where to write the result; without it only the report is made");
   optimize->add_option("--device", o.device, "device that costs are for")
       ->check([](const std::string& name) {

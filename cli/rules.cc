@@ -3,6 +3,7 @@
 #include "algebra/rules/rule_set.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
+#include "cli/default_rules.h"
 #include "cli/rule_commands.h"
 #include "cli/rule_database.h"
 #include "cli/text_table.h"
@@ -119,6 +120,7 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
   add_rules_export(*rules, options, chosen);
   add_rules_diff(*rules, options, chosen);
   add_rules_gallery(*rules, options, chosen);
+  add_rules_default(*rules, options, chosen);
 }
 
 }  // namespace rulemill::cli

@@ -166,11 +166,19 @@ Summary run(const Options& options) {
   algebra::Library library = algebra::Library::load(options.operators);
   algebra::TermBank terms(library);
   algebra::Symbols symbols;
-  std::filesystem::path database = options.rules;
-  if (std::filesystem::is_directory(database)) database /= "rules.rmdb";
-  algebra::RuleSet rules = algebra::load_rule_set(database, library, terms, symbols);
-  Summary summary = run(options, library, terms, symbols, rules.rules);
-  summary.rules = database.string();
+  std::vector<algebra::RuleRecord> rules;
+  std::string names;
+  for (std::filesystem::path database : options.rules) {
+    if (std::filesystem::is_directory(database)) database /= "rules.rmdb";
+    algebra::RuleSet set = algebra::load_rule_set(database, library, terms, symbols);
+    for (algebra::RuleRecord& record : set.rules) {
+      if (options.rules.size() > 1) record.rule.id = set.provenance.profile_name + "/" + record.rule.id;
+      rules.push_back(std::move(record));
+    }
+    names += (names.empty() ? "" : ", ") + database.string();
+  }
+  Summary summary = run(options, library, terms, symbols, rules);
+  summary.rules = names;
   return summary;
 }
 

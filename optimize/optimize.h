@@ -15,9 +15,9 @@ namespace rulemill::optimize {
 
 struct Options {
   std::filesystem::path model;
-  std::filesystem::path rules;      // a database, or a folder with rules.rmdb in it
-  std::filesystem::path operators;  // folder of definitions
-  std::filesystem::path out;        // empty: nothing is written
+  std::vector<std::filesystem::path> rules;  // databases, or folders with rules.rmdb in them
+  std::filesystem::path operators;           // folder of definitions
+  std::filesystem::path out;                 // empty: nothing is written
   std::string device = "cpu";
   std::string cost = "analytic";         // or "onnxruntime", "table"
   std::filesystem::path cost_table;      // that times are read from, and kept in

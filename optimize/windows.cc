@@ -191,23 +191,35 @@ class WindowSearch {
       gains.push_back(std::move(*gain));
     }
     std::size_t tries = most_tries;
-    if (!gains.empty()) take(split, gains, tries);
+    std::vector<Gain> taken;
+    Candidate best = current_;
+    if (!gains.empty()) take(split, gains, taken, best, tries);
+    if (best.seconds < current_.seconds) {
+      current_ = std::move(best);
+      result_.best.insert(result_.best.begin(), current_);
+      if (result_.best.size() > options_.keep) result_.best.pop_back();
+    }
     return split.size();
   }
 
-  /// All gains together, or by halves: one may keep the whole graph from being said in ONNX. False if none was taken.
-  bool take(const std::vector<std::vector<NodeId>>& split, std::span<const Gain> gains, std::size_t& tries) {
-    if (tries == 0) return false;
+  /// Adds these gains to those taken so far, or what of them can be: one may keep the whole graph from being said in
+  /// ONNX, and is found by halves.
+  void take(const std::vector<std::vector<NodeId>>& split, std::span<const Gain> gains, std::vector<Gain>& taken,
+            Candidate& best, std::size_t& tries) {
+    if (tries == 0) return;
     --tries;
-    Candidate next = with(split, gains);
-    if (next.seconds < current_.seconds && acceptable_(next.outputs)) {
-      current_ = std::move(next);
-      result_.best.insert(result_.best.begin(), current_);
-      if (result_.best.size() > options_.keep) result_.best.pop_back();
-      return true;
+    const std::size_t before = taken.size();
+    taken.insert(taken.end(), gains.begin(), gains.end());
+    Candidate next = with(split, taken);
+    if (next.seconds < best.seconds && acceptable_(next.outputs)) {
+      best = std::move(next);
+      return;
     }
+    taken.resize(before);
     const std::size_t half = gains.size() / 2;
-    return half > 0 && (take(split, gains.first(half), tries) || take(split, gains.subspan(half), tries));
+    if (half == 0) return;
+    take(split, gains.first(half), taken, best, tries);
+    take(split, gains.subspan(half), taken, best, tries);
   }
 
   /// The current graph with these windows replaced. Windows stand in topological order: what one takes in was made, or

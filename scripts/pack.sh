@@ -66,4 +66,6 @@ chmod 755 "$folder/bin/.run"
 for program in "${programs[@]}"; do
   ln -sf .run "$folder/bin/$(basename "$program")"
 done
+# The rules that `optimize` uses by itself, so that the first run need not find them.
+"$folder/bin/rulemill" rules default --out "$folder/share/rulemill/rules/models" >/dev/null
 echo "$folder: $(find "$folder" -type f | wc -l) files, $(du -sh "$folder" | cut -f1)"

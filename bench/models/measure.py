@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""What `rulemill optimize` makes of models: `measure.py FOLDER OUT.json [NAME…] [--by-hand FOLDER] [-- OPTION…]`.
+
+Each FOLDER/NAME.onnx (see export.py) is optimized with the options after `--`; then the model, the result, the form written by
+hand (by_hand.py) and what other optimizers make of it (onnxslim, onnxsim, onnxoptimizer, where they are installed) run in
+onnxruntime in turns, one thread, every other round backwards. Ratios are medians over rounds of the model's time by the form's
+time in the same round, with quartiles. Prints a table, writes everything as JSON. RULEMILL names the binary.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import onnx
+import onnxruntime
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BINARY = os.environ.get("RULEMILL", str(ROOT / "build" / "release" / "rulemill"))
+SLOWER = 0.99  # a ratio below this counts as slower
+
+
+def multiply_adds(path, fed):
+    """Of convolutions and products, by the shapes that a run of the model has."""
+    model = onnx.load(path)
+    names = [name for node in model.graph.node if node.op_type in ("Conv", "MatMul", "Gemm") for name in node.output]
+    inputs = {name for node in model.graph.node if node.op_type in ("MatMul", "Gemm") for name in node.input[:1]}
+    constants = {tensor.name: list(tensor.dims) for tensor in model.graph.initializer}
+    known = {output.name for output in model.graph.output}
+    for name in dict.fromkeys([*names, *inputs]):
+        if name not in known and name not in constants:
+            model.graph.output.add().name = name
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    runner = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    results = dict(zip([output.name for output in runner.get_outputs()], runner.run(None, fed)))
+    shapes = {**constants, **{name: list(value.shape) for name, value in {**fed, **results}.items()}}
+    total = 0
+    for node in model.graph.node:
+        if node.op_type == "Conv" and node.input[1] in shapes:
+            total += math.prod(shapes[node.output[0]]) * math.prod(shapes[node.input[1]][1:])
+        elif node.op_type in ("MatMul", "Gemm"):
+            turned = any(a.name == "transA" and a.i for a in node.attribute)
+            total += math.prod(shapes[node.output[0]]) * shapes[node.input[0]][-2 if turned else -1]
+    return total
+
+
+def session(path):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.set_denormal_as_zero", "1")
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def feeds(runner, seed):
+    generator = np.random.default_rng(seed)
+    result = {}
+    for info in runner.get_inputs():
+        shape = [d if isinstance(d, int) and d > 0 else (1 if axis == 0 else 128) for axis, d in enumerate(info.shape)]
+        if info.type == "tensor(float)":
+            result[info.name] = generator.standard_normal(shape).astype(np.float32)
+        else:
+            result[info.name] = np.ones(shape, np.int64) if "mask" in info.name else generator.integers(0, 900, shape)
+    return result
+
+
+def difference(before, after):
+    """Relative to the largest absolute value of each output."""
+    worst = 0.0
+    for a, b in zip(before, after):
+        scale = max(float(np.abs(a).max()), 1e-30)
+        worst = max(worst, float(np.abs(a.astype(np.float64) - b).max()) / scale)
+    return worst
+
+
+def in_turns(runners, fed, seconds):
+    """Milliseconds by form and round."""
+    times = {name: [] for name in runners}
+    for runner in runners.values():
+        runner.run(None, fed)
+        runner.run(None, fed)
+    start = time.perf_counter()
+    turn = 0
+    while turn < 11 or (time.perf_counter() - start < seconds and turn < 200):
+        order = list(runners.items())
+        for name, runner in order if turn % 2 == 0 else reversed(order):
+            begin = time.perf_counter()
+            runner.run(None, fed)
+            times[name].append((time.perf_counter() - begin) * 1e3)
+        turn += 1
+    return times
+
+
+def optimize(model, out, options):
+    """Runs rulemill; its report, seconds on the clock and peak memory."""
+    report = out.with_suffix(".json")
+    start = time.perf_counter()
+    process = subprocess.Popen([BINARY, "optimize", str(model), "--out", str(out), "--json", str(report), *options],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    error = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise RuntimeError(error.strip())
+    return json.loads(report.read_text()), time.perf_counter() - start, usage.ru_maxrss * 1024
+
+
+def peers(model, folder):
+    """Files that other optimizers make of the model, by name; those that fail or are not installed are left out."""
+    def slim(path):
+        import onnxslim
+        onnx.save(onnxslim.slim(onnx.load(model)), path)
+
+    def sim(path):
+        import onnxsim
+        onnx.save(onnxsim.simplify(onnx.load(model))[0], path)
+
+    def optimizer(path):
+        import onnxoptimizer
+        onnx.save(onnxoptimizer.optimize(onnx.load(model)), path)
+
+    for name, make in (("onnxslim", slim), ("onnxsim", sim), ("onnxoptimizer", optimizer)):
+        path = folder / f"{name}.onnx"
+        try:
+            make(path)
+        except Exception:
+            continue
+        yield name, path
+
+
+def measure(name, given, folder):
+    model, out = given.folder / f"{name}.onnx", folder / f"{name}.onnx"
+    report, seconds, memory = optimize(model, out, given.options)
+    forms = {"model": model, "rulemill": out}
+    by_hand = given.by_hand / f"{name}.onnx" if given.by_hand else None
+    if by_hand and by_hand.exists():
+        forms["by hand"] = by_hand
+    forms.update(peers(model, folder))
+    runners = {form: session(path) for form, path in forms.items()}
+    fed = feeds(runners["model"], 0)
+    reference = runners["model"].run(None, fed)
+    times = in_turns(runners, fed, given.seconds)
+    result = {"model": name, "changed": report["changed"], "seconds": seconds, "peak_bytes": memory,
+              "search_seconds": report["search"]["seconds"], "exhausted": report["search"]["exhausted"],
+              "warning": report["warning"], "fired": {each["rule"]: each["times"] for each in report["fired"]}, "forms": {}}
+    for form, path in forms.items():
+        ratios = [a / b for a, b in zip(times["model"], times[form])]
+        low, middle, high = statistics.quantiles(ratios, n=4)
+        result["forms"][form] = {"milliseconds": statistics.median(times[form]), "ratio": middle, "quartiles": [low, high],
+                                 "multiply_adds": multiply_adds(path, fed), "nodes": len(onnx.load(path, load_external_data=False).graph.node),
+                                 "difference": difference(reference, runners[form].run(None, fed))}
+    return result
+
+
+def row(result):
+    forms = result["forms"]
+    ours, model = forms["rulemill"], forms["model"]
+    hand = f"{forms['by hand']['ratio']:.3f}" if "by hand" in forms else "-"
+    others = " ".join(f"{forms[peer]['ratio']:.2f}" for peer in ("onnxslim", "onnxsim", "onnxoptimizer") if peer in forms) or "-"
+    low, high = ours["quartiles"]
+    return (f"| {result['model']} | {model['multiply_adds'] / 1e6:.0f} | {ours['multiply_adds'] / 1e6:.0f} | {model['nodes']} | {ours['nodes']} "
+            f"| {ours['ratio']:.3f} ({low:.3f}–{high:.3f}) | {hand} | {others} | {result['seconds']:.1f} | {result['peak_bytes'] / 1e6:.0f} "
+            f"| {ours['difference']:.0e} |")
+
+
+HEAD = """| model | M multiply-adds | after | nodes | after | times as fast (quartiles) | by hand | onnxslim, onnxsim, onnxoptimizer | s | MB | difference |
+|---|---|---|---|---|---|---|---|---|---|---|"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("json", type=pathlib.Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--by-hand", type=pathlib.Path)
+    parser.add_argument("--seconds", type=float, default=10, help="of running the forms of one model in turns")
+    arguments = sys.argv[1:]
+    cut = arguments.index("--") if "--" in arguments else len(arguments)
+    given = parser.parse_args(arguments[:cut])
+    given.options = arguments[cut + 1:]
+    results = []
+    print(HEAD, flush=True)
+    for name in given.names or sorted(path.stem for path in given.folder.glob("*.onnx")):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                results.append(measure(name, given, pathlib.Path(folder)))
+                print(row(results[-1]), flush=True)
+            except Exception as error:
+                results.append({"model": name, "failure": str(error)})
+                print(f"| {name} | failed: {str(error)[:200]} |", flush=True)
+        given.json.write_text(json.dumps({"onnxruntime": onnxruntime.__version__, "results": results}, indent=1) + "\n")
+    ratios = [result["forms"]["rulemill"]["ratio"] for result in results if "forms" in result]
+    if ratios:
+        slower = [result["model"] for result in results if "forms" in result and result["forms"]["rulemill"]["ratio"] < SLOWER]
+        print(f"\n{len(ratios)} models, geometric mean {statistics.geometric_mean(ratios):.3f}, slower: {', '.join(slower) or 'none'}")
+
+
+if __name__ == "__main__":
+    main()

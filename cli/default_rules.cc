@@ -1,0 +1,130 @@
+#include "cli/default_rules.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "runtime/atomic_file.h"
+#include "runtime/cache_folder.h"
+#include "runtime/error.h"
+#include "runtime/hash.h"
+#include "runtime/shell_command.h"
+#include "runtime/subprocess.h"
+
+namespace rulemill::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::hours patience{2};
+/// How a launcher's variables are kept from a process that is no rank of its job.
+constexpr const char* without_launchers =
+    "for v in $(env | sed -n 's/^\\(\\(OMPI\\|PMIX\\|PMI\\|SLURM\\|MPI\\)_[A-Za-z0-9_]*\\)=.*/\\1/p'); do unset $v; "
+    "done; ";
+
+std::vector<fs::path> files_of(const fs::path& folder, const std::string& extension) {
+  std::vector<fs::path> files;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder, none)) {
+    if (entry.path().extension() == extension) files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+/// "convolution-0123456789abcdef.rmdb": of everything that the rules follow from.
+std::string file_name(const fs::path& profile, const fs::path& definitions) {
+  runtime::Hasher hasher;
+  hasher.add_text(RULEMILL_VERSION);
+  for (const fs::path& file : files_of(definitions, ".op")) {
+    hasher.add_text(file.filename().string());
+    hasher.add_text(runtime::read_file(file));
+  }
+  hasher.add_text(runtime::read_file(profile));
+  return profile.stem().string() + "-" + runtime::to_hex(hasher.digest64()) + ".rmdb";
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+/// Finds the profile's rules in a process of its own; what else that leaves is removed.
+void discover(const fs::path& profile, const fs::path& definitions, const fs::path& database) {
+  runtime::require_writable_folder(database.parent_path());
+  fs::path work = database;
+  work.replace_extension(".making");
+  const std::string command = without_launchers + ("exec " + quoted(runtime::own_binary().string())) +
+                              " discover --profile " + quoted(profile.string()) + " --definitions " +
+                              quoted(definitions.string()) + " --progress off --log-level error --out";
+  const runtime::ShellResult result = runtime::run_shell_command(command, work.string(), patience);
+  if (!result.failure.empty()) {
+    throw runtime::Error(profile.string(),
+                         "its rules cannot be found: `rulemill discover` ended with " + result.failure);
+  }
+  fs::rename(work / "rules.rmdb", database);
+  std::error_code ignored;
+  fs::remove_all(work, ignored);
+}
+
+/// The database of a profile: packed, in `folder`, or made there.
+fs::path database_of(const fs::path& profile, const fs::path& definitions, const fs::path& folder, bool announce) {
+  const std::string name = file_name(profile, definitions);
+  const fs::path packed = data_folder() / "rules" / "models" / name, own = folder / name;
+  if (fs::exists(packed)) return packed;
+  if (folder.empty())
+    throw runtime::Error("--rules",
+                         "is not given, and there is no cache folder for the default rules: set RULEMILL_CACHE");
+  if (!fs::exists(own)) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) throw runtime::IoError(folder.string(), "cannot be made: " + error.message());
+    if (announce) {
+      std::fprintf(stderr, "rulemill: finding the rules of %s, once; they are kept in %s\n", profile.filename().c_str(),
+                   folder.c_str());
+    }
+    discover(profile, definitions, own);
+  }
+  return own;
+}
+
+std::vector<fs::path> databases(const Context& context, const fs::path& folder, bool announce) {
+  const std::vector<fs::path> profiles = files_of(data_folder() / "profiles" / "models", ".toml");
+  if (profiles.empty())
+    throw runtime::Error((data_folder() / "profiles" / "models").string(), "holds no profile; give --rules");
+  std::vector<fs::path> result;
+  for (const fs::path& profile : profiles) {
+    result.push_back(database_of(profile, definitions_folder(context.options), folder, announce));
+  }
+  return result;
+}
+
+fs::path rules_cache() {
+  const fs::path cache = runtime::cache_folder();
+  return cache.empty() ? cache : cache / "rules";
+}
+
+}  // namespace
+
+std::vector<fs::path> default_rules(const Context& context) { return databases(context, rules_cache(), true); }
+
+void add_rules_default(CLI::App& rules, Options& options, Command& chosen) {
+  auto* command =
+      rules.add_subcommand("default", "Make the rules that `optimize` uses by itself, or say where they are");
+  command->add_option("--out", options.out, "a folder for them; default: rules in the user's cache folder");
+  add_definitions_option(*command, options);
+  add_common_options(*command, options);
+  command->callback([&chosen] {
+    chosen = [](Context& context) {
+      if (!context.world.is_root()) return;
+      const fs::path folder = context.options.out.empty() ? rules_cache() : fs::path(context.options.out);
+      context.report["databases"] = runtime::Json::array();
+      for (const fs::path& database : databases(context, folder, false)) {
+        context.report["databases"].push_back(database.string());
+        context.print(database.string() + "\n");
+      }
+    };
+  });
+}
+
+}  // namespace rulemill::cli

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""`optimize` without --rules: the rules of data/profiles/models are found once, kept, and found anew for other definitions."""
+
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+
+from binary import ROOT, Case, rulemill
+
+sys.path.insert(0, str(ROOT / "bench"))
+try:
+    import numpy
+    import onnx
+    from onnx import helper, numpy_helper
+
+    import branched_models
+except ImportError:
+    onnx = None
+
+MODEL = ROOT / "data" / "models" / "acnet_block.onnx"
+LORA = ROOT / "data" / "models" / "lora_layer.onnx"
+PROFILES = sorted(path.stem for path in (ROOT / "data" / "profiles" / "models").glob("*.toml"))
+
+
+class DefaultRules(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.cache = pathlib.Path(tempfile.mkdtemp(prefix="rulemill-test-"))
+        cls.environment = {"RULEMILL_CACHE": str(cls.cache)}
+        cls.first = rulemill("rules", "default", env=cls.environment)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.cache, ignore_errors=True)
+
+    def kept(self):
+        return {path.name: path.stat().st_mtime_ns for path in (self.cache / "rules").iterdir()}
+
+    def test_each_profile_has_a_database_and_nothing_else_is_kept(self):
+        self.assert_works(self.first)
+        self.assertEqual([pathlib.Path(line).name.rsplit("-", 1)[0] for line in self.first.stdout.split()], PROFILES)
+        self.assertEqual(sorted(self.kept()), [pathlib.Path(line).name for line in self.first.stdout.split()])
+
+    def test_models_are_optimized_with_all_of_them_and_they_are_not_found_again(self):
+        before = self.kept()
+        report = self.json("optimize", MODEL, "--no-timing", env=self.environment)
+        self.assertTrue(report["changed"])
+        self.assertTrue(any(fired["rule"].startswith("convolution/") for fired in report["fired"]), report["fired"])
+        self.assertEqual(report["rules"].count(".rmdb"), len(PROFILES))
+        self.assertEqual(self.kept(), before)
+        self.assertTrue(self.json("optimize", LORA, "--no-timing", env=self.environment)["changed"])
+
+    def optimized(self, model):
+        """How often each ONNX operator occurs in the result."""
+        before, after = self.folder / "before.onnx", self.folder / "after.onnx"
+        onnx.save(model, before)
+        self.assert_works(rulemill("optimize", before, "--out", after, "--no-timing", env=self.environment))
+        counts = {}
+        for node in onnx.load(after).graph.node:
+            counts[node.op_type] = counts.get(node.op_type, 0) + 1
+        return counts
+
+    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
+    def test_identity_branches_and_sums_with_a_scalar_go_into_the_convolution(self):
+        model, blocks = branched_models.make("mobileone")
+        counts = self.optimized(model)
+        self.assertEqual((counts["Conv"], counts.get("Add", 0), counts.get("BatchNormalization", 0)), (blocks, 0, 0))
+        random = numpy.random.default_rng(0)
+        weights = [numpy_helper.from_array(random.random(shape).astype(numpy.float32), name)
+                   for name, shape in [("k", (8, 8, 3, 3)), ("j", (8, 8, 1, 1)), ("zero", ())]]
+        nodes = [helper.make_node("Conv", ["x", "k"], ["a"], pads=[1] * 4, kernel_shape=[3, 3]),
+                 helper.make_node("Add", ["a", "zero"], ["b"]),
+                 helper.make_node("Conv", ["x", "j"], ["c"], kernel_shape=[1, 1]), helper.make_node("Add", ["b", "c"], ["y"])]
+        values = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 8, 16, 16]) for name in ("x", "y")]
+        graph = helper.make_graph(nodes, "scalar", values[:1], values[1:], weights)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+        self.assertEqual(self.optimized(model), {"Conv": 1})
+
+    def pooled(self, **attributes):
+        """Multiply-adds of the convolution before a pool, and behind it."""
+        weights = [numpy_helper.from_array(numpy.random.default_rng(0).random((8, 16, 1, 1)).astype(numpy.float32), "k")]
+        nodes = [helper.make_node("Conv", ["x", "k"], ["a"], kernel_shape=[1, 1]),
+                 helper.make_node("AveragePool", ["a"], ["y"], kernel_shape=[2, 2], strides=[2, 2], **attributes)]
+        values = [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 16, 32, 32]),
+                  helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 8, 16, 16])]
+        graph = helper.make_graph(nodes, "pool", values[:1], values[1:], weights)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), self.folder / "in.onnx")
+        self.assert_works(rulemill("optimize", self.folder / "in.onnx", "--out", self.folder / "out.onnx", "--no-timing",
+                                   "--min-gain", "0", env=self.environment))
+        return [node.op_type for node in onnx.load(self.folder / "out.onnx").graph.node]
+
+    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
+    def test_a_pointwise_convolution_comes_behind_the_pool_whatever_its_padding_would_count(self):
+        for attributes in ({}, {"count_include_pad": 1}, {"count_include_pad": 0, "pads": [0] * 4}):
+            with self.subTest(attributes):
+                self.assertEqual(self.pooled(**attributes), ["AveragePool", "Conv"])
+
+    def test_other_definitions_have_rules_of_their_own(self):
+        definitions, cache = self.folder / "operators", self.folder / "cache"
+        shutil.copytree(ROOT / "data" / "operators", definitions)
+        file = definitions / "convolution.op"
+        file.write_text(file.read_text(encoding="utf-8") + "\n# Another word.\n", encoding="utf-8")
+        shutil.copytree(self.cache, cache)
+        known = sorted(os.listdir(cache / "rules"))
+        process = rulemill("rules", "default", "--definitions", definitions, env={"RULEMILL_CACHE": str(cache)})
+        self.assert_works(process)
+        self.assertEqual(len(os.listdir(cache / "rules")), 2 * len(known))
+
+    def test_what_keeps_them_from_being_found_is_named(self):
+        process = rulemill("optimize", MODEL, env={"RULEMILL_CACHE": "/proc/x"})
+        self.assertEqual(process.returncode, 3, process.stderr)
+        self.assertIn("/proc/x", process.stderr)
+        nowhere = {"RULEMILL_CACHE": "", "XDG_CACHE_HOME": "", "HOME": ""}
+        self.assert_fails(rulemill("optimize", MODEL, env=nowhere), 1, "RULEMILL_CACHE")
+
+
+if __name__ == "__main__":
+    unittest.main()
