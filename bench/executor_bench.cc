@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "algebra/execution/plan.h"
+#include "algebra/library/library.h"
 #include "execute/executor.h"
 #include "runtime/error.h"
 
@@ -44,7 +45,7 @@ double rate(const fp::Program& program, const std::vector<std::vector<fp::Pair>>
 
 int run() {
   rulemill::algebra::Library library = rulemill::algebra::Library::load("data/operators");
-  const auto functions = fp::function_keys(library, 1);
+  const auto functions = fp::function_keys(library.functions(), 1);
   const std::array<Case, 5> cases = {{
       {"conv2d 3x3", "conv2d", {{"pad", "same"}, {"act", "none"}}, {{2, 4, 5, 5}, {4, 4, 3, 3}}},
       {"conv2d 3x3 relu", "conv2d", {{"pad", "same"}, {"act", "relu"}}, {{2, 4, 5, 5}, {4, 4, 3, 3}}},
@@ -66,7 +67,7 @@ int run() {
       for (std::size_t i = 0; i < elements; ++i) block[i] = fp::random_pair(2, i);
     }
     const auto& instance = library.instantiate(one.name, one.parameters, ranks);
-    const auto plan = rulemill::algebra::compile(library, instance, one.inputs, {});
+    const auto plan = rulemill::algebra::compile(instance, one.inputs, {});
     const fp::Program program = fp::make_program(*plan, functions, 1);
     std::printf("%-18s", one.label);
     for (const auto set : fp::available_instruction_sets()) std::printf("%10.2f", rate(program, blocks, set) * 1e-9);

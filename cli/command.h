@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "algebra/language/library.h"
+#include "algebra/library/library.h"
 #include "runtime/communicator.h"
 #include "runtime/json_report.h"
 #include "runtime/progress.h"

@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <sstream>
 
 #include "cli/command.h"
 #include "execute/device.h"
@@ -13,6 +12,7 @@
 #include "runtime/error.h"
 #include "runtime/machine.h"
 #include "runtime/quantity.h"
+#include "runtime/subprocess.h"
 #include "runtime/table_file.h"
 
 namespace rulemill::cli {
@@ -45,22 +45,11 @@ std::string protobuf_version() {
          std::to_string(version % 1000);
 }
 
-/// The first folder of $PATH with this program in it.
-std::string on_path(const std::string& program) {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    std::error_code error;
-    const auto file = std::filesystem::path(folder) / program;
-    if (std::filesystem::is_regular_file(file, error)) return file.string();
-  }
-  return {};
-}
-
 std::string launcher(const Context& context) {
   if (context.world.size() > 1) return "started as one of " + std::to_string(context.world.size()) + " ranks";
   for (const char* program : {"srun", "mpirun"}) {
-    if (const std::string found = on_path(program); !found.empty()) return "alone; " + found + " starts several ranks";
+    if (const auto found = runtime::find_program(program); !found.empty())
+      return "alone; " + found.string() + " starts several ranks";
   }
   return "alone; neither mpirun nor srun is on PATH";
 }
@@ -101,7 +90,7 @@ void examine(Context& context) {
       {"onnx", optimize::onnx_library_version()},
       {"protobuf", protobuf_version()},
   };
-  const std::string cvc5 = on_path("cvc5");
+  const std::string cvc5 = runtime::find_program("cvc5").string();
   facts.emplace_back("cvc5", cvc5.empty() ? "not on PATH: certificates get no second opinion" : cvc5);
   const algebra::Library library = load_library(context.options);
   facts.emplace_back("definitions", std::to_string(library.operator_names().size()) + " operators in " +

@@ -1,7 +1,6 @@
 #include "cli/model_processes.h"
 
 #include <cstdlib>
-
 #include "optimize/onnx/inference.h"
 #include "runtime/subprocess.h"
 
@@ -16,14 +15,7 @@ std::string python() {
   std::error_code ignored;
   const auto beside_build = runtime::own_binary().parent_path().parent_path() / "venv/bin/python3";
   if (std::filesystem::exists(beside_build, ignored)) return beside_build.string();
-  const char* path = std::getenv("PATH");
-  for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    const auto place = std::filesystem::path(rest.substr(0, end)) / "python3";
-    if (std::filesystem::exists(place, ignored)) return place.string();
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return {};
+  return runtime::find_program("python3").string();
 }
 
 /// Empty if there is no Python for it.

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
+#include "runtime/byte_lists.h"
 #include "runtime/error.h"
 
 namespace rulemill::dedup {
@@ -128,15 +128,6 @@ void CandidateGraph::clean() {
 
 namespace {
 
-template <class T>
-T take(runtime::ByteView& bytes) {
-  RM_CHECK(bytes.size() >= sizeof(T), "a candidate's bytes end early");
-  T value;
-  std::memcpy(&value, bytes.data(), sizeof(T));
-  bytes = bytes.subspan(sizeof(T));
-  return value;
-}
-
 template <class T, std::size_t N>
 void append_list(runtime::Bytes& bytes, const BoundedList<T, N>& list) {
   runtime::append_value(bytes, static_cast<std::uint8_t>(list.size()));
@@ -145,8 +136,8 @@ void append_list(runtime::Bytes& bytes, const BoundedList<T, N>& list) {
 
 template <class T, std::size_t N>
 void take_list(runtime::ByteView& bytes, BoundedList<T, N>& list) {
-  list.resize(take<std::uint8_t>(bytes));
-  for (T& value : list) value = take<T>(bytes);
+  list.resize(runtime::take_value<std::uint8_t>(bytes));
+  for (T& value : list) value = runtime::take_value<T>(bytes);
 }
 
 }  // namespace
@@ -167,9 +158,9 @@ void append(runtime::Bytes& bytes, const CandidateGraph& graph) {
 CandidateGraph read_graph(runtime::ByteView& bytes) {
   CandidateGraph graph;
   take_list(bytes, graph.leaves);
-  graph.nodes.resize(take<std::uint8_t>(bytes));
+  graph.nodes.resize(runtime::take_value<std::uint8_t>(bytes));
   for (GraphNode& node : graph.nodes) {
-    node.instance = take<std::uint16_t>(bytes);
+    node.instance = runtime::take_value<std::uint16_t>(bytes);
     take_list(bytes, node.sizes);
     take_list(bytes, node.arguments);
     take_list(bytes, node.types);

@@ -1,9 +1,9 @@
 #include "dedup/candidate_set.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 
+#include "runtime/byte_lists.h"
 #include "runtime/hash.h"
 
 namespace rulemill::dedup {
@@ -96,27 +96,13 @@ namespace {
 
 void append(runtime::Bytes& bytes, const CandidateKey& key, const std::string& packed) {
   runtime::append_value(bytes, key);
-  runtime::append_value(bytes, static_cast<std::uint32_t>(packed.size()));
-  const runtime::ByteView view = runtime::bytes_of(packed);
-  bytes.insert(bytes.end(), view.begin(), view.end());
-}
-
-template <class T>
-T take(runtime::ByteView& bytes) {
-  RM_CHECK(bytes.size() >= sizeof(T), "candidates' bytes end early");
-  T value;
-  std::memcpy(&value, bytes.data(), sizeof value);
-  bytes = bytes.subspan(sizeof value);
-  return value;
+  runtime::append_text(bytes, packed);
 }
 
 void take_candidate(runtime::ByteView& bytes, KeyedCandidates& candidates) {
-  CandidateKey& key = candidates.keys.emplace_back(take<CandidateKey>(bytes));
+  CandidateKey& key = candidates.keys.emplace_back(runtime::take_value<CandidateKey>(bytes));
   key.index = candidates.packed.size();
-  const auto size = take<std::uint32_t>(bytes);
-  RM_CHECK(bytes.size() >= size, "candidates' bytes end early");
-  candidates.packed.emplace_back(runtime::text_of(bytes.first(size)));
-  bytes = bytes.subspan(size);
+  candidates.packed.emplace_back(runtime::take_text(bytes));
 }
 
 }  // namespace
@@ -127,7 +113,7 @@ void append(runtime::Bytes& bytes, const KeyedCandidates& candidates) {
 }
 
 void read(runtime::ByteView& bytes, KeyedCandidates& candidates) {
-  for (auto left = take<std::uint64_t>(bytes); left > 0; --left) take_candidate(bytes, candidates);
+  for (auto left = runtime::take_value<std::uint64_t>(bytes); left > 0; --left) take_candidate(bytes, candidates);
 }
 
 PackedCandidates best_of_all(KeyedCandidates candidates, const runtime::Communicator& communicator) {

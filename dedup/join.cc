@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
-#include <cstring>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -14,6 +12,7 @@
 #include "dedup/generalize.h"
 #include "dedup/slice.h"
 #include "runtime/atomic_file.h"
+#include "runtime/byte_lists.h"
 #include "runtime/checkpoint.h"
 #include "runtime/error.h"
 #include "runtime/file_check.h"
@@ -21,6 +20,7 @@
 #include "runtime/json_report.h"
 #include "runtime/machine.h"
 #include "runtime/quantity.h"
+#include "runtime/stopwatch.h"
 
 namespace rulemill::dedup {
 namespace {
@@ -29,73 +29,15 @@ using runtime::Json;
 
 constexpr std::uint64_t join_version = 2;
 
-runtime::Attributes to_attributes(const Summary& summary) {
-  const Funnel& f = summary.funnel;
-  runtime::Attributes figures{{"terms", f.terms},
-                              {"classes", f.classes},
-                              {"pairs", f.pairs},
-                              {"renamed", f.renamed},
-                              {"shapes", f.shapes},
-                              {"generalized", f.generalized},
-                              {"multi_pairs", f.multi_pairs},
-                              {"multi_generalized", f.multi_generalized},
-                              {"candidates", f.candidates},
-                              {"expected_false", summary.expected_false},
-                              {"seconds", summary.seconds}};
-  for (std::size_t level = 0; level < summary.new_values.size(); ++level) {
-    figures["new_values_" + std::to_string(level)] = summary.new_values[level];
-  }
-  return figures;
-}
-
-Summary from_json(const Json& figures) {
-  Summary summary;
-  summary.already_done = true;
-  Funnel& f = summary.funnel;
-  const auto number = [&](const char* name, std::uint64_t& value) { value = figures.at(name).get<std::uint64_t>(); };
-  number("terms", f.terms);
-  number("classes", f.classes);
-  number("pairs", f.pairs);
-  number("renamed", f.renamed);
-  number("shapes", f.shapes);
-  number("generalized", f.generalized);
-  number("multi_pairs", f.multi_pairs);
-  number("multi_generalized", f.multi_generalized);
-  number("candidates", f.candidates);
-  summary.expected_false = figures.at("expected_false").get<double>();
-  for (std::size_t level = 0; figures.contains("new_values_" + std::to_string(level)); ++level) {
-    summary.new_values.push_back(figures["new_values_" + std::to_string(level)].get<std::uint64_t>());
-  }
-  return summary;
-}
-
-Json to_json(const runtime::Attributes& figures) {
-  Json object = Json::object();
-  for (const auto& [name, value] : figures) std::visit([&](const auto& plain) { object[name] = plain; }, value);
-  return object;
-}
-
 /// One candidate a piece of bytes, and back.
 runtime::Bytes to_bytes(const PackedCandidates& candidates) {
   runtime::Bytes bytes;
-  for (const std::string& packed : candidates) {
-    runtime::append_value(bytes, static_cast<std::uint32_t>(packed.size()));
-    const runtime::ByteView view = runtime::bytes_of(packed);
-    bytes.insert(bytes.end(), view.begin(), view.end());
-  }
+  for (const std::string& packed : candidates) runtime::append_text(bytes, packed);
   return bytes;
 }
 
 void add_from(PackedCandidates& candidates, runtime::ByteView bytes) {
-  while (!bytes.empty()) {
-    std::uint32_t size = 0;
-    RM_CHECK(bytes.size() >= sizeof size, "candidates' bytes end early");
-    std::memcpy(&size, bytes.data(), sizeof size);
-    bytes = bytes.subspan(sizeof size);
-    RM_CHECK(bytes.size() >= size, "candidates' bytes end early");
-    candidates.emplace_back(runtime::text_of(bytes.first(size)));
-    bytes = bytes.subspan(size);
-  }
+  while (!bytes.empty()) candidates.emplace_back(runtime::take_text(bytes));
 }
 
 /// A rank to which nothing fell has no counts.
@@ -234,23 +176,17 @@ std::vector<CandidateLine> gather_lines(const PackedCandidates& single, const Pa
       const CandidateGraph graph = unpack(i < single.size() ? single[i] : multi[i - single.size()]);
       const CandidateLine line = candidate_line(graph, words, rows.dictionary().variables, variable_types);
       runtime::append_value(chunks[c], line.size);
-      runtime::append_value(chunks[c], static_cast<std::uint32_t>(line.text.size()));
-      const runtime::ByteView view = runtime::bytes_of(line.text);
-      chunks[c].insert(chunks[c].end(), view.begin(), view.end());
+      runtime::append_text(chunks[c], line.text);
     }
   });
   runtime::require_going_on(join_stage, communicator);
   runtime::Bytes mine;
-  for (const runtime::Bytes& part : chunks) mine.insert(mine.end(), part.begin(), part.end());
+  for (const runtime::Bytes& part : chunks) runtime::append_bytes(mine, part);
   std::vector<CandidateLine> lines;
   for (const runtime::Bytes& part : communicator.gather(mine)) {
     for (runtime::ByteView view = part; !view.empty();) {
-      std::uint32_t size = 0, length = 0;
-      std::memcpy(&size, view.data(), sizeof size);
-      std::memcpy(&length, view.data() + sizeof size, sizeof length);
-      view = view.subspan(sizeof size + sizeof length);
-      lines.push_back({size, std::string(runtime::text_of(view.first(length)))});
-      view = view.subspan(length);
+      const auto size = runtime::take_value<std::uint32_t>(view);
+      lines.push_back({size, std::string(runtime::take_text(view))});
     }
   }
   return lines;
@@ -285,16 +221,24 @@ std::uint64_t slices_of(std::uint64_t rows, std::uint64_t parts, const JoinOptio
   return parts * std::max<std::uint64_t>(1, wanted / parts);
 }
 
-}  // namespace
+/// This rank's time by step.
+class Times {
+ public:
+  void note(const char* step) { seconds_[step] += watch_.lap(); }
+  double total() const { return watch_.seconds(); }
+  std::vector<std::pair<std::string, double>> steps() const { return {seconds_.begin(), seconds_.end()}; }
 
-Summary join(const enumerate::Profile& profile, algebra::Library& library, const std::filesystem::path& out,
-             const fingerprint::Summary& fingerprints, const runtime::Communicator& communicator,
-             const JoinOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
-  const std::string shards_digest =
-      fingerprint::inputs_digest(profile, library, fingerprints.max_ops, options.all_terms, options.every_renaming);
+ private:
+  runtime::Stopwatch watch_;
+  std::map<std::string, double> seconds_;
+};
+
+/// The stage's place in the manifest, which the first rank alone has. What an earlier run has finished, if it has;
+/// otherwise the stage has begun.
+std::optional<Summary> begin_stage(const std::filesystem::path& out, const std::string& shards_digest,
+                                   const runtime::Communicator& communicator,
+                                   std::optional<runtime::Manifest>& manifest) {
   const std::string digest = shards_digest + "-join" + std::to_string(join_version);
-  std::optional<runtime::Manifest> manifest;
   std::string state;
   if (communicator.is_root()) {
     manifest.emplace(out);
@@ -304,14 +248,60 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
     const auto self = runtime::Communicator::self();
     const bool finished = manifest->finished(join_stage, digest);
     if (finished && runtime::damaged_files(out, &*manifest, join_stage, self).empty()) {
-      state = to_json(manifest->figures(join_stage)).dump();
+      state = runtime::to_json(manifest->figures(join_stage)).dump();
     } else {
       manifest->check_files(fingerprint::fingerprint_stage);
       manifest->begin(join_stage, digest, !finished);
     }
   }
   communicator.broadcast(state);
-  if (!state.empty()) return from_json(Json::parse(state));
+  if (state.empty()) return std::nullopt;
+  return summary_of(runtime::to_attributes(Json::parse(state)));
+}
+
+/// Collective. Every candidate of this rank, with the counts that go with them.
+struct Found {
+  PackedCandidates single, multi;  // by the number of outputs
+};
+Found find_candidates(TermRows& rows, std::uint64_t parts, bool all_terms, const Frame& frame, Summary& summary,
+                      Times& times) {
+  const runtime::Communicator& communicator = frame.communicator;
+  Funnel& funnel = summary.funnel;
+  Slice slice = all_slices(rows, parts, all_terms, frame, [&](const char* step) { times.note(step); });
+  funnel.classes = communicator.sum(slice.classes);
+  funnel.pairs = communicator.sum(slice.pairs);
+  funnel.renamed = communicator.sum(slice.renamed);
+  const fingerprint::Dictionary& dictionary = rows.dictionary();
+  summary.new_values = communicator.sum(widened(slice.new_values, frame.max_ops + 1));
+  summary.expected_false =
+      expected_false(communicator.sum(widened(slice.by_type, dictionary.types.size())), dictionary.degrees);
+  Found found;
+  found.single = best_of_all(std::move(slice.candidates), communicator);
+  funnel.shapes = communicator.sum(std::uint64_t{found.single.size()});
+  times.note("filter");
+  found.single = kept("generalized", frame, [&] { return generalized(found.single, "general", frame); });
+  funnel.generalized = communicator.sum(std::uint64_t{found.single.size()});
+  times.note("generalize");
+  std::uint64_t joint = 0;
+  found.multi = kept(
+      "joint", frame, [&] { return joint_candidates(rows, slice.alternatives, frame, joint); }, &joint);
+  funnel.multi_pairs = communicator.sum(joint);
+  found.multi = generalized(found.multi, "several", frame);
+  funnel.multi_generalized = communicator.sum(std::uint64_t{found.multi.size()});
+  times.note("several outputs");
+  return found;
+}
+
+}  // namespace
+
+Summary join(const enumerate::Profile& profile, algebra::Library& library, const std::filesystem::path& out,
+             const fingerprint::Summary& fingerprints, const runtime::Communicator& communicator,
+             const JoinOptions& options) {
+  Times times;
+  const std::string shards_digest =
+      fingerprint::inputs_digest(profile, library, fingerprints.max_ops, options.all_terms, options.every_renaming);
+  std::optional<runtime::Manifest> manifest;
+  if (const auto before = begin_stage(out, shards_digest, communicator, manifest)) return *before;
 
   runtime::Checkpoint checkpoint(out, join_stage, manifest ? &*manifest : nullptr, communicator);
   const std::uint64_t parts = parts_of(fingerprints, options, communicator);
@@ -320,64 +310,32 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   TermRows rows(out, shards_digest, fingerprints, renamings, communicator);
   const Vocabulary words = vocabulary(rows.dictionary(), library);
   TrialPrograms programs(words, library, profile.seed, profile.max_elements);
-  const Frame frame{words,
-                    programs,
-                    fingerprints.max_ops,
-                    workers,
-                    communicator,
-                    checkpoint,
-                    slices_of(fingerprints.rows, parts, options)};
+  const std::uint64_t slices = slices_of(fingerprints.rows, parts, options);
+  const Frame frame{words, programs, fingerprints.max_ops, workers, communicator, checkpoint, slices};
 
   Summary summary;
-  Funnel& funnel = summary.funnel;
-  std::map<std::string, double> times;
-  auto lap = start;
-  const auto note = [&](const char* step) {
-    const auto now = std::chrono::steady_clock::now();
-    times[step] += std::chrono::duration<double>(now - lap).count();
-    lap = now;
-  };
-  funnel.terms = fingerprints.rows;
-  note("read");
-  Slice found = all_slices(rows, parts, options.all_terms, frame, note);
-  funnel.classes = communicator.sum(found.classes);
-  funnel.pairs = communicator.sum(found.pairs);
-  funnel.renamed = communicator.sum(found.renamed);
-  summary.new_values = communicator.sum(widened(found.new_values, fingerprints.levels.size()));
-  summary.expected_false = expected_false(communicator.sum(widened(found.by_type, rows.dictionary().types.size())),
-                                          rows.dictionary().degrees);
-  PackedCandidates single = best_of_all(std::move(found.candidates), communicator);
-  funnel.shapes = communicator.sum(std::uint64_t{single.size()});
-  note("filter");
-  single = kept("generalized", frame, [&] { return generalized(single, "general", frame); });
-  funnel.generalized = communicator.sum(std::uint64_t{single.size()});
-  note("generalize");
-  std::uint64_t joint = 0;
-  PackedCandidates multi = kept(
-      "joint", frame, [&] { return joint_candidates(rows, found.alternatives, frame, joint); }, &joint);
-  funnel.multi_pairs = communicator.sum(joint);
-  multi = generalized(multi, "several", frame);
-  funnel.multi_generalized = communicator.sum(std::uint64_t{multi.size()});
-  note("several outputs");
-
-  std::vector<CandidateLine> lines = gather_lines(single, multi, profile, rows, words, workers, communicator);
+  summary.funnel.terms = fingerprints.rows;
+  times.note("read");
+  const Found found = find_candidates(rows, parts, options.all_terms, frame, summary, times);
+  std::vector<CandidateLine> lines =
+      gather_lines(found.single, found.multi, profile, rows, words, workers, communicator);
   std::string figures;
   if (communicator.is_root()) {
-    funnel.candidates = lines.size();
+    summary.funnel.candidates = lines.size();
     const std::string text = candidates_text(std::move(lines));
     runtime::write_file(out / candidates_file, text);
     manifest->add(runtime::entry_of(candidates_file, join_stage, runtime::bytes_of(text)));
-    summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    summary.seconds = times.total();
     checkpoint.clear();
     manifest->finish(join_stage, to_attributes(summary));
-    figures = to_json(to_attributes(summary)).dump();
+    figures = runtime::to_json(to_attributes(summary)).dump();
   }
   communicator.broadcast(figures);
-  Summary result = from_json(Json::parse(figures));
-  note("write");
+  Summary result = summary_of(runtime::to_attributes(Json::parse(figures)));
+  times.note("write");
   result.already_done = false;
-  result.steps.assign(times.begin(), times.end());
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.steps = times.steps();
+  result.seconds = times.total();
   return result;
 }
 

@@ -11,9 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "algebra/language/library.h"
+#include "algebra/library/library.h"
 #include "enumerate/profile.h"
 #include "fingerprint/run.h"
+#include "runtime/attributes.h"
 #include "runtime/communicator.h"
 
 namespace rulemill::dedup {
@@ -52,6 +53,10 @@ struct Summary {
   /// This rank's time by step; not there if the stage was finished already.
   std::vector<std::pair<std::string, double>> steps;
 };
+
+runtime::Attributes to_attributes(const Summary& summary);
+/// `already_done` is set. Throws InputError if a figure is not there.
+Summary summary_of(const runtime::Attributes& figures);
 
 inline constexpr const char* join_stage = "join";
 inline constexpr const char* candidates_file = "candidates.rules";

@@ -1,35 +1,11 @@
 #include "dedup/slice.h"
 
-#include <cstring>
+#include <algorithm>
 
-#include "runtime/error.h"
+#include "runtime/byte_lists.h"
 
 namespace rulemill::dedup {
 namespace {
-
-template <class T>
-void append_list(runtime::Bytes& bytes, const std::vector<T>& values) {
-  runtime::append_value(bytes, std::uint64_t{values.size()});
-  const runtime::ByteView view = runtime::bytes_of(values);
-  bytes.insert(bytes.end(), view.begin(), view.end());
-}
-
-std::uint64_t take_number(runtime::ByteView& bytes) {
-  std::uint64_t value = 0;
-  RM_CHECK(bytes.size() >= sizeof value, "a slice's bytes end early");
-  std::memcpy(&value, bytes.data(), sizeof value);
-  bytes = bytes.subspan(sizeof value);
-  return value;
-}
-
-template <class T>
-std::vector<T> take_list(runtime::ByteView& bytes) {
-  const std::uint64_t count = take_number(bytes);
-  RM_CHECK(count <= bytes.size() / sizeof(T), "a slice's bytes end early");
-  std::vector<T> values = runtime::values_of<T>(bytes.first(count * sizeof(T)));
-  bytes = bytes.subspan(count * sizeof(T));
-  return values;
-}
 
 void add_counts(std::vector<std::uint64_t>& total, const std::vector<std::uint64_t>& counts) {
   total.resize(std::max(total.size(), counts.size()));
@@ -67,9 +43,9 @@ void add(Slice& total, Slice slice) {
 runtime::Bytes to_bytes(const Slice& slice) {
   runtime::Bytes bytes;
   for (const std::uint64_t count : {slice.classes, slice.pairs, slice.renamed}) runtime::append_value(bytes, count);
-  append_list(bytes, slice.new_values);
-  append_list(bytes, slice.by_type);
-  append_list(bytes, slice.alternatives);
+  runtime::append_list(bytes, slice.new_values);
+  runtime::append_list(bytes, slice.by_type);
+  runtime::append_list(bytes, slice.alternatives);
   append(bytes, slice.candidates);
   return bytes;
 }
@@ -77,12 +53,12 @@ runtime::Bytes to_bytes(const Slice& slice) {
 void add_from(Slice& total, runtime::ByteView bytes) {
   while (!bytes.empty()) {
     Slice slice;
-    slice.classes = take_number(bytes);
-    slice.pairs = take_number(bytes);
-    slice.renamed = take_number(bytes);
-    slice.new_values = take_list<std::uint64_t>(bytes);
-    slice.by_type = take_list<std::uint64_t>(bytes);
-    slice.alternatives = take_list<Alternative>(bytes);
+    slice.classes = runtime::take_value<std::uint64_t>(bytes);
+    slice.pairs = runtime::take_value<std::uint64_t>(bytes);
+    slice.renamed = runtime::take_value<std::uint64_t>(bytes);
+    slice.new_values = runtime::take_list<std::uint64_t>(bytes);
+    slice.by_type = runtime::take_list<std::uint64_t>(bytes);
+    slice.alternatives = runtime::take_list<Alternative>(bytes);
     read(bytes, slice.candidates);
     add(total, std::move(slice));
   }

@@ -23,10 +23,9 @@ constexpr std::uint32_t sampled_elements = 3;
 TrialPrograms::TrialPrograms(const Vocabulary& words, const algebra::Library& library, std::uint64_t seed,
                              std::size_t max_elements)
     : words_(words),
-      library_(library),
       seed_(seed ^ trial_stream),
       executor_(seed_, max_elements),
-      functions_(execute::function_keys(library, seed_)) {}
+      functions_(execute::function_keys(library.functions(), seed_)) {}
 
 TrialPrograms::Key TrialPrograms::key(const CandidateGraph& graph, const GraphNode& node) {
   // Zero is a fixed point of mix: every part is made different from zero.
@@ -45,7 +44,7 @@ const execute::TypedProgram& TrialPrograms::get(const Key& key, const CandidateG
     std::vector<enumerate::Dims> shapes;
     for (const GraphTerm argument : node.arguments) shapes.push_back(words_.types[graph.type(argument)]);
     entry = std::make_unique<execute::TypedProgram>(
-        execute::compile_node(library_, *words_.instances[node.instance], shapes,
+        execute::compile_node(*words_.instances[node.instance], shapes,
                               std::span<const std::int64_t>(node.sizes.begin(), node.sizes.end()), functions_, seed_));
   }
   return *entry;

@@ -35,7 +35,6 @@ class TrialPrograms {
 
  private:
   const Vocabulary& words_;
-  const algebra::Library& library_;
   std::uint64_t seed_;
   execute::Executor executor_;
   std::vector<execute::FunctionKey> functions_;

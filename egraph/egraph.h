@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "algebra/language/library.h"
+#include "algebra/library/library.h"
 #include "egraph/key_table.h"
 #include "egraph/size_table.h"
 

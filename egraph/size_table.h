@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "algebra/language/library.h"
+#include "algebra/library/library.h"
 #include "algebra/terms/term.h"
 #include "egraph/key_table.h"
 

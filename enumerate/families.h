@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "algebra/language/library.h"
+#include "algebra/library/library.h"
 #include "enumerate/instance_facts.h"
 #include "enumerate/profile.h"
 #include "enumerate/type_table.h"

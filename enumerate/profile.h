@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "algebra/language/library.h"
+#include "algebra/library/library.h"
 
 namespace rulemill::enumerate {
 

@@ -91,9 +91,9 @@ void add_step(Program& program, const algebra::PlanStep& source, std::span<const
 
 }  // namespace
 
-std::vector<FunctionKey> function_keys(const algebra::Library& library, std::uint64_t seed) {
+std::vector<FunctionKey> function_keys(std::span<const algebra::Function> functions, std::uint64_t seed) {
   std::vector<FunctionKey> keys;
-  for (const algebra::Function& function : library.functions()) {
+  for (const algebra::Function& function : functions) {
     const std::uint64_t name = runtime::hash64(std::as_bytes(std::span(function.name)));
     keys.push_back({random_word(seed ^ function_stream, name), function.maps_zero_to_zero, function.idempotent,
                     function.commutative, function.arity});
@@ -127,10 +127,10 @@ std::uint64_t type_key(std::span<const std::int64_t> shape, std::uint64_t seed) 
   return mix(key);
 }
 
-TypedProgram compile_node(const algebra::Library& library, const algebra::Instance& instance,
-                          std::span<const std::vector<std::int64_t>> shapes, std::span<const std::int64_t> sizes,
-                          std::span<const FunctionKey> functions, std::uint64_t seed) {
-  const auto plan = algebra::compile(library, instance, shapes, sizes);
+TypedProgram compile_node(const algebra::Instance& instance, std::span<const std::vector<std::int64_t>> shapes,
+                          std::span<const std::int64_t> sizes, std::span<const FunctionKey> functions,
+                          std::uint64_t seed) {
+  const auto plan = algebra::compile(instance, shapes, sizes);
   RM_CHECK(plan.has_value(), "a node that types has a plan");
   TypedProgram made{make_program(*plan, functions, seed), {}, {}};
   for (const auto& shape : shapes) made.input_elements.push_back(elements_of(shape));

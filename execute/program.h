@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "algebra/execution/plan.h"
-#include "algebra/language/library.h"
 #include "execute/program_view.h"
 
 namespace rulemill::execute {
@@ -49,7 +48,7 @@ struct TypedProgram {
 };
 
 /// One key a function, by its name and the seed: the same in every run with that seed.
-std::vector<FunctionKey> function_keys(const algebra::Library& library, std::uint64_t seed);
+std::vector<FunctionKey> function_keys(std::span<const algebra::Function> functions, std::uint64_t seed);
 
 /// Throws Error if the plan has more operands or elements than the encoding holds.
 Program make_program(const algebra::Plan& plan, std::span<const FunctionKey> functions, std::uint64_t seed);
@@ -58,8 +57,8 @@ Program make_program(const algebra::Plan& plan, std::span<const FunctionKey> fun
 std::uint64_t type_key(std::span<const std::int64_t> shape, std::uint64_t seed);
 
 /// The program of a node. Its shapes and size parameters type: RM_CHECK otherwise.
-TypedProgram compile_node(const algebra::Library& library, const algebra::Instance& instance,
-                          std::span<const std::vector<std::int64_t>> shapes, std::span<const std::int64_t> sizes,
-                          std::span<const FunctionKey> functions, std::uint64_t seed);
+TypedProgram compile_node(const algebra::Instance& instance, std::span<const std::vector<std::int64_t>> shapes,
+                          std::span<const std::int64_t> sizes, std::span<const FunctionKey> functions,
+                          std::uint64_t seed);
 
 }  // namespace rulemill::execute

@@ -1,9 +1,9 @@
 // Completes the last level but one: its canonical terms alone, shared by the ranks, without values.
 #include <algorithm>
-#include <cstring>
 #include <unordered_set>
 
 #include "fingerprint/level_runner.h"
+#include "runtime/byte_lists.h"
 #include "runtime/error.h"
 
 namespace rulemill::fingerprint {
@@ -29,29 +29,23 @@ struct RowRecord {
 void LevelRunner::exchange(std::uint64_t count, RowRange& rows, enumerate::CanonicalNodes& nodes) const {
   const std::uint32_t stride = enumerator_.arity_stride();
   runtime::Bytes mine;
-  const auto append = [&](runtime::ByteView bytes) { mine.insert(mine.end(), bytes.begin(), bytes.end()); };
   for (std::uint64_t row = 0; row < count; ++row) {
     if (rows.signatures[row] == enumerate::no_id) continue;
     runtime::append_value(mine, RowRecord{rows.prints[row], row, rows.signatures[row], rows.images[row],
                                           static_cast<std::uint32_t>(nodes.fixing[row].size()), 0});
-    append(runtime::bytes_of(std::span(rows.arguments).subspan(row * stride, stride)));
-    append(runtime::bytes_of(nodes.fixing[row]));
+    runtime::append_bytes(mine, runtime::bytes_of(std::span(rows.arguments).subspan(row * stride, stride)));
+    runtime::append_bytes(mine, runtime::bytes_of(nodes.fixing[row]));
   }
   for (const runtime::Bytes& part : communicator_.all_gather(mine)) {
-    const std::byte* at = part.data();
-    const auto take = [&](void* target, std::size_t bytes) {
-      std::memcpy(target, at, bytes);
-      at += bytes;
-    };
-    while (at != part.data() + part.size()) {
-      RowRecord record;
-      take(&record, sizeof record);
+    for (runtime::ByteView rest = part; !rest.empty();) {
+      const auto record = runtime::take_value<RowRecord>(rest);
       rows.prints[record.row] = record.print;
       rows.signatures[record.row] = record.signature;
       rows.images[record.row] = record.images;
-      take(&rows.arguments[record.row * stride], stride * sizeof(TermId));
-      nodes.fixing[record.row].resize(record.fixing);
-      take(nodes.fixing[record.row].data(), record.fixing * sizeof(std::uint32_t));
+      const auto arguments = runtime::values_of<TermId>(runtime::take_bytes(rest, stride * sizeof(TermId)));
+      std::ranges::copy(arguments, rows.arguments.begin() + static_cast<std::ptrdiff_t>(record.row * stride));
+      nodes.fixing[record.row] =
+          runtime::values_of<std::uint32_t>(runtime::take_bytes(rest, record.fixing * sizeof(std::uint32_t)));
     }
   }
 }

@@ -43,13 +43,12 @@ void RowRange::set(const Orbit& orbit, std::uint32_t output) {
 LevelRunner::LevelRunner(const enumerate::Profile& profile, algebra::Library& library, const Options& options,
                          const runtime::Communicator& communicator)
     : profile_(profile),
-      library_(library),
       options_(options),
       communicator_(communicator),
       enumerator_(profile, library, options.every_renaming),
       workers_(options.threads),
       executor_(profile.seed, profile.max_elements, options.instructions),
-      functions_(execute::function_keys(library, profile.seed)) {
+      functions_(execute::function_keys(library.functions(), profile.seed)) {
   add_variables();
 }
 
@@ -101,7 +100,7 @@ void LevelRunner::compile() {
     std::vector<enumerate::Dims> shapes;
     for (const auto type : signature.arguments) shapes.push_back(enumerator_.types().shape(type));
     owned_[base + i] = std::make_unique<execute::TypedProgram>(
-        execute::compile_node(library_, *signature.instance, shapes, signature.sizes, functions_, profile_.seed));
+        execute::compile_node(*signature.instance, shapes, signature.sizes, functions_, profile_.seed));
     programs_[missing[i]] = owned_[base + i].get();
   });
 }

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "algebra/language/library.h"
+#include "algebra/library/library.h"
 #include "enumerate/enumerator.h"
 #include "execute/device.h"
 #include "execute/evaluator.h"
@@ -128,7 +128,6 @@ class LevelRunner {
                          const OrbitEvaluator::Receiver& receiver) const;
 
   const enumerate::Profile& profile_;
-  const algebra::Library& library_;
   Options options_;
   runtime::Communicator communicator_;
   enumerate::Enumerator enumerator_;

@@ -1,7 +1,6 @@
 #include "fingerprint/run.h"
 
 #include <algorithm>
-#include <chrono>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -15,6 +14,7 @@
 #include "runtime/interrupt.h"
 #include "runtime/json_report.h"
 #include "runtime/manifest.h"
+#include "runtime/stopwatch.h"
 
 namespace rulemill::fingerprint {
 
@@ -32,161 +32,221 @@ std::string inputs_digest(const enumerate::Profile& profile, const algebra::Libr
   return runtime::to_hex(hasher.digest128());
 }
 
-Summary run(const enumerate::Profile& profile, algebra::Library& library, const std::filesystem::path& out,
-            const runtime::Communicator& communicator, const RunOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
-  const std::uint32_t max_ops = options.max_ops != 0 ? options.max_ops : profile.max_ops;
-  const std::string digest = inputs_digest(profile, library, max_ops, options.all_terms, options.every_renaming);
+namespace {
 
-  // Rank 0 reads and writes the manifest; the others hear whether there is anything to do, and what is already there.
-  std::optional<runtime::Manifest> manifest;
-  bool finished = false, known = false;
-  if (communicator.is_root()) {
-    manifest.emplace(out);
-    finished = manifest->finished(fingerprint_stage, digest);
-    known = manifest->inputs_digest(fingerprint_stage) == digest;
+/// A shard that was written, as ranks tell the first of it.
+Json to_json(const std::string& name, const runtime::TableSummary& written, const ShardBuilder::Work& work) {
+  return {{"name", name},         {"bytes", written.bytes},    {"checksum", written.checksum},
+          {"rows", written.rows}, {"products", work.products}, {"nodes", work.nodes},
+          {"terms", work.terms}};
+}
+
+runtime::ManifestEntry entry_of(const Json& shard) {
+  runtime::Attributes figures;
+  for (const char* name : {"rows", "products", "nodes", "terms"}) figures[name] = shard[name].get<std::uint64_t>();
+  return {shard["name"], fingerprint_stage, shard["bytes"], shard["checksum"], figures};
+}
+
+/// One run of the stage, step by step. Every step is collective; the first rank alone has the manifest.
+class Stage {
+ public:
+  Stage(const enumerate::Profile& profile, algebra::Library& library, const std::filesystem::path& out,
+        const runtime::Communicator& communicator, const RunOptions& options)
+      : profile_(profile),
+        library_(library),
+        out_(out),
+        communicator_(communicator),
+        options_(options),
+        max_ops_(options.max_ops != 0 ? options.max_ops : profile.max_ops),
+        digest_(inputs_digest(profile, library, max_ops_, options.all_terms, options.every_renaming)) {}
+
+  Summary run() {
+    if (const std::optional<Summary> before = begin()) return *before;
+    LevelRunner runner(
+        profile_, library_,
+        {options_.threads, options_.all_terms, options_.every_renaming, execute::available_instruction_sets().back(),
+         options_.device, static_cast<std::size_t>(communicator_.node_rank()), options_.memory},
+        communicator_);
+    runner.prepare(max_ops_);
+    note_levels(runner);
+    const ShardBuilder builder(profile_, runner);
+    if (communicator_.is_root()) write_dictionary(builder.dictionary());
+    watch_.lap();
+    write_shards(runner.workers(), builder);
+    const double evaluating = watch_.lap();
+    Summary result = finish(runner.enumerator());
+    const LevelRunner::Times& times = runner.times();
+    result.steps = {{"own levels", times.own_levels},
+                    {"shared level", times.shared_level},
+                    {"count", times.counting},
+                    {"evaluate and write", evaluating},
+                    {"write", writing_}};
+    result.seconds = watch_.seconds();
+    return result;
   }
-  // What was damaged since is made again like what was never made.
-  const std::vector<std::string> damaged =
-      runtime::damaged_files(out, manifest ? &*manifest : nullptr, fingerprint_stage, communicator);
-  std::string state;
-  if (communicator.is_root()) {
-    if (finished && damaged.empty()) {
-      state = encode(manifest->figures(fingerprint_stage));
-    } else {
-      std::filesystem::create_directories(out / "shards");
-      for (const std::string& name : damaged) manifest->drop(name);
-      manifest->begin(fingerprint_stage, digest, known);
-      Json present = Json::object();
-      present["present"] = Json::array();
-      for (const runtime::ManifestEntry& entry : manifest->entries(fingerprint_stage)) {
-        present["present"].push_back(entry.name);
-      }
-      state = present.dump();
+
+ private:
+  /// What an earlier run has finished; otherwise which shards it has left.
+  std::optional<Summary> begin() {
+    bool finished = false, known = false;
+    if (communicator_.is_root()) {
+      manifest_.emplace(out_);
+      finished = manifest_->finished(fingerprint_stage, digest_);
+      known = manifest_->inputs_digest(fingerprint_stage) == digest_;
     }
-  }
-  communicator.broadcast(state);
-  const Json heard = Json::parse(state);
-  if (!heard.contains("present")) return summary_of(decode(state));
-  const auto present = heard["present"].get<std::set<std::string>>();
-
-  LevelRunner runner(profile, library,
-                     {options.threads, options.all_terms, options.every_renaming, execute::available_instruction_sets().back(),
-                      options.device, static_cast<std::size_t>(communicator.node_rank()), options.memory},
-                     communicator);
-  runner.prepare(max_ops);
-  const ShardBuilder builder(profile, runner);
-
-  Summary summary;
-  summary.max_ops = max_ops;
-  summary.levels = runner.figures();
-  summary.backend = runner.backend();
-  summary.value_bytes = runner.value_bytes();
-  summary.rows = runner.enumerator().terms().terms() + summary.levels.back().rows;
-
-  const runtime::Attributes provenance{{"inputs", digest},
-                                       {"profile", profile.name},
-                                       {"profile_digest", profile.digest},
-                                       {"operators_digest", library.digest()},
-                                       {"seed", profile.seed},
-                                       {"max_ops", std::uint64_t{max_ops}},
-                                       {"build", options.build}};
-  const std::uint64_t rows_each = shard_rows(summary.rows);
-  summary.shards = (summary.rows + rows_each - 1) / rows_each;
-  const auto ranks = static_cast<std::uint64_t>(communicator.size()),
-             rank = static_cast<std::uint64_t>(communicator.rank());
-
-  if (communicator.is_root()) {
-    const std::string json = builder.dictionary().to_json();
-    runtime::write_file(out / dictionary_file, json);
-    manifest->add(runtime::entry_of(dictionary_file, fingerprint_stage, runtime::bytes_of(json)));
-  }
-  // Rounds, so that what is done is listed before the rest is.
-  const std::uint64_t most = (summary.shards + ranks - 1) / ranks;
-  const std::uint64_t round = std::max<std::uint64_t>(32, 4 * std::uint64_t{runner.workers().threads()});
-  runtime::Progress progress(communicator.is_root() ? options.progress : runtime::ProgressMode::Off,
-                             "fingerprint: shards", (summary.shards + ranks - 1 - rank) / ranks);
-  std::mutex one_writer;  // HDF5 works for one thread at a time
-  double writing = 0;
-  const auto evaluation_start = std::chrono::steady_clock::now();
-  for (std::uint64_t begin = 0; begin < most; begin += round) {
-    std::vector<Json> made(std::min(round, most - begin));
-    runner.workers().run(made.size(), [&](std::size_t i, unsigned) {
-      // Neighbours differ little in their work: each rank takes every so manieth.
-      const std::uint64_t shard = (begin + i) * ranks + rank;
-      if (shard >= summary.shards || present.contains(shard_name(shard)) || runtime::interrupted()) return;
-      TermRows rows;
-      const ShardBuilder::Work work =
-          builder.build(shard * rows_each, std::min(summary.rows, (shard + 1) * rows_each), rows);
-      const std::unique_lock lock(one_writer);
-      const auto write_start = std::chrono::steady_clock::now();
-      const runtime::TableSummary written = write_shard(out / shard_name(shard), rows, provenance);
-      writing += std::chrono::duration<double>(std::chrono::steady_clock::now() - write_start).count();
-      made[i] = {{"name", shard_name(shard)}, {"bytes", written.bytes},    {"checksum", written.checksum},
-                 {"rows", written.rows},      {"products", work.products}, {"nodes", work.nodes},
-                 {"terms", work.terms}};
-      progress.advance();
-    });
-    Json list = Json::array();
-    for (Json& entry : made) {
-      if (!entry.is_null()) list.push_back(std::move(entry));
-    }
-    const std::string text = list.dump();
-    for (const runtime::Bytes& bytes : communicator.gather(runtime::bytes_of(text))) {
-      const Json entries = Json::parse(runtime::text_of(bytes));
-      for (const Json& entry : entries) {
-        manifest->add({entry["name"],
-                       fingerprint_stage,
-                       entry["bytes"],
-                       entry["checksum"],
-                       {{"rows", entry["rows"].get<std::uint64_t>()},
-                        {"products", entry["products"].get<std::uint64_t>()},
-                        {"nodes", entry["nodes"].get<std::uint64_t>()},
-                        {"terms", entry["terms"].get<std::uint64_t>()}}});
+    // What was damaged since is made again like what was never made.
+    const std::vector<std::string> damaged =
+        runtime::damaged_files(out_, manifest_ ? &*manifest_ : nullptr, fingerprint_stage, communicator_);
+    Json state = Json::object();
+    if (communicator_.is_root()) {
+      if (finished && damaged.empty()) {
+        state["figures"] = runtime::to_json(manifest_->figures(fingerprint_stage));
+      } else {
+        std::filesystem::create_directories(out_ / "shards");
+        for (const std::string& name : damaged) manifest_->drop(name);
+        manifest_->begin(fingerprint_stage, digest_, known);
+        for (const runtime::ManifestEntry& entry : manifest_->entries(fingerprint_stage)) present_.insert(entry.name);
+        state["present"] = present_;
       }
     }
-    if (communicator.is_root()) manifest->save();
-    runtime::require_going_on(fingerprint_stage, communicator);
+    std::string text = state.dump();
+    communicator_.broadcast(text);
+    const Json heard = Json::parse(text);
+    if (heard.contains("figures")) return summary_of(runtime::to_attributes(heard["figures"]));
+    present_ = heard["present"].get<std::set<std::string>>();
+    return std::nullopt;
   }
-  const double evaluating = std::chrono::duration<double>(std::chrono::steady_clock::now() - evaluation_start).count();
-  std::string figures;
-  if (communicator.is_root()) {
-    for (const runtime::ManifestEntry& entry : manifest->entries(fingerprint_stage)) {
-      summary.shard_bytes += entry.bytes;
+
+  void note_levels(const LevelRunner& runner) {
+    summary_.max_ops = max_ops_;
+    summary_.levels = runner.figures();
+    summary_.backend = runner.backend();
+    summary_.value_bytes = runner.value_bytes();
+    summary_.rows = runner.enumerator().terms().terms() + summary_.levels.back().rows;
+    rows_each_ = shard_rows(summary_.rows);
+    summary_.shards = (summary_.rows + rows_each_ - 1) / rows_each_;
+  }
+
+  void write_dictionary(const Dictionary& dictionary) {
+    const std::string json = dictionary.to_json();
+    runtime::write_file(out_ / dictionary_file, json);
+    manifest_->add(runtime::entry_of(dictionary_file, fingerprint_stage, runtime::bytes_of(json)));
+  }
+
+  /// Ranks take every so manieth shard, since neighbours differ little in their work; in rounds, so that what is done
+  /// is listed before the rest is.
+  void write_shards(const runtime::Workers& workers, const ShardBuilder& builder) {
+    const auto ranks = static_cast<std::uint64_t>(communicator_.size()),
+               rank = static_cast<std::uint64_t>(communicator_.rank());
+    const std::uint64_t most = (summary_.shards + ranks - 1) / ranks;
+    const std::uint64_t round = std::max<std::uint64_t>(32, 4 * std::uint64_t{workers.threads()});
+    runtime::Progress progress(communicator_.is_root() ? options_.progress : runtime::ProgressMode::Off,
+                               "fingerprint: shards", (summary_.shards + ranks - 1 - rank) / ranks);
+    for (std::uint64_t begin = 0; begin < most; begin += round) {
+      std::vector<Json> made(std::min(round, most - begin));
+      workers.run(made.size(), [&](std::size_t i, unsigned) {
+        const std::uint64_t shard = (begin + i) * ranks + rank;
+        if (shard >= summary_.shards || present_.contains(shard_name(shard)) || runtime::interrupted()) return;
+        made[i] = write_one(shard, builder);
+        progress.advance();
+      });
+      list(made);
+      runtime::require_going_on(fingerprint_stage, communicator_);
+    }
+  }
+
+  Json write_one(std::uint64_t shard, const ShardBuilder& builder) {
+    TermRows rows;
+    const ShardBuilder::Work work =
+        builder.build(shard * rows_each_, std::min(summary_.rows, (shard + 1) * rows_each_), rows);
+    const runtime::Attributes provenance{{"inputs", digest_},
+                                         {"profile", profile_.name},
+                                         {"profile_digest", profile_.digest},
+                                         {"operators_digest", library_.digest()},
+                                         {"seed", profile_.seed},
+                                         {"max_ops", std::uint64_t{max_ops_}},
+                                         {"build", options_.build}};
+    const std::scoped_lock lock(one_writer_);
+    const runtime::Stopwatch watch;
+    const runtime::TableSummary written = write_shard(out_ / shard_name(shard), rows, provenance);
+    writing_ += watch.seconds();
+    return to_json(shard_name(shard), written, work);
+  }
+
+  /// Adds what every rank has made to the manifest.
+  void list(const std::vector<Json>& made) {
+    Json mine = Json::array();
+    for (const Json& shard : made) {
+      if (!shard.is_null()) mine.push_back(shard);
+    }
+    const std::string text = mine.dump();
+    for (const runtime::Bytes& bytes : communicator_.gather(runtime::bytes_of(text))) {
+      const Json shards = Json::parse(runtime::text_of(bytes));
+      for (const Json& shard : shards) manifest_->add(entry_of(shard));
+    }
+    if (communicator_.is_root()) manifest_->save();
+  }
+
+  /// The same summary on every rank.
+  Summary finish(const enumerate::Enumerator& enumerator) {
+    std::string figures;
+    if (communicator_.is_root()) {
+      add_up(enumerator);
+      summary_.seconds = watch_.seconds();
+      manifest_->finish(fingerprint_stage, to_attributes(summary_));
+      figures = runtime::to_json(to_attributes(summary_)).dump();
+    }
+    communicator_.broadcast(figures);
+    Summary result = summary_of(runtime::to_attributes(Json::parse(figures)));
+    result.already_done = false;
+    return result;
+  }
+
+  void add_up(const enumerate::Enumerator& enumerator) {
+    for (const runtime::ManifestEntry& entry : manifest_->entries(fingerprint_stage)) {
+      summary_.shard_bytes += entry.bytes;
       const auto add = [&](const char* name, std::uint64_t& total) {
         const auto found = entry.attributes.find(name);
         if (found != entry.attributes.end()) total += std::get<std::uint64_t>(found->second);
       };
-      add("products", summary.levels.back().products);
-      add("nodes", summary.levels.back().nodes);
-      add("terms", summary.levels.back().terms);
+      add("products", summary_.levels.back().products);
+      add("nodes", summary_.levels.back().nodes);
+      add("terms", summary_.levels.back().terms);
     }
     std::vector<std::uint64_t> level_nodes;
-    for (const LevelFigures& level : summary.levels) {
+    for (const LevelFigures& level : summary_.levels) {
       level_nodes.push_back(level.nodes);
-      summary.terms += level.terms;
+      summary_.terms += level.terms;
     }
-    summary.graphs.push_back(0);
-    for (std::uint32_t k = 1; k <= max_ops; ++k) {
-      const auto graphs = enumerate::count_graphs(k, runner.enumerator(), level_nodes);
+    summary_.graphs.push_back(0);
+    for (std::uint32_t k = 1; k <= max_ops_; ++k) {
+      const auto graphs = enumerate::count_graphs(k, enumerator, level_nodes);
       if (!graphs) break;
-      summary.graphs.push_back(*graphs);
+      summary_.graphs.push_back(*graphs);
     }
-    summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    manifest->finish(fingerprint_stage, to_attributes(summary));
-    figures = encode(to_attributes(summary));
   }
-  communicator.broadcast(figures);
-  Summary result = summary_of(decode(figures));
-  result.already_done = false;
-  const LevelRunner::Times& times = runner.times();
-  result.steps = {{"own levels", times.own_levels},
-                  {"shared level", times.shared_level},
-                  {"count", times.counting},
-                  {"evaluate and write", evaluating},
-                  {"write", writing}};
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return result;
+
+  const enumerate::Profile& profile_;
+  algebra::Library& library_;
+  const std::filesystem::path& out_;
+  const runtime::Communicator& communicator_;
+  const RunOptions& options_;
+  std::uint32_t max_ops_;
+  std::string digest_;
+  runtime::Stopwatch watch_;
+  std::optional<runtime::Manifest> manifest_;
+  std::set<std::string> present_;  // files that need not be made
+  Summary summary_;                // on the first rank, in the end
+  std::uint64_t rows_each_ = 0;
+  std::mutex one_writer_;  // HDF5 works for one thread at a time
+  double writing_ = 0;
+};
+
+}  // namespace
+
+Summary run(const enumerate::Profile& profile, algebra::Library& library, const std::filesystem::path& out,
+            const runtime::Communicator& communicator, const RunOptions& options) {
+  return Stage(profile, library, out, communicator, options).run();
 }
 
 }  // namespace rulemill::fingerprint

@@ -1,11 +1,8 @@
 #include "fingerprint/summary.h"
 
 #include "runtime/error.h"
-#include "runtime/json_report.h"
 
 namespace rulemill::fingerprint {
-
-using runtime::Json;
 
 runtime::Attributes to_attributes(const Summary& summary) {
   runtime::Attributes figures;
@@ -65,26 +62,6 @@ Summary summary_of(const runtime::Attributes& figures) {
     if (const auto* seconds = std::get_if<double>(&found->second)) summary.seconds = *seconds;
   }
   return summary;
-}
-
-std::string encode(const runtime::Attributes& figures) {
-  Json object = Json::object();
-  for (const auto& [name, value] : figures) std::visit([&](const auto& plain) { object[name] = plain; }, value);
-  return object.dump();
-}
-
-runtime::Attributes decode(const std::string& text) {
-  runtime::Attributes figures;
-  const Json object = Json::parse(text);
-  for (const auto& [name, value] : object.items()) {
-    if (value.is_number_unsigned())
-      figures[name] = value.get<std::uint64_t>();
-    else if (value.is_number())
-      figures[name] = value.get<double>();
-    else
-      figures[name] = value.get<std::string>();
-  }
-  return figures;
 }
 
 }  // namespace rulemill::fingerprint

@@ -31,8 +31,4 @@ runtime::Attributes to_attributes(const Summary& summary);
 /// `already_done` is set.
 Summary summary_of(const runtime::Attributes& figures);
 
-/// One line of text, and back.
-std::string encode(const runtime::Attributes& figures);
-runtime::Attributes decode(const std::string& text);
-
 }  // namespace rulemill::fingerprint

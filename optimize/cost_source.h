@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "algebra/language/library.h"
+#include "algebra/library/library.h"
 #include "runtime/subprocess.h"
 
 namespace rulemill::optimize {

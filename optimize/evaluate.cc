@@ -102,7 +102,7 @@ void Evaluator::compute(NodeId id) {
   }
   std::vector<std::int64_t> sizes;
   for (const algebra::Poly& size : node.sizes) sizes.push_back(number(size));
-  auto outputs = algebra::run(bank_->library(), bank_->instance(node), arguments, sizes);
+  auto outputs = algebra::run(bank_->library().functions(), bank_->instance(node), arguments, sizes);
   if (!outputs) throw runtime::Error("evaluation", bank_->instance(node).name + " does not type at these sizes");
   for (std::size_t i = 0; i < outputs->size(); ++i) {
     values_[node.outputs[i]] = std::make_shared<algebra::Tensor>(std::move((*outputs)[i]));

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "algebra/execution/reference.h"
-#include "algebra/language/library.h"
+#include "algebra/library/library.h"
 #include "algebra/sizes/poly.h"
 
 namespace rulemill::optimize {

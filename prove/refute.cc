@@ -134,8 +134,7 @@ class Sampler {
       elements += static_cast<std::uint64_t>(algebra::element_count(shape));
     }
     if (elements > limits_.elements) return false;
-    const std::optional<algebra::Plan> plan =
-        algebra::compile(bank_.library(), instance, inputs, parameters, 64 * limits_.products);
+    const std::optional<algebra::Plan> plan = algebra::compile(instance, inputs, parameters, 64 * limits_.products);
     if (!plan) return false;
     products += plan->products();
     spend(10 * (elements + plan->products()));
@@ -143,7 +142,7 @@ class Sampler {
     const auto scalar = [this](const algebra::Function& function, std::span<const double> arguments) {
       return algebra::evaluate_strictly(function, arguments, doubtful_);
     };
-    std::vector<std::vector<double>> outputs = algebra::evaluate(bank_.library(), *plan, operands, scalar);
+    std::vector<std::vector<double>> outputs = algebra::evaluate(bank_.library().functions(), *plan, operands, scalar);
     for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {
       const TermId term = term_of(id, o);
       values_[term] = std::move(outputs[o]);

@@ -9,6 +9,28 @@
 
 namespace rulemill::runtime {
 
+Json to_json(const Attributes& attributes) {
+  Json object = Json::object();
+  for (const auto& [name, value] : attributes) {
+    std::visit([&](const auto& plain) { object[name] = plain; }, value);
+  }
+  return object;
+}
+
+Attributes to_attributes(const Json& object) {
+  Attributes attributes;
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_string()) {
+      attributes[name] = value.get<std::string>();
+    } else if (value.is_number_unsigned()) {
+      attributes[name] = value.get<std::uint64_t>();
+    } else {
+      attributes[name] = value.get<double>();
+    }
+  }
+  return attributes;
+}
+
 void write_json(const std::filesystem::path& path, const Json& value) {
   // A path need not be UTF-8.
   write_file(path, value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");

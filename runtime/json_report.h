@@ -4,9 +4,15 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "runtime/attributes.h"
+
 namespace rulemill::runtime {
 
 using Json = nlohmann::ordered_json;
+
+/// One object, and back: text, counts, and other numbers as figures. Throws Json::exception for anything else.
+Json to_json(const Attributes& attributes);
+Attributes to_attributes(const Json& object);
 
 /// Indented, with a final newline. Throws IoError.
 void write_json(const std::filesystem::path& path, const Json& value);

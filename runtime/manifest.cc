@@ -15,28 +15,6 @@ namespace {
 constexpr std::string_view format = "rulemill manifest";
 constexpr std::uint64_t version = 2;
 
-Json to_json(const Attributes& attributes) {
-  Json object = Json::object();
-  for (const auto& [name, value] : attributes) {
-    std::visit([&](const auto& plain) { object[name] = plain; }, value);
-  }
-  return object;
-}
-
-Attributes to_attributes(const Json& object) {
-  Attributes attributes;
-  for (const auto& [name, value] : object.items()) {
-    if (value.is_string()) {
-      attributes[name] = value.get<std::string>();
-    } else if (value.is_number_unsigned()) {
-      attributes[name] = value.get<std::uint64_t>();
-    } else {
-      attributes[name] = value.get<double>();
-    }
-  }
-  return attributes;
-}
-
 /// Of all that the manifest says besides.
 std::string checksum_of(Json root) {
   root.erase("checksum");

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -151,6 +153,17 @@ Subprocess::Subprocess(const std::vector<std::string>& command, std::uint64_t me
     ::close(socket_);
     throw Error(command[0], "the helper process cannot be started: " + std::generic_category().message(error));
   }
+}
+
+std::filesystem::path find_program(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::error_code ignored;
+    const auto file = std::filesystem::path(folder) / name;
+    if (std::filesystem::is_regular_file(file, ignored)) return file;
+  }
+  return {};
 }
 
 Subprocess::~Subprocess() {

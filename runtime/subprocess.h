@@ -19,6 +19,9 @@ namespace rulemill::runtime {
 /// This program's own binary, to be started again with a hidden subcommand.
 std::filesystem::path own_binary();
 
+/// The first folder of $PATH that has this program; empty if none has.
+std::filesystem::path find_program(const std::string& name);
+
 class Subprocess {
  public:
   /// Starts command[0] with the rest as arguments; its stdin and stdout are ours, its stderr is shared. MPI's and

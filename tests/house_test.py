@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What every file of the house must be like: layers, doors, lengths. Prints each breach as file:line and exits 1."""
+"""What every file of the house must be like: layers, rooms, doors, lengths. Prints each breach as file:line and exits 1."""
 
 import pathlib
 import re
@@ -81,6 +81,44 @@ def check_edges():
                 yield f"tests/house_test.py: {folder}/ is allowed to include {target}/ and does not"
 
 
+def room_of(path):
+    """The room of a file, as folder/room; a file that lies in the folder itself is a room of its own."""
+    parts = pathlib.PurePosixPath(path).with_suffix("").parts
+    return "/".join(parts[:2])
+
+
+def check_rooms():
+    """Rooms of one folder, and the files beside them, stand on each other in some order: no circle."""
+    uses = {}  # room: {room that it includes: where}
+    divided = {name for name in BELOW if any(child.is_dir() for child in (ROOT / name).iterdir())}
+    for path in sources():
+        place = path.relative_to(ROOT)
+        if place.parts[0] not in divided:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            match = INCLUDE.match(line)
+            if not match or match.group(1) != '"' or not (ROOT / match.group(2)).is_file():
+                continue
+            here, there = room_of(place.as_posix()), room_of(match.group(2))
+            if here != there and here.split("/")[0] == there.split("/")[0]:
+                uses.setdefault(here, {}).setdefault(there, f"{place}:{number}")
+    done = set()
+
+    def visit(room, above):
+        if room in above:
+            circle = above[above.index(room) :] + [room]
+            if not any((ROOT / member).is_dir() for member in circle):
+                return  # files of one folder may know each other
+            yield f"{uses[above[-1]][room]}: rooms in a circle: {' -> '.join(circle)}"
+        elif room not in done:
+            for below in sorted(uses.get(room, {})):
+                yield from visit(below, [*above, room])
+            done.add(room)
+
+    for room in sorted(uses):
+        yield from visit(room, [])
+
+
 def check_source(path):
     place = path.relative_to(ROOT)
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -128,6 +166,7 @@ def main():
     for folder in [*BELOW, "slurm", "data", "docs", "tests"]:
         breaches += check_folder(folder)
     breaches += check_edges()
+    breaches += check_rooms()
     breaches += check_operator_names()
     for breach in breaches:
         print(breach)

@@ -15,10 +15,6 @@ namespace {
 
 using Op = Function::Op;
 
-bool is_unary(Op op) {
-  return op == Op::Exp || op == Op::Log || op == Op::Sqrt || op == Op::Tanh || op == Op::Erf || op == Op::Abs;
-}
-
 /// Runs the postfix program over any domain; nothing where `apply` cannot follow it.
 template <class Value, class Leaf, class Apply>
 std::optional<Value> run(const Function& function, const Leaf& leaf, const Apply& apply) {

@@ -5,12 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "algebra/language/library.h"
+#include "algebra/language/function.h"
 
 namespace rulemill::algebra {
-
-/// f(0) = 0, f(f(t)) = f(t), f(s, t) = f(t, s).
-enum class Law : std::uint8_t { ZeroToZero, Idempotent, Commutative };
 
 struct LawVerdict {
   enum class Kind : std::uint8_t {

@@ -6,7 +6,8 @@
 #include <span>
 #include <string>
 
-#include "algebra/language/library.h"
+#include "algebra/language/function.h"
+#include "algebra/language/instance.h"
 
 namespace rulemill::algebra {
 

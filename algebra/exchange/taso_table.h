@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "algebra/language/library.h"
+#include "algebra/library/library.h"
 
 namespace rulemill::algebra {
 

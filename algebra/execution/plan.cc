@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "algebra/execution/affine.h"
-#include "algebra/language/library.h"
 #include "algebra/sizes/checked.h"
 #include "runtime/error.h"
 
@@ -51,13 +50,9 @@ struct Product {
 
 class Compiler {
  public:
-  Compiler(const Library& library, const Instance& instance, std::span<const std::vector<std::int64_t>> inputs,
-           std::vector<std::int64_t> sizes, std::uint64_t most_points)
-      : library_(library),
-        instance_(instance),
-        sizes_(std::move(sizes)),
-        indices_(instance.index_slots + 1),
-        points_left_(most_points) {
+  Compiler(const Instance& instance, std::span<const std::vector<std::int64_t>> inputs, std::vector<std::int64_t> sizes,
+           std::uint64_t most_points)
+      : instance_(instance), sizes_(std::move(sizes)), indices_(instance.index_slots + 1), points_left_(most_points) {
     for (const std::vector<std::int64_t>& dims : inputs) check_size(dims);
     plan_.inputs = static_cast<std::uint32_t>(inputs.size());
     plan_.coefficients = {{1, 1}};
@@ -256,19 +251,9 @@ class Compiler {
     }
   }
 
-  bool holds(const std::vector<Guard>& guard) const {
-    return std::ranges::all_of(guard, [&](const Guard& one) {
-      const std::int64_t a = one.a.at(sizes_, indices_), b = one.b.at(sizes_, indices_);
-      switch (one.relation) {
-        case Relation::Eq:
-          return a == b;
-        case Relation::Ne:
-          return a != b;
-        case Relation::Lt:
-          return a < b;
-        default:
-          return a <= b;
-      }
+  bool hold(const std::vector<Guard>& guards) const {
+    return std::ranges::all_of(guards, [&](const Guard& guard) {
+      return holds(guard.relation, guard.a.at(sizes_, indices_), guard.b.at(sizes_, indices_));
     });
   }
 
@@ -299,7 +284,7 @@ class Compiler {
       case Kind::Sum:
         return each_point(code.loops, [&] { lower(code.operands[0], out); });
       case Kind::Case:
-        return lower(code.operands[holds(code.guard) ? 0 : 1], out);
+        return lower(code.operands[hold(code.guard) ? 0 : 1], out);
       case Kind::Mul:
         return multiply(code, out);
       default:
@@ -366,7 +351,7 @@ class Compiler {
     each_point(loops, [&] {
       if (code.kind == Kind::Max) {
         each_point(code.loops, [&] {
-          if (holds(code.guard)) made.terms.push_back(entry(code.operands[0]));
+          if (hold(code.guard)) made.terms.push_back(entry(code.operands[0]));
         });
       } else if (code.kind == Kind::Apply) {
         for (const Code& operand : code.operands) made.terms.push_back(entry(operand));
@@ -379,7 +364,6 @@ class Compiler {
     });
   }
 
-  const Library& library_;
   const Instance& instance_;
   std::vector<std::int64_t> sizes_;
   std::vector<std::int64_t> indices_, extents_;  // by index slot
@@ -397,22 +381,21 @@ std::uint64_t Plan::products() const {
   return count;
 }
 
-std::optional<Plan> compile(const Library& library, const Instance& instance,
-                            std::span<const std::vector<std::int64_t>> inputs,
+std::optional<Plan> compile(const Instance& instance, std::span<const std::vector<std::int64_t>> inputs,
                             std::span<const std::int64_t> size_parameters, std::uint64_t most_points) {
   std::vector<std::int64_t> sizes;
   if (!infer(instance, inputs, size_parameters, &sizes)) return std::nullopt;
-  return Compiler(library, instance, inputs, std::move(sizes), most_points).run();
+  return Compiler(instance, inputs, std::move(sizes), most_points).run();
 }
 
-std::vector<std::vector<double>> evaluate(const Library& library, const Plan& plan,
+std::vector<std::vector<double>> evaluate(std::span<const Function> functions, const Plan& plan,
                                           std::span<const std::span<const double>> inputs) {
-  return evaluate(library, plan, inputs, [](const Function& function, std::span<const double> arguments) {
+  return evaluate(functions, plan, inputs, [](const Function& function, std::span<const double> arguments) {
     return evaluate(function, arguments);
   });
 }
 
-std::vector<std::vector<double>> evaluate(const Library& library, const Plan& plan,
+std::vector<std::vector<double>> evaluate(std::span<const Function> functions, const Plan& plan,
                                           std::span<const std::span<const double>> inputs,
                                           const ScalarEvaluation& scalar) {
   std::vector<std::vector<double>> made;
@@ -444,11 +427,11 @@ std::vector<std::vector<double>> evaluate(const Library& library, const Plan& pl
         std::array<double, 8> arguments{};
         RM_CHECK(row.size() <= arguments.size(), "a scalar function of too many arguments");
         for (std::size_t i = 0; i < row.size(); ++i) arguments[i] = product(row[i]);
-        value = scalar(library.functions()[step.functions[0]], std::span<const double>(arguments.data(), row.size()));
+        value = scalar(functions[step.functions[0]], std::span<const double>(arguments.data(), row.size()));
         first_function = 1;
       }
       for (std::size_t f = first_function; f < step.functions.size(); ++f) {
-        value = scalar(library.functions()[step.functions[f]], std::span<const double>(&value, 1));
+        value = scalar(functions[step.functions[f]], std::span<const double>(&value, 1));
       }
       result[e] = value;
     }

@@ -9,12 +9,10 @@
 #include <span>
 #include <vector>
 
+#include "algebra/language/function.h"
 #include "algebra/language/instance.h"
 
 namespace rulemill::algebra {
-
-class Library;
-struct Function;
 
 /// Operand tensors are numbered: the instance's inputs first, then the tensors of earlier steps.
 struct PlanTerm {
@@ -50,16 +48,15 @@ struct Plan {
 
 /// The plan, or nothing if the shapes do not type. `size_parameters` in slot order. Throws Overflow where its loops
 /// visit more than `most_points` points, or an operand has more elements than 32 bits can address.
-std::optional<Plan> compile(const Library& library, const Instance& instance,
-                            std::span<const std::vector<std::int64_t>> inputs,
+std::optional<Plan> compile(const Instance& instance, std::span<const std::vector<std::int64_t>> inputs,
                             std::span<const std::int64_t> size_parameters, std::uint64_t most_points = 1ULL << 28);
 
-/// Reference execution over the reals, in double: one vector a tensor, row-major.
-std::vector<std::vector<double>> evaluate(const Library& library, const Plan& plan,
+/// Reference execution over the reals, in double: one vector a tensor, row-major. `functions` are the library's.
+std::vector<std::vector<double>> evaluate(std::span<const Function> functions, const Plan& plan,
                                           std::span<const std::span<const double>> inputs);
 /// The same with values of scalar functions by `scalar`. A NaN among a maximum's values is the maximum.
 using ScalarEvaluation = std::function<double(const Function&, std::span<const double>)>;
-std::vector<std::vector<double>> evaluate(const Library& library, const Plan& plan,
+std::vector<std::vector<double>> evaluate(std::span<const Function> functions, const Plan& plan,
                                           std::span<const std::span<const double>> inputs,
                                           const ScalarEvaluation& scalar);
 

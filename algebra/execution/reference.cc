@@ -22,29 +22,16 @@ struct View {
   std::vector<std::int64_t> dims;
 };
 
-bool holds(Relation relation, std::int64_t a, std::int64_t b) {
-  switch (relation) {
-    case Relation::Eq:
-      return a == b;
-    case Relation::Ne:
-      return a != b;
-    case Relation::Lt:
-      return a < b;
-    default:
-      return a <= b;
-  }
-}
-
 /// One scalar expression at fixed sizes, with offsets prepared once.
 class Interpreter {
  public:
-  Interpreter(const Library& library, const ScalarExpr& expr, std::span<const std::int64_t> sizes,
+  Interpreter(std::span<const Function> functions, const ScalarExpr& expr, std::span<const std::int64_t> sizes,
               std::span<const View> tensors)
-      : library_(library), expr_(expr), sizes_(sizes), tensors_(tensors) {
+      : functions_(functions), expr_(expr), sizes_(sizes), tensors_(tensors) {
     for (const IndexExprPtr& index : expr.indices) offsets_.push_back(offset(index, sizes));
     for (const BoundIndex& bound : expr.bound) extents_.push_back(evaluate(*bound.extent, sizes, {}));
     for (const Comparison& guard : expr.guard) guards_.push_back({offset(guard.a, sizes), offset(guard.b, sizes)});
-    for (const ScalarExprPtr& operand : expr.operands) operands_.emplace_back(library, *operand, sizes, tensors);
+    for (const ScalarExprPtr& operand : expr.operands) operands_.emplace_back(functions, *operand, sizes, tensors);
   }
 
   double value(std::span<std::int64_t> indices) const {
@@ -81,8 +68,7 @@ class Interpreter {
       case Kind::Apply: {
         std::array<double, 8> arguments{};
         for (std::size_t i = 0; i < operands_.size(); ++i) arguments.at(i) = operands_[i].value(indices);
-        return evaluate(library_.functions()[expr_.function],
-                        std::span<const double>(arguments.data(), operands_.size()));
+        return evaluate(functions_[expr_.function], std::span<const double>(arguments.data(), operands_.size()));
       }
       default:
         return operands_[guarded(indices) ? 0 : 1].value(indices);
@@ -118,7 +104,7 @@ class Interpreter {
     }
   }
 
-  const Library& library_;
+  std::span<const Function> functions_;
   const ScalarExpr& expr_;
   std::span<const std::int64_t> sizes_;
   std::span<const View> tensors_;
@@ -224,7 +210,7 @@ class StridedSum {
 
   /// 0 ≤ base + step · i < dim
   static void clip(std::int64_t base, const Axis& axis, std::int64_t& low, std::int64_t& high) {
-    auto ceil_div = [](std::int64_t a, std::int64_t b) { return a >= 0 ? (a + b - 1) / b : -((-a) / b); };
+    const auto ceil_div = [](std::int64_t a, std::int64_t b) { return -floor_quotient(-a, b); };
     if (axis.step > 0) {
       low = std::max(low, ceil_div(-base, axis.step));
       high = std::min(high, ceil_div(axis.dim - base, axis.step));
@@ -267,20 +253,20 @@ class StridedSum {
 };
 
 /// One tensor, its elements split over the cores where there is enough to do.
-std::vector<float> compute(const Library& library, const Instance& instance, const TensorDefinition& definition,
-                           std::span<const std::int64_t> sizes, std::span<const View> tensors,
-                           std::vector<std::int64_t>& dims) {
+std::vector<float> compute(std::span<const Function> functions, const Instance& instance,
+                           const TensorDefinition& definition, std::span<const std::int64_t> sizes,
+                           std::span<const View> tensors, std::vector<std::int64_t>& dims) {
   for (const IndexExprPtr& dim : definition.dims) dims.push_back(std::max<std::int64_t>(evaluate(*dim, sizes, {}), 0));
   const std::int64_t elements = element_count(dims);
   std::vector<float> result(static_cast<std::size_t>(elements));
-  std::vector<std::uint32_t> functions;  // outermost last
+  std::vector<std::uint32_t> outer;  // outermost last
   const ScalarExpr* root = definition.body.get();
   while (root->kind == Kind::Apply && root->operands.size() == 1) {
-    functions.insert(functions.begin(), root->function);
+    outer.insert(outer.begin(), root->function);
     root = root->operands[0].get();
   }
   const std::optional<StridedSum> strided = StridedSum::make(*root, sizes, tensors);
-  const Interpreter interpreter(library, *root, sizes, tensors);
+  const Interpreter interpreter(functions, *root, sizes, tensors);
   const auto range = [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::int64_t> indices(instance.index_slots + dims.size() + 1);
     for (std::int64_t element = begin; element < end; ++element) {
@@ -289,8 +275,7 @@ std::vector<float> compute(const Library& library, const Instance& instance, con
         rest /= dims[static_cast<std::size_t>(d)];
       }
       double value = strided ? strided->value(indices) : interpreter.value(indices);
-      for (std::uint32_t function : functions)
-        value = evaluate(library.functions()[function], std::span<const double>(&value, 1));
+      for (std::uint32_t function : outer) value = evaluate(functions[function], std::span<const double>(&value, 1));
       result[static_cast<std::size_t>(element)] = static_cast<float>(value);
     }
   };
@@ -305,7 +290,7 @@ std::vector<float> compute(const Library& library, const Instance& instance, con
 
 }  // namespace
 
-std::optional<std::vector<Tensor>> run(const Library& library, const Instance& instance,
+std::optional<std::vector<Tensor>> run(std::span<const Function> functions, const Instance& instance,
                                        std::span<const Tensor* const> inputs,
                                        std::span<const std::int64_t> size_parameters) {
   std::vector<std::vector<std::int64_t>> shapes;
@@ -322,13 +307,13 @@ std::optional<std::vector<Tensor>> run(const Library& library, const Instance& i
   kept.reserve(instance.intermediates.size());
   for (const TensorDefinition& intermediate : instance.intermediates) {
     std::vector<std::int64_t> dims;
-    kept.push_back(compute(library, instance, intermediate, sizes, tensors, dims));
+    kept.push_back(compute(functions, instance, intermediate, sizes, tensors, dims));
     tensors.push_back({kept.back(), std::move(dims)});
   }
   std::vector<Tensor> outputs;
   for (const TensorDefinition& output : instance.outputs) {
     Tensor& tensor = outputs.emplace_back();
-    tensor.values = compute(library, instance, output, sizes, tensors, tensor.shape);
+    tensor.values = compute(functions, instance, output, sizes, tensors, tensor.shape);
   }
   return outputs;
 }

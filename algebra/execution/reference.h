@@ -7,7 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "algebra/language/library.h"
+#include "algebra/language/function.h"
+#include "algebra/language/instance.h"
 
 namespace rulemill::algebra {
 
@@ -17,8 +18,8 @@ struct Tensor {
   std::vector<float> values;
 };
 
-/// All outputs; sums are accumulated in double. Nothing if the shapes do not type.
-std::optional<std::vector<Tensor>> run(const Library& library, const Instance& instance,
+/// All outputs; `functions` are the library's; sums are accumulated in double. Nothing if the shapes do not type.
+std::optional<std::vector<Tensor>> run(std::span<const Function> functions, const Instance& instance,
                                        std::span<const Tensor* const> inputs,
                                        std::span<const std::int64_t> size_parameters);
 

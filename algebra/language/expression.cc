@@ -89,4 +89,17 @@ Poly evaluate(const IndexExpr& expr, std::span<const Poly> sizes, std::span<cons
   }
 }
 
+bool holds(Relation relation, std::int64_t a, std::int64_t b) {
+  switch (relation) {
+    case Relation::Eq:
+      return a == b;
+    case Relation::Ne:
+      return a != b;
+    case Relation::Lt:
+      return a < b;
+    default:
+      return a <= b;
+  }
+}
+
 }  // namespace rulemill::algebra

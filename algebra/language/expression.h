@@ -43,6 +43,7 @@ std::int64_t evaluate(const IndexExpr& expr, std::span<const std::int64_t> sizes
 Poly evaluate(const IndexExpr& expr, std::span<const Poly> sizes, std::span<const Poly> indices, Symbols& symbols);
 
 enum class Relation : std::uint8_t { Eq, Ne, Lt, Le };
+bool holds(Relation relation, std::int64_t a, std::int64_t b);
 
 /// a relation b. In the text, ≥ and > are written with sides swapped.
 struct Comparison {

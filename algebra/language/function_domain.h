@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "algebra/language/library.h"
+#include "algebra/language/function.h"
 
 namespace rulemill::algebra {
 

@@ -7,19 +7,6 @@
 namespace rulemill::algebra {
 namespace {
 
-bool holds(Relation relation, std::int64_t a, std::int64_t b) {
-  switch (relation) {
-    case Relation::Eq:
-      return a == b;
-    case Relation::Ne:
-      return a != b;
-    case Relation::Lt:
-      return a < b;
-    default:
-      return a <= b;
-  }
-}
-
 /// Whether difference ≥ 0 is shown, by itself or as a known fact plus something non-negative.
 bool shown_nonnegative(const Poly& difference, const Symbols& symbols, std::span<const Poly> facts) {
   if (symbols.nonnegative(difference)) return true;

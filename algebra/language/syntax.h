@@ -10,9 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "algebra/claims/laws.h"
+#include "algebra/language/function.h"
 #include "algebra/language/instance.h"
-#include "algebra/language/library.h"
 
 namespace rulemill::algebra::syntax {
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "algebra/language/library.h"
+#include "algebra/library/library.h"
 #include "algebra/sizes/poly.h"
 
 namespace rulemill::algebra {

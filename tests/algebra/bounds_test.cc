@@ -3,6 +3,7 @@
 
 #include "algebra/execution/plan.h"
 #include "algebra/execution/reference.h"
+#include "algebra/library/library.h"
 
 using namespace rulemill::algebra;
 
@@ -20,9 +21,10 @@ std::vector<double> computed(const std::string& body) {
   const std::vector<double> values(x.values.begin(), x.values.end());
   const std::vector<std::span<const double>> inputs = {values};
   const std::vector<std::vector<std::int64_t>> shapes = {{5}};
-  const std::vector<double> planned = evaluate(library, compile(library, instance, shapes, {}).value(), inputs).at(0);
+  const std::vector<double> planned =
+      evaluate(library.functions(), compile(instance, shapes, {}).value(), inputs).at(0);
   const std::vector<const Tensor*> tensors = {&x};
-  const std::vector<Tensor> run_ones = run(library, instance, tensors, {}).value();
+  const std::vector<Tensor> run_ones = run(library.functions(), instance, tensors, {}).value();
   const std::vector<double> executed(run_ones.at(0).values.begin(), run_ones.at(0).values.end());
   REQUIRE(planned.size() == executed.size());
   for (std::size_t i = 0; i < planned.size(); ++i) CHECK(planned[i] == Approx(executed[i]));
@@ -54,8 +56,7 @@ TEST_CASE("a plan that no memory could hold is refused before it is made") {
   for (const std::string name : {"f", "g"}) {
     const Instance& instance = library.instantiate(name, {}, ranks);
     const std::vector<std::vector<std::int64_t>> shapes = {{1000}};
-    CHECK_THROWS_WITH(compile(library, instance, shapes, {}, 100'000),
-                      name + ": its plan is too large for these shapes");
+    CHECK_THROWS_WITH(compile(instance, shapes, {}, 100'000), name + ": its plan is too large for these shapes");
   }
 }
 

@@ -1,7 +1,7 @@
 // A digest covers what a definition means, all of it and nothing else.
 #include <catch2/catch.hpp>
 
-#include "algebra/language/library.h"
+#include "algebra/library/library.h"
 
 using namespace rulemill::algebra;
 

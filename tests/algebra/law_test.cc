@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "algebra/language/library.h"
+#include "algebra/library/library.h"
 #include "runtime/error.h"
 
 using namespace rulemill;

@@ -31,10 +31,10 @@ std::vector<double> run_one(Library& library, const std::string& name, const Par
   std::vector<std::uint32_t> ranks;
   for (const auto& shape : shapes) ranks.push_back(static_cast<std::uint32_t>(shape.size()));
   const Instance& instance = library.instantiate(name, parameters, ranks);
-  const auto plan = compile(library, instance, shapes, sizes);
+  const auto plan = compile(instance, shapes, sizes);
   REQUIRE(plan);
   std::vector<std::span<const double>> inputs(values.begin(), values.end());
-  return evaluate(library, *plan, inputs).at(0);
+  return evaluate(library.functions(), *plan, inputs).at(0);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "algebra/execution/plan.h"
 #include "algebra/execution/reference.h"
+#include "algebra/library/library.h"
 
 using namespace rulemill::algebra;
 
@@ -57,12 +58,12 @@ TEST_CASE("reference execution is equivalent to the evaluation plan on every ope
     INFO(instance.name);
     std::vector<const Tensor*> pointers;
     for (const Tensor& tensor : tensors) pointers.push_back(&tensor);
-    const auto outputs = run(library, instance, pointers, one.sizes);
-    const auto plan = compile(library, instance, one.shapes, one.sizes);
+    const auto outputs = run(library.functions(), instance, pointers, one.sizes);
+    const auto plan = compile(instance, one.shapes, one.sizes);
     REQUIRE(outputs);
     REQUIRE(plan);
     const std::vector<std::span<const double>> spans(values.begin(), values.end());
-    const auto expected = evaluate(library, *plan, spans);
+    const auto expected = evaluate(library.functions(), *plan, spans);
     REQUIRE(expected.size() == outputs->size());
     for (std::size_t k = 0; k < expected.size(); ++k) {
       CHECK((*outputs)[k].shape == plan->output_shapes[k]);

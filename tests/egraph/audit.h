@@ -87,9 +87,9 @@ class Audit {
     }
     std::vector<std::int64_t> sizes;
     for (const SizeId size : egraph_.sizes(node)) sizes.push_back(at(egraph_.size_table().poly(size)));
-    const auto plan = algebra::compile(library_, instance, shapes, sizes);
+    const auto plan = algebra::compile(instance, shapes, sizes);
     if (!plan) return instance.name + " does not type at the sizes chosen";
-    const auto outputs = algebra::evaluate(library_, *plan, inputs);
+    const auto outputs = algebra::evaluate(library_.functions(), *plan, inputs);
     for (std::uint32_t o = 0; o < outputs.size(); ++o) {
       if (plan->output_shapes[o] != shape(egraph_.output(node, o))) return instance.name + " has another shape";
       if (auto wrong = keep(egraph_.output(node, o), outputs[o]); !wrong.empty()) return wrong;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "algebra/execution/plan.h"
+#include "algebra/library/library.h"
 #include "execute/device.h"
 #include "execute/kernel_entry.h"
 #include "execute/node_body.h"
@@ -52,14 +53,14 @@ class World {
  public:
   World()
       : library(algebra::Library::load(std::string(RULEMILL_SOURCE_DIR) + "/data/operators")),
-        functions(function_keys(library, seed)) {}
+        functions(function_keys(library.functions(), seed)) {}
 
   Program program(const Case& one) {
     std::vector<std::uint32_t> ranks;
     for (const Shape& shape : one.inputs) ranks.push_back(static_cast<std::uint32_t>(shape.size()));
     if (one.inputs.empty() && one.name == "ones") ranks = {static_cast<std::uint32_t>(one.sizes.size())};
     const algebra::Instance& instance = library.instantiate(one.name, one.parameters, ranks);
-    const auto plan = algebra::compile(library, instance, one.inputs, one.sizes);
+    const auto plan = algebra::compile(instance, one.inputs, one.sizes);
     REQUIRE(plan.has_value());
     return make_program(*plan, functions, seed);
   }
@@ -185,7 +186,7 @@ TEST_CASE("a plan's sums are those of its terms one by one") {
   const Case one{"conv2d", {{"act", "none"}, {"pad", "same"}, {"stride", 1}}, {{1, 2, 3, 5}, {3, 2, 3, 3}}, {}};
   const algebra::Instance& instance =
       world.library.instantiate(one.name, one.parameters, std::vector<std::uint32_t>{4, 4});
-  const auto plan = algebra::compile(world.library, instance, one.inputs, {});
+  const auto plan = algebra::compile(instance, one.inputs, {});
   const auto inputs = random_inputs(one);
   const Result result = run(world.program(one), inputs, available_instruction_sets().back());
   const algebra::PlanStep& step = plan->steps.back();

@@ -8,32 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "algebra/language/function.h"
 #include "algebra/language/instance.h"
 
 namespace rulemill::algebra {
-
-/// A scalar function: its meaning over the reals, and the laws that proofs and the field may use. A law is proved from
-/// that meaning where it can be, otherwise tried at thousands of values and listed as assumed; a false one is refused.
-struct Function {
-  enum class Op : std::uint8_t { Argument, Number, Add, Sub, Mul, Div, Max, Min, Exp, Log, Sqrt, Tanh, Erf, Abs };
-  struct Node {  // postfix program over doubles
-    Op op;
-    double number = 0;
-    std::uint32_t argument = 0;
-    std::optional<Rational> exact{};  // the number, if it has at most 15 digits
-  };
-  static constexpr std::size_t deepest_stack = 60;  // values that the program holds at once
-
-  std::string name;
-  std::uint32_t arity = 1;
-  std::vector<Node> real;            // what it computes over the reals
-  bool maps_zero_to_zero = false;    // law f(0) = 0
-  bool idempotent = false;           // law f(f(t)) = f(t)
-  bool commutative = false;          // law f(s, t) = f(t, s)
-  std::vector<std::string> assumed;  // the laws that are not proved, as written
-  std::string onnx;                  // ONNX operator of the same meaning, may be empty
-};
-double evaluate(const Function& function, std::span<const double> arguments);
 
 namespace syntax {
 struct Definitions;

@@ -1,0 +1,149 @@
+#include "algebra/library/definition_check.h"
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "algebra/claims/laws.h"
+#include "algebra/claims/symmetry.h"
+#include "algebra/execution/plan.h"
+#include "algebra/language/lexer.h"
+#include "algebra/sizes/checked.h"
+
+namespace rulemill::algebra {
+
+using runtime::InputError;
+using ParameterKind = syntax::Parameter::Kind;
+
+void judge_laws(syntax::FunctionSyntax& syntax) {
+  Function& function = syntax.function;
+  for (const syntax::LawClaim& claim : syntax.laws) {
+    const LawVerdict verdict = judge(function, claim.law);
+    if (verdict.kind == LawVerdict::Kind::Refuted) {
+      throw InputError(claim.place, "the law " + claim.text + " does not hold: " + verdict.counterexample);
+    }
+    if (verdict.kind == LawVerdict::Kind::Assumed) function.assumed.push_back(claim.text);
+    if (claim.law == Law::ZeroToZero) function.maps_zero_to_zero = true;
+    if (claim.law == Law::Idempotent) function.idempotent = true;
+    if (claim.law == Law::Commutative) function.commutative = true;
+  }
+}
+
+namespace {
+
+/// Whether exchanging the inputs changes the result for small random values.
+bool differs_when_exchanged(const Instance& instance, std::span<const Function> functions) {
+  for (const std::int64_t size : {2, 3, 4}) {
+    const std::vector<std::vector<std::int64_t>> shapes = {std::vector<std::int64_t>(instance.inputs[0].size(), size),
+                                                           std::vector<std::int64_t>(instance.inputs[1].size(), size)};
+    const std::optional<Plan> plan = compile(instance, shapes, {});
+    if (!plan) continue;
+    std::mt19937_64 random(static_cast<std::uint64_t>(size));
+    std::array<std::vector<double>, 2> values;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::int64_t count = element_count(shapes[i]);
+      for (std::int64_t k = 0; k < count; ++k) values[i].push_back(static_cast<double>(random() % 19) - 9);
+    }
+    const std::array<std::span<const double>, 2> forward = {values[0], values[1]}, backward = {values[1], values[0]};
+    if (evaluate(functions, *plan, forward) != evaluate(functions, *plan, backward)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void check_commutative(const syntax::Operator& op, const Instance& instance, std::span<const Function> functions) {
+  const std::optional<std::string> against = asymmetry(instance, functions);
+  if (!against) return;
+  const bool same_types = instance.inputs.size() == 2 && instance.size_parameter_count() == 0 &&
+                          instance.inputs[0].size() == instance.inputs[1].size();
+  const std::string why = same_types && differs_when_exchanged(instance, functions)
+                              ? "exchanging its inputs changes the result"
+                              : *against + "; a rule that exchanges them can be proved instead";
+  throw InputError(place(op.origin, op.place.line, op.place.column),
+                   "operator '" + op.name + "': it is declared commutative, but " + why);
+}
+
+namespace {
+
+class Checker {
+ public:
+  Checker(const syntax::Operator& op, std::span<const Function> functions, const ExpansionContext& context)
+      : op_(op), functions_(functions), context_(context) {}
+
+  void check() {
+    bool any = false;
+    for (std::uint32_t length : {1U, 2U}) {
+      std::vector<std::uint32_t> ranks;
+      bool has_pack = false;
+      for (const syntax::Input& input : op_.inputs) {
+        std::uint32_t rank = 0;
+        for (const syntax::InputDim& dim : input.dims) {
+          has_pack = has_pack || dim.is_pack;
+          rank += dim.is_pack ? length : 1;
+        }
+        ranks.push_back(rank);
+      }
+      for (const syntax::Parameter& parameter : op_.parameters) {
+        if (parameter.kind != ParameterKind::Sizes) continue;
+        has_pack = true;
+        ranks = {length};
+      }
+      if (length == 2 && !has_pack) break;
+      any = any || pack_lengths(op_, ranks).has_value();
+      if (pack_lengths(op_, ranks)) each_choice(0, {}, ranks);
+    }
+    if (!any) fail("no ranks of its inputs fit together");
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& message) const {
+    throw InputError(place(op_.origin, op_.place.line, op_.place.column), "operator '" + op_.name + "': " + message);
+  }
+
+  void each_choice(std::size_t at, Parameters chosen, std::span<const std::uint32_t> ranks) {
+    if (at == op_.parameters.size()) {
+      const Instance instance = expand(op_, chosen, ranks, context_);
+      if (instance.commutative) check_commutative(op_, instance, functions_);
+      return;
+    }
+    const syntax::Parameter& parameter = op_.parameters[at];
+    if (parameter.kind == ParameterKind::Size || parameter.kind == ParameterKind::Sizes)
+      return each_choice(at + 1, chosen, ranks);
+    const std::uint32_t rank = ranks.empty() ? 0 : ranks[0];
+    std::vector<ParameterValue> values = domain_of(parameter, rank);
+    if (values.empty()) values = {parameter.default_value.value_or(ParameterValue(std::int64_t{3}))};
+    for (const ParameterValue& value : values) {
+      chosen[parameter.name] = value;
+      each_choice(at + 1, chosen, ranks);
+    }
+  }
+
+  static std::vector<ParameterValue> domain_of(const syntax::Parameter& parameter, std::uint32_t rank) {
+    std::vector<ParameterValue> values;
+    values.assign(parameter.words.begin(), parameter.words.end());
+    values.insert(values.end(), parameter.numbers.begin(), parameter.numbers.end());
+    if (parameter.kind == ParameterKind::Axis) {
+      for (std::uint32_t axis = 0; axis < rank; ++axis) values.emplace_back(std::int64_t{axis});
+    }
+    if (parameter.kind == ParameterKind::Permutation) {
+      std::vector<std::int64_t> reversed(rank);
+      for (std::uint32_t i = 0; i < rank; ++i) reversed[i] = rank - 1 - i;
+      values.emplace_back(reversed);
+    }
+    return values;
+  }
+
+  const syntax::Operator& op_;
+  std::span<const Function> functions_;
+  const ExpansionContext& context_;
+};
+
+}  // namespace
+
+void check_definition(const syntax::Operator& op, std::span<const Function> functions,
+                      const ExpansionContext& context) {
+  Checker(op, functions, context).check();
+}
+
+}  // namespace rulemill::algebra

@@ -1,0 +1,19 @@
+// Values of an operator's parameters: what a definition allows, and the defaults.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "algebra/language/syntax.h"
+
+namespace rulemill::algebra {
+
+/// Values that a parameter may take, if its domain is finite; `rank` is that of the operator's first input.
+std::vector<ParameterValue> domain(const syntax::Parameter& parameter, std::uint32_t rank);
+
+/// Defaults filled in, every value checked. Sizes are not parameters in this sense. Throws InputError.
+Parameters complete_parameters(const syntax::Operator& op, const Parameters& given,
+                               std::span<const std::uint32_t> ranks);
+
+}  // namespace rulemill::algebra

@@ -1,0 +1,57 @@
+// Values, texts and lists one after the other in bytes, lengths in front. Bytes that end early are an error, never
+// read.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "runtime/bytes.h"
+#include "runtime/error.h"
+
+namespace rulemill::runtime {
+
+inline void append_bytes(Bytes& bytes, ByteView more) { bytes.insert(bytes.end(), more.begin(), more.end()); }
+
+inline void append_text(Bytes& bytes, std::string_view text) {
+  append_value(bytes, static_cast<std::uint32_t>(text.size()));
+  append_bytes(bytes, bytes_of(text));
+}
+
+template <class T>
+void append_list(Bytes& bytes, const std::vector<T>& values) {
+  append_value(bytes, std::uint64_t{values.size()});
+  append_bytes(bytes, bytes_of(values));
+}
+
+/// Each takes what it returns off the front.
+inline ByteView take_bytes(ByteView& bytes, std::size_t size) {
+  RM_CHECK(bytes.size() >= size, "bytes end early");
+  const ByteView taken = bytes.first(size);
+  bytes = bytes.subspan(size);
+  return taken;
+}
+
+template <class T>
+T take_value(ByteView& bytes) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  T value;
+  std::memcpy(&value, take_bytes(bytes, sizeof value).data(), sizeof value);
+  return value;
+}
+
+/// Lives as long as the bytes.
+inline std::string_view take_text(ByteView& bytes) {
+  const auto size = take_value<std::uint32_t>(bytes);
+  return text_of(take_bytes(bytes, size));
+}
+
+template <class T>
+std::vector<T> take_list(ByteView& bytes) {
+  const auto count = take_value<std::uint64_t>(bytes);
+  RM_CHECK(count <= bytes.size() / sizeof(T), "bytes end early");
+  return values_of<T>(take_bytes(bytes, count * sizeof(T)));
+}
+
+}  // namespace rulemill::runtime
