@@ -1,42 +1,21 @@
 // Both sides of a rule at random sizes, element by element from the definitions: nothing here is symbolic.
 #include <algorithm>
 #include <random>
+#include <set>
 
+#include "algebra/language/function_domain.h"
+#include "check/number.h"
 #include "check/proof.h"
 #include "runtime/error.h"
 
 namespace rulemill::check {
 
-using algebra::Function;
 using algebra::IndexExpr;
 using algebra::Relation;
 using algebra::ScalarExpr;
 using algebra::TermId;
 
 namespace {
-
-using Number = std::uint64_t;  // modulo prime
-constexpr Number prime = (Number{1} << 61) - 1;
-constexpr Number negative = prime / 2 + 1;  // numbers from here on count as below zero
-
-Number times(Number a, Number b) { return static_cast<Number>(static_cast<unsigned __int128>(a) * b % prime); }
-Number plus(Number a, Number b) { return (a + b) % prime; }
-Number minus(Number a) { return a == 0 ? 0 : prime - a; }
-Number of(std::int64_t n) {
-  return n >= 0 ? static_cast<Number>(n) % prime : minus(static_cast<Number>(-(n + 1)) % prime + 1);
-}
-Number inverse(Number a) {
-  Number result = 1;
-  for (Number e = prime - 2; e > 0; e /= 2, a = times(a, a)) result = e % 2 == 1 ? times(result, a) : result;
-  return result;
-}
-bool less(Number a, Number b) { return (a >= negative) != (b >= negative) ? a >= negative : a < b; }
-
-Number mixed(Number a) {
-  a = (a ^ (a >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  a = (a ^ (a >> 27)) * 0x94d049bb133111ebULL;
-  return a ^ (a >> 31);
-}
 
 struct TooLarge {};
 struct IllTyped {
@@ -56,50 +35,24 @@ std::int64_t floor_of(std::int64_t n, std::int64_t d) {
   return n >= 0 ? n / d : -((-(n + 1)) / d) - 1;
 }
 
+/// A number, and the signs that it can have whatever the variables are.
+struct Value {
+  Number number = 0;
+  algebra::Signs signs{false, true, false};
+};
+Value constant(std::int64_t n) { return {of(n), algebra::sign_of(static_cast<double>(n))}; }
+Value operator+(const Value& a, const Value& b) { return {plus(a.number, b.number), a.signs + b.signs}; }
+Value operator*(const Value& a, const Value& b) { return {times(a.number, b.number), a.signs * b.signs}; }
+Value larger(const Value& a, const Value& b) {
+  const algebra::Signs signs{a.signs.negative && b.signs.negative, a.signs.zero || b.signs.zero,
+                             a.signs.positive || b.signs.positive};
+  return {less(a.number, b.number) ? b.number : a.number, signs};
+}
+
 struct Tensor {
   std::vector<std::int64_t> dims;
-  std::vector<Number> values;
+  std::vector<Value> values;
 };
-
-/// One function of numbers that has the laws declared: what it computes, where that is exact; else a hash.
-Number apply(const Function& f, std::uint32_t number, std::vector<Number> arguments) {
-  using Op = Function::Op;
-  std::vector<Number> stack;
-  bool exact = true;
-  for (const Function::Node& node : f.real) {
-    const bool unary = node.op == Op::Abs;
-    const bool binary =
-        node.op == Op::Add || node.op == Op::Sub || node.op == Op::Mul || node.op == Op::Max || node.op == Op::Min;
-    if (node.op == Op::Argument)
-      stack.push_back(arguments.at(node.argument));
-    else if (node.op == Op::Number && node.number == static_cast<double>(static_cast<int>(node.number)))
-      stack.push_back(of(static_cast<int>(node.number)));
-    else
-      exact = exact && stack.size() >= 2u - (unary ? 1u : 0u) && (unary || binary);
-    if (!exact) break;
-    if (unary) stack.back() = less(stack.back(), 0) ? minus(stack.back()) : stack.back();
-    if (!binary) continue;
-    const Number b = stack.back();
-    stack.pop_back();
-    Number& a = stack.back();
-    if (node.op == Op::Add)
-      a = plus(a, b);
-    else if (node.op == Op::Sub)
-      a = plus(a, minus(b));
-    else if (node.op == Op::Mul)
-      a = times(a, b);
-    else
-      a = less(a, b) == (node.op == Op::Max) ? b : a;
-  }
-  if (exact && stack.size() == 1) return stack[0];
-  const bool zero = std::ranges::all_of(arguments, [](Number a) { return a == 0; });
-  if (f.maps_zero_to_zero && zero) return 0;
-  if (f.idempotent && arguments.size() == 1 && arguments[0] < negative) return arguments[0];
-  if (f.commutative) std::ranges::sort(arguments);
-  Number hash = mixed(number + 0x9e3779b97f4a7c15ULL);
-  for (const Number argument : arguments) hash = mixed(hash ^ (argument + 0x9e3779b97f4a7c15ULL));
-  return hash % (f.idempotent ? negative : prime);
-}
 
 class Evaluation {
  public:
@@ -139,10 +92,14 @@ class Evaluation {
     Relation relation;
     Poly left, right;
   };
+  /// A partial function and what it is applied to. Two of them are the same almost surely only if they are for all
+  /// values of the variables.
+  using Demand = std::pair<std::uint32_t, std::vector<Number>>;
   /// A definition being read: concrete sizes and indices by slot, what may be read.
   struct Frame {
     std::vector<std::int64_t> sizes, indices;
     std::vector<const Tensor*> tensors;
+    std::set<Demand>* demands = nullptr;
   };
 
   std::vector<Poly> import(const std::vector<Poly>& polys) {
@@ -191,13 +148,14 @@ class Evaluation {
       if (!holds(c.relation, value(c.left), value(c.right))) return false;
     }
     results_.clear();
+    demands_.clear();
     work_ = 0;
     for (std::size_t v = 0; v < rule_.variables.size(); ++v) {
       Tensor tensor;
       for (const Poly& dim : shapes_.at(v)) tensor.dims.push_back(value(dim));
       if (std::ranges::any_of(tensor.dims, [](std::int64_t d) { return d < 1; })) return false;
       tensor.values.resize(count(tensor.dims));
-      for (Number& number : tensor.values) number = random_() % prime;
+      for (Value& element : tensor.values) element = {reduced(random_()), {}};
       variables_[rule_.variables[v]] = std::move(tensor);
     }
     return true;
@@ -217,9 +175,21 @@ class Evaluation {
     for (std::size_t o = 0; o < rule_.source.size(); ++o) {
       const Tensor &a = tensor(rule_.source[o]), &b = tensor(rule_.target.at(o));
       if (a.dims != b.dims) return "its sides have different shapes" + where();
-      if (a.values != b.values) return "its sides differ" + where();
+      if (!std::ranges::equal(a.values, b.values, {}, &Value::number, &Value::number))
+        return "its sides differ" + where();
     }
+    if (demands(rule_.source) != demands(rule_.target)) return "its sides are not defined at the same points" + where();
     return std::nullopt;
+  }
+
+  /// Wherever all of these are met, the side is defined.
+  std::set<Demand> demands(const std::vector<TermId>& side) const {
+    std::set<Demand> all;
+    for (const algebra::NodeId node : bank_.nodes(side)) {
+      if (const auto found = demands_.find(node); found != demands_.end())
+        all.insert(found->second.begin(), found->second.end());
+    }
+    return all;
   }
 
   std::string where() const {
@@ -246,6 +216,7 @@ class Evaluation {
     const algebra::Node& node = bank_.node(id);
     const algebra::Instance& instance = bank_.library().instance(node.instance);
     Frame frame;
+    frame.demands = &demands_[id];
     frame.sizes.resize(instance.size_names.size());
     const auto bind = [&](std::int64_t& slot, std::int64_t size) {
       if (size < 1 || (slot != 0 && slot != size)) throw IllTyped{instance.name + " has arguments that do not fit"};
@@ -331,55 +302,68 @@ class Evaluation {
     });
   }
 
-  Number scalar(const ScalarExpr& e, Frame& frame) {
+  Value scalar(const ScalarExpr& e, Frame& frame) {
     if (++work_ > most_work) throw TooLarge{};
     switch (e.kind) {
       case ScalarExpr::Kind::Constant:
-        return times(of(e.value.num), inverse(of(e.value.den)));
+        return {times(of(e.value.num), inverse(of(e.value.den))), constant(e.value.num).signs};
       case ScalarExpr::Kind::InverseSize: {
         const std::int64_t size = index(*e.indices[0], frame);
         if (size < 1) throw IllTyped{"something is divided by " + std::to_string(size)};
-        return inverse(of(size));
+        return {inverse(of(size)), constant(1).signs};
       }
       case ScalarExpr::Kind::Read:
         return read(e, frame);
       case ScalarExpr::Kind::Add: {
-        Number sum = 0;
-        for (const auto& operand : e.operands) sum = plus(sum, scalar(*operand, frame));
+        Value sum;
+        for (const auto& operand : e.operands) sum = sum + scalar(*operand, frame);
         return sum;
       }
       case ScalarExpr::Kind::Mul: {
-        Number product = 1;
-        for (const auto& operand : e.operands) product = times(product, scalar(*operand, frame));
+        Value product = constant(1);
+        for (const auto& operand : e.operands) product = product * scalar(*operand, frame);
         return product;
       }
       case ScalarExpr::Kind::Sum: {
-        Number sum = 0;
-        over(e, 0, frame, [&](Number number) { sum = plus(sum, number); });
+        Value sum;
+        over(e, 0, frame, [&](const Value& value) { sum = sum + value; });
         return sum;
       }
       case ScalarExpr::Kind::Max: {
-        std::optional<Number> largest;
-        over(e, 0, frame, [&](Number number) { largest = largest && !less(*largest, number) ? *largest : number; });
-        return largest.value_or(0);
+        std::optional<Value> largest;
+        over(e, 0, frame, [&](const Value& value) { largest = largest ? larger(*largest, value) : value; });
+        return largest.value_or(Value{});
       }
       case ScalarExpr::Kind::Apply: {
-        std::vector<Number> arguments;
+        std::vector<Value> arguments;
         for (const auto& operand : e.operands) arguments.push_back(scalar(*operand, frame));
-        return apply(bank_.library().functions()[e.function], e.function, std::move(arguments));
+        return applied(e.function, arguments, frame);
       }
       case ScalarExpr::Kind::Case:
         return scalar(*e.operands[all_hold(e.guard, frame) ? 0 : 1], frame);
     }
-    return 0;
+    return {};
   }
 
-  Number read(const ScalarExpr& e, const Frame& frame) {
+  Value applied(std::uint32_t function, const std::vector<Value>& arguments, Frame& frame) {
+    const algebra::Function& f = bank_.library().functions()[function];
+    std::vector<Number> numbers;
+    std::vector<algebra::Signs> signs;
+    for (const Value& argument : arguments) {
+      numbers.push_back(argument.number);
+      signs.push_back(argument.signs);
+    }
+    const algebra::FunctionRange range = algebra::range_of(f, signs);
+    if (!range.defined) frame.demands->emplace(function, numbers);
+    return {apply(f, function, std::move(numbers)), range.signs};
+  }
+
+  Value read(const ScalarExpr& e, const Frame& frame) {
     const Tensor& from = *frame.tensors.at(e.tensor);
     std::int64_t place = 0;
     for (std::size_t d = 0; d < e.indices.size(); ++d) {
       const std::int64_t i = index(*e.indices[d], frame);
-      if (i < 0 || i >= from.dims.at(d)) return 0;
+      if (i < 0 || i >= from.dims.at(d)) return {};
       place = place * from.dims[d] + i;
     }
     return from.values.at(static_cast<std::size_t>(place));
@@ -412,6 +396,7 @@ class Evaluation {
   std::map<Atom, std::int64_t> sizes_;
   std::map<TermId, Tensor> variables_;
   std::map<algebra::NodeId, std::vector<Tensor>> results_;
+  std::map<algebra::NodeId, std::set<Demand>> demands_;
   std::size_t work_ = 0;
 };
 

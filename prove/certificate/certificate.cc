@@ -17,6 +17,7 @@ using runtime::InputError;
 namespace {
 
 constexpr const char* first_line = "; rulemill certificate 2, by ";
+constexpr const char* assumed_word = "; assumed law ";
 constexpr const char* definitions_word = "definitions";
 constexpr const char* derivation_word = "derivation";
 
@@ -45,6 +46,7 @@ std::string to_string(const CertificateText& certificate) {
     begin = end + 1;
   }
   for (const auto& [name, digest] : certificate.definitions) text += "; definition " + name + " " + digest + "\n";
+  for (const std::string& law : certificate.assumed) text += assumed_word + law + "\n";
   for (const std::string& use : certificate.uses) text += "; use " + use + "\n";
   return text + certificate.proof;
 }
@@ -76,6 +78,7 @@ class CertificateReader {
       if (space == std::string::npos) fail("a definition without its digest");
       certificate.definitions.emplace_back(line.substr(0, space), line.substr(space + 1));
     }
+    while (starts(assumed_word)) certificate.assumed.push_back(take(assumed_word, "a law"));
     while (!by_definitions && starts("; use ")) certificate.uses.push_back(take("; use ", "an instance"));
     certificate.proof_line = next_ + 1;
     while (by_definitions && next_ < lines_.size()) certificate.proof += lines_[next_++] + "\n";
@@ -115,6 +118,16 @@ std::vector<std::pair<std::string, std::string>> digests_of(const Rule& rule, co
   return result;
 }
 
+CertificateText without_proof(Certificate::Kind kind, std::string statement, const Rule& rule,
+                              const algebra::TermBank& bank) {
+  CertificateText certificate;
+  certificate.kind = kind;
+  certificate.statement = std::move(statement);
+  certificate.definitions = digests_of(rule, bank);
+  certificate.assumed = algebra::assumed_laws(rule, bank);
+  return certificate;
+}
+
 CertificateText parse_certificate(std::string_view text, const std::string& origin) {
   return CertificateReader(text, origin).read();
 }
@@ -132,11 +145,13 @@ std::optional<CertificateText> certify_by_definitions(const std::string& stateme
     const Elaboration elaboration = elaborate(stated, samples, options.align, options.elaboration, believing);
     reason = elaboration.reason;
     if (!elaboration.proof) return std::nullopt;
-    return CertificateText{Certificate::Kind::Definitions,
-                           statement,
-                           digests_of(rule, bank),
-                           {},
-                           check::to_string(*elaboration.proof, atoms)};
+    if (const auto difference = check::evaluate(rule, bank, symbols, options.seed); difference && !believing) {
+      reason = *difference;
+      return std::nullopt;
+    }
+    CertificateText certificate = without_proof(Certificate::Kind::Definitions, statement, rule, bank);
+    certificate.proof = check::to_string(*elaboration.proof, atoms);
+    return certificate;
   } catch (const check::Objection& objection) {
     reason = objection.what;
     return std::nullopt;
@@ -177,7 +192,9 @@ std::string certificate_for(const std::string& request, algebra::Library& librar
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
   const Rule rule = parse_statement(statement, library, bank, symbols);
-  return to_string({Certificate::Kind::Definitions, statement, digests_of(rule, bank), {}, unfollowed, 0});
+  CertificateText certificate = without_proof(Certificate::Kind::Definitions, statement, rule, bank);
+  certificate.proof = unfollowed;
+  return to_string(certificate);
 }
 
 bool is_followed(const std::string& certificate) { return !certificate.ends_with(std::string("\n") + unfollowed); }

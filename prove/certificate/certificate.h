@@ -23,9 +23,10 @@ struct CertificateText {
   algebra::Certificate::Kind kind = algebra::Certificate::Kind::None;
   std::string statement;                                         // the rule in text form
   std::vector<std::pair<std::string, std::string>> definitions;  // operator, digest
-  std::vector<std::string> uses;  // by derivation: "rule: x := term, …; m := size, …"
-  std::string proof;              // by definitions: check::to_string of it
-  std::size_t proof_line = 0;     // where it begins, once parsed
+  std::vector<std::string> assumed;  // laws of functions that were tried alone, and that its operators may rest on
+  std::vector<std::string> uses;     // by derivation: "rule: x := term, …; m := size, …"
+  std::string proof;                 // by definitions: check::to_string of it
+  std::size_t proof_line = 0;        // where it begins, once parsed
 };
 
 std::string to_string(const CertificateText& certificate);
@@ -34,6 +35,10 @@ CertificateText parse_certificate(std::string_view text, const std::string& orig
 
 /// The statement of a typed rule, its name and tier aside.
 std::string statement_of(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols);
+
+/// A certificate of a rule that says everything but why.
+CertificateText without_proof(algebra::Certificate::Kind kind, std::string statement, const algebra::Rule& rule,
+                              const algebra::TermBank& bank);
 
 /// Every operator that the statement names, with its definition's digest, by name.
 std::vector<std::pair<std::string, std::string>> digests_of(const algebra::Rule& rule, const algebra::TermBank& bank);

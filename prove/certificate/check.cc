@@ -91,6 +91,9 @@ class Checker {
     if (certificate.definitions != digests_of(record.rule, bank_)) {
       return find(id, "its certificate is about other definitions than those of its operators");
     }
+    const std::vector<std::string> assumed = algebra::assumed_laws(record.rule, bank_);
+    if (certificate.assumed != assumed) return find(id, "its certificate assumes other laws than its operators");
+    report_.assuming += assumed.empty() ? 0 : 1;
     if (auto wrong = difference(record.rule)) return find(id, *wrong);
     if (certificate.kind == Certificate::Kind::Definitions) {
       ++report_.by_definitions;

@@ -29,6 +29,7 @@ struct CheckReport {
   std::uint64_t obligations = 0;   // of rules by definitions, shown by solvers
   std::uint64_t identities = 0;    // steps of theirs that are right as they stand
   std::uint64_t without = 0;       // rules by definitions that leave nothing to a solver: identities alone
+  std::uint64_t assuming = 0;      // rules whose operators have laws that are assumed
   std::uint64_t evaluated = 0;     // rules that were evaluated at random sizes
   std::uint64_t median_bytes = 0;  // of a certificate
   double seconds_follow = 0, seconds_evaluate = 0, seconds_z3 = 0, seconds_cvc5 = 0;

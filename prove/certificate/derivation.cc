@@ -60,7 +60,9 @@ class DerivationText {
 
   std::optional<std::string> check() { return egraph::check_instances(goal_, instances_, rules_, bank_, symbols_); }
 
-  std::vector<std::pair<std::string, std::string>> digests() const { return digests_of(goal_.rule, bank_); }
+  CertificateText certificate() const {
+    return without_proof(algebra::Certificate::Kind::Derivation, statement_, goal_.rule, bank_);
+  }
 
   /// Declarations, the instances' equations, those of commutative nodes, and the goal's negation.
   std::string script() {
@@ -182,8 +184,9 @@ class DerivationText {
 
 CertificateText certify_by_instances(const std::string& statement, const std::vector<std::string>& uses,
                                      const std::map<std::string, std::string>& cited, algebra::Library& library) {
-  const DerivationText derivation(statement, uses, cited, library);
-  return {algebra::Certificate::Kind::Derivation, statement, derivation.digests(), uses, {}};
+  CertificateText certificate = DerivationText(statement, uses, cited, library).certificate();
+  certificate.uses = uses;
+  return certificate;
 }
 
 std::string derivation_script(const std::string& statement, const std::vector<std::string>& uses,

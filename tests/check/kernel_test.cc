@@ -1,9 +1,11 @@
 // What the checker refuses, and that its two readings of a definition agree.
 #include <catch2/catch.hpp>
+#include <map>
 
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
 #include "check/proof.h"
+#include "runtime/atomic_file.h"
 #include "runtime/error.h"
 
 using namespace rulemill;
@@ -155,5 +157,31 @@ TEST_CASE("rules that are false differ at random sizes, and rules that are true 
     std::size_t tried = 0;
     CHECK_FALSE(evaluate(test.rule, test.bank, test.symbols, 1, &tried));
     CHECK(tried == 3);
+  }
+}
+
+TEST_CASE("checker: sides that are defined at other points are told apart by evaluation") {
+  algebra::Library library = algebra::Library::load(RULEMILL_SOURCE_DIR "/data/operators");
+  algebra::TermBank bank{library};
+  algebra::Symbols symbols;
+  const auto found = [&](const std::string& file) {
+    std::map<std::string, std::string> result;
+    for (const algebra::Rule& rule : algebra::parse_rules(
+             runtime::read_file(RULEMILL_SOURCE_DIR "/tests/prove/" + file), file, library, bank, symbols)) {
+      const auto typed = algebra::infer_types(rule, bank, symbols);
+      REQUIRE(std::holds_alternative<algebra::TypedRule>(typed));
+      std::size_t tried = 0;
+      result[rule.id] = evaluate(std::get<algebra::TypedRule>(typed).rule, bank, symbols, 1, &tried).value_or("");
+      CHECK(tried > 0);
+    }
+    return result;
+  };
+  for (const auto& [rule, what] : found("partial_refuted.rules")) {
+    INFO(rule);
+    CHECK(what != "");
+  }
+  for (const auto& [rule, what] : found("partial.rules")) {
+    INFO(rule);
+    CHECK(what == "");
   }
 }

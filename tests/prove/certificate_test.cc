@@ -260,3 +260,31 @@ TEST_CASE("what is false is refused by the obligations of its own certificate, a
   }
   CHECK(followed_to_the_end >= 10);
 }
+
+TEST_CASE("a certificate says which laws were assumed, and no other ones") {
+  algebra::Library library;
+  library.add(
+      "function g(t) = sqrt(t * t)\n  law g(g(t)) = g(t)\n"
+      "operator gate(x[n])\n  y[i < n] = g(x[i])\n",
+      "gate.op");
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  algebra::RuleSet rules;
+  algebra::RuleRecord& record = rules.rules.emplace_back();
+  record.rule =
+      algebra::parse_rules("rule twice(x[n])\n  gate(gate(x)) => gate(x)\n", "test", library, bank, symbols)[0];
+  record.rule.tier = algebra::Tier::Core;
+  record.certificate.kind = algebra::Certificate::Kind::Definitions;
+  certify(rules, library, bank, symbols, {});
+  std::string& text = record.certificate.text;
+  INFO(text);
+  const std::string line = "; assumed law g(g(t)) = g(t)\n";
+  REQUIRE(text.find(line) != std::string::npos);
+  const CheckReport report = prove::check(rules, library, bank, symbols, {});
+  CHECK(report.findings.empty());
+  CHECK(report.assuming == 1);
+  text.erase(text.find(line), line.size());
+  const CheckReport without = prove::check(rules, library, bank, symbols, {});
+  REQUIRE(without.findings.size() == 1);
+  CHECK(without.findings[0].what.find("assumes other laws") != std::string::npos);
+}
