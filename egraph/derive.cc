@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algebra/sizes/checked.h"
 #include "egraph/explain.h"
 #include "egraph/goal.h"
 #include "runtime/error.h"
@@ -18,6 +19,8 @@ const char* to_string(LimitReached::Which which) {
       return "nodes";
     case LimitReached::Which::Matches:
       return "matches";
+    case LimitReached::Which::Numbers:
+      return "numbers";
   }
   return "unknown";
 }
@@ -31,6 +34,7 @@ struct Deriver::State {
         egraph(term_bank.library(), sizes),
         saturation(index, egraph) {}
 
+  Derivation derive(const TypedRule& rule, bool explain);
   std::vector<RuleInstance> explain(Goal& goal) const;
 
   algebra::TermBank& bank;
@@ -75,23 +79,26 @@ void Deriver::roll_back(const Mark& mark) {
 
 Derivation Deriver::derive(const TypedRule& rule, bool explain) {
   RM_CHECK(rule.rule.shapes.size() == rule.rule.variables.size(), "a goal is typed before it is derived");
-  State& s = *state_;
-  s.egraph.clear();
-  Goal goal(rule, s.bank, s.names, s.egraph);
-  const auto same_type = [&](const auto& output) {
-    return s.egraph.shape(output.first) == s.egraph.shape(output.second);
-  };
+  try {
+    return state_->derive(rule, explain);
+  } catch (const algebra::Overflow&) {  // rules can make tensors larger than any that the goal has
+    return LimitReached{LimitReached::Which::Numbers};
+  }
+}
+
+Derivation Deriver::State::derive(const TypedRule& rule, bool explain) {
+  egraph.clear();
+  Goal goal(rule, bank, names, egraph);
+  const auto same_type = [&](const auto& output) { return egraph.shape(output.first) == egraph.shape(output.second); };
   if (!std::ranges::all_of(goal.outputs(), same_type)) {
-    s.statistics = {};
+    statistics = {};
     return Saturated{};
   }
-  const Saturation::Outcome outcome =
-      s.saturation.run(goal.outputs(), goal.operators() + s.limits.extra_operators, s.limits);
-  s.statistics = {s.saturation.counts().iterations, s.egraph.node_count(), s.egraph.class_count(),
-                  s.saturation.counts().matches};
+  const Saturation::Outcome outcome = saturation.run(goal.outputs(), goal.operators() + limits.extra_operators, limits);
+  statistics = {saturation.counts().iterations, egraph.node_count(), egraph.class_count(), saturation.counts().matches};
   switch (outcome) {
     case Saturation::Outcome::Reached:
-      return Derived{explain ? s.explain(goal) : std::vector<RuleInstance>{}};
+      return Derived{explain ? this->explain(goal) : std::vector<RuleInstance>{}};
     case Saturation::Outcome::Saturated:
       return Saturated{};
     case Saturation::Outcome::IterationLimit:

@@ -40,9 +40,9 @@ struct Derived {
 };
 /// Nothing new can be added within the bound on term sizes: the goal does not follow so.
 struct Saturated {};
-/// Stopped early; the goal may follow.
+/// Stopped early; the goal may follow. Numbers: of a size beyond 64 bits.
 struct LimitReached {
-  enum class Which : std::uint8_t { Iterations, Nodes, Matches } which = Which::Iterations;
+  enum class Which : std::uint8_t { Iterations, Nodes, Matches, Numbers } which = Which::Iterations;
 };
 using Derivation = std::variant<Derived, Saturated, LimitReached>;
 const char* to_string(LimitReached::Which which);

@@ -225,4 +225,20 @@ TEST_CASE("the checker refuses what does not imply the goal, does not type, or b
   CHECK_THAT(check(wrong), Catch::Contains("rule instance 4"));
 }
 
+TEST_CASE("rules that make tensors beyond 64 bits end a derivation as a limit does, or are not applied there") {
+  World world;
+  Deriver deriver = deriver_of(world, world.rules(R"(
+rule twice(x[m, n])
+  relu(x) => split(concat(relu(x), relu(x); axis=0); axis=0, at=m).first
+rule together(x[m, n], y[k, n])
+  concat(relu(x), relu(y); axis=0) => relu(concat(x, y; axis=0))
+)"),
+                               {.extra_operators = 8});
+  for (const std::string size : {"8", "1073741824*1073741824*2", "a*b*c*d*e*f*g*h*i"}) {
+    INFO(size);
+    const TypedRule goal = world.rule("rule goal(x[" + size + ", n])\n  relu(relu(x)) => relu(x)\n");
+    CHECK(outcome(deriver.derive(goal)) != "derived");
+  }
+}
+
 }  // namespace rulemill::egraph
