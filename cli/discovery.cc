@@ -12,6 +12,7 @@
 #include "runtime/machine.h"
 #include "runtime/manifest.h"
 #include "runtime/quantity.h"
+#include "runtime/workers.h"
 
 namespace rulemill::cli {
 namespace {
@@ -186,6 +187,7 @@ prove::FarmOptions Discovery::farm_options() const {
   prove::FarmOptions options;
   options.progress = context_.progress;
   options.helper = worker_options(context_.options, options_.proofs);
+  options.helper.helpers = runtime::Workers(options_.threads).threads();
   options.helper.worker.prover.seed = profile_.seed;
   return options;
 }

@@ -4,6 +4,7 @@
 
 #include "cli/number_option.h"
 #include "runtime/subprocess.h"
+#include "runtime/workers.h"
 
 namespace rulemill::cli {
 namespace {
@@ -13,7 +14,7 @@ constexpr const char* subcommand = "proof-helper";
 }  // namespace
 
 void add_proof_options(CLI::App& app, ProofOptions& proofs) {
-  app.add_option("--proof-memory", proofs.memory, "megabytes for a rank's proof helper; 0: no limit")
+  app.add_option("--proof-memory", proofs.memory, "megabytes for each proof helper; 0: no limit")
       ->check(whole_number(0, 1 << 24))
       ->capture_default_str();
   app.add_option("--proof-seconds", proofs.seconds, "time for one proof, which is tried twice")
@@ -25,6 +26,7 @@ prove::WorkerProcessOptions worker_options(const Options& options, const ProofOp
   prove::WorkerProcessOptions result;
   result.command = {runtime::own_binary().string(), subcommand};
   result.definitions = std::filesystem::absolute(definitions_folder(options));
+  result.helpers = runtime::Workers().threads();
   result.memory_bytes = std::uint64_t{proofs.memory} << 20;
   result.patience = std::chrono::milliseconds(std::llround(proofs.seconds * 1e3));
   return result;

@@ -16,7 +16,7 @@ namespace {
 constexpr int work_tag = 21, answer_tag = 22, stop_tag = 23;
 constexpr std::chrono::microseconds nap{100};                        // between two looks for messages
 constexpr std::chrono::microseconds no_wait{0}, long_wait{100'000};  // between two looks for signals
-constexpr std::size_t largest_chunk = 8;
+constexpr double largest_chunk = 8;                                  // tasks for each helper of a rank
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -39,7 +39,7 @@ runtime::Communicator::Message next_message(const runtime::Communicator& communi
 Crew::Crew(const runtime::Communicator& communicator, algebra::Library& library, const WorkerProcessOptions& options,
            std::string stage)
     : communicator_(communicator),
-      helper_(library, options),
+      team_(library, options),
       stage_(std::move(stage)),
       told_(static_cast<std::size_t>(communicator.size()), 0),
       figures_(static_cast<std::size_t>(communicator.size())) {}
@@ -55,7 +55,7 @@ void Crew::work(const std::function<void()>& manage) {
   }
   end_service(false);
   seconds_ += seconds_since(begin);
-  for (RankFigures& rank : figures_) rank.idle = seconds_ - rank.effort.seconds;
+  for (RankFigures& rank : figures_) rank.idle = seconds_ * static_cast<double>(team_.size()) - rank.effort.seconds;
 }
 
 void Crew::change(const std::vector<std::string>& changes) {
@@ -83,103 +83,133 @@ void Crew::credit(int rank, const Answer& answer) {
   if (!answer.failure.empty()) ++failures_;
 }
 
-/// The next tasks of the queue, hardest first: few enough that the ranks end together.
-std::vector<std::size_t> Crew::deal(std::vector<std::size_t>& queue, double& left) const {
-  const double share = left / (4.0 * communicator_.size());
-  std::vector<std::size_t> hand;
-  for (double hardness = 0; !queue.empty() && hand.size() < largest_chunk && (hand.empty() || hardness < share);) {
-    hand.push_back(queue.back());
-    queue.pop_back();
-    hardness += (*tasks_)[hand.back()].hardness;
-    left -= (*tasks_)[hand.back()].hardness;
-  }
-  return hand;
+/// What a rank has not been told of yet.
+std::vector<std::string> Crew::news_for(int rank) {
+  std::size_t& told = told_[static_cast<std::size_t>(rank)];
+  std::vector<std::string> news(changes_.begin() + static_cast<std::ptrdiff_t>(told), changes_.end());
+  told = changes_.size();
+  return news;
 }
 
-/// One rank's tasks: which, and the next one to do or be answered.
-struct Crew::Hand {
-  std::vector<std::size_t> tasks;
-  std::size_t next = 0;
-  bool empty() const { return next == tasks.size(); }
+/// The manager's side of one call of run(): what is left to do, what every rank is at, and the answers.
+struct Crew::Round {
+  /// Tasks given to one other rank that are not answered yet.
+  using Hand = std::vector<std::size_t>;
+
+  Round(Crew& all, const std::vector<Task>& given, const std::function<void(std::size_t, const Answer&)>& told)
+      : crew(all),
+        tasks(given),
+        done(told),
+        queue(given.size()),
+        hands(static_cast<std::size_t>(all.communicator_.size())),
+        answers(given.size()),
+        open(given.size()) {
+    std::iota(queue.begin(), queue.end(), 0);
+    std::ranges::stable_sort(queue, {}, [&](std::size_t task) { return tasks[task].hardness; });
+    for (const Task& task : tasks) left += task.hardness;
+  }
+
+  std::vector<Answer> run() {
+    while (open > 0) {
+      if (!interrupted && runtime::interrupted()) interrupted = true;
+      if (interrupted) tell_to_stop();
+      if (interrupted && !any_out()) break;
+      if (!interrupted) give_out();
+      const auto message = crew.communicator_.poll(runtime::Communicator::any_rank, answer_tag);
+      if (message) take_answers(*message);
+      if (crew.team_.busy()) {
+        for (auto& [task, answer] : crew.team_.finished(message ? no_wait : any_out() ? nap : long_wait))
+          settle(0, task, std::move(answer));
+        crew.figures_[0].restarts = crew.team_.restarts();
+      } else if (!message && any_out()) {
+        std::this_thread::sleep_for(nap);
+      }
+    }
+    if (interrupted) throw stopped(crew.stage_);
+    return std::move(answers);
+  }
+
+  /// To the other ranks in chunks, then one by one to the helpers of this one.
+  void give_out() {
+    for (std::size_t rank = hands.size() - 1; rank > 0; --rank) {
+      if (!hands[rank].empty() || queue.empty()) continue;
+      hands[rank] = chunk();
+      Json list = Json::array();
+      for (const std::size_t task : hands[rank]) list.push_back(to_text(tasks[task]));
+      const std::string message = Json{{"changes", crew.news_for(static_cast<int>(rank))}, {"tasks", list}}.dump();
+      crew.communicator_.send(static_cast<int>(rank), work_tag, runtime::bytes_of(message));
+    }
+    while (!queue.empty() && crew.team_.has_idle()) {
+      crew.team_.change(crew.news_for(0));
+      const std::size_t task = next();
+      crew.team_.start(task, tasks[task]);
+    }
+  }
+
+  std::size_t next() {
+    const std::size_t task = queue.back();
+    queue.pop_back();
+    left -= tasks[task].hardness;
+    return task;
+  }
+
+  /// The next tasks, hardest first: few enough that the ranks end together.
+  Hand chunk() {
+    const auto helpers = static_cast<double>(crew.team_.size());
+    const double share = left / (4.0 * static_cast<double>(hands.size()));
+    Hand hand;
+    for (double hardness = 0; !queue.empty() && static_cast<double>(hand.size()) < largest_chunk * helpers &&
+                              (static_cast<double>(hand.size()) < helpers || hardness < share);) {
+      hand.push_back(next());
+      hardness += tasks[hand.back()].hardness;
+    }
+    return hand;
+  }
+
+  void take_answers(const runtime::Communicator::Message& message) {
+    const Json json = Json::parse(runtime::text_of(message.bytes));
+    const Hand hand = std::exchange(hands[static_cast<std::size_t>(message.from)], {});
+    crew.figures_[static_cast<std::size_t>(message.from)].restarts = json.at("restarts").get<std::uint64_t>();
+    interrupted |= json.at("interrupted").get<bool>();
+    // A worker that is told to stop leaves the rest.
+    std::size_t position = 0;
+    for (const Json& text : json.at("answers"))
+      settle(message.from, hand.at(position++), answer_from_text(text.get<std::string>()));
+  }
+
+  void settle(int rank, std::size_t task, Answer answer) {
+    crew.credit(rank, answer);
+    answers[task] = std::move(answer);
+    --open;
+    if (done) done(task, answers[task]);
+  }
+
+  void tell_to_stop() {
+    if (std::exchange(told_to_stop, true)) return;
+    for (std::size_t rank = 1; rank < hands.size(); ++rank) {
+      if (!hands[rank].empty()) crew.communicator_.send(static_cast<int>(rank), stop_tag, {});
+    }
+    crew.team_.abandon();
+  }
+
+  bool any_out() const {
+    return std::ranges::any_of(hands, [](const Hand& hand) { return !hand.empty(); });
+  }
+
+  Crew& crew;
+  const std::vector<Task>& tasks;
+  const std::function<void(std::size_t, const Answer&)>& done;
+  std::vector<std::size_t> queue;  // hardest last
+  double left = 0;                 // hardness of what is in the queue
+  std::vector<Hand> hands;         // by rank; the first one's helpers are given single tasks
+  std::vector<Answer> answers;
+  std::size_t open;
+  bool interrupted = false, told_to_stop = false;
 };
 
 std::vector<Answer> Crew::run(const std::vector<Task>& tasks,
                               const std::function<void(std::size_t, const Answer&)>& done) {
-  tasks_ = &tasks;
-  std::vector<std::size_t> queue(tasks.size());
-  std::iota(queue.begin(), queue.end(), 0);
-  std::ranges::stable_sort(queue, [&](std::size_t a, std::size_t b) { return tasks[a].hardness < tasks[b].hardness; });
-  double left = 0;
-  for (const Task& task : tasks) left += task.hardness;
-  std::vector<Answer> answers(tasks.size());
-  std::vector<Hand> hands(figures_.size());
-  std::size_t open = tasks.size();
-  bool interrupted = false, told_to_stop = false;
-
-  const auto settle = [&](int rank, std::size_t task, Answer answer) {
-    credit(rank, answer);
-    answers[task] = std::move(answer);
-    --open;
-    if (done) done(task, answers[task]);
-  };
-  const auto news_for = [&](std::size_t rank) {
-    std::vector<std::string> news(changes_.begin() + static_cast<std::ptrdiff_t>(told_[rank]), changes_.end());
-    told_[rank] = changes_.size();
-    return news;
-  };
-  const auto send_hand = [&](std::size_t rank) {
-    Json list = Json::array();
-    for (const std::size_t task : hands[rank].tasks) list.push_back(to_text(tasks[task]));
-    const std::string message = Json{{"changes", news_for(rank)}, {"tasks", list}}.dump();
-    communicator_.send(static_cast<int>(rank), work_tag, runtime::bytes_of(message));
-  };
-  const auto take_answers = [&](const runtime::Communicator::Message& message) {
-    const Json json = Json::parse(runtime::text_of(message.bytes));
-    Hand& hand = hands[static_cast<std::size_t>(message.from)];
-    figures_[static_cast<std::size_t>(message.from)].restarts = json.at("restarts").get<std::uint64_t>();
-    interrupted |= json.at("interrupted").get<bool>();
-    for (const Json& text : json.at("answers")) {
-      settle(message.from, hand.tasks.at(hand.next++), answer_from_text(text.get<std::string>()));
-    }
-    hand.next = hand.tasks.size();  // a worker that is told to stop leaves the rest
-  };
-
-  const auto any_out = [&] { return std::ranges::any_of(hands, [](const Hand& hand) { return !hand.empty(); }); };
-  for (;;) {
-    if (!interrupted && runtime::interrupted()) interrupted = true;
-    if (interrupted && !told_to_stop) {
-      told_to_stop = true;
-      for (std::size_t rank = 1; rank < hands.size(); ++rank) {
-        if (!hands[rank].empty()) communicator_.send(static_cast<int>(rank), stop_tag, {});
-      }
-      if (helper_.busy()) helper_.abandon();
-      hands[0] = {};
-    }
-    for (std::size_t rank = hands.size(); rank-- > 0 && !interrupted;) {  // itself last
-      if (!hands[rank].empty() || queue.empty()) continue;
-      hands[rank] = {deal(queue, left), 0};
-      if (rank > 0)
-        send_hand(rank);
-      else
-        helper_.change(news_for(0));
-    }
-    Hand& own = hands[0];
-    if (!own.empty() && !helper_.busy()) helper_.start(tasks[own.tasks[own.next]]);
-    const auto message = communicator_.poll(runtime::Communicator::any_rank, answer_tag);
-    if (message) take_answers(*message);
-    if (helper_.busy()) {
-      const bool alone = std::all_of(hands.begin() + 1, hands.end(), [](const Hand& hand) { return hand.empty(); });
-      if (auto answer = helper_.finish(message ? no_wait : alone ? long_wait : nap)) {
-        settle(0, own.tasks[own.next++], std::move(*answer));
-        figures_[0].restarts = helper_.restarts();
-      }
-    } else if (!message && any_out()) {
-      std::this_thread::sleep_for(nap);
-    }
-    if (open == 0 || (interrupted && !any_out())) break;
-  }
-  if (interrupted) throw stopped(stage_);
-  return answers;
+  return Round(*this, tasks, done).run();
 }
 
 std::vector<std::string> Crew::run_each(TaskKind kind, const std::vector<std::string>& items, std::size_t block,
@@ -216,17 +246,24 @@ std::vector<std::string> Crew::run_each(TaskKind kind, const std::vector<std::st
   return result;
 }
 
-/// Nothing if this rank or the first one is told to stop before the answer is there: the task is done again another
-/// time.
-std::optional<Answer> Crew::answer_unless_stopped(const Task& task) {
-  helper_.start(task);
-  for (;;) {
-    if (runtime::interrupted() || communicator_.poll(0, stop_tag)) {
-      helper_.abandon();
-      return std::nullopt;
+/// The first of the tasks' answers: all of them, unless this rank or the first one is told to stop. The others are done
+/// again another time.
+std::vector<Answer> Crew::answers_unless_stopped(const std::vector<Task>& tasks) {
+  std::vector<std::optional<Answer>> answers(tasks.size());
+  for (std::size_t next = 0; next < tasks.size() || team_.busy();) {
+    while (next < tasks.size() && team_.has_idle()) {
+      team_.start(next, tasks[next]);
+      ++next;
     }
-    if (auto answer = helper_.finish(long_wait)) return answer;
+    if (runtime::interrupted() || communicator_.poll(0, stop_tag)) {
+      team_.abandon();
+      break;
+    }
+    for (auto& [task, answer] : team_.finished(long_wait)) answers[task] = std::move(answer);
   }
+  std::vector<Answer> result;
+  for (std::size_t i = 0; i < answers.size() && answers[i]; ++i) result.push_back(std::move(*answers[i]));
+  return result;
 }
 
 /// A worker's side: a chunk at a time. It sends only what it is asked for, so that no two ranks wait to send to each
@@ -241,15 +278,12 @@ void Crew::serve() {
       if (json.at("end").get<bool>()) throw stopped(stage_);
       return;
     }
-    helper_.change(json.at("changes").get<std::vector<std::string>>());
+    team_.change(json.at("changes").get<std::vector<std::string>>());
+    std::vector<Task> tasks;
+    for (const Json& text : json.at("tasks")) tasks.push_back(task_from_text(text.get<std::string>()));
     Json answers = Json::array();
-    for (const Json& text : json.at("tasks")) {
-      const std::optional<Answer> answer = answer_unless_stopped(task_from_text(text.get<std::string>()));
-      if (!answer) break;
-      answers.push_back(to_text(*answer));
-    }
-    const Json reply = {
-        {"answers", answers}, {"restarts", helper_.restarts()}, {"interrupted", runtime::interrupted()}};
+    for (const Answer& answer : answers_unless_stopped(tasks)) answers.push_back(to_text(answer));
+    const Json reply = {{"answers", answers}, {"restarts", team_.restarts()}, {"interrupted", runtime::interrupted()}};
     communicator_.send(0, answer_tag, runtime::bytes_of(reply.dump()));
   }
 }

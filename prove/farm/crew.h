@@ -1,12 +1,12 @@
 // Manager and workers: the first rank hands out tasks, hardest first, every rank (the first one, too) works on them in
-// its helper process. Answers come in the tasks' order whoever gave them, so that results do not depend on the ranks.
+// its helper processes. Answers come in the tasks' order whoever gave them, so that results do not depend on the ranks.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <span>
 
-#include "prove/farm/worker_process.h"
+#include "prove/farm/team.h"
 #include "runtime/communicator.h"
 #include "runtime/hash.h"
 #include "runtime/journal.h"
@@ -18,7 +18,7 @@ namespace rulemill::prove {
 struct RankFigures {
   std::uint64_t tasks = 0, items = 0, restarts = 0;
   Effort effort;
-  double idle = 0;  // seconds in which its helper had nothing to do
+  double idle = 0;  // seconds in which its helpers had nothing to do, all together
 };
 
 class Crew {
@@ -50,16 +50,16 @@ class Crew {
   const std::vector<RankFigures>& figures() const { return figures_; }
 
  private:
-  struct Hand;  // tasks given to one rank that are not answered yet
+  struct Round;  // one call of run()
   void serve();
-  std::optional<Answer> answer_unless_stopped(const Task& task);
+  std::vector<Answer> answers_unless_stopped(const std::vector<Task>& tasks);
   std::string journal_key(const Task& task) const;
   void end_service(bool interrupted);
-  std::vector<std::size_t> deal(std::vector<std::size_t>& queue, double& left) const;
+  std::vector<std::string> news_for(int rank);
   void credit(int rank, const Answer& answer);
 
   const runtime::Communicator& communicator_;
-  WorkerProcess helper_;
+  Team team_;
   std::string stage_;
   runtime::Journal* journal_ = nullptr;
   std::map<std::string, std::string> remembered_;  // the journal's answers
@@ -69,7 +69,6 @@ class Crew {
   std::vector<RankFigures> figures_;
   std::uint64_t failures_ = 0;
   double seconds_ = 0;  // in work()
-  const std::vector<Task>* tasks_ = nullptr;
 };
 
 }  // namespace rulemill::prove

@@ -16,7 +16,8 @@ struct WorkerProcessOptions {
   WorkerOptions worker;
   std::vector<std::string> command;            // starts a helper that serves; none: tasks are done in this process
   std::filesystem::path definitions;           // the folder from which the helper loads the same library
-  std::uint64_t memory_bytes = 0;              // of its address space; 0: no limit
+  unsigned helpers = 1;                        // of a rank
+  std::uint64_t memory_bytes = 0;              // of each one's address space; 0: no limit
   std::chrono::milliseconds patience{60'000};  // for one item of a task
 };
 

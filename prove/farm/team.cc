@@ -1,0 +1,73 @@
+#include "prove/farm/team.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "runtime/error.h"
+
+namespace rulemill::prove {
+
+namespace {
+
+constexpr std::chrono::microseconds nap{200};  // between two looks at several helpers
+constexpr std::chrono::microseconds no_wait{0};
+
+}  // namespace
+
+Team::Team(algebra::Library& library, const WorkerProcessOptions& options) {
+  const unsigned count = options.command.empty() ? 1 : std::max(1U, options.helpers);
+  for (unsigned i = 0; i < count; ++i) helpers_.push_back(std::make_unique<Member>(library, options));
+}
+
+void Team::change(const std::vector<std::string>& changes) {
+  for (const auto& member : helpers_) member->helper.change(changes);
+}
+
+bool Team::has_idle() const {
+  return std::ranges::any_of(helpers_, [](const auto& member) { return !member->helper.busy(); });
+}
+
+bool Team::busy() const {
+  return std::ranges::any_of(helpers_, [](const auto& member) { return member->helper.busy(); });
+}
+
+void Team::start(std::size_t number, const Task& task) {
+  const auto idle = std::ranges::find_if(helpers_, [](const auto& member) { return !member->helper.busy(); });
+  RM_CHECK(idle != helpers_.end(), "a helper is idle");
+  (*idle)->task = number;
+  (*idle)->helper.start(task);
+}
+
+std::vector<Team::Done> Team::poll(std::chrono::microseconds wait) {
+  std::vector<Done> done;
+  for (const auto& member : helpers_) {
+    if (!member->helper.busy()) continue;
+    if (auto answer = member->helper.finish(wait)) done.push_back({member->task, std::move(*answer)});
+  }
+  return done;
+}
+
+std::vector<Team::Done> Team::finished(std::chrono::microseconds wait) {
+  const auto at_work = std::ranges::count_if(helpers_, [](const auto& member) { return member->helper.busy(); });
+  if (at_work == 1) return poll(wait);
+  const auto deadline = std::chrono::steady_clock::now() + wait;
+  for (;;) {
+    std::vector<Done> done = poll(no_wait);
+    if (!done.empty() || at_work == 0 || std::chrono::steady_clock::now() >= deadline) return done;
+    std::this_thread::sleep_for(nap);
+  }
+}
+
+void Team::abandon() {
+  for (const auto& member : helpers_) {
+    if (member->helper.busy()) member->helper.abandon();
+  }
+}
+
+std::uint64_t Team::restarts() const {
+  std::uint64_t all = 0;
+  for (const auto& member : helpers_) all += member->helper.restarts();
+  return all;
+}
+
+}  // namespace rulemill::prove
