@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "algebra/language/library.h"
+#include "algebra/library/library.h"
 
 namespace rulemill::check {
 
