@@ -144,10 +144,10 @@ void find_form(CandidateGraph& graph, const Vocabulary& words, KeyKind kind, boo
   const std::size_t source_size = graph.size(graph.source), target_size = graph.size(graph.target);
   if (source_size < target_size) std::swap(graph.source, graph.target);
   form.detail = kind == KeyKind::Exact ? Detail::Exact : sized ? Detail::Structure : Detail::Ranks;
-  for (std::size_t turned = 0; turned < (source_size == target_size ? 2U : 1U); ++turned) {
+  for (std::size_t exchanged = 0; exchanged < (source_size == target_size ? 2U : 1U); ++exchanged) {
     for (std::size_t choice = 0; choice < std::size_t{1} << ties.size(); ++choice) {
       CandidateGraph tried = graph;
-      if (turned) std::swap(tried.source, tried.target);
+      if (exchanged) std::swap(tried.source, tried.target);
       for (std::size_t i = 0; i < ties.size(); ++i) {
         if (choice >> i & 1) std::swap(tried.nodes[ties[i]].arguments[0], tried.nodes[ties[i]].arguments[1]);
       }

@@ -72,59 +72,80 @@ void Superseded::add(const TermRows& rows, const TermClasses& classes, const run
   }
 }
 
-RawPairs pair_terms(const TermRows& rows, const TermClasses& classes, const Superseded& superseded,
-                    const Vocabulary& words, const runtime::Workers& workers) {
-  RawPairs raw;
+namespace {
+
+/// Each class's members in order, without those that are congruent to others; classes of none are left out.
+std::vector<std::vector<TermId>> ordered_classes(const TermRows& rows, const TermClasses& classes,
+                                                 const Superseded& superseded, const Vocabulary& words,
+                                                 const runtime::Workers& workers) {
   constexpr std::size_t chunk = 1024;
-  std::vector<std::vector<std::vector<TermId>>> ordered((classes.classes.size() + chunk - 1) / chunk);
-  workers.run_unless_stopped(ordered.size(), [&](std::size_t c, unsigned) {
-    for (std::size_t i = c * chunk; i < std::min(classes.classes.size(), (c + 1) * chunk); ++i) {
-      std::vector<TermId> kept;
+  std::vector<std::vector<TermId>> ordered(classes.classes.size());
+  workers.run_unless_stopped((ordered.size() + chunk - 1) / chunk, [&](std::size_t c, unsigned) {
+    for (std::size_t i = c * chunk; i < std::min(ordered.size(), (c + 1) * chunk); ++i) {
+      std::vector<TermId>& kept = ordered[i];
       for (const TermId t : classes.classes[i]) {
         const auto& arguments = rows.row(t).arguments;
         if (std::ranges::none_of(arguments, [&](TermId a) { return a != no_id && superseded[a]; })) kept.push_back(t);
       }
       if (kept.size() > 1) kept = ordered_members(rows, kept, words);
-      if (!kept.empty()) ordered[c].push_back(std::move(kept));
     }
   });
+  std::erase_if(ordered, [](const std::vector<TermId>& members) { return members.empty(); });
+  return ordered;
+}
+
+/// For each member that is one of several outputs of its node: the smallest members of other nodes. An output that
+/// equals a variable needs no rule of several outputs.
+void add_alternatives(const TermRows& rows, const std::vector<TermId>& members, const Vocabulary& words,
+                      std::vector<Alternative>& alternatives) {
+  const std::uint8_t lowest = rows.row(members[0]).level;
+  for (const TermId t : members) {
+    const TermRow& row = rows.row(t);
+    if (row.instance == fingerprint::no_instance || words.instances[row.instance]->outputs.size() < 2) continue;
+    std::size_t count = 0;
+    for (const TermId other : members) {
+      if (rows.row(other).node == row.node) continue;
+      if (lowest == 0 || rows.row(other).level != lowest || count++ == most_alternatives) break;
+      const Occurrence equal{other, rows.row(other).renaming, t, row.renaming};
+      alternatives.push_back({row.node, row.output, t, equal});
+    }
+  }
+}
+
+}  // namespace
+
+RawPairs pair_terms(const TermRows& rows, const TermClasses& classes, const Superseded& superseded,
+                    const Vocabulary& words, const runtime::Workers& workers) {
+  RawPairs raw;
   const auto occurrence = [&](TermId t) { return Occurrence{t, rows.row(t).renaming}; };
-  for (const auto& part : ordered) {
-    for (const std::vector<TermId>& kept : part) {
-      for (std::size_t i = 1; i < kept.size(); ++i) raw.pairs.emplace_back(occurrence(kept[i]), occurrence(kept[0]));
-      // The symmetries of the others follow from the smallest one's.
-      for (std::uint32_t r = 0; r < 64; ++r) {
-        if (rows.row(kept[0]).symmetries >> r & 1) {
-          raw.pairs.emplace_back(Occurrence{kept[0], r}, occurrence(kept[0]));
-        }
-      }
-      for (const TermId t : kept) {
-        const TermRow& row = rows.row(t);
-        if (row.instance == fingerprint::no_instance || words.instances[row.instance]->outputs.size() < 2) continue;
-        // An output that is a variable needs no rule of several outputs; nor does a way that is not the smallest.
-        const std::uint8_t lowest = rows.row(kept[0]).level;
-        std::size_t count = 0;
-        for (const TermId other : kept) {
-          if (rows.row(other).node == row.node) continue;
-          if (lowest == 0 || rows.row(other).level != lowest || count++ == most_alternatives) break;
-          const Occurrence way{other, rows.row(other).renaming, t, row.renaming};
-          raw.alternatives.push_back({row.node, row.output, t, way});
-        }
+  for (const std::vector<TermId>& members : ordered_classes(rows, classes, superseded, words, workers)) {
+    for (std::size_t i = 1; i < members.size(); ++i) {
+      raw.pairs.emplace_back(occurrence(members[i]), occurrence(members[0]));
+    }
+    // The symmetries of the others follow from the smallest one's.
+    for (std::uint32_t r = 0; r < 64; ++r) {
+      if (rows.row(members[0]).symmetries >> r & 1) {
+        raw.pairs.emplace_back(Occurrence{members[0], r}, occurrence(members[0]));
       }
     }
+    add_alternatives(rows, members, words, raw.alternatives);
   }
   return raw;
 }
 
-std::vector<RawCandidate> combine(TermRows& rows, const std::vector<Alternative>& alternatives, const Vocabulary& words,
-                                  std::uint32_t max_ops, const runtime::Workers& workers,
-                                  const runtime::Communicator& communicator) {
+namespace {
+
+/// By node: the alternatives of each output.
+using NodeAlternatives = std::map<std::uint32_t, std::vector<std::vector<Alternative>>>;
+
+/// Collective. Those of the nodes that fall to this rank, whose rows are fetched.
+NodeAlternatives gather_alternatives(TermRows& rows, const std::vector<Alternative>& alternatives,
+                                     const runtime::Communicator& communicator) {
   std::vector<runtime::Bytes> outgoing(static_cast<std::size_t>(communicator.size()));
   for (const Alternative& alternative : alternatives) {
     runtime::append_value(outgoing[alternative.node % outgoing.size()], alternative);
   }
-  // By node: the alternatives of each output.
-  std::map<std::uint32_t, std::vector<std::vector<Alternative>>> nodes;
+  NodeAlternatives nodes;
   std::vector<TermId> wanted;
   for (const runtime::Bytes& bytes : communicator.all_to_all(std::move(outgoing))) {
     for (const Alternative& alternative : runtime::values_of<Alternative>(bytes)) {
@@ -132,32 +153,34 @@ std::vector<RawCandidate> combine(TermRows& rows, const std::vector<Alternative>
       outputs.resize(std::max<std::size_t>(outputs.size(), alternative.output + 1));
       outputs[alternative.output].push_back(alternative);
       wanted.push_back(alternative.self);
-      wanted.push_back(alternative.way.term);
+      wanted.push_back(alternative.equal.term);
     }
   }
   rows.fetch(std::move(wanted));
-  std::vector<RawCandidate> found;
-  for (auto& [node, outputs] : nodes) {
-    const bool complete =
-        std::ranges::none_of(outputs, [](const auto& list) { return list.empty(); }) &&
-        outputs.size() == words.instances[rows.row(outputs.back().front().self).instance]->outputs.size();
-    if (!complete) continue;
-    for (auto& list : outputs) std::ranges::sort(list, {}, [](const Alternative& a) { return a.way.term; });
-    std::vector<std::size_t> choice(outputs.size(), 0);
-    for (bool more = true; more;) {
-      RawCandidate made;
-      for (std::size_t o = 0; o < outputs.size(); ++o) {
-        made.source.push_back(outputs[o][choice[o]].way);
-        made.target.push_back(Occurrence{outputs[o][choice[o]].self});
-      }
-      found.push_back(made);
-      more = false;
-      for (std::size_t o = 0; o < outputs.size() && !more; ++o) {
-        more = ++choice[o] < outputs[o].size();
-        if (!more) choice[o] = 0;
-      }
+  return nodes;
+}
+
+/// One candidate for each choice of an alternative for every output.
+void add_choices(const std::vector<std::vector<Alternative>>& outputs, std::vector<RawCandidate>& found) {
+  std::vector<std::size_t> choice(outputs.size(), 0);
+  for (bool more = true; more;) {
+    RawCandidate made;
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      made.source.push_back(outputs[o][choice[o]].equal);
+      made.target.push_back(Occurrence{outputs[o][choice[o]].self});
+    }
+    found.push_back(made);
+    more = false;
+    for (std::size_t o = 0; o < outputs.size() && !more; ++o) {
+      more = ++choice[o] < outputs[o].size();
+      if (!more) choice[o] = 0;
     }
   }
+}
+
+/// Those whose outputs hang together on both sides: others are products of smaller rules.
+void keep_joint(const TermRows& rows, const Vocabulary& words, std::uint32_t max_ops, const runtime::Workers& workers,
+                std::vector<RawCandidate>& found) {
   std::vector<std::uint8_t> joint(found.size(), 0);
   constexpr std::size_t chunk = 256;
   workers.run_unless_stopped((found.size() + chunk - 1) / chunk, [&](std::size_t c, unsigned) {
@@ -172,6 +195,24 @@ std::vector<RawCandidate> combine(TermRows& rows, const std::vector<Alternative>
     if (joint[i]) found[kept++] = found[i];
   }
   found.resize(kept);
+}
+
+}  // namespace
+
+std::vector<RawCandidate> combine(TermRows& rows, const std::vector<Alternative>& alternatives, const Vocabulary& words,
+                                  std::uint32_t max_ops, const runtime::Workers& workers,
+                                  const runtime::Communicator& communicator) {
+  std::vector<RawCandidate> found;
+  for (auto& [node, outputs] : gather_alternatives(rows, alternatives, communicator)) {
+    const bool complete =
+        std::ranges::none_of(outputs, [](const auto& list) { return list.empty(); }) &&
+        outputs.size() == words.instances[rows.row(outputs.back().front().self).instance]->outputs.size();
+    if (!complete) continue;
+    auto sorted = outputs;
+    for (auto& list : sorted) std::ranges::sort(list, {}, [](const Alternative& a) { return a.equal.term; });
+    add_choices(sorted, found);
+  }
+  keep_joint(rows, words, max_ops, workers, found);
   return found;
 }
 

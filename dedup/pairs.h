@@ -1,6 +1,10 @@
 // From classes to raw candidates: the smallest member of a class with each other one and with those
 // of its own renamings that have its value, and, for nodes with several outputs, the terms that compute the same
 // outputs one by one.
+//
+// matmul(x, a) and matmul(x, b) are the two outputs of split(matmul(x, concat(a, b))): the class of the first output
+// has the term matmul(x, a), that of the second matmul(x, b). Each is an alternative of its output, and one alternative
+// for every output of the split makes a candidate of two outputs: (matmul(x, a), matmul(x, b)) ⇒ split(…).
 #pragma once
 
 #include <vector>
@@ -16,12 +20,12 @@ struct RawCandidate {
   BoundedList<Occurrence, most_graph_outputs> source, target;
 };
 
-/// One way to compute output `output` of node `node`, term `self`.
+/// A term that equals output `output` of node `node`, term `self`.
 struct Alternative {
   std::uint32_t node = 0;
   std::uint32_t output = 0;
   TermId self = 0;
-  Occurrence way;
+  Occurrence equal;
 };
 
 struct RawPairs {

@@ -63,40 +63,47 @@ SignatureTable::SignatureTable(const Profile& profile, algebra::Library& library
   for (std::uint32_t f = 0; f < families_.size(); ++f) {
     Family& family = families_[f];
     constants_.push_back(static_cast<SignatureId>(signatures_.size()));
-    if (family.constant == nullptr) {
-      for (std::uint32_t i = 0; i < family.arity; ++i)
-        family.allowed_kinds[i] = allowed_kinds(nullptr, profile.roles.size());
-      continue;
+    if (family.constant != nullptr) add_constant(f, *family.constant);
+    for (std::uint32_t i = 0; i < family.arity; ++i) {
+      family.allowed_kinds[i] = allowed_kinds(nullptr, profile.roles.size());
     }
-    const ConstantEntry& entry = *family.constant;
-    std::vector<std::uint32_t> ranks;
-    const std::vector<std::string> names = library.size_parameter_names(entry.name);
-    if (std::ranges::any_of(names, [](const std::string& name) { return name.ends_with("..."); })) {
-      ranks.push_back(static_cast<std::uint32_t>(entry.sizes.size() + 1 - names.size()));
-    }
-    auto made = std::make_unique<Shaped>();
-    try {
-      made->instance = &library.instantiate(entry.name, entry.parameters, ranks);
-    } catch (const InputError& error) {
-      throw InputError(entry.place, error.what());
-    }
-    auto& facts = facts_[made->instance->id];
-    if (!facts) facts = std::make_unique<InstanceFacts>(read_facts(*made->instance));
-    made->facts = facts.get();
-    made->ranks = ranks;
-    const auto shapes = algebra::infer(*made->instance, {}, entry.sizes);
-    if (!shapes) {
-      throw InputError(entry.place, "operator '" + entry.name + "' does not accept " +
-                                        std::to_string(entry.sizes.size()) + " sizes of these values; it needs " +
-                                        std::to_string(made->instance->size_parameter_count()));
-    }
-    if (element_count(shapes->front()) > profile.max_elements) {
-      throw InputError(entry.place,
-                       "the constant has more than max_elements = " + std::to_string(profile.max_elements));
-    }
-    add(f, *made, {}, entry.sizes);
-    by_ranks_[f][{}] = std::move(made);
   }
+}
+
+std::unique_ptr<SignatureTable::Shaped> SignatureTable::instance_of(const std::string& place, const std::string& name,
+                                                                    const algebra::Parameters& parameters,
+                                                                    const std::vector<std::uint32_t>& ranks) {
+  auto made = std::make_unique<Shaped>();
+  try {
+    made->instance = &library_.instantiate(name, parameters, ranks);
+  } catch (const InputError& error) {
+    throw InputError(place, error.what());
+  }
+  auto& facts = facts_[made->instance->id];
+  if (!facts) facts = std::make_unique<InstanceFacts>(read_facts(*made->instance));
+  made->facts = facts.get();
+  made->ranks = ranks;
+  return made;
+}
+
+void SignatureTable::add_constant(std::uint32_t family, const ConstantEntry& entry) {
+  std::vector<std::uint32_t> ranks;
+  const std::vector<std::string> names = library_.size_parameter_names(entry.name);
+  if (std::ranges::any_of(names, [](const std::string& name) { return name.ends_with("..."); })) {
+    ranks.push_back(static_cast<std::uint32_t>(entry.sizes.size() + 1 - names.size()));
+  }
+  std::unique_ptr<Shaped> made = instance_of(entry.place, entry.name, entry.parameters, ranks);
+  const auto shapes = algebra::infer(*made->instance, {}, entry.sizes);
+  if (!shapes) {
+    throw InputError(entry.place, "operator '" + entry.name + "' does not accept " +
+                                      std::to_string(entry.sizes.size()) + " sizes of these values; it needs " +
+                                      std::to_string(made->instance->size_parameter_count()));
+  }
+  if (element_count(shapes->front()) > profile_.max_elements) {
+    throw InputError(entry.place, "the constant has more than max_elements = " + std::to_string(profile_.max_elements));
+  }
+  add(family, *made, {}, entry.sizes);
+  by_ranks_[family][{}] = std::move(made);
 }
 
 const SignatureTable::Shaped* SignatureTable::shaped(std::uint32_t f, std::span<const TypeId> arguments) {
@@ -106,32 +113,35 @@ const SignatureTable::Shaped* SignatureTable::shaped(std::uint32_t f, std::span<
   if (!added) return found->second.get();
   Family& family = families_[f];
   const OperatorEntry& entry = *family.entry;
+  if (!takes_ranks(entry, ranks)) return nullptr;
+  std::unique_ptr<Shaped> made = instance_of(entry.place, entry.name, entry.parameters, ranks);
+  family.commutative = made->instance->commutative;
+  read_restrictions(family, *made->instance);
+  found->second = std::move(made);
+  return found->second.get();
+}
+
+bool SignatureTable::takes_ranks(const OperatorEntry& entry, const std::vector<std::uint32_t>& ranks) const {
   if (!entry.ranks.empty()) {
     for (const std::uint32_t rank : ranks) {
-      if (std::ranges::find(entry.ranks, rank) == entry.ranks.end()) return nullptr;
+      if (std::ranges::find(entry.ranks, rank) == entry.ranks.end()) return false;
     }
   }
-  if (!library_.accepts_ranks(entry.name, ranks)) return nullptr;
+  if (!library_.accepts_ranks(entry.name, ranks)) return false;
   // A value that other ranks allow (an axis, a permutation) only means that these ranks are not for it.
-  for (const auto& [parameter, value] : entry.parameters) {
-    const auto domain = library_.domain(entry.name, parameter, ranks);
+  return std::ranges::none_of(entry.parameters, [&](const auto& parameter) {
+    const auto& [name, value] = parameter;
+    const auto domain = library_.domain(entry.name, name, ranks);
     const bool varies =
         std::holds_alternative<std::int64_t>(value) || std::holds_alternative<std::vector<std::int64_t>>(value);
-    if (varies && !domain.empty() && std::ranges::find(domain, value) == domain.end()) return nullptr;
-  }
-  auto made = std::make_unique<Shaped>();
-  try {
-    made->instance = &library_.instantiate(entry.name, entry.parameters, ranks);
-  } catch (const InputError& error) {
-    throw InputError(entry.place, error.what());
-  }
-  auto& facts = facts_[made->instance->id];
-  if (!facts) facts = std::make_unique<InstanceFacts>(read_facts(*made->instance));
-  made->facts = facts.get();
-  made->ranks = ranks;
-  family.commutative = made->instance->commutative;
+    return varies && !domain.empty() && std::ranges::find(domain, value) == domain.end();
+  });
+}
+
+void SignatureTable::read_restrictions(Family& family, const algebra::Instance& instance) const {
+  const OperatorEntry& entry = *family.entry;
   for (const auto& [name, rule] : entry.arguments) {
-    const auto& names = made->instance->input_names;
+    const auto& names = instance.input_names;
     const auto input = std::ranges::find(names, name);
     if (input == names.end()) {
       std::string known;
@@ -143,13 +153,11 @@ const SignatureTable::Shaped* SignatureTable::shaped(std::uint32_t f, std::span<
     family.allowed_kinds[i] = allowed_kinds(&rule, profile_.roles.size());
   }
   for (const auto& [name, values] : entry.sizes) {
-    const auto& names = made->instance->size_names;
-    if (std::find(names.begin() + made->instance->first_size_parameter, names.end(), name) == names.end()) {
+    const auto& names = instance.size_names;
+    if (std::find(names.begin() + instance.first_size_parameter, names.end(), name) == names.end()) {
       throw InputError(entry.place, "operator '" + entry.name + "' has no size parameter '" + name + "'");
     }
   }
-  found->second = std::move(made);
-  return found->second.get();
 }
 
 void SignatureTable::extend(const std::vector<Positions>& positions) {

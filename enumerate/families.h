@@ -87,6 +87,13 @@ class SignatureTable {
     std::vector<std::uint32_t> ranks;
   };
   const Shaped* shaped(std::uint32_t family, std::span<const TypeId> arguments);
+  /// Throws InputError with the place in the profile for what the definition refuses.
+  std::unique_ptr<Shaped> instance_of(const std::string& place, const std::string& name,
+                                      const algebra::Parameters& parameters, const std::vector<std::uint32_t>& ranks);
+  void add_constant(std::uint32_t family, const ConstantEntry& entry);
+  bool takes_ranks(const OperatorEntry& entry, const std::vector<std::uint32_t>& ranks) const;
+  /// What the profile says of arguments and sizes, by the names that the instance gives them.
+  void read_restrictions(Family& family, const algebra::Instance& instance) const;
   void make(std::uint32_t family, std::vector<TypeId>& arguments, std::size_t known, std::size_t types,
             const std::vector<Positions>& positions);
   void make_sizes(std::uint32_t family, const Shaped& shaped, const std::vector<TypeId>& arguments,

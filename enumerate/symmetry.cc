@@ -17,7 +17,7 @@ void Symmetry::begin(const TermTable& terms) {
   find_canonical(terms, 0);
 }
 
-void Symmetry::add_orbit(const TermTable& terms, NodeId first, bool commutative, bool apart) {
+void Symmetry::add_orbit(const TermTable& terms, NodeId first, bool commutative, bool all_terms) {
   const auto key = [&](std::span<const TermId> arguments) {
     std::vector<TermId> sorted(arguments.begin(), arguments.end());
     if (commutative) std::ranges::sort(sorted);
@@ -37,7 +37,7 @@ void Symmetry::add_orbit(const TermTable& terms, NodeId first, bool commutative,
       const TermId end = n + 1 < terms.nodes() ? terms.first_term(n + 1) : static_cast<TermId>(terms.terms());
       for (TermId t = from; t < end; ++t) {
         const TermId image = to + (t - from);
-        term_action_[s].push_back(apart ? image : terms.representative(image));
+        term_action_[s].push_back(all_terms ? image : terms.representative(image));
       }
     }
   }

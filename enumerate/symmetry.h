@@ -21,8 +21,8 @@ class Symmetry {
   /// The table holds only variables: they are renamed by the swaps.
   void begin(const TermTable& terms);
   /// Nodes [first, table's end) are one orbit: the renamings of the first of them. Their terms have representatives,
-  /// which stand for them unless all terms are `apart`.
-  void add_orbit(const TermTable& terms, NodeId first, bool commutative, bool apart);
+  /// which stand for them unless `all_terms` are told apart.
+  void add_orbit(const TermTable& terms, NodeId first, bool commutative, bool all_terms);
   /// Finds canonical terms among those from `first` on, and what leaves them alone.
   void find_canonical(const TermTable& terms, TermId first);
   /// Says of a term that is not named: these renamings of its variables leave its value alone.
@@ -47,6 +47,9 @@ class Symmetry {
   TermId smallest(TermId canonical, TermId t, const TermTable& terms) const;
 
  private:
+  /// The renamings that leave a term alone, by some that generate them. Of relu(x) beside variables y and z: the swap
+  /// y ↔ z, which touches none of its variables. Of add(x, y), if it is commutative: x ↔ y besides, which makes another
+  /// node of the same value. A term's orbit under them is searched by applying generators until nothing new comes.
   struct Stabilizer {
     std::vector<std::vector<std::uint8_t>> generators;  // by their swaps
     std::vector<VariableSet> moved;

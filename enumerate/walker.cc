@@ -14,12 +14,12 @@ std::size_t shared_nodes(std::span<const NodeId> a, std::span<const NodeId> b) {
 
 }  // namespace
 
-Enumerator::Walker::Turn Enumerator::Walker::turn(TermId primary, TermId other) const {
+Enumerator::Walker::Orders Enumerator::Walker::orders(TermId primary, TermId other) const {
   const std::uint32_t level = terms_.level(primary), other_level = terms_.level(other);
-  if (other_level != level) return other_level < level ? Turn::Both : Turn::No;
+  if (other_level != level) return other_level < level ? Orders::Both : Orders::None;
   const TermId canonical = owner_.symmetry_.canonical(other);
-  if (canonical == primary) return Turn::Once;  // the other place is a renaming of this one
-  return canonical > primary ? Turn::Both : Turn::No;
+  if (canonical == primary) return Orders::One;  // the other order is a renaming of this one
+  return canonical > primary ? Orders::Both : Orders::None;
 }
 
 bool Enumerator::Walker::is_mirror(TermId primary, TermId other) const {
@@ -80,19 +80,19 @@ void Enumerator::Walker::find_below(TermId t, std::vector<TermId>& found) const 
 
 template <class Body>
 void Enumerator::Walker::beside(TermId primary, TermId other, const Body& body) {
-  const Turn turn = this->turn(primary, other);
-  if (turn == Turn::No) return;
-  const bool mirrored = turn == Turn::Once && is_mirror(primary, other);
+  const Orders orders = this->orders(primary, other);
+  if (orders == Orders::None) return;
+  const bool mirrored = orders == Orders::One && is_mirror(primary, other);
   for (const Opening& opening : owner_.openings_[terms_.type(primary)]) {
-    if (turn == Turn::Once && opening.open == 0) continue;
+    if (orders == Orders::One && opening.open == 0) continue;
     if (mirrored && signatures_.families()[opening.family].commutative) continue;
     const auto range = std::ranges::equal_range(*opening.completions, terms_.type(other), {}, &Completion::type);
     for (const Completion& completion : range) {
       const Signature& signature = signatures_[completion.signature];
       if (!owner_.fits(signature, 1 - opening.open, primary) || !owner_.fits(signature, opening.open, other)) continue;
       std::array<TermId, 2> arguments{primary, other};
-      const bool turned = signatures_.families()[opening.family].commutative ? other < primary : opening.open == 0;
-      if (turned) std::swap(arguments[0], arguments[1]);
+      const bool other_first = signatures_.families()[opening.family].commutative ? other < primary : opening.open == 0;
+      if (other_first) std::swap(arguments[0], arguments[1]);
       body(completion.signature, std::span<const TermId>(arguments));
     }
   }
@@ -136,47 +136,51 @@ void Enumerator::Walker::each_binary(TermId primary, const Body& body) {
   }
 }
 
+std::size_t Enumerator::Walker::nodes_below(const Places& places, std::uint32_t next) const {
+  std::vector<TermId> terms(places.terms.begin(), places.terms.begin() + next);
+  if (places.primary >= next) terms.push_back(places.terms[places.primary]);
+  return owner_.union_of(terms).size();
+}
+
+template <class Body>
+void Enumerator::Walker::complete(const Places& places, const Body& body) {
+  const std::uint32_t arity = signatures_.families()[places.family].arity;
+  const auto arguments = std::span<const TermId>(places.terms).first(arity);
+  std::vector<TypeId> others;
+  for (std::uint32_t i = 0; i + 1 < arity; ++i) others.push_back(terms_.type(arguments[i]));
+  const auto& completions = signatures_.completions(places.family, arity - 1, others);
+  for (const Completion& completion :
+       std::ranges::equal_range(completions, terms_.type(arguments[arity - 1]), {}, &Completion::type)) {
+    bool fit = true;
+    for (std::uint32_t i = 0; i < arity && fit; ++i) {
+      fit = owner_.fits(signatures_[completion.signature], i, arguments[i]);
+    }
+    if (fit) body(completion.signature, arguments);
+  }
+}
+
 template <class Body>
 void Enumerator::Walker::fill(Places& places, std::uint32_t next, bool first, const Body& body) {
-  const std::uint32_t arity = signatures_.families()[places.family].arity;
+  if (next == places.primary) return fill(places, next + 1, first, body);
+  const std::uint32_t arity = signatures_.families()[places.family].arity, target = owner_.level_ - 1;
   const TermId primary = places.terms[places.primary];
-  if (next == places.primary) {
-    ++next;
-    if (next < arity) return fill(places, next, first, body);
-  }
-  const auto chosen = [&](std::uint32_t count) {  // the arguments before `next`, and the primary
-    std::vector<TermId> terms(places.terms.begin(), places.terms.begin() + count);
-    if (places.primary >= count) terms.push_back(primary);
-    return terms;
-  };
-  const std::vector<NodeId> below = owner_.union_of(chosen(std::min(next, arity)));
-  const std::uint32_t target = owner_.level_ - 1;
-  if (below.size() > target) return;
+  const std::size_t below = nodes_below(places, next);
+  if (below > target) return;
   if (next >= arity) {
-    if (below.size() != target) return;
-    const auto arguments = std::span<const TermId>(places.terms).first(arity);
-    std::vector<TypeId> others;
-    for (std::uint32_t i = 0; i + 1 < arity; ++i) others.push_back(terms_.type(arguments[i]));
-    const auto& completions = signatures_.completions(places.family, arity - 1, others);
-    for (const Completion& completion :
-         std::ranges::equal_range(completions, terms_.type(arguments[arity - 1]), {}, &Completion::type)) {
-      bool fit = true;
-      for (std::uint32_t i = 0; i < arity && fit; ++i) {
-        fit = owner_.fits(signatures_[completion.signature], i, arguments[i]);
-      }
-      if (fit) body(completion.signature, arguments);
-    }
+    if (below == target) complete(places, body);
     return;
   }
   std::array<TypeId, max_arity> types{};
   for (std::uint32_t i = 0; i < next; ++i) types[i] = terms_.type(places.terms[i]);
+  const auto may_begin = [&](TypeId type) {
+    types[next] = type;
+    return next + 1 == arity || signatures_.may_begin(places.family, std::span<const TypeId>(types).first(next + 1));
+  };
   const auto place = [&](TermId t) {
-    const Turn turn = this->turn(primary, t);
-    if (turn == Turn::No || (turn == Turn::Once && next < places.primary)) return;
+    const Orders orders = this->orders(primary, t);
+    if (orders == Orders::None || (orders == Orders::One && next < places.primary)) return;
     if (first && t < owner_.named_terms_ && owner_.symmetry_.smallest(primary, t, terms_) != t) return;
-    types[next] = terms_.type(t);
-    const auto known = std::span<const TypeId>(types).first(next + 1);
-    if (next + 1 < arity && !signatures_.may_begin(places.family, known)) return;
+    if (!may_begin(terms_.type(t))) return;
     places.terms[next] = t;
     fill(places, next + 1, false, body);
   };
@@ -187,10 +191,7 @@ void Enumerator::Walker::fill(Places& places, std::uint32_t next, bool first, co
     for (const TermId t : parts) place(t);
   } else {
     for (const Group& group : terms_.groups()) {
-      if (group.level > terms_.level(primary)) continue;
-      types[next] = group.type;
-      if (next + 1 < arity && !signatures_.may_begin(places.family, std::span<const TypeId>(types).first(next + 1)))
-        continue;
+      if (group.level > terms_.level(primary) || !may_begin(group.type)) continue;
       for (const TermId t : group.members) place(t);
     }
   }

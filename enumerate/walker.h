@@ -1,5 +1,16 @@
 // Visits the nodes of one primary argument in their fixed order: operators of one argument, then of two with arguments
 // that share no node, then of two with arguments that share some, then of more.
+//
+// Of all renamings of a node one is visited. Say x, y, z are variables of one sort, so that relu(x) is canonical:
+// - The primary is the argument of the highest level, and a canonical term: relu(x), never relu(y).
+// - sub(relu(x), y) and sub(relu(x), z) are renamings of each other by y ↔ z, which leaves relu(x) alone: beside
+// relu(x),
+//   the smallest term of an orbit under such renamings (its stabilizer's) stands for the others.
+// - The other argument may stand on either side: sub(relu(x), y) and sub(y, relu(x)) are two nodes. If it is a renaming
+//   of the primary, they are one: sub(relu(y), relu(x)) is sub(relu(x), relu(y)) under x ↔ y.
+// - Beside p = sub(x, y), add(p, sub(y, z)) is add(p, sub(z, x)) renamed: what takes sub(y, z) to p takes p to sub(z,
+// x).
+//   Such a pair are mirrors of each other; the smaller is visited where the operator is commutative.
 #pragma once
 
 #include "enumerate/enumerator.h"
@@ -34,13 +45,18 @@ class Enumerator::Walker {
     std::uint32_t primary = 0;  // place of the primary
     std::array<TermId, max_arity> terms{};
   };
+  /// Terms for the places from `next` on; `first`: none but the primary is chosen.
   template <class Body>
   void fill(Places& places, std::uint32_t next, bool first, const Body& body);
+  /// The signatures that take what was chosen.
+  template <class Body>
+  void complete(const Places& places, const Body& body);
+  /// Nodes below the primary and the terms in front of place `next`.
+  std::size_t nodes_below(const Places& places, std::uint32_t next) const;
 
-  /// Whether the node is to be found at this primary: the other argument is not larger, nor earlier in its orbit's
-  /// order.
-  enum class Turn : std::uint8_t { No, Once, Both };
-  Turn turn(TermId primary, TermId other) const;
+  /// In which orders a primary and another argument are visited here: in none if the other is the node's primary.
+  enum class Orders : std::uint8_t { None, One, Both };
+  Orders orders(TermId primary, TermId other) const;
   /// For two terms of one orbit: whether {primary, other} is a renaming of {primary, an earlier one}.
   bool is_mirror(TermId primary, TermId other) const;
   /// Terms not above `highest` that share a node with `nodes`, their union having exactly level − 1 nodes; in id order.

@@ -18,11 +18,11 @@ using execute::WaveNode;
 static_assert(enumerate::max_arity <= execute::most_inputs);
 
 OrbitEvaluator::OrbitEvaluator(const enumerate::Enumerator& enumerator,
-                               std::span<const execute::TypedProgram* const> programs, bool apart,
+                               std::span<const execute::TypedProgram* const> programs, bool all_terms,
                                execute::WaveRunner& runner, Receiver receiver)
     : enumerator_(enumerator),
       programs_(programs),
-      apart_(apart),
+      all_terms_(all_terms),
       runner_(runner),
       batch_(runner.batch()),
       receiver_(std::move(receiver)) {}
@@ -109,7 +109,7 @@ void OrbitEvaluator::compute_passing() {
 
 void OrbitEvaluator::find_equal_renamings(Passing& passing) const {
   const auto same_term = [&](std::size_t a, std::size_t b) {
-    if (apart_) return image_arguments_[a] == image_arguments_[b];
+    if (all_terms_) return image_arguments_[a] == image_arguments_[b];
     return prints_[wave_[a].print + wave_[a].keep_output] == prints_[wave_[b].print + wave_[b].keep_output];
   };
   const std::uint32_t count = enumerator_.symmetry().renamings().of(passing.variables).count;

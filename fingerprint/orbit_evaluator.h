@@ -52,9 +52,9 @@ class OrbitEvaluator final : public enumerate::NodeSink {
  public:
   using Receiver = std::function<void(const Orbit&)>;
 
-  /// With `apart`, terms of equal value are different terms.
+  /// With `all_terms`, terms of equal value are different terms.
   OrbitEvaluator(const enumerate::Enumerator& enumerator, std::span<const execute::TypedProgram* const> programs,
-                 bool apart, execute::WaveRunner& runner, Receiver receiver);
+                 bool all_terms, execute::WaveRunner& runner, Receiver receiver);
 
   void node(enumerate::SignatureId signature, std::span<const enumerate::TermId> arguments, std::uint64_t row) override;
   /// Evaluates what still waits. Call it after the last walk.
@@ -92,7 +92,7 @@ class OrbitEvaluator final : public enumerate::NodeSink {
 
   const enumerate::Enumerator& enumerator_;
   std::span<const execute::TypedProgram* const> programs_;  // by signature
-  bool apart_;
+  bool all_terms_;
   execute::WaveRunner& runner_;
   execute::WaveRunner::Batch batch_;
   Receiver receiver_;

@@ -8,6 +8,7 @@
 
 #include "algebra/claims/piecewise.h"
 #include "algebra/claims/sum_form.h"
+#include "algebra/language/scalar_op.h"
 #include "algebra/sizes/checked.h"
 
 namespace rulemill::algebra {
@@ -177,35 +178,8 @@ Real value(const Function& function, Real s, Real t) {
     if (node.op == Op::Argument) return node.argument == 0 ? s : t;
     return node.exact ? static_cast<Real>(node.exact->num) / static_cast<Real>(node.exact->den) : node.number;
   };
-  const auto apply = [](Op op, Real a, Real b) -> std::optional<Real> {
-    switch (op) {
-      case Op::Add:
-        return a + b;
-      case Op::Sub:
-        return a - b;
-      case Op::Mul:
-        return a * b;
-      case Op::Div:
-        return a / b;
-      case Op::Max:
-        return std::max(a, b);
-      case Op::Min:
-        return std::min(a, b);
-      case Op::Exp:
-        return std::exp(b);
-      case Op::Log:
-        return std::log(b);
-      case Op::Sqrt:
-        return std::sqrt(b);
-      case Op::Tanh:
-        return std::tanh(b);
-      case Op::Erf:
-        return std::erf(b);
-      default:
-        return std::fabs(b);
-    }
-  };
-  return *run<Real>(function, leaf, apply);
+  const auto step = [](Op op, Real a, Real b) -> std::optional<Real> { return apply(op, a, b); };
+  return *run<Real>(function, leaf, step);
 }
 
 /// Numbers of all magnitudes and signs, round and not, and those around the function's own constants.

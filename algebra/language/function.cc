@@ -1,51 +1,12 @@
 #include "algebra/language/function.h"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 
+#include "algebra/language/scalar_op.h"
 #include "runtime/error.h"
 
 namespace rulemill::algebra {
-namespace {
-
 using Op = Function::Op;
-
-double unary(Op op, double t) {
-  switch (op) {
-    case Op::Exp:
-      return std::exp(t);
-    case Op::Log:
-      return std::log(t);
-    case Op::Sqrt:
-      return std::sqrt(t);
-    case Op::Tanh:
-      return std::tanh(t);
-    case Op::Erf:
-      return std::erf(t);
-    default:
-      return std::fabs(t);
-  }
-}
-
-double binary(Op op, double s, double t) {
-  switch (op) {
-    case Op::Add:
-      return s + t;
-    case Op::Sub:
-      return s - t;
-    case Op::Mul:
-      return s * t;
-    case Op::Div:
-      return s / t;
-    case Op::Max:
-      return std::max(s, t);
-    default:
-      return std::min(s, t);
-  }
-}
-
-}  // namespace
 
 bool is_unary(Op op) {
   return op == Op::Exp || op == Op::Log || op == Op::Sqrt || op == Op::Tanh || op == Op::Erf || op == Op::Abs;
@@ -60,11 +21,10 @@ double evaluate(const Function& function, std::span<const double> arguments) {
       stack[top++] = arguments[node.argument];
     } else if (node.op == Op::Number) {
       stack[top++] = node.number;
-    } else if (is_unary(node.op)) {
-      stack[top - 1] = unary(node.op, stack[top - 1]);
     } else {
-      --top;
-      stack[top - 1] = binary(node.op, stack[top - 1], stack[top]);
+      const double b = stack[--top];
+      const double a = is_unary(node.op) ? b : stack[--top];
+      stack[top++] = apply(node.op, a, b);
     }
   }
   return stack[0];

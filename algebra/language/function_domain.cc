@@ -1,8 +1,9 @@
 #include "algebra/language/function_domain.h"
 
-#include <cmath>
 #include <limits>
 #include <vector>
+
+#include "algebra/language/scalar_op.h"
 
 namespace rulemill::algebra {
 
@@ -63,10 +64,6 @@ FunctionRange step(Op op, Signs a, Signs b) {
   return {false, {}};
 }
 
-bool has_two(Op op) {
-  return op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::Div || op == Op::Max || op == Op::Min;
-}
-
 /// Whether t is so near to a bound of a domain, and not on it, that exact arithmetic may have put it there or beyond.
 bool near_zero(double t, double scale) { return t != 0 && std::fabs(t) <= 1e-9 * std::max(1.0, scale); }
 
@@ -84,7 +81,7 @@ FunctionRange range_of(const Function& function, std::span<const Signs> argument
       const Signs b = stack.back();
       stack.pop_back();
       Signs a;
-      if (has_two(node.op)) {
+      if (!is_unary(node.op)) {
         a = stack.back();
         stack.pop_back();
       }
@@ -121,52 +118,12 @@ double evaluate_strictly(const Function& function, std::span<const double> argum
     if (bounded && near_zero(b, scale)) doubtful = true;
     if ((node.op == Op::Div && b == 0) || (node.op == Op::Log && b <= 0) || (node.op == Op::Sqrt && b < 0))
       return undefined;
-    double value = 0;
-    if (has_two(node.op)) {
-      const double a = stack.back();
+    double a = b;
+    if (!is_unary(node.op)) {
+      a = stack.back();
       stack.pop_back();
-      switch (node.op) {
-        case Op::Add:
-          value = a + b;
-          break;
-        case Op::Sub:
-          value = a - b;
-          break;
-        case Op::Mul:
-          value = a * b;
-          break;
-        case Op::Div:
-          value = a / b;
-          break;
-        case Op::Max:
-          value = std::max(a, b);
-          break;
-        default:
-          value = std::min(a, b);
-          break;
-      }
-    } else {
-      switch (node.op) {
-        case Op::Exp:
-          value = std::exp(b);
-          break;
-        case Op::Log:
-          value = std::log(b);
-          break;
-        case Op::Sqrt:
-          value = std::sqrt(b);
-          break;
-        case Op::Tanh:
-          value = std::tanh(b);
-          break;
-        case Op::Erf:
-          value = std::erf(b);
-          break;
-        default:
-          value = std::fabs(b);
-          break;
-      }
     }
+    const double value = apply(node.op, a, b);
     if (!std::isfinite(value)) doubtful = true;
     stack.push_back(value);
   }

@@ -35,75 +35,99 @@ std::string shown(char c) {
   return std::string("character 0x") + digits[byte / 16] + digits[byte % 16];
 }
 
-}  // namespace
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-std::vector<Token> tokenize(std::string_view text, const std::string& origin) {
-  std::vector<Token> tokens;
-  int line = 1;
-  std::size_t line_start = 0;
-  std::size_t at = 0;
-  auto column = [&] { return static_cast<int>(at - line_start) + 1; };
-  auto fail = [&](const std::string& message) { throw runtime::InputError(place(origin, line, column()), message); };
-  auto take = [&](Token::Kind kind, std::size_t length) {
+class Lexer {
+ public:
+  Lexer(std::string_view text, const std::string& origin) : text_(text), origin_(origin) {}
+
+  std::vector<Token> tokens() {
+    while (at_ < text_.size()) token();
+    tokens_.push_back({Token::Kind::End, "", line_, column()});
+    return std::move(tokens_);
+  }
+
+ private:
+  void token() {
+    const char c = text_[at_];
+    if (c == '\n') {
+      ++line_;
+      line_start_ = ++at_;
+    } else if (c == ' ' || c == '\t' || c == '\r') {
+      ++at_;
+    } else if (c == '#') {
+      while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+    } else if (starts_name(c)) {
+      std::size_t length = 1;
+      while (at_ + length < text_.size() && continues_name(text_[at_ + length])) ++length;
+      take(Token::Kind::Name, length);
+    } else if (is_digit(c)) {
+      number();
+    } else if (c == '"') {
+      string();
+    } else {
+      symbol();
+    }
+  }
+
+  void number() {
+    std::size_t length = 1;
+    bool decimal = false;
+    for (; at_ + length < text_.size(); ++length) {
+      const char d = text_[at_ + length];
+      const bool point = d == '.' && !decimal && at_ + length + 1 < text_.size() && is_digit(text_[at_ + length + 1]);
+      if (!is_digit(d) && !point) break;
+      decimal = decimal || point;
+    }
+    take(decimal ? Token::Kind::Decimal : Token::Kind::Number, length);
+  }
+
+  void string() {
+    const std::size_t close = text_.find_first_of("\"\n", at_ + 1);
+    if (close == std::string_view::npos || text_[close] == '\n') fail("this string has no closing quote");
+    const std::string_view inside = text_.substr(at_ + 1, close - at_ - 1);
+    if (inside.size() > longest_string) {
+      fail("a string of " + std::to_string(inside.size()) + " characters; expected at most " +
+           std::to_string(longest_string));
+    }
+    const auto control =
+        std::ranges::find_if(inside, [](char d) { return std::iscntrl(static_cast<unsigned char>(d)) != 0; });
+    if (control != inside.end()) fail("unexpected " + shown(*control) + " in a string");
+    tokens_.push_back({Token::Kind::String, std::string(inside), line_, column()});
+    at_ = close + 1;
+  }
+
+  void symbol() {
+    const auto here = [&](std::string_view symbol) { return text_.substr(at_, symbol.size()) == symbol; };
+    const auto found = std::ranges::find_if(long_symbols, here);
+    if (found != long_symbols.end()) return take(Token::Kind::Symbol, found->size());
+    if (single_symbols.find(text_[at_]) == std::string_view::npos) fail("unexpected " + shown(text_[at_]));
+    take(Token::Kind::Symbol, 1);
+  }
+
+  void take(Token::Kind kind, std::size_t length) {
     if (length > longest_word) {
       fail("a word of " + std::to_string(length) + " characters; expected at most " + std::to_string(longest_word));
     }
-    tokens.push_back({kind, std::string(text.substr(at, length)), line, column()});
-    at += length;
-  };
-  while (at < text.size()) {
-    const char c = text[at];
-    if (c == '\n') {
-      ++line;
-      line_start = ++at;
-    } else if (c == ' ' || c == '\t' || c == '\r') {
-      ++at;
-    } else if (c == '#') {
-      while (at < text.size() && text[at] != '\n') ++at;
-    } else if (starts_name(c)) {
-      std::size_t length = 1;
-      while (at + length < text.size() && continues_name(text[at + length])) ++length;
-      take(Token::Kind::Name, length);
-    } else if (std::isdigit(static_cast<unsigned char>(c))) {
-      std::size_t length = 1;
-      bool decimal = false;
-      while (at + length < text.size()) {
-        const char d = text[at + length];
-        const bool point = d == '.' && !decimal && at + length + 1 < text.size() &&
-                           std::isdigit(static_cast<unsigned char>(text[at + length + 1]));
-        if (!std::isdigit(static_cast<unsigned char>(d)) && !point) break;
-        decimal = decimal || point;
-        ++length;
-      }
-      take(decimal ? Token::Kind::Decimal : Token::Kind::Number, length);
-    } else if (c == '"') {
-      const std::size_t close = text.find_first_of("\"\n", at + 1);
-      if (close == std::string_view::npos || text[close] == '\n') fail("this string has no closing quote");
-      const std::string_view inside = text.substr(at + 1, close - at - 1);
-      if (inside.size() > longest_string) {
-        fail("a string of " + std::to_string(inside.size()) + " characters; expected at most " +
-             std::to_string(longest_string));
-      }
-      const auto control =
-          std::ranges::find_if(inside, [](char d) { return std::iscntrl(static_cast<unsigned char>(d)) != 0; });
-      if (control != inside.end()) fail("unexpected " + shown(*control) + " in a string");
-      tokens.push_back({Token::Kind::String, std::string(inside), line, column()});
-      at = close + 1;
-    } else {
-      std::size_t length = single_symbols.find(c) == std::string_view::npos ? 0 : 1;
-      for (std::string_view symbol : long_symbols) {
-        if (text.substr(at, symbol.size()) == symbol) {
-          length = symbol.size();
-          break;
-        }
-      }
-      if (length == 0) fail("unexpected " + shown(c));
-      take(Token::Kind::Symbol, length);
-    }
+    tokens_.push_back({kind, std::string(text_.substr(at_, length)), line_, column()});
+    at_ += length;
   }
-  tokens.push_back({Token::Kind::End, "", line, column()});
-  return tokens;
-}
+
+  int column() const { return static_cast<int>(at_ - line_start_) + 1; }
+  [[noreturn]] void fail(const std::string& message) const {
+    throw runtime::InputError(place(origin_, line_, column()), message);
+  }
+
+  std::string_view text_;
+  const std::string& origin_;
+  int line_ = 1;
+  std::size_t line_start_ = 0, at_ = 0;
+  std::vector<Token> tokens_;
+};
+
+}  // namespace
+
+std::vector<Token> tokenize(std::string_view text, const std::string& origin) { return Lexer(text, origin).tokens(); }
 
 Token TokenCursor::next() {
   Token token = peek();

@@ -220,6 +220,9 @@ class RuleParser {
     return meaning;
   }
 
+  /// By name; '?' is no number.
+  using GivenSizes = std::map<std::string, std::vector<std::optional<Poly>>>;
+
   Meaning parse_node(const Token& at) {
     const std::string name = cursor_.name("a variable or an operator");
     if (!cursor_.is("(")) {
@@ -241,7 +244,7 @@ class RuleParser {
       if (!cursor_.accept(",")) break;
     }
     Parameters parameters;
-    std::map<std::string, std::vector<std::optional<Poly>>> sizes;
+    GivenSizes sizes;
     if (cursor_.accept(";")) {
       do parse_parameter(name, parameters, sizes);
       while (cursor_.accept(","));
@@ -251,6 +254,18 @@ class RuleParser {
       cursor_.fail(at, "operator '" + name + "' takes " + std::to_string(library_.arity(name)) + " arguments, found " +
                            std::to_string(arguments.size()));
     }
+    const std::vector<Poly> values = size_values(at, name, sizes, ranks);
+    try {
+      const Instance& instance = library_.instantiate(name, parameters, ranks);
+      return {{}, bank_.apply(instance.id, arguments, values)};
+    } catch (const InputError& error) {
+      cursor_.fail(at, (error.where().empty() ? "" : "this cannot be made of '" + name + "': ") + error.what());
+    }
+  }
+
+  /// In the definition's order; the ranks become that of a pack of sizes.
+  std::vector<Poly> size_values(const Token& at, const std::string& name, const GivenSizes& sizes,
+                                std::vector<std::uint32_t>& ranks) {
     std::vector<Poly> values;
     for (const std::string& size : library_.size_parameter_names(name)) {
       const bool pack = size.ends_with("...");
@@ -264,17 +279,11 @@ class RuleParser {
       for (const std::optional<Poly>& entry : entries)
         values.push_back(entry ? *entry : Poly(symbols_.fresh_size(key)));
     }
-    try {
-      const Instance& instance = library_.instantiate(name, parameters, ranks);
-      return {{}, bank_.apply(instance.id, arguments, values)};
-    } catch (const InputError& error) {
-      cursor_.fail(at, (error.where().empty() ? "" : "this cannot be made of '" + name + "': ") + error.what());
-    }
+    return values;
   }
 
   /// parameter=value; a size may be '?' or absent, which makes it fresh.
-  void parse_parameter(const std::string& op, Parameters& parameters,
-                       std::map<std::string, std::vector<std::optional<Poly>>>& sizes) {
+  void parse_parameter(const std::string& op, Parameters& parameters, GivenSizes& sizes) {
     const Token at = cursor_.peek();
     const std::string name = cursor_.name("a parameter's name");
     cursor_.expect("=", "after the parameter's name");
