@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(
-  g++ cmake ninja-build ccache pkg-config
+  g++ clang clang-format clang-tidy cmake ninja-build ccache pkg-config
   libopenmpi-dev openmpi-bin libhdf5-dev hdf5-tools libz3-dev
   libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler
   catch2 libcli11-dev libspdlog-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev

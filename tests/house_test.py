@@ -159,6 +159,18 @@ def check_operator_names():
                 yield f"{place}:{number}: compares with the operator name {match.group(0)}"
 
 
+def check_walk():
+    """docs/walk.md names files that are there, each once."""
+    named = set()
+    for number, line in enumerate((ROOT / "docs/walk.md").read_text(encoding="utf-8").splitlines(), 1):
+        for name in re.findall(r"`([\w/]+\.(?:cc|cu|h))`", line):
+            if not (ROOT / name).is_file():
+                yield f"docs/walk.md:{number}: there is no {name}"
+            if name in named:
+                yield f"docs/walk.md:{number}: {name} is named a second time"
+            named.add(name)
+
+
 def main():
     breaches = []
     for path in sources():
@@ -168,6 +180,7 @@ def main():
     breaches += check_edges()
     breaches += check_rooms()
     breaches += check_operator_names()
+    breaches += check_walk()
     for breach in breaches:
         print(breach)
     print(f"house: {sum(1 for _ in sources())} files, {len(breaches)} breaches")
