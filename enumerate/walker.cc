@@ -5,6 +5,12 @@
 namespace rulemill::enumerate {
 namespace {
 
+/// Of completions sorted by type.
+std::span<const Completion> of_type(const std::vector<Completion>& completions, TypeId type) {
+  return {std::ranges::lower_bound(completions, type, {}, &Completion::type),
+          std::ranges::upper_bound(completions, type, {}, &Completion::type)};
+}
+
 /// Both sorted and short.
 std::size_t shared_nodes(std::span<const NodeId> a, std::span<const NodeId> b) {
   std::size_t shared = 0;
@@ -86,8 +92,7 @@ void Enumerator::Walker::beside(TermId primary, TermId other, const Body& body) 
   for (const Opening& opening : owner_.openings_[terms_.type(primary)]) {
     if (orders == Orders::One && opening.open == 0) continue;
     if (mirrored && signatures_.families()[opening.family].commutative) continue;
-    const auto range = std::ranges::equal_range(*opening.completions, terms_.type(other), {}, &Completion::type);
-    for (const Completion& completion : range) {
+    for (const Completion& completion : of_type(*opening.completions, terms_.type(other))) {
       const Signature& signature = signatures_[completion.signature];
       if (!owner_.fits(signature, 1 - opening.open, primary) || !owner_.fits(signature, opening.open, other)) continue;
       std::array<TermId, 2> arguments{primary, other};
@@ -149,8 +154,7 @@ void Enumerator::Walker::complete(const Places& places, const Body& body) {
   std::vector<TypeId> others;
   for (std::uint32_t i = 0; i + 1 < arity; ++i) others.push_back(terms_.type(arguments[i]));
   const auto& completions = signatures_.completions(places.family, arity - 1, others);
-  for (const Completion& completion :
-       std::ranges::equal_range(completions, terms_.type(arguments[arity - 1]), {}, &Completion::type)) {
+  for (const Completion& completion : of_type(completions, terms_.type(arguments[arity - 1]))) {
     bool fit = true;
     for (std::uint32_t i = 0; i < arity && fit; ++i) {
       fit = owner_.fits(signatures_[completion.signature], i, arguments[i]);

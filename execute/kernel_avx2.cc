@@ -6,7 +6,11 @@
 
 #ifdef __x86_64__
 #include <immintrin.h>
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
 #pragma GCC target("avx2")
+#endif
 #include "execute/kernel_entry.h"
 
 namespace rulemill::execute {
@@ -49,6 +53,9 @@ struct Avx2Lanes {
 Kernels avx2_kernels() { return {run_block<Avx2Lanes>, hash_block<Avx2Lanes>}; }
 
 }  // namespace rulemill::execute
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
 #else
 namespace rulemill::execute {
 Kernels avx2_kernels() { return {}; }

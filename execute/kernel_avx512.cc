@@ -6,7 +6,11 @@
 
 #ifdef __x86_64__
 #include <immintrin.h>
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,avx512bw"))), apply_to = function)
+#else
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512")
+#endif
 #include "execute/kernel_entry.h"
 
 namespace rulemill::execute {
@@ -44,6 +48,9 @@ struct Avx512Lanes {
 Kernels avx512_kernels() { return {run_block<Avx512Lanes>, hash_block<Avx512Lanes>}; }
 
 }  // namespace rulemill::execute
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
 #else
 namespace rulemill::execute {
 Kernels avx512_kernels() { return {}; }
