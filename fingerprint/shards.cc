@@ -37,7 +37,7 @@ std::string Dictionary::to_json() const {
   for (const InstanceEntry& entry : instances) {
     Json parameters = Json::object();
     for (const auto& [name, value] : entry.parameters) {
-      std::visit([&](const auto& plain) { parameters[name] = plain; }, value);
+      std::visit([&, &key = name](const auto& plain) { parameters[key] = plain; }, value);
     }
     list.push_back({{"operator", entry.name}, {"parameters", parameters}, {"ranks", entry.ranks}});
   }

@@ -12,7 +12,7 @@ namespace rulemill::runtime {
 Json to_json(const Attributes& attributes) {
   Json object = Json::object();
   for (const auto& [name, value] : attributes) {
-    std::visit([&](const auto& plain) { object[name] = plain; }, value);
+    std::visit([&, &key = name](const auto& plain) { object[key] = plain; }, value);
   }
   return object;
 }

@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 folders=(runtime algebra execute enumerate fingerprint dedup egraph check prove optimize)
 scripts/build.sh debug fuzz "${folders[@]/#/test_}"
 ctest --test-dir build/debug --output-on-failure --timeout 1800 --tests-regex "^($(

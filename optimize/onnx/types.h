@@ -39,7 +39,7 @@ class OnnxTypes {
 
   const OnnxModel::Proto& proto_;
   algebra::Symbols& symbols_;
-  NodeInference* inference_;  // may be absent
+  NodeInference* inference_;                                   // may be absent
   std::unordered_map<std::string, onnx::TypeProto> declared_;  // of any element type, by value
   std::unordered_map<std::string, algebra::Shape> computed_;
   std::unordered_map<std::string, const onnx::ValueInfoProto*> outputs_;

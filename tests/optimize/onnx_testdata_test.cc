@@ -62,8 +62,8 @@ Outcome run_case(const fs::path& folder, algebra::Library& library) {
       return {Outcome::NotCovered, node.op_type + ": " + node.reason};
     }
   }
-  bool mapped =
-      std::any_of(import.nodes.begin(), import.nodes.end(), [](const auto& node) { return !node.recipe.opaque() || node.dropped; });
+  bool mapped = std::any_of(import.nodes.begin(), import.nodes.end(),
+                            [](const auto& node) { return !node.recipe.opaque() || node.dropped; });
   if (!mapped) return {Outcome::NotCovered, "no operators"};
   for (int set = 0; fs::exists(folder / ("test_data_set_" + std::to_string(set))); ++set) {
     fs::path data = folder / ("test_data_set_" + std::to_string(set));

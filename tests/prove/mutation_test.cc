@@ -1,6 +1,6 @@
 // True rules made false, and true rules made special: the first must not be proved, the second must.
-#include <catch2/catch.hpp>
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <map>
 #include <random>
 #include <set>
@@ -299,7 +299,8 @@ TEST_CASE("a thousand instances of proved rules are proved") {
       }
       INFO(algebra::to_string(rule, court.bank, court.symbols) << in_words(verdict));
       // A rule that drops a variable drops what the tensor in its place demands.
-      if (drops_a_variable(typed.rule, court.bank) && in_words(verdict).find("undefined") != std::string::npos) continue;
+      if (drops_a_variable(typed.rule, court.bank) && in_words(verdict).find("undefined") != std::string::npos)
+        continue;
       CHECK(std::holds_alternative<Proved>(verdict));
       proved += std::holds_alternative<Proved>(verdict) ? 1 : 0;
     }

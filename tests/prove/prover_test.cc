@@ -98,9 +98,10 @@ TEST_CASE("a proof hears of signals") {
 
 TEST_CASE("what the target's operators ask beyond the source's is part of the condition") {
   Court court;
-  const Verdict verdict = court.prover.prove(court.rule("rule r(x[n, c, h, w], k[f, c, r, s], l[f, c, 3, 3])\n"
-                                                        "  add(conv2d(x, k), conv2d(x, l)) =>\n"
-                                                        "  conv2d(x, add(enlarge(k; rows=3, cols=3), l))"));
+  const Verdict verdict =
+      court.prover.prove(court.rule("rule r(x[n, c, h, w], k[f, c, r, s], l[f, c, 3, 3])\n"
+                                    "  add(conv2d(x, k), conv2d(x, l)) =>\n"
+                                    "  conv2d(x, add(enlarge(k; rows=3, cols=3), l))"));
   INFO(in_words(verdict));
   REQUIRE(std::holds_alternative<Proved>(verdict));
   const algebra::TypedRule& typed = std::get<Proved>(verdict).typed;
