@@ -54,7 +54,8 @@ bool said_by_absence(const algebra::OnnxAttribute& attribute, const OnnxLiteral&
 
 std::string mismatch(const algebra::OnnxMapping& mapping, const OnnxNodeFacts& facts,
                      std::span<const algebra::Poly> sizes, algebra::Symbols& symbols) {
-  for (const auto& [name, found] : facts.attributes) {
+  for (const auto& found : facts.attributes) {
+    const std::string& name = found.first;
     bool known = std::ranges::any_of(mapping.attributes, [&](const auto& said) { return said.name == name; });
     if (!known) return "attribute " + name + " is not in the mapping";
   }
