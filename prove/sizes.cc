@@ -97,17 +97,7 @@ bool SizeSampler::holds(const SizeCondition& c, const SizeValues& values) const 
   const auto at = [&](const Poly& poly) { return symbols_.evaluate(poly, [&](Atom atom) { return values.at(atom); }); };
   const std::int64_t left = at(c.left);
   const std::int64_t right = at(c.right);
-  switch (c.relation) {
-    case Relation::Eq:
-      return left == right;
-    case Relation::Ne:
-      return left != right;
-    case Relation::Lt:
-      return left < right;
-    case Relation::Le:
-      return left <= right;
-  }
-  return false;
+  return algebra::holds(c.relation, left, right);
 }
 
 std::vector<SizeValues> sample_sizes(const algebra::TypedRule& rule, const algebra::TermBank& bank,

@@ -2,9 +2,7 @@
 
 #include <z3++.h>
 
-#include <cstdlib>
 #include <fstream>
-#include <sstream>
 
 #include "runtime/error.h"
 #include "runtime/subprocess.h"
@@ -76,16 +74,7 @@ std::string Z3Session::answer(const std::string& script) {
   return "unknown";
 }
 
-std::filesystem::path find_cvc5() {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::filesystem::path file = std::filesystem::path(folder) / "cvc5";
-    std::error_code ignored;
-    if (std::filesystem::is_regular_file(file, ignored)) return file;
-  }
-  return {};
-}
+std::filesystem::path find_cvc5() { return runtime::find_program("cvc5"); }
 
 std::vector<std::vector<std::string>> cvc5_answers(const std::filesystem::path& cvc5,
                                                    const std::vector<std::string>& scripts,
