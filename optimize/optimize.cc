@@ -37,7 +37,9 @@ std::unique_ptr<CostSource> cost_source(const Options& options, const algebra::L
 /// Sizes of the model's symbolic dimensions, from what the user said of its inputs.
 Evaluator::Sizes given_sizes(const Options& options, const Import& import, const GraphBank& bank) {
   Evaluator::Sizes sizes;
-  for (const auto& [name, dims] : options.input_shapes) {
+  for (const auto& given : options.input_shapes) {
+    const std::string& name = given.first;
+    const std::vector<std::int64_t>& dims = given.second;
     auto found = std::ranges::find_if(import.inputs, [&](ValueId id) { return bank.value(id).name == name; });
     if (found == import.inputs.end() || !bank.value(*found).type) {
       throw runtime::UsageError("--input-shape", "the model has no float input '" + name + "' of known rank");

@@ -12,7 +12,6 @@ namespace rulemill::optimize {
 
 using egraph::ENode;
 using egraph::nothing;
-using egraph::Value;
 
 namespace {
 
@@ -53,8 +52,8 @@ struct Saturator::State {
   std::vector<std::uint32_t> rule_numbers;  // by number in the index: position in the rule set
   egraph::EGraph egraph;
   egraph::Saturation saturation;
-  std::vector<Value> values;  // of the region that was added last, by its numbers
-  std::vector<Value> roots;
+  std::vector<egraph::Value> values;  // of the region that was added last, by its numbers
+  std::vector<egraph::Value> roots;
   std::set<std::pair<ENode, ENode>> said;          // last and earlier node of what is said together
   std::unordered_map<ENode, std::uint32_t> stems;  // of the region's own nodes
   std::unordered_map<std::string, Solution> solved;
@@ -84,7 +83,7 @@ void Saturator::State::add_graph(std::span<const RegionLeaf> leaves, const Regio
     values.push_back(egraph.add_variable(i, sizes.shape(*type), leaves[i].constant));
   }
   for (const RegionNode& node : graph.nodes) {
-    std::vector<Value> arguments;
+    std::vector<egraph::Value> arguments;
     for (const std::uint32_t argument : node.arguments) arguments.push_back(values[argument]);
     std::vector<egraph::SizeId> node_sizes;
     for (const algebra::Poly& size : node.sizes) node_sizes.push_back(sizes.intern(size));
@@ -100,7 +99,7 @@ void Saturator::State::add_graph(std::span<const RegionLeaf> leaves, const Regio
 
 CostModel::Alone Saturator::State::by_itself(ENode node) const {
   CostModel::Alone result{egraph.instance(node), {}, {}, {}};
-  for (const Value argument : egraph.arguments(node)) {
+  for (const egraph::Value argument : egraph.arguments(node)) {
     result.arguments.push_back(sizes.polys(egraph.shape(argument)));
     result.constant.push_back(egraph.constant(argument));
   }
@@ -123,8 +122,8 @@ bool Saturator::State::may_be_said(ENode node) const {
   if (!bank.library().instance(egraph.instance(node)).onnx.empty()) return true;
   if (std::ranges::any_of(said, [&](const auto& pair) { return pair.second == node; })) return true;
   if (egraph.arguments(node).empty()) return false;
-  const Value first = egraph.arguments(node)[0];
-  Value value = first;
+  const egraph::Value first = egraph.arguments(node)[0];
+  egraph::Value value = first;
   do {
     const ENode inner = egraph.node_of(value);
     if (inner != nothing && !egraph.is_duplicate(inner) && is_said_with(node, inner)) return true;
@@ -182,9 +181,9 @@ RegionGraph Saturator::State::graph_of(const Extraction& extraction, std::uint32
   RegionGraph graph;
   graph.leaves = leaves;
   std::uint32_t next = leaves;
-  std::unordered_map<Value, std::uint32_t> numbers;  // by class
-  const auto number = [&](Value value) {
-    const Value variable = extraction.variable(value);
+  std::unordered_map<egraph::Value, std::uint32_t> numbers;  // by class
+  const auto number = [&](egraph::Value value) {
+    const egraph::Value variable = extraction.variable(value);
     return variable != nothing ? egraph.tag_of(variable) : numbers.at(egraph.find(value));
   };
   const std::vector<ENode> order = extraction.order(roots);
@@ -196,12 +195,12 @@ RegionGraph Saturator::State::graph_of(const Extraction& extraction, std::uint32
                     next,
                     egraph.output_count(node),
                     stem == stems.end() ? RegionNode::no_stem : stem->second};
-    for (const Value argument : egraph.arguments(node)) made.arguments.push_back(number(argument));
+    for (const egraph::Value argument : egraph.arguments(node)) made.arguments.push_back(number(argument));
     for (const egraph::SizeId size : egraph.sizes(node)) made.sizes.push_back(sizes.poly(size));
     for (std::uint32_t o = 0; o < made.outputs; ++o, ++next) numbers.emplace(egraph.find(egraph.output(node, o)), next);
     graph.nodes.push_back(std::move(made));
   }
-  for (const Value root : roots) graph.outputs.push_back(number(root));
+  for (const egraph::Value root : roots) graph.outputs.push_back(number(root));
   const auto place = [&](ENode node) { return std::ranges::find(order, node) - order.begin(); };
   for (const auto& [last, inner] : said) {
     const auto l = place(last), i = place(inner), end = std::ssize(order);
@@ -213,8 +212,8 @@ RegionGraph Saturator::State::graph_of(const Extraction& extraction, std::uint32
 /// What makes each root equal to its chosen node, and each argument of a chosen node to the one that was chosen for it.
 std::vector<Step> Saturator::State::steps_of(const Extraction& extraction, double before, double after) const {
   egraph::Explainer explainer(saturation, egraph);
-  const auto chosen = [&](Value value) {
-    if (const Value variable = extraction.variable(value); variable != nothing) return variable;
+  const auto chosen = [&](egraph::Value value) {
+    if (const egraph::Value variable = extraction.variable(value); variable != nothing) return variable;
     const ENode node = extraction.node(value);
     for (std::uint32_t o = 0; o < egraph.output_count(node); ++o) {
       if (egraph.equal(egraph.output(node, o), value)) return egraph.output(node, o);
@@ -222,9 +221,9 @@ std::vector<Step> Saturator::State::steps_of(const Extraction& extraction, doubl
     RM_CHECK(false, "a chosen node has an output in its class");
     return nothing;
   };
-  for (const Value root : roots) explainer.add(root, chosen(root));
+  for (const egraph::Value root : roots) explainer.add(root, chosen(root));
   for (const ENode node : extraction.order(roots)) {
-    for (const Value argument : egraph.arguments(node)) explainer.add(argument, chosen(argument));
+    for (const egraph::Value argument : egraph.arguments(node)) explainer.add(argument, chosen(argument));
   }
   std::vector<Step> steps;
   for (const std::uint32_t number : explainer.applications()) {
