@@ -12,6 +12,7 @@
 #include "runtime/error.h"
 #include "runtime/machine.h"
 #include "runtime/quantity.h"
+#include "runtime/sanitizer.h"
 #include "runtime/subprocess.h"
 #include "runtime/table_file.h"
 
@@ -33,9 +34,7 @@ std::string build_kind() {
 #ifndef NDEBUG
   kind = "debug";
 #endif
-#ifdef __SANITIZE_ADDRESS__
-  kind += ", address sanitizer";
-#endif
+  if (runtime::address_sanitizer) kind += ", address sanitizer";
   return kind;
 }
 

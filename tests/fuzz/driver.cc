@@ -23,6 +23,7 @@
 #include "runtime/error.h"
 #include "runtime/log.h"
 #include "runtime/printable.h"
+#include "runtime/sanitizer.h"
 #include "tests/fuzz/mutation.h"
 
 namespace rulemill::fuzz {
@@ -238,10 +239,10 @@ int main_of(int argc, char** argv) {
   }
   options.corpus.push_back(fs::path("tests/corpus") / parser->name);
   for (const std::string& place : parser->corpus) options.corpus.emplace_back(place);
-#ifndef __SANITIZE_ADDRESS__
-  const rlimit memory{std::uint64_t{4} << 30, std::uint64_t{4} << 30};
-  setrlimit(RLIMIT_AS, &memory);
-#endif
+  if (!runtime::address_sanitizer) {
+    const rlimit memory{std::uint64_t{4} << 30, std::uint64_t{4} << 30};
+    setrlimit(RLIMIT_AS, &memory);
+  }
   return options.replay.empty() ? fuzz(*parser, options) : replay(*parser, options.replay);
 }
 
