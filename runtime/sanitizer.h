@@ -1,4 +1,5 @@
-// Whether this build has AddressSanitizer, whose shadow takes terabytes of address space: no limit on that can hold then.
+// Whether this build has AddressSanitizer, whose shadow takes terabytes of address space: no limit on that can hold
+// then.
 #pragma once
 
 namespace rulemill::runtime {
