@@ -1,0 +1,187 @@
+// What makes products cancel: one is given the bound indices of another, and then its factors.
+#include <algorithm>
+
+#include "prove/certificate/elaborator.h"
+#include "runtime/error.h"
+
+namespace rulemill::prove {
+
+void Elaborator::accept(Attempt attempt, check::Sum& sum, Steps& steps) {
+  sum = std::move(attempt.sum);
+  steps.insert(steps.end(), std::make_move_iterator(attempt.steps.begin()),
+               std::make_move_iterator(attempt.steps.end()));
+}
+
+bool Elaborator::cancel(check::Sum& sum, const Context& context, Steps& steps) {
+  for (std::size_t onto = 0; onto < sum.size(); ++onto) {
+    Attempt group{sum, {}};
+    std::vector<std::size_t> members = {onto};
+    for (std::size_t p = 0; p < sum.size(); ++p) {
+      if (p == onto) continue;
+      auto aligned = alignments(group, p, onto, context, 1);
+      if (aligned.empty()) continue;
+      group = std::move(aligned[0]);
+      members.push_back(p);
+    }
+    if (members.size() > 1 && take(group.sum, context, step(Op::Cancel, members), group.steps)) {
+      accept(std::move(group), sum, steps);
+      return true;
+    }
+    if (cancel_pair(sum, onto, context, steps)) return true;
+  }
+  return false;
+}
+
+bool Elaborator::cancel_pair(check::Sum& sum, std::size_t onto, const Context& context, Steps& steps) {
+  for (std::size_t p = onto + 1; p < sum.size(); ++p) {
+    if (sum[p].coefficient + sum[onto].coefficient != Rational{0, 1}) continue;
+    for (Attempt& pair : alignments({sum, {}}, p, onto, context, most_ways)) {
+      if (!take(pair.sum, context, step(Op::Cancel, {onto, p}), pair.steps)) continue;
+      accept(std::move(pair), sum, steps);
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<Elaborator::Attempt> Elaborator::alignments(const Attempt& from, std::size_t p, std::size_t onto,
+                                                        const Context& context, std::size_t most) {
+  std::vector<Attempt> result;
+  Product product = bridge_.there(from.sum[p]);
+  const Product model = bridge_.there(from.sum[onto]);
+  if (!comparable(product, model)) return result;
+  bridge_.rename(product);
+  for (const std::vector<FactorPair>& pairs : pairings(product.factors, model.factors, align_.maps)) {
+    for (const Substitution& map :
+         candidate_maps(product, model, pairs, commutative_, bridge_.symbols(), align_, budget_)) {
+      Attempt attempt = from;
+      if (!product.bound.empty() &&
+          !take_map(attempt, {p}, map, from.sum[p].bound, product.bound, from.sum[onto].bound, context))
+        continue;
+      const bool same = std::ranges::all_of(pairs, [&](const FactorPair& pair) {
+        const auto f = static_cast<std::size_t>(pair.first - product.factors.data());
+        const auto g = static_cast<std::size_t>(pair.second - model.factors.data());
+        return equate(attempt, p, f, onto, g, context);
+      });
+      if (!same) continue;
+      result.push_back(std::move(attempt));
+      if (result.size() >= most) return result;
+    }
+  }
+  return result;
+}
+
+bool Elaborator::take_map(Attempt& attempt, std::vector<std::size_t> at, const Substitution& map,
+                          const std::vector<Atom>& old, const std::vector<Atom>& fresh, const std::vector<Atom>& onto,
+                          const Context& context) {
+  std::optional<Step> found;
+  try {
+    found = bridge_.map_step(map, old, fresh, onto);
+  } catch (const runtime::Error&) {
+    return false;  // an image in names that the checker does not have
+  }
+  if (!found) return false;
+  const bool identity = old == onto && std::ranges::all_of(found->to, [](const auto& image) {
+                          return image.second == Poly(image.first);
+                        });
+  if (identity) return true;
+  found->of_maximum = at.size() == 2;
+  found->at = std::move(at);
+  return take(attempt.sum, context, std::move(*found), attempt.steps);
+}
+
+bool Elaborator::equate(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g,
+                        const Context& context) {
+  const check::Factor model = attempt.sum[onto].factors[g];
+  const auto own = [&]() -> const check::Factor& { return attempt.sum[p].factors[f]; };
+  if (own() == model) return true;
+  for (std::size_t d = 0; d < model.index.size(); ++d) {
+    if (own().index[d] == model.index[d]) continue;
+    Step index = step(Op::Index, {p, f, d});
+    index.polys.push_back(model.index[d]);
+    if (!take(attempt.sum, context, std::move(index), attempt.steps)) return false;
+  }
+  if (model.kind == check::Factor::Kind::Max) return equate_maxima(attempt, p, f, onto, g, context);
+  const auto arguments = [&](Attempt& trial) {
+    for (std::size_t a = 0; a < model.arguments.size(); ++a) {
+      if (!equate_argument(trial, p, f, onto, g, a, context)) return false;
+    }
+    return true;
+  };
+  Attempt straight = attempt;
+  if (arguments(straight)) return attempt = std::move(straight), true;
+  const bool commutes =
+      model.kind == check::Factor::Kind::Apply && model.arguments.size() == 2 && commutative_[model.symbol];
+  if (!commutes || !take(attempt.sum, context, step(Op::Swap, {p, f}), attempt.steps)) return false;
+  return arguments(attempt);
+}
+
+bool Elaborator::equate_argument(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g,
+                                 std::size_t a, const Context& context) {
+  const check::Product& product = attempt.sum[p];
+  const check::Sum& wanted = attempt.sum[onto].factors[g].arguments[a];
+  if (product.factors[f].arguments[a] == wanted) return true;
+  check::Kernel kernel(statement_, {});
+  const Context inner = kernel.inside(context, product, product.factors[f]);
+  check::Sum difference = product.factors[f].arguments[a];
+  for (check::Product part : wanted) {
+    part.coefficient = part.coefficient * Rational{-1, 1};
+    difference.push_back(std::move(part));
+  }
+  Step same = step(Op::Same, {p, f, a, onto, g, a});
+  if (depth_ == deepest) return false;
+  std::pair<check::Guards, std::string> key{inner.given, statement_.text(difference)};
+  std::ranges::sort(key.first);
+  if (different_.contains(key)) return false;
+  ++depth_;
+  const bool empty = zero(difference, inner, same.block);
+  --depth_;
+  if (!empty) different_.insert(std::move(key));
+  return empty && take(attempt.sum, context, std::move(same), attempt.steps);
+}
+
+bool Elaborator::equate_maxima(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g,
+                               const Context& context) {
+  const check::Factor own = attempt.sum[p].factors[f], model = attempt.sum[onto].factors[g];
+  Factor renamed = bridge_.there(own);
+  const Factor target = bridge_.there(model);
+  bridge_.rename(renamed);
+  std::vector<Substitution> maps;
+  for (const Equations& way : ways_to_equal({{&renamed, &target}}, commutative_, align_.choices, budget_)) {
+    std::vector<Atom> unknown = renamed.bound;
+    unknown.insert(unknown.end(), way.unknown.begin(), way.unknown.end());
+    SolvedIndices solved = solve_indices(way.polys, unknown, bridge_.symbols(), budget_);
+    std::erase_if(solved.map, [&](const auto& entry) {
+      return std::ranges::find(renamed.bound, entry.first) == renamed.bound.end() ||
+             mentions(entry.second, unknown, bridge_.symbols());
+    });
+    complete_maps(solved.map, renamed.bound, target.bound, bridge_.symbols(), align_, budget_, maps);
+  }
+  for (const Substitution& map : maps) {
+    Attempt trial = attempt;
+    if (!take_map(trial, {p, f}, map, own.bound, renamed.bound, model.bound, context)) continue;
+    if (!equate_ranges(trial, p, f, model.guards, context)) continue;
+    if (!equate_argument(trial, p, f, onto, g, 0, context)) continue;
+    attempt = std::move(trial);
+    return true;
+  }
+  return false;
+}
+
+bool Elaborator::equate_ranges(Attempt& trial, std::size_t p, std::size_t f, const check::Guards& wanted,
+                               const Context& context) {
+  const auto own = [&]() -> const check::Guards& { return trial.sum[p].factors[f].guards; };
+  for (const check::Guard& guard : wanted) {
+    if (std::ranges::find(own(), guard) != own().end()) continue;
+    Step know = step(Op::Know, {p, f}, true);
+    know.guard = guard;
+    if (!take(trial.sum, context, std::move(know), trial.steps)) return false;
+  }
+  for (std::size_t i = own().size(); i-- > 0;) {
+    if (std::ranges::find(wanted, own()[i]) != wanted.end()) continue;
+    if (!take(trial.sum, context, step(Op::Forget, {p, f, i}, true), trial.steps)) return false;
+  }
+  return true;
+}
+
+}  // namespace rulemill::prove

@@ -1,0 +1,110 @@
+// Finds the steps of a proof on the checker's own state: each step is tried on the checker's kernel, and taken if what
+// it owes can be shown. In three parts: the search as a whole (elaborate.cc), what makes a product simpler
+// (simplify_sum.cc), and what makes two products cancel (cancel.cc).
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "prove/certificate/bridge.h"
+#include "prove/certificate/elaborate.h"
+#include "prove/certificate/oracle.h"
+#include "prove/solver/budget.h"
+
+namespace rulemill::prove {
+
+class Elaborator {
+ public:
+  using Context = check::Kernel::Context;
+  using Step = check::Step;
+  using Op = Step::Op;
+  using Steps = std::vector<Step>;
+
+  Elaborator(check::Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& align,
+             const ElaborationLimits& limits, bool believing);
+  Elaboration run();
+
+ private:
+  static constexpr int deepest = 12;
+  static constexpr std::size_t most_ways = 6;  // to align two products, if the first does not make them cancel
+
+  enum class Change { None, Some, Gone };
+  /// A sum, and the steps that have led to it.
+  struct Attempt {
+    check::Sum sum;
+    Steps steps;
+  };
+
+  // The search.
+  std::vector<Models::Values> in_symbols(const std::vector<SizesByName>& samples);
+  /// Lemmas for what the types and divisors owe.
+  std::optional<std::string> typing(check::Proof& proof);
+  /// Takes the step if the checker would let it pass.
+  bool take(check::Sum& sum, const Context& context, Step step, Steps& steps);
+  static Step step(Op op, std::vector<std::size_t> at, bool of_maximum = false);
+  bool shown(const check::Guards& given, std::optional<check::Guard> goal);
+  static check::Guards joined(check::Guards a, const check::Guards& b);
+  /// Steps that empty the sum; false if none are found, and the sum is what is left.
+  bool zero(check::Sum& sum, const Context& context, Steps& steps);
+  /// Splits a product by a guard that stands in its functions and maxima and that nothing decides. Where none does as
+  /// they stand, they are simplified: that may leave guards without the indices that are bound within.
+  bool split(check::Sum& sum, const Context& context, Steps& steps);
+  std::optional<check::Guard> undecided(const check::Product& product, const Context& context);
+  std::optional<check::Guard> undecided(const check::Sum& sum, const std::set<Atom>& scope, const check::Guards& given);
+
+  // Simplification.
+  void simplify(check::Sum& sum, const Context& context, Steps& steps, std::size_t from = 0);
+  /// False if the product is gone: dropped, or opened into others at the end.
+  bool simplify_product(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
+  bool vanishes(const check::Product& product, const Context& context);
+  /// Equations that stand among guards: as such, or as two inequalities.
+  static std::vector<Poly> equations(const check::Guards& own, const check::Guards& given);
+  /// A bound index, or one of the output, that an equation gives.
+  bool eliminate(check::Sum& sum, std::size_t p, std::optional<std::size_t> maximum, const Context& context,
+                 Steps& steps);
+  bool used_elsewhere(check::Product product, Atom atom, const Poly& equation);
+  /// A quotient with an index above that can have one value alone.
+  bool fix_division(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
+  Change simplify_factor(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  /// Empties all arguments if every product in them vanishes where it stands.
+  bool drop_arguments(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  /// Simplifies what an argument's products are, and forgets their guards where they say nothing new.
+  bool bare_argument(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  bool simplify_arguments(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
+  bool unwrap(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  /// The maximum of what does not vary, at a point where all its indices are the same small number.
+  bool open_constant(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+
+  // Alignment and cancellation.
+  void accept(Attempt attempt, check::Sum& sum, Steps& steps);
+  bool cancel(check::Sum& sum, const Context& context, Steps& steps);
+  bool cancel_pair(check::Sum& sum, std::size_t onto, const Context& context, Steps& steps);
+  /// Ways to give product p the bound indices and factors of `onto`.
+  std::vector<Attempt> alignments(const Attempt& from, std::size_t p, std::size_t onto, const Context& context,
+                                  std::size_t most);
+  bool take_map(Attempt& attempt, std::vector<std::size_t> at, const Substitution& map, const std::vector<Atom>& old,
+                const std::vector<Atom>& fresh, const std::vector<Atom>& onto, const Context& context);
+  /// Makes factor f of product p what factor g of `onto` is.
+  bool equate(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g, const Context& context);
+  bool equate_argument(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g, std::size_t a,
+                       const Context& context);
+  bool equate_maxima(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g,
+                     const Context& context);
+  bool equate_ranges(Attempt& trial, std::size_t p, std::size_t f, const check::Guards& wanted, const Context& context);
+
+  check::Statement& statement_;
+  check::Atoms& atoms_;
+  AlignLimits align_;
+  ElaborationLimits limits_;
+  Budget budget_;
+  Bridge bridge_;
+  Oracle oracle_;
+  std::vector<bool> commutative_;
+  std::size_t taken_ = 0;
+  int depth_ = 0;
+  std::set<std::pair<check::Guards, std::string>> different_;  // differences that did not come out as zero
+};
+
+}  // namespace rulemill::prove

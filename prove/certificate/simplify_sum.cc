@@ -1,0 +1,239 @@
+// What makes one product simpler, or drops it.
+#include <algorithm>
+
+#include "prove/certificate/elaborator.h"
+
+namespace rulemill::prove {
+
+using check::Atoms;
+
+void Elaborator::simplify(check::Sum& sum, const Context& context, Steps& steps, std::size_t from) {
+  for (std::size_t p = from; p < sum.size();) {
+    if (simplify_product(sum, p, context, steps)) ++p;
+  }
+}
+
+bool Elaborator::simplify_product(check::Sum& sum, std::size_t p, const Context& context, Steps& steps) {
+  do {
+    while (eliminate(sum, p, std::nullopt, context, steps)) {
+    }
+    if (vanishes(sum[p], context) && take(sum, context, step(Op::Drop, {p}), steps)) return false;
+  } while (fix_division(sum, p, context, steps));
+  for (std::size_t f = 0; f < sum[p].factors.size(); ++f) {
+    switch (simplify_factor(sum, p, f, context, steps)) {
+      case Change::Gone:
+        return false;
+      case Change::Some:
+        --f;
+        break;
+      case Change::None:
+        break;
+    }
+  }
+  return true;
+}
+
+bool Elaborator::vanishes(const check::Product& product, const Context& context) {
+  return !product.guards.empty() && shown(joined(context.given, product.guards), std::nullopt);
+}
+
+std::vector<Poly> Elaborator::equations(const check::Guards& own, const check::Guards& given) {
+  std::vector<Poly> result;
+  for (const check::Guard& a : own) {
+    if (a.equality) {
+      result.push_back(a.poly);
+      continue;
+    }
+    for (const check::Guards* list : {&own, &given}) {
+      for (const check::Guard& b : *list) {
+        if (!b.equality && (a.poly + b.poly).is_zero()) result.push_back(a.poly);
+      }
+    }
+  }
+  return result;
+}
+
+bool Elaborator::eliminate(check::Sum& sum, std::size_t p, std::optional<std::size_t> maximum, const Context& context,
+                           Steps& steps) {
+  const check::Product& product = sum[p];
+  const check::Factor* factor = maximum ? &product.factors[*maximum] : nullptr;
+  const check::Guards& own = factor ? factor->guards : product.guards;
+  const std::vector<Atom>& bound = factor ? factor->bound : product.bound;
+  const auto attempt = [&](Atom atom, const Poly& equation) {
+    const std::int64_t c = equation.coefficient(atom);
+    if (c != 1 && c != -1) return false;
+    const Poly rest = equation - Poly(atom) * Poly(c);
+    if (atoms_.occurs(rest, atom)) return false;
+    Step set = step(Op::Set, maximum ? std::vector<std::size_t>{p, *maximum} : std::vector<std::size_t>{p},
+                    maximum.has_value());
+    set.atom = atom;
+    set.polys.push_back(c == 1 ? -rest : rest);
+    return take(sum, context, std::move(set), steps);
+  };
+  for (const Poly& equation : equations(own, context.given)) {
+    for (const Atom atom : std::vector<Atom>(bound)) {
+      if (attempt(atom, equation)) return true;
+    }
+  }
+  if (factor) return false;
+  for (const Poly& equation : equations(own, context.given)) {
+    std::set<Atom> all;
+    atoms_.collect(equation, all);
+    for (auto atom = all.rbegin(); atom != all.rend(); ++atom) {
+      const std::int64_t c = atoms_.kind(*atom) == Atoms::Kind::Output ? equation.coefficient(*atom) : 0;
+      if (c != 1 && c != -1) continue;
+      if (used_elsewhere(product, *atom, equation) && attempt(*atom, equation)) return true;
+      break;  // the equation is kept as what gives this index
+    }
+  }
+  return false;
+}
+
+bool Elaborator::used_elsewhere(check::Product product, Atom atom, const Poly& equation) {
+  bool used = false;
+  check::for_each_poly(product,
+                       [&](Poly& poly) { used |= poly != equation && poly != -equation && atoms_.occurs(poly, atom); });
+  return used;
+}
+
+bool Elaborator::fix_division(check::Sum& sum, std::size_t p, const Context& context, Steps& steps) {
+  std::set<Atom> all;
+  check::Product product = sum[p];
+  for (check::Factor& factor : product.factors) {
+    check::for_each_poly(factor, [&](Poly& poly) { atoms_.collect(poly, all); });
+  }
+  for (const Atom atom : all) {
+    if (atoms_.kind(atom) != Atoms::Kind::Quotient) continue;
+    std::set<Atom> above;
+    atoms_.collect(atoms_.left(atom), above);
+    const auto is_index = [&](Atom a) {
+      return atoms_.kind(a) == Atoms::Kind::Output || atoms_.kind(a) == Atoms::Kind::Bound;
+    };
+    if (std::ranges::none_of(above, is_index)) continue;
+    const check::Guards given = joined(context.given, product.guards);
+    const auto value = oracle_.only_value(given, Poly(atom));
+    if (!value) continue;
+    Step set = step(Op::Set, {p});
+    set.atom = atom;
+    set.polys.emplace_back(*value);
+    if (take(sum, context, std::move(set), steps)) return true;
+  }
+  return false;
+}
+
+Elaborator::Change Elaborator::simplify_factor(check::Sum& sum, std::size_t p, std::size_t f, const Context& context,
+                                               Steps& steps) {
+  using Kind = check::Factor::Kind;
+  const auto factor = [&]() -> const check::Factor& { return sum[p].factors[f]; };
+  if (factor().kind != Kind::Apply && factor().kind != Kind::Max) return Change::None;
+  if (factor().kind == Kind::Max) {
+    if (eliminate(sum, p, f, context, steps)) return Change::Some;
+    if (factor().bound.empty() && take(sum, context, step(Op::Open, {p, f}), steps)) return Change::Gone;
+  }
+  const bool lawful = factor().kind == Kind::Max || statement_.function(factor().symbol).maps_zero_to_zero;
+  if (lawful && drop_arguments(sum, p, f, context, steps) && take(sum, context, step(Op::Zero, {p, f}), steps))
+    return Change::Gone;
+  if (factor().kind == Kind::Apply) {
+    return statement_.function(factor().symbol).idempotent && unwrap(sum, p, f, context, steps) ? Change::Some
+                                                                                                : Change::None;
+  }
+  return open_constant(sum, p, f, context, steps) ? Change::Gone : Change::None;
+}
+
+bool Elaborator::drop_arguments(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+  const check::Product& product = sum[p];
+  const check::Factor& factor = product.factors[f];
+  check::Kernel kernel(statement_, {});
+  const Context inner = kernel.inside(context, product, factor);
+  for (const check::Sum& argument : factor.arguments) {
+    for (const check::Product& part : argument) {
+      if (!vanishes(part, inner)) return false;
+    }
+  }
+  const std::size_t count = factor.arguments.size();
+  for (std::size_t a = 0; a < count; ++a) {
+    Step within = step(Op::Within, {p, f, a});
+    check::Sum argument = sum[p].factors[f].arguments[a];
+    while (!argument.empty()) {
+      if (!take(argument, inner, step(Op::Drop, {0}), within.block)) return false;
+    }
+    if (!within.block.empty() && !take(sum, context, std::move(within), steps)) return false;
+  }
+  return true;
+}
+
+bool Elaborator::bare_argument(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+  check::Kernel kernel(statement_, {});
+  const Context inner = kernel.inside(context, sum[p], sum[p].factors[f]);
+  Step within = step(Op::Within, {p, f, 0});
+  check::Sum argument = sum[p].factors[f].arguments.at(0);
+  simplify(argument, inner, within.block);
+  for (std::size_t q = 0; q < argument.size(); ++q) {
+    for (std::size_t g = argument[q].guards.size(); g-- > 0;)
+      take(argument, inner, step(Op::Forget, {q, g}), within.block);
+  }
+  return !within.block.empty() && take(sum, context, std::move(within), steps);
+}
+
+bool Elaborator::simplify_arguments(check::Sum& sum, std::size_t p, const Context& context, Steps& steps) {
+  bool changed = false;
+  for (std::size_t f = 0; f < sum[p].factors.size(); ++f) {
+    check::Kernel kernel(statement_, {});
+    const Context inner = kernel.inside(context, sum[p], sum[p].factors[f]);
+    for (std::size_t a = 0; a < sum[p].factors[f].arguments.size(); ++a) {
+      Step within = step(Op::Within, {p, f, a});
+      check::Sum argument = sum[p].factors[f].arguments[a];
+      simplify(argument, inner, within.block);
+      if (!within.block.empty()) changed |= take(sum, context, std::move(within), steps);
+    }
+  }
+  return changed;
+}
+
+bool Elaborator::unwrap(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+  const check::Factor& factor = sum[p].factors[f];
+  if (factor.arguments[0].empty()) return false;
+  const bool itself = std::ranges::any_of(factor.arguments[0], [&](const check::Product& part) {
+    return part.factors.size() == 1 && part.factors[0].kind == check::Factor::Kind::Apply &&
+           part.factors[0].symbol == factor.symbol;
+  });
+  if (!itself) return false;
+  check::Sum changed = sum;
+  Steps more;
+  bare_argument(changed, p, f, context, more);
+  if (!take(changed, context, step(Op::Unwrap, {p, f}), more)) return false;
+  sum = std::move(changed);
+  steps.insert(steps.end(), more.begin(), more.end());
+  return true;
+}
+
+bool Elaborator::open_constant(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+  const check::Factor factor = sum[p].factors[f];
+  bool varies = false;
+  check::Kernel kernel(statement_, {});
+  const Context inside = kernel.inside(context, sum[p], factor);
+  for (const check::Product& part : factor.arguments.at(0)) {
+    bool here = false;
+    for (check::Factor inner : part.factors) {
+      check::for_each_poly(inner, [&](Poly& poly) {
+        for (const Atom atom : factor.bound) here |= atoms_.occurs(poly, atom);
+      });
+    }
+    varies |= here && !vanishes(part, inside);
+  }
+  if (varies) return false;
+  check::Sum changed = sum;
+  Steps more;
+  bare_argument(changed, p, f, context, more);
+  for (std::int64_t point = 0; point <= 3; ++point) {
+    Step open = step(Op::Open, {p, f});
+    open.polys.assign(factor.bound.size(), Poly(point));
+    if (!take(changed, context, std::move(open), more)) continue;
+    sum = std::move(changed);
+    steps.insert(steps.end(), more.begin(), more.end());
+    return true;
+  }
+  return false;
+}
+
+}  // namespace rulemill::prove
