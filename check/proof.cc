@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "algebra/sizes/checked.h"
 #include "runtime/error.h"
 
 namespace rulemill::check {
@@ -107,6 +108,15 @@ class ProofReader {
   }
 
   Proof read() {
+    try {
+      return whole();
+    } catch (const algebra::Overflow& overflow) {
+      fail(overflow.what());
+    }
+  }
+
+ private:
+  Proof whole() {
     Proof proof;
     if (!take_word("typing")) fail("expected 'typing'");
     times(proof.times);
@@ -119,7 +129,6 @@ class ProofReader {
     return proof;
   }
 
- private:
   std::string_view line() const {
     std::string_view text = next_ < lines_.size() ? lines_[next_] : std::string_view();
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));

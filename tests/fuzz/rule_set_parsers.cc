@@ -2,7 +2,10 @@
 #include "algebra/exchange/foreign_rules.h"
 #include "algebra/rules/rule_set.h"
 #include "algebra/rules/rule_set_format.h"
+#include "algebra/sizes/checked.h"
+#include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
+#include "check/proof.h"
 #include "prove/certificate/certificate.h"
 #include "tests/fuzz/parser.h"
 
@@ -45,7 +48,25 @@ void read_taso_rules(ByteView bytes) {
   }
 }
 
-void read_certificate(ByteView bytes) { prove::to_string(prove::parse_certificate(text_of(bytes), "fuzzed.smt2")); }
+/// As `rulemill check` does: the statement is read, and the proof followed up to what solvers are asked.
+void read_certificate(ByteView bytes) {
+  const prove::CertificateText certificate = prove::parse_certificate(text_of(bytes), "fuzzed.txt");
+  prove::to_string(certificate);
+  algebra::TermBank bank(shipped());
+  algebra::Symbols symbols;
+  const auto rules = algebra::parse_rules(certificate.statement, "fuzzed.txt", shipped(), bank, symbols);
+  const bool by_definitions = certificate.kind == algebra::Certificate::Kind::Definitions;
+  if (rules.size() != 1 || !by_definitions || algebra::typing_objection(rules[0], bank, symbols)) return;
+  try {
+    check::Atoms atoms;
+    check::Statement statement(rules[0], bank, symbols, atoms);
+    const check::Proof proof = check::parse_proof(certificate.proof, "fuzzed.txt", certificate.proof_line, atoms);
+    for (const check::Obligation& obligation : check::follow(proof, statement).obligations)
+      check::smtlib(obligation, atoms);
+  } catch (const check::Objection&) {
+  } catch (const algebra::Overflow&) {  // said of the rule, which is its place
+  }
+}
 
 }  // namespace
 
@@ -53,12 +74,13 @@ void add_rule_set_parsers(std::vector<Parser>& parsers) {
   parsers.push_back({"database", "fuzzed.rmdb", read_database, "rulemill.proto.RuleSet", seal_database, {}, {}});
   parsers.push_back({"taso", "fuzzed.pb", read_taso_rules, "rulemill.taso.RuleCollection", nullptr, {}, {}});
   parsers.push_back({"certificates",
-                     "fuzzed.smt2",
+                     "fuzzed.txt",
                      read_certificate,
                      "",
                      nullptr,
-                     {"(assert ", "(check-sat)", "(push 1)", "(pop 1)", "(declare-const k0 Int)", "; ", "|", "\n", ")",
-                      "(set-option", "(exit)", "(reset)", "rule r(x[n])", "=>"},
+                     {"(assert true)", "; ", "|", "\n", "rule r(x[n])", "=>", "cancel 0 1", "drop 0", "set 0: #0 := @1",
+                      "map 0: #0 := #1 <- #1 := #0", "within 0 0 0", "same 0 0 0 1 0 0", "end", "times q; d - 1",
+                      "div(@1, q)", "split 0: ", " >= 0", "9223372036854775807"},
                      {}});
 }
 
