@@ -45,7 +45,7 @@ std::string refusal_of(const std::vector<Judgement>& judgements) {
 }
 
 /// Of the definitions, where onnxruntime has judged as well.
-constexpr double most_operations = 6e9;
+constexpr double most_operations = 3e9;
 
 class Chooser {
  public:

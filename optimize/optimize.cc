@@ -7,6 +7,7 @@
 #include "algebra/terms/rule_text.h"
 #include "optimize/choice.h"
 #include "runtime/error.h"
+#include "runtime/machine.h"
 
 namespace rulemill::optimize {
 
@@ -273,6 +274,8 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   summary.seconds_after = best.seconds;
   const auto rows_after = choice.model ? rows_of(best.outputs) : rows_before;
   fill_rows(summary, rows_before, rows_after);
+  summary.operations_before = cost.operations(import.outputs);
+  summary.operations_after = cost.operations(best.outputs);
   fill_fired(summary, best.steps, rules, terms, symbols);
   if (options.out.empty()) return summary;
   if (choice.model) {
@@ -280,6 +283,7 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   } else {
     model.write_as_read(options.out);
   }
+  summary.peak_bytes = runtime::peak_memory_bytes();
   return summary;
 }
 

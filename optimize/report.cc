@@ -318,6 +318,8 @@ runtime::Json to_json(const Summary& summary) {
   json["timing"] = timing_json(summary.timing);
   json["warning"] = summary.warning;
   json["import_seconds"] = summary.import_time;
+  json["operations"] = {{"before", summary.operations_before}, {"after", summary.operations_after}};
+  json["peak_bytes"] = summary.peak_bytes;
   return json;
 }
 

@@ -64,6 +64,8 @@ struct Summary {
   Timing timing;                                             // of the cheapest models found
   std::string warning;                                       // why a cheaper model was not taken
   double import_time = 0, search_time = 0, verify_time = 0;  // seconds on the clock
+  double operations_before = 0, operations_after = 0;        // arithmetic, as far as definitions say what nodes compute
+  std::uint64_t peak_bytes = 0;                              // memory of this process
   Drawing picture_before, picture_after;
 };
 

@@ -100,7 +100,13 @@ std::uint64_t current_memory_bytes() {
   return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+/// What the program has had since it began; getrusage counts what the process was before that, too.
 std::uint64_t peak_memory_bytes() {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    std::uint64_t kilobytes = 0;
+    if (line.rfind("VmHWM:", 0) == 0 && std::istringstream(line.substr(6)) >> kilobytes) return kilobytes * 1024;
+  }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
