@@ -118,8 +118,12 @@ class Chooser {
       if (!choice_.timing.candidates[i].failure.empty()) refuse(choice_.timing.candidates[i].failure);
       if (choice_.timing.candidates[i].faster) places.push_back(i);
     }
-    std::ranges::stable_sort(places, std::ranges::greater(),
-                             [&](std::size_t i) { return choice_.timing.candidates[i].ratio; });
+    // What is within the noise of the fastest is as fast: the cheapest of these.
+    const auto ratio = [&](std::size_t i) { return choice_.timing.candidates[i].ratio; };
+    std::ranges::stable_sort(places, std::ranges::greater(), ratio);
+    const auto slower = std::ranges::find_if(
+        places, [&](std::size_t i) { return ratio(i) < ratio(places.front()) * (1 - choice_.timing.noise); });
+    std::sort(places.begin(), slower);
     std::vector<std::size_t> numbers;
     for (const std::size_t i : places) numbers.push_back(exported_[i]);
     return numbers;

@@ -79,6 +79,21 @@ class DefaultRules(Case):
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
         self.assertEqual(self.optimized(model), {"Conv": 1})
 
+    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
+    def test_a_small_depthwise_branch_goes_into_a_kernel_of_seven(self):
+        random = numpy.random.default_rng(0)
+        for stride in (1, 2):
+            weights = [numpy_helper.from_array(random.random((8, 1, size, size)).astype(numpy.float32), f"k{size}") for size in (1, 3, 7)]
+            nodes = [helper.make_node("Conv", ["x", f"k{size}"], [f"y{size}"], pads=[size // 2] * 4, strides=[stride] * 2,
+                                      kernel_shape=[size] * 2, group=8) for size in (1, 3, 7)]
+            nodes += [helper.make_node("Add", ["y1", "y3"], ["s"]), helper.make_node("Add", ["s", "y7"], ["y"])]
+            values = [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 8, 16, 16]),
+                      helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 8, 16 // stride, 16 // stride])]
+            graph = helper.make_graph(nodes, "kernels", values[:1], values[1:], weights)
+            model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+            with self.subTest(stride):
+                self.assertEqual(self.optimized(model), {"Conv": 1})
+
     def pooled(self, **attributes):
         """Multiply-adds of the convolution before a pool, and behind it."""
         weights = [numpy_helper.from_array(numpy.random.default_rng(0).random((8, 16, 1, 1)).astype(numpy.float32), "k")]
