@@ -16,12 +16,16 @@ namespace {
 /// Free nodes count a little, so that a choice never rests on itself and the smaller of two free terms is taken.
 constexpr double least_seconds = 1e-12;
 constexpr double noise = 1e-9;
-constexpr std::uint8_t open = 1, done = 2;
 
 }  // namespace
 
 Extraction::Extraction(const egraph::EGraph& egraph, const Price& price)
-    : egraph_(egraph), price_(price), variable_(egraph.value_count(), nothing), choice_(egraph.value_count(), nothing) {
+    : egraph_(egraph),
+      price_(price),
+      variable_(egraph.value_count(), nothing),
+      choice_(egraph.value_count(), nothing),
+      marks_(egraph.value_count()),
+      seen_(egraph.node_count()) {
   for (Value value = 0; value < egraph_.value_count(); ++value) {
     Value& variable = variable_[egraph_.find(value)];
     if (egraph_.node_of(value) == nothing && variable == nothing) variable = value;
@@ -58,43 +62,46 @@ void Extraction::choose_trees() {
 }
 
 /// Appends what the value needs, arguments first; false if the choices run in a circle or lead nowhere.
-bool Extraction::visit(const Choice& choice, Value value, std::vector<ENode>& order) const {
+bool Extraction::visit(Value value, std::vector<ENode>& order) const {
   const Value at = egraph_.find(value);
-  if (variable_[at] != nothing || state_[at] == done) return true;
-  const ENode node = choice[at];
-  if (state_[at] == open || node == nothing) return false;
-  state_[at] = open;
+  Mark& mark = marks_[at];
+  const bool known = mark.walk == walk_;
+  if (variable_[at] != nothing || (known && !mark.open)) return true;
+  const ENode node = choice_[at];
+  if (known || node == nothing) return false;
+  mark = {walk_, true, 0, nothing};
   for (const Value argument : egraph_.arguments(node)) {
-    if (!visit(choice, argument, order)) return false;
+    if (!visit(argument, order)) return false;
   }
-  state_[at] = done;
-  if (std::ranges::find(order, node) == order.end()) order.push_back(node);
+  mark.open = false;
+  if (seen_[node] != walk_) order.push_back(node);
+  seen_[node] = walk_;
   return true;
 }
 
-std::optional<double> Extraction::graph_seconds(const Choice& choice, std::span<const Value> roots) const {
-  state_.assign(egraph_.value_count(), 0);
+std::optional<double> Extraction::graph_seconds(std::span<const Value> roots) const {
+  ++walk_;
   std::vector<ENode> order;
   for (const Value root : roots) {
-    if (!visit(choice, root, order)) return std::nullopt;
+    if (!visit(root, order)) return std::nullopt;
   }
-  return price(choice, order, roots);
+  return price(order, roots);
 }
 
-double Extraction::price(const Choice& choice, const std::vector<ENode>& order, std::span<const Value> roots) const {
-  uses_.assign(egraph_.value_count(), 0);
-  user_.assign(egraph_.value_count(), nothing);
-  for (const Value root : roots) ++uses_[egraph_.find(root)];
+double Extraction::price(const std::vector<ENode>& order, std::span<const Value> roots) const {
+  const auto use = [&](Value value, ENode user) {
+    Mark& mark = marks_[egraph_.find(value)];
+    ++mark.uses;
+    if (user != nothing) mark.user = user;
+  };
+  for (const Value root : roots) use(root, nothing);
   for (const ENode node : order) {
-    for (const Value argument : egraph_.arguments(node)) {
-      ++uses_[egraph_.find(argument)];
-      user_[egraph_.find(argument)] = node;
-    }
+    for (const Value argument : egraph_.arguments(node)) use(argument, node);
   }
   const auto only_user = [&](ENode node) {
     if (node == nothing || egraph_.output_count(node) != 1) return nothing;
-    const Value output = egraph_.find(egraph_.output(node, 0));
-    return uses_[output] == 1 ? user_[output] : nothing;
+    const Mark& mark = marks_[egraph_.find(egraph_.output(node, 0))];
+    return mark.uses == 1 ? mark.user : nothing;
   };
   double seconds = 0;
   for (const ENode node : order) {
@@ -105,7 +112,7 @@ double Extraction::price(const Choice& choice, const std::vector<ENode>& order, 
     ENode argument = nothing;
     if (!egraph_.arguments(node).empty()) {
       const Value first = egraph_.find(egraph_.arguments(node)[0]);
-      argument = variable_[first] == nothing ? choice[first] : nothing;
+      argument = variable_[first] == nothing ? choice_[first] : nothing;
       if (only_user(argument) != node) argument = nothing;
     }
     seconds += price_.in_graph(node, argument, only_user(node), cost_[node]);
@@ -114,9 +121,9 @@ double Extraction::price(const Choice& choice, const std::vector<ENode>& order, 
 }
 
 std::vector<ENode> Extraction::order(std::span<const Value> roots) const {
-  state_.assign(egraph_.value_count(), 0);
+  ++walk_;
   std::vector<ENode> order;
-  for (const Value root : roots) RM_CHECK(visit(choice_, root, order), "what was chosen can be computed");
+  for (const Value root : roots) RM_CHECK(visit(root, order), "what was chosen can be computed");
   return order;
 }
 
@@ -129,7 +136,7 @@ void Extraction::choose(std::span<const Value> roots, ENode original, std::size_
     for (std::uint32_t o = 0; o < egraph_.output_count(node); ++o)
       choice_[egraph_.find(egraph_.output(node, o))] = node;
   }
-  if (graph_seconds(choice_, roots)) climb(roots, passes);
+  if (graph_seconds(roots)) climb(roots, passes);
   if (seconds < seconds_) {
     choice_ = from_trees;
     seconds_ = seconds;
@@ -137,7 +144,7 @@ void Extraction::choose(std::span<const Value> roots, ENode original, std::size_
 }
 
 void Extraction::climb(std::span<const Value> roots, std::size_t passes) {
-  const auto seconds = graph_seconds(choice_, roots);
+  const auto seconds = graph_seconds(roots);
   RM_CHECK(seconds.has_value(), "what was chosen can be computed");
   seconds_ = *seconds;
   for (std::size_t pass = 0; pass < passes && improve(roots); ++pass) {
@@ -155,19 +162,28 @@ bool Extraction::improve(std::span<const Value> roots) {
         const ENode other = egraph_.node_of(value);
         value = egraph_.next_in_class(value);
         if (other == nothing || egraph_.is_duplicate(other) || choice_[start] == other) continue;
-        Choice changed = choice_;
-        for (std::uint32_t p = 0; p < egraph_.output_count(other); ++p) {
-          changed[egraph_.find(egraph_.output(other, p))] = other;
-        }
-        const auto seconds = graph_seconds(changed, roots);
-        if (!seconds || *seconds >= seconds_ * (1 - noise)) continue;
-        choice_ = std::move(changed);
-        seconds_ = *seconds;
-        better = true;
+        better = improve_by(other, roots) || better;
       } while (value != start);
     }
   }
   return better;
+}
+
+/// Chooses a node for all its outputs if that is better, and is undone if not.
+bool Extraction::improve_by(ENode other, std::span<const Value> roots) {
+  std::vector<std::pair<Value, ENode>> before;
+  for (std::uint32_t o = 0; o < egraph_.output_count(other); ++o) {
+    const Value output = egraph_.find(egraph_.output(other, o));
+    before.emplace_back(output, choice_[output]);
+    choice_[output] = other;
+  }
+  const auto seconds = graph_seconds(roots);
+  if (seconds && *seconds < seconds_ * (1 - noise)) {
+    seconds_ = *seconds;
+    return true;
+  }
+  for (auto each = before.rbegin(); each != before.rend(); ++each) choice_[each->first] = each->second;
+  return false;
 }
 
 }  // namespace rulemill::optimize

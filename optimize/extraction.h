@@ -42,13 +42,13 @@ class Extraction {
   using Choice = std::vector<egraph::ENode>;
 
   void choose_trees();
-  bool visit(const Choice& choice, egraph::Value value, std::vector<egraph::ENode>& order) const;
-  std::optional<double> graph_seconds(const Choice& choice, std::span<const egraph::Value> roots) const;
+  bool visit(egraph::Value value, std::vector<egraph::ENode>& order) const;
+  /// Of what is chosen now, in time that depends on the graph alone and not on the e-graph.
+  std::optional<double> graph_seconds(std::span<const egraph::Value> roots) const;
   bool improve(std::span<const egraph::Value> roots);
+  bool improve_by(egraph::ENode other, std::span<const egraph::Value> roots);
   void climb(std::span<const egraph::Value> roots, std::size_t passes);
-
-  double price(const Choice& choice, const std::vector<egraph::ENode>& order,
-               std::span<const egraph::Value> roots) const;
+  double price(const std::vector<egraph::ENode>& order, std::span<const egraph::Value> roots) const;
 
   const egraph::EGraph& egraph_;
   const Price& price_;
@@ -57,9 +57,16 @@ class Extraction {
   std::vector<double> tree_;             // by class: the cheapest tree
   Choice choice_;                        // by class
   double seconds_ = 0;
-  mutable std::vector<std::uint32_t> uses_;  // by class
-  mutable std::vector<egraph::ENode> user_;  // by class: one that uses it
-  mutable std::vector<std::uint8_t> state_;  // by class, while visiting: open or done
+  /// Of the walk that came by last: numbers of other walks are out of date.
+  struct Mark {
+    std::uint32_t walk = 0;
+    bool open = false;  // being visited
+    std::uint32_t uses = 0;
+    egraph::ENode user = egraph::nothing;  // one that uses it
+  };
+  mutable std::vector<Mark> marks_;          // by class
+  mutable std::vector<std::uint32_t> seen_;  // by node: the last walk that has it in its order
+  mutable std::uint32_t walk_ = 0;
 };
 
 }  // namespace rulemill::optimize

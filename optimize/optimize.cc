@@ -131,6 +131,8 @@ std::uint64_t node_count(const std::map<std::string, CostRow>& rows) {
   return count;
 }
 
+/// Nodes of the first search's e-graphs beyond which it is not done again for other costs: it took seconds.
+constexpr std::uint64_t most_nodes_searched_again = 150000;
 /// Results that are exported and timed.
 constexpr std::size_t most_tried = 4;
 
@@ -214,7 +216,7 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
     return saturate_windows(bank, saturator, by, fusion, import.outputs, options.search, options.windows, acceptable);
   };
   SearchResult found = find(cost);
-  if (options.timing.possible()) {
+  if (options.timing.possible() && found.nodes <= most_nodes_searched_again) {
     for (const Device& reading : readings_of(device)) {
       if (!source && reading.overhead == device.overhead) continue;
       CostModel other(bank, fusion, reading, sizes);

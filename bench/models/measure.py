@@ -166,8 +166,9 @@ def row(result):
     hand = f"{forms['by hand']['ratio']:.3f}" if "by hand" in forms else "-"
     others = " ".join(f"{forms[peer]['ratio']:.2f}" for peer in ("onnxslim", "onnxsim", "onnxoptimizer") if peer in forms) or "-"
     low, high = ours["quartiles"]
+    same = "" if result["changed"] else ", the same file"
     return (f"| {result['model']} | {model['multiply_adds'] / 1e6:.0f} | {ours['multiply_adds'] / 1e6:.0f} | {model['nodes']} | {ours['nodes']} "
-            f"| {ours['ratio']:.3f} ({low:.3f}–{high:.3f}) | {hand} | {others} | {result['seconds']:.1f} | {result['peak_bytes'] / 1e6:.0f} "
+            f"| {ours['ratio']:.3f} ({low:.3f}–{high:.3f}{same}) | {hand} | {others} | {result['seconds']:.1f} | {result['peak_bytes'] / 1e6:.0f} "
             f"| {ours['difference']:.0e} |")
 
 
