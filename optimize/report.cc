@@ -181,6 +181,8 @@ std::string to_text(const Summary& summary) {
   if (summary.changed) {
     text += fmt::format("initializers: {} -> {}\n", bytes_text(static_cast<double>(summary.bytes_before)),
                         bytes_text(static_cast<double>(summary.bytes_after)));
+    text += fmt::format("arithmetic, as far as definitions say it: {:.4g} -> {:.4g} million operations\n",
+                        summary.operations_before / 1e6, summary.operations_after / 1e6);
   }
   text += search_text(summary) + "\n" + timing_text(summary);
   for (const Judgement& each : summary.judgements) text += "judge " + judgement_text(each, summary.tolerance) + "\n";

@@ -168,6 +168,9 @@ class Samples(Case):
             self.assertIn(f"{fired['times']} x {fired['rule']}", process.stdout)
         gain = report["cost_seconds"]["before"] / report["cost_seconds"]["after"]
         self.assertIn(f"{gain:.2f} times as fast", process.stdout)
+        before, after = (report["operations"][side] / 1e6 for side in ("before", "after"))
+        self.assertLess(after, before)
+        self.assertIn(f"{before:.4g} -> {after:.4g} million operations", process.stdout)
 
     def test_a_full_or_missing_place_for_the_report_is_named_and_nothing_is_written(self):
         process = rulemill("optimize", MODEL, "--rules", self.rules, "--out", self.folder / "out.onnx", "--report", "/proc/x/page.html")
