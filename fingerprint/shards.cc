@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "runtime/error.h"
-#include "runtime/json_report.h"
+#include "runtime/json_number.h"
 
 namespace rulemill::fingerprint {
 
@@ -53,19 +53,19 @@ Dictionary Dictionary::parse(const std::string& json, const std::string& origin)
     if (root.at("format") != "rulemill dictionary" || root.at("version") != 1) {
       throw InputError(origin, "is not a dictionary of terms, version 1");
     }
-    dictionary.types = root.at("types").get<std::vector<enumerate::Dims>>();
-    dictionary.degrees = root.at("degrees").get<std::vector<std::uint32_t>>();
+    for (const Json& type : root.at("types")) dictionary.types.push_back(runtime::whole_list<std::int64_t>(type));
+    dictionary.degrees = runtime::whole_list<std::uint32_t>(root.at("degrees"));
     dictionary.variables = root.at("variables").get<std::vector<std::string>>();
     for (const Json& entry : root.at("instances")) {
       InstanceEntry made{
-          entry.at("operator").get<std::string>(), {}, entry.at("ranks").get<std::vector<std::uint32_t>>()};
+          entry.at("operator").get<std::string>(), {}, runtime::whole_list<std::uint32_t>(entry.at("ranks"))};
       for (const auto& [name, value] : entry.at("parameters").items()) {
         if (value.is_number_integer())
-          made.parameters[name] = value.get<std::int64_t>();
+          made.parameters[name] = runtime::whole<std::int64_t>(value);
         else if (value.is_string())
           made.parameters[name] = value.get<std::string>();
         else
-          made.parameters[name] = value.get<std::vector<std::int64_t>>();
+          made.parameters[name] = runtime::whole_list<std::int64_t>(value);
       }
       dictionary.instances.push_back(std::move(made));
     }

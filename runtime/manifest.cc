@@ -7,7 +7,7 @@
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
-#include "runtime/json_report.h"
+#include "runtime/json_number.h"
 
 namespace rulemill::runtime {
 namespace {
@@ -56,7 +56,7 @@ Manifest::Manifest(std::filesystem::path folder) : folder_(std::move(folder)) {
     }
     for (const auto& file : root.at("files")) {
       const auto name = file.at("name").get<std::string>();
-      entries_[name] = {name, file.at("stage").get<std::string>(), file.at("bytes").get<std::uint64_t>(),
+      entries_[name] = {name, file.at("stage").get<std::string>(), runtime::whole<std::uint64_t>(file.at("bytes")),
                         file.at("checksum").get<std::string>(), to_attributes(file.at("attributes"))};
     }
   } catch (const Json::exception& error) {

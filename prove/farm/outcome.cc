@@ -3,6 +3,7 @@
 #include <array>
 
 #include "runtime/error.h"
+#include "runtime/json_number.h"
 
 namespace rulemill::prove {
 
@@ -26,7 +27,7 @@ Json to_json(const Outcome& outcome) {
 
 Outcome outcome_from_json(const Json& json) {
   Outcome outcome;
-  const int kind = json.at("kind").get<int>();
+  const int kind = runtime::whole<int>(json.at("kind"));
   if (kind < 0 || kind > static_cast<int>(Outcome::Kind::IllTyped))
     throw runtime::InputError("outcome", "of no known kind");
   outcome.kind = static_cast<Outcome::Kind>(kind);
@@ -34,8 +35,8 @@ Outcome outcome_from_json(const Json& json) {
   json.at("rule").get_to(outcome.rule);
   json.at("detail").get_to(outcome.detail);
   json.at("certificate").get_to(outcome.certificate);
-  json.at("queries").get_to(outcome.queries);
-  json.at("instances").get_to(outcome.instances);
+  outcome.queries = runtime::whole<std::uint64_t>(json.at("queries"));
+  outcome.instances = runtime::whole<std::uint64_t>(json.at("instances"));
   json.at("example").get_to(outcome.example);
   return outcome;
 }

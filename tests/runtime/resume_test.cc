@@ -13,7 +13,7 @@
 #include "runtime/hash.h"
 #include "runtime/interrupt.h"
 #include "runtime/journal.h"
-#include "runtime/json_report.h"
+#include "runtime/json_number.h"
 #include "runtime/manifest.h"
 #include "runtime/printable.h"
 #include "tests/runtime/scratch_folder.h"
@@ -254,6 +254,18 @@ TEST_CASE("pipes and devices are neither read nor replaced, and JSON nested with
   CHECK(contains(message_of([&] { parse_json("\n " + std::string(1'000'000, '['), "deep"); }),
                  "deep:2:102: is nested more"));
   CHECK(parse_json("[\"[[[[\", 1]", "text") == Json{"[[[[", 1});
+}
+
+TEST_CASE("a number that does not fit is refused, not wrapped") {
+  CHECK(whole<std::uint8_t>(Json(255)) == 255);
+  CHECK(whole<std::int64_t>(Json(-3)) == -3);
+  CHECK(whole_list<std::uint32_t>(Json::parse("[0, 4294967295]")) == std::vector<std::uint32_t>{0, 4294967295u});
+  for (const char* text : {"256", "-1", "1.5", "1e26", "18446744073709551616", "\"7\"", "[7]", "null"}) {
+    INFO(text);
+    CHECK_THROWS_AS(whole<std::uint8_t>(Json::parse(text)), Json::exception);
+  }
+  CHECK_THROWS_AS(whole_list<std::uint8_t>(Json::parse("[1, 256]")), Json::exception);
+  CHECK_THROWS_AS(whole_list<std::uint8_t>(Json::parse("7")), Json::exception);
 }
 
 TEST_CASE("what is shown of bad input is one short line") {
