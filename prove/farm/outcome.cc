@@ -37,7 +37,7 @@ Outcome outcome_from_json(const Json& json) {
   json.at("certificate").get_to(outcome.certificate);
   outcome.queries = runtime::whole<std::uint64_t>(json.at("queries"));
   outcome.instances = runtime::whole<std::uint64_t>(json.at("instances"));
-  json.at("example").get_to(outcome.example);
+  for (const Json& numbers : json.at("example")) outcome.example.push_back(runtime::whole_list<std::int64_t>(numbers));
   return outcome;
 }
 
