@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 folders=(runtime algebra execute enumerate fingerprint dedup egraph check prove optimize)
 scripts/build.sh debug fuzz "${folders[@]/#/test_}"
-ctest --test-dir build/debug --output-on-failure --timeout 1800 --tests-regex "^($(
-  IFS='|'
-  echo "${folders[*]}"
-))\$"
+for folder in "${folders[@]}"; do
+  # Every proof by Z3 alone takes too long at -O0.
+  build/debug/test_"$folder" '~verdicts are the same with Z3 alone'
+done
 FUZZ=build/debug/fuzz python3 tests/fuzz/fuzz_test.py --runs 100000 --seconds "${1:-5}"
