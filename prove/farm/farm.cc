@@ -231,6 +231,7 @@ FarmSummary prove_candidates(const std::filesystem::path& out, const std::string
         runtime::damaged_files(out, &manifest, prove_stage, self).empty()) {
       summary = summarize(read_outcomes(out));
       summary.already_done = true;
+      std::filesystem::remove(out / journal_file);  // of a run that was ended right after it had finished
       return;
     }
     manifest.begin(prove_stage, digest);

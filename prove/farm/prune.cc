@@ -344,6 +344,7 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
         runtime::damaged_files(out, &manifest, prune_stage, self).empty()) {
       summary = summary_of(manifest.figures(prune_stage));
       summary.already_done = true;
+      std::filesystem::remove(out / journal_file);  // of a run that was ended right after it had finished
       return;
     }
     manifest.begin(prune_stage, digest);
