@@ -130,6 +130,10 @@ Bytes framed(ByteView frame) {
   return bytes;
 }
 
+timespec in_timespec(std::chrono::microseconds time) {
+  return {time.count() / 1'000'000, time.count() % 1'000'000 * 1000};
+}
+
 }  // namespace
 
 std::filesystem::path own_binary() { return std::filesystem::read_symlink("/proc/self/exe"); }
@@ -189,8 +193,18 @@ bool Subprocess::send(ByteView frame) {
 bool Subprocess::ready(std::chrono::microseconds patience) const {
   if (!alive()) return true;
   pollfd answer{socket_, POLLIN, 0};
-  const timespec wait{patience.count() / 1'000'000, patience.count() % 1'000'000 * 1000};
+  const timespec wait = in_timespec(patience);
   return ::ppoll(&answer, 1, &wait, nullptr) > 0;
+}
+
+void Subprocess::wait_for_any(std::span<const Subprocess* const> processes, std::chrono::microseconds patience) {
+  std::vector<pollfd> answers;
+  for (const Subprocess* process : processes) {
+    if (!process->alive()) return;
+    answers.push_back({process->socket_, POLLIN, 0});
+  }
+  const timespec wait = in_timespec(patience);
+  ::ppoll(answers.data(), answers.size(), &wait, nullptr);
 }
 
 std::optional<Bytes> Subprocess::receive(milliseconds timeout) {

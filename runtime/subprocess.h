@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ class Subprocess {
   bool send(ByteView frame);
   /// Waits for the beginning of a frame, or for its end. False: neither has come.
   bool ready(std::chrono::microseconds patience) const;
+  /// The same for several: waits until one of them is ready.
+  static void wait_for_any(std::span<const Subprocess* const> processes, std::chrono::microseconds patience);
   /// The next frame; nothing if the time is over or the process is gone, after which it is dead for sure.
   std::optional<Bytes> receive(std::chrono::milliseconds timeout);
   bool alive() const { return pid_ > 0; }

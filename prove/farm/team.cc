@@ -1,7 +1,6 @@
 #include "prove/farm/team.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "runtime/error.h"
 
@@ -9,7 +8,6 @@ namespace rulemill::prove {
 
 namespace {
 
-constexpr std::chrono::microseconds nap{200};  // between two looks at several helpers
 constexpr std::chrono::microseconds no_wait{0};
 
 }  // namespace
@@ -50,12 +48,14 @@ std::vector<Team::Done> Team::poll(std::chrono::microseconds wait) {
 std::vector<Team::Done> Team::finished(std::chrono::microseconds wait) {
   const auto at_work = std::ranges::count_if(helpers_, [](const auto& member) { return member->helper.busy(); });
   if (at_work == 1) return poll(wait);
-  const auto deadline = std::chrono::steady_clock::now() + wait;
-  for (;;) {
-    std::vector<Done> done = poll(no_wait);
-    if (!done.empty() || at_work == 0 || std::chrono::steady_clock::now() >= deadline) return done;
-    std::this_thread::sleep_for(nap);
+  std::vector<Done> done = poll(no_wait);
+  if (!done.empty() || at_work == 0 || wait == no_wait) return done;
+  std::vector<const runtime::Subprocess*> processes;
+  for (const auto& member : helpers_) {
+    if (member->helper.busy()) processes.push_back(member->helper.process());
   }
+  runtime::Subprocess::wait_for_any(processes, wait);
+  return poll(no_wait);
 }
 
 void Team::abandon() {

@@ -34,6 +34,8 @@ class WorkerProcess {
   /// Ends the helper in the middle of its task, which gets no answer.
   void abandon();
   bool busy() const { return task_.has_value(); }
+  /// Null while there is none.
+  const runtime::Subprocess* process() const { return process_.get(); }
   /// How many helpers ended before their time, and were replaced.
   std::uint64_t restarts() const { return restarts_; }
 
