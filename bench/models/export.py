@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Exports models as people do: `export.py FOLDER [NAME…] [--exporter script|default] [--opset N] [--dynamic]`.
+
+Weights are random (no download), and so are batch norms' statistics, since default ones hide errors. `script` is PyTorch's
+TorchScript exporter (opset 17 unless said otherwise), `default` the exporter that torch.onnx.export uses by itself. `--dynamic`
+leaves the batch open, and the sequence where there is one. Needs torch, torchvision, timm, transformers, peft and onnx.
+Without names: the models of the table below; `--list` prints it. Writes FOLDER/NAME.onnx.
+"""
+
+import argparse
+import os
+import sys
+import time
+import warnings
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+warnings.filterwarnings("ignore")
+
+import torch  # noqa: E402
+
+
+class Wrapped(torch.nn.Module):
+    """A model of transformers as a function of its inputs that gives one tensor, or several."""
+
+    def __init__(self, model, *outputs):
+        super().__init__()
+        self.model, self.outputs = model, outputs
+
+    def forward(self, *inputs):
+        if getattr(self, "names", None):
+            result = self.model(**dict(zip(self.names, inputs)))
+        else:
+            result = self.model(*inputs)
+        return tuple(result[key] for key in self.outputs)
+
+
+def image(size=224, batch=1, channels=3):
+    return {"x": torch.randn(batch, channels, size, size)}, {"x": {0: "batch"}}
+
+
+def tokens(length=128, mask=True, vocabulary=1000):
+    given = {"input_ids": torch.randint(0, vocabulary, (1, length))}
+    if mask:
+        given["attention_mask"] = torch.ones(1, length, dtype=torch.int64)
+    return given, {name: {0: "batch", 1: "sequence"} for name in given}
+
+
+def timm_model(name, size=224, **options):
+    def make():
+        import timm
+
+        return timm.create_model(name, pretrained=False, **options), *image(size)
+
+    return make
+
+
+def torchvision_model(name, size=224, pick=None):
+    def make():
+        import torchvision
+
+        kind = torchvision.models.segmentation if pick else torchvision.models
+        options = {"weights": None, **({"weights_backbone": None} if pick else {})}
+        model = getattr(kind, name)(**options)
+        return (Wrapped(model, pick) if pick else model), *image(size)
+
+    return make
+
+
+def transformer(family, head, outputs, given, **config):
+    def make():
+        import transformers
+
+        settings = getattr(transformers, family + "Config")(**config)
+        settings._attn_implementation = "eager"
+        model = getattr(transformers, family + head)(settings)
+        inputs, axes = given()
+        wrapped = Wrapped(model, *outputs)
+        wrapped.names = list(inputs)
+        return wrapped, inputs, axes
+
+    return make
+
+
+def with_adapters(make, targets):
+    def made():
+        import peft
+
+        wrapped, inputs, axes = make()
+        settings = peft.LoraConfig(r=8, lora_alpha=16, target_modules=targets, init_lora_weights=False)
+        wrapped.model = peft.get_peft_model(wrapped.model, settings)
+        return wrapped, inputs, axes
+
+    return made
+
+
+hidden = ("last_hidden_state",)
+small = dict(vocab_size=8192)
+distilbert = transformer("DistilBert", "ForSequenceClassification", ("logits",), tokens)
+bert = transformer("Bert", "Model", hidden, tokens, **small)
+
+models = {
+    "repvgg_a0": timm_model("repvgg_a0"),
+    "mobileone_s0": timm_model("mobileone_s0"),
+    "resnet18": timm_model("resnet18"),
+    "resnet50": timm_model("resnet50"),
+    "mobilenetv2_100": timm_model("mobilenetv2_100"),
+    "mobilenetv3_large_100": timm_model("mobilenetv3_large_100"),
+    "efficientnet_b0": timm_model("efficientnet_b0"),
+    "densenet121": timm_model("densenet121"),
+    "ghostnetv3_100": timm_model("ghostnetv3_100"),
+    "repghostnet_100": timm_model("repghostnet_100"),
+    "repvit_m0_9": timm_model("repvit_m0_9"),
+    "fastvit_t8": timm_model("fastvit_t8", 256),
+    "levit_128s": timm_model("levit_128s"),
+    "convnext_tiny": timm_model("convnext_tiny"),
+    "vit_small": timm_model("vit_small_patch16_224"),
+    "deit_tiny": timm_model("deit_tiny_patch16_224"),
+    "swin_tiny": timm_model("swin_tiny_patch4_window7_224"),
+    "mixer_s16": timm_model("mixer_s16_224"),
+    "regnety_002": timm_model("regnety_002"),
+    "hrnet_w18_small": timm_model("hrnet_w18_small"),
+    "xception41": timm_model("xception41", 299),
+    "inception_v3": torchvision_model("inception_v3", 299),
+    "googlenet": torchvision_model("googlenet"),
+    "squeezenet1_1": torchvision_model("squeezenet1_1"),
+    "vgg11": torchvision_model("vgg11"),
+    "shufflenet_v2": torchvision_model("shufflenet_v2_x1_0"),
+    "mnasnet": torchvision_model("mnasnet1_0"),
+    "deeplabv3": torchvision_model("deeplabv3_mobilenet_v3_large", 256, "out"),
+    "bert_base": bert,
+    "distilbert": distilbert,
+    "gpt2": transformer("GPT2", "LMHeadModel", ("logits",), tokens, use_cache=False),
+    "t5_encoder": transformer("T5", "EncoderModel", hidden, tokens, **small),
+    "llama_small": transformer("Llama", "ForCausalLM", ("logits",), lambda: tokens(64), vocab_size=4096, hidden_size=512,
+                               intermediate_size=1024, num_hidden_layers=4, num_attention_heads=8,
+                               num_key_value_heads=4, use_cache=False),
+    "segformer_b0": transformer("Segformer", "ForSemanticSegmentation", ("logits",),
+                                lambda: ({"pixel_values": torch.randn(1, 3, 512, 512)}, {"pixel_values": {0: "batch"}}),
+                                num_labels=150),
+    "distilbert_lora": with_adapters(distilbert, ["q_lin", "v_lin"]),
+}
+
+
+def randomize(model):
+    """Statistics as training leaves them, and no parameter at a value that hides what it does."""
+    for module in model.modules():
+        if getattr(module, "running_mean", None) is not None:
+            channels = module.running_mean.shape
+            module.running_mean.copy_(torch.randn(channels) * 0.1)
+            module.running_var.copy_(torch.rand(channels) + 0.5)
+        if isinstance(module, torch.nn.LayerNorm) or getattr(module, "running_mean", None) is not None:
+            if module.weight is not None:
+                module.weight.copy_(torch.rand(module.weight.shape) + 0.5)
+            if getattr(module, "bias", None) is not None:
+                module.bias.copy_(torch.randn(module.bias.shape) * 0.1)
+
+
+def export(name, folder, exporter, opset, dynamic):
+    torch.manual_seed(0)
+    model, inputs, axes = models[name]()
+    model = model.eval()
+    with torch.no_grad():
+        randomize(model)
+    path = os.path.join(folder, name + ".onnx")
+    arguments = tuple(inputs.values())
+    options = dict(input_names=list(inputs), output_names=["y"])
+    with torch.no_grad():
+        if exporter == "script":
+            if dynamic:
+                options["dynamic_axes"] = axes
+            torch.onnx.export(model, arguments, path, dynamo=False, opset_version=opset or 17, **options)
+        else:
+            if dynamic:
+                sizes = {axis: torch.export.Dim(axis) for at in axes.values() for axis in at.values()}
+                options["dynamic_shapes"] = tuple({at: sizes[axis] for at, axis in axes[key].items()} for key in inputs)
+            torch.onnx.export(model, arguments, path, dynamo=True, opset_version=opset, verbose=False, **options)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--exporter", choices=["script", "default"], default="script")
+    parser.add_argument("--opset", type=int)
+    parser.add_argument("--dynamic", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    given = parser.parse_args()
+    if given.list or given.folder is None:
+        print("\n".join(models))
+        return 0 if given.list else 2
+    unknown = [name for name in given.names if name not in models]
+    if unknown:
+        print(f"unknown model {unknown[0]}; known are {', '.join(models)}", file=sys.stderr)
+        return 2
+    os.makedirs(given.folder, exist_ok=True)
+    failed = 0
+    for name in given.names or models:
+        start = time.time()
+        try:
+            export(name, given.folder, given.exporter, given.opset, given.dynamic)
+            print(f"{name}: {time.time() - start:.1f} s", flush=True)
+        except Exception as error:  # one model that does not export must not end the others
+            failed += 1
+            print(f"{name}: not exported, {type(error).__name__}: {str(error).splitlines()[0][:200]}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
