@@ -44,4 +44,6 @@ std::vector<std::string> clock_command() { return helper("onnxruntime_clock.py")
 
 std::vector<std::string> cost_command() { return helper("onnxruntime_costs.py"); }
 
+std::vector<std::string> cases_command() { return helper("onnxruntime_cases.py"); }
+
 }  // namespace rulemill::cli

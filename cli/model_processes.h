@@ -18,5 +18,7 @@ std::vector<std::string> judge_command(const std::string& which);
 /// Likewise of the helpers that time models and single nodes.
 std::vector<std::string> clock_command();
 std::vector<std::string> cost_command();
+/// Of the helper that runs single nodes; empty where there is no Python.
+std::vector<std::string> cases_command();
 
 }  // namespace rulemill::cli

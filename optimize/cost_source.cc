@@ -31,8 +31,9 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 Json literal_json(const OnnxLiteral& literal) {
   if (literal.word) return *literal.word;
   if (literal.number) return *literal.number;
-  if (literal.is_list) return literal.integers;
-  return literal.integers.at(0);
+  Json numbers = Json::array();
+  for (const algebra::Poly& element : literal.integers) numbers.push_back(element.constant().value());
+  return literal.is_list ? numbers : numbers.at(0);
 }
 
 class TableCosts : public CostSource {
@@ -122,6 +123,8 @@ class OnnxruntimeCosts final : public TableCosts {
     for (std::size_t i = 0; i < node->arguments.size(); ++i) {
       if (node->arguments[i]) {
         question["inputs"].push_back({{"leaf", *node->arguments[i]}});
+      } else if (node->constants[i].other || node->constants[i].reals) {
+        return std::nullopt;
       } else {
         question["inputs"].push_back({{"value", literal_json(node->constants[i])}});
       }
@@ -130,6 +133,9 @@ class OnnxruntimeCosts final : public TableCosts {
     question["outputs"] = instance.outputs.size();
     question["attributes"] = Json::object();
     for (const auto& [name, value] : node->attributes) question["attributes"][name] = literal_json(value);
+    // What the number is does not matter.
+    constexpr double some_number = 0.01;
+    for (const auto& [name, argument] : node->attribute_arguments) question["attributes"][name] = some_number;
     if (node->wrapper) question["then"] = {*node->wrapper};
     if (query.then) {
       const algebra::Instance& next = library_.instance(*query.then);

@@ -16,6 +16,10 @@ class Survey {
     std::map<std::pair<std::string, std::string>, Share> rows;
     for (const Import::NodeRecord& record : import.nodes) {
       if (record.is_constant()) continue;
+      if (record.no_float) {
+        add(rows[{record.op_type, "no float"}], {1, 0, 0});
+        continue;
+      }
       const bool opaque = record.recipe.opaque() && !record.dropped;
       Share share{1, record.dropped ? 0 : opaque ? estimated(record) : defined(record), weights(record)};
       add(rows[{record.op_type, opaque ? record.reason : ""}], share);

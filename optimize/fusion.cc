@@ -43,6 +43,20 @@ std::vector<algebra::ParameterValue> integers_near(const GraphBank& bank, const 
   return found;
 }
 
+/// Values of parameters of this name of the same nodes: a composite hands its own on under their names.
+std::vector<algebra::ParameterValue> values_near(const GraphBank& bank, const Node& root, const std::string& name) {
+  std::vector<algebra::ParameterValue> found;
+  auto add = [&](const Node& node) {
+    if (node.kind != Node::Kind::Algebra) return;
+    const algebra::Parameters& parameters = bank.instance(node).parameters;
+    const auto own = parameters.find(name);
+    if (own != parameters.end() && std::ranges::find(found, own->second) == found.end()) found.push_back(own->second);
+  };
+  add(root);
+  for (ValueId argument : root.arguments) add(bank.node_of(argument));
+  return found;
+}
+
 }  // namespace
 
 std::unordered_map<ValueId, std::uint32_t> count_uses(const GraphBank& bank, std::span<const NodeId> nodes,
@@ -91,8 +105,10 @@ std::optional<CompositeMatch> Fusion::try_leaves(const std::string& name, NodeId
   if (!library.accepts_ranks(name, ranks)) return std::nullopt;
   std::vector<algebra::Parameters> choices{{}};
   for (const std::string& parameter : library.parameter_names(name)) {
-    auto values = library.domain(name, parameter, ranks);
+    auto values = values_near(*bank_, bank_->node(root), parameter);
+    if (values.empty()) values = library.domain(name, parameter, ranks);
     if (values.empty()) values = integers_near(*bank_, bank_->node(root));
+    if (values.empty()) continue;  // its default, if it has one
     std::vector<algebra::Parameters> grown;
     for (const auto& chosen : choices) {
       for (const auto& value : values) {

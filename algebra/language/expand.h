@@ -18,9 +18,13 @@ struct ExpansionContext {
 };
 
 /// How many dimensions the packs of an operator have when its inputs have these ranks; nothing if the ranks do not fit.
-/// The one entry of `ranks` of a constant operator is the length of its pack of sizes.
+/// An operator that has a pack of sizes takes its length as the last entry of `ranks`.
 std::optional<std::map<std::string, std::uint32_t>> pack_lengths(const syntax::Operator& op,
-                                                                 std::span<const std::uint32_t> ranks);
+                                                                 std::span<const std::uint32_t> ranks,
+                                                                 const Parameters& parameters = {});
+
+/// Whether its rank follows from no input: a pack of sizes that no input has.
+bool has_open_rank(const syntax::Operator& op);
 
 /// Throws InputError with the place in the definition. `parameters` has a valid value for each parameter but sizes.
 Instance expand(const syntax::Operator& op, const Parameters& parameters, std::span<const std::uint32_t> ranks,

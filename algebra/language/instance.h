@@ -20,6 +20,10 @@ using ParameterValue = std::variant<std::int64_t, std::string, std::vector<std::
 using Parameters = std::map<std::string, ParameterValue>;
 std::string to_string(const ParameterValue& value);
 
+/// How an input of which a pack is repeated (`b[d... by spread]`) has each of its dimensions: whole, with one element
+/// for all, or not at all. A parameter of this kind lists them; empty: all whole.
+constexpr std::int64_t spread_whole = 0, spread_one = 1, spread_absent = 2;
+
 /// One tensor that the instance computes: 0 ≤ index[d] < dims[d], element = body. Output indices have slots 0 … rank−1.
 struct TensorDefinition {
   std::string name;
@@ -32,14 +36,19 @@ struct OnnxValue {
   bool is_list = false;
   std::vector<IndexExprPtr> values;
   std::optional<std::string> word;
-  std::optional<double> number;  // a float attribute
+  std::optional<double> number;           // a float attribute
+  std::optional<std::uint32_t> argument;  // the instance's input of rank 0 that has this value
+  IndexExprPtr wrapped;                   // negative numbers of the node count from here
+  IndexExprPtr clamped;                   // the same, and what is beyond is here
+  bool reals = false;                     // whole numbers, written as a float32 tensor
+  bool shape = false;                     // 0 is the first input's dimension, -1 what is left
 };
 
 struct OnnxAttribute {
   std::string name;
   OnnxValue value;
   /// What an absent attribute means: every element equals this; `any` if its absence always matches.
-  std::optional<std::int64_t> absent;
+  std::optional<double> absent;
   std::optional<std::string> absent_word;
   bool absent_any = false;
   bool ignored = false;  // any value, or none, says the same; never written
@@ -48,19 +57,25 @@ struct OnnxAttribute {
 /// An input of the ONNX node: one of the instance's inputs, or an integer constant.
 struct OnnxInput {
   std::optional<std::uint32_t> argument;
+  bool absent = false;
   OnnxValue constant;
 };
 
 /// How one ONNX node says this instance. `since` and `until` bound the opset; `variadic` lets the node take more than
-/// two inputs, as a left fold. `wrapper`: an ONNX operator applied to the result (a fused activation).
+/// two inputs, as a left fold; `variadic_outputs` lets it give more than two, the first of two split again. `wrapper`:
+/// an ONNX operator applied to the result (a fused activation).
 struct OnnxMapping {
+  std::uint32_t number = 0;  // among the operator's mappings
   std::string op_type;
   int since = 1;
   int until = 1 << 20;  // exclusive
   bool variadic = false;
+  bool variadic_outputs = false;
   std::vector<OnnxInput> inputs;
   std::vector<OnnxAttribute> attributes;
   std::optional<std::string> wrapper;
+  /// Size slots that the node does not say but that follow: over the size slots and, after them, the number of outputs.
+  std::vector<std::pair<std::uint32_t, IndexExprPtr>> sizes;
 };
 
 /// One operator application inside a composite. Arguments count the composite's inputs first, then earlier steps'

@@ -12,6 +12,7 @@
 
 #include "algebra/language/function.h"
 #include "algebra/language/instance.h"
+#include "algebra/language/onnx_form.h"
 
 namespace rulemill::algebra::syntax {
 
@@ -22,6 +23,7 @@ struct Place {
 
 struct Index;
 using IndexPtr = std::shared_ptr<const Index>;
+struct Entry;
 
 /// parameter = word, a choice made when an instance is expanded.
 struct Choice {
@@ -29,16 +31,34 @@ struct Choice {
   std::string word;
 };
 
-/// An index expression. Exact is a / b, which must divide; Floor is a // b.
+/// An index expression. Exact is a / b, which must divide; Floor is a // b. Pack is name..., each element in turn;
+/// Product multiplies the elements of an entry; Offset is the row-major position of a pack of indices.
 struct Index {
-  enum class Kind : std::uint8_t { Number, Name, Element, Add, Sub, Mul, Exact, Floor, Mod, Min, Max, If };
+  enum class Kind : std::uint8_t {
+    Number,
+    Name,
+    Element,
+    Pack,
+    Product,
+    Offset,
+    Add,
+    Sub,
+    Mul,
+    Exact,
+    Floor,
+    Mod,
+    Min,
+    Max,
+    If
+  };
   Kind kind = Kind::Number;
   Place place;
   std::int64_t number = 0;
-  std::string name;         // Name; Element: the pack
-  Choice choice;            // If: a when it holds, b otherwise
-  IndexPtr a, b;            // Element: a is the position within the pack
-  std::uint32_t depth = 1;  // of the tree
+  std::string name;                    // Name; Element, Pack, Offset: the pack
+  Choice choice;                       // If: a when it holds, b otherwise
+  IndexPtr a, b;                       // Element: a is the position within the pack
+  std::shared_ptr<const Entry> entry;  // Product
+  std::uint32_t depth = 1;             // of the tree
 };
 
 struct Comparison {
@@ -46,15 +66,25 @@ struct Comparison {
   IndexPtr a, b;
 };
 
-/// One entry of an index list or a list of dimensions: an expression, or a pack (name...) with at most one change.
+/// One entry of an index list or a list of dimensions: an expression, which stands for as many as the packs in it have
+/// elements, or a pack (name...) with one change.
 struct Entry {
+  enum class Change : std::uint8_t {
+    None,
+    With,     // pack... with AXES: value   at the axes stands the value
+    Insert,   // pack... insert AXES: value there the value stands between the others
+    Only,     // pack... only AXES          the elements at the axes
+    Without,  // pack... without AXES       the others
+    Gather,   // pack...[PERM]              position k holds element perm[k]
+    Scatter,  // pack... at PERM            position perm[k] holds element k
+    Of,       // pack... of value           the indices over the pack of the element at this row-major position
+  };
   Place place;
   IndexPtr single;  // unless a pack
   std::string pack;
-  std::string with;  // parameter naming the position that `change` replaces
-  IndexPtr change;
-  std::string gather;   // pack...[perm]: position k holds element perm[k]
-  std::string scatter;  // pack... at perm: position perm[k] holds element k
+  Change change = Change::None;
+  std::string by;  // a parameter: an axis, axes or a permutation
+  IndexPtr value;
 };
 
 struct Scalar;
@@ -62,7 +92,8 @@ using ScalarPtr = std::shared_ptr<const Scalar>;
 
 struct Binding {
   std::string name;
-  IndexPtr extent;
+  bool is_pack = false;
+  Entry extent;
   Place place;
 };
 
@@ -99,6 +130,7 @@ struct InputDim {
   std::string name;  // empty for a number
   bool is_pack = false;
   std::int64_t number = 0;
+  std::string spread;  // pack... by SPREAD: the parameter that says which dimensions are repeated
   Place place;
 };
 
@@ -109,13 +141,21 @@ struct Input {
 };
 
 struct Parameter {
-  enum class Kind : std::uint8_t { Size, Sizes, Int, Words, Axis, Permutation };
+  using Kind = ParameterKind;
   Kind kind = Kind::Int;
   std::string name;
+  std::string pack;  // Ints: one for each dimension of it
   Place place;
   std::vector<std::string> words;
   std::vector<std::int64_t> numbers;  // finite integer domain, may be empty
   std::optional<ParameterValue> default_value;
+};
+
+struct Let {
+  std::string name;
+  bool is_pack = false;
+  Entry value;
+  Place place;
 };
 
 struct Condition {
@@ -130,13 +170,16 @@ struct OnnxEntry {  // an attribute's value or a constant input
   std::vector<Entry> values;
   std::optional<std::string> word;
   std::optional<double> number;
-  std::string parameter;  // the value of a permutation or word parameter
+  IndexPtr wrapped;    // negative integers count from here
+  IndexPtr clamped;    // the same, and what is beyond is here
+  bool reals = false;  // whole numbers that ONNX has as float32
+  bool shape = false;  // 0 is the first input's dimension, -1 what is left
 };
 
 struct OnnxAttributeSyntax {
   std::string name;
   OnnxEntry value;
-  std::optional<std::int64_t> absent;
+  std::optional<double> absent;
   std::optional<std::string> absent_word;
   bool absent_any = false;
   bool ignored = false;  // name any: whatever its value
@@ -147,10 +190,12 @@ struct OnnxSyntax {
   int since = 1;
   int until = 1 << 20;
   bool variadic = false;
+  bool variadic_outputs = false;
   std::string wrapper;                                    // word parameter whose function wraps the result
   std::vector<std::pair<std::string, OnnxEntry>> inputs;  // input name, or "" and a constant
   std::vector<OnnxAttributeSyntax> attributes;
-  std::optional<Choice> choice;
+  std::vector<std::pair<std::string, IndexPtr>> sizes;  // with NAME = EXPRESSION
+  std::vector<Choice> choices;
   Place place;
 };
 
@@ -171,7 +216,7 @@ struct Operator {
   bool commutative = false;
   std::vector<Input> inputs;
   std::vector<Parameter> parameters;
-  std::vector<std::pair<std::string, IndexPtr>> lets;
+  std::vector<Let> lets;
   std::vector<Condition> conditions;
   std::vector<Tensor> tensors;
   std::vector<Tensor> outputs;

@@ -13,7 +13,6 @@
 namespace rulemill::algebra {
 
 using runtime::InputError;
-using ParameterKind = syntax::Parameter::Kind;
 
 void judge_laws(syntax::FunctionSyntax& syntax) {
   Function& function = syntax.function;
@@ -85,9 +84,9 @@ class Checker {
         ranks.push_back(rank);
       }
       for (const syntax::Parameter& parameter : op_.parameters) {
-        if (parameter.kind != ParameterKind::Sizes) continue;
+        if (parameter.kind != ParameterKind::Sizes || !has_open_rank(op_)) continue;
         has_pack = true;
-        ranks = {length};
+        ranks.push_back(length);
       }
       if (length == 2 && !has_pack) break;
       any = any || pack_lengths(op_, ranks).has_value();
@@ -113,6 +112,14 @@ class Checker {
     const std::uint32_t rank = ranks.empty() ? 0 : ranks[0];
     std::vector<ParameterValue> values = domain_of(parameter, rank);
     if (values.empty()) values = {parameter.default_value.value_or(ParameterValue(std::int64_t{3}))};
+    if (parameter.kind == ParameterKind::Ints) {
+      const auto packs = pack_lengths(op_, ranks, chosen);
+      if (!packs->contains(parameter.pack))
+        fail("parameter '" + parameter.name + "' has one number for each of '" + parameter.pack +
+             "', which is no pack");
+      const auto* number = std::get_if<std::int64_t>(&values[0]);
+      values = {std::vector<std::int64_t>(packs->at(parameter.pack), number == nullptr ? 1 : *number)};
+    }
     for (const ParameterValue& value : values) {
       chosen[parameter.name] = value;
       each_choice(at + 1, chosen, ranks);
@@ -131,6 +138,9 @@ class Checker {
       for (std::uint32_t i = 0; i < rank; ++i) reversed[i] = rank - 1 - i;
       values.emplace_back(reversed);
     }
+    if (parameter.kind == ParameterKind::Axes || parameter.kind == ParameterKind::NewAxes)
+      values.emplace_back(std::vector<std::int64_t>{0});
+    if (parameter.kind == ParameterKind::Spread) values.emplace_back(std::vector<std::int64_t>());
     return values;
   }
 

@@ -13,7 +13,6 @@
 namespace rulemill::algebra {
 
 using runtime::InputError;
-using ParameterKind = syntax::Parameter::Kind;
 
 struct Library::State {
   std::vector<Function> functions;
@@ -208,14 +207,35 @@ std::vector<ParameterValue> Library::domain(const std::string& name, const std::
   return algebra::domain(*declared, input_ranks.empty() ? 0 : input_ranks[0]);
 }
 
-bool Library::accepts_ranks(const std::string& name, std::span<const std::uint32_t> input_ranks) const {
-  return pack_lengths(state_->get(name), input_ranks).has_value();
+bool Library::accepts_ranks(const std::string& name, std::span<const std::uint32_t> input_ranks,
+                            const Parameters& parameters) const {
+  return pack_lengths(state_->get(name), input_ranks, parameters).has_value();
+}
+
+bool Library::has_open_rank(const std::string& name) const { return algebra::has_open_rank(state_->get(name)); }
+
+std::uint32_t Library::pack_length(const std::string& name, std::span<const std::uint32_t> input_ranks,
+                                   const Parameters& parameters, const std::string& pack) const {
+  const auto lengths = pack_lengths(state_->get(name), input_ranks, parameters);
+  if (!lengths) return 0;
+  const auto found = lengths->find(pack);
+  return found == lengths->end() ? 0 : found->second;
+}
+
+std::vector<OnnxForm> Library::onnx_forms(const std::optional<std::string>& op_type) const {
+  std::vector<OnnxForm> result;
+  for (const auto& op : state_->operators) {
+    for (std::uint32_t number = 0; number < op->onnx.size(); ++number) {
+      if (!op_type || op->onnx[number].op_type == *op_type) result.push_back(onnx_form(*op, number));
+    }
+  }
+  return result;
 }
 
 const Instance& Library::instantiate(const std::string& name, const Parameters& parameters,
                                      std::span<const std::uint32_t> input_ranks) {
   const syntax::Operator& op = state_->get(name);
-  if (!pack_lengths(op, input_ranks)) {
+  if (!pack_lengths(op, input_ranks, parameters)) {
     std::string ranks;
     for (std::uint32_t rank : input_ranks) ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
     throw InputError("", "operator '" + name + "' takes " + std::to_string(op.inputs.size()) +
@@ -259,16 +279,6 @@ std::string Library::digest() const {
   for (const auto& op : state_->operators) hasher.add_text(op->text);
   for (const std::string& text : state_->function_texts) hasher.add_text(text);
   return runtime::to_hex(hasher.digest128());
-}
-
-std::vector<std::string> Library::operators_for_onnx(const std::string& op_type) const {
-  std::vector<std::string> names;
-  for (const auto& op : state_->operators) {
-    const bool says =
-        std::ranges::any_of(op->onnx, [&](const syntax::OnnxSyntax& onnx) { return onnx.op_type == op_type; });
-    if (says) names.push_back(op->name);
-  }
-  return names;
 }
 
 }  // namespace rulemill::algebra

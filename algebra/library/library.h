@@ -10,6 +10,7 @@
 
 #include "algebra/language/function.h"
 #include "algebra/language/instance.h"
+#include "algebra/language/onnx_form.h"
 
 namespace rulemill::algebra {
 
@@ -45,9 +46,15 @@ class Library {
                                      std::span<const std::uint32_t> input_ranks) const;
 
   /// Whether the operator can take inputs of these ranks.
-  bool accepts_ranks(const std::string& name, std::span<const std::uint32_t> input_ranks) const;
-  /// The instance; parameters that are not given take their default. Interned: equal arguments, equal id. A constant
-  /// operator (no inputs) whose rank is open takes it as the one entry of `input_ranks`.
+  bool accepts_ranks(const std::string& name, std::span<const std::uint32_t> input_ranks,
+                     const Parameters& parameters = {}) const;
+  /// Whether `input_ranks` takes the length of a pack of sizes as one more entry.
+  bool has_open_rank(const std::string& name) const;
+  /// Of the pack in the operator's dimensions; 0 if there is none of that name.
+  std::uint32_t pack_length(const std::string& name, std::span<const std::uint32_t> input_ranks,
+                            const Parameters& parameters, const std::string& pack) const;
+  /// The instance; parameters that are not given take their default. Interned: equal arguments, equal id. An
+  /// operator with a pack of sizes that no input has takes its length as one more entry of `input_ranks`.
   /// Throws InputError on an unknown operator, parameter, value, or ranks that do not fit.
   const Instance& instantiate(const std::string& name, const Parameters& parameters,
                               std::span<const std::uint32_t> input_ranks);
@@ -63,8 +70,8 @@ class Library {
   std::string digest(const std::string& operator_name) const;
   std::string digest() const;
 
-  /// ONNX import: parameter values that make `onnx` attributes equal those given are searched over these operators.
-  std::vector<std::string> operators_for_onnx(const std::string& op_type) const;
+  /// The mappings that say such a node, or any, in the order of definition.
+  std::vector<OnnxForm> onnx_forms(const std::optional<std::string>& op_type = {}) const;
 
  private:
   struct State;

@@ -1,13 +1,14 @@
 #include "algebra/library/parameters.h"
 
 #include <algorithm>
+#include <set>
 
+#include "algebra/language/expand.h"
 #include "runtime/error.h"
 
 namespace rulemill::algebra {
 
 using runtime::InputError;
-using ParameterKind = syntax::Parameter::Kind;
 
 std::vector<ParameterValue> domain(const syntax::Parameter& parameter, std::uint32_t rank) {
   std::vector<ParameterValue> values;
@@ -37,7 +38,25 @@ std::vector<ParameterValue> domain(const syntax::Parameter& parameter, std::uint
 
 namespace {
 
-bool allowed(const syntax::Parameter& declared, const ParameterValue& value, std::uint32_t rank) {
+/// `length`: of the pack for which a list has numbers.
+bool allowed_list(ParameterKind kind, const std::vector<std::int64_t>& list, std::uint32_t rank, std::uint32_t length) {
+  constexpr std::int64_t highest_rank = 16;
+  std::int64_t end = highest_rank;
+  if (kind == ParameterKind::Ints) end = 1 << 20;
+  if (kind == ParameterKind::Axes) end = rank;
+  if (kind == ParameterKind::Spread) end = spread_absent + 1;
+  if (std::ranges::any_of(list, [&](std::int64_t element) { return element < 0 || element >= end; })) return false;
+  if (kind == ParameterKind::Ints) return list.size() == length;
+  if (kind != ParameterKind::Spread && list.empty()) return false;
+  return kind == ParameterKind::Spread || std::set(list.begin(), list.end()).size() == list.size();
+}
+
+bool allowed(const syntax::Parameter& declared, const ParameterValue& value, std::uint32_t rank, std::uint32_t length) {
+  if (declared.kind == ParameterKind::Ints || declared.kind == ParameterKind::Axes ||
+      declared.kind == ParameterKind::NewAxes || declared.kind == ParameterKind::Spread) {
+    const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
+    return list != nullptr && allowed_list(declared.kind, *list, rank, length);
+  }
   if (declared.kind == ParameterKind::Permutation) {
     const auto* order = std::get_if<std::vector<std::int64_t>>(&value);
     if (!order || order->size() != rank) return false;
@@ -56,8 +75,17 @@ bool allowed(const syntax::Parameter& declared, const ParameterValue& value, std
   return std::ranges::find(values, value) != values.end();
 }
 
-std::string expected(const syntax::Parameter& declared, std::uint32_t rank) {
+std::string expected(const syntax::Parameter& declared, std::uint32_t rank, std::uint32_t length) {
   switch (declared.kind) {
+    case ParameterKind::Ints:
+      return "a list of " + std::to_string(length) + " numbers from 0 to 1048575, one for each of '" + declared.pack +
+             "'";
+    case ParameterKind::Axes:
+      return "a list of different axes below the rank " + std::to_string(rank);
+    case ParameterKind::NewAxes:
+      return "a list of different axes";
+    case ParameterKind::Spread:
+      return "a list of 0 (whole), 1 (one element) and 2 (absent)";
     case ParameterKind::Permutation:
       return "a permutation of 0.." + std::to_string(static_cast<int>(rank) - 1);
     case ParameterKind::Axis:
@@ -85,16 +113,21 @@ Parameters complete_parameters(const syntax::Operator& op, const Parameters& giv
   }
   Parameters complete;
   const std::uint32_t rank = ranks.empty() ? 0 : ranks[0];
+  const auto packs = pack_lengths(op, ranks, given);
   for (const syntax::Parameter& declared : op.parameters) {
     if (declared.kind == ParameterKind::Size || declared.kind == ParameterKind::Sizes) continue;
     const auto found = given.find(declared.name);
     if (found == given.end() && !declared.default_value) {
       throw InputError("", where + " needs its parameter '" + declared.name + "'");
     }
-    const ParameterValue& value = found == given.end() ? *declared.default_value : found->second;
-    if (!allowed(declared, value, rank)) {
-      throw InputError("",
-                       where + ": " + declared.name + "=" + to_string(value) + " is not " + expected(declared, rank));
+    ParameterValue value = found == given.end() ? *declared.default_value : found->second;
+    const bool sized = declared.kind == ParameterKind::Ints && packs && packs->contains(declared.pack);
+    const std::uint32_t length = sized ? packs->at(declared.pack) : 0;
+    if (const auto* one = std::get_if<std::int64_t>(&value); one != nullptr && declared.kind == ParameterKind::Ints)
+      value = std::vector<std::int64_t>(length, *one);
+    if (!allowed(declared, value, rank, length)) {
+      throw InputError(
+          "", where + ": " + declared.name + "=" + to_string(value) + " is not " + expected(declared, rank, length));
     }
     complete[declared.name] = value;
   }

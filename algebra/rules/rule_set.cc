@@ -68,9 +68,8 @@ class RuleWriter {
       } else if (const auto* word = std::get_if<std::string>(&value)) {
         parameter.set_word(*word);
       } else {
-        for (const std::int64_t axis : std::get<std::vector<std::int64_t>>(value)) {
-          parameter.mutable_permutation()->add_axes(axis);
-        }
+        proto::Permutation& list = *parameter.mutable_permutation();
+        for (const std::int64_t axis : std::get<std::vector<std::int64_t>>(value)) list.add_axes(axis);
       }
     }
     for (const TermId argument : node.arguments) write(argument, *to.add_arguments());

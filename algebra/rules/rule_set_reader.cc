@@ -113,10 +113,11 @@ class RuleReader {
     for (int s = 0; s < node.sizes_size(); ++s) {
       sizes.push_back(read_size(node.sizes(s), field + "." + at("sizes", s)));
     }
-    // A constant of open rank has as many dimensions as sizes.
+    // A pack of sizes is all but the single ones.
     const std::vector<std::string> size_names = library_.size_parameter_names(node.operator_());
-    const bool open_rank = std::ranges::any_of(size_names, [](const auto& name) { return name.ends_with("..."); });
-    if (arguments.empty() && open_rank) ranks = {static_cast<std::uint32_t>(sizes.size())};
+    const bool open_rank = library_.has_open_rank(node.operator_());
+    if (open_rank && sizes.size() + 1 >= size_names.size())
+      ranks.push_back(static_cast<std::uint32_t>(sizes.size() + 1 - size_names.size()));
     const Instance& instance = instantiate(node.operator_(), parameters, ranks, field);
     if (arguments.size() != instance.inputs.size() || sizes.size() != instance.size_parameter_count()) {
       fail(field, "has " + std::to_string(arguments.size()) + " arguments and " + std::to_string(sizes.size()) +

@@ -272,7 +272,7 @@ class RuleParser {
       const std::string key = pack ? size.substr(0, size.size() - 3) : size;
       const auto given = sizes.find(key);
       if (pack && given == sizes.end()) cursor_.fail(at, "operator '" + name + "' needs its sizes: " + key + "=[…]");
-      if (pack) ranks = {static_cast<std::uint32_t>(given->second.size())};
+      if (pack && library_.has_open_rank(name)) ranks.push_back(static_cast<std::uint32_t>(given->second.size()));
       std::vector<std::optional<Poly>> entries(1);
       if (given != sizes.end()) entries = given->second;
       if (!pack && entries.size() != 1) cursor_.fail(at, "'" + key + "' is one size, found a list");

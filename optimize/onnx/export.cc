@@ -43,6 +43,7 @@ class Exporter {
       for (auto& input : unit.inputs) {
         if (input) input = folder_.folded(*input);
       }
+      for (auto& [name, value] : unit.attributes) value = folder_.folded(value);
     }
     reserve_names(plan);
     write_copies_of_sources();
@@ -108,7 +109,7 @@ class Exporter {
   void source(ValueId id) {
     if (names_.contains(id)) return;
     std::string name = bank_.value(id).name;
-    if (taken_.contains(name)) name = fresh("rulemill_constant");
+    if (name.empty() || taken_.contains(name)) name = fresh("rulemill_constant");
     used_.insert(name);
     demand(id, name);
     const Node& node = bank_.node_of(id);
@@ -147,7 +148,7 @@ class Exporter {
   }
 
   void write_unit(const ExportUnit& unit) {
-    const std::vector<ValueId>& outputs = bank_.node(unit.root).outputs;
+    const std::vector<ValueId>& outputs = unit.outputs;
     onnx::NodeProto node;
     if (unit.original) {
       node = original_.node(static_cast<int>(*unit.original));
@@ -164,6 +165,11 @@ class Exporter {
         node.add_input(unit.inputs[i] ? name_of(*unit.inputs[i]) : add_literal(unit.text.constants[i]));
       }
       for (const auto& [name, value] : unit.text.attributes) *node.add_attribute() = attribute_proto(name, value);
+      for (const auto& [name, value] : unit.attributes) {
+        OnnxLiteral number;
+        number.number = bank_.tensor(bank_.node_of(value).source)->values.at(0);
+        *node.add_attribute() = attribute_proto(name, number);
+      }
       for (ValueId output : outputs) node.add_output(name_of(output));
     }
     bool wrapped = !unit.original && unit.text.wrapper;
@@ -182,6 +188,7 @@ class Exporter {
   }
 
   std::string add_literal(const OnnxLiteral& literal) {
+    if (literal.other) return "";
     std::string name = fresh("rulemill_integers");
     if (literal.number) {
       add_tensor(float_proto(name, {{}, {static_cast<float>(*literal.number)}}));

@@ -3,6 +3,7 @@
 // documentation stay.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,9 +16,11 @@ namespace rulemill::optimize {
 /// One ONNX node to be written, and what it stands for.
 struct ExportUnit {
   NodeId root{};
+  std::vector<ValueId> outputs;                // of the ONNX node
   std::optional<std::uint32_t> original;       // position of the node that is written again, with new input names
   OnnxNodeText text;                           // otherwise
   std::vector<std::optional<ValueId>> inputs;  // by ONNX input; nothing where constant or absent
+  std::map<std::string, ValueId> attributes;   // whose values are constants of the graph
 };
 
 /// The ONNX nodes of the graph in topological order, or why a node cannot be said in ONNX. What is computed from

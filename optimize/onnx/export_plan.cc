@@ -21,6 +21,7 @@ class Planner {
     while (!open_.empty() && plan_.refusal.empty()) {
       NodeId id = *open_.begin();
       open_.erase(open_.begin());
+      if (absorbed_.contains(id)) continue;
       const Node& node = bank_.node(id);
       if (node.kind == Node::Kind::Opaque) {
         add_opaque(id);
@@ -46,6 +47,7 @@ class Planner {
     const Node& node = bank_.node(id);
     ExportUnit unit;
     unit.root = id;
+    unit.outputs = node.outputs;
     unit.original = import_.opaque_nodes.at(node.source);
     const Import::NodeRecord& record = import_.nodes[*unit.original];
     std::size_t next = 0;
@@ -67,14 +69,32 @@ class Planner {
     const Import::NodeRecord& record = import_.nodes[origin];
     if (record.recipe.opaque()) return false;
     std::vector<std::optional<ValueId>> bound(record.inputs.size());
-    if (!match_step(record, record.recipe.steps.size() - 1, id, bound)) return false;
-    if (!written_.insert(origin).second) return false;  // its names are taken
     ExportUnit unit;
-    unit.root = id;
+    if (!match_outputs(record, id, bound, unit)) return false;
+    if (!written_.insert(origin).second) return false;  // its names are taken
     unit.original = origin;
     // Constant inputs, which no step reads, are as they were.
     for (std::size_t i = 0; i < bound.size(); ++i) unit.inputs.push_back(bound[i] ? bound[i] : record.inputs[i]);
     add(std::move(unit));
+    return true;
+  }
+
+  /// All steps of the original node, `id` the last of them: some may give outputs of it, the others serve it alone.
+  bool match_outputs(const Import::NodeRecord& record, NodeId id, std::vector<std::optional<ValueId>>& bound,
+                     ExportUnit& unit) {
+    matched_.assign(record.recipe.steps.size(), std::nullopt);
+    if (!match_step(record, record.recipe.steps.size() - 1, id, bound)) return false;
+    unit.root = id;
+    std::set<NodeId> inner;
+    for (const Recipe::Reference& from : record.recipe.outputs) {
+      const auto& step = matched_[from.number];
+      if (!step) return false;
+      unit.outputs.push_back(bank_.node(*step).outputs[from.output]);
+      // What uses this output must come after the last step.
+      if (*step != id && index(id) - index(*step) >= matched_.size()) return false;
+      if (*step != id) inner.insert(*step);
+    }
+    absorbed_.insert(inner.begin(), inner.end());
     return true;
   }
 
@@ -83,6 +103,7 @@ class Planner {
     const Recipe::Step& step = record.recipe.steps[number];
     const Node& node = bank_.node(id);
     if (node.kind != Node::Kind::Algebra || node.instance != step.instance || node.sizes != step.sizes) return false;
+    matched_[number] = id;
     auto before = bound;
     std::vector<ValueId> arguments = node.arguments;
     bool commutative = bank_.instance(node).commutative;
@@ -101,18 +122,35 @@ class Planner {
   bool reads_as(const Import::NodeRecord& record, const Recipe::Step& step, ValueId first, ValueId second) const {
     auto in_place = [&](std::size_t argument, ValueId now) {
       const Recipe::Reference& from = step.arguments[argument];
-      if (!from.is_input || !record.inputs[from.number]) return false;
+      if (from.from != Recipe::Reference::From::Input || !record.inputs[from.number]) return false;
       ValueId was = *record.inputs[from.number];
       return was == now || bank_.value(was).name == bank_.value(now).name;
     };
     return in_place(0, first) || in_place(1, second);
   }
 
+  /// The value that one step hands to another is used there alone; other outputs of it are the original node's.
+  bool serves_alone(const Import::NodeRecord& record, const Recipe::Reference& from, ValueId value) const {
+    const Node& node = bank_.node_of(value);
+    if (node.outputs.size() == 1) return used_once(node);
+    const auto uses = uses_.find(value);
+    if (uses == uses_.end() || uses->second != 1) return false;
+    for (std::uint32_t output = 0; output < node.outputs.size(); ++output) {
+      const bool given = std::ranges::any_of(record.recipe.outputs, [&](const Recipe::Reference& said) {
+        return said.number == from.number && said.output == output;
+      });
+      if (output != from.output && !given) return false;
+    }
+    return true;
+  }
+
   bool match_arguments(const Import::NodeRecord& record, const Recipe::Step& step, std::vector<ValueId> arguments,
                        std::vector<std::optional<ValueId>>& bound) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const Recipe::Reference& from = step.arguments[i];
-      if (from.is_input) {
+      if (from.from == Recipe::Reference::From::Literal) {
+        if (record.literals[from.number] != arguments[i]) return false;
+      } else if (from.from == Recipe::Reference::From::Input) {
         auto& slot = bound[from.number];
         if (slot && *slot != arguments[i]) return false;
         // Its attributes may follow from the types of its inputs: a kernel's shape, padding, groups.
@@ -121,7 +159,7 @@ class Planner {
         slot = arguments[i];
       } else {
         const Value& value = bank_.value(arguments[i]);
-        if (value.output != from.output || !used_once(bank_.node(value.node))) return false;
+        if (value.output != from.output || !serves_alone(record, from, arguments[i])) return false;
         if (!match_step(record, from.number, value.node, bound)) return false;
       }
     }
@@ -135,12 +173,19 @@ class Planner {
     for (ValueId argument : arguments) shapes.push_back(*bank_.value(argument).type);
     std::vector<algebra::Poly> slots;
     if (!algebra::infer(instance, shapes, sizes, bank_.symbols(), {}, &slots)) return std::nullopt;
-    return emit(instance, slots, opset_, bank_.symbols());
+    auto said = emit(instance, slots, opset_, bank_.symbols());
+    // An attribute cannot be computed when the model runs.
+    for (const auto& [name, argument] : said ? said->attribute_arguments : std::map<std::string, std::uint32_t>()) {
+      if (!bank_.node_of(arguments[argument]).constant) return std::nullopt;
+    }
+    return said;
   }
 
   void add_text(NodeId id, OnnxNodeText said, const std::vector<ValueId>& arguments) {
     ExportUnit unit;
     unit.root = id;
+    unit.outputs = bank_.node(id).outputs;
+    for (const auto& [name, argument] : said.attribute_arguments) unit.attributes.emplace(name, arguments[argument]);
     for (const auto& argument : said.arguments) {
       unit.inputs.push_back(argument ? std::optional(arguments[*argument]) : std::nullopt);
     }
@@ -203,6 +248,8 @@ class Planner {
   std::unordered_map<ValueId, std::uint32_t> uses_;
   std::set<NodeId, std::greater<>> open_;
   std::set<std::uint32_t> written_;
+  std::set<NodeId> absorbed_;                   // written with another node
+  std::vector<std::optional<NodeId>> matched_;  // by step of the recipe that is being matched
   ExportPlan plan_;
 };
 

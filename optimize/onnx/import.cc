@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <set>
 
 #include "optimize/onnx/model_proto.h"
+#include "optimize/onnx/shape_values.h"
 #include "optimize/onnx/types.h"
 #include "runtime/error.h"
 
@@ -47,6 +49,7 @@ bool copies(const algebra::Instance& instance) {
   const algebra::TensorDefinition& output = instance.outputs[0];
   const algebra::ScalarExpr& body = *output.body;
   if (body.kind != algebra::ScalarExpr::Kind::Read || body.tensor != 0) return false;
+  if (output.dims.size() != instance.inputs[0].size() || body.indices.size() != output.dims.size()) return false;
   for (std::uint32_t d = 0; d < output.dims.size(); ++d) {
     const algebra::IndexExpr &size = *output.dims[d], &from = *instance.inputs[0][d], &index = *body.indices[d];
     using Kind = algebra::IndexExpr::Kind;
@@ -55,7 +58,7 @@ bool copies(const algebra::Instance& instance) {
       return false;
     }
   }
-  return output.dims.size() == instance.inputs[0].size();
+  return true;
 }
 
 class Importer {
@@ -97,7 +100,10 @@ class Importer {
   std::optional<ValueId> add_constant(const std::string& name, const onnx::TensorProto& tensor,
                                       std::optional<std::string_view> raw) {
     if (auto literal = literal_tensor(tensor)) {
-      if (!literal->number) integers_.emplace(name, &tensor);
+      if (!literal->number && !literal->reals) {
+        integers_.emplace(name, &tensor);
+        shapes_.emplace(name, ShapeValue{{tensor.dims().begin(), tensor.dims().end()}, literal->integers});
+      }
       literals_.emplace(name, std::move(*literal));
     }
     const auto count = element_count(tensor);
@@ -115,6 +121,24 @@ class Importer {
     auto values = float_tensor(tensor, raw);
     if (!values) return std::nullopt;
     return bank_.constant(name, std::make_shared<algebra::Tensor>(std::move(*values)));
+  }
+
+  /// Of a Constant node, however it says its value.
+  std::optional<ValueId> add_constant(const onnx::NodeProto& node) {
+    const onnx::AttributeProto& said = node.attribute(0);
+    if (said.has_t()) return add_constant(node.output(0), said.t(), raw_inside(said.t()));
+    OnnxLiteral literal = attribute_literal(said);
+    if (literal.other || literal.word) return std::nullopt;
+    if (literal.number) {
+      algebra::Tensor scalar{{}, {static_cast<float>(*literal.number)}};
+      literals_.emplace(node.output(0), std::move(literal));
+      return bank_.constant(node.output(0), std::make_shared<const algebra::Tensor>(std::move(scalar)));
+    }
+    std::vector<std::int64_t> dims;
+    if (literal.is_list) dims.push_back(static_cast<std::int64_t>(literal.integers.size()));
+    shapes_.emplace(node.output(0), ShapeValue{dims, literal.integers});
+    literals_.emplace(node.output(0), std::move(literal));
+    return std::nullopt;
   }
 
   void add_inputs() {
@@ -150,9 +174,10 @@ class Importer {
       record.captured_names.push_back(name);
     }
     bool standard = node.domain().empty() || node.domain() == "ai.onnx";
+    if (standard) follow_sizes(node);
     std::optional<ValueId> constant;
-    if (standard && node.op_type() == "Constant" && node.attribute_size() == 1 && node.attribute(0).has_t()) {
-      constant = add_constant(node.output(0), node.attribute(0).t(), raw_inside(node.attribute(0).t()));
+    if (standard && node.op_type() == "Constant" && node.attribute_size() == 1 && node.output_size() == 1) {
+      constant = add_constant(node);
       record.reason = Import::NodeRecord::constant_reason;
     }
     if (constant) {
@@ -171,11 +196,48 @@ class Importer {
         record.recipe = std::move(*recipe);
         apply(node, position, record);
       } else {
-        record.reason = std::get<std::string>(solved);
+        if (record.reason.empty()) record.reason = std::get<std::string>(solved);
         add_opaque(node, position, record);
+        record.no_float = std::ranges::all_of(node.output(), [&](const std::string& name) {
+          return name.empty() || shapes_.contains(name) || types_.is_no_float(name);
+        });
       }
     }
     result_.nodes.push_back(std::move(record));
+  }
+
+  static bool gives_int64(const onnx::NodeProto& node) {
+    if (node.op_type() != "Cast") return node.op_type() != "Equal";
+    return node.attribute_size() > 0 && node.attribute(0).i() == onnx::TensorProto::INT64;
+  }
+
+  /// Integers that the node computes from shapes are known by name from here on.
+  void follow_sizes(const onnx::NodeProto& node) {
+    if (node.op_type() == "Constant" || node.output_size() != 1) return;
+    std::vector<ValueType> shapes;
+    std::vector<ShapeOperand> operands;
+    for (const auto& name : node.input()) shapes.push_back(types_.shape(name));
+    for (int i = 0; i < node.input_size(); ++i) {
+      const auto value = shapes_.find(node.input(i));
+      const ValueType& shape = shapes[static_cast<std::size_t>(i)];
+      operands.push_back({value == shapes_.end() ? nullptr : &value->second, shape ? &*shape : nullptr});
+    }
+    auto value = shape_value(node, operands, bank_.symbols());
+    if (!value) return;
+    OnnxLiteral literal;
+    literal.is_list = value->dims.size() == 1;
+    literal.integers = value->elements;
+    if (value->dims.size() <= 1) {
+      // The ONNX library types what takes the numbers.
+      const bool numbers =
+          std::ranges::all_of(literal.integers, [](const auto& element) { return element.constant().has_value(); });
+      if (numbers && gives_int64(node)) {
+        made_integers_.push_back(integer_proto(node.output(0), literal));
+        integers_.emplace(node.output(0), &made_integers_.back());
+      }
+      literals_.emplace(node.output(0), std::move(literal));
+    }
+    shapes_.emplace(node.output(0), std::move(*value));
   }
 
   OnnxQuestion question(const onnx::NodeProto& node, const Import::NodeRecord& record) {
@@ -185,6 +247,7 @@ class Importer {
     asked.inputs = record.inputs;
     while (!asked.inputs.empty() && !asked.inputs.back()) asked.inputs.pop_back();
     for (std::size_t i = 0; i < asked.inputs.size(); ++i) {
+      asked.facts.absent_inputs.push_back(node.input(static_cast<int>(i)).empty());
       auto literal = literals_.find(node.input(static_cast<int>(i)));
       asked.facts.constant_inputs.push_back(literal == literals_.end() ? std::nullopt : std::optional(literal->second));
     }
@@ -202,24 +265,35 @@ class Importer {
 
   void apply(const onnx::NodeProto& node, std::uint32_t position, Import::NodeRecord& record) {
     std::vector<NodeId> made;
+    for (double literal : record.recipe.literals) {
+      algebra::Tensor scalar{{}, {static_cast<float>(literal)}};
+      record.literals.push_back(bank_.constant("", std::make_shared<const algebra::Tensor>(std::move(scalar))));
+    }
+    auto value = [&](const Recipe::Reference& from) {
+      switch (from.from) {
+        case Recipe::Reference::From::Input:
+          return *record.inputs[from.number];
+        case Recipe::Reference::From::Literal:
+          return record.literals[from.number];
+        default:
+          return bank_.node(made[from.number]).outputs[from.output];
+      }
+    };
     for (const Recipe::Step& step : record.recipe.steps) {
       std::vector<ValueId> arguments;
-      for (const Recipe::Reference& from : step.arguments) {
-        arguments.push_back(from.is_input ? *record.inputs[from.number]
-                                          : bank_.node(made[from.number]).outputs[from.output]);
-      }
+      for (const Recipe::Reference& from : step.arguments) arguments.push_back(value(from));
       auto id = bank_.apply(step.instance, arguments, step.sizes);
       RM_CHECK(id, node.op_type() + " typed when its mapping was found, and does not now");
       bank_.set_origin(*id, position);
       made.push_back(*id);
     }
     record.node = made.back();
-    for (int i = 0; i < node.output_size(); ++i) {
-      if (!node.output(i).empty()) {
-        const ValueId value = bank_.node(record.node).outputs[static_cast<std::size_t>(i)];
-        types_.computed(node.output(i), *bank_.value(value).type);
-        define(node.output(i), value);
-      }
+    for (std::size_t i = 0; i < record.recipe.outputs.size(); ++i) {
+      record.outputs.push_back(value(record.recipe.outputs[i]));
+      const std::string& name = node.output(static_cast<int>(i));
+      if (name.empty()) continue;
+      types_.computed(name, *bank_.value(record.outputs.back()).type);
+      define(name, record.outputs.back());
     }
   }
 
@@ -261,6 +335,8 @@ class Importer {
   Import result_;
   std::unordered_map<std::string, OnnxLiteral> literals_;
   std::unordered_map<std::string, const onnx::TensorProto*> integers_;
+  std::deque<onnx::TensorProto> made_integers_;
+  std::unordered_map<std::string, ShapeValue> shapes_;  // integers whose value is known
   std::set<std::string> input_names_;
 };
 

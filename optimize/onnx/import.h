@@ -22,8 +22,11 @@ struct Import {
     std::vector<std::optional<ValueId>> inputs;  // explicit ones; nothing where absent
     std::vector<ValueId> captured;               // values that the node's subgraphs use
     std::vector<std::string> captured_names;
-    NodeId node{};         // that gives its outputs
-    bool dropped = false;  // its output is its input, by definition
+    std::vector<ValueId> literals;  // by literal of the recipe
+    std::vector<ValueId> outputs;   // of an algebra node
+    NodeId node{};                  // its last
+    bool dropped = false;           // its output is its input, by definition
+    bool no_float = false;          // its outputs are integers or truth values: nothing that an operator could say
     bool is_constant() const { return reason == constant_reason; }
     static constexpr const char* constant_reason = "a constant";
   };

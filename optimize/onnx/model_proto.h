@@ -44,7 +44,7 @@ std::optional<std::uint64_t> raw_bytes(int data_type, std::uint64_t elements);
 /// A float32 tensor, or nothing for another element type or one whose data do not match its shape.
 std::optional<algebra::Tensor> float_tensor(const onnx::TensorProto& proto, std::optional<std::string_view> raw);
 onnx::TensorProto float_proto(const std::string& name, const algebra::Tensor& tensor);
-/// An int64 or int32 tensor of rank 0 or 1, or a float32 scalar.
+/// An int64 or int32 tensor of rank 0 or 1, a float32 tensor of one element, or a short list of whole float32 numbers.
 std::optional<OnnxLiteral> literal_tensor(const onnx::TensorProto& proto);
 onnx::TensorProto integer_proto(const std::string& name, const OnnxLiteral& literal);
 

@@ -1,19 +1,20 @@
 #include "optimize/onnx/solve.h"
 
 #include <algorithm>
-#include <numeric>
 
+#include "optimize/onnx/reading.h"
 #include "runtime/error.h"
 
 namespace rulemill::optimize {
 
 namespace {
 
-/// Junk nodes cannot make the search for parameters explode.
-constexpr std::size_t most_assignments = 20000;
+using algebra::OnnxForm;
+using algebra::ParameterKind;
+using From = Recipe::Reference::From;
 
-/// Arguments of an operator that are looked for in any order.
-constexpr std::uint32_t most_permuted = 3;
+/// Junk nodes cannot make the search for what mappings leave open explode.
+constexpr std::size_t most_assignments = 20000;
 
 /// All ways to give each slot one of its choices; stops when `visit` returns true.
 template <typename Choice, typename Visit>
@@ -33,180 +34,378 @@ bool for_each_assignment(const std::vector<std::vector<Choice>>& choices, Visit 
   return false;
 }
 
+/// One operator's mapping on one node: arguments in the operator's order.
+struct Attempt {
+  const OnnxForm* form = nullptr;
+  OnnxNodeFacts facts;
+  std::vector<Recipe::Reference> arguments;
+  std::vector<algebra::Shape> shapes;
+  std::vector<std::uint32_t> ranks;
+};
+
 class Solver {
  public:
-  Solver(const OnnxQuestion& question, GraphBank& bank)
-      : question_(question), bank_(bank), integers_(integers_of(question.facts)) {
-    for (std::uint32_t i = 0; i < question.inputs.size(); ++i) {
-      if (question.inputs[i] && bank.value(*question.inputs[i]).type) tensors_.push_back(i);
-    }
-  }
+  Solver(const OnnxQuestion& question, GraphBank& bank) : question_(question), bank_(bank) {}
 
   std::variant<Recipe, std::string> run() {
-    std::vector<std::string> names = bank_.library().operators_for_onnx(question_.facts.op_type);
-    if (names.empty()) return "no operator maps to " + question_.facts.op_type;
-    for (const std::string& name : names) {
-      if (try_operator(name)) return recipe_;
+    const std::vector<OnnxForm> forms = bank_.library().onnx_forms(question_.facts.op_type);
+    if (forms.empty()) return "no operator maps to " + question_.facts.op_type;
+    // An operator that takes its inputs as they are goes before one that repeats them.
+    for (const bool repeated : {false, true}) {
+      for (const OnnxForm& form : forms) {
+        if ((!repeated || !form.spreads.empty()) && try_form(form, repeated)) return recipe_;
+      }
     }
     return reason_.empty() ? "no instance fits its inputs" : reason_;
   }
 
  private:
-  using Order = std::vector<std::uint32_t>;  // the ONNX input that is each argument
-
-  const algebra::Shape& shape(std::uint32_t input) const { return *bank_.value(*question_.inputs[input]).type; }
-
-  bool try_operator(const std::string& name) {
-    const std::uint32_t arity = bank_.library().arity(name);
-    if (tensors_.size() < arity) return false;
-    // Inputs that are no arguments are constants of the mapping, or folded in.
-    if (arity > most_permuted) return try_order(name, Order(tensors_.begin(), tensors_.begin() + arity));
-    Order order;
-    return try_orders(name, arity, order);
+  const algebra::Shape* shape(std::size_t input) const {
+    const auto& value = question_.inputs[input];
+    return value && bank_.value(*value).type ? &*bank_.value(*value).type : nullptr;
   }
 
-  bool try_orders(const std::string& name, std::uint32_t arity, Order& order) {
-    if (order.size() == arity) return try_order(name, order);
-    const std::size_t most = std::min<std::size_t>(tensors_.size(), most_permuted + 1);
-    for (std::uint32_t input : std::span(tensors_).first(most)) {
-      if (std::ranges::find(order, input) != order.end()) continue;
-      order.push_back(input);
-      if (try_orders(name, arity, order)) return true;
-      order.pop_back();
+  bool try_form(const OnnxForm& form, bool repeated) {
+    try {
+      return says(form, repeated);
+    } catch (const runtime::Interrupted&) {
+      throw;
+    } catch (const runtime::Error&) {
+      return refuse("its numbers are too large");
     }
-    return false;
   }
 
-  bool try_order(const std::string& name, const Order& order) {
-    algebra::Library& library = bank_.library();
-    std::vector<std::uint32_t> ranks;
-    for (std::uint32_t input : order) ranks.push_back(static_cast<std::uint32_t>(shape(input).size()));
-    if (!library.accepts_ranks(name, ranks)) return false;
-    std::vector<std::string> parameters = library.parameter_names(name);
+  bool says(const OnnxForm& form, bool repeated) {
+    if (question_.opset < form.since || question_.opset >= form.until) return false;
+    const std::size_t inputs = question_.inputs.size(), outputs = question_.outputs.size();
+    if (inputs != form.inputs.size() && !(form.variadic && inputs > form.inputs.size())) return false;
+    if (outputs != form.outputs && !(form.variadic_outputs && outputs > 1)) return false;
+    recipe_ = {};
+    Attempt attempt;
+    attempt.form = &form;
+    attempt.facts = question_.facts;
+    if (!take_arguments(attempt)) return false;
+    if (form.variadic_outputs) return try_splits(attempt);
+    auto made = try_attempt(attempt, repeated);
+    if (!made) return false;
+    // A variadic node is a left fold of the same operator.
+    for (std::size_t i = form.inputs.size(); i < inputs; ++i) {
+      if (shape(i) == nullptr) return refuse("a variadic node has an input that is not a float tensor");
+      attempt.arguments = {{From::Step, static_cast<std::uint32_t>(recipe_.steps.size() - 1), 0},
+                           {From::Input, static_cast<std::uint32_t>(i), 0}};
+      attempt.shapes = {made->at(0), *shape(i)};
+      made = try_attempt(attempt, repeated);
+      if (!made) return false;
+    }
+    const auto last = static_cast<std::uint32_t>(recipe_.steps.size() - 1);
+    for (std::uint32_t i = 0; i < outputs; ++i) recipe_.outputs.push_back({From::Step, last, i});
+    return agree(*made);
+  }
+
+  bool take_arguments(Attempt& attempt) {
+    const OnnxForm& form = *attempt.form;
+    attempt.arguments.resize(form.arity);
+    attempt.shapes.resize(form.arity);
+    attempt.facts.outputs = question_.outputs.size();
+    for (std::uint32_t i = 0; i < form.inputs.size(); ++i) {
+      if (form.absent_inputs[i]) {
+        if (!question_.facts.absent_inputs[i]) return refuse("input " + std::to_string(i) + " is present");
+        continue;
+      }
+      if (!form.inputs[i]) {
+        if (i >= question_.facts.constant_inputs.size() || !question_.facts.constant_inputs[i])
+          return refuse("input " + std::to_string(i) + " is not a constant");
+        continue;
+      }
+      const algebra::Shape* known = shape(i);
+      if (known == nullptr) return refuse("the type of input " + std::to_string(i) + " is not known, or not float32");
+      attempt.arguments[*form.inputs[i]] = {From::Input, i, 0};
+      attempt.shapes[*form.inputs[i]] = *known;
+      if (i == 0) attempt.facts.first_shape = *known;
+    }
+    for (const auto& [name, argument] : form.attribute_inputs) {
+      const auto said = question_.facts.attributes.find(name);
+      const auto absent = form.absent.find(name);
+      std::optional<double> value;
+      if (said != question_.facts.attributes.end())
+        value = said->second.number;
+      else if (absent != form.absent.end())
+        value = absent->second;
+      if (!value) return refuse("attribute " + name + " is absent, or no number");
+      attempt.arguments[argument] = {From::Literal, static_cast<std::uint32_t>(recipe_.literals.size()), 0};
+      recipe_.literals.push_back(*value);
+    }
+    return true;
+  }
+
+  /// Output shapes; the recipe has one step more, or a composite's steps.
+  std::optional<std::vector<algebra::Shape>> try_attempt(Attempt& attempt, bool repeated) {
+    const OnnxForm& form = *attempt.form;
+    attempt.ranks.clear();
+    for (const algebra::Shape& shape : attempt.shapes)
+      attempt.ranks.push_back(static_cast<std::uint32_t>(shape.size()));
+    algebra::Parameters given;
+    if (repeated) {
+      const auto sizes = read(form, attempt.facts, bank_.library(), attempt.ranks, given);
+      auto how = spreads(form, attempt.shapes, sizes.value_or(OnnxReading()));
+      if (!how) {
+        refuse("its shapes do not fit " + form.operator_name);
+        return std::nullopt;
+      }
+      given = std::move(*how);
+    }
+    auto reading = read(form, attempt.facts, bank_.library(), attempt.ranks, given);
+    if (!reading) {
+      refuse("a list of it has another length than in " + form.operator_name);
+      return std::nullopt;
+    }
+    for (const OnnxForm::Parameter& parameter : form.parameters) {
+      if (parameter.kind != ParameterKind::Sizes) continue;
+      const auto sizes = reading->find(parameter.name);
+      if (sizes == reading->end()) return std::nullopt;
+      if (bank_.library().has_open_rank(form.operator_name))
+        attempt.ranks.push_back(static_cast<std::uint32_t>(sizes->second.size()));
+    }
+    if (!bank_.library().accepts_ranks(form.operator_name, attempt.ranks, given)) {
+      refuse("its ranks do not fit " + form.operator_name);
+      return std::nullopt;
+    }
+    return try_parameters(attempt, given, *reading);
+  }
+
+  std::optional<std::vector<algebra::Shape>> try_parameters(const Attempt& attempt, const algebra::Parameters& given,
+                                                            const OnnxReading& reading) {
+    std::vector<std::string> names;
     std::vector<std::vector<algebra::ParameterValue>> choices;
-    for (const std::string& parameter : parameters) {
-      choices.push_back(library.domain(name, parameter, ranks));
-      if (choices.back().empty()) choices.back().assign(integers_.begin(), integers_.end());
+    for (const OnnxForm::Parameter& parameter : attempt.form->parameters) {
+      if (given.contains(parameter.name)) continue;
+      if (parameter.kind == ParameterKind::Size || parameter.kind == ParameterKind::Sizes) continue;
+      auto values = choices_of(*attempt.form, parameter, reading, attempt.ranks);
+      if (values.empty() && parameter.has_default) continue;
+      names.push_back(parameter.name);
+      choices.push_back(std::move(values));
     }
-    return for_each_assignment(choices, [&](const std::vector<algebra::ParameterValue>& picked) {
-      algebra::Parameters given;
-      for (std::size_t i = 0; i < picked.size(); ++i) given.emplace(parameters[i], picked[i]);
+    std::optional<std::vector<algebra::Shape>> outputs;
+    for_each_assignment(choices, [&](const std::vector<algebra::ParameterValue>& picked) {
+      algebra::Parameters parameters = given;
+      for (std::size_t i = 0; i < picked.size(); ++i) parameters.insert_or_assign(names[i], picked[i]);
       try {
-        return try_instance(library.instantiate(name, given, ranks), given, order);
+        outputs = try_instance(attempt, parameters, reading);
       } catch (const runtime::Interrupted&) {
         throw;
       } catch (const runtime::Error&) {
         return false;  // a value that the operator does not take
       }
+      return outputs.has_value();
     });
+    return outputs;
   }
 
-  bool try_instance(const algebra::Instance& instance, const algebra::Parameters& parameters, const Order& order) {
-    for (const algebra::OnnxMapping& mapping : instance.onnx) {
-      if (mapping.op_type != question_.facts.op_type || mapping.wrapper) continue;
-      if (question_.opset < mapping.since || question_.opset >= mapping.until) continue;
-      const bool more = question_.inputs.size() > mapping.inputs.size();
-      if (more && !mapping.variadic) continue;
-      if (!more && question_.inputs.size() != mapping.inputs.size()) continue;
-      if (question_.outputs.size() != instance.outputs.size()) continue;
-      if (!arguments_in_place(mapping, order)) continue;
-      if (try_sizes(instance, mapping, parameters, order)) return true;
-    }
-    return false;
-  }
-
-  static bool arguments_in_place(const algebra::OnnxMapping& mapping, const Order& order) {
-    for (std::uint32_t i = 0; i < mapping.inputs.size(); ++i) {
-      const auto& argument = mapping.inputs[i].argument;
-      if (argument && (*argument >= order.size() || order[*argument] != i)) return false;
-      if (!argument && std::ranges::find(order, i) != order.end()) return false;
-    }
-    return true;
-  }
-
-  bool try_sizes(const algebra::Instance& instance, const algebra::OnnxMapping& mapping,
-                 const algebra::Parameters& parameters, const Order& order) {
-    std::vector<std::int64_t> positive;
-    std::ranges::copy_if(integers_, std::back_inserter(positive), [](std::int64_t number) { return number > 0; });
-    std::vector<std::vector<std::int64_t>> choices(instance.size_parameter_count(), positive);
-    return for_each_assignment(choices, [&](const std::vector<std::int64_t>& picked) {
-      std::vector<algebra::Poly> sizes(picked.begin(), picked.end());
-      return try_assignment(instance, mapping, parameters, order, sizes);
-    });
-  }
-
-  bool try_assignment(const algebra::Instance& first, const algebra::OnnxMapping& mapping,
-                      const algebra::Parameters& parameters, const Order& order,
-                      const std::vector<algebra::Poly>& sizes) {
-    Recipe recipe;
-    std::vector<algebra::Shape> shapes;
-    Recipe::Step step{first.id, sizes, {}};
-    for (std::uint32_t input : order) {
-      shapes.push_back(shape(input));
-      step.arguments.push_back({true, input, 0});
-    }
-    auto outputs = typed(first, mapping, shapes, sizes);
-    if (!outputs) return false;
-    if (first.composite.empty()) {
-      recipe.steps.push_back(std::move(step));
-    } else {
-      append_composite(first, shapes, sizes, step.arguments, recipe);
-    }
-    // A variadic node is a left fold of the same operator.
-    for (std::size_t i = order.size(); mapping.variadic && i < question_.inputs.size(); ++i) {
-      if (!first.composite.empty() || i >= tensors_.size() || tensors_[i] != i)
-        return refuse("a variadic node has an input that is not a float tensor");
-      shapes = {outputs->at(0), shape(tensors_[i])};
-      std::vector<std::uint32_t> ranks{static_cast<std::uint32_t>(shapes[0].size()),
-                                       static_cast<std::uint32_t>(shapes[1].size())};
-      if (!bank_.library().accepts_ranks(first.operator_name, ranks)) return false;
-      const algebra::Instance& next = bank_.library().instantiate(first.operator_name, parameters, ranks);
-      outputs = typed(next, mapping, shapes, sizes);
-      if (!outputs) return false;
-      auto last = static_cast<std::uint32_t>(recipe.steps.size() - 1);
-      recipe.steps.push_back({next.id, sizes, {{false, last, 0}, {true, tensors_[i], 0}}});
-    }
-    for (std::size_t i = 0; i < question_.outputs.size(); ++i) {
-      if (!agrees(question_.outputs[i], outputs->at(i))) return refuse("its output has another shape in ONNX");
-    }
-    recipe_ = std::move(recipe);
-    return true;
-  }
-
-  /// A composite becomes its steps.
-  void append_composite(const algebra::Instance& composite, const std::vector<algebra::Shape>& shapes,
-                        const std::vector<algebra::Poly>& sizes, std::vector<Recipe::Reference> values,
-                        Recipe& recipe) {
-    std::vector<algebra::Poly> slots;
-    algebra::infer(composite, shapes, sizes, bank_.symbols(), {}, &slots);
-    for (const algebra::CompositeStep& from : composite.composite) {
-      Recipe::Step step{from.instance, {}, {}};
-      for (std::uint32_t argument : from.arguments) step.arguments.push_back(values.at(argument));
-      for (const auto& size : from.sizes) {
-        step.sizes.push_back(algebra::evaluate(*size, slots, {}, bank_.symbols()));
+  /// What the node says of the parameter; if nothing, its words, or the node's integers; none where its default holds.
+  std::vector<algebra::ParameterValue> choices_of(const OnnxForm& form, const OnnxForm::Parameter& parameter,
+                                                  const OnnxReading& reading,
+                                                  std::span<const std::uint32_t> ranks) const {
+    if (auto chosen = chosen_value(form, parameter)) return {*chosen};
+    if (form.unwrapped == parameter.name) return {std::string("none")};
+    if (auto value = value_of(parameter, reading, ranks.empty() ? 0 : ranks[0])) return {*value};
+    if (parameter.kind == ParameterKind::Words || !parameter.has_default) {
+      auto values = bank_.library().domain(form.operator_name, parameter.name, ranks);
+      if (values.empty()) {
+        for (std::int64_t integer : integers_of(question_.facts)) values.emplace_back(integer);
       }
-      values.push_back({false, static_cast<std::uint32_t>(recipe.steps.size()), 0});
-      recipe.steps.push_back(std::move(step));
+      return values;
     }
+    return {};
+  }
+
+  /// Numbers that count from the end are read again when an instance says where that is.
+  std::optional<std::vector<algebra::Shape>> try_instance(const Attempt& attempt, const algebra::Parameters& parameters,
+                                                          const OnnxReading& reading) {
+    algebra::Library& library = bank_.library();
+    const OnnxForm& form = *attempt.form;
+    algebra::Parameters first = parameters;
+    for (const OnnxForm::Parameter& parameter : form.parameters) {
+      auto value = first.find(parameter.name);
+      if (value == first.end()) continue;
+      auto usable = [](std::int64_t number) { return number >= 0 && number < (1 << 20) ? number : 0; };
+      if (auto* number = std::get_if<std::int64_t>(&value->second); number && parameter.kind == ParameterKind::Int)
+        *number = usable(*number);
+      if (auto* list = std::get_if<std::vector<std::int64_t>>(&value->second);
+          list && parameter.kind == ParameterKind::Ints)
+        std::ranges::transform(*list, list->begin(), usable);
+    }
+    const algebra::Instance* instance = &library.instantiate(form.operator_name, first, attempt.ranks);
+    const algebra::OnnxMapping* mapping = mapping_of(*instance, form);
+    if (mapping == nullptr) return std::nullopt;
+    OnnxNodeFacts facts = attempt.facts;
+    const auto slots = slots_of(*instance, attempt.shapes);
+    if (!slots) {
+      refuse("its shapes do not fit " + form.operator_name);
+      return std::nullopt;
+    }
+    normalize(*mapping, *slots, facts);
+    const auto again = read(form, facts, library, attempt.ranks, parameters);
+    if (!again) return std::nullopt;
+    algebra::Parameters second = parameters;
+    for (const OnnxForm::Parameter& parameter : form.parameters) {
+      if (!second.contains(parameter.name) || !reading.contains(parameter.name)) continue;
+      if (auto value = value_of(parameter, *again, attempt.ranks.empty() ? 0 : attempt.ranks[0]))
+        second.insert_or_assign(parameter.name, *value);
+    }
+    instance = &library.instantiate(form.operator_name, second, attempt.ranks);
+    mapping = mapping_of(*instance, form);
+    return mapping == nullptr ? std::nullopt : try_sizes(attempt, *instance, *mapping, *again);
+  }
+
+  static const algebra::OnnxMapping* mapping_of(const algebra::Instance& instance, const OnnxForm& form) {
+    for (const algebra::OnnxMapping& mapping : instance.onnx) {
+      if (mapping.number == form.number && !mapping.wrapper) return &mapping;
+    }
+    return nullptr;
+  }
+
+  /// The sizes that the inputs give; those that the node must say are 1.
+  static std::optional<std::vector<algebra::Poly>> slots_of(const algebra::Instance& instance,
+                                                            const std::vector<algebra::Shape>& shapes) {
+    std::vector<algebra::Poly> slots(instance.size_names.size(), algebra::Poly(1));
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      if (shapes[i].size() != instance.inputs[i].size()) return std::nullopt;
+      for (std::size_t d = 0; d < shapes[i].size(); ++d) {
+        const algebra::IndexExpr& dim = *instance.inputs[i][d];
+        if (dim.kind == algebra::IndexExpr::Kind::Size) slots[dim.slot] = shapes[i][d];
+      }
+    }
+    return slots;
+  }
+
+  void normalize(const algebra::OnnxMapping& mapping, std::span<const algebra::Poly> slots, OnnxNodeFacts& facts) {
+    for (const algebra::OnnxAttribute& attribute : mapping.attributes) {
+      const auto said = facts.attributes.find(attribute.name);
+      if (said != facts.attributes.end())
+        said->second = normalized(attribute.value, said->second, facts, slots, bank_.symbols());
+    }
+    for (std::size_t i = 0; i < mapping.inputs.size() && i < facts.constant_inputs.size(); ++i) {
+      auto& said = facts.constant_inputs[i];
+      if (!mapping.inputs[i].argument && said)
+        said = normalized(mapping.inputs[i].constant, *said, facts, slots, bank_.symbols());
+    }
+  }
+
+  std::optional<std::vector<algebra::Shape>> try_sizes(const Attempt& attempt, const algebra::Instance& instance,
+                                                       const algebra::OnnxMapping& mapping,
+                                                       const OnnxReading& reading) {
+    const auto slots = slots_of(instance, attempt.shapes);
+    std::vector<std::vector<algebra::Poly>> choices;
+    for (std::uint32_t slot = instance.first_size_parameter; slot < instance.size_names.size(); ++slot)
+      choices.push_back(sizes_of(instance, mapping, slot, *slots, reading, attempt.facts));
+    std::optional<std::vector<algebra::Shape>> outputs;
+    for_each_assignment(choices, [&](const std::vector<algebra::Poly>& sizes) {
+      outputs = typed(attempt, instance, mapping, sizes);
+      if (outputs) add_steps(attempt, instance, sizes);
+      return outputs.has_value();
+    });
+    return outputs;
+  }
+
+  /// What the mapping computes, or the node says; otherwise the node's integers.
+  std::vector<algebra::Poly> sizes_of(const algebra::Instance& instance, const algebra::OnnxMapping& mapping,
+                                      std::uint32_t slot, std::vector<algebra::Poly> slots, const OnnxReading& reading,
+                                      const OnnxNodeFacts& facts) {
+    slots.emplace_back(static_cast<std::int64_t>(facts.outputs));
+    for (const auto& [computed, expr] : mapping.sizes) {
+      if (computed == slot) return {algebra::evaluate(*expr, slots, {}, bank_.symbols())};
+    }
+    const std::string& name = instance.size_names[slot];
+    if (const auto said = reading.find(name); said != reading.end() && said->second.size() == 1) return said->second;
+    for (const auto& [pack, values] : reading) {  // "e3" is the fourth of a pack e
+      const bool named = name.starts_with(pack) && name.size() > pack.size() &&
+                         std::ranges::all_of(name.substr(pack.size()), [](unsigned char c) { return std::isdigit(c); });
+      const std::size_t position = named ? std::stoul(name.substr(pack.size())) : values.size();
+      if (position < values.size()) return {values[position]};
+    }
+    std::vector<algebra::Poly> result;
+    for (std::int64_t integer : integers_of(facts)) {
+      if (integer > 0) result.emplace_back(integer);
+    }
+    return result;
   }
 
   /// Output shapes if the instance types here and its mapping says the node.
-  std::optional<std::vector<algebra::Shape>> typed(const algebra::Instance& instance,
+  std::optional<std::vector<algebra::Shape>> typed(const Attempt& attempt, const algebra::Instance& instance,
                                                    const algebra::OnnxMapping& mapping,
-                                                   const std::vector<algebra::Shape>& shapes,
                                                    const std::vector<algebra::Poly>& sizes) {
     std::vector<algebra::Poly> slots;
-    auto outputs = algebra::infer(instance, shapes, sizes, bank_.symbols(), {}, &slots);
+    auto outputs = algebra::infer(instance, attempt.shapes, sizes, bank_.symbols(), {}, &slots);
     if (!outputs) {
       refuse("its shapes do not fit " + instance.operator_name);
       return std::nullopt;
     }
-    std::string why = mismatch(mapping, question_.facts, slots, bank_.symbols());
+    std::string why = mismatch(mapping, attempt.facts, slots, bank_.symbols());
     if (!why.empty()) {
       refuse(why);
       return std::nullopt;
     }
     return outputs;
+  }
+
+  void add_steps(const Attempt& attempt, const algebra::Instance& instance, const std::vector<algebra::Poly>& sizes) {
+    if (!instance.composite.empty()) return add_composite(attempt, instance, sizes);
+    recipe_.steps.push_back({instance.id, sizes, attempt.arguments});
+  }
+
+  /// A composite becomes its steps.
+  void add_composite(const Attempt& attempt, const algebra::Instance& composite,
+                     const std::vector<algebra::Poly>& sizes) {
+    std::vector<algebra::Poly> slots;
+    algebra::infer(composite, attempt.shapes, sizes, bank_.symbols(), {}, &slots);
+    std::vector<Recipe::Reference> values = attempt.arguments;
+    for (const algebra::CompositeStep& from : composite.composite) {
+      Recipe::Step step{from.instance, {}, {}};
+      for (std::uint32_t argument : from.arguments) step.arguments.push_back(values.at(argument));
+      for (const auto& size : from.sizes) step.sizes.push_back(algebra::evaluate(*size, slots, {}, bank_.symbols()));
+      values.push_back({From::Step, static_cast<std::uint32_t>(recipe_.steps.size()), 0});
+      recipe_.steps.push_back(std::move(step));
+    }
+  }
+
+  /// A node with more than two outputs splits the last one off, then what is left again.
+  bool try_splits(Attempt& attempt) {
+    std::vector<algebra::Shape> shapes(question_.outputs.size());
+    recipe_.outputs.resize(shapes.size());
+    const OnnxNodeFacts whole = attempt.facts;
+    for (std::size_t count = shapes.size(); count >= 2; --count) {
+      attempt.facts = whole;
+      attempt.facts.outputs = count;
+      for (auto& [name, literal] : attempt.facts.attributes) fold(literal, shapes.size(), count);
+      for (auto& literal : attempt.facts.constant_inputs) {
+        if (literal) fold(*literal, shapes.size(), count);
+      }
+      auto made = try_attempt(attempt, false);
+      if (!made || made->size() != 2) return false;
+      const auto step = static_cast<std::uint32_t>(recipe_.steps.size() - 1);
+      shapes[count - 1] = made->at(1);
+      shapes[0] = made->at(0);
+      recipe_.outputs[count - 1] = {From::Step, step, 1};
+      recipe_.outputs[0] = {From::Step, step, 0};
+      attempt.arguments = {recipe_.outputs[0]};
+      attempt.shapes = {shapes[0]};
+    }
+    return agree(shapes);
+  }
+
+  /// A list with a number for each output, of the first `count` outputs: all but the last together, and the last.
+  static void fold(OnnxLiteral& literal, std::size_t outputs, std::size_t count) {
+    if (!literal.is_list || literal.integers.size() != outputs) return;
+    algebra::Poly rest(0);
+    for (std::size_t i = 0; i + 1 < count; ++i) rest += literal.integers[i];
+    literal.integers = {rest, literal.integers[count - 1]};
+  }
+
+  bool agree(const std::vector<algebra::Shape>& ours) {
+    for (std::size_t i = 0; i < question_.outputs.size(); ++i) {
+      if (!agrees(question_.outputs[i], ours[i])) return refuse("its output has another shape in ONNX");
+    }
+    return true;
   }
 
   static bool agrees(const ValueType& onnx, const algebra::Shape& ours) {
@@ -226,8 +425,6 @@ class Solver {
 
   const OnnxQuestion& question_;
   GraphBank& bank_;
-  std::vector<std::int64_t> integers_;
-  std::vector<std::uint32_t> tensors_;  // inputs that are algebra values
   Recipe recipe_;
   std::string reason_;
 };

@@ -1,5 +1,6 @@
-// Which operator instance, at which size parameters, an ONNX node says: found by trying parameter values, never by the
-// operator's name. Finite parameter domains are enumerated; integers are looked for among those in the node itself.
+// Which operator instance, at which size parameters, an ONNX node says: read off the node as the operator's mapping has
+// it, never by the operator's name. What a mapping does not say is tried: words of finite domains, integers of the
+// node.
 #pragma once
 
 #include <string>
@@ -14,8 +15,9 @@ namespace rulemill::optimize {
 /// An ONNX node in the algebra's terms: steps over the node's inputs.
 struct Recipe {
   struct Reference {
-    bool is_input = true;      // of the ONNX node, or an output of an earlier step
-    std::uint32_t number = 0;  // input or step
+    enum class From : std::uint8_t { Input, Step, Literal };
+    From from = From::Input;
+    std::uint32_t number = 0;  // ONNX input, step, or literal
     std::uint32_t output = 0;  // of the step
   };
   struct Step {
@@ -23,7 +25,9 @@ struct Recipe {
     std::vector<algebra::Poly> sizes;
     std::vector<Reference> arguments;
   };
-  std::vector<Step> steps;  // the last one gives the node's outputs; empty: opaque
+  std::vector<Step> steps;         // empty: opaque
+  std::vector<double> literals;    // attributes that are arguments without dimensions
+  std::vector<Reference> outputs;  // of the node, each of a step
   bool opaque() const { return steps.empty(); }
 };
 

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstring>
 
 #include "optimize/onnx/model_proto.h"
@@ -105,7 +106,7 @@ std::optional<OnnxLiteral> literal_tensor(const onnx::TensorProto& proto) {
   if (proto.data_type() == onnx::TensorProto::INT64) {
     auto values = elements<std::int64_t>(proto, raw_inside(proto), proto.int64_data());
     if (!values) return std::nullopt;
-    literal.integers = std::move(*values);
+    literal.integers.assign(values->begin(), values->end());
     return literal;
   }
   if (proto.data_type() == onnx::TensorProto::INT32) {
@@ -114,19 +115,35 @@ std::optional<OnnxLiteral> literal_tensor(const onnx::TensorProto& proto) {
     literal.integers.assign(values->begin(), values->end());
     return literal;
   }
-  if (element_count(proto) != 1) return std::nullopt;
+  constexpr std::uint64_t longest_list = 16;
+  if (proto.data_type() != onnx::TensorProto::FLOAT || element_count(proto).value_or(longest_list) >= longest_list)
+    return std::nullopt;
   auto number = float_tensor(proto, raw_inside(proto));
-  if (!number) return std::nullopt;
-  literal.number = number->values[0];
+  if (!number || number->values.empty()) return std::nullopt;
+  if (number->values.size() == 1) {
+    literal.number = number->values[0];
+    return literal;
+  }
+  literal.reals = true;
+  for (const float value : number->values) {
+    if (std::nearbyint(value) != value || std::fabs(value) > 1e6F) return std::nullopt;
+    literal.integers.emplace_back(static_cast<std::int64_t>(value));
+  }
   return literal;
 }
 
 onnx::TensorProto integer_proto(const std::string& name, const OnnxLiteral& literal) {
+  if (literal.reals) {
+    algebra::Tensor tensor{{static_cast<std::int64_t>(literal.integers.size())}, {}};
+    for (const algebra::Poly& value : literal.integers)
+      tensor.values.push_back(static_cast<float>(value.constant().value()));
+    return float_proto(name, tensor);
+  }
   onnx::TensorProto proto;
   proto.set_name(name);
   proto.set_data_type(onnx::TensorProto::INT64);
   if (literal.is_list) proto.add_dims(static_cast<std::int64_t>(literal.integers.size()));
-  for (std::int64_t value : literal.integers) proto.add_int64_data(value);
+  for (const algebra::Poly& value : literal.integers) proto.add_int64_data(value.constant().value());
   return proto;
 }
 
@@ -163,10 +180,10 @@ onnx::AttributeProto attribute_proto(const std::string& name, const OnnxLiteral&
     proto.set_f(static_cast<float>(*literal.number));
   } else if (literal.is_list) {
     proto.set_type(onnx::AttributeProto::INTS);
-    for (std::int64_t value : literal.integers) proto.add_ints(value);
+    for (const algebra::Poly& value : literal.integers) proto.add_ints(value.constant().value());
   } else {
     proto.set_type(onnx::AttributeProto::INT);
-    proto.set_i(literal.integers.at(0));
+    proto.set_i(literal.integers.at(0).constant().value());
   }
   return proto;
 }

@@ -47,7 +47,11 @@ void OnnxTypes::declare(const onnx::ValueInfoProto& info) {
 }
 
 ValueType OnnxTypes::read(const onnx::TypeProto& type, const std::string& name) {
-  if (!is_float(type) || !has_rank(type)) return std::nullopt;
+  return is_float(type) ? dims_of(type, name) : std::nullopt;
+}
+
+ValueType OnnxTypes::dims_of(const onnx::TypeProto& type, const std::string& name) {
+  if (!has_rank(type)) return std::nullopt;
   algebra::Shape shape;
   const auto& dims = type.tensor_type().shape();
   for (int d = 0; d < dims.dim_size(); ++d) {
@@ -73,6 +77,21 @@ ValueType OnnxTypes::type(const std::string& name) {
   if (auto found = computed_.find(name); found != computed_.end()) return found->second;
   auto found = declared_.find(name);
   return found == declared_.end() ? std::nullopt : read(found->second, name);
+}
+
+ValueType OnnxTypes::shape(const std::string& name) {
+  if (auto found = computed_.find(name); found != computed_.end()) return found->second;
+  auto found = declared_.find(name);
+  return found == declared_.end() ? std::nullopt : dims_of(found->second, name);
+}
+
+bool OnnxTypes::is_no_float(const std::string& name) const {
+  using Tensor = onnx::TensorProto;
+  auto found = declared_.find(name);
+  if (found == declared_.end() || !found->second.has_tensor_type()) return false;
+  const auto type = found->second.tensor_type().elem_type();
+  return type == Tensor::INT64 || type == Tensor::INT32 || type == Tensor::BOOL || type == Tensor::INT8 ||
+         type == Tensor::UINT8 || type == Tensor::INT16 || type == Tensor::UINT16;
 }
 
 void OnnxTypes::computed(const std::string& name, const algebra::Shape& shape) {

@@ -21,6 +21,9 @@ class OnnxTypes {
 
   /// Nothing if the value is unknown, not float32, or of unknown rank.
   ValueType type(const std::string& name);
+  /// Of any element type.
+  ValueType shape(const std::string& name);
+  bool is_no_float(const std::string& name) const;
   bool is_output(const std::string& name) const { return outputs_.contains(name); }
   /// A definition gives the value this shape. Throws InputError if the model says that it is no float32 tensor, or
   /// declares an output of another shape.
@@ -35,6 +38,7 @@ class OnnxTypes {
  private:
   void declare(const onnx::ValueInfoProto& info);
   ValueType read(const onnx::TypeProto& type, const std::string& name);
+  ValueType dims_of(const onnx::TypeProto& type, const std::string& name);
   onnx::TypeProto written(const algebra::Shape& shape);
 
   const OnnxModel::Proto& proto_;

@@ -158,6 +158,8 @@ class Expressions(Cursor):
             self.expect(")")
             return value
         name = self.name()
+        if self.now.text == "..." or name in ("product", "offset"):
+            self.fail("packs in expressions are not understood here")
         if self.now.text == "(":
             self.take()
             return ("call", name, self.list_of(self.index, ")"))
@@ -293,18 +295,19 @@ class Expressions(Cursor):
 
 
 class Definitions(Expressions):
-    """Reads a definition text into `operators` and `functions`; `includes` are left to the caller."""
+    """Reads a definition text into `operators` and `functions`; `includes` are left to the caller. Operators with packs in
+    expressions or lists of numbers are not understood here: they are left out, `unread` says which and why."""
 
     def __init__(self, text):
         super().__init__(text)
-        self.operators, self.functions, self.includes = {}, {}, []
+        self.operators, self.functions, self.includes, self.unread = {}, {}, [], {}
         while self.now.kind != "end":
             if self.accept("include"):
                 self.includes.append(self.take().text.strip('"'))
             elif self.accept("function"):
                 self.function()
             elif self.accept("operator"):
-                self.operator()
+                self.operator_or_skip()
             else:
                 self.fail("expected operator, function or include")
 
@@ -333,6 +336,16 @@ class Definitions(Expressions):
             return "commutative"
         self.fail("expected one of the three laws")
 
+    def operator_or_skip(self):
+        name = self.now.text
+        try:
+            self.operator()
+        except SyntaxError as error:
+            self.operators.pop(name, None)
+            self.unread[name] = str(error)
+            while self.now.kind != "end" and not (self.now.first and self.now.text in PARAGRAPHS):
+                self.take()
+
     def operator(self):
         op = Operator(self.name())
         self.operators[op.name] = op
@@ -359,10 +372,16 @@ class Definitions(Expressions):
         if self.now.kind == "number":
             return ("num", int(self.take().text))
         name = self.name()
-        return ("pack", name) if self.accept("...") else ("name", name)
+        if not self.accept("..."):
+            return ("name", name)
+        if self.accept("by"):  # whole unless a parameter says otherwise, which is not understood here
+            self.name()
+        return ("pack", name)
 
     def parameter(self, op):
         name = self.name()
+        if self.now.text == "[":
+            self.fail("lists of numbers are not understood here")
         if self.accept("in"):
             self.expect("{")
             values = [int(t.text) if t.kind == "number" else t.text for t in self.list_of(self.take, "}")]
@@ -377,6 +396,10 @@ class Definitions(Expressions):
         else:
             self.expect(":")
             kind = self.name()
+            if kind == "spread":
+                return
+            if kind in ("axes", "new"):
+                self.fail("axes are not understood here")
             default = int(self.take().text) if self.accept("=") else None
             op.parameters[name] = (kind, default)
 

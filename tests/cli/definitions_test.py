@@ -23,8 +23,8 @@ operator = "add"
 [[operators]]
 operator = "cumsum"
 """
-NORMALIZED = """rule twice(x:4, g:1, b:1, m:1, v:1)
-  relu(relu(batch_norm(x, g, b, m, v))) => relu(batch_norm(x, g, b, m, v))
+NORMALIZED = """rule twice(x:4, g:1, b:1, m:1, v:1, e:0)
+  relu(relu(batch_norm(x, g, b, m, v, e))) => relu(batch_norm(x, g, b, m, v, e))
 """
 
 

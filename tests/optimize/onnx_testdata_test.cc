@@ -21,6 +21,15 @@ namespace fs = std::filesystem;
 
 const fs::path test_data = "/usr/share/libonnx-testdata/data";
 
+/// Folders of cases: where RULEMILL_ONNX_CASES says, or Debian's.
+std::vector<fs::path> case_folders() {
+  if (const char* given = std::getenv("RULEMILL_ONNX_CASES")) return {given};
+  std::vector<fs::path> folders;
+  for (const char* kind : {"node", "pytorch-operator", "pytorch-converted", "simple"})
+    folders.push_back(test_data / kind);
+  return folders;
+}
+
 std::optional<algebra::Tensor> read_tensor(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   onnx::TensorProto proto;
@@ -53,12 +62,15 @@ Outcome run_case(const fs::path& folder, algebra::Library& library) {
   try {
     model = OnnxModel::read(folder / "model.onnx");
   } catch (const runtime::InputError& error) {
-    return {Outcome::NotCovered, std::string("not read: ") + error.what()};
+    return {Outcome::NotCovered, "not read: " + std::string(error.what()).substr(error.where().size())};
   }
-  NodeInference inference({});
+  // Debian's ONNX library crashes on some of the newest cases.
+  const char* binary = std::getenv("RULEMILL");
+  const bool given = std::getenv("RULEMILL_ONNX_CASES") != nullptr && binary != nullptr;
+  NodeInference inference(given ? std::vector<std::string>{binary, "type-helper"} : std::vector<std::string>());
   Import import = import_model(*model, bank, &inference);
   for (const auto& node : import.nodes) {
-    if (node.recipe.opaque() && !node.dropped && node.reason != "a constant") {
+    if (node.recipe.opaque() && !node.dropped && !node.is_constant() && !node.no_float) {
       return {Outcome::NotCovered, node.op_type + ": " + node.reason};
     }
   }
@@ -73,12 +85,18 @@ Outcome run_case(const fs::path& folder, algebra::Library& library) {
       auto tensor = read_tensor(data / ("input_" + std::to_string(i) + ".pb"));
       if (tensor) inputs[graph.input(i).name()] = std::make_shared<algebra::Tensor>(std::move(*tensor));
     }
+    for (NodeId id : bank.live(import.outputs)) {
+      const Node& node = bank.node(id);
+      const bool given_input = node.kind == Node::Kind::Input && inputs.contains(bank.value(node.outputs[0]).name);
+      if (node.kind == Node::Kind::Opaque || (node.kind == Node::Kind::Input && !given_input))
+        return {Outcome::NotCovered, "it computes on values that are not float tensors"};
+    }
     Evaluator evaluator(bank, {}, [&](ValueId id) { return inputs.at(bank.value(id).name); });
     for (std::size_t i = 0; i < import.outputs.size(); ++i) {
       auto expected = read_tensor(data / ("output_" + std::to_string(i) + ".pb"));
       if (!expected) return {Outcome::NotCovered, "an expected output is not a float tensor"};
       double off = difference(*evaluator.value(import.outputs[i]), *expected);
-      if (!(off <= 1e-5))
+      if (!(off <= (given ? 1e-4 : 1e-5)))
         return {Outcome::Failed, "output " + std::to_string(i) + " differs by " + std::to_string(off)};
     }
   }
@@ -86,14 +104,15 @@ Outcome run_case(const fs::path& folder, algebra::Library& library) {
 }
 
 TEST_CASE("operators mean what ONNX's own test cases say", "[onnx]") {
-  if (!fs::exists(test_data)) {
+  const bool given = std::getenv("RULEMILL_ONNX_CASES") != nullptr;
+  if (!given && !fs::exists(test_data)) {
     WARN("skipped: libonnx-testdata is not installed");
     return;
   }
   algebra::Library library = algebra::Library::load(fs::path(RULEMILL_SOURCE_DIR) / "data/operators");
   std::vector<fs::path> folders;
-  for (const char* kind : {"node", "pytorch-operator", "pytorch-converted", "simple"}) {
-    for (const auto& entry : fs::directory_iterator(test_data / kind)) folders.push_back(entry.path());
+  for (const fs::path& kind : case_folders()) {
+    for (const auto& entry : fs::directory_iterator(kind)) folders.push_back(entry.path());
   }
   std::sort(folders.begin(), folders.end());
   int passed = 0, failed = 0;
@@ -125,7 +144,7 @@ TEST_CASE("operators mean what ONNX's own test cases say", "[onnx]") {
   std::cout << "ONNX operator tests: " << passed << " pass, " << failed << " differ, " << others
             << " not covered by our operators, of " << folders.size() << "\n";
   CHECK(failed == 0);
-  CHECK(passed >= 115);
+  CHECK((given || passed >= 115));
 }
 
 }  // namespace

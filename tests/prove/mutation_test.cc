@@ -254,7 +254,13 @@ class Instances {
     for (std::uint32_t d = 0; d < rank; ++d) shape.emplace_back(court_.symbols.size("s" + std::to_string(d)));
     const std::vector<algebra::Shape> inputs(arity, shape);
     for (const std::string& name : court_.library.operator_names()) {
-      if (court_.library.arity(name) != arity || !court_.library.parameter_names(name).empty()) continue;
+      if (court_.library.arity(name) != arity) continue;
+      const std::vector<std::string> parameters = court_.library.parameter_names(name);
+      const ParameterValue none = std::vector<std::int64_t>();  // of how inputs repeat
+      if (!std::ranges::all_of(parameters, [&](const std::string& parameter) {
+            return court_.library.default_value(name, parameter) == none;
+          }))
+        continue;
       if (!court_.library.size_parameter_names(name).empty()) continue;
       const std::vector<std::uint32_t> ranks(arity, rank);
       if (!court_.library.accepts_ranks(name, ranks)) continue;

@@ -1,0 +1,124 @@
+// Operators that are defined by others: the bodies of these, inlined.
+#include "algebra/language/expander.h"
+
+namespace rulemill::algebra {
+
+namespace {
+
+/// Sizes replaced and tensors renumbered.
+ScalarExprPtr replace(const ScalarExprPtr& expr, std::span<const IndexExprPtr> sizes,
+                      std::span<const std::uint32_t> tensors) {
+  ScalarExpr copy = *expr;
+  if (copy.kind == ScalarExpr::Kind::Read) copy.tensor = tensors[copy.tensor];
+  for (IndexExprPtr& index : copy.indices) index = replace_sizes(index, sizes);
+  for (BoundIndex& bound : copy.bound) bound.extent = replace_sizes(bound.extent, sizes);
+  for (Comparison& guard : copy.guard) guard = replace_sizes(guard, sizes);
+  for (ScalarExprPtr& operand : copy.operands) operand = replace(operand, sizes, tensors);
+  return std::make_shared<ScalarExpr>(std::move(copy));
+}
+
+constexpr std::size_t most_steps = 1000;
+
+}  // namespace
+
+void Expander::inline_composite() {
+  const Inlined result = inline_call(*op_.composite);
+  TensorDefinition last = instance_.intermediates.back();
+  if (op_.composite->is_input || result.tensor + 1 != tensor_names_.size())
+    fail(op_.place, "a composite must end in a call");
+  instance_.intermediates.pop_back();
+  instance_.outputs.push_back(std::move(last));
+}
+
+Expander::Inlined Expander::inline_call(const syntax::Call& call) {
+  if (call.is_input) {
+    for (std::uint32_t i = 0; i < op_.inputs.size(); ++i) {
+      if (op_.inputs[i].name == call.name) return {i, i, instance_.inputs[i]};
+    }
+    fail(call.place, "'" + call.name + "' is no input of operator '" + op_.name + "'");
+  }
+  std::vector<Inlined> arguments;
+  std::vector<std::uint32_t> ranks;
+  for (const auto& argument : call.arguments) {
+    arguments.push_back(inline_call(*argument));
+    ranks.push_back(static_cast<std::uint32_t>(arguments.back().dims.size()));
+  }
+  const syntax::Operator* inner_syntax = context_.find(call.name);
+  if (!inner_syntax) fail(call.place, "'" + call.name + "' is no operator that stands before '" + op_.name + "'");
+  Parameters parameters;
+  std::map<std::string, IndexExprPtr> given_sizes;
+  for (const auto& [name, value] : call.parameters) {
+    const syntax::Parameter* declared = inner_syntax->parameter(name);
+    if (!declared) fail(value->place, "operator '" + call.name + "' has no parameter '" + name + "'");
+    if (declared->kind == syntax::Parameter::Kind::Size) {
+      given_sizes[name] = index(*value);
+    } else if (value->kind == syntax::Index::Kind::Name && instance_.parameters.contains(value->name)) {
+      parameters[name] = instance_.parameters.at(value->name);
+    } else if (value->kind == syntax::Index::Kind::Name && declared->kind == syntax::Parameter::Kind::Words) {
+      parameters[name] = value->name;
+    } else {
+      const IndexExprPtr number = index(*value);
+      if (number->kind != IndexKind::Constant) fail(value->place, "parameter '" + name + "' must be a number");
+      parameters[name] = number->value;
+    }
+  }
+  const Instance& inner = context_.instantiate(call.name, parameters, ranks);
+  try {
+    return inline_instance(inner, arguments, given_sizes, call.place);
+  } catch (const Overflow& overflow) {
+    fail(call.place, overflow.what());
+  }
+}
+
+Expander::Inlined Expander::inline_instance(const Instance& inner, const std::vector<Inlined>& arguments,
+                                            const std::map<std::string, IndexExprPtr>& given_sizes, syntax::Place at) {
+  std::vector<IndexExprPtr> sizes(inner.size_names.size());
+  if (instance_.intermediates.size() + inner.intermediates.size() >= most_steps) {
+    fail(at, "a composite of more than " + std::to_string(most_steps) + " tensors");
+  }
+  CompositeStep step;
+  step.instance = inner.id;
+  std::vector<std::uint32_t> tensors;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    step.arguments.push_back(arguments[i].number);
+    tensors.push_back(arguments[i].tensor);
+    for (std::size_t d = 0; d < arguments[i].dims.size(); ++d) {
+      const IndexExpr& expected = *inner.inputs[i][d];
+      const IndexExprPtr& actual = arguments[i].dims[d];
+      if (expected.kind == IndexKind::Size && !sizes[expected.slot]) {
+        sizes[expected.slot] = actual;
+      } else if (const IndexExprPtr known =
+                     expected.kind == IndexKind::Size ? sizes[expected.slot] : inner.inputs[i][d];
+                 !same(*known, *actual)) {
+        instance_.conditions.push_back({Relation::Eq, known, actual});
+      }
+    }
+  }
+  for (std::uint32_t slot = inner.first_size_parameter; slot < inner.size_names.size(); ++slot) {
+    const auto given = given_sizes.find(inner.size_names[slot]);
+    if (given == given_sizes.end())
+      fail(at, "size '" + inner.size_names[slot] + "' of '" + inner.operator_name + "' is not given");
+    sizes[slot] = given->second;
+    step.sizes.push_back(given->second);
+  }
+  for (const Comparison& condition : inner.conditions) instance_.conditions.push_back(replace_sizes(condition, sizes));
+  Inlined result;
+  auto add = [&](const TensorDefinition& definition) {
+    TensorDefinition copy = definition;
+    for (IndexExprPtr& dim : copy.dims) dim = replace_sizes(dim, sizes);
+    copy.body = replace(copy.body, sizes, tensors);
+    result = {0, static_cast<std::uint32_t>(tensor_names_.size()), copy.dims};
+    tensors.push_back(result.tensor);
+    tensor_names_.push_back("#" + std::to_string(result.tensor));
+    tensor_ranks_.push_back(static_cast<std::uint32_t>(copy.dims.size()));
+    instance_.intermediates.push_back(std::move(copy));
+  };
+  for (const TensorDefinition& intermediate : inner.intermediates) add(intermediate);
+  add(inner.outputs.at(0));
+  instance_.index_slots = std::max(instance_.index_slots, inner.index_slots);
+  result.number = static_cast<std::uint32_t>(op_.inputs.size() + instance_.composite.size());
+  instance_.composite.push_back(std::move(step));
+  return result;
+}
+
+}  // namespace rulemill::algebra

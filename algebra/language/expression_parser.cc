@@ -1,0 +1,314 @@
+// Index and scalar expressions.
+#include "algebra/language/definition_parser.h"
+
+namespace rulemill::algebra::syntax {
+
+IndexPtr Parser::binary(Index::Kind kind, IndexPtr a, IndexPtr b, Place place) {
+  Index index;
+  index.kind = kind;
+  index.place = place;
+  index.a = std::move(a);
+  index.b = std::move(b);
+  return finished(std::move(index));
+}
+
+IndexPtr Parser::parse_index() {
+  const Nested nested(*this);
+  IndexPtr value = parse_index_sum();
+  if (cursor_.is("if") && cursor_.is("=", 2) && cursor_.is("else", 4)) {
+    Index index;
+    index.kind = Index::Kind::If;
+    index.place = here();
+    index.choice = parse_choice();
+    cursor_.expect("else", "after the choice");
+    index.a = std::move(value);
+    index.b = parse_index();
+    return finished(std::move(index));
+  }
+  return value;
+}
+
+Choice Parser::parse_choice() {
+  cursor_.expect("if", "before a choice");
+  Choice choice;
+  choice.parameter = cursor_.name("a parameter's name");
+  cursor_.expect("=", "after the parameter");
+  if (cursor_.peek().kind == Token::Kind::Number)
+    choice.word = std::to_string(cursor_.number("a value"));
+  else
+    choice.word = cursor_.name("one of the parameter's values");
+  return choice;
+}
+
+IndexPtr Parser::parse_index_sum() {
+  IndexPtr value = parse_index_product();
+  while (cursor_.is("+") || cursor_.is("-")) {
+    const Place place = here();
+    const auto kind = cursor_.next().text == "+" ? Index::Kind::Add : Index::Kind::Sub;
+    value = binary(kind, value, parse_index_product(), place);
+  }
+  return value;
+}
+
+IndexPtr Parser::parse_index_product() {
+  IndexPtr value = parse_index_factor();
+  while (cursor_.is("*") || cursor_.is("/") || cursor_.is("//") || cursor_.is("%")) {
+    const Place place = here();
+    const std::string op = cursor_.next().text;
+    const auto kind = op == "*"    ? Index::Kind::Mul
+                      : op == "/"  ? Index::Kind::Exact
+                      : op == "//" ? Index::Kind::Floor
+                                   : Index::Kind::Mod;
+    value = binary(kind, value, parse_index_factor(), place);
+  }
+  return value;
+}
+
+IndexPtr Parser::parse_index_factor() {
+  const Nested nested(*this);
+  const Token token = cursor_.peek();
+  Index index;
+  index.place = here();
+  if (token.kind == Token::Kind::Number) {
+    index.number = cursor_.number("a number");
+    return std::make_shared<Index>(std::move(index));
+  }
+  if (cursor_.accept("(")) {
+    IndexPtr inner = parse_index();
+    cursor_.expect(")", "to close the parenthesis");
+    return inner;
+  }
+  if (cursor_.accept("-"))
+    return binary(Index::Kind::Sub, std::make_shared<Index>(), parse_index_factor(), index.place);
+  if (token.kind == Token::Kind::Name) {
+    cursor_.next();
+    if ((token.text == "min" || token.text == "max") && cursor_.accept("(")) {
+      IndexPtr a = parse_index();
+      cursor_.expect(",", "between the operands of " + token.text);
+      IndexPtr b = parse_index();
+      cursor_.expect(")", "after the operands of " + token.text);
+      return binary(token.text == "min" ? Index::Kind::Min : Index::Kind::Max, a, b, index.place);
+    }
+    if (token.text == "product" && cursor_.accept("(")) {
+      index.kind = Index::Kind::Product;
+      index.entry = std::make_shared<Entry>(parse_entry());
+      cursor_.expect(")", "after what is multiplied");
+      return finished(std::move(index));
+    }
+    if (token.text == "offset" && cursor_.accept("(")) {
+      index.kind = Index::Kind::Offset;
+      index.name = cursor_.name("a pack of indices");
+      cursor_.expect("...", "after the pack of indices");
+      cursor_.expect(")", "after the pack of indices");
+      return finished(std::move(index));
+    }
+    index.name = token.text;
+    index.kind = Index::Kind::Name;
+    if (cursor_.is("(")) {
+      cursor_.fail(token, "expected an index expression, found a call of '" + token.text + "'");
+    }
+    if (cursor_.accept("...")) {
+      index.kind = Index::Kind::Pack;
+    } else if (cursor_.accept("[")) {
+      index.kind = Index::Kind::Element;
+      index.a = parse_index();
+      cursor_.expect("]", "after the position within '" + token.text + "'");
+    }
+    return finished(std::move(index));
+  }
+  cursor_.fail(token, "expected an index expression, found " + quoted(token));
+}
+
+Comparison Parser::parse_comparison() {
+  Comparison comparison;
+  comparison.a = parse_index();
+  const Token token = cursor_.next();
+  comparison.b = parse_index();
+  if (token.text == "=")
+    comparison.relation = Relation::Eq;
+  else if (token.text == "!=")
+    comparison.relation = Relation::Ne;
+  else if (token.text == "<")
+    comparison.relation = Relation::Lt;
+  else if (token.text == "<=")
+    comparison.relation = Relation::Le;
+  else if (token.text == ">" || token.text == ">=") {
+    comparison.relation = token.text == ">" ? Relation::Lt : Relation::Le;
+    std::swap(comparison.a, comparison.b);
+  } else {
+    cursor_.fail(token, "expected one of = != < <= > >=, found " + quoted(token));
+  }
+  return comparison;
+}
+
+/// Whether what follows a pack makes it part of an expression.
+bool Parser::continues_expression(std::size_t ahead) const {
+  static constexpr const char* operators[] = {"+", "-", "*", "/", "//", "%", "if"};
+  return std::ranges::any_of(operators, [&](const char* symbol) { return cursor_.is(symbol, ahead); });
+}
+
+Entry Parser::parse_entry() {
+  Entry entry;
+  entry.place = here();
+  if (cursor_.peek().kind != Token::Kind::Name || !cursor_.is("...", 1) || continues_expression(2)) {
+    entry.single = parse_index();
+    return entry;
+  }
+  entry.pack = cursor_.next().text;
+  cursor_.next();
+  auto change = [&](Entry::Change kind, const char* what) {
+    entry.change = kind;
+    entry.by = cursor_.name(what);
+  };
+  if (cursor_.accept("[")) {
+    change(Entry::Change::Gather, "a permutation parameter");
+    cursor_.expect("]", "after the permutation");
+  } else if (cursor_.accept("at")) {
+    change(Entry::Change::Scatter, "a permutation parameter");
+  } else if (cursor_.accept("only")) {
+    change(Entry::Change::Only, "an axis parameter");
+  } else if (cursor_.accept("without")) {
+    change(Entry::Change::Without, "an axis parameter");
+  } else if (cursor_.is("with") || cursor_.is("insert")) {
+    const bool insert = cursor_.next().text == "insert";
+    change(insert ? Entry::Change::Insert : Entry::Change::With, "an axis parameter");
+    cursor_.expect(":", insert ? "after the axis that is new" : "after the axis that changes");
+    entry.value = parse_index();
+  } else if (cursor_.accept("of")) {
+    entry.change = Entry::Change::Of;
+    entry.value = parse_index();
+  }
+  return entry;
+}
+
+ScalarPtr Parser::scalar(Scalar::Kind kind, std::vector<ScalarPtr> operands, Place place) {
+  Scalar node;
+  node.kind = kind;
+  node.place = place;
+  node.operands = std::move(operands);
+  return finished(std::move(node));
+}
+
+ScalarPtr Parser::parse_scalar() {
+  const Nested nested(*this);
+  ScalarPtr value = parse_scalar_sum();
+  if (!cursor_.is("if")) return value;
+  Scalar node;
+  node.kind = Scalar::Kind::Case;
+  node.place = here();
+  cursor_.next();
+  do node.guard.push_back(parse_comparison());
+  while (cursor_.accept("and"));
+  cursor_.expect("else", "after the condition");
+  node.operands = {value, parse_scalar()};
+  return finished(std::move(node));
+}
+
+ScalarPtr Parser::parse_scalar_sum() {
+  ScalarPtr value = parse_scalar_product();
+  while (cursor_.is("+") || cursor_.is("-")) {
+    const Place place = here();
+    const auto kind = cursor_.next().text == "+" ? Scalar::Kind::Add : Scalar::Kind::Sub;
+    value = scalar(kind, {value, parse_scalar_product()}, place);
+  }
+  return value;
+}
+
+ScalarPtr Parser::parse_scalar_product() {
+  ScalarPtr value = parse_scalar_factor();
+  while (cursor_.is("*") || cursor_.is("/")) {
+    const Place place = here();
+    if (cursor_.next().text == "*") {
+      value = scalar(Scalar::Kind::Mul, {value, parse_scalar_factor()}, place);
+    } else {
+      Scalar node;
+      node.kind = Scalar::Kind::DivideBySize;
+      node.place = place;
+      node.divisor = parse_index_factor();
+      node.operands = {value};
+      value = finished(std::move(node));
+    }
+  }
+  return value;
+}
+
+ScalarPtr Parser::parse_scalar_factor() {
+  const Nested nested(*this);
+  const Token token = cursor_.peek();
+  Scalar node;
+  node.place = here();
+  if (token.kind == Token::Kind::Number) {
+    node.number = {cursor_.number("a number"), 1};
+    return std::make_shared<Scalar>(std::move(node));
+  }
+  if (token.kind == Token::Kind::Decimal) {
+    const std::optional<Rational> exact = exact_number(token.text);
+    if (!exact) cursor_.fail(token, "'" + token.text + "' has too many digits: expected at most 15");
+    cursor_.next();
+    node.number = *exact;
+    return std::make_shared<Scalar>(std::move(node));
+  }
+  if (cursor_.accept("-"))
+    return scalar(Scalar::Kind::Sub, {std::make_shared<Scalar>(), parse_scalar_factor()}, node.place);
+  if (cursor_.accept("(")) {
+    ScalarPtr inner = parse_scalar();
+    cursor_.expect(")", "to close the parenthesis");
+    return inner;
+  }
+  if (token.kind != Token::Kind::Name) cursor_.fail(token, "expected a value, found " + quoted(token));
+  cursor_.next();
+  const bool reduces = (token.text == "sum" || token.text == "max") && cursor_.is("(") &&
+                       cursor_.peek(1).kind == Token::Kind::Name &&
+                       (cursor_.is("<", 2) || (cursor_.is("...", 2) && cursor_.is("<", 3)));
+  if (reduces) {
+    node.kind = token.text == "sum" ? Scalar::Kind::Sum : Scalar::Kind::Max;
+    cursor_.next();
+    do {
+      Binding binding;
+      binding.place = here();
+      binding.name = cursor_.name("a bound index");
+      binding.is_pack = cursor_.accept("...");
+      cursor_.expect("<", "after the bound index");
+      binding.extent = parse_entry();
+      node.bound.push_back(std::move(binding));
+    } while (cursor_.accept(","));
+    if (node.kind == Scalar::Kind::Max && cursor_.accept("where")) {
+      do node.guard.push_back(parse_comparison());
+      while (cursor_.accept("and"));
+    }
+    cursor_.expect(")", "after the bound indices");
+    node.operands = {parse_scalar_product()};
+    return finished(std::move(node));
+  }
+  node.name = token.text;
+  if (cursor_.accept("[")) {
+    node.kind = Scalar::Kind::Read;
+    if (!cursor_.is("]")) {
+      do node.indices.push_back(parse_entry());
+      while (cursor_.accept(","));
+    }
+    cursor_.expect("]", "after the indices of '" + node.name + "'");
+    return std::make_shared<Scalar>(std::move(node));
+  }
+  if (cursor_.accept("(")) {
+    node.kind = Scalar::Kind::Apply;
+    do node.operands.push_back(parse_scalar());
+    while (cursor_.accept(","));
+    cursor_.expect(")", "after the arguments of '" + node.name + "'");
+    return finished(std::move(node));
+  }
+  cursor_.fail(
+      token, "'" + token.text + "' is no value: expected a read " + token.text + "[…] or a call " + token.text + "(…)");
+}
+
+ScalarPtr Parser::finished(Scalar node) {
+  for (const ScalarPtr& operand : node.operands) node.depth = std::max(node.depth, operand->depth + 1);
+  return finished<Scalar>(std::move(node), {});
+}
+
+IndexPtr Parser::finished(Index index) {
+  const IndexPtr a = index.a, b = index.b;
+  return finished<Index>(std::move(index), {&a, &b});
+}
+
+}  // namespace rulemill::algebra::syntax

@@ -1,0 +1,168 @@
+// Scalar functions: what they compute, as a postfix program, and the laws that are claimed of them.
+#include "algebra/language/definition_parser.h"
+
+namespace rulemill::algebra::syntax {
+
+FunctionSyntax Parser::parse_function() {
+  FunctionSyntax syntax;
+  Function& function = syntax.function;
+  const Token name = cursor_.peek();
+  syntax.place = place(cursor_.origin(), name.line, name.column);
+  function.name = cursor_.name("a function's name");
+  std::vector<std::string> arguments;
+  cursor_.expect("(", "after the function's name");
+  do arguments.push_back(cursor_.name("an argument's name"));
+  while (cursor_.accept(","));
+  cursor_.expect(")", "after the arguments");
+  if (arguments.size() > most_arguments) {
+    cursor_.fail(name,
+                 "function '" + function.name + "' has more than " + std::to_string(most_arguments) + " arguments");
+  }
+  function.arity = static_cast<std::uint32_t>(arguments.size());
+  cursor_.expect("=", "before what the function computes");
+  parse_real_sum(function, arguments);
+  if (stack_of(function) > Function::deepest_stack)
+    cursor_.fail(name, "function '" + function.name + "' is nested too deeply");
+  while (cursor_.accept("law")) syntax.laws.push_back(parse_law(function, arguments));
+  const std::size_t mapping = cursor_.position();
+  if (cursor_.accept("onnx")) {
+    function.onnx = cursor_.name("an ONNX operator");
+    onnx_.emplace_back(mapping, cursor_.position());
+  }
+  return syntax;
+}
+
+std::size_t Parser::stack_of(const Function& function) {
+  std::size_t height = 0, highest = 0;
+  for (const Function::Node& node : function.real) {
+    const bool leaf = node.op == Function::Op::Argument || node.op == Function::Op::Number;
+    const bool unary = node.op >= Function::Op::Exp;
+    height = leaf ? height + 1 : unary ? height : height - 1;
+    highest = std::max(highest, height);
+  }
+  return highest;
+}
+
+void Parser::parse_real_sum(Function& function, const std::vector<std::string>& arguments) {
+  const Nested nested(*this);
+  parse_real_product(function, arguments);
+  while (cursor_.is("+") || cursor_.is("-")) {
+    const auto op = cursor_.next().text == "+" ? Function::Op::Add : Function::Op::Sub;
+    parse_real_product(function, arguments);
+    emit(function, op);
+  }
+}
+
+void Parser::parse_real_product(Function& function, const std::vector<std::string>& arguments) {
+  parse_real_factor(function, arguments);
+  while (cursor_.is("*") || cursor_.is("/")) {
+    const auto op = cursor_.next().text == "*" ? Function::Op::Mul : Function::Op::Div;
+    parse_real_factor(function, arguments);
+    emit(function, op);
+  }
+}
+
+void Parser::parse_real_factor(Function& function, const std::vector<std::string>& arguments) {
+  const Token token = cursor_.next();
+  if (token.kind == Token::Kind::Number || token.kind == Token::Kind::Decimal) {
+    function.real.push_back({Function::Op::Number, std::stod(token.text), 0, exact_number(token.text)});
+    return;
+  }
+  if (token.text == "-") {
+    const Nested nested(*this);
+    function.real.push_back({Function::Op::Number, 0, 0, Rational{0, 1}});
+    parse_real_factor(function, arguments);
+    emit(function, Function::Op::Sub);
+    return;
+  }
+  if (token.text == "(") {
+    parse_real_sum(function, arguments);
+    cursor_.expect(")", "to close the parenthesis");
+    return;
+  }
+  if (const auto found = std::ranges::find(arguments, token.text); found != arguments.end()) {
+    function.real.push_back({Function::Op::Argument, 0, static_cast<std::uint32_t>(found - arguments.begin())});
+    return;
+  }
+  struct Primitive {
+    const char* name;
+    Function::Op op;
+    int arity;
+  };
+  static constexpr Primitive primitives[] = {{"max", Function::Op::Max, 2},   {"min", Function::Op::Min, 2},
+                                             {"exp", Function::Op::Exp, 1},   {"log", Function::Op::Log, 1},
+                                             {"sqrt", Function::Op::Sqrt, 1}, {"tanh", Function::Op::Tanh, 1},
+                                             {"erf", Function::Op::Erf, 1},   {"abs", Function::Op::Abs, 1}};
+  for (const Primitive& primitive : primitives) {
+    if (token.text != primitive.name) continue;
+    cursor_.expect("(", "after " + token.text);
+    for (int i = 0; i < primitive.arity; ++i) {
+      if (i > 0) cursor_.expect(",", "between arguments");
+      parse_real_sum(function, arguments);
+    }
+    cursor_.expect(")", "after the arguments of " + token.text);
+    emit(function, primitive.op);
+    return;
+  }
+  cursor_.fail(token,
+               "expected an argument of the function, a number, or one of max min exp log sqrt tanh erf abs, found " +
+                   quoted(token));
+}
+
+std::optional<Rational> Parser::exact_number(const std::string& text) {
+  if (text.size() > 16) return std::nullopt;
+  std::int64_t number = 0, scale = 1;
+  bool fraction = false;
+  for (const char c : text) {
+    if (c == '.') {
+      fraction = true;
+      continue;
+    }
+    number = number * 10 + (c - '0');
+    if (fraction) scale *= 10;
+  }
+  return make_rational(number, scale);
+}
+
+LawClaim Parser::parse_law(Function& function, const std::vector<std::string>& arguments) {
+  const Token start = cursor_.peek();
+  LawClaim claim;
+  claim.place = place(cursor_.origin(), start.line, start.column);
+  std::string left, right;
+  std::string* side = &left;
+  int depth = 0;
+  constexpr std::size_t longest = 1000;
+  while (!cursor_.at_end() && left.size() + right.size() < longest) {
+    if (depth == 0 && side == &right && !right.empty() && !cursor_.is("(")) break;
+    if (depth == 0 && cursor_.is("=")) {
+      cursor_.next();
+      side = &right;
+      continue;
+    }
+    const Token token = cursor_.next();
+    if (token.text == "(") ++depth;
+    if (token.text == ")") --depth;
+    *side += token.text;
+  }
+  const std::string& f = function.name;
+  const std::string& t = arguments[0];
+  if (function.arity == 1 && left == f + "(0)" && right == "0") {
+    claim.law = Law::ZeroToZero;
+  } else if (function.arity == 1 && left == f + "(" + f + "(" + t + "))" && right == f + "(" + t + ")") {
+    claim.law = Law::Idempotent;
+  } else if (function.arity == 2 && left == f + "(" + t + "," + arguments[1] + ")" &&
+             right == f + "(" + arguments[1] + "," + t + ")") {
+    claim.law = Law::Commutative;
+  } else {
+    const std::string found = left.size() + right.size() < 200 ? "; found " + left + " = " + right : "";
+    cursor_.fail(start, "a law must have the form " + f + "(0) = 0, " + f + "(" + f + "(t)) = " + f + "(t) or " + f +
+                            "(s, t) = " + f + "(t, s)" + found);
+  }
+  const std::string both = f + "(" + t + ", " + arguments.back() + ")";
+  claim.text = claim.law == Law::ZeroToZero   ? f + "(0) = 0"
+               : claim.law == Law::Idempotent ? f + "(" + f + "(" + t + ")) = " + f + "(" + t + ")"
+                                              : both + " = " + f + "(" + arguments.back() + ", " + t + ")";
+  return claim;
+}
+
+}  // namespace rulemill::algebra::syntax

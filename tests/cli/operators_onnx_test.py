@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""`rulemill operators check --onnx`: the shipped mappings mean what onnxruntime does, and wrong ones are caught."""
+
+import json
+import unittest
+
+from binary import Case, rulemill
+
+WRONG = {
+    "another function": ("operator shy(x[d...])\n  y[i... < d...] = -x[i...]\n  onnx Relu\n", "shy"),
+    "the other padding": (
+        "operator behind(x[d...]; front[d...]: int, back[d...]: int)\n  y[i... < d... + front... + back...] = x[i... - back...]\n"
+        "  onnx Pad(x, const [front..., back...]) since 13\n", "behind"),
+    "another default": ("operator slope(x[d...], a[])\n  y[i... < d...] = relu(x[i...]) - a[] * relu(-x[i...])\n"
+                        "  onnx LeakyRelu {alpha = a absent 0.5}\n", "slope"),
+    "the variance without epsilon": (
+        "operator rows(x[d..., n], g[n], b[n])\n  tensor m[i... < d...] = sum(p < n) x[i..., p] / n\n"
+        "  tensor v[i... < d...] = sum(p < n) (x[i..., p] - m[i...]) * (x[i..., p] - m[i...]) / n\n"
+        "  y[i... < d..., q < n] = (x[i..., q] - m[i...]) * g[q] * recip(sqrt(v[i...] + 0.5)) + b[q]\n"
+        "  onnx LayerNormalization since 17 {axis = -1 absent -1, epsilon = 0.00001}\n", "rows"),
+}
+
+
+class Mappings(Case):
+    def report(self, *arguments):
+        where = self.folder / "report.json"
+        done = rulemill("operators", "check", "--onnx", *arguments, "--json", where)
+        return done, json.loads(where.read_text(encoding="utf-8")) if where.exists() else {}
+
+    def test_the_shipped_mappings_mean_what_onnx_does(self):
+        done, report = self.report("--trials", "3")
+        self.assert_works(done)
+        untried = {(m["operator"], m["op_type"]) for m in report["mappings"] if m["agreed"] == 0}
+        self.assertLessEqual(len(untried), 20, untried)
+
+    def test_a_wrong_mapping_is_caught(self):
+        for what, (text, name) in WRONG.items():
+            with self.subTest(what):
+                folder = self.folder / name
+                folder.mkdir()
+                functions = "function relu(t) = max(t, 0)\nfunction sqrt(t) = sqrt(t)\nfunction recip(t) = 1 / t\n"
+                (folder / "wrong.op").write_text(functions + text, encoding="utf-8")
+                done, _ = self.report("--definitions", folder, "--trials", "40")
+                self.assert_fails(done, 1, "1 mappings differ")
+                self.assertIn(name, done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
