@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "runtime/error.h"
+#include "runtime/peer_watch.h"
 
 namespace rulemill::runtime {
 namespace {
@@ -53,7 +54,28 @@ bool set(const char* name) { return std::getenv(name) != nullptr; }
 struct Communicator::Handle {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm bulk = MPI_COMM_NULL;
+  mutable Traffic traffic{};
 };
+
+/// Counts what one call sends and how long it takes.
+class Communicator::Meter {
+ public:
+  Meter(const Communicator& communicator, std::size_t bytes) : handle_(communicator.handle_.get()) {
+    if (handle_ != nullptr) handle_->traffic.bytes_sent += bytes;
+  }
+  ~Meter() {
+    if (handle_ == nullptr) return;
+    handle_->traffic.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+  Meter(const Meter&) = delete;
+  Meter& operator=(const Meter&) = delete;
+
+ private:
+  const Handle* handle_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+Communicator::Traffic Communicator::traffic() const { return handle_ ? handle_->traffic : Traffic{}; }
 
 bool mpi_launcher_present() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"}) {
@@ -77,11 +99,13 @@ std::string mpi_library_version() {
 Communicator Communicator::self() { return {nullptr, 0, 1, 0}; }
 
 void Communicator::barrier() const {
+  const Meter meter(*this, 0);
   if (handle_) check(MPI_Barrier(handle_->comm), "MPI_Barrier");
 }
 
 void Communicator::broadcast(Bytes& bytes, int root) const {
   if (!handle_) return;
+  const Meter meter(*this, rank_ == root ? bytes.size() : 0);
   std::uint64_t size = bytes.size();
   check(MPI_Bcast(&size, 1, MPI_UINT64_T, root, handle_->comm), "MPI_Bcast");
   bytes.resize(size);
@@ -98,6 +122,7 @@ void Communicator::broadcast(std::string& text, int root) const {
 
 std::vector<Bytes> Communicator::gather(ByteView bytes, int root) const {
   if (!handle_) return {copy_bytes(bytes)};
+  const Meter meter(*this, rank_ == root ? 0 : bytes.size());
   const std::uint64_t size = bytes.size();
   std::vector<std::uint64_t> sizes(rank_ == root ? size_ : 0);
   check(MPI_Gather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, root, handle_->comm), "MPI_Gather");
@@ -120,6 +145,7 @@ std::vector<Bytes> Communicator::gather(ByteView bytes, int root) const {
 
 std::vector<Bytes> Communicator::all_gather(ByteView bytes) const {
   if (!handle_) return {copy_bytes(bytes)};
+  const Meter meter(*this, bytes.size());
   const std::uint64_t size = bytes.size();
   std::vector<std::uint64_t> sizes(static_cast<std::size_t>(size_));
   check(MPI_Allgather(&size, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, handle_->comm), "MPI_Allgather");
@@ -156,7 +182,12 @@ std::vector<Bytes> Communicator::all_to_all(std::vector<Bytes> outgoing, std::si
   if (!handle_) return outgoing;
   const std::size_t step = std::clamp(round_bytes, std::size_t{1}, part_bytes);
   std::vector<std::uint64_t> out_sizes, in_sizes(outgoing.size());
-  for (const Bytes& buffer : outgoing) out_sizes.push_back(buffer.size());
+  std::size_t to_others = 0;
+  for (const Bytes& buffer : outgoing) {
+    out_sizes.push_back(buffer.size());
+    to_others += buffer.size();
+  }
+  const Meter meter(*this, to_others - outgoing[static_cast<std::size_t>(rank_)].size());
   check(MPI_Alltoall(out_sizes.data(), 1, MPI_UINT64_T, in_sizes.data(), 1, MPI_UINT64_T, handle_->comm),
         "MPI_Alltoall");
 
@@ -202,20 +233,25 @@ T reduce(T value, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
 }  // namespace
 
 std::uint64_t Communicator::sum(std::uint64_t value) const {
+  const Meter meter(*this, sizeof value);
   return handle_ ? reduce(value, MPI_UINT64_T, MPI_SUM, handle_->comm) : value;
 }
 std::uint64_t Communicator::max(std::uint64_t value) const {
+  const Meter meter(*this, sizeof value);
   return handle_ ? reduce(value, MPI_UINT64_T, MPI_MAX, handle_->comm) : value;
 }
 double Communicator::sum(double value) const {
+  const Meter meter(*this, sizeof value);
   return handle_ ? reduce(value, MPI_DOUBLE, MPI_SUM, handle_->comm) : value;
 }
 double Communicator::max(double value) const {
+  const Meter meter(*this, sizeof value);
   return handle_ ? reduce(value, MPI_DOUBLE, MPI_MAX, handle_->comm) : value;
 }
 
 std::vector<std::uint64_t> Communicator::sum(const std::vector<std::uint64_t>& values) const {
   if (!handle_) return values;
+  const Meter meter(*this, values.size() * sizeof(std::uint64_t));
   std::vector<std::uint64_t> result(values.size());
   check(MPI_Allreduce(values.data(), result.data(), static_cast<int>(values.size()), MPI_UINT64_T, MPI_SUM,
                       handle_->comm),
@@ -227,6 +263,7 @@ std::vector<std::uint64_t> Communicator::sum(const std::vector<std::uint64_t>& v
 void Communicator::send(int to, int tag, ByteView bytes) const {
   RM_CHECK(handle_ != nullptr, "a single process has nobody to send to");
   RM_CHECK(tag >= 0 && tag < bulk_tag, "message tags are 0 to 999");
+  const Meter meter(*this, bytes.size());
   const ByteView first = bytes.first(std::min(bytes.size(), part_bytes));
   Bytes message;
   message.reserve(first.size() + sizeof(std::uint64_t));
@@ -258,6 +295,7 @@ Communicator::Message receive_matched(MPI_Message& matched, MPI_Status& status, 
 
 Communicator::Message Communicator::receive(int from, int tag) const {
   RM_CHECK(handle_ != nullptr, "a single process has nobody to receive from");
+  const Meter meter(*this, 0);
   MPI_Message matched;
   MPI_Status status;
   check(MPI_Mprobe(from == any_rank ? MPI_ANY_SOURCE : from, tag == any_tag ? MPI_ANY_TAG : tag, handle_->comm,
@@ -298,9 +336,11 @@ MpiSession::MpiSession() : world_(Communicator::self()) {
   check(MPI_Comm_rank(node, &node_rank), "MPI_Comm_rank");
   check(MPI_Comm_free(&node), "MPI_Comm_free");
   world_ = Communicator(std::move(handle), rank, size, node_rank);
+  if (size > 1) watch_ = std::make_unique<PeerWatch>(world_);
 }
 
 MpiSession::~MpiSession() {
+  // Ranks wait for each other there, too: the watch ends after it.
   if (started_) MPI_Finalize();
 }
 
@@ -319,7 +359,9 @@ bool MpiSession::all_arrive(std::chrono::milliseconds patience) const {
 }
 
 void MpiSession::abort(int exit_code) const {
-  if (started_ && world_.size() > 1) MPI_Abort(MPI_COMM_WORLD, exit_code);
+  if (!started_ || world_.size() == 1) return;
+  watch_->end_others(exit_code);
+  MPI_Abort(MPI_COMM_WORLD, exit_code);
 }
 
 }  // namespace rulemill::runtime

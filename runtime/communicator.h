@@ -33,6 +33,13 @@ class Communicator {
   /// This rank's number among those of its node.
   int node_rank() const { return node_rank_; }
 
+  /// What this rank has sent so far, and the seconds in which it exchanged, or waited for others to do so.
+  struct Traffic {
+    std::uint64_t bytes_sent = 0;
+    double seconds = 0;
+  };
+  Traffic traffic() const;
+
   void barrier() const;
   /// Replaces `bytes` on every rank with root's.
   void broadcast(Bytes& bytes, int root = 0) const;
@@ -69,6 +76,7 @@ class Communicator {
  private:
   friend class MpiSession;
   struct Handle;
+  class Meter;
   Communicator(std::shared_ptr<const Handle> handle, int rank, int size, int node_rank)
       : handle_(std::move(handle)), rank_(rank), size_(size), node_rank_(node_rank) {}
 
@@ -78,7 +86,10 @@ class Communicator {
   int node_rank_ = 0;
 };
 
-/// Starts MPI if a launcher is present, ends it when destroyed. Make one, first thing in main, and keep it there.
+class PeerWatch;
+
+/// Starts MPI if a launcher is present, ends it when destroyed. Make one, first thing in main, and keep it there. A
+/// rank that is lost meanwhile ends the others.
 class MpiSession {
  public:
   MpiSession();
@@ -96,6 +107,7 @@ class MpiSession {
  private:
   bool started_ = false;
   Communicator world_;
+  std::unique_ptr<PeerWatch> watch_;
 };
 
 }  // namespace rulemill::runtime

@@ -1,5 +1,6 @@
 // Run by mpirun with any number of ranks: every operation of Communicator against what it must give. Prints "ranks: N
 // ok".
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -110,6 +111,10 @@ int main(int argc, char** argv) {
     if (mode == "abort") {
       if (session.world().rank() == 1) throw Error("rank 1", "planted failure");
       session.world().barrier();  // waits for ever unless aborted
+    }
+    if (mode == "lost") {
+      if (session.world().rank() + 1 == session.world().size()) std::raise(SIGKILL);
+      session.world().barrier();  // waits for ever unless somebody notices
     }
     check_collectives(session.world());
     check_farm(session.world());
