@@ -69,5 +69,6 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen);
 void add_proof_helper(CLI::App& app, Command& chosen);
 void add_rules(CLI::App& app, Options& options, Command& chosen);
 void add_stages(CLI::App& app, Options& options, Command& chosen);
+void add_status(CLI::App& app, Options& options, Command& chosen);
 
 }  // namespace rulemill::cli

@@ -1,6 +1,9 @@
 #include "cli/discovery.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
 
 #include "cli/audit_report.h"
 #include "cli/crew_tables.h"
@@ -8,6 +11,7 @@
 #include "cli/text_table.h"
 #include "prove/farm/prune.h"
 #include "runtime/error.h"
+#include "runtime/event_log.h"
 #include "runtime/hash.h"
 #include "runtime/machine.h"
 #include "runtime/manifest.h"
@@ -61,9 +65,26 @@ Discovery::Discovery(Context& context, const StageOptions& options)
       profile_(load_profile(context.options, library_)),
       out_(context.options.out) {
   on_first_rank(context.world, [&] { lock_ = std::make_unique<runtime::FolderLock>(out_); });
+  log_begin();
   context_.report["profile"] = profile_.name;
   context_.report["max_ops"] = profile_.max_ops;
   context_.report["ranks"] = context_.world.size();
+}
+
+void Discovery::log_begin() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  runtime::open_event_log(out_, context_.world.rank());
+  runtime::log_event("begin", {{"profile", profile_.name},
+                               {"max_ops", profile_.max_ops},
+                               {"ranks", context_.world.size()},
+                               {"host", runtime::describe_machine().host},
+                               {"pid", ::getpid()},
+                               {"job", variable("SLURM_JOB_ID")},
+                               {"restarts", variable("SLURM_RESTART_COUNT")},
+                               {"build", RULEMILL_VERSION}});
 }
 
 void Discovery::require_finished(const std::string& stage) const {
@@ -80,6 +101,14 @@ void Discovery::require_finished(const std::string& stage) const {
 void Discovery::note_stage(const std::string& name, double seconds, bool already_done) {
   times_.push_back({name, seconds, already_done});
   context_.report["stages"].push_back({{"name", name}, {"seconds", seconds}, {"already_done", already_done}});
+  const runtime::Communicator::Traffic traffic = context_.world.traffic();
+  runtime::log_event("stage end", {{"stage", name},
+                                   {"already_done", already_done},
+                                   {"seconds", seconds},
+                                   {"waiting", traffic.seconds - traffic_.seconds},
+                                   {"bytes_sent", traffic.bytes_sent - traffic_.bytes_sent},
+                                   {"memory", runtime::peak_memory_bytes()}});
+  traffic_ = traffic;
   context_.print(name + ": " + (already_done ? "already done" : runtime::in_seconds(seconds)) + "\n");
 }
 
@@ -237,6 +266,7 @@ void Discovery::prune() {
 void Discovery::show_crew(const char* stage, const std::vector<prove::RankFigures>& ranks) {
   const std::string table = crew_table(ranks);
   if (table.empty()) return;
+  runtime::log_event("crew", {{"stage", stage}, {"report", crew_report(ranks)}});
   context_.print(table + crew_averages(ranks) + "\n");
   context_.report["crews"][stage] = crew_report(ranks);
 }

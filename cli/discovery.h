@@ -46,6 +46,8 @@ class Discovery {
   void require_finished(const std::string& stage) const;
 
  private:
+  /// Opens this rank's log of events.
+  void log_begin();
   void show_levels();
   /// Of what the candidates say and of what their operators mean.
   std::string candidates_digest() const;
@@ -65,6 +67,7 @@ class Discovery {
   std::unique_ptr<runtime::FolderLock> lock_;  // the first rank's
   fingerprint::Summary fingerprints_;
   dedup::Summary joined_;
+  runtime::Communicator::Traffic traffic_;  // when the last stage ended
 
   struct StageTime {
     std::string name;

@@ -41,6 +41,7 @@ void add_subcommands(CLI::App& app, cli::Options& options, cli::Command& chosen)
   cli::add_info(app, options, chosen);
   cli::add_operators(app, options, chosen);
   cli::add_stages(app, options, chosen);
+  cli::add_status(app, options, chosen);
   cli::add_optimize(app, options, chosen);
   cli::add_proof_helper(app, chosen);
   cli::add_rules(app, options, chosen);

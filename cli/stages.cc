@@ -5,6 +5,7 @@
 #include "cli/discovery.h"
 #include "prove/farm/prune.h"
 #include "runtime/error.h"
+#include "runtime/event_log.h"
 #include "runtime/machine.h"
 
 namespace rulemill::cli {
@@ -25,6 +26,7 @@ constexpr Stage stages[] = {
 
 /// Memory that is out is said with what it was out for.
 void run_stage(Discovery& discovery, const Stage& stage) {
+  runtime::log_event("stage", {{"stage", stage.name}});
   try {
     (discovery.*stage.run)();
   } catch (const std::bad_alloc&) {
@@ -37,11 +39,17 @@ void run_stage(Discovery& discovery, const Stage& stage) {
 /// Runs the stages up to `last`. Those before it must be finished already if `alone`: they only say what they found.
 void run_stages(Context& context, const StageOptions& options, std::size_t last, bool alone) {
   Discovery discovery(context, options);
-  for (std::size_t s = 0; s <= last; ++s) {
-    if (alone && s < last) discovery.require_finished(stages[s].name);
-    run_stage(discovery, stages[s]);
+  try {
+    for (std::size_t s = 0; s <= last; ++s) {
+      if (alone && s < last) discovery.require_finished(stages[s].name);
+      run_stage(discovery, stages[s]);
+    }
+    discovery.conclude();
+  } catch (const std::exception& error) {
+    runtime::log_event("stopped", {{"message", error.what()}});
+    throw;
   }
-  discovery.conclude();
+  runtime::log_event("end");
 }
 
 void add_stage(CLI::App& app, Options& options, Command& chosen, const std::string& name, const std::string& what,

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "runtime/error.h"
+#include "runtime/event_log.h"
 #include "runtime/quantity.h"
 
 namespace rulemill::runtime {
@@ -14,6 +15,7 @@ using std::chrono::steady_clock;
 constexpr std::int64_t rewrite_ns = 200'000'000;         // five times a second on a terminal
 constexpr std::int64_t plain_first_ns = 10'000'000'000;  // into a file: after 10 s, then each time twice as late,
 constexpr std::int64_t plain_most_ns = 60'000'000'000;   // at least once a minute
+constexpr std::int64_t event_ns = 1'000'000'000;         // once a second into the log of events
 
 }  // namespace
 
@@ -32,6 +34,7 @@ Progress::Progress(ProgressMode mode, std::string label, std::uint64_t total, st
 
 Progress::~Progress() {
   if (shown_) show(true);
+  log(true, nanoseconds(steady_clock::now() - start_).count());
 }
 
 void Progress::advance(std::uint64_t count) {
@@ -49,9 +52,18 @@ void Progress::note(std::string text) {
   note_ = std::move(text);
 }
 
+void Progress::log(bool last, std::int64_t now) {
+  std::int64_t due = next_event_ns_.load(std::memory_order_relaxed);
+  if (!last && (now < due || !next_event_ns_.compare_exchange_strong(due, now + event_ns))) return;
+  const std::uint64_t done = done_.load(std::memory_order_relaxed);
+  log_event("progress",
+            {{"what", label_}, {"done", done}, {"total", total_}, {"seconds", 1e-9 * static_cast<double>(now)}});
+}
+
 void Progress::show(bool last) {
-  if (mode_ == ProgressMode::Off) return;
   const std::int64_t now = nanoseconds(steady_clock::now() - start_).count();
+  if (!last) log(false, now);
+  if (mode_ == ProgressMode::Off) return;
   std::int64_t due = next_ns_.load(std::memory_order_relaxed);
   if (!last) {
     if (now < due) return;

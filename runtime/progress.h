@@ -1,4 +1,5 @@
-// One line of progress on stderr: rewritten on a terminal, printed now and then into a file, or not at all.
+// One line of progress on stderr: rewritten on a terminal, printed now and then into a file, or not at all. And an
+// event a second in the log of events.
 #pragma once
 
 #include <atomic>
@@ -32,14 +33,17 @@ class Progress {
   void note(std::string text);
 
  private:
+  /// What is due, or a last time.
   void show(bool last);
+  void log(bool last, std::int64_t now);
 
   ProgressMode mode_;
   std::string label_;
   std::uint64_t total_;
   std::FILE* out_;
   std::atomic<std::uint64_t> done_{0};
-  std::atomic<std::int64_t> next_ns_{0};  // when to show again
+  std::atomic<std::int64_t> next_ns_{0};        // when to show again
+  std::atomic<std::int64_t> next_event_ns_{0};  // when to log again
   std::chrono::steady_clock::time_point start_;
   std::mutex mutex_;  // guards note_ and the line
   std::string note_;

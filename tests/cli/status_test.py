@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""What a run says of itself while it goes on and afterwards: its log of events, `rulemill status`, the page."""
+
+import json
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+from binary import BINARY, ROOT, Case, needs_mpi, rulemill
+
+SMALL = ROOT / "tests" / "cli" / "small.toml"
+REFERENCE = ROOT / "data" / "profiles" / "reference.toml"
+STAGES = ["fingerprint", "join", "prove", "prune"]
+
+
+class Status(Case):
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "out"
+
+    def discover(self, **settings):
+        process = rulemill("discover", "--profile", SMALL, "--out", self.out, "--progress", "off", **settings)
+        self.assert_works(process)
+
+    def events(self, rank=0):
+        return [json.loads(line) for line in (self.out / "events" / f"rank-{rank:05}.jsonl").read_text().splitlines()]
+
+    def state(self):
+        return self.json("status", self.out)
+
+    def test_every_stage_begins_and_ends_in_the_log_of_events(self):
+        self.discover()
+        events = self.events()
+        self.assertEqual([event["event"] for event in events if event["event"] in ("begin", "end", "stopped")], ["begin", "end"])
+        for what in ("stage", "stage end"):
+            self.assertEqual([event["stage"] for event in events if event["event"] == what], STAGES)
+        self.assertEqual([event["time"] for event in events], sorted(event["time"] for event in events))
+        self.assertTrue(any(event["event"] == "progress" and event["done"] == event["total"] > 0 for event in events))
+
+    @needs_mpi
+    def test_each_rank_tells_what_it_sent_and_how_long_it_waited(self):
+        self.discover(ranks=2)
+        rows = self.state()["ranks"]
+        self.assertEqual({(row["stage"], row["rank"]) for row in rows}, {(stage, rank) for stage in STAGES for rank in (0, 1)})
+        for row in rows:
+            self.assertGreater(row["memory"], 1e6)
+            self.assertLessEqual(row["waiting"], row["seconds"] + 0.1)
+        # What goes to the other rank: 40 bytes a row of the table, of which about half is not one's own.
+        sent = sum(row["bytes_sent"] for row in rows if row["stage"] == "join")
+        self.assertGreater(sent, 1000)
+
+    def test_a_finished_run_and_one_of_the_first_stage(self):
+        self.assert_works(rulemill("fingerprint", "--profile", SMALL, "--out", self.out))
+        self.assertEqual([stage["state"] for stage in self.state()["stages"]], ["done", "to do", "to do", "to do"])
+        self.assert_works(rulemill("status", self.out, "--require", "fingerprint"))
+        self.assert_fails(rulemill("status", self.out, "--require", "prune"), 4, "stage prune is not finished")
+        self.discover()
+        state = self.state()
+        self.assertEqual([stage["state"] for stage in state["stages"]], ["done"] * 4)
+        self.assertTrue(state["state"].startswith("done at "), state["state"])
+        self.assertFalse(state["running"])
+
+    def test_a_running_one_then_stopped_then_killed(self):
+        command = [str(BINARY), "discover", "--profile", str(REFERENCE), "--max-ops", "3", "--threads", "1", "--out", str(self.out)]
+        for sign, word in ((signal.SIGTERM, "stopped at"), (signal.SIGKILL, "gone without a word")):
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and not (self.out / "verdicts.journal").exists():
+                time.sleep(0.02)
+            time.sleep(0.3)
+            state = self.state()
+            self.assertTrue(state["running"], state)
+            self.assertRegex(state["stages"][2]["state"], r"^running(, [\d,]+ of 1,\d+ \(\d+%\).*)?$")
+            process.send_signal(sign)
+            process.wait()
+            state = self.state()
+            self.assertFalse(state["running"])
+            self.assertIn(word, state["state"])
+            self.assertEqual(state["stages"][2]["state"], "begun")
+
+    def test_the_page_holds_the_run_and_needs_nothing_but_itself(self):
+        self.discover()
+        page = self.folder / "run.html"
+        self.assert_works(rulemill("status", self.out, "--html", page))
+        text = page.read_text(encoding="utf-8")
+        data = json.loads(re.search(r"^const data = (.*);$", text, re.M).group(1))
+        self.assertEqual([stage["name"] for stage in data["stages"]], STAGES)
+        self.assertEqual(data["funnel"]["core"], json.loads((self.out / "funnel.json").read_text())["funnel"]["core"])
+        self.assertEqual(len(data["ranks"]), 4)
+        self.assertNotRegex(text, r'(src|href)="(?!#)')
+        self.assertNotRegex(text, r"https?://|@import|url\(|fetch\(|import\(")
+
+    def test_models_are_told_with_those_that_have_no_report(self):
+        (self.folder / "reports").mkdir()
+        (self.folder / "models.txt").write_text("/m/one.onnx\n/m/two.onnx\n/m/three.onnx\n")
+        report = {"cost_seconds": {"before": 0.002, "after": 0.001}, "onnx_nodes": {"before": 24, "after": 6}, "changed": True,
+                  "initializer_bytes": {"before": 2000, "after": 1000}}
+        (self.folder / "reports" / "one.json").write_text(json.dumps(report))
+        (self.folder / "reports" / "two.json").write_text('{"error": "was stopped"}')
+        process = rulemill("status", self.folder)
+        self.assert_works(process)
+        lines = process.stdout.splitlines()
+        self.assertRegex(lines[2], r"^one +24 → 6 +2.00 ms → 1.00 ms +2.00 +2.0 kB → 1.0 kB +faster$")
+        self.assertRegex(lines[3], r"^two +report without figures$")
+        self.assertRegex(lines[4], r"^three +no report$")
+        self.assertTrue(lines[6].startswith("1 of 3 models"))
+
+    def test_torn_lines_and_folders_without_a_run(self):
+        self.discover()
+        log = self.out / "events" / "rank-00000.jsonl"
+        log.write_bytes(b'{"event": 7, "time": "x"}\n[1]\n\xff\xfe\n' + log.read_bytes()[:-20])
+        self.assertEqual([stage["state"] for stage in self.state()["stages"]], ["done"] * 4)
+        self.assert_fails(rulemill("status", self.folder), 3, "holds no run")
+        self.assert_fails(rulemill("status", self.folder / "absent"), 3, "absent")
+
+
+if __name__ == "__main__":
+    unittest.main()
