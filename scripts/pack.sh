@@ -1,10 +1,22 @@
 #!/bin/bash
-# Packs a built rulemill with the shared libraries that it needs and its data into one folder that runs on machines without
-# them (the C library and the GPU driver are the machine's own): scripts/pack.sh FOLDER [PRESET]
+# Packs a built rulemill with all that it needs into one folder, or a tarball of it, that runs wherever it is put, on machines
+# where nothing of it is installed (the C library and the GPU driver are the machine's own):
+#   scripts/pack.sh [--tests] FOLDER|FILE.tar.gz [PRESET]       --tests: test and benchmark programs, too
 set -euo pipefail
 cd "$(dirname "$0")/.."
-folder=${1:?usage: scripts/pack.sh FOLDER [PRESET]}
+tests=no
+if [[ ${1:-} == --tests ]]; then
+  tests=yes
+  shift
+fi
+target=${1:?usage: scripts/pack.sh [--tests] FOLDER|FILE.tar.gz [PRESET]}
 binaries=build/${2:-release}
+folder=$target
+if [[ $target == *.tar.gz ]]; then
+  scratch=$(mktemp -d)
+  trap 'rm -rf "$scratch"' EXIT
+  folder=$scratch/$(basename "$target" .tar.gz)
+fi
 
 [[ -x $binaries/rulemill ]] || {
   echo "$binaries/rulemill: not built; run scripts/build.sh first" >&2
@@ -13,19 +25,41 @@ binaries=build/${2:-release}
 mkdir -p "$folder/bin" "$folder/lib" "$folder/share/rulemill"
 
 programs=("$binaries/rulemill")
-for program in "$binaries"/test_* "$binaries"/*_bench "$binaries"/ranks_check; do
-  [[ -f $program && -x $program ]] && programs+=("$program")
-done
+if [[ $tests == yes ]]; then
+  for program in "$binaries"/test_* "$binaries"/*_bench "$binaries"/ranks_check; do
+    [[ -f $program && -x $program ]] && programs+=("$program")
+  done
+fi
+names=()
 for program in "${programs[@]}"; do
-  install -m 755 "$program" "$folder/bin/$(basename "$program").bin"
+  names+=("$(basename "$program")")
+  install -m 755 "$program" "$folder/bin/${names[-1]}.bin"
 done
+# A launcher for the ranks of one machine; those of several are srun's affair.
+if mpirun=$(readlink -f "$(command -v mpirun)"); then
+  programs+=("$mpirun")
+  names+=(mpirun)
+  install -m 755 "$mpirun" "$folder/bin/mpirun.bin"
+fi
 
-# Open MPI loads its components at run time: their needs count, too.
+# Open MPI and PMIx load their components at run time: their needs count, too.
 components=()
-mpi=$(ldd "$binaries/rulemill" | awk '/libmpi\.so/ {print $3}')
-if [[ -n $mpi ]]; then
-  for place in "$(dirname "$mpi")/openmpi/lib" "$(dirname "$mpi")"; do
-    [[ -d $place/openmpi ]] && mapfile -t components < <(find "$place/openmpi" -name 'mca_*.so') && break
+pack_components() { # FOLDER NAME PATTERN
+  local found
+  mapfile -t found < <(find "$1" -maxdepth 1 -name "$3" 2>/dev/null)
+  ((${#found[@]} > 0)) || return 0
+  mkdir -p "$folder/lib/$2"
+  install -m 644 "${found[@]}" "$folder/lib/$2/"
+  components+=("${found[@]}")
+}
+mpi=$(ldd "${programs[@]}" | awk '$1 ~ /^libmpi\.so/ && !seen++ {print $3}')
+for place in openmpi/lib/openmpi3 openmpi/lib/openmpi openmpi; do
+  [[ -d $folder/lib/openmpi ]] || pack_components "$(dirname "$mpi")/$place" openmpi 'mca_*.so'
+done
+if ((${#components[@]} > 0)); then
+  pmix=$(ldd "${components[@]}" 2>/dev/null | awk '$1 ~ /^libpmix\.so/ && !seen++ {print $3}')
+  for place in pmix2/lib/pmix pmix; do
+    [[ -z $pmix || -d $folder/lib/pmix ]] || pack_components "$(dirname "$pmix")/$place" pmix 'pmix_mca_*.so'
   done
 fi
 
@@ -34,38 +68,48 @@ ldd "${programs[@]}" ${components[0]:+"${components[@]}"} 2>/dev/null | awk '$2 
   while read -r library; do
     [[ $(basename "$library") =~ $own_by_machine ]] || install -m 644 "$library" "$folder/lib/"
   done
-if ((${#components[@]} > 0)); then
-  mkdir -p "$folder/lib/openmpi"
-  install -m 644 "${components[@]}" "$folder/lib/openmpi/"
-fi
+
 # Which of its components Open MPI may use is the distribution's choice; some do not work with the others' libraries.
-for settings in /etc/openmpi "$(dirname "$mpi")/openmpi/etc"; do
+for settings in /etc/openmpi "$(dirname "$mpi")/openmpi/etc" "$(dirname "$mpi")/../etc"; do
   [[ -f $settings/openmpi-mca-params.conf ]] && install -D -m 644 -t "$folder/etc" "$settings/openmpi-mca-params.conf" && break
 done
-
-for part in operators properties profiles rules imports models judges; do
-  [[ -d data/$part ]] && cp -r "data/$part" "$folder/share/rulemill/"
+for texts in /usr/share/openmpi "$(dirname "$mpi")/../share/openmpi"; do
+  [[ -d $texts ]] && cp -r "$texts" "$folder/share/" && break
 done
+cp -r data/. "$folder/share/rulemill/"
+cp -r slurm "$folder/"
+cp LICENSE "$folder/"
 
 # One wrapper for all: it runs the program that has its own name.
 cat >"$folder/bin/.run" <<'WRAPPER'
 #!/bin/bash
 # Runs the packed program of this name with the libraries packed beside it.
-here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-export LD_LIBRARY_PATH="$here/../lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-if [[ -d $here/../lib/openmpi ]]; then
-  export OMPI_MCA_mca_base_component_path="${OMPI_MCA_mca_base_component_path:-$here/../lib/openmpi}"
+here=$(readlink -f "${BASH_SOURCE[0]}")
+here=${here%/*}
+packed=${here%/*}
+export LD_LIBRARY_PATH="$packed/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+if [[ -d $packed/lib/openmpi ]]; then
+  export OMPI_MCA_mca_base_component_path="${OMPI_MCA_mca_base_component_path:-$packed/lib/openmpi}"
+  export OPAL_PKGDATADIR="${OPAL_PKGDATADIR:-$packed/share/openmpi}"
 fi
-if [[ -f $here/../etc/openmpi-mca-params.conf ]]; then
-  export OMPI_MCA_mca_base_param_files="${OMPI_MCA_mca_base_param_files:-$HOME/.openmpi/mca-params.conf:$here/../etc/openmpi-mca-params.conf}"
+if [[ -d $packed/lib/pmix ]]; then
+  export PMIX_MCA_mca_base_component_path="${PMIX_MCA_mca_base_component_path:-$packed/lib/pmix}"
 fi
-export RULEMILL_DATA="${RULEMILL_DATA:-$here/../share/rulemill}"
-exec "$here/$(basename "$0").bin" "$@"
+if [[ -f $packed/etc/openmpi-mca-params.conf ]]; then
+  export OMPI_MCA_mca_base_param_files="${OMPI_MCA_mca_base_param_files:-${HOME:-/}/.openmpi/mca-params.conf,$packed/etc/openmpi-mca-params.conf}"
+fi
+# Without a remote shell, mpirun starts ranks on its own machine alone, and need not look for one.
+if ! command -v ssh >/dev/null && ! command -v rsh >/dev/null; then export OMPI_MCA_plm="${OMPI_MCA_plm:-isolated}"; fi
+export RULEMILL_DATA="${RULEMILL_DATA:-$packed/share/rulemill}"
+exec "$here/${0##*/}.bin" "$@"
 WRAPPER
 chmod 755 "$folder/bin/.run"
-for program in "${programs[@]}"; do
-  ln -sf .run "$folder/bin/$(basename "$program")"
+for name in "${names[@]}"; do
+  ln -sf .run "$folder/bin/$name"
 done
 # The rules that `optimize` uses by itself, so that the first run need not find them.
 "$folder/bin/rulemill" rules default --out "$folder/share/rulemill/rules/models" >/dev/null
-echo "$folder: $(find "$folder" -type f | wc -l) files, $(du -sh "$folder" | cut -f1)"
+if [[ $target == *.tar.gz ]]; then
+  tar -C "$scratch" --owner=0 --group=0 --sort=name -czf "$target" "$(basename "$folder")"
+fi
+echo "$target: $(find "$folder" -type f | wc -l) files, $(du -sh "$target" | cut -f1)"
