@@ -9,6 +9,7 @@ packages=(
   libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler
   catch2 libcli11-dev libspdlog-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev
   cvc5 shellcheck python3-venv ca-certificates
+  munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
 )
 
 missing=()

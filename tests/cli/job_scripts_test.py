@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The job scripts with a Slurm that is played: what they start, and when they go back into the queue."""
+"""The job scripts with a Slurm that is played: what they start, and when they go back into the queue. tests/slurm has a real one."""
 
 import os
 import pathlib
@@ -12,50 +12,80 @@ from binary import ROOT, Case
 # Notes its words and does what the test has written for it.
 PLAYED = """#!/bin/bash
 echo "$(basename "$0") $*" >>"$PLAYED/calls"
-[[ $(basename "$0") == scontrol ]] || source "$PLAYED/step"
+case $(basename "$0") in
+  srun) source "$PLAYED/step" ;;
+  scontrol) [[ $1 == requeue ]] || echo "JobId=17 EndTime=$(date +%FT%T --date "$LEFT seconds") Other=1" ;;
+  rulemill) source "$PLAYED/status" ;;
+esac
 """
 
 
 class JobScripts(Case):
     def setUp(self):
         super().setUp()
-        for name in ("srun", "scontrol"):
+        for name in ("srun", "scontrol", "rulemill"):
             (self.folder / name).write_text(PLAYED)
             (self.folder / name).chmod(0o755)
+        (self.folder / "o" / "reports").mkdir(parents=True)
+        (self.folder / "o" / "models.txt").write_text("a.onnx\n/models/b.onnx\n")
 
-    def submit(self, script, words, step):
+    def run_job(self, script, words, step, status="exit 0", left=3000, **variables):
         """The script's exit code, what it started, and what it said; `step` is what srun does."""
         (self.folder / "step").write_text(step)
+        (self.folder / "status").write_text(status)
         (self.folder / "calls").unlink(missing_ok=True)
-        environment = {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", "PLAYED": str(self.folder), "SLURM_JOB_ID": "17"}
+        environment = {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", "PLAYED": str(self.folder), "LEFT": str(left),
+                       "SLURM_JOB_ID": "17", "SLURM_JOB_NAME": "job", "SLURM_SUBMIT_DIR": str(ROOT), **variables}
         process = subprocess.run(["bash", str(ROOT / "slurm" / script), *words], env=environment, cwd=self.folder,
                                  capture_output=True, text=True, check=False, timeout=60)
         return process.returncode, (self.folder / "calls").read_text().splitlines(), process.stderr
 
-    def test_a_stopped_discovery_goes_back_into_the_queue_if_it_gained_something(self):
-        words = ["p.toml", "out"]
-        code, calls, _ = self.submit("discover.sbatch", words, "mkdir -p out; echo more >>out/shard; exit 4")
-        self.assertEqual(code, 4)
-        self.assertEqual(calls[1:], ["scontrol requeue 17"])
-        self.assertIn("--kill-on-bad-exit=1", calls[0])
-        code, calls, errors = self.submit("discover.sbatch", words, "exit 4")
-        self.assertEqual((code, calls[1:]), (1, []))
-        self.assertIn("nothing was gained since the last start", errors)
+    def optimize(self, step, index=2, **more):
+        return self.run_job("optimize.sbatch", ["rules", "o", *more.pop("words", [])], step, SLURM_ARRAY_JOB_ID="12",
+                            SLURM_ARRAY_TASK_ID=str(index), **more)
+
+    def test_a_stopped_stage_goes_back_into_the_queue_if_it_gained_something(self):
+        words = ["prove", "p.toml", "out", "--threads", "1"]
+        for code in (4, 137):
+            code_seen, calls, _ = self.run_job("stage.sbatch", words, f"mkdir -p out; echo more >>out/shard; exit {code}")
+            self.assertEqual(code_seen, code)
+            self.assertEqual(calls[1:], ["scontrol requeue 17"])
+            self.assertIn("--kill-on-bad-exit=1 rulemill prove --profile p.toml --out out --progress plain --threads 1", calls[0])
+            code_seen, calls, errors = self.run_job("stage.sbatch", words, f"mkdir -p out/events; echo more >>out/events/e; exit {code}")
+            self.assertEqual((code_seen, calls[1:]), (1, []))
+            self.assertIn("nothing was gained since its last start", errors)
 
     def test_what_has_failed_or_is_done_is_not_requeued(self):
-        for script, words in (("discover.sbatch", ["p.toml", "out"]), ("optimize.sbatch", ["m.onnx", "rules", "o.onnx"])):
-            for code in (0, 1, 3):
-                self.assertEqual(self.submit(script, words, f"exit {code}")[0], code)
-                self.assertEqual(len(self.submit(script, words, f"exit {code}")[1]), 1)
+        for code in (1, 3):
+            self.assertEqual(self.run_job("stage.sbatch", ["join", "p", "out"], f"exit {code}")[0], code)
+            self.assertEqual(self.optimize(f"exit {code}")[0], code)
+        code, calls, _ = self.run_job("stage.sbatch", ["discover", "p", "out"], "exit 0")
+        self.assertEqual((code, calls[1:]), (0, ["rulemill status out --require prune"]))
 
-    def test_a_stopped_optimization_goes_back_into_the_queue(self):
-        code, calls, _ = self.submit("optimize.sbatch", ["m.onnx", "rules", "o.onnx"], "exit 4")
-        self.assertEqual((code, calls[1:]), (4, ["scontrol requeue 17"]))
+    def test_success_without_a_finished_stage_is_none(self):
+        code, calls, errors = self.run_job("stage.sbatch", ["join", "p", "out"], "exit 0", status="exit 4")
+        self.assertEqual((code, calls[1:]), (1, ["rulemill status out --require join"]))
+        self.assertIn("nothing was gained", errors)
+
+    def test_an_optimization_that_is_stopped_before_its_time_limit_goes_back_into_the_queue(self):
+        code, calls, _ = self.optimize("exit 4")
+        self.assertEqual((code, calls[-1]), (4, "scontrol requeue 12_2"))
+        code, calls, errors = self.optimize("exit 4", left=50)
+        self.assertEqual(code, 1)
+        self.assertFalse([call for call in calls if "requeue" in call])
+        self.assertIn("longer optimize_time", errors)
+
+    def test_an_optimization_searches_for_half_of_its_time_unless_told_otherwise(self):
+        started = [call for call in self.optimize("exit 0")[1] if call.startswith("srun")]
+        self.assertRegex(started[0], r"optimize /models/b.onnx --rules rules --out o/b.onnx --json o/reports/b.json .* --time-limit 1[45]\d\d$")
+        started = [call for call in self.optimize("exit 0", words=["--time-limit", "7"])[1] if call.startswith("srun")]
+        self.assertEqual(started[0].count("--time-limit"), 1)
 
     @unittest.skipUnless(shutil.which("shellcheck"), "SKIPPED: shellcheck is not on PATH")
     def test_the_scripts_have_no_faults_that_shellcheck_knows(self):
-        scripts = [str(path) for folder in ("slurm", "scripts") for path in pathlib.Path(ROOT / folder).glob("*") if path.suffix in (".sh", ".sbatch")]
-        checked = subprocess.run(["shellcheck", *scripts], capture_output=True, text=True, check=False)
+        scripts = [str(path) for folder in ("slurm", "scripts") for path in pathlib.Path(ROOT / folder).glob("*")
+                   if path.suffix in (".sh", ".sbatch") or path.name == "submit"]
+        checked = subprocess.run(["shellcheck", "-x", "-P", str(ROOT), *scripts], capture_output=True, text=True, check=False)
         self.assertEqual(checked.stdout, "")
 
 

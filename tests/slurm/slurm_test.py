@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""The job scripts on a real Slurm: two nodes posed on this machine, the scripts of slurm/ submitted as people do. Whatever
+happens to a job, the database in the end is that of an undisturbed run, byte for byte."""
+
+import os
+import pathlib
+import shutil
+import signal
+import tempfile
+import time
+import unittest
+
+from cluster import Cluster, wait_for, why_not
+
+from binary import BINARY, ROOT, rulemill
+
+SUBMIT = ROOT / "slurm" / "submit"
+SMALL = ROOT / "tests" / "cli" / "small.toml"
+REFERENCE = ROOT / "data" / "profiles" / "reference.toml"
+LONG = ["--max-ops", "3", "--threads", "1"]  # some seconds of work
+MODELS = ROOT / "data" / "models"
+RESULTS = ["candidates.rules", "outcomes.json", "rules.rmdb"]
+
+
+def results(out):
+    return {name: (out / name).read_bytes() for name in RESULTS}
+
+
+@unittest.skipIf(why_not(), f"SKIPPED: {why_not()}")
+class Slurm(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        # Sockets below it have names of at most 107 bytes.
+        cls.scratch = pathlib.Path(tempfile.mkdtemp(prefix="rm-slurm-", dir="/tmp"))
+        cls.addClassCleanup(shutil.rmtree, cls.scratch, ignore_errors=True)
+        cls.expected = {}
+        for name, words in (("small", [SMALL]), ("long", [REFERENCE, *LONG])):
+            process = rulemill("discover", "--profile", *words, "--out", cls.scratch / name, "--progress", "off")
+            assert process.returncode == 0, process.stderr
+            cls.expected[name] = results(cls.scratch / name)
+        (cls.scratch / "slurm").mkdir()
+        cls.cluster = cls.enterClassContext(Cluster(cls.scratch / "slurm", 2))
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="job-", dir=self.scratch))
+        self.out = self.folder / "out"
+        self.site()
+        self.begin = time.monotonic()
+        self.addCleanup(self.show_logs)
+        self.addCleanup(lambda: print(f"{self.id().rpartition('.')[2]}: {time.monotonic() - self.begin:.1f} s", flush=True))
+
+    def site(self, **changes):
+        """The site's file: two nodes with a rank each, unless said otherwise."""
+        values = {"binary": BINARY, "launch": "(--mpi=pmix)", "nodes": 2, "ranks_per_node": 1, "cores_per_rank": 1,
+                  "memory_per_core": "500M", "time": "10", "optimize_cores": 1, "optimize_memory_per_core": "500M",
+                  "optimize_time": "10", **changes}
+        lines = [f"source {ROOT}/slurm/site.sh", *(f"{name}={value}" for name, value in values.items())]
+        (self.folder / "site.sh").write_text("\n".join(lines) + "\n")
+
+    def show_logs(self):
+        """What the jobs of a test that failed have said."""
+        if not self._outcome.success:
+            for log in sorted(self.folder.rglob("*.log")):
+                print(f"--- {log.name}\n{log.read_text()}", flush=True)
+
+    def submit(self, *words, code=0):
+        """What is submitted: name → id. Or, if it is to fail, what is said."""
+        process = self.cluster.run(SUBMIT, "--site", self.folder / "site.sh", *words, check=False)
+        self.assertEqual(process.returncode, code, process.stdout + process.stderr)
+        return dict(line.split() for line in process.stdout.splitlines()) if code == 0 else process.stderr
+
+    def submit_long(self):
+        return self.submit("discover", REFERENCE, self.out, *LONG)["rulemill-discover"]
+
+    def log(self, job, stage="discover"):
+        return (self.out / "logs" / f"rulemill-{stage}-{job}.log").read_text()
+
+    def assert_same(self, out, name):
+        for file, content in results(out).items():
+            self.assertEqual(content, self.expected[name][file], file)
+
+    def wait_for_proofs(self):
+        wait_for((self.out / "verdicts.journal").exists, 60, "proofs have begun")
+
+    def ranks(self, node=None):
+        """Processes of the ranks of this test's job, on one node or all."""
+        found = self.cluster.processes_of(f"--out\0{self.out}")
+        names = {pid: pathlib.Path(f"/proc/{pid}/comm").read_text().strip() for pid in found}
+        ranks = [pid for pid in found if names[pid] == "rulemill"]
+        if node:
+            ranks = [pid for pid in ranks if f"SLURMD_NODENAME={node}".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes()]
+        return ranks
+
+    def test_one_job_on_two_nodes(self):
+        job = self.submit("discover", SMALL, self.out)["rulemill-discover"]
+        self.cluster.wait(job, "COMPLETED")
+        self.assert_same(self.out, "small")
+        self.assertIn("rules that hold", self.log(job))
+
+    def test_a_chain_of_stages(self):
+        jobs = self.submit("chain", SMALL, self.out)
+        self.assertEqual(list(jobs), [f"rulemill-{stage}" for stage in ("fingerprint", "join", "prove", "prune")])
+        self.cluster.wait(jobs["rulemill-prune"], "COMPLETED")
+        self.assert_same(self.out, "small")
+
+    def test_a_failed_stage_stops_its_chain(self):
+        (self.folder / "wrong.toml").write_text(SMALL.read_text().replace('"matmul"', '"matmull"'))
+        jobs = self.submit("chain", self.folder / "wrong.toml", self.out)
+        self.cluster.wait(jobs["rulemill-fingerprint"], "FAILED")
+        self.assertIn("wrong.toml:", self.log(jobs["rulemill-fingerprint"], "fingerprint"))
+        for stage in ("join", "prove", "prune"):
+            self.cluster.wait(jobs[f"rulemill-{stage}"], "CANCELLED")
+        self.assertEqual(list(self.out.glob("candidates.rules")), [])
+
+    def test_a_job_at_its_time_limit_goes_back_into_the_queue_until_it_is_done(self):
+        self.site(time=1)
+        for attempt in range(3):
+            self.out = self.folder / f"out-{attempt}"
+            self.cluster.before_the_next_look_at_time_limits(4)
+            job = self.submit_long()
+            self.cluster.wait(job, "COMPLETED", seconds=200)
+            self.assert_same(self.out, "long")
+            if self.cluster.restarts(job) > 0:
+                self.assertIn("back into the queue", self.log(job))
+                return
+        self.fail("the work was done before any time limit")
+
+    def test_scancel_leaves_what_the_next_job_goes_on_with(self):
+        job = self.submit_long()
+        self.wait_for_proofs()
+        self.cluster.run("scancel", job)
+        self.cluster.wait(job, "CANCELLED")
+        wait_for(lambda: not self.ranks(), 60, "no rank is left")
+        again = self.submit_long()
+        self.cluster.wait(again, "COMPLETED")
+        self.assertIn("join: already done", self.log(again))
+        self.assert_same(self.out, "long")
+
+    def test_a_rank_that_is_killed_ends_the_job_at_once_and_it_goes_on(self):
+        job = self.submit_long()
+        self.wait_for_proofs()
+        os.kill(self.ranks("n1")[0], signal.SIGKILL)
+        begin = time.monotonic()
+        wait_for(lambda: not self.ranks(), 20, "the other rank has noticed")
+        print(f"a killed rank: noticed after {time.monotonic() - begin:.1f} s", flush=True)
+        self.cluster.wait(job, "COMPLETED")
+        self.assertGreater(self.cluster.restarts(job), 0)
+        self.assert_same(self.out, "long")
+
+    def test_a_node_that_goes_down_in_the_middle(self):
+        job = self.submit_long()
+        self.wait_for_proofs()
+        self.cluster.fail_node("n1")
+        wait_for(lambda: self.cluster.job_state(job) == "PENDING", 60, "the job is in the queue again")
+        self.cluster.mend_node("n1")
+        self.cluster.wait(job, "COMPLETED")
+        self.assert_same(self.out, "long")
+
+    def test_ranks_that_srun_could_not_start_are_no_success(self):
+        wrapper = self.folder / "nothing"
+        wrapper.write_text(f"#!/bin/bash\n[[ $1 == status ]] || exit 0\nexec {BINARY} \"$@\"\n")
+        wrapper.chmod(0o755)
+        self.site(binary=wrapper)
+        job = self.submit("discover", SMALL, self.out)["rulemill-discover"]
+        self.cluster.wait(job, "FAILED")
+
+    def test_a_job_that_gains_nothing_is_not_requeued(self):
+        wrapper = self.folder / "stops"
+        wrapper.write_text("#!/bin/bash\nexit 4\n")
+        wrapper.chmod(0o755)
+        self.site(binary=wrapper)
+        job = self.submit("discover", SMALL, self.out)["rulemill-discover"]
+        self.cluster.wait(job, "FAILED")
+        self.assertIn("nothing was gained since its last start", self.log(job))
+
+    def test_an_array_of_models_and_their_table(self):
+        broken = self.folder / "broken.onnx"
+        broken.write_bytes((MODELS / "acnet_block.onnx").read_bytes()[:5000])
+        rules = self.folder / "rules"
+        quickstart = ROOT / "data" / "profiles" / "quickstart.toml"
+        self.site(nodes=1)
+        plain = ["--judge", "definitions", "--no-timing"]
+        discovery = self.submit("discover", quickstart, rules)["rulemill-discover"]
+        jobs = self.submit("--after", discovery, "optimize", rules, self.out, MODELS / "acnet_block.onnx", broken,
+                           MODELS / "lora_layer.onnx", "--", *plain)
+        self.cluster.wait(jobs["rulemill-table"], "COMPLETED")
+        states = {facts["ArrayTaskId"]: facts["JobState"] for facts in self.cluster.facts("job", jobs["rulemill-optimize"])}
+        self.assertEqual(states, {"1": "COMPLETED", "2": "FAILED", "3": "COMPLETED"})
+        table = self.log(jobs["rulemill-table"], "table")
+        for model, words in (("acnet_block", "24 → 6 "), ("broken", "no report"), ("lora_layer", r"\d")):
+            self.assertRegex(table, rf"(?m)^{model} .*{words}")
+        self.assertIn("broken.onnx", (self.out / "logs" / f"rulemill-optimize-{jobs['rulemill-optimize']}_2.log").read_text())
+        alone = self.folder / "alone.onnx"
+        process = rulemill("optimize", MODELS / "acnet_block.onnx", "--rules", rules, "--out", alone, *plain)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(alone.read_bytes(), (self.out / "acnet_block.onnx").read_bytes())
+
+    def test_what_cannot_run_is_said_before_it_is_submitted(self):
+        self.assertIn("absent.toml: no such file; nothing was submitted", self.submit("chain", "absent.toml", self.out, code=3))
+        self.site(binary="/absent/rulemill")
+        self.assertIn("/absent/rulemill", self.submit("discover", SMALL, self.out, code=3))
+        for change, words in (({"nodes": 3}, "cpu: 3 nodes of 1 cores, 500 MB and 0 GPUs are needed; there are 2"),
+                              ({"cores_per_rank": 5}, "cpu: a node needs 5 cores; the largest has 4"),
+                              ({"memory_per_core": "9G"}, "cpu: a node needs 9216 MB of memory; the largest has 4000 MB"),
+                              ({"gpu_partition": "cards"}, "there is no partition 'cards'"),
+                              ({"gpu_partition": "all"}, "gpu: a node needs 4 GPUs; the largest has 0")):
+            with self.subTest(words):
+                self.site(**change)
+                self.assertIn(words, self.submit("chain", SMALL, self.out, code=3))
+                self.assertIn(words, self.submit("check", code=3))
+        self.site()
+        self.assertIn("fit", self.cluster.run(SUBMIT, "--site", self.folder / "site.sh", "check").stdout)
+        self.assertEqual(self.submit("optimize", self.folder, self.out, MODELS / "acnet_block.onnx", "none.onnx", code=3),
+                         "submit: none.onnx: no such model; nothing was submitted\n")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
