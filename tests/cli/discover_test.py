@@ -28,11 +28,11 @@ def discover(out, *options, profile=SMALL, command="discover", **settings):
 
 
 def results(out):
-    """Bytes of every result by name; the manifest also holds times, so only what it lists counts; timings are times."""
+    """Bytes of every result by name; the manifest also holds times, so only what it lists counts; timings and events are times."""
     files = {}
     for path in sorted(out.rglob("*")):
         name = str(path.relative_to(out))
-        if path.is_file() and name not in ("manifest.json", ".lock", "verdicts.journal", "timings.json"):
+        if path.is_file() and path.parent.name != "events" and name not in ("manifest.json", ".lock", "verdicts.journal", "timings.json"):
             files[name] = path.read_bytes()
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     files["listed"] = [(entry["name"], entry["checksum"]) for entry in manifest["files"] if "journal" not in entry["name"]]

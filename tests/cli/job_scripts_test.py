@@ -36,6 +36,7 @@ class JobScripts(Case):
         (self.folder / "calls").unlink(missing_ok=True)
         environment = {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", "PLAYED": str(self.folder), "LEFT": str(left),
                        "SLURM_JOB_ID": "17", "SLURM_JOB_NAME": "job", "SLURM_SUBMIT_DIR": str(ROOT), **variables}
+        environment.pop("RULEMILL", None)
         process = subprocess.run(["bash", str(ROOT / "slurm" / script), *words], env=environment, cwd=self.folder,
                                  capture_output=True, text=True, check=False, timeout=60)
         return process.returncode, (self.folder / "calls").read_text().splitlines(), process.stderr
