@@ -27,7 +27,13 @@ was_stopped() { (($1 == 4 || $1 >= 128)); }
 requeue_or_fail() { # CODE GAINED(yes|no) HINT
   if [[ $2 == yes ]]; then
     echo "$SLURM_JOB_NAME: stopped (exit code $1); back into the queue to go on"
-    scontrol requeue "$(own_id)" && exit "$1"
+    # While a node is failing, slurmctld may refuse, or requeue the job itself and end this script.
+    for _ in {1..10}; do
+      if scontrol requeue "$(own_id)"; then exit "$1"; fi
+      sleep "${RULEMILL_PATIENCE:-3}"
+    done
+    echo "$SLURM_JOB_NAME: could not be requeued; what was finished is kept: submit it again" >&2
+    exit "$1"
   fi
   echo "$SLURM_JOB_NAME: stopped (exit code $1), and nothing was gained since its last start: not requeued; $3" >&2
   exit 1
