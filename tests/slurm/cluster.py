@@ -231,7 +231,6 @@ class Cluster:
     def restarts(self, job):
         return int(self.facts("job", job)[0]["Restarts"])
 
-    def before_the_next_look_at_time_limits(self, seconds):
-        """slurmctld looks every 30 s; this returns some seconds before."""
-        age = (time.monotonic() - self.begin) % 30
-        time.sleep((30 - seconds - age) % 30)
+    def after_the_next_look_at_time_limits(self):
+        """slurmctld looks every 30 s; this returns some seconds later."""
+        time.sleep(30 - (time.monotonic() - self.begin) % 30 + 4)
