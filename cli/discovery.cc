@@ -9,6 +9,7 @@
 #include "cli/crew_tables.h"
 #include "cli/number_option.h"
 #include "cli/text_table.h"
+#include "prove/farm/answer_store.h"
 #include "prove/farm/prune.h"
 #include "runtime/error.h"
 #include "runtime/event_log.h"
@@ -31,6 +32,26 @@ enumerate::Profile load_profile(const Options& options, const algebra::Library& 
   return profile;
 }
 
+/// Whether results for the new value hold all that those for the old one say, or what is missing was taken away on
+/// purpose.
+bool can_grow(const enumerate::Change& change) {
+  for (const char* part : {"operator ", "constant ", "definition of ", "order of "}) {
+    if (change.part.starts_with(part)) return true;
+  }
+  if (change.part.starts_with("variable ")) return change.before.empty();
+  return change.part == "max_ops" && std::stoul(change.after) > std::stoul(change.before);
+}
+
+/// What stages made and did not finish; the rules of the last run stay until there are others.
+void clear_folder(const std::filesystem::path& out) {
+  std::vector<std::filesystem::path> gone = {out / "shards"};
+  for (const auto& entry : std::filesystem::directory_iterator(out)) {
+    const auto extension = entry.path().extension();
+    if (extension == ".journal" || extension == ".pieces") gone.push_back(entry.path());
+  }
+  for (const auto& path : gone) std::filesystem::remove_all(path);
+}
+
 }  // namespace
 
 void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_options) {
@@ -46,6 +67,7 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
   add_proof_options(app, stage_options.proofs);
   app.add_flag("--cross-check", stage_options.cross_check,
                "prove what was derived from the definitions, too; both must agree");
+  app.add_flag("--fresh", stage_options.fresh, "start over, whatever the output folder holds");
   app.add_flag("--all-terms", stage_options.all_terms, "build on every term, not on one of each class");
   app.add_flag("--every-renaming", stage_options.every_renaming, "visit a node under all names, not up to renaming");
   app.add_option("--memory", stage_options.memory, "memory that each rank may use, as in 4GB; 0: no limit")
@@ -69,6 +91,42 @@ Discovery::Discovery(Context& context, const StageOptions& options)
   context_.report["profile"] = profile_.name;
   context_.report["max_ops"] = profile_.max_ops;
   context_.report["ranks"] = context_.world.size();
+}
+
+enumerate::Parts Discovery::inputs() const {
+  enumerate::Parts parts = enumerate::parts_of(profile_);
+  parts.merge(enumerate::definitions_of(profile_, library_));
+  parts["profile"] = profile_.name;
+  parts["seed"] = std::to_string(profile_.seed);
+  parts["max_ops"] = std::to_string(profile_.max_ops);
+  parts["--all-terms"] = options_.all_terms ? "yes" : "no";
+  parts["--every-renaming"] = options_.every_renaming ? "yes" : "no";
+  return parts;
+}
+
+void Discovery::meet_inputs(bool may_change) {
+  on_first_rank(context_.world, [&] {
+    runtime::Manifest manifest(out_);
+    const enumerate::Parts now = inputs();
+    if (options_.fresh && may_change) {
+      clear_folder(out_);
+      std::filesystem::remove(out_ / prove::answers_file);
+      manifest.start_over();
+    } else if (!manifest.inputs().empty() && manifest.inputs() != now) {
+      const std::vector<enumerate::Change> changes = enumerate::changes(manifest.inputs(), now);
+      const std::string words = enumerate::in_words(changes);
+      if (!may_change || !std::ranges::all_of(changes, can_grow)) {
+        throw runtime::InputError(out_.string(), "was made from other inputs: " + words +
+                                                     "; choose another --out, or " +
+                                                     "`rulemill discover --fresh`, which starts over");
+      }
+      context_.print("changed since the last run: " + words +
+                     "\nterms and candidates are made again; proofs that this leaves as they were are kept\n\n");
+      clear_folder(out_);
+      manifest.start_over();
+    }
+    if (manifest.inputs() != now) manifest.note_inputs(now);
+  });
 }
 
 void Discovery::log_begin() {
@@ -205,7 +263,7 @@ std::string Discovery::candidates_digest() const {
     if (candidates == nullptr) throw runtime::InputError(out_.string(), "manifest.json lists no candidates.rules");
     runtime::Hasher hasher;
     hasher.add_text(candidates->checksum);
-    hasher.add_text(library_.digest());
+    hasher.add_text(enumerate::digest_of(enumerate::definitions_of(profile_, library_)));
     digest = runtime::to_hex(hasher.digest128());
   });
   context_.world.broadcast(digest);

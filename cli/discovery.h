@@ -10,7 +10,7 @@
 
 #include "cli/proof_options.h"
 #include "dedup/join.h"
-#include "enumerate/profile.h"
+#include "enumerate/profile_parts.h"
 #include "fingerprint/run.h"
 #include "prove/farm/farm.h"
 #include "runtime/atomic_file.h"
@@ -27,6 +27,7 @@ struct StageOptions {
   std::string device = "auto";
   ProofOptions proofs;
   bool cross_check = false;
+  bool fresh = false;
 };
 void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_options);
 
@@ -34,6 +35,10 @@ class Discovery {
  public:
   /// Loads definitions and profile, and holds the output folder. Collective: all ranks throw if the first one cannot.
   Discovery(Context& context, const StageOptions& options);
+
+  /// Compares what the folder was made from with what is asked now. What has changed is said; if it `may_change` and
+  /// only adds to the run or takes operators away, the stages begin anew. Throws InputError otherwise. Collective.
+  void meet_inputs(bool may_change);
 
   void fingerprint();
   void join();
@@ -46,6 +51,8 @@ class Discovery {
   void require_finished(const std::string& stage) const;
 
  private:
+  /// All that results depend on, part by part.
+  enumerate::Parts inputs() const;
   /// Opens this rank's log of events.
   void log_begin();
   void show_levels();

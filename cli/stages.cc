@@ -40,6 +40,7 @@ void run_stage(Discovery& discovery, const Stage& stage) {
 void run_stages(Context& context, const StageOptions& options, std::size_t last, bool alone) {
   Discovery discovery(context, options);
   try {
+    discovery.meet_inputs(!alone || last == 0);
     for (std::size_t s = 0; s <= last; ++s) {
       if (alone && s < last) discovery.require_finished(stages[s].name);
       run_stage(discovery, stages[s]);

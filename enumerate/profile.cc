@@ -5,9 +5,9 @@
 #include <set>
 
 #include "algebra/sizes/checked.h"
+#include "enumerate/profile_parts.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
-#include "runtime/hash.h"
 
 namespace rulemill::enumerate {
 namespace {
@@ -55,7 +55,6 @@ class Reader {
     }
     Profile profile;
     profile.origin = origin_;
-    profile.digest = runtime::to_hex(runtime::hash128(std::as_bytes(std::span(text))));
     expect_keys(root, {"name", "seed", "max_ops", "max_elements", "roles", "variables", "constants", "operators"});
     profile.name = text_of(required(root, "name"), "name");
     if (const auto* seed = root.get("seed"))
@@ -76,6 +75,7 @@ class Reader {
       for (const toml::node& entry : array(*constants, "constants")) read_constant(entry, profile);
     }
     for (const toml::node& entry : array(required(root, "operators"), "operators")) read_operator(entry, profile);
+    profile.digest = digest_of(parts_of(profile));
     return profile;
   }
 

@@ -75,7 +75,7 @@ struct Profile {
   std::vector<Variable> variables;
   std::vector<ConstantEntry> constants;
   std::vector<OperatorEntry> operators;
-  std::string digest;  // of the text
+  std::string digest;  // of all that it says but its name, seed and max_ops
 
   /// Throws InputError with file:line:column.
   static Profile load(const std::filesystem::path& path, const algebra::Library& library);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "enumerate/count_graphs.h"
+#include "enumerate/profile_parts.h"
 #include "fingerprint/shard_builder.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
@@ -24,7 +25,7 @@ std::string inputs_digest(const enumerate::Profile& profile, const algebra::Libr
                           bool all_terms, bool every_renaming) {
   runtime::Hasher hasher;
   hasher.add_text(profile.digest);
-  hasher.add_text(library.digest());
+  hasher.add_text(enumerate::digest_of(enumerate::definitions_of(profile, library)));
   hasher.add_number(profile.seed);
   hasher.add_number(max_ops);
   hasher.add_number((all_terms ? 1 : 0) + (every_renaming ? 2 : 0));
@@ -159,13 +160,14 @@ class Stage {
     TermRows rows;
     const ShardBuilder::Work work =
         builder.build(shard * rows_each_, std::min(summary_.rows, (shard + 1) * rows_each_), rows);
-    const runtime::Attributes provenance{{"inputs", digest_},
-                                         {"profile", profile_.name},
-                                         {"profile_digest", profile_.digest},
-                                         {"operators_digest", library_.digest()},
-                                         {"seed", profile_.seed},
-                                         {"max_ops", std::uint64_t{max_ops_}},
-                                         {"build", options_.build}};
+    const runtime::Attributes provenance{
+        {"inputs", digest_},
+        {"profile", profile_.name},
+        {"profile_digest", profile_.digest},
+        {"operators_digest", enumerate::digest_of(enumerate::definitions_of(profile_, library_))},
+        {"seed", profile_.seed},
+        {"max_ops", std::uint64_t{max_ops_}},
+        {"build", options_.build}};
     const std::scoped_lock lock(one_writer_);
     const runtime::Stopwatch watch;
     const runtime::TableSummary written = write_shard(out_ / shard_name(shard), rows, provenance);

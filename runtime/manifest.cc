@@ -54,6 +54,7 @@ Manifest::Manifest(std::filesystem::path folder) : folder_(std::move(folder)) {
       stages_[name] = {stage.at("inputs").get<std::string>(), stage.at("finished").get<bool>(),
                        to_attributes(stage.at("figures"))};
     }
+    if (root.contains("inputs")) root["inputs"].get_to(inputs_);
     for (const auto& file : root.at("files")) {
       const auto name = file.at("name").get<std::string>();
       entries_[name] = {name, file.at("stage").get<std::string>(), runtime::whole<std::uint64_t>(file.at("bytes")),
@@ -113,8 +114,20 @@ void Manifest::save() const {
                              {"checksum", entry.checksum},
                              {"attributes", to_json(entry.attributes)}});
   }
+  if (!inputs_.empty()) root["inputs"] = inputs_;
   root["checksum"] = checksum_of(root);
   write_json(path(), root);
+}
+
+void Manifest::note_inputs(std::map<std::string, std::string> parts) {
+  inputs_ = std::move(parts);
+  save();
+}
+
+void Manifest::start_over() {
+  stages_.clear();
+  entries_.clear();
+  save();
 }
 
 std::vector<ManifestEntry> Manifest::entries(const std::string& stage) const {

@@ -43,6 +43,13 @@ class Manifest {
   /// Atomic.
   void save() const;
 
+  /// What the folder's results depend on, part by part, as noted; empty if it was not.
+  const std::map<std::string, std::string>& inputs() const { return inputs_; }
+  /// Atomic.
+  void note_inputs(std::map<std::string, std::string> parts);
+  /// Forgets all stages and files. Atomic.
+  void start_over();
+
   /// By name. Of one stage, or all.
   std::vector<ManifestEntry> entries(const std::string& stage = "") const;
   const ManifestEntry* find(const std::string& name) const;
@@ -62,6 +69,7 @@ class Manifest {
   std::filesystem::path path() const { return folder_ / "manifest.json"; }
 
   std::filesystem::path folder_;
+  std::map<std::string, std::string> inputs_;
   std::map<std::string, Stage> stages_;
   std::map<std::string, ManifestEntry> entries_;
 };

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Packs a built rulemill with all that it needs into one folder, or a tarball of it, that runs wherever it is put, on machines
-# where nothing of it is installed (the C library and the GPU driver are the machine's own):
+# Packs a built rulemill with all that it needs into one folder, or a tarball of it, that runs wherever it is put, on
+# machines where nothing of it is installed (the C library and the GPU driver are the machine's own):
 #   scripts/pack.sh [--tests] FOLDER|FILE.tar.gz [PRESET]       --tests: test and benchmark programs, too
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -71,7 +71,9 @@ ldd "${programs[@]}" ${components[0]:+"${components[@]}"} 2>/dev/null | awk '$2 
 
 # Which of its components Open MPI may use is the distribution's choice; some do not work with the others' libraries.
 for settings in /etc/openmpi "$(dirname "$mpi")/openmpi/etc" "$(dirname "$mpi")/../etc"; do
-  [[ -f $settings/openmpi-mca-params.conf ]] && install -D -m 644 -t "$folder/etc" "$settings/openmpi-mca-params.conf" && break
+  [[ -f $settings/openmpi-mca-params.conf ]] || continue
+  install -D -m 644 -t "$folder/etc" "$settings/openmpi-mca-params.conf"
+  break
 done
 for texts in /usr/share/openmpi "$(dirname "$mpi")/../share/openmpi"; do
   [[ -d $texts ]] && cp -r "$texts" "$folder/share/" && break
@@ -95,8 +97,9 @@ fi
 if [[ -d $packed/lib/pmix ]]; then
   export PMIX_MCA_mca_base_component_path="${PMIX_MCA_mca_base_component_path:-$packed/lib/pmix}"
 fi
-if [[ -f $packed/etc/openmpi-mca-params.conf ]]; then
-  export OMPI_MCA_mca_base_param_files="${OMPI_MCA_mca_base_param_files:-${HOME:-/}/.openmpi/mca-params.conf,$packed/etc/openmpi-mca-params.conf}"
+settings=$packed/etc/openmpi-mca-params.conf
+if [[ -f $settings ]]; then
+  export OMPI_MCA_mca_base_param_files="${OMPI_MCA_mca_base_param_files:-${HOME:-/}/.openmpi/mca-params.conf,$settings}"
 fi
 # Without a remote shell, mpirun starts ranks on its own machine alone, and need not look for one.
 if ! command -v ssh >/dev/null && ! command -v rsh >/dev/null; then export OMPI_MCA_plm="${OMPI_MCA_plm:-isolated}"; fi

@@ -17,11 +17,15 @@ alone() { ${container[0]:+"${container[@]}"} "$binary" "$@"; }
 
 # An array's task is requeued by its own name.
 own_id() {
-  if [[ -n ${SLURM_ARRAY_JOB_ID:-} ]]; then echo "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"; else echo "$SLURM_JOB_ID"; fi
+  if [[ -n ${SLURM_ARRAY_JOB_ID:-} ]]; then
+    echo "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"
+  else
+    echo "$SLURM_JOB_ID"
+  fi
 }
 
-# 4: the ranks were told to stop, or one of them was lost; from 128 on: a signal has ended one, as when its node fails or its
-# memory is out. What was finished until then is kept.
+# 4: the ranks were told to stop, or one of them was lost; from 128 on: a signal has ended one, as when its node fails
+# or its memory is out. What was finished until then is kept.
 was_stopped() { (($1 == 4 || $1 >= 128)); }
 
 requeue_or_fail() { # CODE GAINED(yes|no) HINT

@@ -8,7 +8,8 @@ size_of() {
     cpu) size=(--nodes="$nodes" --ntasks-per-node="$ranks_per_node" --cpus-per-task="$cores_per_rank"
       --mem-per-cpu="$memory_per_core" --time="$time" ${partition:+--partition="$partition"}) ;;
     gpu) size=(--nodes="$gpu_nodes" --ntasks-per-node="$gpus_per_node" --cpus-per-task="$cores_per_gpu"
-      --mem-per-cpu="$gpu_memory_per_core" --time="$gpu_time" --partition="$gpu_partition" --gres="gpu:$gpus_per_node") ;;
+      --mem-per-cpu="$gpu_memory_per_core" --time="$gpu_time" --partition="$gpu_partition"
+      --gres="gpu:$gpus_per_node") ;;
     optimize) size=(--nodes=1 --ntasks=1 --cpus-per-task="$optimize_cores" --mem-per-cpu="$optimize_memory_per_core"
       --time="$optimize_time" ${partition:+--partition="$partition"}) ;;
     table) size=(--nodes=1 --ntasks=1 --mem-per-cpu=256M --time=5 ${partition:+--partition="$partition"}) ;;
@@ -41,7 +42,8 @@ seconds() {
 
 # misfits KIND PARTITION NODES CORES MEMORY(MB) GPUS TIME: a line for each thing for which there is no room, ever.
 misfits() {
-  local kind=$1 where=$2 nodes=$3 cores=$4 memory=$5 gpus=$6 limit=$7 room enough=0 most_cores=0 most_memory=0 most_gpus=0 longest=0
+  local kind=$1 where=$2 nodes=$3 cores=$4 memory=$5 gpus=$6 limit=$7
+  local room enough=0 most_cores=0 most_memory=0 most_gpus=0 longest=0
   room=$(sinfo --noheader --Node ${where:+--partition="$where"} --format='%n %c %m %G %l %P') || return 0
   # Without a partition, Slurm takes the default one, which has a star.
   [[ -n $where ]] || room=$(grep '\*$' <<<"$room" || echo "$room")
@@ -75,8 +77,8 @@ misfits_of() {
       $((ranks_per_node * cores_per_rank * $(megabytes "$memory_per_core"))) 0 "$time" ;;
     gpu) misfits gpu "$gpu_partition" "$gpu_nodes" $((gpus_per_node * cores_per_gpu)) \
       $((gpus_per_node * cores_per_gpu * $(megabytes "$gpu_memory_per_core"))) "$gpus_per_node" "$gpu_time" ;;
-    optimize) misfits optimize "$partition" 1 "$optimize_cores" $((optimize_cores * $(megabytes "$optimize_memory_per_core"))) 0 \
-      "$optimize_time" ;;
+    optimize) misfits optimize "$partition" 1 "$optimize_cores" \
+      $((optimize_cores * $(megabytes "$optimize_memory_per_core"))) 0 "$optimize_time" ;;
   esac
 }
 

@@ -209,7 +209,49 @@ struct Crew::Round {
 
 std::vector<Answer> Crew::run(const std::vector<Task>& tasks,
                               const std::function<void(std::size_t, const Answer&)>& done) {
-  return Round(*this, tasks, done).run();
+  if (store_ == nullptr) return Round(*this, tasks, done).run();
+  // Of each task, the items that the store does not answer are asked.
+  std::vector<Answer> answers(tasks.size());
+  std::vector<Task> open;
+  std::vector<std::size_t> positions;            // of the open ones
+  std::vector<std::vector<std::size_t>> places;  // of their items
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const Task& task = tasks[t];
+    Task rest{task.kind, {}, task.hardness};
+    std::vector<std::size_t> missing;
+    answers[t].items.resize(task.items.size());
+    for (std::size_t i = 0; i < task.items.size(); ++i) {
+      if (AnswerStore::keeps(task.kind)) {
+        if (auto known = store_->find(task.kind, task.items[i])) {
+          answers[t].items[i] = std::move(*known);
+          continue;
+        }
+      }
+      rest.items.push_back(task.items[i]);
+      missing.push_back(i);
+    }
+    if (missing.empty()) {
+      if (done) done(t, answers[t]);
+      continue;
+    }
+    open.push_back(std::move(rest));
+    positions.push_back(t);
+    places.push_back(std::move(missing));
+  }
+  const std::function<void(std::size_t, const Answer&)> take = [&](std::size_t o, const Answer& fresh) {
+    Answer& answer = answers[positions[o]];
+    answer.effort = fresh.effort;
+    answer.failure = fresh.failure;
+    if (!fresh.failure.empty()) answer.items.clear();
+    for (std::size_t i = 0; i < fresh.items.size(); ++i) {
+      answer.items[places[o][i]] = fresh.items[i];
+      if (AnswerStore::keeps(open[o].kind)) store_->add(open[o].kind, open[o].items[i], fresh.items[i]);
+    }
+    if (done) done(positions[o], answer);
+  };
+  Round(*this, open, take).run();
+  store_->sync();
+  return answers;
 }
 
 std::vector<std::string> Crew::run_each(TaskKind kind, const std::vector<std::string>& items, std::size_t block,

@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 
+#include "prove/farm/answer_store.h"
 #include "prove/farm/team.h"
 #include "runtime/communicator.h"
 #include "runtime/hash.h"
@@ -36,6 +37,8 @@ class Crew {
   /// From now on run_each() asks only what the journal does not answer, and adds what it hears: an answer depends on
   /// the task and the rules alone.
   void remember(runtime::Journal& journal);
+  /// From now on nobody is asked what the store answers, and it keeps what is heard.
+  void keep(AnswerStore& store) { store_ = &store; }
   /// All answers, in the tasks' order. `done` is told of each as soon as it is there. Throws Interrupted.
   std::vector<Answer> run(const std::vector<Task>& tasks,
                           const std::function<void(std::size_t, const Answer&)>& done = {});
@@ -62,6 +65,7 @@ class Crew {
   Team team_;
   std::string stage_;
   runtime::Journal* journal_ = nullptr;
+  AnswerStore* store_ = nullptr;
   std::map<std::string, std::string> remembered_;  // the journal's answers
   runtime::Hasher changes_hash_;
   std::vector<std::string> changes_;

@@ -241,6 +241,8 @@ FarmSummary prove_candidates(const std::filesystem::path& out, const std::string
     }
     {
       runtime::Journal journal = runtime::Journal::of_folder(out, journal_file, digest);
+      AnswerStore store(out, library, options.helper.worker.prover.seed);
+      crew.keep(store);
       const std::vector<Outcome> outcomes = Farm(split_rules(text), crew, options, journal).run();
       summary = summarize(outcomes);
       write_timings(out / timings_file, outcomes);
@@ -248,7 +250,10 @@ FarmSummary prove_candidates(const std::filesystem::path& out, const std::string
       runtime::write_file(out / outcomes_file, json);
       manifest.add(runtime::entry_of(outcomes_file, prove_stage, runtime::bytes_of(json)));
     }
-    manifest.finish(prove_stage, {{"candidates", summary.candidates}, {not_final, crew.failures()}});
+    manifest.finish(prove_stage,
+                    {{"candidates", summary.candidates},
+                     {not_final, crew.failures()},
+                     {"seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()}});
     if (crew.failures() == 0) std::filesystem::remove(out / journal_file);
   });
   summary.ranks = crew.figures();

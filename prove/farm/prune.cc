@@ -350,6 +350,8 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     manifest.begin(prune_stage, digest);
     runtime::Journal journal = runtime::Journal::of_folder(out, journal_file, digest);
     crew.remember(journal);
+    AnswerStore store(out, library, options.helper.worker.prover.seed);
+    crew.keep(store);
     algebra::TermBank bank(library);
     algebra::Symbols symbols;
     algebra::RuleSet rules = pruned(read_outcomes(out), crew, options, library, bank, symbols, summary);

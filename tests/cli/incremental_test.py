@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""A run on inputs that have changed: what changed is said, what that leaves as it was is not proved again, and the database is
+byte for byte that of a run from scratch."""
+
+import pathlib
+import re
+import shutil
+import unittest
+
+from binary import ROOT, Case, rulemill
+
+SMALL = pathlib.Path(__file__).with_name("small.toml")
+OPERATORS = ROOT / "data" / "operators"
+RESULTS = ["candidates.rules", "outcomes.json", "rules.rmdb"]
+RELU = '[[operators]]\noperator = "relu"\n'
+
+
+def results(out):
+    return {name: (out / name).read_bytes() for name in RESULTS}
+
+
+class Incremental(Case):
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "out"
+        self.text = SMALL.read_text(encoding="utf-8")
+        self.number = 0
+
+    def words(self, text, out, *options):
+        self.number += 1
+        profile = self.folder / f"profile-{self.number}.toml"
+        profile.write_text(text, encoding="utf-8")
+        return ["discover", "--profile", profile, "--out", out, "--progress", "off", *options]
+
+    def discover(self, text, *options, out=None):
+        process = rulemill(*self.words(text, out or self.out, *options))
+        self.assert_works(process)
+        return process.stdout
+
+    def proofs(self, text, *options, out):
+        """How many proofs from the definitions a run asks its helpers for."""
+        return self.json(*self.words(text, out, *options))["crews"]["prove"]["proofs"]
+
+    def assert_follows(self, before, after, words):
+        """From one run to another (text, options each): what is said, the same bytes as from scratch, fewer proofs."""
+        self.discover(before[0], *before[1])
+        scratch = self.folder / f"scratch-{self.number}"
+        all_proofs = self.proofs(after[0], *after[1], out=scratch)
+        copy = self.folder / f"copy-{self.number}"
+        shutil.copytree(self.out, copy)
+        said = self.discover(after[0], *after[1])
+        self.assertIn("changed since the last run: ", said)
+        self.assertRegex(said, words)
+        self.assertEqual(results(self.out), results(scratch))
+        report = self.json(*self.words(after[0], copy, *after[1]))
+        asked = report["crews"]["prove"]["proofs"] if "prove" in report.get("crews", {}) else 0
+        self.assertLess(asked, all_proofs)
+        print(f"{words}: {asked} of {all_proofs} proofs", flush=True)
+        self.assertEqual(self.discover(after[0], *after[1]).count("already done"), 8)
+
+    def test_an_operator_more(self):
+        self.assertIn(RELU, self.text)
+        self.assert_follows((self.text.replace(RELU, ""), []), (self.text, []), r"run: definition of relu is new; operator relu\(\) is new\n")
+
+    def test_an_operator_taken_away(self):
+        self.assert_follows((self.text, []), (self.text.replace(RELU, ""), []), r"run: definition of relu is gone; operator relu\(\) is gone\n")
+
+    def test_a_level_more(self):
+        self.assert_follows((self.text, []), (self.text, ["--max-ops", "3"]), r"run: max_ops: 2 → 3\n")
+
+    def test_a_definition_that_has_changed(self):
+        definitions = self.folder / "definitions"
+        shutil.copytree(OPERATORS, definitions)
+        options = ["--definitions", definitions]
+        self.discover(self.text, *options)
+        file = next(path for path in definitions.glob("*.op") if re.search(r"(?m)^operator relu\(", path.read_text()))
+        text = file.read_text()
+        another_name = lambda match: re.sub(r"\bx\b", "argument", match.group())
+        file.write_text(re.sub(r"(?m)^operator relu\(.*\n(?:[ \t]+.*\n)*", another_name, text))
+        self.assertNotEqual(file.read_text(), text)
+        said = self.discover(self.text, *options)
+        self.assertIn("changed since the last run: definition of relu has changed\n", said)
+        scratch = self.folder / "scratch"
+        self.discover(self.text, *options, out=scratch)
+        self.assertEqual(results(self.out), results(scratch))
+
+    def test_comments_and_order_in_files_void_nothing(self):
+        definitions = self.folder / "definitions"
+        shutil.copytree(OPERATORS, definitions)
+        options = ["--definitions", definitions]
+        self.discover(self.text, *options)
+        for file in definitions.glob("*.op"):
+            file.write_text("# a word\n" + re.sub(r"(?m)^  onnx \w+\n", "  # no mapping\n", file.read_text()) + "\n\n")
+        said = self.discover("# another word\n" + self.text.replace("max_ops", "\nmax_ops"), *options)
+        self.assertEqual(said.count("already done"), 8, said)
+
+    def test_what_cannot_grow_out_of_the_last_run_is_refused_and_nothing_is_lost(self):
+        self.discover(self.text)
+        before = {path: path.read_bytes() for path in self.out.rglob("*") if path.is_file() and "events" not in path.parts}
+        for text, options, words in ((self.text, ["--max-ops", "1"], "max_ops: 2 → 1"), (self.text, ["--seed", "8"], "seed: 7 → 8"),
+                                     (self.text.replace("[3, 4]", "[3, 5]"), [], "variable w1: [3, 4], role any → [3, 5], role any"),
+                                     (self.text.replace('"x1", ', ""), [], "variable x1 is gone"),
+                                     (self.text, ["--all-terms"], "--all-terms: no → yes"),
+                                     (self.text.replace('"small"', '"other"'), [], "profile: small → other")):
+            with self.subTest(words):
+                self.assert_fails(rulemill(*self.words(text, self.out, *options)), 3, "was made from other inputs: ", words, "--fresh")
+                self.assertEqual({path: path.read_bytes() for path in before}, before)
+        self.assertEqual(self.discover(self.text).count("already done"), 8)
+        said = self.discover(self.text, "--seed", "8", "--fresh")
+        self.assertNotIn("already done", said)
+        scratch = self.folder / "scratch"
+        self.discover(self.text, "--seed", "8", out=scratch)
+        self.assertEqual(results(self.out), results(scratch))
+
+    def test_a_damaged_store_of_answers_is_not_used(self):
+        self.discover(self.text)
+        scratch = self.folder / "scratch"
+        self.discover(self.text, "--max-ops", "3", out=scratch)
+        store = (self.out / "answers.store").read_bytes()
+        for at in (3, 30, len(store) // 2, len(store) - 5):
+            out = self.folder / f"damaged-{at}"
+            shutil.copytree(self.out, out)
+            damaged = bytearray(store)
+            damaged[at] ^= 4
+            (out / "answers.store").write_bytes(damaged)
+            process = rulemill(*self.words(self.text, out, "--max-ops", "3"))
+            self.assert_works(process)
+            self.assertIn("answers.store", process.stderr)
+            self.assertEqual(results(out), results(scratch))
+
+
+if __name__ == "__main__":
+    unittest.main()
