@@ -7,13 +7,6 @@
 namespace rulemill::algebra {
 namespace {
 
-/// A pack that the expression takes element by element; empty if there is none.
-std::string some_pack(const syntax::Index& node) {
-  if (node.kind == syntax::Index::Kind::Pack) return node.name;
-  const std::string left = node.a ? some_pack(*node.a) : "";
-  return left.empty() && node.b ? some_pack(*node.b) : left;
-}
-
 OnnxForm::Entry entry_of(const syntax::Entry& entry) {
   using Kind = syntax::Index::Kind;
   if (!entry.single) {
