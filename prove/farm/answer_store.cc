@@ -5,14 +5,23 @@
 
 #include "prove/farm/outcome.h"
 #include "prove/solver/solver.h"
+#include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
+#include "runtime/subprocess.h"
 
 namespace rulemill::prove {
 namespace {
 
-constexpr int store_version = 1;  // counted up with every change of what the prover answers
+constexpr int store_version = 2;
 constexpr std::string_view opening = "rule ";
+
+/// The digest of this program: another prover's answers are not believed, and nobody has to say that it is another one.
+const std::string& program_digest() {
+  static const std::string digest =
+      runtime::to_hex(runtime::hash128(runtime::bytes_of(runtime::read_file(runtime::own_binary()))));
+  return digest;
+}
 
 /// The name of a rule in text form, which is its number among the candidates; empty if it has none.
 std::string_view name_of(std::string_view rule) {
@@ -50,7 +59,7 @@ bool is_kept(const Outcome& outcome, std::string_view name) {
 
 AnswerStore::AnswerStore(const std::filesystem::path& folder, const algebra::Library& library, std::uint64_t seed)
     : library_(library),
-      origin_(Solver::version() + " " + std::to_string(seed)),
+      origin_(program_digest() + " " + Solver::version() + " " + std::to_string(seed)),
       journal_(runtime::Journal::of_folder(folder, answers_file, "answers " + std::to_string(store_version))) {
   for (const runtime::Journal::Record& record : journal_.records()) {
     known_[record.key] = std::string(runtime::text_of(record.payload));
