@@ -11,11 +11,14 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FUZZ = os.environ.get("FUZZ") or str(ROOT / "build" / "release" / "fuzz")
-PLANTED = ["signal 11", "more than 1 s", "exception: map::at", "exception: std::bad_alloc", "does not name its file"]
+# What the driver must say of each; an address sanitizer reports an allocation that nothing can hold itself.
+PLANTED = [{"signal 11"}, {"more than 1 s"}, {"exception: map::at"}, {"does not name its file"},
+           {"exception: std::bad_alloc", "a sanitizer's report"}]
 
 
-def fuzz(*arguments):
-    return subprocess.run([FUZZ, *arguments], capture_output=True, text=True, cwd=ROOT, check=False)
+def fuzz(*arguments, **environment):
+    return subprocess.run([FUZZ, *arguments], capture_output=True, text=True, cwd=ROOT, check=False,
+                          env=os.environ | environment)
 
 
 def main():
@@ -28,8 +31,8 @@ def main():
     arguments.add_argument("--keep", default=tempfile.mkdtemp(prefix="rulemill-fuzz-"))
     given = arguments.parse_args()
     keep = ["--keep", given.keep]
-    planted = fuzz("planted", "--runs", "130", "--patience", "1", "--seconds", "60", *keep)
-    missed = [what for what in PLANTED if what not in planted.stdout]
+    planted = fuzz("planted", "--runs", "130", "--patience", "1", "--seconds", "60", *keep, ASAN_OPTIONS="handle_segv=0")
+    missed = [ways for ways in PLANTED if not any(way in planted.stdout for way in ways)]
     if missed or planted.returncode != 1:
         print(f"planted and not found: {missed}\n{planted.stdout}{planted.stderr}")
         return 1
