@@ -5,6 +5,7 @@
 #include <deque>
 #include <set>
 
+#include "algebra/sizes/checked.h"
 #include "optimize/onnx/model_proto.h"
 #include "optimize/onnx/shape_values.h"
 #include "optimize/onnx/types.h"
@@ -188,7 +189,7 @@ class Importer {
       record.reason = "domain " + node.domain();
       add_opaque(node, position, record);
     } else {
-      auto solved = solve(question(node, record), bank_);
+      auto solved = solved_or_reason(question(node, record));
       auto* recipe = std::get_if<Recipe>(&solved);
       if (recipe && recipe->steps.size() == 1 && copies(bank_.library().instance(recipe->steps[0].instance))) {
         drop(node, record, recipe->steps[0].arguments[0]);
@@ -222,7 +223,11 @@ class Importer {
       const ValueType& shape = shapes[static_cast<std::size_t>(i)];
       operands.push_back({value == shapes_.end() ? nullptr : &value->second, shape ? &*shape : nullptr});
     }
-    auto value = shape_value(node, operands, bank_.symbols());
+    std::optional<ShapeValue> value;
+    try {
+      value = shape_value(node, operands, bank_.symbols());
+    } catch (const algebra::Overflow&) {  // what the runtime makes of it is not known
+    }
     if (!value) return;
     OnnxLiteral literal;
     literal.is_list = value->dims.size() == 1;
@@ -238,6 +243,14 @@ class Importer {
       literals_.emplace(node.output(0), std::move(literal));
     }
     shapes_.emplace(node.output(0), std::move(*value));
+  }
+
+  std::variant<Recipe, std::string> solved_or_reason(const OnnxQuestion& asked) {
+    try {
+      return solve(asked, bank_);
+    } catch (const algebra::Overflow& overflow) {
+      return overflow.what();
+    }
   }
 
   OnnxQuestion question(const onnx::NodeProto& node, const Import::NodeRecord& record) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -99,13 +101,23 @@ onnx::TensorProto float_proto(const std::string& name, const algebra::Tensor& te
   return proto;
 }
 
+namespace {
+
+/// -2^63 has no size that is its opposite: it is none.
+template <class Range>
+bool are_sizes(const Range& numbers) {
+  return std::ranges::none_of(numbers, [](std::int64_t n) { return n == std::numeric_limits<std::int64_t>::min(); });
+}
+
+}  // namespace
+
 std::optional<OnnxLiteral> literal_tensor(const onnx::TensorProto& proto) {
   if (proto.dims_size() > 1) return std::nullopt;
   OnnxLiteral literal;
   literal.is_list = proto.dims_size() == 1;
   if (proto.data_type() == onnx::TensorProto::INT64) {
     auto values = elements<std::int64_t>(proto, raw_inside(proto), proto.int64_data());
-    if (!values) return std::nullopt;
+    if (!values || !are_sizes(*values)) return std::nullopt;
     literal.integers.assign(values->begin(), values->end());
     return literal;
   }
@@ -151,11 +163,13 @@ OnnxLiteral attribute_literal(const onnx::AttributeProto& proto) {
   OnnxLiteral literal;
   switch (proto.type()) {
     case onnx::AttributeProto::INT:
-      literal.integers = {proto.i()};
+      literal.other = !are_sizes(std::array{proto.i()});
+      if (!literal.other) literal.integers = {proto.i()};
       break;
     case onnx::AttributeProto::INTS:
       literal.is_list = true;
-      literal.integers.assign(proto.ints().begin(), proto.ints().end());
+      literal.other = !are_sizes(proto.ints());
+      if (!literal.other) literal.integers.assign(proto.ints().begin(), proto.ints().end());
       break;
     case onnx::AttributeProto::STRING:
       literal.word = proto.s();
