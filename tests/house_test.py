@@ -159,6 +159,26 @@ def check_operator_names():
                 yield f"{place}:{number}: compares with the operator name {match.group(0)}"
 
 
+# Folders of tests that are of no source folder: attacks on the whole, and what they are made of.
+OF_THE_WHOLE = {"attack", "fuzz", "corpus"}
+
+
+def check_mirror():
+    """tests/ROOM/UNIT_test.cc, or UNIT_aspect_test.cc, is a test of ROOM/UNIT; every folder of tests is a source folder's."""
+    for path in sorted((ROOT / "tests").rglob("*_test.*")):
+        place = path.relative_to(ROOT)
+        if path.suffix not in (".cc", ".py") or len(place.parts) == 2 or place.parts[1] in OF_THE_WHOLE:
+            continue
+        room = ROOT.joinpath(*place.parts[1:-1])
+        if not room.is_dir():
+            yield f"{place}: there is no folder {room.relative_to(ROOT)} that this could be a test of"
+        elif path.suffix == ".cc":
+            units = {source.stem for source in room.iterdir() if source.suffix in SOURCES}
+            words = path.stem.split("_")[:-1]
+            if not any("_".join(words[:count]) in units for count in range(1, len(words) + 1)):
+                yield f"{place}: {room.relative_to(ROOT)} has no file that this is named for"
+
+
 def check_walk():
     """docs/walk.md names files that are there, each once."""
     named = set()
@@ -180,6 +200,7 @@ def main():
     breaches += check_edges()
     breaches += check_rooms()
     breaches += check_operator_names()
+    breaches += check_mirror()
     breaches += check_walk()
     for breach in breaches:
         print(breach)

@@ -2,9 +2,9 @@
 #include <set>
 
 #include "algebra/language/function_domain.h"
-#include "rule_files.h"
 #include "runtime/error.h"
 #include "runtime/interrupt.h"
+#include "tests/prove/rule_files.h"
 
 using namespace rulemill;
 using namespace rulemill::prove;

@@ -11,6 +11,7 @@
 
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
+#include "tests/runtime/message.h"
 #include "tests/runtime/scratch_folder.h"
 
 namespace rulemill::runtime {
@@ -36,15 +37,6 @@ TableSummary write_sample(const std::filesystem::path& path, std::uint64_t rows)
   writer.attribute("seed", std::uint64_t{17});
   writer.attribute("share", 0.5);
   return writer.commit(path);
-}
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST_CASE("a table reads back what was written, whole and by rows") {

@@ -5,7 +5,7 @@
 
 #include "prove/solver/model_search.h"
 #include "prove/solver/simplex.h"
-#include "rule_files.h"
+#include "tests/prove/rule_files.h"
 
 using namespace rulemill;
 using namespace rulemill::prove;

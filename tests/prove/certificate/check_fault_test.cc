@@ -8,7 +8,7 @@
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/check.h"
 #include "prove/certificate/replay.h"
-#include "rule_files.h"
+#include "tests/prove/rule_files.h"
 
 using namespace rulemill;
 using namespace rulemill::prove;

@@ -59,7 +59,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         numpy.random.seed(0)
         written = sum(write(case, pathlib.Path(folder)) for case in load_node_model_tests())
-        root = pathlib.Path(__file__).resolve().parents[2]
+        root = pathlib.Path(__file__).resolve().parents[3]
         done = subprocess.run([binary, "[onnx]"], cwd=root, env=os.environ | {"RULEMILL_ONNX_CASES": folder},
                               capture_output=True, text=True, check=False)
         print(done.stdout[-6000 if done.returncode == 0 else -20000:], done.stderr[-2000:])

@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "../runtime/scratch_folder.h"
 #include "algebra/rules/rule_set.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/check.h"
 #include "prove/farm/prune.h"
-#include "rule_files.h"
 #include "runtime/atomic_file.h"
 #include "runtime/file_check.h"
+#include "tests/prove/rule_files.h"
+#include "tests/runtime/scratch_folder.h"
 
 using namespace rulemill;
 using namespace rulemill::prove;

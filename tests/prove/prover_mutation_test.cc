@@ -5,8 +5,8 @@
 #include <random>
 #include <set>
 
-#include "rule_files.h"
 #include "runtime/error.h"
+#include "tests/prove/rule_files.h"
 
 using namespace rulemill;
 using namespace rulemill::prove;

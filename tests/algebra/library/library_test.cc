@@ -1,0 +1,59 @@
+#include "algebra/library/library.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <map>
+
+#include "runtime/error.h"
+
+using namespace rulemill;
+using namespace rulemill::algebra;
+
+namespace {
+
+Library shipped() { return Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators"); }
+
+std::string message_of(const std::string& definition) {
+  try {
+    Library library;
+    library.add("function relu(t) = max(t, 0)\n" + definition, "ops.op");
+  } catch (const runtime::InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("every shipped definition loads, and each operator is there once") {
+  const Library library = shipped();
+  CHECK(library.has_operator("conv2d"));
+  CHECK(library.operator_names().size() >= 30);
+  CHECK(library.digest() == shipped().digest());
+}
+
+TEST_CASE("an error in a definition is one line with file, line, column and what was expected") {
+  const std::map<std::string, std::string> cases = {
+      {"operator f(x[n])\n  y[i < n] = x[j]", "ops.op:3:16: 'j' is no index, size or parameter here"},
+      {"operator f(x[n])\n  y[i < m] = x[i]", "ops.op:3:9: 'm' is no index, size or parameter here"},
+      {"operator f(x[n])\n  y[i < n] = x[relu(i)]",
+       "ops.op:3:16: expected an index expression, found a call of 'relu'"},
+      {"operator f(x[n])\n  y[i < n] = z[i]", "ops.op:3:14: 'z' is no input or tensor of operator 'f'"},
+      {"operator f(x[n])\n  y[i < n] = x[i, i]", "ops.op:3:14: 'x' has 1 dimensions, read with 2 indices"},
+      {"operator f(x[n, m])\n  y[i < n / m] = x[i, 0]",
+       "ops.op:3:11: this division may not divide: state 'where … % … = 0' for it, or use floor division '//'"},
+      {"operator f(x[n, m])\n  y[i < n // (m - 1)] = x[i, 0]",
+       "ops.op:3:17: this divisor may be zero: divide by sizes, positive numbers and their products"},
+      {"operator f(x[n])\n  y[i < n] = tan(x[i])", "ops.op:3:14: 'tan' is no scalar function"},
+      {"operator f(x[n])\n  y[i < n] x[i]", "ops.op:3:12: expected '=' before what 'y' is, found 'x'"},
+      {"operator f(a[n], b[n])\n  commutative\n  y[i < n] = a[i] - b[i]",
+       "ops.op:2:10: operator 'f': it is declared commutative, but exchanging its inputs changes the result"},
+      {"operator f(x[n])", "ops.op:2:17: operator 'f' defines no output"},
+      {"function g(t) = t law g(t) = t",
+       "ops.op:2:23: a law must have the form g(0) = 0, g(g(t)) = g(t) or g(s, t) = g(t, s); found g(t) = t"},
+  };
+  for (const auto& [definition, expected] : cases) {
+    INFO(definition);
+    CHECK(message_of(definition) == expected);
+  }
+}

@@ -1,0 +1,44 @@
+// One process as a communicator; tests/runtime/ranks_check.cc has several.
+#include "runtime/communicator.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+#include "runtime/error.h"
+
+namespace rulemill::runtime {
+namespace {
+
+TEST_CASE("without a launcher a session is one process and MPI is not started") {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"})
+    unsetenv(name);
+  const MpiSession session;
+  const Communicator& world = session.world();
+  CHECK_FALSE(session.started());
+  CHECK(world.size() == 1);
+  CHECK(world.is_root());
+  world.barrier();
+  Bytes bytes = copy_bytes(bytes_of("abc"));
+  world.broadcast(bytes);
+  CHECK(text_of(bytes) == "abc");
+  CHECK(world.gather(bytes).size() == 1);
+  CHECK(text_of(world.all_gather(bytes)[0]) == "abc");
+  CHECK(text_of(world.all_to_all({bytes})[0]) == "abc");
+  CHECK(world.sum(std::uint64_t{5}) == 5);
+  CHECK(world.max(2.5) == 2.5);
+  CHECK_FALSE(world.poll().has_value());
+  CHECK_THROWS_AS(world.send(0, 1, bytes), Error);
+}
+
+TEST_CASE("several srun tasks that do not know of each other are refused") {
+  setenv("SLURM_STEP_ID", "0", 1);
+  setenv("SLURM_PROCID", "1", 1);
+  setenv("SLURM_STEP_NUM_TASKS", "4", 1);
+  CHECK_THROWS_AS(mpi_launcher_present(), UsageError);
+  setenv("SLURM_STEP_NUM_TASKS", "1", 1);
+  CHECK_FALSE(mpi_launcher_present());
+  for (const char* name : {"SLURM_STEP_ID", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}) unsetenv(name);
+}
+
+}  // namespace
+}  // namespace rulemill::runtime
