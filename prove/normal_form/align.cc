@@ -97,7 +97,7 @@ bool unimodular(const Substitution& map, const std::vector<Atom>& from, const st
     if (mentions(rest, to, symbols)) return false;
   }
   const std::optional<std::int64_t> value = determinant(std::move(matrix));
-  return value == 1 || value == -1;
+  return value && (*value == 1 || *value == -1);
 }
 
 bool comparable(const Product& a, const Product& b) {

@@ -92,40 +92,6 @@ rule merge(x:2, a:2, b:2)
   CHECK(out.proto().model.graph().output(0).name() == "p");
 }
 
-TEST_CASE("merging is refused where one product feeds the other", "[optimize]") {
-  ModelText text;
-  text.input("x", {"8", "8"}).output("y", {"8", "8"}).weight("w", {8, 8});
-  // matmul(p, w) and matmul(p', w) share w; the second reads the first.
-  text.node("MatMul", {"x", "w"}, {"p"}).node("MatMul", {"p", "w"}, {"y"});
-  RulesFromText rules(R"(
-rule stack(x:2, y:2, w:2)
-  let s = split(matmul(concat(x, y; axis=0), w); axis=0, at=?)
-  matmul(x, w), matmul(y, w) => s.first, s.second
-)");
-  GraphBank bank(rules.library, rules.symbols);
-  Import import = imported(text.parsed(), bank);
-  Matcher matcher(bank, rules.terms, rules.rules);
-  CHECK(matcher.rewrites(import.outputs, {}).empty());
-}
-
-TEST_CASE("a condition that symbolic sizes leave open keeps a rule from applying", "[optimize]") {
-  RulesFromText rules(R"(
-rule square_only(x[m, k], w[k, k])
-  matmul(matmul(x, w), w) => matmul(x, matmul(w, w))
-)");
-  auto count = [&](const std::string& rows, const std::string& inner, std::int64_t fixed) {
-    ModelText text;
-    text.input("x", {rows, inner}).input("v", {inner, std::to_string(fixed)});
-    text.output("y", {rows, "?"}).weight("w", {fixed, fixed});
-    text.node("MatMul", {"x", "v"}, {"a"}).node("MatMul", {"a", "w"}, {"b"}).node("MatMul", {"b", "w"}, {"y"});
-    GraphBank bank(rules.library, rules.symbols);
-    Import import = imported(text.parsed(), bank);
-    return Matcher(bank, rules.terms, rules.rules).rewrites(import.outputs, {}).size();
-  };
-  CHECK(count("n", "k", 8) == 1);
-  CHECK(count("4", "4", 8) == 1);
-}
-
 TEST_CASE("a strided convolution is written with padding that runtimes accept", "[optimize]") {
   ScratchFolder scratch;
   ModelText text;

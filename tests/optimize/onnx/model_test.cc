@@ -1,7 +1,6 @@
 // What must survive an optimization, and what must not get through.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <set>
 
 #include "optimize/onnx/export.h"
@@ -279,51 +278,6 @@ TEST_CASE("weights stay where they lie until they are needed", "[model]") {
   CHECK(back.graph().initializer(0).raw_data() == text.graph().initializer(0).raw_data());
   model.write_as_read(scratch.path / "copy.onnx");
   CHECK(runtime::read_file(scratch.path / "copy.onnx") == runtime::read_file(path));
-}
-
-TEST_CASE("constants are read when they are needed and not kept", "[model]") {
-  RulesFromText rules;
-  GraphBank bank(rules.library, rules.symbols);
-  const std::vector<std::uint32_t> two_matrices{2, 2};
-  const auto matmul = rules.library.instantiate("matmul", {}, two_matrices).id;
-  const auto add = rules.library.instantiate("add", {}, two_matrices).id;
-  std::vector<std::weak_ptr<const algebra::Tensor>> read;
-  std::size_t most_alive = 0;
-  auto weight = [&](const std::string& name) {
-    return bank.constant(name, name, {4, 4}, [&] {
-      auto tensor = std::make_shared<const algebra::Tensor>(algebra::Tensor{{4, 4}, std::vector<float>(16, 0.25f)});
-      read.push_back(tensor);
-      const auto alive = std::ranges::count_if(read, [](const auto& one) { return !one.expired(); });
-      most_alive = std::max(most_alive, static_cast<std::size_t>(alive));
-      return tensor;
-    });
-  };
-  auto apply = [&](algebra::InstanceId instance, ValueId a, ValueId b) {
-    return bank.node(*bank.apply(instance, std::vector{a, b}, {})).outputs[0];
-  };
-  // Sums of weights come first, as after a rewrite; every other product takes its weight as it is.
-  constexpr std::size_t products = 12;
-  std::vector<ValueId> factors, roots;
-  for (std::size_t i = 0; i < products; ++i) {
-    ValueId own = weight("w" + std::to_string(i));
-    factors.push_back(i % 2 == 0 ? own : apply(add, own, weight("v" + std::to_string(i))));
-  }
-  ValueId last = bank.input("x", algebra::Shape{4, 4});
-  for (ValueId factor : factors) roots.push_back(last = apply(matmul, last, factor));
-  Evaluator evaluator(bank, {}, [](ValueId) {
-    return std::make_shared<const algebra::Tensor>(algebra::Tensor{{4, 4}, std::vector<float>(16, 1)});
-  });
-  evaluator.run(roots, [&](std::size_t root, const Evaluator::TensorPtr& tensor) {
-    CHECK(read.size() == root + 1 + (root + 1) / 2);
-    CHECK(std::ranges::all_of(read, [](const auto& one) { return one.expired(); }));
-    CHECK(tensor->values[0] == std::ldexp(1.0f, static_cast<int>((root + 1) / 2)));
-  });
-  CHECK(most_alive == 2);
-  // A constant that is asked for is handed over, used by others or not.
-  const std::vector<ValueId> constants{factors[0], factors[1], roots[0]};
-  std::vector<float> seen;
-  evaluator.run(constants, [&](std::size_t, const Evaluator::TensorPtr& one) { seen.push_back(one->values[0]); });
-  CHECK(seen == std::vector<float>{0.25f, 0.5f, 1});
 }
 
 TEST_CASE("a side file that a model needs is not overwritten by its result", "[model]") {

@@ -1,0 +1,83 @@
+// Model graphs built node by node in the bank, without ONNX, for the tests of what works on them.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <initializer_list>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "optimize/device.h"
+#include "optimize/evaluate.h"
+#include "optimize/fusion.h"
+#include "tests/optimize/models.h"
+
+namespace rulemill::optimize {
+
+inline std::shared_ptr<const algebra::Tensor> tensor(std::vector<std::int64_t> shape, std::vector<float> values) {
+  return std::make_shared<const algebra::Tensor>(algebra::Tensor{std::move(shape), std::move(values)});
+}
+
+/// Where nothing but the number of nodes counts.
+inline Device counting_device() { return {"counting", "", 1e300, 1e300, 1e300, 1, 1}; }
+
+/// The shipped definitions, rules from text, and a bank that graphs are built in.
+struct Workshop : RulesFromText {
+  using RulesFromText::RulesFromText;
+
+  algebra::Poly size(const std::string& name) { return algebra::Poly(symbols.size(name)); }
+  ValueId input(const std::string& name, algebra::Shape shape) { return bank.input(name, std::move(shape)); }
+  ValueId weight(const std::string& name, std::vector<std::int64_t> shape, std::vector<float> values) {
+    return bank.constant(name, tensor(std::move(shape), std::move(values)));
+  }
+  /// Numbers that the name decides, in [-1, 1].
+  ValueId weight(const std::string& name, const std::vector<std::int64_t>& shape) {
+    std::seed_seq seed(name.begin(), name.end());
+    std::mt19937 random(seed);
+    std::size_t count = 1;
+    for (std::int64_t dim : shape) count *= static_cast<std::size_t>(dim);
+    std::vector<float> values(count);
+    for (float& value : values) value = static_cast<float>(random() % 2001) / 1000 - 1;
+    return weight(name, shape, std::move(values));
+  }
+  algebra::InstanceId instance(const std::string& name, std::vector<std::uint32_t> ranks,
+                               const algebra::Parameters& parameters = {}) {
+    return library.instantiate(name, parameters, ranks).id;
+  }
+  /// The operator at its arguments' ranks, applied; its first output.
+  ValueId op(const std::string& name, const std::vector<ValueId>& arguments, const algebra::Parameters& parameters = {},
+             const std::vector<algebra::Poly>& sizes = {}) {
+    std::vector<std::uint32_t> ranks;
+    for (ValueId argument : arguments) ranks.push_back(static_cast<std::uint32_t>(bank.value(argument).type->size()));
+    const auto made = bank.apply(instance(name, ranks, parameters), arguments, sizes);
+    REQUIRE(made.has_value());
+    return bank.node(*made).outputs[0];
+  }
+  /// A node that no definition is known of, with one output of this type.
+  ValueId opaque(const std::string& key, std::initializer_list<ValueId> arguments, ValueType type) {
+    const std::vector<ValueId> given(arguments);
+    return bank.node(bank.opaque(key, given, std::vector<ValueType>{std::move(type)})).outputs[0];
+  }
+  NodeId node(ValueId value) const { return bank.value(value).node; }
+  /// The operators of the nodes that are computed, by name, in topological order.
+  std::vector<std::string> computed(std::span<const ValueId> outputs) const {
+    std::vector<std::string> names;
+    for (NodeId id : bank.live(outputs)) {
+      const Node& node = bank.node(id);
+      if (node.kind == Node::Kind::Algebra && !node.constant) names.push_back(bank.instance(node).operator_name);
+    }
+    return names;
+  }
+
+  /// Operators one after the other, the first on `from`.
+  ValueId chain(ValueId from, const std::vector<std::string>& names) {
+    for (const std::string& name : names) from = op(name, {from});
+    return from;
+  }
+
+  GraphBank bank{library, symbols};
+  Fusion fusion{bank};
+};
+
+}  // namespace rulemill::optimize

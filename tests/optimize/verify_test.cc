@@ -1,0 +1,135 @@
+#include "optimize/verify.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/optimize/graphs.h"
+
+namespace rulemill::optimize {
+namespace {
+
+using Verdict = Judgement::Verdict;
+
+/// One output each.
+Judgement judge(const Workshop& shop, ValueId before, ValueId after, const VerifyOptions& options = {}) {
+  return verify(shop.bank, std::span(&before, 1), std::span(&after, 1), options);
+}
+
+TEST_CASE("two ways to compute the same are equal, on as many inputs as were asked for", "[verify]") {
+  Workshop shop;
+  const ValueId x = shop.input("x", {shop.size("n"), 8}), a = shop.weight("a", {8, 4}), b = shop.weight("b", {4, 6});
+  const ValueId before = shop.op("matmul", {shop.op("matmul", {x, a}), b});
+  const ValueId after = shop.op("matmul", {x, shop.op("matmul", {a, b})});
+  const Judgement result =
+      judge(shop, before, after, {.seeds = 5, .tolerance = 1e-4, .sizes = {{shop.symbols.size("n"), 10}}});
+  CHECK(result.verdict == Verdict::Equal);
+  CHECK(result.inputs == 5);
+  CHECK(result.tensors == 5);
+  CHECK(result.elements == 5 * 10 * 6);
+  CHECK(result.worst < 1e-5);
+}
+
+TEST_CASE("a difference is told with output, input, element and numbers", "[verify]") {
+  Workshop shop;
+  const ValueId x = shop.input("x", {2, 2}), before = shop.op("relu", {x});
+  const std::vector<ValueId> graph{before, x},
+      other{before, shop.op("transpose", {x}, {{"perm", std::vector<std::int64_t>{1, 0}}})};
+  shop.bank.set_name(x, "x");
+  const Judgement result = verify(shop.bank, graph, other, {});
+  CHECK(result.verdict == Verdict::Different);
+  CHECK_THAT(result.reason, Catch::StartsWith("output x, input 0, element 1: ") && Catch::Contains(" became "));
+}
+
+TEST_CASE("differences are relative to the largest value, and count above the tolerance", "[verify]") {
+  Workshop shop;
+  const ValueId x = shop.input("x", {64}), one = shop.op("scale", {x, shop.weight("one", {}, {1})});
+  const auto scaled = [&](float by) { return shop.op("scale", {x, shop.weight("by" + std::to_string(by), {}, {by})}); };
+  VerifyOptions coarse;
+  coarse.tolerance = 1e-2;
+  const Judgement near = judge(shop, one, scaled(1.00005f));
+  CHECK(near.verdict == Verdict::Equal);
+  CHECK(near.worst > 2e-5);
+  CHECK(near.worst < 5.1e-5);
+  CHECK(judge(shop, one, scaled(1.001f)).verdict == Verdict::Different);
+  CHECK(judge(shop, one, scaled(1.001f), coarse).verdict == Verdict::Equal);
+}
+
+TEST_CASE("the same term is not compared with itself", "[verify]") {
+  Workshop shop;
+  const ValueId y = shop.op("relu", {shop.input("x", {4})});
+  const Judgement result = judge(shop, y, y);
+  CHECK(result.verdict == Verdict::Equal);
+  CHECK(result.tensors == 0);
+}
+
+TEST_CASE("a number that stands where there was none is a difference", "[verify]") {
+  Workshop shop;
+  const ValueId x = shop.input("x", {64});
+  const ValueId before = shop.op("sqrt", {x}), after = shop.op("sqrt", {shop.op("relu", {x})});
+  CHECK(judge(shop, before, after).verdict == Verdict::Different);
+  CHECK(judge(shop, after, before).verdict == Verdict::Different);
+}
+
+TEST_CASE("values that show nothing verify nothing", "[verify]") {
+  Workshop shop;
+  const ValueId x = shop.input("x", {8}), least = shop.weight("least", {8}, std::vector<float>(8, 1));
+  const ValueId never = shop.op("sqrt", {shop.op("neg", {shop.op("add", {shop.op("relu", {x}), least})})});
+  const Judgement nan = judge(shop, shop.op("add", {never, x}), shop.op("add", {never, shop.op("neg", {x})}));
+  CHECK(nan.verdict == Verdict::NotVerified);
+  CHECK_THAT(nan.reason, Catch::Contains("mostly NaN"));
+  CHECK(nan.inputs > 3);  // others were tried
+  // Always zero.
+  const ValueId zero = shop.op("relu", {shop.op("neg", {shop.op("relu", {x})})});
+  CHECK(judge(shop, zero, shop.op("mul", {zero, zero})).verdict == Verdict::NotVerified);
+}
+
+TEST_CASE("what is zero on small inputs is shown by larger ones", "[verify]") {
+  Workshop shop;
+  const ValueId x = shop.input("x", {64}), far = shop.weight("far", {64}, std::vector<float>(64, 50));
+  const ValueId past = shop.op("relu", {shop.op("sub", {x, far})});
+  const Judgement result = judge(shop, past, shop.op("scale", {past, shop.weight("two", {}, {2})}));
+  CHECK(result.verdict == Verdict::Different);
+  CHECK(judge(shop, past, shop.op("relu", {past})).verdict == Verdict::Equal);
+}
+
+TEST_CASE("an unknown node's outputs are the same on both sides, and its inputs are compared", "[verify]") {
+  Workshop shop;
+  const ValueId x = shop.input("x", {4, 4}), a = shop.weight("a", {4, 4}), b = shop.weight("b", {4, 4});
+  const ValueId one = shop.op("matmul", {shop.op("matmul", {x, a}), b});
+  const ValueId other = shop.op("matmul", {x, shop.op("matmul", {a, b})});
+  const auto through = [&](const std::string& key, ValueId value) {
+    return shop.op("relu", {shop.opaque(key, {value}, algebra::Shape{4, 4})});
+  };
+  const Judgement result = judge(shop, through("secret", one), through("secret", other));
+  CHECK(result.verdict == Verdict::Equal);
+  CHECK(result.tensors == 2 * 3);  // what goes in, and the output
+  const Judgement changed = judge(shop, through("secret", one), through("secret", x));
+  CHECK(changed.verdict == Verdict::Different);
+  CHECK_THAT(changed.reason, Catch::StartsWith("value "));
+  const Judgement added = judge(shop, through("secret", one), through("another", one));
+  CHECK(added.verdict == Verdict::Different);
+  CHECK_THAT(added.reason, Catch::Contains("not known appears"));
+}
+
+TEST_CASE("sizes that nobody gave are drawn, so that what holds at one size is not enough", "[verify]") {
+  Workshop shop;
+  // The diagonal of a matrix is all of it where it has one row.
+  const ValueId x = shop.input("x", {shop.size("n"), shop.size("n")});
+  const ValueId diagonal = shop.op("mul", {x, shop.op("identity", {}, {}, {shop.size("n")})});
+  VerifyOptions at_one;
+  at_one.sizes = {{shop.symbols.size("n"), 1}};
+  const ValueId whole = shop.op("scale", {x, shop.weight("one", {}, {1})});
+  CHECK(judge(shop, diagonal, whole, at_one).verdict == Verdict::Equal);
+  CHECK(judge(shop, diagonal, whole).verdict == Verdict::Different);
+}
+
+TEST_CASE("what is too large for the definitions is not verified, and nothing is computed", "[verify]") {
+  Workshop shop;
+  const ValueId x = shop.input("x", {1 << 15, 1 << 15}), y = shop.op("relu", {x});
+  const Judgement result = judge(shop, y, shop.op("relu", {y}));
+  CHECK(result.verdict == Verdict::NotVerified);
+  CHECK_THAT(result.reason, Catch::Contains("too large"));
+  CHECK(result.elements == 0);
+}
+
+}  // namespace
+}  // namespace rulemill::optimize
