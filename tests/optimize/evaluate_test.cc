@@ -68,6 +68,21 @@ TEST_CASE("an evaluation ends between nodes where a signal came", "[evaluate]") 
   runtime::clear_interrupt();
 }
 
+TEST_CASE("a value is dropped with its last use", "[evaluate]") {
+  Workshop shop;
+  std::vector<ValueId> roots{shop.input("x", {2})};
+  for (int i = 0; i < 6; ++i) roots.push_back(shop.op(i % 2 == 0 ? "relu" : "tanh", {roots.back()}));
+  std::vector<std::weak_ptr<const algebra::Tensor>> seen;
+  Evaluator evaluator(shop.bank, {}, [](ValueId) { return tensor({2}, {1, 2}); });
+  evaluator.run(roots, [&](std::size_t, const Evaluator::TensorPtr& one) {
+    // What is visited, and what it was computed from.
+    for (std::size_t i = 0; i + 1 < seen.size(); ++i) CHECK(seen[i].expired());
+    seen.emplace_back(one);
+  });
+  REQUIRE(seen.size() == roots.size());
+  CHECK(std::ranges::all_of(seen, [](const auto& one) { return one.expired(); }));
+}
+
 TEST_CASE("constants are read when they are needed and not kept", "[evaluate]") {
   Workshop shop;
   std::vector<std::weak_ptr<const algebra::Tensor>> read;
