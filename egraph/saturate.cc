@@ -174,7 +174,10 @@ Saturation::Result Saturation::plan(const CompiledRule& rule, const Direction& d
   };
   for (std::size_t i = 0; i < direction.left.size(); ++i) {
     if (shape(direction.left[i]) != shape(direction.right[i])) return Result::Refused;
-    if (smallest(direction.right[i]) > std::uint64_t{smallest(direction.left[i])} + growth_) return Result::TooLarge;
+    if (smallest(direction.right[i]) > std::uint64_t{smallest(direction.left[i])} + growth_ &&
+        count_operators_once(rule, planned_[direction.right[i]]) >
+            std::uint64_t{count_operators_once(rule, planned_[direction.left[i]])} + growth_)
+      return Result::TooLarge;
   }
   return Result::United;
 }
@@ -200,7 +203,7 @@ bool Saturation::plan_node(const CompiledRule& rule, std::uint32_t index, std::u
     return true;
   }
   const auto shapes = egraph_.size_table().infer(node.instance, argument_shapes_, node_sizes_);
-  if (!shapes || (smallest > largest && count_operators(rule, index) > largest)) {
+  if (!shapes || (smallest > largest && count_operators_once(rule, {nothing, {}, 0, index}) > largest)) {
     refusal = shapes ? Result::TooLarge : Result::Refused;
     return false;
   }
@@ -210,12 +213,12 @@ bool Saturation::plan_node(const CompiledRule& rule, std::uint32_t index, std::u
   return true;
 }
 
-/// Operators of the term that a planned node stands for, with the smallest terms for what is there, each counted once.
-std::uint32_t Saturation::count_operators(const CompiledRule& rule, std::uint32_t index) {
+/// Operators of a planned term, with the smallest terms for what is there, each counted once.
+std::uint32_t Saturation::count_operators_once(const CompiledRule& rule, const Planned& term) {
   ++search_;
   counted_.resize(std::max<std::size_t>(counted_.size(), egraph_.node_count()), 0);
   counted_in_rule_.resize(std::max(counted_in_rule_.size(), rule.nodes.size()), 0);
-  return count_operators(rule, Planned{nothing, {}, 0, index});
+  return count_operators(rule, term);
 }
 
 std::uint32_t Saturation::count_operators(const CompiledRule& rule, const Planned& term) {

@@ -85,7 +85,7 @@ class Saturation {
   Result apply(RuleIndex::Use use, const Match& match, std::uint32_t largest);
   Result plan(const CompiledRule& rule, const Direction& direction, std::uint32_t largest);
   bool plan_node(const CompiledRule& rule, std::uint32_t index, std::uint32_t largest, Result& refusal);
-  std::uint32_t count_operators(const CompiledRule& rule, std::uint32_t index);
+  std::uint32_t count_operators_once(const CompiledRule& rule, const Planned& term);
   std::uint32_t count_operators(const CompiledRule& rule, const Planned& term);
   std::uint32_t count_operators(Value value);
   void evaluate_sizes(const PatternNode& node);

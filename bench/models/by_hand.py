@@ -2,7 +2,9 @@
 """Exports models in the form that their authors write by hand for inference: `by_hand.py FOLDER [NAME…]`.
 
 The weights are those of export.py (same seed, same statistics), so that outputs are comparable. Most are timm's
-`reparameterize_model`; DenseNet's transitions pool before their convolution. Writes FOLDER/NAME.onnx.
+`reparameterize_model`; DenseNet's transitions pool before their convolution; SegFormer's head convolves each branch before it
+is resized; a classifier's last layer is computed for the row that is read; adapters and ACNet's branches are merged; linear
+attention multiplies keys with values first. Writes FOLDER/NAME.onnx.
 """
 
 import os
@@ -32,6 +34,101 @@ def pooled_first(model):
     return model
 
 
+class Head(torch.nn.Module):
+    """SegFormer's: the linear layer of a branch and its share of the 1x1 convolution over all are one, done before resizing."""
+
+    def __init__(self, head):
+        super().__init__()
+        scale = head.batch_norm.weight / torch.sqrt(head.batch_norm.running_var + head.batch_norm.eps)
+        fuse = head.linear_fuse.weight[:, :, 0, 0] * scale[:, None]
+        self.shift = torch.nn.Parameter(head.batch_norm.bias - head.batch_norm.running_mean * scale)
+        layers = list(head.linear_projections)
+        parts = fuse.split(fuse.shape[0], 1)[::-1]  # the last stage stands first
+        self.branches = torch.nn.ModuleList()
+        for layer, part in zip(layers, parts):
+            branch = torch.nn.Conv2d(layer.proj.in_features, fuse.shape[0], 1)
+            branch.weight.copy_((part @ layer.proj.weight)[:, :, None, None])
+            branch.bias.copy_(part @ layer.proj.bias)
+            self.branches.append(branch)
+        self.branches[0].bias.add_(self.shift)
+        self.classifier = head.classifier
+
+    def forward(self, stages, **_):
+        size = stages[0].shape[2:]
+        total = self.branches[0](stages[0])
+        for stage, branch in zip(stages[1:], self.branches[1:]):
+            total = total + torch.nn.functional.interpolate(branch(stage), size=size, mode="bilinear", align_corners=False)
+        return self.classifier(torch.relu(total))
+
+
+def resized_last(wrapped):
+    wrapped.model.decode_head = Head(wrapped.model.decode_head)
+    return wrapped
+
+
+class LastLayer(torch.nn.Module):
+    """DistilBERT's last layer for its first row alone."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x, attention_mask=None, **_):
+        layer, inner = self.layer, self.layer.attention
+        row, size = x[:, :1], inner.dim // inner.n_heads
+
+        def heads(y):
+            return y.view(y.shape[0], y.shape[1], inner.n_heads, size).transpose(1, 2)
+
+        query, key, value = heads(inner.q_lin(row)), heads(inner.k_lin(x)), heads(inner.v_lin(x))
+        pairs = query @ key.transpose(2, 3) / size**0.5
+        if attention_mask is not None:
+            pairs = pairs + attention_mask[:, :, :1]
+        mixed = (torch.softmax(pairs, -1) @ value).transpose(1, 2).flatten(2)
+        row = layer.sa_layer_norm(inner.out_lin(mixed) + row)
+        return layer.output_layer_norm(layer.ffn(row) + row)
+
+
+def first_row(wrapped):
+    layers = wrapped.model.distilbert.transformer.layer
+    layers[-1] = LastLayer(layers[-1])
+    return wrapped
+
+
+def merged(wrapped):
+    wrapped.model = wrapped.model.merge_and_unload()
+    return wrapped
+
+
+def one_kernel(model):
+    for module in list(model.modules()):
+        for name, child in list(module.named_children()):
+            if not isinstance(child, export.Branches):
+                continue
+            first = child.convolutions[0]
+            whole = torch.nn.Conv2d(first.in_channels, first.out_channels, 3, first.stride, 1)
+            whole.weight.zero_()
+            whole.bias.zero_()
+            for convolution, norm in zip(child.convolutions, child.norms):
+                scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
+                top, left = ((3 - side) // 2 for side in convolution.kernel_size)
+                rows, columns = convolution.kernel_size
+                whole.weight[:, :, top:top + rows, left:left + columns] += convolution.weight * scale[:, None, None, None]
+                whole.bias += norm.bias - norm.running_mean * scale
+            setattr(module, name, whole)
+    return model
+
+
+def keys_first(model):
+    def combine(query, key, value):
+        both = key.transpose(-1, -2) @ value
+        return query @ both / (query @ key.sum(-2, keepdim=True).transpose(-1, -2) + 1e-6)
+
+    for attention in model.attention:
+        attention.combine = combine
+    return model
+
+
 by_hand = {
     "repvgg_a0": reparameterized,
     "mobileone_s0": reparameterized,
@@ -41,6 +138,12 @@ by_hand = {
     "fastvit_t8": reparameterized,
     "levit_128s": reparameterized,
     "densenet121": pooled_first,
+    "segformer_b0": resized_last,
+    "distilbert": first_row,
+    "distilbert_lora": merged,
+    "bert_lora": merged,
+    "resnet18_acnet": one_kernel,
+    "linear_transformer": keys_first,
 }
 
 
@@ -58,6 +161,8 @@ def main():
             before = model(*inputs.values())
             model = by_hand[name](model).eval()
             after = model(*inputs.values())
+            if isinstance(before, tuple):
+                before, after = before[0], after[0]
             difference = float((after - before).abs().max() / before.abs().max())
             torch.onnx.export(model, tuple(inputs.values()), os.path.join(folder, name + ".onnx"), dynamo=False,
                               opset_version=17, input_names=list(inputs), output_names=["y"])

@@ -93,6 +93,104 @@ def with_adapters(make, targets):
     return made
 
 
+class Branches(torch.nn.Module):
+    """A 3x3 convolution as ACNet trains it (Ding et al., ICCV'19): beside it a 1x3 and a 3x1, each with a batch norm, added."""
+
+    def __init__(self, before):
+        super().__init__()
+        ins, outs, stride = before.in_channels, before.out_channels, before.stride
+        self.convolutions = torch.nn.ModuleList(
+            torch.nn.Conv2d(ins, outs, kernel, stride, [(side - 1) // 2 for side in kernel], bias=False)
+            for kernel in ((3, 3), (1, 3), (3, 1)))
+        self.norms = torch.nn.ModuleList(torch.nn.BatchNorm2d(outs) for _ in range(3))
+
+    def forward(self, x):
+        first, *others = [norm(convolution(x)) for convolution, norm in zip(self.convolutions, self.norms)]
+        for other in others:
+            first = first + other
+        return first
+
+
+def asymmetric_resnet18():
+    import torchvision
+
+    model = torchvision.models.resnet18(weights=None)
+    for module in list(model.modules()):
+        for convolution, norm in (("conv1", "bn1"), ("conv2", "bn2")):
+            if getattr(getattr(module, convolution, None), "kernel_size", None) == (3, 3):
+                setattr(module, convolution, Branches(getattr(module, convolution)))
+                setattr(module, norm, torch.nn.Identity())
+    return model, *image()
+
+
+class LinearAttention(torch.nn.Module):
+    """Attention whose weights are products of features (Katharopoulos et al., ICML'20), in the order of the definition: first all
+    pairs of rows, then the values."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value, self.out = (torch.nn.Linear(width, width) for _ in range(4))
+
+    def split(self, x):
+        return x.view(x.shape[0], x.shape[1], self.heads, -1).transpose(1, 2)
+
+    def combine(self, query, key, value):
+        pairs = query @ key.transpose(-1, -2)
+        return pairs @ value / (pairs.sum(-1, keepdim=True) + 1e-6)
+
+    def forward(self, x):
+        query, key = (torch.relu(self.split(part(x))) for part in (self.query, self.key))
+        mixed = self.combine(query, key, self.split(self.value(x)))
+        return self.out(mixed.transpose(1, 2).flatten(2))
+
+
+class LinearTransformer(torch.nn.Module):
+    def __init__(self, width=256, heads=4, layers=4):
+        super().__init__()
+        self.attention = torch.nn.ModuleList(LinearAttention(width, heads) for _ in range(layers))
+        self.between = torch.nn.ModuleList(
+            torch.nn.Sequential(torch.nn.Linear(width, 2 * width), torch.nn.GELU(), torch.nn.Linear(2 * width, width))
+            for _ in range(layers))
+        self.norms = torch.nn.ModuleList(torch.nn.LayerNorm(width) for _ in range(2 * layers))
+
+    def forward(self, x):
+        for i, (attention, between) in enumerate(zip(self.attention, self.between)):
+            x = x + attention(self.norms[2 * i](x))
+            x = x + between(self.norms[2 * i + 1](x))
+        return x
+
+
+def linear_transformer():
+    return LinearTransformer(), {"x": torch.randn(1, 1024, 256)}, {"x": {0: "batch"}}
+
+
+class NasRnn(torch.nn.Module):
+    """The recurrent cell that Zoph and Le found (ICLR'17), unrolled."""
+
+    def __init__(self, width=512, steps=10):
+        super().__init__()
+        self.steps = steps
+        self.inputs, self.states = (torch.nn.ModuleList(torch.nn.Linear(width, width, bias=False) for _ in range(8))
+                                    for _ in range(2))
+
+    def forward(self, x):
+        state, cell = x[0] * 0, x[0] * 0
+        for step in range(self.steps):
+            both = [a(x[step]) + b(state) for a, b in zip(self.inputs, self.states)]
+            one = torch.sigmoid(torch.relu(both[0]) + torch.sigmoid(both[3]))
+            two = torch.sigmoid(both[1]) + torch.tanh(both[2])
+            three = torch.tanh(both[4]) * torch.sigmoid(both[5])
+            four = torch.sigmoid(both[6]) * torch.tanh(both[7])
+            cell = one * torch.tanh(two + cell)
+            state = torch.tanh(cell * torch.tanh(three + four))
+        return state
+
+
+def nas_rnn():
+    return NasRnn(), {"x": torch.randn(10, 1, 512)}, {"x": {1: "batch"}}
+
+
 hidden = ("last_hidden_state",)
 small = dict(vocab_size=8192)
 distilbert = transformer("DistilBert", "ForSequenceClassification", ("logits",), tokens)
@@ -138,6 +236,13 @@ models = {
                                 lambda: ({"pixel_values": torch.randn(1, 3, 512, 512)}, {"pixel_values": {0: "batch"}}),
                                 num_labels=150),
     "distilbert_lora": with_adapters(distilbert, ["q_lin", "v_lin"]),
+    "bert_lora": with_adapters(bert, ["query", "value"]),
+    "resnet18_acnet": asymmetric_resnet18,
+    "linear_transformer": linear_transformer,
+    "nas_rnn": nas_rnn,
+    "resnext50_32x4d": timm_model("resnext50_32x4d"),
+    "vgg19": torchvision_model("vgg19"),
+    "nasnetalarge": timm_model("nasnetalarge", 331),
 }
 
 
