@@ -122,6 +122,20 @@ TEST_CASE("sizes that nobody gave are drawn, so that what holds at one size is n
   CHECK(judge(shop, diagonal, whole).verdict == Verdict::Different);
 }
 
+TEST_CASE("sizes change from input to input", "[verify]") {
+  Workshop shop;
+  // Rows of means, and of sums over three: the same where rows have three elements, which is the first size tried.
+  const algebra::Poly n = shop.size("n");
+  const ValueId x = shop.input("x", {5, n}), identity = shop.op("identity", {}, {}, {n});
+  const ValueId ones = shop.op("exp", {shop.op("sub", {identity, identity})});
+  const ValueId mean = shop.op("matmul", {x, shop.op("div", {ones, shop.op("matmul", {ones, ones})})});
+  const ValueId third = shop.op("scale", {shop.op("matmul", {x, ones}), shop.weight("third", {}, {1.0f / 3})});
+  CHECK(judge(shop, mean, third, {.seeds = 1, .tolerance = 1e-4, .sizes = {}}).verdict == Verdict::Equal);
+  const Judgement result = judge(shop, mean, third);
+  CHECK(result.verdict == Verdict::Different);
+  CHECK_THAT(result.reason, Catch::Contains("input 1"));
+}
+
 TEST_CASE("what is too large for the definitions is not verified, and nothing is computed", "[verify]") {
   Workshop shop;
   const ValueId x = shop.input("x", {1 << 15, 1 << 15}), y = shop.op("relu", {x});
