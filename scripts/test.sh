@@ -8,4 +8,7 @@ if [[ $(id -u) -eq 0 && -f /etc/debian_version ]]; then
   scripts/install-debian.sh
 fi
 scripts/build.sh "$preset"
-exec ctest --test-dir "build/$preset" --output-on-failure
+failed=0
+ctest --test-dir "build/$preset" --output-on-failure || failed=$?
+grep -ohE 'SKIPPED: .*' "build/$preset/Testing/Temporary/LastTest.log" | sed "s/['\")]*$//" | sort | uniq -c || true
+exit "$failed"

@@ -13,4 +13,5 @@ for folder in "${folders[@]}"; do
   # Every proof by Z3 alone takes too long at -O0.
   build/debug/test_"$folder" '~verdicts are the same with Z3 alone'
 done
+[[ " ${folders[*]} " != *" optimize "* ]] || build/debug/test_optimize '[onnx]' >/dev/null
 FUZZ=build/debug/fuzz python3 tests/fuzz/fuzz_test.py --runs 100000 --seconds "$seconds"

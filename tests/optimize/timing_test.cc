@@ -68,7 +68,7 @@ TEST_CASE("a shell command ends with what it printed, how it failed, or at its l
   CHECK(run_shell_command("sleep 60; echo", "", std::chrono::milliseconds(200)).failure == "time limit of 200 ms");
   // What it leaves behind holds nobody up.
   CHECK(run_shell_command("sleep 60 & echo 5", "", long_enough).output == "5 \n");
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(50));
 }
 
 }  // namespace

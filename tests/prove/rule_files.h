@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace rulemill::prove {
 
 inline std::string text_of(const std::filesystem::path& path) {
   std::ifstream stream(path);
+  if (!stream) throw std::runtime_error(path.string() + " cannot be read");
   std::stringstream text;
   text << stream.rdbuf();
   return text.str();
@@ -30,7 +32,9 @@ struct Court {
 
   std::vector<algebra::Rule> rules(const std::string& file) {
     const std::filesystem::path path = std::filesystem::path(RULEMILL_SOURCE_DIR) / file;
-    return algebra::parse_rules(text_of(path), file, library, bank, symbols);
+    std::vector<algebra::Rule> found = algebra::parse_rules(text_of(path), file, library, bank, symbols);
+    if (found.empty()) throw std::runtime_error(file + " has no rules: nothing would be tested");
+    return found;
   }
   algebra::Rule rule(const std::string& text) {
     return algebra::parse_rules(text, "test", library, bank, symbols).at(0);

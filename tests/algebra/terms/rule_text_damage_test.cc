@@ -50,13 +50,20 @@ std::string damaged(const std::string& text, std::mt19937_64& random) {
   return result;
 }
 
+/// How many texts were taken and how many refused: a test that only ever sees one of them shows little.
+struct Tally {
+  std::size_t accepted = 0, refused = 0;
+};
+
 /// What `parse` does with the text: nothing, or an InputError that begins with the origin.
 template <class Parse>
-void check_survives(const std::string& text, std::uint64_t seed, const Parse& parse) {
+void check_survives(const std::string& text, std::uint64_t seed, const Parse& parse, Tally& tally) {
   INFO("seed " << seed << "\n" << text);
   try {
     parse(text);
+    ++tally.accepted;
   } catch (const runtime::InputError& error) {
+    ++tally.refused;
     CHECK(std::string(error.what()).starts_with("fuzzed:"));
     CHECK(std::string(error.what()).find('\n') == std::string::npos);
   } catch (const std::exception& error) {
@@ -67,27 +74,37 @@ void check_survives(const std::string& text, std::uint64_t seed, const Parse& pa
 }  // namespace
 
 TEST_CASE("damaged definitions are accepted or complained about with a place") {
+  Tally tally;
   for (const char* file : {"linear.op", "layout.op", "convolution.op"}) {
     const std::string functions = "function relu(t) = max(t, 0)\n";
     const std::string whole = functions + read(root / "data" / "operators" / file);
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
       std::mt19937_64 random(seed);
-      check_survives(damaged(whole, random), seed, [](const std::string& text) {
-        Library library;
-        library.add(text, "fuzzed");
-      });
+      check_survives(
+          damaged(whole, random), seed,
+          [](const std::string& text) {
+            Library library;
+            library.add(text, "fuzzed");
+          },
+          tally);
     }
   }
+  CHECK(tally.accepted >= 20);
+  CHECK(tally.refused >= 500);
 }
 
 TEST_CASE("damaged rules are accepted or complained about with a place") {
   Library library = Library::load(root / "data" / "operators");
   const std::string whole = read(root / "data" / "properties" / "linear_algebra.properties");
+  Tally tally;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     std::mt19937_64 random(seed);
     TermBank bank(library);
     Symbols symbols;
-    check_survives(damaged(whole, random), seed,
-                   [&](const std::string& text) { parse_rules(text, "fuzzed", library, bank, symbols); });
+    check_survives(
+        damaged(whole, random), seed,
+        [&](const std::string& text) { parse_rules(text, "fuzzed", library, bank, symbols); }, tally);
   }
+  CHECK(tally.accepted >= 50);
+  CHECK(tally.refused >= 500);
 }

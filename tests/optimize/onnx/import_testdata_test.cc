@@ -8,6 +8,8 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <set>
+#include <stdexcept>
 
 #include "optimize/evaluate.h"
 #include "optimize/onnx/import.h"
@@ -20,6 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path test_data = "/usr/share/libonnx-testdata/data";
+/// Of Debian's cases as many pass: fewer are a loss. tests/optimize/onnx/cases_test.py says it of the installed
+/// package's.
+constexpr int debian_passes = 337;
 
 /// Folders of cases: where RULEMILL_ONNX_CASES says, or Debian's.
 std::vector<fs::path> case_folders() {
@@ -30,8 +35,10 @@ std::vector<fs::path> case_folders() {
   return folders;
 }
 
+/// Nothing for what is no float tensor. What is not there at all is an error: a case without its data shows nothing.
 std::optional<algebra::Tensor> read_tensor(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error(path.string() + " cannot be read");
   onnx::TensorProto proto;
   if (!proto.ParseFromIstream(&file)) return std::nullopt;
   return float_tensor(proto, raw_inside(proto));
@@ -77,11 +84,15 @@ Outcome run_case(const fs::path& folder, algebra::Library& library) {
   bool mapped = std::any_of(import.nodes.begin(), import.nodes.end(),
                             [](const auto& node) { return !node.recipe.opaque() || node.dropped; });
   if (!mapped) return {Outcome::NotCovered, "no operators"};
+  if (!fs::exists(folder / "test_data_set_0")) return {Outcome::NotCovered, "it has no data"};
   for (int set = 0; fs::exists(folder / ("test_data_set_" + std::to_string(set))); ++set) {
     fs::path data = folder / ("test_data_set_" + std::to_string(set));
     std::map<std::string, Evaluator::TensorPtr> inputs;
     const auto& graph = model->proto().model.graph();
+    std::set<std::string> weights;
+    for (const auto& weight : graph.initializer()) weights.insert(weight.name());
     for (int i = 0; i < graph.input_size(); ++i) {
+      if (weights.contains(graph.input(i).name())) continue;
       auto tensor = read_tensor(data / ("input_" + std::to_string(i) + ".pb"));
       if (tensor) inputs[graph.input(i).name()] = std::make_shared<algebra::Tensor>(std::move(*tensor));
     }
@@ -103,10 +114,10 @@ Outcome run_case(const fs::path& folder, algebra::Library& library) {
   return {Outcome::Passed, ""};
 }
 
-TEST_CASE("operators mean what ONNX's own test cases say", "[onnx]") {
+TEST_CASE("operators mean what ONNX's own test cases say", "[.][onnx]") {
   const bool given = std::getenv("RULEMILL_ONNX_CASES") != nullptr;
   if (!given && !fs::exists(test_data)) {
-    WARN("skipped: libonnx-testdata is not installed");
+    std::cout << "SKIPPED: libonnx-testdata is not installed (scripts/install-debian.sh)\n";
     return;
   }
   algebra::Library library = algebra::Library::load(fs::path(RULEMILL_SOURCE_DIR) / "data/operators");
@@ -144,7 +155,7 @@ TEST_CASE("operators mean what ONNX's own test cases say", "[onnx]") {
   std::cout << "ONNX operator tests: " << passed << " pass, " << failed << " differ, " << others
             << " not covered by our operators, of " << folders.size() << "\n";
   CHECK(failed == 0);
-  CHECK((given || passed >= 115));
+  CHECK((given || passed >= debian_passes));
 }
 
 }  // namespace
