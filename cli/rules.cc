@@ -120,6 +120,7 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
   add_rules_export(*rules, options, chosen);
   add_rules_diff(*rules, options, chosen);
   add_rules_gallery(*rules, options, chosen);
+  add_rules_generalize(*rules, options, chosen);
   add_rules_default(*rules, options, chosen);
 }
 

@@ -37,7 +37,11 @@ std::string Dictionary::to_json() const {
   for (const InstanceEntry& entry : instances) {
     Json parameters = Json::object();
     for (const auto& [name, value] : entry.parameters) {
-      std::visit([&, &key = name](const auto& plain) { parameters[key] = plain; }, value);
+      const auto store = [&, &key = name](const auto& plain) {
+        constexpr bool is_open = std::is_same_v<std::remove_cvref_t<decltype(plain)>, algebra::Open>;
+        if constexpr (!is_open) parameters[key] = plain;  // what is enumerated is fixed
+      };
+      std::visit(store, value);
     }
     list.push_back({{"operator", entry.name}, {"parameters", parameters}, {"ranks", entry.ranks}});
   }

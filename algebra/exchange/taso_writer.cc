@@ -23,7 +23,8 @@ std::int32_t number_of(const ParameterValue& value, const TasoParameter& paramet
     for (const std::int64_t axis : *axes) digits = digits * static_cast<std::int64_t>(axes->size()) + axis;
     return static_cast<std::int32_t>(digits);
   }
-  const auto found = std::ranges::find(parameter.words, std::get<std::string>(value));
+  const auto* word = std::get_if<std::string>(&value);
+  const auto found = word == nullptr ? parameter.words.end() : std::ranges::find(parameter.words, *word);
   if (found == parameter.words.end()) throw Unsayable{what + " has no number for " + to_string(value)};
   return static_cast<std::int32_t>(found - parameter.words.begin());
 }

@@ -45,7 +45,10 @@ Instance Expander::expand(std::span<const std::uint32_t> ranks) {
   }
   if (op_.composite) inline_composite();
   for (const syntax::Tensor& output : op_.outputs) instance_.outputs.push_back(tensor_definition(output));
-  for (const syntax::OnnxSyntax& onnx : op_.onnx) expand_onnx(onnx);
+  // No model has a node of an open instance.
+  for (const syntax::OnnxSyntax& onnx : op_.onnx) {
+    if (instance_.open.empty()) expand_onnx(onnx);
+  }
   name_instance(ranks);
   return std::move(instance_);
 }
@@ -88,6 +91,8 @@ bool Expander::chosen(const syntax::Choice& choice, syntax::Place at) const {
       fail(at, "'" + choice.word + "' is not a value of '" + choice.parameter + "'");
     return std::to_string(*number) == choice.word;
   }
+  if (std::holds_alternative<Open>(value))
+    fail(at, "'" + choice.parameter + "' is open here, and the definition chooses by its number");
   const auto* word = std::get_if<std::string>(&value);
   if (!word) fail(at, "'" + choice.parameter + "' does not range over words or numbers");
   const syntax::Parameter* declared = op_.parameter(choice.parameter);
@@ -180,6 +185,8 @@ void Expander::bind_size_parameters() {
       size_named(declared.name);
     } else if (declared.kind == Kind::Sizes) {
       for (std::uint32_t k = 0; k < packs_.at(declared.name); ++k) size_named(pack_element(declared.name, k));
+    } else if (std::holds_alternative<Open>(parameter(declared.name, declared.place))) {
+      continue;
     } else if (declared.kind == Kind::Ints) {
       const std::vector<std::int64_t>& values = permutation(declared.name, declared.place);
       for (std::uint32_t k = 0; k < values.size(); ++k)
@@ -189,7 +196,26 @@ void Expander::bind_size_parameters() {
       define(declared.name, constant(*value), declared.place);
     }
   }
+  bind_open_parameters();
   if (!names_.contains("rank")) names_["rank"] = constant(rank_);
+}
+
+/// Open parameters are sizes after those that are declared as such.
+void Expander::bind_open_parameters() {
+  for (const syntax::Parameter& declared : op_.parameters) {
+    const auto value = instance_.parameters.find(declared.name);
+    if (value == instance_.parameters.end() || !std::holds_alternative<Open>(value->second)) continue;
+    if (names_.contains(declared.name)) fail(declared.place, "'" + declared.name + "' already names a dimension");
+    OpenParameter open{declared.name, instance_.size_parameter_count(), 1, declared.kind == ParameterKind::Ints};
+    if (open.is_list) {
+      open.count = packs_.at(declared.pack);
+      for (std::uint32_t k = 0; k < open.count; ++k) size_named(pack_element(declared.name, k));
+      lists_[declared.name] = open.count;
+    } else {
+      size_named(declared.name);
+    }
+    instance_.open.push_back(open);
+  }
 }
 
 void Expander::bind_let(const syntax::Let& let) {

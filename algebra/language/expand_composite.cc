@@ -54,6 +54,12 @@ Expander::Inlined Expander::inline_call(const syntax::Call& call) {
       given_sizes[name] = index(*value);
     } else if (value->kind == syntax::Index::Kind::Name && instance_.parameters.contains(value->name)) {
       parameters[name] = instance_.parameters.at(value->name);
+      for (const OpenParameter& open : instance_.open) {
+        if (open.name != value->name) continue;
+        if (!open.is_list) given_sizes[name] = names_.at(open.name);
+        for (std::uint32_t k = 0; open.is_list && k < open.count; ++k)
+          given_sizes[name + std::to_string(k)] = names_.at(pack_element(open.name, k));
+      }
     } else if (value->kind == syntax::Index::Kind::Name && declared->kind == syntax::Parameter::Kind::Words) {
       parameters[name] = value->name;
     } else {

@@ -51,6 +51,7 @@ class Expander {
   std::vector<IndexExprPtr> bind_pack(const syntax::InputDim& dim);
 
   void bind_size_parameters();
+  void bind_open_parameters();
   void bind_let(const syntax::Let& let);
 
   void expand_condition(const syntax::Condition& condition);

@@ -15,8 +15,13 @@ namespace rulemill::algebra {
 
 enum class InstanceId : std::uint32_t {};
 
-/// A parameter's value: an integer, a word of an enumeration, or a permutation.
-using ParameterValue = std::variant<std::int64_t, std::string, std::vector<std::int64_t>>;
+/// Stands for any number, or any list of numbers, of at least 1: the parameter is a size of the node instead.
+struct Open {
+  auto operator<=>(const Open&) const = default;
+};
+
+/// A parameter's value: an integer, a word of an enumeration, a list, or open.
+using ParameterValue = std::variant<std::int64_t, std::string, std::vector<std::int64_t>, Open>;
 using Parameters = std::map<std::string, ParameterValue>;
 std::string to_string(const ParameterValue& value);
 
@@ -86,6 +91,13 @@ struct CompositeStep {
   std::vector<IndexExprPtr> sizes;
 };
 
+/// A parameter that is open: its `count` numbers are size parameters from `first` on, counted among those of a node.
+struct OpenParameter {
+  std::string name;
+  std::uint32_t first = 0, count = 0;
+  bool is_list = false;
+};
+
 struct Instance {
   InstanceId id{};
   std::string name;  // canonical: conv2d{act=relu,pad=same,stride=1}
@@ -94,9 +106,11 @@ struct Instance {
   bool commutative = false;  // the two inputs may be exchanged: declared in the definition and shown from it
   std::vector<std::string> input_names;
 
-  /// Size slots: those bound by input dimensions first, then the size parameters that a node must give.
+  /// Size slots: those bound by input dimensions first, then the size parameters that a node must give: sizes of the
+  /// definition, then open parameters, both as it declares them.
   std::vector<std::string> size_names;
   std::uint32_t first_size_parameter = 0;
+  std::vector<OpenParameter> open;
   std::uint32_t size_parameter_count() const {
     return static_cast<std::uint32_t>(size_names.size()) - first_size_parameter;
   }

@@ -195,6 +195,29 @@ std::vector<std::string> Library::parameter_names(const std::string& name) const
   return names;
 }
 
+ParameterKind Library::parameter_kind(const std::string& name, const std::string& parameter) const {
+  const syntax::Parameter* declared = state_->get(name).parameter(parameter);
+  if (!declared) throw InputError("", "operator '" + name + "' has no parameter '" + parameter + "'");
+  return declared->kind;
+}
+
+std::string Library::pack_of(const std::string& name, const std::string& parameter) const {
+  const syntax::Operator& op = state_->get(name);
+  const syntax::Parameter* declared = op.parameter(parameter);
+  if (declared != nullptr && !declared->pack.empty()) return declared->pack;
+  for (const syntax::Input& input : op.inputs) {
+    for (const syntax::InputDim& dim : input.dims) {
+      if (dim.is_pack && dim.spread == parameter) return dim.name;
+    }
+  }
+  return {};
+}
+
+bool Library::may_be_open(const std::string& name, const std::string& parameter) const {
+  const syntax::Parameter* declared = state_->get(name).parameter(parameter);
+  return declared != nullptr && algebra::may_be_open(*declared);
+}
+
 std::optional<ParameterValue> Library::default_value(const std::string& name, const std::string& parameter) const {
   const syntax::Parameter* declared = state_->get(name).parameter(parameter);
   return declared ? declared->default_value : std::nullopt;

@@ -40,6 +40,10 @@ class Library {
   std::uint32_t arity(const std::string& name) const;
   std::vector<std::string> size_parameter_names(const std::string& name) const;
   std::vector<std::string> parameter_names(const std::string& name) const;
+  ParameterKind parameter_kind(const std::string& name, const std::string& parameter) const;
+  /// Of an input's spread or a list of numbers: the pack for whose dimensions it has entries.
+  std::string pack_of(const std::string& name, const std::string& parameter) const;
+  bool may_be_open(const std::string& name, const std::string& parameter) const;
   std::optional<ParameterValue> default_value(const std::string& name, const std::string& parameter) const;
   /// Values that a parameter may take, if its domain is finite (for `axis < rank`, with the given input ranks).
   std::vector<ParameterValue> domain(const std::string& name, const std::string& parameter,

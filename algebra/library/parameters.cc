@@ -36,6 +36,10 @@ std::vector<ParameterValue> domain(const syntax::Parameter& parameter, std::uint
   return values;
 }
 
+bool may_be_open(const syntax::Parameter& parameter) {
+  return parameter.kind == ParameterKind::Ints || (parameter.kind == ParameterKind::Int && parameter.numbers.empty());
+}
+
 namespace {
 
 /// `length`: of the pack for which a list has numbers.
@@ -52,6 +56,7 @@ bool allowed_list(ParameterKind kind, const std::vector<std::int64_t>& list, std
 }
 
 bool allowed(const syntax::Parameter& declared, const ParameterValue& value, std::uint32_t rank, std::uint32_t length) {
+  if (std::holds_alternative<Open>(value)) return may_be_open(declared);
   if (declared.kind == ParameterKind::Ints || declared.kind == ParameterKind::Axes ||
       declared.kind == ParameterKind::NewAxes || declared.kind == ParameterKind::Spread) {
     const auto* list = std::get_if<std::vector<std::int64_t>>(&value);

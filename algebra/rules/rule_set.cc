@@ -44,6 +44,7 @@ class RuleWriter {
       out.set_relation(static_cast<proto::Condition::Relation>(condition.relation));
       out.set_right(symbols_.to_string(condition.right));
     }
+    for (const Atom group : rule.groups) to.add_groups(symbols_.name(group));
     to.set_reversible(record.reversible);
     to.mutable_certificate()->set_kind(static_cast<proto::Certificate::Kind>(record.certificate.kind));
     to.mutable_certificate()->set_text(record.certificate.text);
@@ -67,6 +68,8 @@ class RuleWriter {
         parameter.set_number(*number);
       } else if (const auto* word = std::get_if<std::string>(&value)) {
         parameter.set_word(*word);
+      } else if (std::holds_alternative<Open>(value)) {
+        parameter.set_open(true);
       } else {
         proto::Permutation& list = *parameter.mutable_permutation();
         for (const std::int64_t axis : std::get<std::vector<std::int64_t>>(value)) list.add_axes(axis);

@@ -38,6 +38,11 @@ class RuleReader {
                          std::to_string(rule.source.size()) + ", and at least one");
     }
     for (int c = 0; c < from_.condition_size(); ++c) rule.condition.push_back(read_condition(c));
+    for (int g = 0; g < from_.groups_size(); ++g) {
+      const auto group = read_size(from_.groups(g), at("groups", g)).atom();
+      if (!group) fail(at("groups", g), "is not one size");
+      rule.groups.push_back(*group);
+    }
     record.reversible = from_.reversible();
     if (!proto::Certificate::Kind_IsValid(from_.certificate().kind())) fail("certificate.kind", "has an unknown value");
     record.certificate = {static_cast<Certificate::Kind>(from_.certificate().kind()), from_.certificate().text()};
@@ -83,6 +88,8 @@ class RuleReader {
         const auto& axes = parameter.permutation().axes();
         return std::vector<std::int64_t>(axes.begin(), axes.end());
       }
+      case proto::Parameter::kOpen:
+        return Open{};
       case proto::Parameter::VALUE_NOT_SET:
         break;
     }

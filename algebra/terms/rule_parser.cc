@@ -117,7 +117,9 @@ class RuleParser {
     } else {
       cursor_.expect("[", "or ':' and a rank after the variable '" + name + "'");
       while (!cursor_.is("]")) {
+        const Token dimension = cursor_.peek();
         shape.push_back(parse_poly(cursor_, symbols_));
+        if (cursor_.accept("...")) add_group(rule, shape.back(), dimension);
         if (!cursor_.accept(",")) break;
       }
       cursor_.expect("]", "after the shape of '" + name + "'");
@@ -128,6 +130,12 @@ class RuleParser {
     const TermId variable = bank_.variable(name, rank);
     rule.variables.push_back(variable);
     names_[name] = {variable, std::nullopt};
+  }
+
+  void add_group(Rule& rule, const Poly& size, const Token& at) {
+    const auto group = size.atom();
+    if (!group) cursor_.fail(at, "a group of dimensions is one name, as in d...");
+    if (std::ranges::find(rule.groups, *group) == rule.groups.end()) rule.groups.push_back(*group);
   }
 
   SizeCondition parse_condition() {
@@ -279,6 +287,12 @@ class RuleParser {
       for (const std::optional<Poly>& entry : entries)
         values.push_back(entry ? *entry : Poly(symbols_.fresh_size(key)));
     }
+    for (const std::string& parameter : library_.parameter_names(name)) {
+      const auto given = sizes.find(parameter);
+      if (given == sizes.end()) continue;
+      for (const std::optional<Poly>& entry : given->second)
+        values.push_back(entry ? *entry : Poly(symbols_.fresh_size(parameter)));
+    }
     return values;
   }
 
@@ -303,10 +317,11 @@ class RuleParser {
       return;
     }
     if (cursor_.accept("[")) {
+      const bool may_be_open = library_.may_be_open(op, name);
       std::vector<std::optional<Poly>> list;
       std::vector<std::int64_t> numbers;
       while (!cursor_.is("]")) {
-        if (is_pack)
+        if (is_pack || may_be_open)
           list.push_back(size_value());
         else
           numbers.push_back(cursor_.number("a number"));
@@ -315,15 +330,36 @@ class RuleParser {
       cursor_.expect("]", "after the list");
       if (is_pack)
         sizes[name] = std::move(list);
+      else if (may_be_open)
+        set_integers(name, std::move(list), true, parameters, sizes);
       else
         parameters[name] = std::move(numbers);
       return;
     }
     if (is_pack) cursor_.fail(at, "'" + name + "' is a list of sizes: " + name + "=[…]");
-    if (cursor_.peek().kind == Token::Kind::Number)
+    if (library_.may_be_open(op, name))
+      set_integers(name, {size_value()}, false, parameters, sizes);
+    else if (cursor_.peek().kind == Token::Kind::Number)
       parameters[name] = cursor_.number("a number");
     else
       parameters[name] = cursor_.name("a value");
+  }
+
+  /// Numbers alone are a value; with a size among them the parameter is open, and they are sizes of the node.
+  static void set_integers(const std::string& name, std::vector<std::optional<Poly>> values, bool is_list,
+                           Parameters& parameters, GivenSizes& sizes) {
+    std::vector<std::int64_t> numbers;
+    for (const std::optional<Poly>& value : values) {
+      if (value && value->constant()) numbers.push_back(*value->constant());
+    }
+    if (numbers.size() < values.size()) {
+      parameters[name] = Open{};
+      sizes[name] = std::move(values);
+    } else if (is_list) {
+      parameters[name] = std::move(numbers);
+    } else {
+      parameters[name] = numbers[0];
+    }
   }
 
   TokenCursor cursor_;

@@ -20,17 +20,26 @@ std::string to_string(TermId id, const TermBank& bank, const Symbols& symbols) {
     parameters += (parameters.empty() ? "" : ", ") + name + "=" + value;
   };
   for (const auto& [name, value] : instance.parameters) {
+    if (std::holds_alternative<Open>(value)) continue;
     if (bank.library().default_value(instance.operator_name, name) != value) add(name, to_string(value));
   }
+  const auto sizes = [&](std::size_t first, std::size_t end) {
+    return symbols.to_string(Shape(node.sizes.begin() + static_cast<std::ptrdiff_t>(first),
+                                   node.sizes.begin() + static_cast<std::ptrdiff_t>(end)));
+  };
+  for (const OpenParameter& open : instance.open) {
+    add(open.name,
+        open.is_list ? sizes(open.first, open.first + open.count) : symbols.to_string(node.sizes[open.first]));
+  }
+  const std::size_t declared = instance.open.empty() ? node.sizes.size() : instance.open[0].first;
   std::size_t next = 0;
   for (const std::string& name : bank.library().size_parameter_names(instance.operator_name)) {
     if (!name.ends_with("...")) {
       add(name, symbols.to_string(node.sizes[next++]));
       continue;
     }
-    add(name.substr(0, name.size() - 3),
-        symbols.to_string(Shape(node.sizes.begin() + static_cast<std::ptrdiff_t>(next), node.sizes.end())));
-    next = node.sizes.size();
+    add(name.substr(0, name.size() - 3), sizes(next, declared));
+    next = declared;
   }
   if (!parameters.empty()) text += "; " + parameters;
   text += ")";
@@ -44,12 +53,28 @@ std::string to_string(const SizeCondition& condition, const Symbols& symbols) {
          symbols.to_string(condition.right);
 }
 
+namespace {
+
+/// [d..., m, 2*k]: a group is followed by dots.
+std::string shape_text(const Shape& shape, const std::vector<Atom>& groups, const Symbols& symbols) {
+  std::string text = "[";
+  for (const Poly& dim : shape) {
+    const auto atom = dim.atom();
+    const bool group = atom && std::ranges::find(groups, *atom) != groups.end();
+    text += (text.size() == 1 ? "" : ", ") + symbols.to_string(dim) + (group ? "..." : "");
+  }
+  return text + "]";
+}
+
+}  // namespace
+
 std::string to_string(const Rule& rule, const TermBank& bank, const Symbols& symbols) {
   std::string text = "rule " + rule.id + "(";
   for (std::size_t i = 0; i < rule.variables.size(); ++i) {
     const Term& variable = bank.term(rule.variables[i]);
     text += (i == 0 ? "" : ", ") + variable.name;
-    text += i < rule.shapes.size() ? symbols.to_string(rule.shapes[i]) : ":" + std::to_string(variable.rank);
+    text +=
+        i < rule.shapes.size() ? shape_text(rule.shapes[i], rule.groups, symbols) : ":" + std::to_string(variable.rank);
   }
   text += ")";
   if (rule.tier != Tier::None) text += rule.tier == Tier::Core ? " core" : " shortcut";

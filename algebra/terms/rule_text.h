@@ -8,6 +8,9 @@
 //     let s = split(conv2d(x, concat(v, w; axis=0)); axis=1, at=?)
 //     conv2d(x, v), conv2d(x, w) => s.first, s.second
 //
+//   rule any_rank(x[d..., m, k], a[k, n], b[k, n])        # d... stands for any number of dimensions (any_rank.h)
+//
+// An integer parameter whose value is a size, as in stride=s, is open: the rule holds for any number of at least 1.
 // A size parameter that is left out or '?' is a fresh size, to be inferred. `properties` use `=` for `=>`.
 #pragma once
 

@@ -96,6 +96,7 @@ struct Rule {
   std::vector<Shape> shapes;
   std::vector<TermId> source, target;
   std::vector<SizeCondition> condition;
+  std::vector<Atom> groups;  // sizes for which any number of dimensions may stand (any_rank.h)
   Tier tier = Tier::None;
 };
 

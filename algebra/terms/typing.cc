@@ -259,6 +259,9 @@ class Inference {
     typed.rule.id = rule_.id;
     typed.rule.tier = rule_.tier;
     typed.rule.variables = rule_.variables;
+    for (const Atom group : rule_.groups) {
+      if (unifier_.resolve(Poly(group)) == Poly(group)) typed.rule.groups.push_back(group);
+    }
     for (const TermId variable : rule_.variables) typed.rule.shapes.push_back(final_shape(types_.at(variable)));
     std::unordered_map<TermId, TermId> rebuilt;
     typed.rule.source = rebuild(rule_.source, rebuilt, typed);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "algebra/terms/any_rank.h"
 #include "algebra/terms/rule_text.h"
 #include "check/proof.h"
 #include "prove/certificate/certificate.h"
@@ -95,6 +96,7 @@ class Checker {
     if (certificate.assumed != assumed) return find(id, "its certificate assumes other laws than its operators");
     report_.assuming += assumed.empty() ? 0 : 1;
     if (auto wrong = difference(record.rule)) return find(id, *wrong);
+    if (auto wrong = not_at_any_rank(record.rule)) return find(id, *wrong);
     if (certificate.kind == Certificate::Kind::Definitions) {
       ++report_.by_definitions;
       follow(record.rule, certificate);
@@ -112,11 +114,26 @@ class Checker {
     return wrong;
   }
 
+  /// Groups are what the definitions say, not the rule; the rule with other dimensions in their place is evaluated,
+  /// too.
+  std::optional<std::string> not_at_any_rank(const Rule& rule) {
+    for (const algebra::Atom group : rule.groups) {
+      for (const std::uint32_t rank : {0, 2, 3}) {
+        const auto other = algebra::with_rank(rule, group, rank, library_, bank_, symbols_);
+        const std::string what = symbols_.name(group) + "... as " + std::to_string(rank) + " dimensions";
+        if (!other && rank > 0) return what + ": an operator does more than pass it through";
+        if (!other) continue;
+        if (auto wrong = difference(*other)) return what + ": " + *wrong;
+      }
+    }
+    return std::nullopt;
+  }
+
   std::optional<std::string> other_statement(const Rule& rule, const std::string& statement) {
     const std::vector<Rule> stated = algebra::parse_rules(statement, "statement", library_, bank_, symbols_);
     const bool same = stated.size() == 1 && stated[0].variables == rule.variables && stated[0].shapes == rule.shapes &&
                       stated[0].source == rule.source && stated[0].target == rule.target &&
-                      stated[0].condition == rule.condition;
+                      stated[0].condition == rule.condition && stated[0].groups == rule.groups;
     if (same) return std::nullopt;
     return "its certificate states another rule";
   }

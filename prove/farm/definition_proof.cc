@@ -2,6 +2,7 @@
 
 #include "algebra/terms/rule_text.h"
 #include "prove/farm/workbench.h"
+#include "prove/generalize.h"
 
 namespace rulemill::prove {
 namespace {
@@ -48,6 +49,20 @@ Outcome prove_rule(const std::string& rule, algebra::Library& library, const Pro
   outcome.rule = rule;
   record(prover.prove(parsed), outcome, bank, symbols);
   outcome.queries = prover.solver_statistics().queries;
+  return outcome;
+}
+
+Outcome generalize_rule(const std::string& rule, algebra::Library& library, const ProverOptions& options) {
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  const algebra::Rule parsed = algebra::parse_rules(rule, "rule", library, bank, symbols).at(0);
+  Outcome outcome;
+  outcome.candidate = parsed.id;
+  if (auto general = generalize(parsed, library, bank, symbols, options)) {
+    outcome.kind = Outcome::Kind::Proved;
+    outcome.rule = algebra::to_string(general->rule, bank, symbols);
+    outcome.certificate = std::move(general->certificate);
+  }
   return outcome;
 }
 

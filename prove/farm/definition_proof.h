@@ -13,6 +13,8 @@ namespace rulemill::prove {
 Outcome prove_candidate(const std::string& candidate, algebra::Library& library, const ProverOptions& options);
 /// A typed rule.
 Outcome prove_rule(const std::string& rule, algebra::Library& library, const ProverOptions& options);
+/// The general form of a typed rule (generalize.h), with its certificate; unknown if it has none.
+Outcome generalize_rule(const std::string& rule, algebra::Library& library, const ProverOptions& options);
 /// Whether a typed rule's sides are shown to be undefined at the same points.
 bool same_domain(const std::string& rule, algebra::Library& library, const ProverOptions& options);
 

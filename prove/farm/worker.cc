@@ -107,6 +107,8 @@ std::string Worker::answer(const Task& task, const std::string& item) {
     }
     case TaskKind::Implied:
       return note_implied(bench_.implied(item));
+    case TaskKind::Generalize:
+      return note_outcome(generalize_rule(item, library_, options_.prover), true);
     case TaskKind::Certify:
       return certificate_for(item, library_, options_.prover);
   }

@@ -1,0 +1,427 @@
+#include "algebra/terms/any_rank.h"
+
+#include <algorithm>
+#include <set>
+
+#include "algebra/language/group_lift.h"
+#include "runtime/error.h"
+
+namespace rulemill::algebra {
+namespace {
+
+/// A rule or an operator that does not fit is no error here: there is no such rule.
+struct NoSuchRule {};
+
+std::vector<TermId> outputs_of(const Rule& rule) {
+  std::vector<TermId> roots = rule.source;
+  roots.insert(roots.end(), rule.target.begin(), rule.target.end());
+  return roots;
+}
+
+std::optional<TypedRule> typed(const Rule& rule, TermBank& bank, Symbols& symbols) {
+  auto types = infer_types(rule, bank, symbols);
+  auto* result = std::get_if<TypedRule>(&types);
+  if (result == nullptr || result->rule.shapes != rule.shapes) return std::nullopt;
+  return std::move(*result);
+}
+
+/// How many dimensions stand for each dimension of a tensor.
+using Counts = std::vector<std::uint32_t>;
+
+std::int64_t position_in(const Counts& counts, std::int64_t axis) {
+  std::int64_t position = 0;
+  for (std::int64_t d = 0; d < axis; ++d) position += counts.at(static_cast<std::size_t>(d));
+  return position;
+}
+
+/// The parameters of an operator whose inputs get other ranks. What cannot be right is found by comparing the
+/// instances.
+class MovedParameters {
+ public:
+  /// `counts`: of the first input and of the first output, and by name of a pack's element.
+  MovedParameters(const Instance& instance, const Library& library, Counts input, Counts output)
+      : instance_(instance), library_(library), input_(std::move(input)), output_(std::move(output)) {}
+
+  /// `by_slot`: of each size slot. `scattered`: a permutation says where an axis goes, not where it comes from.
+  Parameters moved(const Counts& by_slot, bool scattered) const {
+    Parameters result;
+    for (const auto& [name, value] : instance_.parameters) {
+      const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
+      const auto* number = std::get_if<std::int64_t>(&value);
+      switch (library_.parameter_kind(instance_.operator_name, name)) {
+        case ParameterKind::Axis:
+          result[name] = position_in(input_, *number);
+          break;
+        case ParameterKind::Axes:
+          result[name] = positions(*list, input_);
+          break;
+        case ParameterKind::NewAxes:
+          result[name] = positions(*list, output_);
+          break;
+        case ParameterKind::Permutation:
+          result[name] = scattered ? inverse(permuted(inverse(*list))) : permuted(*list);
+          break;
+        case ParameterKind::Spread:
+        case ParameterKind::Ints:
+          result[name] = list == nullptr ? value : ParameterValue(repeated(name, *list, by_slot));
+          break;
+        default:
+          result[name] = value;
+      }
+    }
+    return result;
+  }
+
+ private:
+  static std::vector<std::int64_t> positions(const std::vector<std::int64_t>& axes, const Counts& counts) {
+    std::vector<std::int64_t> result;
+    for (const std::int64_t axis : axes) {
+      for (std::uint32_t k = 0; k < counts.at(static_cast<std::size_t>(axis)); ++k)
+        result.push_back(position_in(counts, axis) + k);
+    }
+    return result;
+  }
+
+  std::vector<std::int64_t> permuted(const std::vector<std::int64_t>& order) const { return positions(order, input_); }
+
+  static std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& order) {
+    std::vector<std::int64_t> result(order.size());
+    for (std::size_t k = 0; k < order.size(); ++k)
+      result.at(static_cast<std::size_t>(order[k])) = static_cast<std::int64_t>(k);
+    return result;
+  }
+
+  /// One entry an element of a pack: as often as its dimension.
+  std::vector<std::int64_t> repeated(const std::string& name, const std::vector<std::int64_t>& list,
+                                     const Counts& by_slot) const {
+    const std::string pack = library_.pack_of(instance_.operator_name, name);
+    std::vector<std::int64_t> result;
+    for (std::size_t k = 0; k < list.size(); ++k) {
+      const auto slot = std::ranges::find(instance_.size_names, pack + std::to_string(k));
+      const std::uint32_t count = slot == instance_.size_names.end()
+                                      ? 1
+                                      : by_slot.at(static_cast<std::size_t>(slot - instance_.size_names.begin()));
+      for (std::uint32_t c = 0; c < count; ++c) result.push_back(list[k]);
+    }
+    return result;
+  }
+
+  const Instance& instance_;
+  const Library& library_;
+  Counts input_, output_;
+};
+
+std::vector<std::string> names_of_sizes(const TypedRule& rule, const Symbols& symbols) {
+  std::vector<std::string> names;
+  for (const auto& [term, shape] : rule.types) {
+    for (const Poly& dim : shape) {
+      for (const Atom atom : symbols.atoms(dim)) names.push_back(symbols.name(atom));
+    }
+  }
+  return names;
+}
+
+/// Rebuilds a rule with other dimensions for the size that is a group.
+class Regrouping {
+ public:
+  Regrouping(TypedRule rule, Atom group, std::uint32_t rank, Library& library, TermBank& bank, Symbols& symbols)
+      : typed_(std::move(rule)), group_(group), rank_(rank), library_(library), bank_(bank), symbols_(symbols) {
+    name_parts();
+  }
+
+  Rule run() {
+    const Rule& rule = typed_.rule;
+    Rule result;
+    result.id = rule.id;
+    result.tier = rule.tier;
+    for (const Atom atom : rule.groups) {
+      if (atom != group_) result.groups.push_back(atom);
+    }
+    for (std::size_t v = 0; v < rule.variables.size(); ++v) {
+      Shape shape = reshaped(rule.shapes[v]);
+      const TermId variable =
+          bank_.variable(bank_.term(rule.variables[v]).name, static_cast<std::uint32_t>(shape.size()));
+      rebuilt_[rule.variables[v]] = variable;
+      result.variables.push_back(variable);
+      result.shapes.push_back(std::move(shape));
+    }
+    for (const NodeId node : bank_.nodes(outputs_of(rule))) rebuild(node);
+    for (const TermId term : rule.source) result.source.push_back(rebuilt_.at(term));
+    for (const TermId term : rule.target) result.target.push_back(rebuilt_.at(term));
+    for (const SizeCondition& condition : rule.condition)
+      result.condition.push_back(substitute(condition, product_, symbols_));
+    return result;
+  }
+
+ private:
+  void name_parts() {
+    if (rank_ == 1) {
+      parts_ = {Poly(group_)};
+    } else {
+      const std::vector<std::string> taken = names_of_sizes(typed_, symbols_);
+      for (std::uint32_t k = 1; k <= rank_; ++k) {
+        std::string name = symbols_.name(group_) + "_" + std::to_string(k);
+        while (std::ranges::find(taken, name) != taken.end()) name += "_";
+        parts_.emplace_back(symbols_.size(name));
+      }
+    }
+    Poly product = 1;
+    for (const Poly& part : parts_) product = product * part;
+    product_[group_] = product;
+  }
+
+  bool is_group(const Poly& dim) const { return dim.atom() == group_; }
+
+  std::vector<Poly> instead(const Poly& dim) {
+    if (is_group(dim)) return parts_;
+    return {symbols_.substitute(dim, product_)};
+  }
+
+  Shape reshaped(const Shape& shape) {
+    Shape result;
+    for (const Poly& dim : shape) {
+      const std::vector<Poly> dims = instead(dim);
+      result.insert(result.end(), dims.begin(), dims.end());
+    }
+    return result;
+  }
+
+  Counts counts(const Shape& shape) const {
+    Counts result;
+    for (const Poly& dim : shape) result.push_back(is_group(dim) ? rank_ : 1);
+    return result;
+  }
+
+  /// The values of an instance's size slots at this node.
+  std::vector<Poly> slots(const Node& node, const Instance& instance) const {
+    std::vector<Poly> result(instance.size_names.size());
+    for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+      const Shape& shape = typed_.types.at(node.arguments[i]);
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        if (instance.inputs[i][d]->kind == IndexExpr::Kind::Size) result[instance.inputs[i][d]->slot] = shape[d];
+      }
+    }
+    std::ranges::copy(node.sizes, result.begin() + instance.first_size_parameter);
+    return result;
+  }
+
+  void rebuild(NodeId id) {
+    const Node node = bank_.node(id);
+    const Instance& instance = library_.instance(node.instance);
+    const std::vector<Poly> values = slots(node, instance);
+    std::vector<bool> groups;
+    for (const Poly& value : values) groups.push_back(is_group(value));
+    dims_are_slots(id, instance, groups);
+    std::vector<TermId> arguments;
+    std::vector<std::uint32_t> ranks;
+    for (const TermId argument : node.arguments) {
+      arguments.push_back(rebuilt_.at(argument));
+      ranks.push_back(rank_of(arguments.back()));
+    }
+    const auto [other, map] = lifted(id, instance, groups, ranks);
+    std::vector<Poly> sizes(other->size_parameter_count());
+    for (std::uint32_t slot = instance.first_size_parameter; slot < values.size(); ++slot) {
+      const std::vector<Poly> now = instead(values[slot]);
+      for (std::size_t k = 0; k < now.size(); ++k) sizes.at(map[slot].at(k) - other->first_size_parameter) = now[k];
+    }
+    const NodeId copy = bank_.apply(other->id, arguments, sizes);
+    for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) rebuilt_[bank_.output(id, o)] = bank_.output(copy, o);
+  }
+
+  /// A dimension of a result is the group if and only if it is a slot that is: computed sizes cannot be taken apart.
+  void dims_are_slots(NodeId id, const Instance& instance, const std::vector<bool>& groups) {
+    for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {
+      const Shape& shape = typed_.types.at(bank_.output(id, o));
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        const IndexExpr& dim = *instance.outputs[o].dims[d];
+        const bool slot = dim.kind == IndexExpr::Kind::Size && groups[dim.slot];
+        if (slot != is_group(shape[d])) throw NoSuchRule{};
+      }
+    }
+    for (const auto& input : instance.inputs) {
+      for (const IndexExprPtr& dim : input) {
+        const bool number = dim->kind == IndexExpr::Kind::Constant;
+        if (!number && dim->kind != IndexExpr::Kind::Size) throw NoSuchRule{};
+      }
+    }
+  }
+
+  std::uint32_t rank_of(TermId id) const {
+    const Term& term = bank_.term(id);
+    if (term.is_variable) return term.rank;
+    return static_cast<std::uint32_t>(bank_.instance_of(id).outputs[term.output].dims.size());
+  }
+
+  struct Lifted {
+    const Instance* instance;
+    SlotMap map;
+  };
+
+  Lifted lifted(NodeId id, const Instance& instance, const std::vector<bool>& groups,
+                std::vector<std::uint32_t> ranks) {
+    Counts by_slot;
+    for (const bool group : groups) by_slot.push_back(group ? rank_ : 1);
+    if (library_.has_open_rank(instance.operator_name)) {
+      const std::size_t single = library_.size_parameter_names(instance.operator_name).size() - 1;
+      const std::size_t end = instance.open.empty() ? instance.size_parameter_count() : instance.open[0].first;
+      std::uint32_t length = 0;
+      for (std::size_t p = single; p < end; ++p) length += by_slot[instance.first_size_parameter + p];
+      ranks.push_back(length);
+    }
+    const std::vector<TermId>& arguments = bank_.node(id).arguments;
+    const MovedParameters parameters(instance, library_,
+                                     arguments.empty() ? Counts{} : counts(typed_.types.at(arguments[0])),
+                                     counts(typed_.types.at(bank_.output(id, 0))));
+    for (const bool scattered : {false, true}) {
+      try {
+        const Instance& other =
+            library_.instantiate(instance.operator_name, parameters.moved(by_slot, scattered), ranks);
+        if (auto map = group_lift(instance, groups, rank_, other)) return {&other, std::move(*map)};
+      } catch (const runtime::InputError&) {  // no instance of these ranks and parameters
+      }
+    }
+    throw NoSuchRule{};
+  }
+
+  TypedRule typed_;
+  const Atom group_;
+  const std::uint32_t rank_;
+  Library& library_;
+  TermBank& bank_;
+  Symbols& symbols_;
+  std::vector<Poly> parts_;
+  Substitution product_;
+  std::unordered_map<TermId, TermId> rebuilt_;
+};
+
+/// Sizes that are a dimension of a variable, in order of first use.
+std::vector<Atom> dimensions_of(const Rule& rule) {
+  std::vector<Atom> result;
+  for (const Shape& shape : rule.shapes) {
+    for (const Poly& dim : shape) {
+      const auto atom = dim.atom();
+      if (atom && std::ranges::find(result, *atom) == result.end()) result.push_back(*atom);
+    }
+  }
+  return result;
+}
+
+/// Whether `second` follows `first` wherever one of them is a dimension.
+bool side_by_side(const TypedRule& rule, Atom first, Atom second) {
+  bool met = false;
+  for (const auto& [term, shape] : rule.types) {
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const auto is = [&](std::size_t at, Atom atom) { return at < shape.size() && shape[at].atom() == atom; };
+      if (is(d, first) && !is(d + 1, second)) return false;
+      if (is(d, second) && (d == 0 || !is(d - 1, first))) return false;
+      met = met || is(d, first);
+    }
+  }
+  return met;
+}
+
+}  // namespace
+
+std::optional<Rule> with_rank(const Rule& rule, Atom group, std::uint32_t rank, Library& library, TermBank& bank,
+                              Symbols& symbols) {
+  try {
+    auto types = typed(rule, bank, symbols);
+    if (!types) return std::nullopt;
+    Rule result = Regrouping(std::move(*types), group, rank, library, bank, symbols).run();
+    return typed(result, bank, symbols) ? std::optional(std::move(result)) : std::nullopt;
+  } catch (const NoSuchRule&) {
+    return std::nullopt;
+  } catch (const runtime::Error&) {  // a product of too many sizes
+    return std::nullopt;
+  }
+}
+
+Rule at_any_rank(const Rule& rule, Library& library, TermBank& bank, Symbols& symbols) {
+  Rule result = rule;
+  const auto is_group = [&](const Rule& of, Atom atom) { return with_rank(of, atom, 2, library, bank, symbols); };
+  for (bool changed = true; changed;) {
+    changed = false;
+    result.groups.clear();
+    for (const Atom atom : dimensions_of(result)) {
+      if (is_group(result, atom)) result.groups.push_back(atom);
+    }
+    const auto types = typed(result, bank, symbols);
+    for (const Atom first : types ? result.groups : std::vector<Atom>{}) {
+      for (const Atom second : result.groups) {
+        if (first == second || !side_by_side(*types, first, second)) continue;
+        auto shorter = with_rank(result, second, 0, library, bank, symbols);
+        if (!shorter || !is_group(*shorter, first)) continue;
+        result = std::move(*shorter);
+        changed = true;
+        break;
+      }
+      if (changed) break;
+    }
+  }
+  return result;
+}
+
+std::optional<Rule> widened(const Rule& rule, bool in_front, Library& library, TermBank& bank, Symbols& symbols) {
+  const auto types = typed(rule, bank, symbols);
+  if (!types || rule.variables.empty()) return std::nullopt;
+  const std::vector<std::string> taken = names_of_sizes(*types, symbols);
+  std::string name = in_front ? "d" : "e";
+  while (std::ranges::find(taken, name) != taken.end()) name += "_";
+  const Poly fresh(symbols.size(name));
+  Rule result;
+  result.id = rule.id;
+  result.tier = rule.tier;
+  result.condition = rule.condition;
+  std::unordered_map<TermId, TermId> rebuilt;
+  for (std::size_t v = 0; v < rule.variables.size(); ++v) {
+    Shape shape = rule.shapes[v];
+    shape.insert(in_front ? shape.begin() : shape.end(), fresh);
+    rebuilt[rule.variables[v]] =
+        bank.variable(bank.term(rule.variables[v]).name, static_cast<std::uint32_t>(shape.size()));
+    result.variables.push_back(rebuilt.at(rule.variables[v]));
+    result.shapes.push_back(std::move(shape));
+  }
+  try {
+    for (const NodeId id : bank.nodes(outputs_of(rule))) {
+      const Node node = bank.node(id);
+      const Instance& instance = library.instance(node.instance);
+      if (node.arguments.empty() || library.has_open_rank(instance.operator_name)) return std::nullopt;
+      std::vector<TermId> arguments;
+      std::vector<std::uint32_t> ranks;
+      for (const TermId argument : node.arguments) {
+        arguments.push_back(rebuilt.at(argument));
+        ranks.push_back(static_cast<std::uint32_t>(types->types.at(argument).size()) + 1);
+      }
+      Parameters parameters = instance.parameters;
+      const std::uint32_t rank = ranks[0] - 1;
+      for (auto& [parameter, value] : parameters) {
+        const ParameterKind kind = library.parameter_kind(instance.operator_name, parameter);
+        auto* list = std::get_if<std::vector<std::int64_t>>(&value);
+        const bool axes =
+            kind == ParameterKind::Axes || kind == ParameterKind::NewAxes || kind == ParameterKind::Permutation;
+        if (kind == ParameterKind::Axis && in_front) ++std::get<std::int64_t>(value);
+        if (axes && in_front) std::ranges::for_each(*list, [](std::int64_t& axis) { ++axis; });
+        if (kind == ParameterKind::Permutation)
+          list->insert(in_front ? list->begin() : list->end(), in_front ? std::int64_t{0} : std::int64_t{rank});
+        if (kind == ParameterKind::Spread && !list->empty())
+          list->insert(in_front ? list->begin() : list->end(), spread_whole);
+      }
+      const Instance& other = library.instantiate(instance.operator_name, parameters, ranks);
+      std::vector<bool> groups(other.size_names.size());
+      for (std::size_t i = 0; i < other.inputs.size(); ++i) {
+        const IndexExprPtr& dim = in_front ? other.inputs[i].front() : other.inputs[i].back();
+        if (dim->kind == IndexExpr::Kind::Size) groups[dim->slot] = true;
+      }
+      if (!group_lift(other, groups, 0, instance)) return std::nullopt;
+      const NodeId copy = bank.apply(other.id, arguments, node.sizes);
+      for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) rebuilt[bank.output(id, o)] = bank.output(copy, o);
+    }
+  } catch (const runtime::Error&) {  // no instance of these ranks
+    return std::nullopt;
+  }
+  for (const TermId term : rule.source) result.source.push_back(rebuilt.at(term));
+  for (const TermId term : rule.target) result.target.push_back(rebuilt.at(term));
+  return typed(result, bank, symbols) ? std::optional(std::move(result)) : std::nullopt;
+}
+
+}  // namespace rulemill::algebra

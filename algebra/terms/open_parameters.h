@@ -1,0 +1,35 @@
+// Rules for any stride, kernel or padding: integer parameters of a rule's operators left open, and given numbers again.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algebra/terms/term.h"
+
+namespace rulemill::algebra {
+
+/// Integer parameters of a rule that are equal: of one name, with one value, of at least 1.
+struct ParameterClass {
+  std::string name;
+  ParameterValue value;
+  bool operator==(const ParameterClass&) const = default;
+};
+
+/// In order of first use; those alone that a definition lets be open.
+std::vector<ParameterClass> parameter_classes(const Rule& rule, const TermBank& bank);
+
+/// The typed rule with each class open: one size, or one list of them, for all its parameters, named after it. Not
+/// implied by the rule: it is to be proved. Nothing where a definition needs the number.
+std::optional<Rule> with_open(const Rule& rule, const std::vector<ParameterClass>& classes, Library& library,
+                              TermBank& bank, Symbols& symbols);
+
+/// The rule with sizes replaced; open parameters whose sizes are numbers then are open no more. Nothing where an
+/// operator has no such instance.
+std::optional<Rule> with_sizes(const Rule& rule, const Substitution& sizes, Library& library, TermBank& bank,
+                               Symbols& symbols);
+
+/// Sizes of a rule that are open parameters of its nodes, in order of first use.
+std::vector<Atom> open_sizes(const Rule& rule, const TermBank& bank);
+
+}  // namespace rulemill::algebra

@@ -1,0 +1,76 @@
+// `rulemill rules generalize`: the core of a database in general form, proved anew: at any rank, for any parameter.
+#include <fmt/format.h>
+
+#include "algebra/terms/rule_text.h"
+#include "cli/crew_tables.h"
+#include "cli/proof_options.h"
+#include "cli/rule_commands.h"
+#include "cli/rule_database.h"
+#include "cli/text_table.h"
+#include "prove/farm/generalization.h"
+#include "runtime/atomic_file.h"
+#include "runtime/error.h"
+
+namespace rulemill::cli {
+namespace {
+
+void report(Context& context, const prove::GeneralizationReport& report, const algebra::RuleSet& rules,
+            const algebra::TermBank& bank, const algebra::Symbols& symbols) {
+  TextTable table({"id", "stands for", "rule"});
+  context.report["rules"] = runtime::Json::array();
+  for (std::size_t i = 0; i < rules.rules.size(); ++i) {
+    const std::string text = body_line(algebra::to_string(rules.rules[i].rule, bank, symbols));
+    std::string names;
+    for (const std::string& name : report.covers[i].second) names += (names.empty() ? "" : ", ") + name;
+    table.add({rules.rules[i].rule.id, names, text});
+    context.report["rules"].push_back(
+        {{"id", rules.rules[i].rule.id}, {"stands_for", report.covers[i].second}, {"rule", text}});
+  }
+  context.report["core"] = report.core;
+  context.report["any_rank"] = report.any_rank;
+  context.report["any_parameter"] = report.any_parameter;
+  context.report["general"] = report.general;
+  context.report["seconds"] = report.seconds;
+  context.print(table.text() + fmt::format("\n{} core rules: {} hold at any rank of a group of dimensions, {} for any "
+                                           "value of a parameter; {} rules say them all; {:.1f} s\n",
+                                           report.core, report.any_rank, report.any_parameter, report.general,
+                                           report.seconds));
+}
+
+void generalize(Context& context, const ProofOptions& proofs) {
+  algebra::Library library = load_library(context.options);
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  algebra::RuleSet rules;
+  std::filesystem::path out = context.options.out;
+  if (out.extension() != ".rmdb") out /= "rules.rmdb";
+  on_first_rank(context.world, [&] {
+    rules = algebra::load_rule_set(rules_file(context.options), library, bank, symbols);
+    runtime::require_writable_folder(std::filesystem::absolute(out).parent_path());
+  });
+  prove::WorkerProcessOptions helper = worker_options(context.options, proofs);
+  if (!rules.provenance.seeds.empty()) helper.worker.prover.seed = rules.provenance.seeds[0];
+  prove::Crew crew(context.world, library, helper, "generalize");
+  crew.work([&] {
+    prove::GeneralizationReport result;
+    const algebra::RuleSet general = prove::generalized(rules, library, bank, symbols, crew, result);
+    algebra::save(general, bank, symbols, out);
+    report(context, result, general, bank, symbols);
+  });
+}
+
+}  // namespace
+
+void add_rules_generalize(CLI::App& rules, Options& options, Command& chosen) {
+  auto* command = rules.add_subcommand(
+      "generalize", "Prove a database's core in general form: at any rank, for any stride, kernel or padding");
+  auto proofs = std::make_shared<ProofOptions>();
+  command->add_option("RULES", options.rules, "rule database, or the folder that has one")->required();
+  command->add_option("--out", options.out, "database to write (*.rmdb), or the folder for rules.rmdb")->required();
+  add_proof_options(*command, *proofs);
+  add_definitions_option(*command, options);
+  add_common_options(*command, options);
+  command->callback([proofs, &chosen] { chosen = [proofs](Context& context) { generalize(context, *proofs); }; });
+}
+
+}  // namespace rulemill::cli

@@ -1,0 +1,89 @@
+#include "prove/farm/generalization.h"
+
+#include <chrono>
+#include <map>
+
+#include "algebra/terms/open_parameters.h"
+#include "algebra/terms/rule_renaming.h"
+#include "algebra/terms/rule_text.h"
+#include "prove/farm/outcome.h"
+
+namespace rulemill::prove {
+namespace {
+
+using algebra::Rule;
+using algebra::RuleRecord;
+
+/// Rules up to renaming, each with the names of those that it stands for.
+class Distinct {
+ public:
+  Distinct(const algebra::TermBank& bank, algebra::Symbols& symbols) : bank_(bank), symbols_(symbols) {}
+
+  void add(RuleRecord record) {
+    const std::string key = algebra::renaming_key(record.rule, bank_);
+    const auto [begin, end] = by_key_.equal_range(key);
+    for (auto known = begin; known != end; ++known) {
+      const Rule& rule = records_[known->second].rule;
+      if (rule.groups.size() != record.rule.groups.size() || !algebra::same_rule(rule, record.rule, bank_, symbols_))
+        continue;
+      covers_[known->second].second.push_back(record.rule.id);
+      return;
+    }
+    by_key_.emplace(key, records_.size());
+    covers_.push_back({record.rule.id, {record.rule.id}});
+    records_.push_back(std::move(record));
+  }
+
+  std::vector<RuleRecord>& records() { return records_; }
+  std::vector<std::pair<std::string, std::vector<std::string>>>& covers() { return covers_; }
+
+ private:
+  const algebra::TermBank& bank_;
+  algebra::Symbols& symbols_;
+  std::vector<RuleRecord> records_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> covers_;
+  std::multimap<std::string, std::size_t> by_key_;
+};
+
+}  // namespace
+
+algebra::RuleSet generalized(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
+                             algebra::Symbols& symbols, Crew& crew, GeneralizationReport& report) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<const RuleRecord*> core;
+  std::vector<std::string> texts;
+  for (const RuleRecord& record : rules.rules) {
+    if (record.rule.tier != algebra::Tier::Core) continue;
+    core.push_back(&record);
+    texts.push_back(algebra::to_string(record.rule, bank, symbols));
+  }
+  const auto failed = [](const std::string&) { return to_text(Outcome{}); };
+  const std::vector<std::string> answers = crew.run_each(TaskKind::Generalize, texts, 1, failed);
+  Distinct distinct(bank, symbols);
+  report.core = core.size();
+  for (std::size_t i = 0; i < core.size(); ++i) {
+    const Outcome outcome = outcome_from_text(answers[i]);
+    RuleRecord record = *core[i];
+    if (outcome.kind == Outcome::Kind::Proved) {
+      record.rule = algebra::parse_rules(outcome.rule, "rule", library, bank, symbols).at(0);
+      record.certificate = {algebra::Certificate::Kind::Definitions, outcome.certificate};
+      record.example.clear();
+    }
+    report.any_rank += record.rule.groups.empty() ? 0 : 1;
+    report.any_parameter += algebra::open_sizes(record.rule, bank).empty() ? 0 : 1;
+    distinct.add(std::move(record));
+  }
+  algebra::RuleSet result;
+  result.provenance = rules.provenance;
+  result.rules = std::move(distinct.records());
+  report.general = result.rules.size();
+  report.covers = std::move(distinct.covers());
+  result.funnel = rules.funnel;
+  result.funnel.emplace_back("core at any rank", report.any_rank);
+  result.funnel.emplace_back("core for any parameter", report.any_parameter);
+  result.funnel.emplace_back("general", report.general);
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+}  // namespace rulemill::prove
