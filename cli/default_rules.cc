@@ -35,6 +35,7 @@ std::vector<fs::path> files_of(const fs::path& folder, const std::string& extens
 std::string file_name(const fs::path& profile, const fs::path& definitions) {
   runtime::Hasher hasher;
   hasher.add_text(RULEMILL_VERSION);
+  hasher.add_text("general 1");  // how they are made
   for (const fs::path& file : files_of(definitions, ".op")) {
     hasher.add_text(file.filename().string());
     hasher.add_text(runtime::read_file(file));
@@ -49,20 +50,27 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-/// Finds the profile's rules in a process of its own; what else that leaves is removed.
+/// This binary in a process of its own; its output's path comes last.
+void run_self(const fs::path& profile, const std::string& arguments, const fs::path& out) {
+  const std::string command = without_launchers + ("exec " + quoted(runtime::own_binary().string())) + " " + arguments;
+  const runtime::ShellResult result = runtime::run_shell_command(command, out.string(), patience);
+  if (result.failure.empty()) return;
+  throw runtime::Error(profile.string(), "its rules cannot be found: `rulemill " +
+                                             arguments.substr(0, arguments.find(" -")) + "` ended with " +
+                                             result.failure);
+}
+
+/// Finds the profile's rules, in general form, too; what else that leaves is removed.
 void discover(const fs::path& profile, const fs::path& definitions, const fs::path& database) {
   runtime::require_writable_folder(database.parent_path());
   fs::path work = database;
   work.replace_extension(".making");
-  const std::string command = without_launchers + ("exec " + quoted(runtime::own_binary().string())) +
-                              " discover --profile " + quoted(profile.string()) + " --definitions " +
-                              quoted(definitions.string()) + " --progress off --log-level error --out";
-  const runtime::ShellResult result = runtime::run_shell_command(command, work.string(), patience);
-  if (!result.failure.empty()) {
-    throw runtime::Error(profile.string(),
-                         "its rules cannot be found: `rulemill discover` ended with " + result.failure);
-  }
-  fs::rename(work / "rules.rmdb", database);
+  const std::string common =
+      " --definitions " + quoted(definitions.string()) + " --progress off --log-level error --out";
+  run_self(profile, "discover --profile " + quoted(profile.string()) + common, work);
+  const fs::path general = work / "general.rmdb";
+  run_self(profile, "rules generalize --all --keep " + quoted((work / "rules.rmdb").string()) + common, general);
+  fs::rename(general, database);
   std::error_code ignored;
   fs::remove_all(work, ignored);
 }

@@ -26,18 +26,23 @@ void report(Context& context, const prove::GeneralizationReport& report, const a
     context.report["rules"].push_back(
         {{"id", rules.rules[i].rule.id}, {"stands_for", report.covers[i].second}, {"rule", text}});
   }
-  context.report["core"] = report.core;
+  context.report["asked"] = report.asked;
   context.report["any_rank"] = report.any_rank;
   context.report["any_parameter"] = report.any_parameter;
   context.report["general"] = report.general;
   context.report["seconds"] = report.seconds;
-  context.print(table.text() + fmt::format("\n{} core rules: {} hold at any rank of a group of dimensions, {} for any "
+  context.print(table.text() + fmt::format("\n{} rules: {} hold at any rank of a group of dimensions, {} for any "
                                            "value of a parameter; {} rules say them all; {:.1f} s\n",
-                                           report.core, report.any_rank, report.any_parameter, report.general,
+                                           report.asked, report.any_rank, report.any_parameter, report.general,
                                            report.seconds));
 }
 
-void generalize(Context& context, const ProofOptions& proofs) {
+struct GeneralizeOptions {
+  ProofOptions proofs;
+  bool keep = false, all = false;
+};
+
+void generalize(Context& context, const GeneralizeOptions& options) {
   algebra::Library library = load_library(context.options);
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
@@ -48,13 +53,13 @@ void generalize(Context& context, const ProofOptions& proofs) {
     rules = algebra::load_rule_set(rules_file(context.options), library, bank, symbols);
     runtime::require_writable_folder(std::filesystem::absolute(out).parent_path());
   });
-  prove::WorkerProcessOptions helper = worker_options(context.options, proofs);
+  prove::WorkerProcessOptions helper = worker_options(context.options, options.proofs);
   if (!rules.provenance.seeds.empty()) helper.worker.prover.seed = rules.provenance.seeds[0];
   prove::Crew crew(context.world, library, helper, "generalize");
   crew.work([&] {
     prove::GeneralizationReport result;
-    const algebra::RuleSet general = prove::generalized(rules, library, bank, symbols, crew, result);
-    algebra::save(general, bank, symbols, out);
+    const algebra::RuleSet general = prove::generalized(rules, options.all, library, bank, symbols, crew, result);
+    algebra::save(options.keep ? prove::with_general(rules, general, bank) : general, bank, symbols, out);
     report(context, result, general, bank, symbols);
   });
 }
@@ -64,13 +69,15 @@ void generalize(Context& context, const ProofOptions& proofs) {
 void add_rules_generalize(CLI::App& rules, Options& options, Command& chosen) {
   auto* command = rules.add_subcommand(
       "generalize", "Prove a database's core in general form: at any rank, for any stride, kernel or padding");
-  auto proofs = std::make_shared<ProofOptions>();
+  auto given = std::make_shared<GeneralizeOptions>();
   command->add_option("RULES", options.rules, "rule database, or the folder that has one")->required();
   command->add_option("--out", options.out, "database to write (*.rmdb), or the folder for rules.rmdb")->required();
-  add_proof_options(*command, *proofs);
+  command->add_flag("--all", given->all, "shortcuts, too");
+  command->add_flag("--keep", given->keep, "the database's own rules stay, the general ones come after them");
+  add_proof_options(*command, given->proofs);
   add_definitions_option(*command, options);
   add_common_options(*command, options);
-  command->callback([proofs, &chosen] { chosen = [proofs](Context& context) { generalize(context, *proofs); }; });
+  command->callback([given, &chosen] { chosen = [given](Context& context) { generalize(context, *given); }; });
 }
 
 }  // namespace rulemill::cli

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "algebra/rules/general_rules.h"
 #include "algebra/terms/rule_text.h"
 #include "optimize/choice.h"
 #include "runtime/error.h"
@@ -148,6 +149,24 @@ void add_best(SearchResult& found, SearchResult other, CostModel& cost) {
   found.exhausted = found.exhausted && other.exhausted;
 }
 
+/// What rules in general form are instantiated at: operators of the model; as numbers, the smaller sizes of its
+/// weights, such as kernels.
+algebra::Occurrences occurrences(const GraphBank& bank) {
+  constexpr std::int64_t largest_kernel = 11;
+  algebra::Occurrences found;
+  for (std::uint32_t i = 0; i < bank.node_count(); ++i) {
+    const Node& node = bank.node(NodeId{i});
+    if (node.kind == Node::Kind::Algebra) found.instances.insert(node.instance);
+    if (node.kind != Node::Kind::Constant) continue;
+    const ValueType& type = bank.value(node.outputs[0]).type;
+    for (const algebra::Poly& dim : type ? *type : algebra::Shape{}) {
+      const auto number = dim.constant();
+      if (number && *number <= largest_kernel) found.numbers.insert(*number);
+    }
+  }
+  return found;
+}
+
 /// The cost is a model: a gain within its error is no reason to change anything, unless it is timed. What is left then
 /// is to drop nodes that nothing uses, that say the same as another or that are computed from constants.
 std::vector<Candidate> worth_trying(const std::vector<Candidate>& found, const Import& import, const Options& options,
@@ -187,8 +206,8 @@ Summary run(const Options& options) {
   return summary;
 }
 
-Summary run(const Options& options, algebra::Library& library, const algebra::TermBank& terms,
-            algebra::Symbols& symbols, const std::vector<algebra::RuleRecord>& rules) {
+Summary run(const Options& options, algebra::Library& library, algebra::TermBank& terms, algebra::Symbols& symbols,
+            const std::vector<algebra::RuleRecord>& given) {
   Summary summary;
   Clock clock;
   Device device = find_device(options.device);
@@ -201,6 +220,7 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   Evaluator::Sizes sizes = given_sizes(options, import, bank);
   const std::unique_ptr<CostSource> source = cost_source(options, library);
   CostModel cost(bank, fusion, device, sizes, source.get());
+  const auto rules = algebra::at_instances(given, occurrences(bank), library, terms, symbols);
   summary.import_time = clock.lap();
 
   auto plan_of = [&](std::span<const ValueId> outputs) {
@@ -244,7 +264,7 @@ Summary run(const Options& options, algebra::Library& library, const algebra::Te
   summary.graphs_made = found.made;
   summary.graphs_extended = found.extended;
   summary.exhausted = found.exhausted;
-  summary.rules_loaded = rules.size();
+  summary.rules_loaded = given.size();
   summary.patterns = matcher.patterns().size();
   summary.verify_seeds = options.verify_seeds;
   summary.tolerance = options.tolerance;

@@ -42,9 +42,10 @@ struct Options {
 /// database) and UsageError (options).
 Summary run(const Options& options);
 
-/// The same with rules that are already in memory. `library`, `terms` and `symbols` are the rules' own.
-Summary run(const Options& options, algebra::Library& library, const algebra::TermBank& terms,
-            algebra::Symbols& symbols, const std::vector<algebra::RuleRecord>& rules);
+/// The same with rules that are already in memory; those in general form are used at the ranks and parameters that
+/// occur. `library`, `terms` and `symbols` are the rules' own.
+Summary run(const Options& options, algebra::Library& library, algebra::TermBank& terms, algebra::Symbols& symbols,
+            const std::vector<algebra::RuleRecord>& rules);
 
 /// "name:1x3x224x224" → name and dimensions. Throws UsageError.
 std::pair<std::string, std::vector<std::int64_t>> parse_input_shape(const std::string& text);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <optional>
 
+#include "algebra/terms/any_rank.h"
 #include "algebra/terms/rule_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/farm/definition_proof.h"
@@ -59,6 +61,17 @@ ForeignVerdict judge(const algebra::ForeignRule& foreign, Prover& prover, algebr
   return result;
 }
 
+/// What the rule calls a group and is none.
+std::optional<std::string> no_group(const std::string& text, algebra::Library& library) {
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  const Rule rule = algebra::parse_rules(text, "rule", library, bank, symbols).at(0);
+  for (const algebra::Atom group : rule.groups) {
+    if (!algebra::with_rank(rule, group, 2, library, bank, symbols)) return symbols.name(group);
+  }
+  return std::nullopt;
+}
+
 /// A database keeps a rule as text, with a proof that the checker follows: one that is proved with the types found and
 /// not from its text, or by no such steps, is unknown.
 void prove_again(ForeignVerdict& verdict, algebra::Library& library, const ProverOptions& options) {
@@ -69,6 +82,9 @@ void prove_again(ForeignVerdict& verdict, algebra::Library& library, const Prove
     verdict.detail = "proved for the types found, not from its text: " + again.detail;
   } else if (!certify_by_definitions(verdict.rule, library, options, reason)) {
     verdict.detail = "proved by no steps that the checker can follow: " + reason;
+  } else if (const auto group = no_group(verdict.rule, library)) {
+    verdict.detail =
+        "proved for one dimension " + *group + "; an operator does more than pass " + *group + "... through";
   } else {
     return;
   }

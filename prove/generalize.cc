@@ -36,15 +36,17 @@ class Generalizer {
   }
 
  private:
-  /// All classes at once where that can be proved, else one after the other.
+  /// All classes at once where that can be proved, the weakest link between them first; else one after the other.
   void open_parameters() {
-    const std::vector<ParameterClass> classes = algebra::parameter_classes(rule_, bank_);
-    if (classes.empty() || open(classes) || classes.size() == 1) return;
-    for (const ParameterClass& each : classes) open({each});
+    const std::vector<ParameterClass> linked = algebra::parameter_classes(rule_, bank_, false);
+    const std::vector<ParameterClass> apart = algebra::parameter_classes(rule_, bank_, true);
+    if (linked.empty() || (apart.size() > linked.size() && open(apart, true)) || open(linked, false)) return;
+    if (linked.size() == 1) return;
+    for (const ParameterClass& each : linked) open({each}, false);
   }
 
-  bool open(const std::vector<ParameterClass>& classes) {
-    auto opened = algebra::with_open(rule_, classes, library_, bank_, symbols_);
+  bool open(const std::vector<ParameterClass>& classes, bool by_height) {
+    auto opened = algebra::with_open(rule_, classes, library_, bank_, symbols_, by_height);
     return opened && take(*opened);
   }
 

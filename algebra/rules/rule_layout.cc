@@ -231,6 +231,7 @@ std::string parameters_text(NodeId id, const TermBank& bank, const Symbols& symb
     text += (text.empty() ? "" : ", ") + name + "=" + value;
   };
   for (const auto& [name, value] : instance.parameters) {
+    if (std::holds_alternative<Open>(value)) continue;
     if (bank.library().default_value(instance.operator_name, name) != value) add(name, to_string(value));
   }
   for (std::size_t i = 0; i < node.sizes.size(); ++i) {

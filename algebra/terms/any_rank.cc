@@ -366,6 +366,7 @@ std::optional<Rule> widened(const Rule& rule, bool in_front, Library& library, T
   if (!types || rule.variables.empty()) return std::nullopt;
   const std::vector<std::string> taken = names_of_sizes(*types, symbols);
   std::string name = in_front ? "d" : "e";
+  while (name[0] < 'z' && std::ranges::find(taken, name) != taken.end()) ++name[0];
   while (std::ranges::find(taken, name) != taken.end()) name += "_";
   const Poly fresh(symbols.size(name));
   Rule result;

@@ -23,7 +23,34 @@ std::uint32_t rank_of(TermId id, const TermBank& bank) {
 }
 
 /// A node's parameters and sizes, changed in place.
-using Change = std::function<void(const Instance& instance, Parameters& parameters, std::vector<Poly>& sizes)>;
+using Change = std::function<void(NodeId node, Parameters& parameters, std::vector<Poly>& sizes)>;
+
+/// Of each node, by parameter: how many operators that have it stand on the longest path below.
+class Heights {
+ public:
+  Heights(const Rule& rule, const TermBank& bank) {
+    for (const NodeId id : nodes_of(rule, bank)) {
+      auto& own = heights_[id];
+      for (const TermId argument : bank.node(id).arguments) {
+        if (bank.term(argument).is_variable) continue;
+        const NodeId below = bank.term(argument).node;
+        const Parameters& parameters = bank.library().instance(bank.node(below).instance).parameters;
+        for (const auto& [name, height] : heights_.at(below))
+          own[name] = std::max(own[name], height + (parameters.contains(name) ? 1 : 0));
+        for (const auto& [name, value] : parameters) own[name] = std::max<std::uint32_t>(own[name], 1);
+      }
+    }
+  }
+
+  std::uint32_t of(NodeId node, const std::string& parameter) const {
+    const auto& own = heights_.at(node);
+    const auto found = own.find(parameter);
+    return found == own.end() ? 0 : found->second;
+  }
+
+ private:
+  std::map<NodeId, std::map<std::string, std::uint32_t>> heights_;
+};
 
 /// The rule with every node changed; its shapes and its condition are the caller's.
 Rule rebuilt(const Rule& rule, Library& library, TermBank& bank, const Change& change) {
@@ -46,7 +73,7 @@ Rule rebuilt(const Rule& rule, Library& library, TermBank& bank, const Change& c
     }
     Parameters parameters = instance.parameters;
     std::vector<Poly> sizes = node.sizes;
-    change(instance, parameters, sizes);
+    change(id, parameters, sizes);
     const Instance& other = library.instantiate(instance.operator_name, parameters, ranks);
     if (sizes.size() != other.size_parameter_count())
       throw runtime::InputError("", other.name + " takes another number of sizes");
@@ -77,15 +104,16 @@ std::vector<std::int64_t> numbers_of(const ParameterValue& value) {
 
 }  // namespace
 
-std::vector<ParameterClass> parameter_classes(const Rule& rule, const TermBank& bank) {
+std::vector<ParameterClass> parameter_classes(const Rule& rule, const TermBank& bank, bool by_height) {
   std::vector<ParameterClass> classes;
+  const Heights heights(rule, bank);
   for (const NodeId node : nodes_of(rule, bank)) {
     const Instance& instance = bank.library().instance(bank.node(node).instance);
     for (const auto& [name, value] : instance.parameters) {
       const std::vector<std::int64_t> numbers = numbers_of(value);
       const bool positive = std::ranges::all_of(numbers, [](std::int64_t number) { return number >= 1; });
       if (numbers.empty() || !positive || !bank.library().may_be_open(instance.operator_name, name)) continue;
-      const ParameterClass found{name, value};
+      const ParameterClass found{name, value, by_height ? heights.of(node, name) : 0};
       if (std::ranges::find(classes, found) == classes.end()) classes.push_back(found);
     }
   }
@@ -93,7 +121,8 @@ std::vector<ParameterClass> parameter_classes(const Rule& rule, const TermBank& 
 }
 
 std::optional<Rule> with_open(const Rule& rule, const std::vector<ParameterClass>& classes, Library& library,
-                              TermBank& bank, Symbols& symbols) {
+                              TermBank& bank, Symbols& symbols, bool by_height) {
+  const Heights heights(rule, bank);
   std::vector<std::string> taken = names_of_sizes(rule, bank, symbols);
   std::vector<std::vector<Poly>> values;
   for (const ParameterClass& each : classes) {
@@ -107,27 +136,28 @@ std::optional<Rule> with_open(const Rule& rule, const std::vector<ParameterClass
     }
   }
   try {
-    return rebuilt(rule, library, bank,
-                   [&](const Instance& instance, Parameters& parameters, std::vector<Poly>& sizes) {
-                     // Open ones come in the order in which the definition declares them: those that are open already,
-                     // among them.
-                     std::map<std::string, std::vector<Poly>> open;
-                     for (const OpenParameter& each : instance.open) {
-                       const auto first = sizes.begin() + each.first;
-                       open[each.name] = {first, first + each.count};
-                     }
-                     if (!instance.open.empty()) sizes.resize(instance.open[0].first);
-                     for (const std::string& name : library.parameter_names(instance.operator_name)) {
-                       ParameterValue& value = parameters.at(name);
-                       const auto found = std::ranges::find(classes, ParameterClass{name, value});
-                       if (found != classes.end()) {
-                         value = Open{};
-                         open[name] = values[static_cast<std::size_t>(found - classes.begin())];
-                       }
-                       if (const auto now = open.find(name); now != open.end())
-                         sizes.insert(sizes.end(), now->second.begin(), now->second.end());
-                     }
-                   });
+    return rebuilt(rule, library, bank, [&](NodeId node, Parameters& parameters, std::vector<Poly>& sizes) {
+      const Instance& instance = library.instance(bank.node(node).instance);
+      // Open ones come in the order in which the definition declares them: those that are open already,
+      // among them.
+      std::map<std::string, std::vector<Poly>> open;
+      for (const OpenParameter& each : instance.open) {
+        const auto first = sizes.begin() + each.first;
+        open[each.name] = {first, first + each.count};
+      }
+      if (!instance.open.empty()) sizes.resize(instance.open[0].first);
+      for (const std::string& name : library.parameter_names(instance.operator_name)) {
+        ParameterValue& value = parameters.at(name);
+        const ParameterClass own{name, value, by_height ? heights.of(node, name) : 0};
+        const auto found = std::ranges::find(classes, own);
+        if (found != classes.end()) {
+          value = Open{};
+          open[name] = values[static_cast<std::size_t>(found - classes.begin())];
+        }
+        if (const auto now = open.find(name); now != open.end())
+          sizes.insert(sizes.end(), now->second.begin(), now->second.end());
+      }
+    });
   } catch (const runtime::Error&) {  // the definition needs the number
     return std::nullopt;
   }
@@ -136,21 +166,21 @@ std::optional<Rule> with_open(const Rule& rule, const std::vector<ParameterClass
 std::optional<Rule> with_sizes(const Rule& rule, const Substitution& sizes, Library& library, TermBank& bank,
                                Symbols& symbols) {
   try {
-    Rule result =
-        rebuilt(rule, library, bank, [&](const Instance& instance, Parameters& parameters, std::vector<Poly>& of_node) {
-          for (Poly& size : of_node) size = symbols.substitute(size, sizes);
-          for (auto open = instance.open.rbegin(); open != instance.open.rend(); ++open) {
-            std::vector<std::int64_t> numbers;
-            for (std::uint32_t k = 0; k < open->count; ++k) {
-              if (const auto number = of_node[open->first + k].constant()) numbers.push_back(*number);
-            }
-            if (numbers.size() < open->count) continue;
-            if (std::ranges::any_of(numbers, [](std::int64_t number) { return number < 1; }))
-              throw runtime::InputError("", "an open parameter is at least 1");
-            parameters.at(open->name) = open->is_list ? ParameterValue(numbers) : ParameterValue(numbers.at(0));
-            of_node.erase(of_node.begin() + open->first, of_node.begin() + open->first + open->count);
-          }
-        });
+    Rule result = rebuilt(rule, library, bank, [&](NodeId node, Parameters& parameters, std::vector<Poly>& of_node) {
+      const Instance& instance = library.instance(bank.node(node).instance);
+      for (Poly& size : of_node) size = symbols.substitute(size, sizes);
+      for (auto open = instance.open.rbegin(); open != instance.open.rend(); ++open) {
+        std::vector<std::int64_t> numbers;
+        for (std::uint32_t k = 0; k < open->count; ++k) {
+          if (const auto number = of_node[open->first + k].constant()) numbers.push_back(*number);
+        }
+        if (numbers.size() < open->count) continue;
+        if (std::ranges::any_of(numbers, [](std::int64_t number) { return number < 1; }))
+          throw runtime::InputError("", "an open parameter is at least 1");
+        parameters.at(open->name) = open->is_list ? ParameterValue(numbers) : ParameterValue(numbers.at(0));
+        of_node.erase(of_node.begin() + open->first, of_node.begin() + open->first + open->count);
+      }
+    });
     for (Shape& shape : result.shapes) {
       for (Poly& dim : shape) dim = symbols.substitute(dim, sizes);
     }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <map>
 
+#include "algebra/rules/general_rules.h"
 #include "algebra/terms/open_parameters.h"
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
@@ -47,27 +48,30 @@ class Distinct {
 
 }  // namespace
 
-algebra::RuleSet generalized(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
-                             algebra::Symbols& symbols, Crew& crew, GeneralizationReport& report) {
+algebra::RuleSet generalized(const algebra::RuleSet& rules, bool shortcuts, algebra::Library& library,
+                             algebra::TermBank& bank, algebra::Symbols& symbols, Crew& crew,
+                             GeneralizationReport& report) {
   const auto begin = std::chrono::steady_clock::now();
-  std::vector<const RuleRecord*> core;
+  std::vector<const RuleRecord*> asked;
   std::vector<std::string> texts;
   for (const RuleRecord& record : rules.rules) {
-    if (record.rule.tier != algebra::Tier::Core) continue;
-    core.push_back(&record);
+    if (record.rule.tier != algebra::Tier::Core && !shortcuts) continue;
+    asked.push_back(&record);
     texts.push_back(algebra::to_string(record.rule, bank, symbols));
   }
   const auto failed = [](const std::string&) { return to_text(Outcome{}); };
   const std::vector<std::string> answers = crew.run_each(TaskKind::Generalize, texts, 1, failed);
   Distinct distinct(bank, symbols);
-  report.core = core.size();
-  for (std::size_t i = 0; i < core.size(); ++i) {
+  report.asked = asked.size();
+  for (std::size_t i = 0; i < asked.size(); ++i) {
     const Outcome outcome = outcome_from_text(answers[i]);
-    RuleRecord record = *core[i];
+    RuleRecord record = *asked[i];
     if (outcome.kind == Outcome::Kind::Proved) {
       record.rule = algebra::parse_rules(outcome.rule, "rule", library, bank, symbols).at(0);
       record.certificate = {algebra::Certificate::Kind::Definitions, outcome.certificate};
       record.example.clear();
+    } else if (record.rule.tier != algebra::Tier::Core) {
+      continue;
     }
     report.any_rank += record.rule.groups.empty() ? 0 : 1;
     report.any_parameter += algebra::open_sizes(record.rule, bank).empty() ? 0 : 1;
@@ -79,10 +83,22 @@ algebra::RuleSet generalized(const algebra::RuleSet& rules, algebra::Library& li
   report.general = result.rules.size();
   report.covers = std::move(distinct.covers());
   result.funnel = rules.funnel;
-  result.funnel.emplace_back("core at any rank", report.any_rank);
-  result.funnel.emplace_back("core for any parameter", report.any_parameter);
+  result.funnel.emplace_back("at any rank", report.any_rank);
+  result.funnel.emplace_back("for any parameter", report.any_parameter);
   result.funnel.emplace_back("general", report.general);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+algebra::RuleSet with_general(const algebra::RuleSet& rules, const algebra::RuleSet& general,
+                              const algebra::TermBank& bank) {
+  algebra::RuleSet result = rules;
+  result.funnel = general.funnel;
+  for (RuleRecord record : general.rules) {
+    if (!algebra::is_general(record.rule, bank)) continue;
+    record.rule.id += "g";
+    result.rules.push_back(std::move(record));
+  }
   return result;
 }
 

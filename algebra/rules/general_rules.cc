@@ -1,0 +1,179 @@
+#include "algebra/rules/general_rules.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "algebra/terms/any_rank.h"
+#include "algebra/terms/open_parameters.h"
+#include "algebra/terms/rule_renaming.h"
+
+namespace rulemill::algebra {
+namespace {
+
+/// No group gets more dimensions than tensors of models have.
+constexpr std::uint32_t highest_rank = 5;
+/// Rounds in which what rules make lets further instances apply.
+constexpr int most_rounds = 3;
+
+std::vector<NodeId> nodes_of(const std::vector<TermId>& side, const TermBank& bank) { return bank.nodes(side); }
+
+class Instances {
+ public:
+  Instances(const Occurrences& found, Library& library, TermBank& bank, Symbols& symbols)
+      : present_(found.instances), numbers_(found.numbers), library_(library), bank_(bank), symbols_(symbols) {}
+
+  /// A rule that is not general: what it makes is there, too, where it applies.
+  void note(const RuleRecord& record) {
+    if (applies(record.rule, record)) note_made(record.rule);
+  }
+  void know(const Rule& rule) { known_.emplace(renaming_key(rule, bank_), rule); }
+
+  /// Those that can be applied now and could not before.
+  std::vector<RuleRecord> of(const RuleRecord& record) {
+    std::vector<RuleRecord> found;
+    try_ranks(record.rule, 0, "", record, found);
+    return found;
+  }
+
+  /// What the rules found so far make; whether there is any.
+  bool grow() {
+    const std::size_t before = present_.size();
+    present_.merge(made_);
+    made_.clear();
+    return present_.size() > before;
+  }
+
+ private:
+  /// Ranks for the groups one after the other.
+  void try_ranks(const Rule& rule, std::size_t next, const std::string& name, const RuleRecord& record,
+                 std::vector<RuleRecord>& found) {
+    if (next == record.rule.groups.size()) return try_numbers(rule, name, record, found);
+    const Atom group = record.rule.groups[next];
+    for (std::uint32_t rank = 0; rank <= highest_rank; ++rank) {
+      const auto other = with_rank(rule, group, rank, library_, bank_, symbols_);
+      if (!other || too_high(*other)) continue;
+      try_ranks(*other, next + 1, extended(name, group, std::to_string(rank)), record, found);
+    }
+  }
+
+  bool too_high(const Rule& rule) const {
+    return std::ranges::any_of(rule.shapes, [](const Shape& shape) { return shape.size() > highest_rank; });
+  }
+
+  std::string extended(const std::string& name, Atom atom, const std::string& value) const {
+    return name + (name.empty() ? "@" : ",") + symbols_.name(atom) + "=" + value;
+  }
+
+  /// Numbers for the open parameters one after the other: those that they have somewhere.
+  void try_numbers(const Rule& rule, const std::string& name, const RuleRecord& record,
+                   std::vector<RuleRecord>& found) {
+    const std::vector<Atom> open = open_sizes(rule, bank_);
+    if (open.empty()) return take(rule, name, record, found);
+    for (const std::int64_t number : numbers_for(rule, open[0])) {
+      const auto other = with_sizes(rule, {{open[0], Poly(number)}}, library_, bank_, symbols_);
+      if (other) try_numbers(*other, extended(name, open[0], std::to_string(number)), record, found);
+    }
+  }
+
+  /// What the parameter that this size is has as value in an operator that is present; of one that is not, the numbers
+  /// that occur.
+  std::set<std::int64_t> numbers_for(const Rule& rule, Atom size) const {
+    std::set<std::int64_t> numbers;
+    for (const auto* side : {&rule.source, &rule.target}) {
+      for (const NodeId id : nodes_of(*side, bank_)) {
+        const Node& node = bank_.node(id);
+        const Instance& instance = library_.instance(node.instance);
+        for (const OpenParameter& open : instance.open) {
+          for (std::uint32_t k = 0; k < open.count; ++k) {
+            if (node.sizes[open.first + k].atom() == size) note_numbers(instance.operator_name, open.name, k, numbers);
+          }
+        }
+      }
+    }
+    return numbers.empty() ? numbers_ : numbers;
+  }
+
+  void note_numbers(const std::string& op, const std::string& parameter, std::uint32_t k,
+                    std::set<std::int64_t>& numbers) const {
+    for (const InstanceId id : present_) {
+      const Instance& instance = library_.instance(id);
+      const auto value = instance.parameters.find(parameter);
+      if (instance.operator_name != op || value == instance.parameters.end()) continue;
+      if (const auto* number = std::get_if<std::int64_t>(&value->second)) numbers.insert(*number);
+      const auto* list = std::get_if<std::vector<std::int64_t>>(&value->second);
+      if (list != nullptr && k < list->size()) numbers.insert((*list)[k]);
+    }
+  }
+
+  void take(const Rule& rule, const std::string& name, const RuleRecord& record, std::vector<RuleRecord>& found) {
+    const std::string id = record.rule.id + name;
+    if (taken_.contains(id)) return;
+    if (!applies(rule, record)) return;
+    taken_.insert(id);
+    const std::string key = renaming_key(rule, bank_);
+    const auto [begin, end] = known_.equal_range(key);
+    const auto same = [&](const auto& known) { return same_rule(known.second, rule, bank_, symbols_); };
+    if (std::any_of(begin, end, same)) return;
+    known_.emplace(key, rule);
+    RuleRecord& result = found.emplace_back(record);
+    result.rule = rule;
+    result.rule.id = id;
+    result.rule.groups.clear();
+    note_made(rule);
+  }
+
+  void note_made(const Rule& rule) {
+    for (const auto* side : {&rule.source, &rule.target}) {
+      for (const NodeId node : nodes_of(*side, bank_)) made_.insert(bank_.node(node).instance);
+    }
+  }
+
+  bool applies(const Rule& rule, const RuleRecord& record) const {
+    return covered(rule.source) || (record.reversible && covered(rule.target));
+  }
+
+  bool covered(const std::vector<TermId>& side) const {
+    const std::vector<NodeId> nodes = nodes_of(side, bank_);
+    return !nodes.empty() && std::ranges::all_of(nodes, [&](NodeId node) { return is_present(bank_.node(node)); });
+  }
+
+  /// Constants need not be there: they are made.
+  bool is_present(const Node& node) const { return node.arguments.empty() || present_.contains(node.instance); }
+
+  std::set<InstanceId> present_, made_;
+  const std::set<std::int64_t>& numbers_;
+  std::set<std::string> taken_;
+  std::multimap<std::string, Rule> known_;
+  Library& library_;
+  TermBank& bank_;
+  Symbols& symbols_;
+};
+
+}  // namespace
+
+bool is_general(const Rule& rule, const TermBank& bank) {
+  return !rule.groups.empty() || !open_sizes(rule, bank).empty();
+}
+
+std::vector<RuleRecord> at_instances(const std::vector<RuleRecord>& rules, const Occurrences& found, Library& library,
+                                     TermBank& bank, Symbols& symbols) {
+  std::vector<RuleRecord> result;
+  std::vector<const RuleRecord*> general, others;
+  for (const RuleRecord& record : rules) (is_general(record.rule, bank) ? general : others).push_back(&record);
+  Instances instances(found, library, bank, symbols);
+  for (const RuleRecord* record : others) {
+    result.push_back(*record);
+    if (!general.empty()) instances.know(record->rule);
+  }
+  for (int round = 0; round < most_rounds && !general.empty(); ++round) {
+    for (const RuleRecord* record : others) instances.note(*record);
+    for (const RuleRecord* record : general) {
+      for (RuleRecord& each : instances.of(*record)) result.push_back(std::move(each));
+    }
+    if (!instances.grow()) break;
+  }
+  return result;
+}
+
+}  // namespace rulemill::algebra

@@ -1,0 +1,27 @@
+// Rules in general form where they are used: at the ranks and parameters that occur.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "algebra/rules/rule_set.h"
+
+namespace rulemill::algebra {
+
+/// Whether a rule has groups or open parameters; it is matched at no graph before it has neither.
+bool is_general(const Rule& rule, const TermBank& bank);
+
+/// What a graph has: operators' instances; numbers that may stand for the parameters of operators that it does not
+/// have.
+struct Occurrences {
+  std::set<InstanceId> instances;
+  std::set<std::int64_t> numbers;
+};
+
+/// The rules, those in general form replaced by their instances at ranks and parameters for which every operator of one
+/// side occurs, or is made by such an instance; named after what they are an instance of, as in "r5@d=2,stride=1".
+/// Those that are one of the other rules are left out.
+std::vector<RuleRecord> at_instances(const std::vector<RuleRecord>& rules, const Occurrences& found, Library& library,
+                                     TermBank& bank, Symbols& symbols);
+
+}  // namespace rulemill::algebra

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""`rulemill rules generalize`: rules at any rank and for any parameter, and what `check` and `optimize` make of them."""
+
+import unittest
+
+from binary import Case, rulemill
+
+try:
+    import numpy
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError:
+    onnx = None
+
+RULES = """
+rule sums_2(x:2, y:2, z:2)
+  add(add(x, y), z) => add(x, add(y, z))
+rule branches(x:4, k:4, l:4)
+  add(conv2d(x, k), conv2d(x, l)) => conv2d(x, add(k, l))
+rule identity(x[n, c, h, w])
+  conv2d(x, identity_kernel(; kernel=3, c=c)) => x
+"""
+
+
+class Generalize(Case):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "given.rules").write_text(RULES, encoding="utf-8")
+        self.rules, self.general = self.folder / "rules.rmdb", self.folder / "general.rmdb"
+        self.assert_works(rulemill("rules", "import", self.folder / "given.rules", "--out", self.rules))
+
+    def generalize(self, *more):
+        return self.json("rules", "generalize", self.rules, "--out", self.general, *more)
+
+    def test_rules_of_one_rank_and_one_stride_hold_at_others_and_every_certificate_is_replayed(self):
+        report = self.generalize()
+        self.assertEqual((report["asked"], report["any_rank"], report["any_parameter"]), (3, 1, 2))
+        rules = " ".join(rule["rule"] for rule in report["rules"])
+        for part in ("conv2d(x, add(k, l); stride=stride)", "identity_kernel(; kernel=kernel, c=c)"):
+            self.assertIn(part, rules)
+        checked = self.json("check", self.general)
+        self.assertEqual((checked["by_definitions"], checked["findings"]), (3, []))
+        # Text says it all: what is read again is the same, and a name for dimensions that are no group is refused.
+        self.assert_works(rulemill("rules", "export", "--rules", self.general, self.folder / "general.rules"))
+        text = (self.folder / "general.rules").read_text(encoding="utf-8")
+        self.assertIn("[d...]", text)
+        again = self.json("rules", "import", self.folder / "general.rules", "--out", self.folder / "again.rmdb")
+        self.assertEqual(again["counts"]["proved"], 3)
+        (self.folder / "claim.rules").write_text(
+            "rule claim(x[m..., k], w[k, n])\n  relu(relu(matmul(x, w))) => relu(matmul(x, w))\n", encoding="utf-8")
+        claim = self.json("rules", "import", self.folder / "claim.rules", "--out", self.folder / "claim.rmdb")
+        self.assertEqual(claim["rules"][0]["verdict"], "unknown")
+        self.assertIn("more than pass m... through", claim["rules"][0]["detail"])
+
+    def test_what_is_no_database_is_refused(self):
+        (self.folder / "broken.rmdb").write_bytes(b"no database")
+        self.assert_fails(rulemill("rules", "generalize", self.folder / "broken.rmdb", "--out", self.general), 3, "broken.rmdb",
+                          "is not a rule database")
+        self.assertFalse(self.general.exists())
+
+    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
+    def test_a_rule_found_at_stride_1_merges_branches_of_stride_3(self):
+        chance = numpy.random.default_rng(1)
+        weights = [numpy_helper.from_array(chance.standard_normal((4, 3, 3, 3)).astype(numpy.float32), name) for name in "kl"]
+        nodes = [helper.make_node("Conv", ["x", name], [f"y{name}"], kernel_shape=[3, 3], strides=[3, 3], pads=[1, 1, 1, 1])
+                 for name in "kl"] + [helper.make_node("Add", ["yk", "yl"], ["y"])]
+        graph = helper.make_graph(nodes, "branches",
+                                  [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 31, 31])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 11, 11])], weights)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+        model.ir_version = 8
+        onnx.save(model, self.folder / "branches.onnx")
+
+        def optimized(rules):
+            return self.json("optimize", self.folder / "branches.onnx", "--rules", rules, "--out", self.folder / "out.onnx",
+                             "--no-timing")
+
+        self.assertFalse(optimized(self.rules)["changed"])
+        self.generalize("--keep")
+        report = optimized(self.general)
+        self.assertTrue(report["changed"])
+        self.assertIn("@stride=3", report["fired"][0]["rule"])
+        self.assertEqual([node.op_type for node in onnx.load(self.folder / "out.onnx").graph.node], ["Conv"])
+
+
+if __name__ == "__main__":
+    unittest.main()
