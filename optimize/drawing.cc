@@ -2,46 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
+
+#include "algebra/rules/layered_layout.h"
 
 namespace rulemill::optimize {
 
 namespace {
 
-constexpr double box_width = 92, box_height = 22, gap_x = 14, gap_y = 22, margin = 8;
+constexpr int box_width = 92, box_height = 22, gap_x = 14, gap_y = 22, margin = 8;
 
-/// Layer of each box: one below its lowest input.
-std::vector<std::size_t> layers_of(const Drawing& drawing) {
-  std::vector<std::size_t> layer(drawing.boxes.size(), 0);
+algebra::LayeredPlaces places_of(const Drawing& drawing) {
+  const std::vector<algebra::LayeredNode> nodes(drawing.boxes.size(), {box_width, false});
+  std::vector<algebra::LayeredEdge> edges;
   for (std::size_t i = 0; i < drawing.boxes.size(); ++i) {
-    for (std::uint32_t input : drawing.boxes[i].inputs) layer[i] = std::max(layer[i], layer[input] + 1);
+    for (std::uint32_t input : drawing.boxes[i].inputs) edges.push_back({input, i});
   }
-  return layer;
-}
-
-/// Horizontal centres: in each layer, boxes in the order of their inputs' mean, spread around the middle.
-std::vector<double> centres_of(const Drawing& drawing, const std::vector<std::size_t>& layer) {
-  std::map<std::size_t, std::vector<std::size_t>> rows;
-  for (std::size_t i = 0; i < layer.size(); ++i) rows[layer[i]].push_back(i);
-  std::vector<double> centre(layer.size(), 0);
-  for (auto& [number, row] : rows) {
-    std::map<std::size_t, double> wanted;
-    for (std::size_t i : row) {
-      double sum = 0;
-      for (std::uint32_t input : drawing.boxes[i].inputs) sum += centre[input];
-      wanted[i] = sum / std::max<double>(1, static_cast<double>(drawing.boxes[i].inputs.size()));
-    }
-    std::ranges::stable_sort(row, [&](std::size_t a, std::size_t b) { return wanted[a] < wanted[b]; });
-    double middle = 0;
-    for (std::size_t i : row) middle += wanted[i] / static_cast<double>(row.size());
-    for (std::size_t k = 0; k < row.size(); ++k) {
-      double offset = static_cast<double>(k) - (static_cast<double>(row.size()) - 1) / 2;
-      centre[row[k]] = middle + offset * (box_width + gap_x);
-    }
-  }
-  return centre;
+  return algebra::place_in_layers(nodes, edges, gap_x);
 }
 
 }  // namespace
@@ -106,31 +84,25 @@ void mark_differences(Drawing& before, Drawing& after) {
 }
 
 std::string to_svg(const Drawing& drawing) {
-  std::vector<std::size_t> layer = layers_of(drawing);
-  std::vector<double> centre = centres_of(drawing, layer);
   if (drawing.boxes.empty()) return "<svg width='1' height='1'></svg>\n";
-  auto [left, right] = std::ranges::minmax(centre);
-  double shift = margin + box_width / 2 - left;
-  auto top = [&](std::size_t i) { return margin + static_cast<double>(layer[i]) * (box_height + gap_y); };
-  double width = right - left + box_width + 2 * margin;
-  double height = static_cast<double>(std::ranges::max(layer)) * (box_height + gap_y) + box_height + 2 * margin;
-  std::string svg = fmt::format("<svg width='{:.0f}' height='{:.0f}' role='img'>\n", width, height);
+  const algebra::LayeredPlaces places = places_of(drawing);
+  const auto centre = [&](std::size_t i) { return margin + places.x[i]; };
+  const auto top = [&](std::size_t i) { return margin + places.row[i] * (box_height + gap_y); };
+  const int height = (places.rows - 1) * (box_height + gap_y) + box_height + 2 * margin;
+  std::string svg = fmt::format("<svg width='{}' height='{}' role='img'>\n", places.width + 2 * margin, height);
   for (std::size_t i = 0; i < drawing.boxes.size(); ++i) {
     for (std::uint32_t input : drawing.boxes[i].inputs) {
-      double x1 = centre[input] + shift, y1 = top(input) + box_height, x2 = centre[i] + shift, y2 = top(i);
-      svg += fmt::format("<path d='M{:.0f} {:.0f}C{:.0f} {:.0f} {:.0f} {:.0f} {:.0f} {:.0f}'/>\n", x1, y1, x1,
-                         y1 + gap_y, x2, y2 - gap_y, x2, y2);
+      const int x1 = centre(input), y1 = top(input) + box_height, x2 = centre(i), y2 = top(i);
+      svg += fmt::format("<path d='M{} {}C{} {} {} {} {} {}'/>\n", x1, y1, x1, y1 + gap_y, x2, y2 - gap_y, x2, y2);
     }
   }
   for (std::size_t i = 0; i < drawing.boxes.size(); ++i) {
     const Drawing::Box& box = drawing.boxes[i];
-    double x = centre[i] + shift;
-    std::string label = box.label.size() > 14 ? box.label.substr(0, 13) + "…" : box.label;
+    const std::string label = box.label.size() > 14 ? box.label.substr(0, 13) + "…" : box.label;
     svg += fmt::format(
-        "<g{}><title>{}</title><rect x='{:.0f}' y='{:.0f}' width='{:.0f}' height='{:.0f}' rx='4'/>"
-        "<text x='{:.0f}' y='{:.0f}'>{}</text></g>\n",
-        box.only_here ? " class='changed'" : "", html_escaped(box.name), x - box_width / 2, top(i), box_width,
-        box_height, x, top(i) + box_height * 0.68, html_escaped(label));
+        "<g{}><title>{}</title><rect x='{}' y='{}' width='{}' height='{}' rx='4'/><text x='{}' y='{}'>{}</text></g>\n",
+        box.only_here ? " class='changed'" : "", html_escaped(box.name), centre(i) - box_width / 2, top(i), box_width,
+        box_height, centre(i), top(i) + 15, html_escaped(label));
   }
   return svg + "</svg>\n";
 }

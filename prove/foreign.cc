@@ -2,25 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
 #include <optional>
 
 #include "algebra/terms/any_rank.h"
 #include "algebra/terms/rule_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/farm/definition_proof.h"
-#include "runtime/error.h"
+#include "prove/farm/record.h"
+#include "prove/farm/workbench.h"
 
 namespace rulemill::prove {
 
 using algebra::Rule;
-using algebra::TermId;
-using algebra::TypedRule;
-
-const char* name(ForeignVerdict::Kind kind) {
-  constexpr const char* names[] = {"proved", "refuted", "unknown", "ill-typed", "unreadable"};
-  return names[static_cast<std::size_t>(kind)];
-}
 
 namespace {
 
@@ -40,23 +33,14 @@ ForeignVerdict judge(const algebra::ForeignRule& foreign, Prover& prover, algebr
   const auto begin = std::chrono::steady_clock::now();
   const Verdict verdict = prover.prove(*foreign.rule);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.kind = standing(verdict);
+  result.detail = detail(verdict);
+  if (const auto* typed = typed_rule(verdict)) result.rule = algebra::to_string(typed->rule, bank, symbols);
   if (const auto* proved = std::get_if<Proved>(&verdict)) {
-    result.kind = ForeignVerdict::Kind::Proved;
-    result.rule = algebra::to_string(proved->typed.rule, bank, symbols);
     result.queries = proved->queries;
     for (const auto& condition : proved->found) append(result.condition, algebra::to_string(condition, symbols), ", ");
     if (!result.condition.empty()) result.detail = "when " + result.condition;
     for (const std::string& pinned : proved->typed.pinned) append(result.detail, pinned, "; ");
-  } else if (const auto* refuted = std::get_if<Refuted>(&verdict)) {
-    result.kind = ForeignVerdict::Kind::Refuted;
-    result.rule = algebra::to_string(refuted->typed.rule, bank, symbols);
-    result.detail = to_string(refuted->counterexample);
-  } else if (const auto* unknown = std::get_if<Unknown>(&verdict)) {
-    result.kind = ForeignVerdict::Kind::Unknown;
-    result.detail = unknown->reason;
-  } else {
-    result.kind = ForeignVerdict::Kind::IllTyped;
-    result.detail = std::get<IllTyped>(verdict).what;
   }
   return result;
 }
@@ -91,56 +75,54 @@ void prove_again(ForeignVerdict& verdict, algebra::Library& library, const Prove
   verdict.kind = ForeignVerdict::Kind::Unknown;
 }
 
-/// The proved rules as the database will state them, in the order in which they enter the core.
+/// The proved rules, those of few nodes first, divided into a core and what it implies.
 class Selection {
  public:
   Selection(const std::vector<ForeignVerdict>& verdicts, algebra::Library& library, algebra::TermBank& bank,
             algebra::Symbols& symbols, const egraph::Limits& limits)
-      : bank_(bank), symbols_(symbols), deriver_(bank, symbols, limits) {
+      : bench_(library, limits) {
     for (const ForeignVerdict& verdict : verdicts) {
       if (verdict.kind != ForeignVerdict::Kind::Proved) continue;
       Rule rule = algebra::parse_rules(verdict.rule, verdict.place, library, bank, symbols).at(0);
       rule.id = verdict.name;
-      auto types = algebra::infer_types(rule, bank, symbols);
-      if (const auto* error = std::get_if<algebra::TypeError>(&types)) {
-        throw runtime::Error(verdict.place, "rule " + rule.id + " is proved and does not type again: " + error->what);
-      }
-      entries_.push_back({std::move(rule), std::move(std::get<TypedRule>(types)), verdict.queries, {}, {}});
+      Outcome outcome;
+      outcome.kind = Outcome::Kind::Proved;
+      outcome.candidate = verdict.name;
+      outcome.rule = algebra::to_string(rule, bank, symbols);
+      outcome.queries = verdict.queries;
+      entries_.push_back({std::move(outcome), bank.nodes(rule.source).size() + bank.nodes(rule.target).size()});
     }
-    std::ranges::stable_sort(entries_, {}, [&](const Entry& entry) { return nodes(entry.rule); });
-    for (const Entry& entry : entries_) deriver_.add(entry.typed);
+    std::ranges::stable_sort(entries_, {}, &Entry::nodes);
+    for (const Entry& entry : entries_) bench_.add_rule(entry.outcome.rule);
   }
 
-  /// Takes out of the core, largest first, what the rest implies; then derives that from what is left.
+  /// Takes out of the core, largest first, what the rest implies; then explains that by what is left.
   void prune() {
     for (std::size_t i = entries_.size(); i-- > 0;) {
       const auto number = static_cast<std::uint32_t>(i);
-      deriver_.enable(number, false);
-      if (std::holds_alternative<egraph::Derived>(deriver_.derive(entries_[i].typed, false))) {
-        entries_[i].kind = ForeignPlace::Kind::Shortcut;
+      bench_.enable(number, false);
+      if (bench_.implied(entries_[i].outcome.rule) == Implied::Yes) {
+        entries_[i].outcome.kind = Outcome::Kind::Derived;
       } else {
-        deriver_.enable(number, true);
+        bench_.enable(number, true);
       }
     }
     for (Entry& entry : entries_) {
-      if (entry.kind != ForeignPlace::Kind::Shortcut) continue;
-      const egraph::Derivation derivation = deriver_.derive(entry.typed, true);
-      const auto* derived = std::get_if<egraph::Derived>(&derivation);
-      if (derived == nullptr) {
-        entry.kind = ForeignPlace::Kind::Core;
-        continue;
-      }
-      entry.instances = derived->instances.size();
-      if (entry.instances < 2) entry.kind = ForeignPlace::Kind::Instance;
-      for (const egraph::RuleInstance& instance : derived->instances) entry.uses += line(instance);
+      if (entry.outcome.kind != Outcome::Kind::Derived) continue;
+      const Outcome explained = bench_.explain(entry.outcome.rule);
+      entry.outcome.kind = explained.kind == Outcome::Kind::Derived ? explained.kind : Outcome::Kind::Proved;
+      entry.outcome.instances = explained.instances;
+      entry.outcome.certificate = explained.certificate;
     }
   }
 
-  std::vector<algebra::RuleRecord> records() const {
+  std::vector<algebra::RuleRecord> records(algebra::Library& library, algebra::TermBank& bank,
+                                           algebra::Symbols& symbols) const {
     std::vector<algebra::RuleRecord> result;
     for (const auto kind : {ForeignPlace::Kind::Core, ForeignPlace::Kind::Shortcut}) {
       for (const Entry& entry : entries_) {
-        if (entry.kind == kind) result.push_back(record(entry));
+        if (place(entry) == kind)
+          result.push_back(record_of(entry.outcome, entry.outcome.candidate, library, bank, symbols));
       }
     }
     return result;
@@ -148,67 +130,22 @@ class Selection {
 
   std::vector<ForeignPlace> places() const {
     std::vector<ForeignPlace> result;
-    for (const Entry& entry : entries_) result.push_back({entry.rule.id, entry.kind});
+    for (const Entry& entry : entries_) result.push_back({entry.outcome.candidate, place(entry)});
     return result;
   }
 
  private:
   struct Entry {
-    Rule rule;
-    TypedRule typed;
-    std::uint64_t queries = 0;
-    std::string uses;  // of a derived one: a line an instance
-    std::uint64_t instances = 0;
-    ForeignPlace::Kind kind = ForeignPlace::Kind::Core;
+    Outcome outcome;  // proved: core
+    std::size_t nodes = 0;
   };
 
-  std::size_t nodes(const Rule& rule) const {
-    return bank_.nodes(rule.source).size() + bank_.nodes(rule.target).size();
+  static ForeignPlace::Kind place(const Entry& entry) {
+    if (entry.outcome.kind == Outcome::Kind::Proved) return ForeignPlace::Kind::Core;
+    return entry.outcome.instances < 2 ? ForeignPlace::Kind::Instance : ForeignPlace::Kind::Shortcut;
   }
 
-  /// "rule: x := term, …; m := size, …"
-  std::string line(const egraph::RuleInstance& instance) const {
-    const Rule& rule = entries_[instance.rule].rule;
-    std::string text = rule.id + ":";
-    const char* separator = " ";
-    for (std::size_t v = 0; v < rule.variables.size(); ++v, separator = ", ") {
-      text += separator + bank_.term(rule.variables[v]).name +
-              " := " + algebra::to_string(instance.variables[v], bank_, symbols_);
-    }
-    separator = "; ";
-    for (const auto& [size, value] : instance.sizes) {
-      text += separator + symbols_.name(size) + " := " + symbols_.to_string(value);
-      separator = ", ";
-    }
-    return text + "\n";
-  }
-
-  /// Whether the rule can be applied from the one side to the other.
-  bool usable(const std::vector<TermId>& from, const std::vector<TermId>& to) const {
-    const std::vector<TermId> known = bank_.variables(from);
-    const auto is_known = [&](TermId variable) { return std::ranges::find(known, variable) != known.end(); };
-    const auto is_node = [&](TermId term) { return !bank_.term(term).is_variable; };
-    return std::ranges::all_of(bank_.variables(to), is_known) && std::ranges::all_of(from, is_node);
-  }
-
-  algebra::RuleRecord record(const Entry& entry) const {
-    const bool core = entry.kind == ForeignPlace::Kind::Core;
-    algebra::RuleRecord result;
-    result.rule = entry.rule;
-    const bool forward = usable(entry.rule.source, entry.rule.target),
-               backward = usable(entry.rule.target, entry.rule.source);
-    if (!forward && backward) std::swap(result.rule.source, result.rule.target);
-    result.reversible = forward && backward;
-    result.rule.tier = core ? algebra::Tier::Core : algebra::Tier::Shortcut;
-    result.certificate.kind = core ? algebra::Certificate::Kind::Definitions : algebra::Certificate::Kind::Derivation;
-    result.certificate.text = entry.uses;
-    result.statistics = {entry.queries, core ? 0 : entry.instances};
-    return result;
-  }
-
-  algebra::TermBank& bank_;
-  algebra::Symbols& symbols_;
-  egraph::Deriver deriver_;
+  Workbench bench_;
   std::vector<Entry> entries_;
 };
 
@@ -232,7 +169,7 @@ algebra::RuleSet foreign_database(const std::vector<ForeignVerdict>& verdicts, a
   Selection selection(verdicts, library, bank, symbols, limits);
   selection.prune();
   algebra::RuleSet rules;
-  rules.rules = selection.records();
+  rules.rules = selection.records(library, bank, symbols);
   certify(rules, library, bank, symbols, options);
   const auto count = [&](ForeignVerdict::Kind kind) {
     return static_cast<std::uint64_t>(std::ranges::count(verdicts, kind, &ForeignVerdict::kind));

@@ -15,7 +15,7 @@
 namespace rulemill::prove {
 
 struct ForeignVerdict {
-  enum class Kind : std::uint8_t { Proved, Refuted, Unknown, IllTyped, Unreadable };
+  using Kind = Standing;
   Kind kind = Kind::Unreadable;
   std::string name, place;
   std::string rule;       // of one that types: typed, in text form
@@ -24,7 +24,6 @@ struct ForeignVerdict {
   std::uint64_t queries = 0;
   double seconds = 0;
 };
-const char* name(ForeignVerdict::Kind kind);
 
 /// In order, each on its own. What is proved is proved in its text form, too, which is what a database keeps.
 std::vector<ForeignVerdict> judge_foreign(const std::vector<algebra::ForeignRule>& rules, algebra::Library& library,

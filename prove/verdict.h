@@ -44,8 +44,16 @@ struct IllTyped {
 
 using Verdict = std::variant<Proved, Refuted, Unknown, IllTyped>;
 
-/// "proved", "refuted", "unknown", "ill-typed"
-const char* name(const Verdict& verdict);
+/// How a rule stands, in a word: as a verdict says, or as is known without one. Numbers are kept in files.
+enum class Standing : std::uint8_t { Proved, Derived, Refuted, Unknown, IllTyped, Unreadable };
+/// "proved", "derived", "refuted", "unknown", "ill-typed", "unreadable"
+const char* name(Standing standing);
+Standing standing(const Verdict& verdict);
+inline const char* name(const Verdict& verdict) { return name(standing(verdict)); }
+/// The counterexample, or why it is unknown or ill-typed; nothing of a proved one.
+std::string detail(const Verdict& verdict);
+/// The typed rule, of one that was proved or refuted.
+const algebra::TypedRule* typed_rule(const Verdict& verdict);
 /// One line: where the sides differ, and by what.
 std::string to_string(const Counterexample& counterexample);
 

@@ -6,9 +6,14 @@ namespace {
 
 using Kind = IndexExpr::Kind;
 
+/// Nodes that a boundary may come up through.
+constexpr int most_steps = 32;
+
+enum class Reach { Nearest, All };
+
 class PositionTrace {
  public:
-  explicit PositionTrace(const PositionContext& context) : context_(context) {}
+  PositionTrace(const PositionContext& context, Reach reach) : context_(context), reach_(reach) {}
 
   /// Boundaries along one dimension of a term, in no more than `limit` steps down.
   std::vector<Poly> of_term(TermId id, std::size_t dimension, int limit) const {
@@ -43,11 +48,13 @@ class PositionTrace {
     if (expression.kind == Kind::Size) return of_slot(node, expression.slot, limit);
     if (expression.kind == Kind::Add && expression.a->kind == Kind::Size && expression.b->kind == Kind::Size) {
       const Poly& first = slots[expression.a->slot];
+      if (reach_ == Reach::Nearest) return {first};
       append(positions, of_slot(node, expression.a->slot, limit));
       positions.push_back(first);
       for (const Poly& position : of_slot(node, expression.b->slot, limit)) positions.push_back(first + position);
     }
-    if (expression.kind == Kind::Sub && expression.a->kind == Kind::Size && expression.b->kind == Kind::Size) {
+    if (reach_ == Reach::All && expression.kind == Kind::Sub && expression.a->kind == Kind::Size &&
+        expression.b->kind == Kind::Size) {
       const Poly& cut = slots[expression.b->slot];
       for (const Poly& position : of_slot(node, expression.a->slot, limit)) {
         if (context_.example(position - cut) > 0) positions.push_back(position - cut);
@@ -57,6 +64,7 @@ class PositionTrace {
   }
 
   const PositionContext& context_;
+  Reach reach_;
 };
 
 /// Slots of input dimensions that the parameter is taken from (d − parameter) or compared with (parameter < d).
@@ -79,11 +87,21 @@ std::vector<std::uint32_t> cut_slots(const Instance& instance, std::uint32_t par
 std::optional<Poly> trace_position(const PositionContext& context, NodeId node, std::uint32_t slot,
                                    std::int64_t number) {
   const Instance& instance = context.bank.library().instance(context.bank.node(node).instance);
-  const PositionTrace trace(context);
+  const PositionTrace trace(context, Reach::All);
   for (const std::uint32_t whole : cut_slots(instance, slot)) {
-    for (Poly& position : trace.of_slot(node, whole, 32)) {
+    for (Poly& position : trace.of_slot(node, whole, most_steps)) {
       if (context.example(position) == number) return std::move(position);
     }
+  }
+  return std::nullopt;
+}
+
+std::optional<Poly> nearest_position(const PositionContext& context, NodeId node, std::uint32_t slot) {
+  const Instance& instance = context.bank.library().instance(context.bank.node(node).instance);
+  const PositionTrace trace(context, Reach::Nearest);
+  for (const std::uint32_t whole : cut_slots(instance, slot)) {
+    std::vector<Poly> positions = trace.of_slot(node, whole, most_steps);
+    if (!positions.empty()) return std::move(positions.front());
   }
   return std::nullopt;
 }

@@ -1,6 +1,6 @@
-// Where a size parameter of an untyped candidate comes from. A dimension that is a sum a + b has a boundary at a; the
-// boundary travels with every dimension that is the same slot. A parameter whose number is that of a boundary on its
-// own axis means that boundary: a split after a concat is at the concat's first dimension.
+// Where a size parameter that no dimension determines comes from. A dimension that is a sum a + b has a boundary at a;
+// the boundary travels with every dimension that is the same slot. A parameter whose number is that of a boundary on
+// its own axis means that boundary: a split after a concat is at the concat's first dimension.
 #pragma once
 
 #include <functional>
@@ -24,5 +24,8 @@ struct PositionContext {
 /// found, arguments left to right. Nothing if there is none.
 std::optional<Poly> trace_position(const PositionContext& context, NodeId node, std::uint32_t slot,
                                    std::int64_t number);
+
+/// The boundary that lies nearest below on that axis, whatever its number. The example is not asked.
+std::optional<Poly> nearest_position(const PositionContext& context, NodeId node, std::uint32_t slot);
 
 }  // namespace rulemill::algebra

@@ -8,20 +8,9 @@ namespace rulemill::prove {
 namespace {
 
 void record(const Verdict& verdict, Outcome& outcome, const algebra::TermBank& bank, const algebra::Symbols& symbols) {
-  if (const auto* proved = std::get_if<Proved>(&verdict)) {
-    outcome.rule = algebra::to_string(proved->typed.rule, bank, symbols);
-    outcome.kind = Outcome::Kind::Proved;
-  } else if (const auto* refuted = std::get_if<Refuted>(&verdict)) {
-    outcome.rule = algebra::to_string(refuted->typed.rule, bank, symbols);
-    outcome.kind = Outcome::Kind::Refuted;
-    outcome.detail = to_string(refuted->counterexample);
-  } else if (const auto* unknown = std::get_if<Unknown>(&verdict)) {
-    outcome.kind = Outcome::Kind::Unknown;
-    outcome.detail = unknown->reason;
-  } else {
-    outcome.kind = Outcome::Kind::IllTyped;
-    outcome.detail = std::get<IllTyped>(verdict).what;
-  }
+  outcome.kind = standing(verdict);
+  outcome.detail = detail(verdict);
+  if (const auto* typed = typed_rule(verdict)) outcome.rule = algebra::to_string(typed->rule, bank, symbols);
 }
 
 }  // namespace

@@ -1,18 +1,11 @@
 #include "prove/farm/outcome.h"
 
-#include <array>
-
 #include "runtime/error.h"
 #include "runtime/json_number.h"
 
 namespace rulemill::prove {
 
 using runtime::Json;
-
-const char* name(Outcome::Kind kind) {
-  static constexpr std::array<const char*, 5> names = {"proved", "derived", "refuted", "unknown", "ill-typed"};
-  return names.at(static_cast<std::size_t>(kind));
-}
 
 Json to_json(const Outcome& outcome) {
   return {{"kind", static_cast<int>(outcome.kind)},

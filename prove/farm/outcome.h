@@ -7,12 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "prove/verdict.h"
 #include "runtime/json_report.h"
 
 namespace rulemill::prove {
 
 struct Outcome {
-  enum class Kind : std::uint8_t { Proved, Derived, Refuted, Unknown, IllTyped };
+  using Kind = Standing;  // of one that could be read
   Kind kind = Kind::Unknown;
   std::string candidate;    // its name
   std::string rule;         // typed, in text form; of a refuted or unknown one as far as it was typed
@@ -25,7 +26,6 @@ struct Outcome {
   std::vector<std::vector<std::int64_t>> example;
 };
 
-const char* name(Outcome::Kind kind);
 /// What all runs agree on: without hardness and time.
 runtime::Json to_json(const Outcome& outcome);
 Outcome outcome_from_json(const runtime::Json& json);

@@ -8,8 +8,8 @@
 #include <optional>
 #include <set>
 
-#include "algebra/terms/rule_text.h"
 #include "prove/certificate/certificate.h"
+#include "prove/farm/record.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/file_check.h"
@@ -18,39 +18,11 @@
 namespace rulemill::prove {
 namespace {
 
-using algebra::Rule;
-using algebra::TermId;
 using Kind = Outcome::Kind;
 
 constexpr int prune_version = 5;
 constexpr const char* journal_file = "prune.journal";
 constexpr std::size_t certificates_at_once = 8;
-
-bool usable(const std::vector<TermId>& from, const std::vector<TermId>& to, const algebra::TermBank& bank) {
-  const std::vector<TermId> known = bank.variables(from);
-  const bool covered = std::ranges::all_of(
-      bank.variables(to), [&](TermId variable) { return std::ranges::find(known, variable) != known.end(); });
-  return covered && std::ranges::all_of(from, [&](TermId term) { return !bank.term(term).is_variable; });
-}
-
-/// The record of one rule, turned round if only the other direction can be applied.
-algebra::RuleRecord record(const Outcome& outcome, const std::string& id, algebra::Library& library,
-                           algebra::TermBank& bank, algebra::Symbols& symbols) {
-  algebra::RuleRecord result;
-  Rule rule = algebra::parse_rules(outcome.rule, "rule", library, bank, symbols).at(0);
-  rule.id = id;
-  const bool forward = usable(rule.source, rule.target, bank), backward = usable(rule.target, rule.source, bank);
-  if (!forward && backward) std::swap(rule.source, rule.target);
-  result.reversible = forward && backward;
-  rule.tier = outcome.kind == Outcome::Kind::Proved ? algebra::Tier::Core : algebra::Tier::Shortcut;
-  result.rule = std::move(rule);
-  result.certificate.kind = outcome.kind == Outcome::Kind::Proved ? algebra::Certificate::Kind::Definitions
-                                                                  : algebra::Certificate::Kind::Derivation;
-  result.certificate.text = outcome.certificate;
-  result.statistics = {outcome.queries, outcome.instances};
-  result.example = outcome.example;
-  return result;
-}
 
 /// The pass over the outcomes that leaves a core of which nothing is implied by the rest, run by the first rank.
 class Pruning {
@@ -278,10 +250,10 @@ algebra::RuleSet database(std::vector<Outcome> core, std::vector<Outcome> shortc
   std::map<std::string, std::string> names;
   for (const Outcome& outcome : core) names[outcome.candidate] = "r" + std::to_string(names.size() + 1);
   for (const Outcome& outcome : core)
-    rules.rules.push_back(record(outcome, names.at(outcome.candidate), library, bank, symbols));
+    rules.rules.push_back(record_of(outcome, names.at(outcome.candidate), library, bank, symbols));
   for (Outcome& outcome : shortcuts) {
     if (outcome.kind == Outcome::Kind::Derived) outcome.certificate = renamed(outcome.certificate, names);
-    rules.rules.push_back(record(outcome, "r" + std::to_string(rules.rules.size() + 1), library, bank, symbols));
+    rules.rules.push_back(record_of(outcome, "r" + std::to_string(rules.rules.size() + 1), library, bank, symbols));
   }
   return rules;
 }
@@ -295,7 +267,7 @@ algebra::RuleSet pruned(const std::vector<Outcome>& outcomes, Crew& crew, const 
                         algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
                         PruneSummary& summary) {
   Pruning pruning(outcomes, crew, options, [&](const Outcome& outcome) {
-    return statement_of(record(outcome, outcome.candidate, library, bank, symbols).rule, bank, symbols);
+    return statement_of(record_of(outcome, outcome.candidate, library, bank, symbols).rule, bank, symbols);
   });
   pruning.run();
   summary.unfollowed = pruning.unfollowed();

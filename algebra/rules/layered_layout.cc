@@ -1,0 +1,148 @@
+#include "algebra/rules/layered_layout.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace rulemill::algebra {
+namespace {
+
+constexpr int sweeps = 7;              // odd: the last goes up, where arguments' order counts
+constexpr double argument_pull = 0.4;  // in positions: arguments stand in their order where nothing else decides
+
+class Layers {
+ public:
+  Layers(std::span<const LayeredNode> nodes, std::span<const LayeredEdge> edges, int gap)
+      : nodes_(nodes), edges_(edges), gap_(gap), above_(nodes.size()), below_(nodes.size()) {
+    places_.x.resize(nodes.size());
+    for (const LayeredEdge& edge : edges) {
+      above_[edge.to].push_back(edge.from);
+      below_[edge.from].push_back(edge.to);
+    }
+    assign_rows();
+    order_rows();
+    place();
+  }
+
+  LayeredPlaces places() { return std::move(places_); }
+
+ private:
+  /// A node stands one row below the lowest that it uses; one that uses none, just above the first that uses it.
+  void assign_rows() {
+    std::vector<int> rows(nodes_.size(), 0);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const LayeredEdge& edge : edges_) {
+        if (rows[edge.to] > rows[edge.from]) continue;
+        rows[edge.to] = rows[edge.from] + 1;
+        changed = true;
+      }
+    }
+    const int last = *std::ranges::max_element(rows);
+    for (std::size_t n = 0; n < rows.size(); ++n) {
+      if (nodes_[n].in_last_row) rows[n] = last;
+      if (!above_[n].empty() || nodes_[n].in_last_row) continue;
+      int first = last;
+      for (const std::size_t user : below_[n]) first = std::min(first, rows[user]);
+      rows[n] = std::max(0, first - 1);
+    }
+    rows_.resize(static_cast<std::size_t>(last) + 1);
+    for (std::size_t n = 0; n < rows.size(); ++n) {
+      rows_[static_cast<std::size_t>(rows[n])].push_back(n);
+    }
+    places_.row = std::move(rows);
+    places_.rows = last + 1;
+  }
+
+  /// Neighbours' mean position pulls a node; down and up in turn, so that edges cross little.
+  void order_rows() {
+    std::vector<double> position(nodes_.size(), 0);
+    const auto renumber = [&](const std::vector<std::size_t>& nodes) {
+      for (std::size_t i = 0; i < nodes.size(); ++i)
+        position[nodes[i]] = static_cast<double>(i) - static_cast<double>(nodes.size() - 1) / 2;
+    };
+    for (const auto& nodes : rows_) renumber(nodes);
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+      const bool down = sweep % 2 == 1;
+      for (std::size_t i = 0; i < rows_.size(); ++i) {
+        std::vector<std::size_t>& nodes = rows_[down ? i : rows_.size() - 1 - i];
+        const auto pull = [&](std::size_t n) {
+          const auto& neighbours = down ? above_[n] : below_[n];
+          if (neighbours.empty()) return position[n];
+          double sum = 0;
+          for (const std::size_t other : neighbours)
+            sum += position[other] + (down ? 0 : argument_pull * argument(n, other));
+          return sum / static_cast<double>(neighbours.size());
+        };
+        std::map<std::size_t, double> wanted;
+        for (const std::size_t n : nodes) wanted[n] = pull(n);
+        std::ranges::stable_sort(nodes, {}, [&](std::size_t n) { return wanted.at(n); });
+        renumber(nodes);
+      }
+    }
+  }
+
+  /// Which argument of `user` the node is first, from the middle.
+  double argument(std::size_t n, std::size_t user) const {
+    const auto& arguments = above_[user];
+    return static_cast<double>(std::ranges::find(arguments, n) - arguments.begin()) -
+           static_cast<double>(arguments.size() - 1) / 2;
+  }
+
+  /// Rows are packed, then each node moves towards its neighbours as far as those beside it allow.
+  void place() {
+    for (const auto& line : rows_) {
+      int x = 0;
+      for (const std::size_t n : line) {
+        places_.x[n] = x + nodes_[n].width / 2;
+        x += nodes_[n].width + gap_;
+      }
+      for (const std::size_t n : line) places_.x[n] -= x / 2;
+    }
+    for (int sweep = 0; sweep < 4 * sweeps; ++sweep) {
+      for (const auto& line : rows_) {
+        for (std::size_t i = 0; i < line.size(); ++i) settle(line, sweep % 2 == 0 ? i : line.size() - 1 - i);
+      }
+    }
+    int left = 1 << 30, right = -(1 << 30);
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      left = std::min(left, places_.x[n] - nodes_[n].width / 2);
+      right = std::max(right, places_.x[n] + nodes_[n].width / 2);
+    }
+    for (int& x : places_.x) x -= left;
+    places_.width = right - left;
+  }
+
+  void settle(const std::vector<std::size_t>& line, std::size_t i) {
+    const std::size_t node = line[i];
+    int sum = 0, count = 0;
+    for (const auto* neighbours : {&above_[node], &below_[node]}) {
+      for (const std::size_t other : *neighbours) {
+        sum += places_.x[other];
+        ++count;
+      }
+    }
+    if (count == 0) return;
+    int wanted = sum / count;
+    const auto distance = [&](std::size_t other) { return (nodes_[node].width + nodes_[other].width) / 2 + gap_; };
+    const auto least = [&] { return places_.x[line[i - 1]] + distance(line[i - 1]); };
+    if (i > 0) wanted = std::max(wanted, least());
+    if (i + 1 < line.size()) wanted = std::min(wanted, places_.x[line[i + 1]] - distance(line[i + 1]));
+    if (i == 0 || wanted >= least()) places_.x[node] = wanted;
+  }
+
+  std::span<const LayeredNode> nodes_;
+  std::span<const LayeredEdge> edges_;
+  int gap_;
+  LayeredPlaces places_;
+  std::vector<std::vector<std::size_t>> above_, below_, rows_;
+};
+
+}  // namespace
+
+LayeredPlaces place_in_layers(std::span<const LayeredNode> nodes, std::span<const LayeredEdge> edges, int gap) {
+  if (nodes.empty()) return {};
+  return Layers(nodes, edges, gap).places();
+}
+
+}  // namespace rulemill::algebra
