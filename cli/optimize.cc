@@ -84,20 +84,9 @@ void run(Context& context, const Inputs& inputs) {
   if (inputs.strict && !summary.warning.empty()) throw runtime::Error(summary.model, summary.warning);
 }
 
-}  // namespace
-
-void add_optimize(CLI::App& app, Options& options, Command& chosen) {
-  auto* optimize = app.add_subcommand("optimize", "Make an ONNX model faster by the rules of a database");
-  auto inputs = std::make_shared<Inputs>();
-  optimize::Options& o = inputs->options;
-  optimize->add_option("MODEL", o.model, "the model (*.onnx)")->required();
-  optimize
-      ->add_option("--rules", inputs->rules,
-                   "rule databases (rules.rmdb), or output folders with one; may be given again; "
-                   "default: those of data/profiles/models, found on first use")
-      ->allow_extra_args(false);
-  optimize->add_option("--out", options.out, "where to write the result; without it only the report is made");
-  optimize->add_option("--device", o.device, "device that costs are for")
+void add_search_options(CLI::App& command, Inputs& inputs) {
+  optimize::Options& o = inputs.options;
+  command.add_option("--device", o.device, "device that costs are for")
       ->check([](const std::string& name) {
         for (const std::string& known : optimize::device_names()) {
           if (known == name) return std::string();
@@ -105,70 +94,93 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
         return "unknown device '" + name + "'";
       })
       ->capture_default_str();
-  optimize
-      ->add_option(
-          "--search", inputs->search,
-          "saturate: equality saturation, window by window; backtrack: graph by graph, as TASO and MetaFlow do")
+  command
+      .add_option("--search", inputs.search,
+                  "saturate: equality saturation, window by window; backtrack: graph by graph, as TASO and MetaFlow do")
       ->check([](const std::string& name) {
         return searches.contains(name) ? "" : "unknown search '" + name + "': expected saturate or backtrack";
       })
       ->capture_default_str();
-  optimize
-      ->add_option("--cost", o.cost,
-                   "what the search believes: analytic; onnxruntime: its times of single nodes, measured once each; "
-                   "table: what --cost-table has")
+  command
+      .add_option("--cost", o.cost,
+                  "what the search believes: analytic; onnxruntime: its times of single nodes, measured once each; "
+                  "table: what --cost-table has")
       ->check(CLI::IsMember({"analytic", "onnxruntime", "table"}))
       ->capture_default_str();
-  optimize->add_option("--cost-table", inputs->cost_table,
-                       "file of measured times, of this machine; default: in the user's cache folder");
-  optimize
-      ->add_option("--alpha", o.search.alpha,
-                   "of backtracking: keep graphs that cost less than this times the best so far; 1 is greedy")
+  command.add_option("--cost-table", inputs.cost_table,
+                     "file of measured times, of this machine; default: in the user's cache folder");
+  command
+      .add_option("--alpha", o.search.alpha,
+                  "of backtracking: keep graphs that cost less than this times the best so far; 1 is greedy")
       ->check(real_number(1, 10))
       ->capture_default_str();
-  optimize->add_option("--budget", o.search.budget, "of backtracking: graphs that it may make")
+  command.add_option("--budget", o.search.budget, "of backtracking: graphs that it may make")
       ->check(whole_number(1))
       ->capture_default_str();
-  optimize->add_option("--time-limit", o.search.time_limit, "seconds that the search may take; 0: no limit")
+  command.add_option("--time-limit", o.search.time_limit, "seconds that the search may take; 0: no limit")
       ->check(real_number(0, 1e9))
       ->capture_default_str();
-  optimize->add_option("--verify-seeds", o.verify_seeds, "random inputs on which both models are compared")
+}
+
+void add_verification_options(CLI::App& command, Inputs& inputs) {
+  optimize::Options& o = inputs.options;
+  command.add_option("--verify-seeds", o.verify_seeds, "random inputs on which both models are compared")
       ->check(whole_number(1, 1000))
       ->capture_default_str();
-  optimize->add_option("--tolerance", o.tolerance, "largest relative difference that verification allows")
+  command.add_option("--tolerance", o.tolerance, "largest relative difference that verification allows")
       ->check(real_number(0, 1))
       ->capture_default_str();
-  optimize
-      ->add_option("--judge", inputs->judge,
-                   "auto: onnxruntime too, where $RULEMILL_PYTHON, the installed environment or "
-                   "python3 has it; definitions: these alone")
+  command
+      .add_option("--judge", inputs.judge,
+                  "auto: onnxruntime too, where $RULEMILL_PYTHON, the installed environment or "
+                  "python3 has it; definitions: these alone")
       ->check(CLI::IsMember({"auto", "definitions"}))
       ->capture_default_str();
-  optimize
-      ->add_option("--min-gain", inputs->min_gain,
-                   "share of the cost that must go for a result to be tried; 0 where results are timed, otherwise 0.05")
+  command
+      .add_option("--min-gain", inputs.min_gain,
+                  "share of the cost that must go for a result to be tried; 0 where results are timed, otherwise 0.05")
       ->check(real_number(0, 1));
-  auto* no_timing = optimize->add_flag("--no-timing", inputs->no_timing,
-                                       "believe the cost: do not run the results against the model");
-  optimize
-      ->add_option(
-          "--time-with", o.timing.command,
-          "a shell command that gets a model's path and prints milliseconds of one run, instead of onnxruntime")
+}
+
+void add_timing_options(CLI::App& command, Inputs& inputs) {
+  optimize::Options& o = inputs.options;
+  auto* no_timing =
+      command.add_flag("--no-timing", inputs.no_timing, "believe the cost: do not run the results against the model");
+  command
+      .add_option("--time-with", o.timing.command,
+                  "a shell command that gets a model's path and prints milliseconds of one run, instead of onnxruntime")
       ->check([](const std::string& text) {
         return text.find_first_not_of(" \t") == std::string::npos ? "expected a command" : std::string();
       })
       ->excludes(no_timing);
-  optimize->add_option("--timing-threads", o.timing.threads, "threads of onnxruntime while it times models and nodes")
+  command.add_option("--timing-threads", o.timing.threads, "threads of onnxruntime while it times models and nodes")
       ->check(whole_number(1, 1024))
       ->capture_default_str();
-  optimize->add_option("--timing-seconds", o.timing.seconds, "seconds for running models in turns")
+  command.add_option("--timing-seconds", o.timing.seconds, "seconds for running models in turns")
       ->check(real_number(0.1, 3600))
       ->capture_default_str();
-  optimize
-      ->add_option("--timing-limit", o.timing.patience,
-                   "seconds after which one run of --time-with, or all of onnxruntime's timing, has failed")
+  command
+      .add_option("--timing-limit", o.timing.patience,
+                  "seconds after which one run of --time-with, or all of onnxruntime's timing, has failed")
       ->check(real_number(0.1, 86400))
       ->capture_default_str();
+}
+
+}  // namespace
+
+void add_optimize(CLI::App& app, Options& options, Command& chosen) {
+  auto* optimize = app.add_subcommand("optimize", "Make an ONNX model faster by the rules of a database");
+  auto inputs = std::make_shared<Inputs>();
+  optimize->add_option("MODEL", inputs->options.model, "the model (*.onnx)")->required();
+  optimize
+      ->add_option("--rules", inputs->rules,
+                   "rule databases (rules.rmdb), or output folders with one; may be given again; "
+                   "default: those of data/profiles/models, found on first use")
+      ->allow_extra_args(false);
+  optimize->add_option("--out", options.out, "where to write the result; without it only the report is made");
+  add_search_options(*optimize, *inputs);
+  add_verification_options(*optimize, *inputs);
+  add_timing_options(*optimize, *inputs);
   optimize->add_flag("--strict", inputs->strict, "end with 1 where a warning says that a cheaper model was not taken");
   optimize->add_option("--report", inputs->report,
                        "an HTML page: table, rules, pictures of the graph before and after");

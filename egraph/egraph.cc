@@ -129,7 +129,7 @@ void EGraph::add_use(Value argument, std::uint32_t slot) {
   last = slot;
 }
 
-/// Makes `a` the child of `b` in the proof forest: the path above `a` is turned round.
+/// Makes `a` the child of `b` in the proof forest: the path above `a` is reversed.
 void EGraph::link(Value a, Value b, std::uint32_t reason) {
   Edge edge{b, reason};
   for (Value at = a; at != nothing;) {

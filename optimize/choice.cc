@@ -1,35 +1,14 @@
 #include "optimize/choice.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 
 #include "optimize/judge.h"
 #include "runtime/error.h"
+#include "runtime/scratch_folder.h"
 
 namespace rulemill::optimize {
 
 namespace {
-
-/// A folder that is gone at the end.
-class ScratchFolder {
- public:
-  explicit ScratchFolder(const std::filesystem::path& beside) {
-    std::string name = (beside / ".rulemill-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw runtime::IoError(beside.string(), "no folder can be made there");
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// No judge may find a difference, and one must have seen that there is none.
 std::string refusal_of(const std::vector<Judgement>& judgements) {
@@ -170,7 +149,7 @@ class Chooser {
 
   const Setting& with_;
   const std::vector<Candidate>& candidates_;
-  const ScratchFolder scratch_;
+  const runtime::ScratchFolder scratch_;
   std::vector<std::size_t> exported_;  // numbers of the candidates that could be written
   Choice choice_;
 };

@@ -126,6 +126,40 @@ void fill_unknown(Summary& summary, const Import& import) {
   }
 }
 
+void fill_options(Summary& summary, const Options& options, const Device& device) {
+  summary.model = options.model.string();
+  summary.output = options.out.string();
+  summary.device = device.name;
+  summary.device_description = device.description;
+  summary.min_gain = options.min_gain;
+  summary.saturated = options.search.kind == SearchKind::Saturate;
+  summary.alpha = options.search.alpha;
+  summary.budget = options.search.budget;
+  summary.verify_seeds = options.verify_seeds;
+  summary.tolerance = options.tolerance;
+}
+
+void fill_search(Summary& summary, const SearchResult& found) {
+  summary.windows = found.windows;
+  summary.e_nodes = found.nodes;
+  summary.graphs_made = found.made;
+  summary.graphs_extended = found.extended;
+  summary.exhausted = found.exhausted;
+}
+
+/// What was tried and said of it; the model itself stays in the choice.
+void fill_choice(Summary& summary, Choice& choice) {
+  summary.judgements = std::move(choice.judgements);
+  summary.without_judge = std::move(choice.without_judge);
+  summary.timing = std::move(choice.timing);
+  summary.warning = std::move(choice.warning);
+  summary.changed = choice.model.has_value();
+  if (!choice.model) return;
+  mark_differences(summary.picture_before, choice.picture);
+  summary.picture_after = std::move(choice.picture);
+  summary.bytes_after = choice.model->weight_bytes();
+}
+
 std::uint64_t node_count(const std::map<std::string, CostRow>& rows) {
   std::uint64_t count = 0;
   for (const auto& [name, row] : rows) count += row.count;
@@ -164,6 +198,17 @@ algebra::Occurrences occurrences(const GraphBank& bank) {
       if (number && *number <= largest_kernel) found.numbers.insert(*number);
     }
   }
+  return found;
+}
+
+/// How the options say that a graph is searched, by some cost.
+using Search = std::function<SearchResult(CostModel&)>;
+
+/// What is found by the cost, and, where that did not take long, by others that the device might have.
+SearchResult found_by(const Search& search, CostModel& cost, std::vector<CostModel>& others) {
+  SearchResult found = search(cost);
+  if (found.nodes > most_nodes_searched_again) return found;
+  for (CostModel& other : others) add_best(found, search(other), cost);
   return found;
 }
 
@@ -228,21 +273,18 @@ Summary run(const Options& options, algebra::Library& library, algebra::TermBank
   };
   Matcher matcher(bank, terms, rules);
   const Acceptable acceptable = [&](std::span<const ValueId> outputs) { return plan_of(outputs).refusal.empty(); };
-  const auto find = [&](CostModel& by) {
+  const Search search = [&](CostModel& by) {
     if (options.search.kind == SearchKind::Backtrack) {
       return search_windows(bank, matcher, by, import.outputs, options.search, options.windows, acceptable);
     }
     Saturator saturator(bank, terms, rules, by, fusion);
     return saturate_windows(bank, saturator, by, fusion, import.outputs, options.search, options.windows, acceptable);
   };
-  SearchResult found = find(cost);
-  if (options.timing.possible() && found.nodes <= most_nodes_searched_again) {
-    for (const Device& reading : readings_of(device)) {
-      if (!source && reading.overhead == device.overhead) continue;
-      CostModel other(bank, fusion, reading, sizes);
-      add_best(found, find(other), cost);
-    }
+  std::vector<CostModel> others;
+  for (const Device& reading : options.timing.possible() ? readings_of(device) : std::vector<Device>()) {
+    if (source || reading.overhead != device.overhead) others.emplace_back(bank, fusion, reading, sizes);
   }
+  SearchResult found = found_by(search, cost, others);
   summary.search_time = clock.lap();
   if (source) {
     source->save();
@@ -250,24 +292,11 @@ Summary run(const Options& options, algebra::Library& library, algebra::TermBank
   }
   summary.seconds_before = cost.graph_seconds(import.outputs);
   summary.seconds_found = found.best.at(0).seconds;
-  summary.model = options.model.string();
-  summary.output = options.out.string();
-  summary.device = device.name;
-  summary.device_description = device.description;
+  fill_options(summary, options, device);
+  fill_search(summary, found);
   summary.opset = model.opset();
-  summary.min_gain = options.min_gain;
-  summary.saturated = options.search.kind == SearchKind::Saturate;
-  summary.windows = found.windows;
-  summary.e_nodes = found.nodes;
-  summary.alpha = options.search.alpha;
-  summary.budget = options.search.budget;
-  summary.graphs_made = found.made;
-  summary.graphs_extended = found.extended;
-  summary.exhausted = found.exhausted;
   summary.rules_loaded = given.size();
   summary.patterns = matcher.patterns().size();
-  summary.verify_seeds = options.verify_seeds;
-  summary.tolerance = options.tolerance;
   fill_unknown(summary, import);
   fill_sizes(summary, import, bank, sizes);
   summary.bytes_before = summary.bytes_after = model.weight_bytes();
@@ -281,18 +310,9 @@ Summary run(const Options& options, algebra::Library& library, algebra::TermBank
                                                          node_count(rows_of(import.outputs)) < node_count(rows_before));
   Choice choice = choose({options, model, import, bank, fusion, cost, inference, sizes}, candidates);
   summary.verify_time = clock.lap();
-  summary.judgements = std::move(choice.judgements);
-  summary.without_judge = std::move(choice.without_judge);
-  summary.timing = std::move(choice.timing);
-  summary.warning = std::move(choice.warning);
-  summary.changed = choice.model.has_value();
+  fill_choice(summary, choice);
   const Candidate best =
       choice.model ? candidates[choice.candidate] : Candidate{import.outputs, summary.seconds_before, {}};
-  if (choice.model) {
-    mark_differences(summary.picture_before, choice.picture);
-    summary.picture_after = std::move(choice.picture);
-    summary.bytes_after = choice.model->weight_bytes();
-  }
   summary.seconds_after = best.seconds;
   const auto rows_after = choice.model ? rows_of(best.outputs) : rows_before;
   fill_rows(summary, rows_before, rows_after);

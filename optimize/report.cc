@@ -203,15 +203,9 @@ std::string to_text(const Summary& summary) {
   return text;
 }
 
-std::string to_html(const Summary& summary) {
-  auto cell = [](const std::string& text) { return "<td>" + html_escaped(text) + "</td>"; };
-  auto row = [&](const std::string& name, const CostRow& before, const CostRow& after) {
-    std::string text = "<tr><th>" + html_escaped(name) + "</th>";
-    for (const auto& each : cells(before)) text += cell(each);
-    for (const auto& each : cells(after)) text += cell(each);
-    return text + "</tr>\n";
-  };
-  std::string page = R"(<!DOCTYPE html>
+namespace {
+
+constexpr const char* page_head = R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>rulemill optimize</title><style>
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 72em; padding: 0 1em; color: #222; }
 table { border-collapse: collapse; } th, td { padding: .15em .8em; text-align: right; } th:first-child { text-align: left; }
@@ -222,6 +216,18 @@ svg rect { fill: #eef2f7; stroke: #7a8aa0; } .gone .changed rect { fill: #fbe3e0
 .new .changed rect { fill: #dff3e1; stroke: #3f8f4a; }
 </style></head><body>
 )";
+
+}  // namespace
+
+std::string to_html(const Summary& summary) {
+  auto cell = [](const std::string& text) { return "<td>" + html_escaped(text) + "</td>"; };
+  auto row = [&](const std::string& name, const CostRow& before, const CostRow& after) {
+    std::string text = "<tr><th>" + html_escaped(name) + "</th>";
+    for (const auto& each : cells(before)) text += cell(each);
+    for (const auto& each : cells(after)) text += cell(each);
+    return text + "</tr>\n";
+  };
+  std::string page = page_head;
   page += "<h1>" + html_escaped(summary.model) + "</h1>\n<p>" + html_escaped(verdict_text(summary)) + "</p>\n";
   page += fmt::format("<p>Opset {}, {} rules, cost for {}.{} Initializers: {} &rarr; {}.", summary.opset,
                       summary.rules_loaded, html_escaped(summary.device_description),
@@ -256,6 +262,56 @@ svg rect { fill: #eef2f7; stroke: #7a8aa0; } .gone .changed rect { fill: #fbe3e0
   return page + "</body></html>\n";
 }
 
+namespace {
+
+runtime::Json fired_json(const Summary& summary) {
+  runtime::Json json = runtime::Json::array();
+  for (const auto& fired : summary.fired) {
+    json.push_back({{"rule", fired.id},
+                    {"text", fired.text},
+                    {"tier", fired.tier},
+                    {"certified", fired.certified},
+                    {"times", fired.times},
+                    {"from_right_to_left", fired.reversed}});
+  }
+  return json;
+}
+
+runtime::Json search_json(const Summary& summary) {
+  return {{"kind", summary.saturated ? "saturate" : "backtrack"},
+          {"windows", summary.windows},
+          {"e_graph_nodes", summary.e_nodes},
+          {"rules", summary.rules_loaded},
+          {"patterns", summary.patterns},
+          {"alpha", summary.alpha},
+          {"budget", summary.budget},
+          {"graphs_made", summary.graphs_made},
+          {"graphs_extended", summary.graphs_extended},
+          {"exhausted", summary.exhausted},
+          {"seconds", summary.search_time}};
+}
+
+runtime::Json verification_json(const Summary& summary) {
+  runtime::Json judges = runtime::Json::array();
+  for (const Judgement& each : summary.judgements) {
+    judges.push_back({{"judge", each.judge},
+                      {"verdict", verdict_word(each.verdict)},
+                      {"worst", each.worst},
+                      {"tensors", each.tensors},
+                      {"elements", each.elements},
+                      {"inputs", each.inputs},
+                      {"reason", each.reason},
+                      {"seconds", each.seconds}});
+  }
+  return {{"seeds", summary.verify_seeds},
+          {"tolerance", summary.tolerance},
+          {"judges", std::move(judges)},
+          {"without_onnxruntime", summary.without_judge},
+          {"seconds", summary.verify_time}};
+}
+
+}  // namespace
+
 runtime::Json to_json(const Summary& summary) {
   runtime::Json json;
   json["model"] = summary.model;
@@ -278,45 +334,13 @@ runtime::Json to_json(const Summary& summary) {
   }
   json["initializer_bytes"] = {{"before", summary.bytes_before}, {"after", summary.bytes_after}};
   json["onnx_nodes"] = {{"before", summary.before.count}, {"after", summary.after.count}};
-  json["fired"] = runtime::Json::array();
-  for (const auto& fired : summary.fired) {
-    json["fired"].push_back({{"rule", fired.id},
-                             {"text", fired.text},
-                             {"tier", fired.tier},
-                             {"certified", fired.certified},
-                             {"times", fired.times},
-                             {"from_right_to_left", fired.reversed}});
-  }
+  json["fired"] = fired_json(summary);
   json["unknown"] = runtime::Json::array();
   for (const auto& unknown : summary.unknown) {
     json["unknown"].push_back({{"op_type", unknown.op_type}, {"reason", unknown.reason}, {"nodes", unknown.count}});
   }
-  json["search"] = {{"kind", summary.saturated ? "saturate" : "backtrack"},
-                    {"windows", summary.windows},
-                    {"e_graph_nodes", summary.e_nodes},
-                    {"rules", summary.rules_loaded},
-                    {"patterns", summary.patterns},
-                    {"alpha", summary.alpha},
-                    {"budget", summary.budget},
-                    {"graphs_made", summary.graphs_made},
-                    {"graphs_extended", summary.graphs_extended},
-                    {"exhausted", summary.exhausted},
-                    {"seconds", summary.search_time}};
-  json["verification"] = {{"seeds", summary.verify_seeds},
-                          {"tolerance", summary.tolerance},
-                          {"judges", runtime::Json::array()},
-                          {"without_onnxruntime", summary.without_judge},
-                          {"seconds", summary.verify_time}};
-  for (const Judgement& each : summary.judgements) {
-    json["verification"]["judges"].push_back({{"judge", each.judge},
-                                              {"verdict", verdict_word(each.verdict)},
-                                              {"worst", each.worst},
-                                              {"tensors", each.tensors},
-                                              {"elements", each.elements},
-                                              {"inputs", each.inputs},
-                                              {"reason", each.reason},
-                                              {"seconds", each.seconds}});
-  }
+  json["search"] = search_json(summary);
+  json["verification"] = verification_json(summary);
   json["timing"] = timing_json(summary.timing);
   json["warning"] = summary.warning;
   json["import_seconds"] = summary.import_time;

@@ -72,7 +72,7 @@ std::vector<std::size_t> crossings(const GraphBank& bank, const std::vector<Node
   return result;
 }
 
-/// A window as a graph over placeholders, and the way back.
+/// A window as a graph over placeholders, and what they stand for.
 struct Window {
   std::vector<ValueId> outputs;               // of the whole graph, used outside the window
   std::vector<ValueId> inner;                 // the same over placeholders

@@ -87,6 +87,7 @@ class Parser {
   IndexPtr parse_index_product();
 
   IndexPtr parse_index_factor();
+  IndexPtr parse_named_index(const Token& token, Index index);
 
   Comparison parse_comparison();
 
@@ -105,6 +106,7 @@ class Parser {
   ScalarPtr parse_scalar_product();
 
   ScalarPtr parse_scalar_factor();
+  ScalarPtr parse_reduction(Scalar node);
 
   // ---- operators ----
 
@@ -132,6 +134,8 @@ class Parser {
   double parse_absent();
 
   OnnxSyntax parse_onnx();
+  void parse_onnx_inputs(OnnxSyntax& onnx);
+  OnnxAttributeSyntax parse_onnx_attribute();
 
   TokenCursor cursor_;
   std::uint32_t nesting_ = 0;

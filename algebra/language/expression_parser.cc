@@ -80,43 +80,42 @@ IndexPtr Parser::parse_index_factor() {
   }
   if (cursor_.accept("-"))
     return binary(Index::Kind::Sub, std::make_shared<Index>(), parse_index_factor(), index.place);
-  if (token.kind == Token::Kind::Name) {
-    cursor_.next();
-    if ((token.text == "min" || token.text == "max") && cursor_.accept("(")) {
-      IndexPtr a = parse_index();
-      cursor_.expect(",", "between the operands of " + token.text);
-      IndexPtr b = parse_index();
-      cursor_.expect(")", "after the operands of " + token.text);
-      return binary(token.text == "min" ? Index::Kind::Min : Index::Kind::Max, a, b, index.place);
-    }
-    if (token.text == "product" && cursor_.accept("(")) {
-      index.kind = Index::Kind::Product;
-      index.entry = std::make_shared<Entry>(parse_entry());
-      cursor_.expect(")", "after what is multiplied");
-      return finished(std::move(index));
-    }
-    if (token.text == "offset" && cursor_.accept("(")) {
-      index.kind = Index::Kind::Offset;
-      index.name = cursor_.name("a pack of indices");
-      cursor_.expect("...", "after the pack of indices");
-      cursor_.expect(")", "after the pack of indices");
-      return finished(std::move(index));
-    }
-    index.name = token.text;
-    index.kind = Index::Kind::Name;
-    if (cursor_.is("(")) {
-      cursor_.fail(token, "expected an index expression, found a call of '" + token.text + "'");
-    }
-    if (cursor_.accept("...")) {
-      index.kind = Index::Kind::Pack;
-    } else if (cursor_.accept("[")) {
-      index.kind = Index::Kind::Element;
-      index.a = parse_index();
-      cursor_.expect("]", "after the position within '" + token.text + "'");
-    }
+  if (token.kind != Token::Kind::Name) cursor_.fail(token, "expected an index expression, found " + quoted(token));
+  return parse_named_index(cursor_.next(), std::move(index));
+}
+
+IndexPtr Parser::parse_named_index(const Token& token, Index index) {
+  if ((token.text == "min" || token.text == "max") && cursor_.accept("(")) {
+    IndexPtr a = parse_index();
+    cursor_.expect(",", "between the operands of " + token.text);
+    IndexPtr b = parse_index();
+    cursor_.expect(")", "after the operands of " + token.text);
+    return binary(token.text == "min" ? Index::Kind::Min : Index::Kind::Max, a, b, index.place);
+  }
+  if (token.text == "product" && cursor_.accept("(")) {
+    index.kind = Index::Kind::Product;
+    index.entry = std::make_shared<Entry>(parse_entry());
+    cursor_.expect(")", "after what is multiplied");
     return finished(std::move(index));
   }
-  cursor_.fail(token, "expected an index expression, found " + quoted(token));
+  if (token.text == "offset" && cursor_.accept("(")) {
+    index.kind = Index::Kind::Offset;
+    index.name = cursor_.name("a pack of indices");
+    cursor_.expect("...", "after the pack of indices");
+    cursor_.expect(")", "after the pack of indices");
+    return finished(std::move(index));
+  }
+  index.name = token.text;
+  index.kind = Index::Kind::Name;
+  if (cursor_.is("(")) cursor_.fail(token, "expected an index expression, found a call of '" + token.text + "'");
+  if (cursor_.accept("...")) {
+    index.kind = Index::Kind::Pack;
+  } else if (cursor_.accept("[")) {
+    index.kind = Index::Kind::Element;
+    index.a = parse_index();
+    cursor_.expect("]", "after the position within '" + token.text + "'");
+  }
+  return finished(std::move(index));
 }
 
 Comparison Parser::parse_comparison() {
@@ -262,23 +261,7 @@ ScalarPtr Parser::parse_scalar_factor() {
                        (cursor_.is("<", 2) || (cursor_.is("...", 2) && cursor_.is("<", 3)));
   if (reduces) {
     node.kind = token.text == "sum" ? Scalar::Kind::Sum : Scalar::Kind::Max;
-    cursor_.next();
-    do {
-      Binding binding;
-      binding.place = here();
-      binding.name = cursor_.name("a bound index");
-      binding.is_pack = cursor_.accept("...");
-      cursor_.expect("<", "after the bound index");
-      binding.extent = parse_entry();
-      node.bound.push_back(std::move(binding));
-    } while (cursor_.accept(","));
-    if (node.kind == Scalar::Kind::Max && cursor_.accept("where")) {
-      do node.guard.push_back(parse_comparison());
-      while (cursor_.accept("and"));
-    }
-    cursor_.expect(")", "after the bound indices");
-    node.operands = {parse_scalar_product()};
-    return finished(std::move(node));
+    return parse_reduction(std::move(node));
   }
   node.name = token.text;
   if (cursor_.accept("[")) {
@@ -299,6 +282,27 @@ ScalarPtr Parser::parse_scalar_factor() {
   }
   cursor_.fail(
       token, "'" + token.text + "' is no value: expected a read " + token.text + "[…] or a call " + token.text + "(…)");
+}
+
+/// "(i < m, j < n where …) product", behind `sum` or `max`.
+ScalarPtr Parser::parse_reduction(Scalar node) {
+  cursor_.expect("(", "before the bound indices");
+  do {
+    Binding binding;
+    binding.place = here();
+    binding.name = cursor_.name("a bound index");
+    binding.is_pack = cursor_.accept("...");
+    cursor_.expect("<", "after the bound index");
+    binding.extent = parse_entry();
+    node.bound.push_back(std::move(binding));
+  } while (cursor_.accept(","));
+  if (node.kind == Scalar::Kind::Max && cursor_.accept("where")) {
+    do node.guard.push_back(parse_comparison());
+    while (cursor_.accept("and"));
+  }
+  cursor_.expect(")", "after the bound indices");
+  node.operands = {parse_scalar_product()};
+  return finished(std::move(node));
 }
 
 ScalarPtr Parser::finished(Scalar node) {

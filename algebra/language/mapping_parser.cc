@@ -35,25 +35,44 @@ double Parser::parse_absent() {
   return negative ? -value : value;
 }
 
+void Parser::parse_onnx_inputs(OnnxSyntax& onnx) {
+  while (!cursor_.is(")")) {
+    if (cursor_.accept("...")) {
+      onnx.variadic = true;
+    } else if (cursor_.accept("none")) {
+      onnx.inputs.emplace_back("none", OnnxEntry{});
+    } else if (cursor_.accept("const")) {
+      onnx.inputs.emplace_back("", parse_onnx_value());
+    } else {
+      onnx.inputs.emplace_back(cursor_.name("an input of the operator"), OnnxEntry{});
+    }
+    if (!cursor_.accept(",")) break;
+  }
+  cursor_.expect(")", "after the ONNX inputs");
+}
+
+OnnxAttributeSyntax Parser::parse_onnx_attribute() {
+  OnnxAttributeSyntax attribute;
+  attribute.name = cursor_.name("an attribute's name");
+  attribute.ignored = cursor_.accept("any");
+  if (attribute.ignored) return attribute;
+  cursor_.expect("=", "after the attribute's name");
+  attribute.value = parse_onnx_value();
+  if (!cursor_.accept("absent")) return attribute;
+  if (cursor_.accept("any"))
+    attribute.absent_any = true;
+  else if (cursor_.peek().kind == Token::Kind::String)
+    attribute.absent_word = cursor_.next().text;
+  else
+    attribute.absent = parse_absent();
+  return attribute;
+}
+
 OnnxSyntax Parser::parse_onnx() {
   OnnxSyntax onnx;
   onnx.place = here();
   onnx.op_type = cursor_.name("an ONNX operator");
-  if (cursor_.accept("(")) {
-    while (!cursor_.is(")")) {
-      if (cursor_.accept("...")) {
-        onnx.variadic = true;
-      } else if (cursor_.accept("none")) {
-        onnx.inputs.emplace_back("none", OnnxEntry{});
-      } else if (cursor_.accept("const")) {
-        onnx.inputs.emplace_back("", parse_onnx_value());
-      } else {
-        onnx.inputs.emplace_back(cursor_.name("an input of the operator"), OnnxEntry{});
-      }
-      if (!cursor_.accept(",")) break;
-    }
-    cursor_.expect(")", "after the ONNX inputs");
-  }
+  if (cursor_.accept("(")) parse_onnx_inputs(onnx);
   while (true) {
     if (cursor_.accept("since")) {
       onnx.since = static_cast<int>(cursor_.number("an opset"));
@@ -76,22 +95,7 @@ OnnxSyntax Parser::parse_onnx() {
   }
   if (cursor_.accept("{")) {
     while (!cursor_.is("}")) {
-      OnnxAttributeSyntax attribute;
-      attribute.name = cursor_.name("an attribute's name");
-      attribute.ignored = cursor_.accept("any");
-      if (!attribute.ignored) {
-        cursor_.expect("=", "after the attribute's name");
-        attribute.value = parse_onnx_value();
-      }
-      if (!attribute.ignored && cursor_.accept("absent")) {
-        if (cursor_.accept("any"))
-          attribute.absent_any = true;
-        else if (cursor_.peek().kind == Token::Kind::String)
-          attribute.absent_word = cursor_.next().text;
-        else
-          attribute.absent = parse_absent();
-      }
-      onnx.attributes.push_back(std::move(attribute));
+      onnx.attributes.push_back(parse_onnx_attribute());
       if (!cursor_.accept(",")) break;
     }
     cursor_.expect("}", "after the ONNX attributes");

@@ -5,23 +5,7 @@ Question: {"model": path, "inputs": [paths], "outputs": [paths]}: inputs are flo
 that it writes. Answer: {"shapes": [dims of each output]}, or {"error": why onnxruntime does not run the model}.
 """
 
-import json
-import os
-import struct
-import sys
-
-# What else prints must not get between frames.
-answers = os.fdopen(os.dup(1), "wb")
-os.dup2(2, 1)
-
-try:
-    import numpy as np
-    import onnxruntime
-except ImportError as error:
-    print(error, file=sys.stderr)
-    sys.exit(3)
-
-onnxruntime.set_default_logger_severity(4)
+from models import np, one_line, onnxruntime, serve
 
 
 def run(question):
@@ -40,24 +24,12 @@ def run(question):
     return {"shapes": shapes}
 
 
-def send(answer):
-    text = json.dumps(answer).encode()
-    answers.write(struct.pack("<Q", len(text)) + text)
-    answers.flush()
-
-
-def main():
-    send({"name": f"onnxruntime {onnxruntime.__version__}"})
-    while True:
-        head = sys.stdin.buffer.read(8)
-        if len(head) < 8:
-            return
-        question = json.loads(sys.stdin.buffer.read(struct.unpack("<Q", head)[0]))
-        try:
-            send(run(question))
-        except Exception as error:  # whatever it says of the model is the answer
-            send({"error": " ".join(str(error).split())[:300]})
+def answer(question):
+    try:
+        return run(question)
+    except Exception as error:  # whatever it says of the model is the answer
+        return {"error": one_line(error)}
 
 
 if __name__ == "__main__":
-    main()
+    serve(answer)

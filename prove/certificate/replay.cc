@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "runtime/error.h"
+#include "runtime/scratch_folder.h"
 #include "runtime/subprocess.h"
 
 namespace rulemill::prove {
@@ -20,26 +21,6 @@ std::vector<std::string> lines_of(std::istream& stream) {
   }
   return lines;
 }
-
-/// A folder that goes away with what is in it.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "rulemill-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw runtime::IoError(pattern, "no temporary folder can be made");
-    path_ = pattern;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  std::string file(const char* name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace
 
@@ -79,9 +60,9 @@ std::filesystem::path find_cvc5() { return runtime::find_program("cvc5"); }
 std::vector<std::vector<std::string>> cvc5_answers(const std::filesystem::path& cvc5,
                                                    const std::vector<std::string>& scripts,
                                                    std::chrono::milliseconds timeout) {
-  const ScratchFolder folder;
-  const std::string input = folder.file("scripts.smt2");
-  const std::string output = folder.file("answers");
+  const runtime::ScratchFolder folder;
+  const std::string input = (folder / "scripts.smt2").string();
+  const std::string output = (folder / "answers").string();
   {
     std::ofstream file(input);
     for (const std::string& script : scripts) file << "(reset)\n" << script << "(echo \"" << separator << "\")\n";

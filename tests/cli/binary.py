@@ -11,6 +11,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BINARY = pathlib.Path(os.environ.get("RULEMILL", ROOT / "build" / "release" / "rulemill"))
 MPIRUN = shutil.which("mpirun")
+QUICKSTART = ROOT / "data" / "profiles" / "quickstart.toml"
 
 
 def rulemill(*arguments, ranks=0, timeout=300, binary=None, env=None):
@@ -45,6 +46,19 @@ class Case(unittest.TestCase):
         path = self.folder / "report.json"
         self.assert_works(rulemill(*arguments, "--json", path, **settings))
         return json.loads(path.read_text(encoding="utf-8"))
+
+
+class QuickstartCase(Case):
+    """Tests of one class share the rules of the quick start's profile."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="rulemill-test-"))
+        cls.addClassCleanup(shutil.rmtree, cls.shared, ignore_errors=True)
+        cls.rules = cls.shared / "rules"
+        process = rulemill("discover", "--profile", QUICKSTART, "--out", cls.rules, "--progress", "off")
+        if process.returncode != 0:
+            raise AssertionError(process.stdout + process.stderr)
 
 
 def needs_mpi(test):

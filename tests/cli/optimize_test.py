@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """`rulemill optimize` from outside: rules discovered for a profile make a shipped model smaller, onnxruntime agrees."""
 
-import pathlib
 import shutil
-import tempfile
 import unittest
 
-from binary import ROOT, Case, rulemill
+from binary import ROOT, QuickstartCase, rulemill
 
 try:
     import numpy
@@ -15,7 +13,6 @@ try:
 except ImportError:
     onnxruntime = None
 
-QUICKSTART = ROOT / "data" / "profiles" / "quickstart.toml"
 MODEL = ROOT / "data" / "models" / "acnet_block.onnx"
 TOLERANCE = 1e-4  # relative to the largest value of an output: float32 sums in another order
 
@@ -24,19 +21,7 @@ def needs_onnxruntime(test):
     return unittest.skipUnless(onnxruntime, "SKIPPED: onnx and onnxruntime are not installed (scripts/install-debian.sh)")(test)
 
 
-class Optimize(Case):
-    @classmethod
-    def setUpClass(cls):
-        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="rulemill-test-"))
-        cls.rules = cls.shared / "rules"
-        process = rulemill("discover", "--profile", QUICKSTART, "--out", cls.rules, "--progress", "off")
-        if process.returncode != 0:
-            raise AssertionError(process.stdout + process.stderr)
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.shared, ignore_errors=True)
-
+class Optimize(QuickstartCase):
     def test_the_rules_of_the_quick_start_are_listed_and_shown(self):
         rules = self.json("rules", "list", "--rules", self.rules)["rules"]
         self.assertGreater(len(rules), 5)

@@ -11,7 +11,7 @@
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/manifest.h"
-#include "tests/runtime/scratch_folder.h"
+#include "runtime/scratch_folder.h"
 
 namespace rulemill::dedup {
 namespace {

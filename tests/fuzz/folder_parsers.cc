@@ -7,8 +7,8 @@
 #include "runtime/hash.h"
 #include "runtime/journal.h"
 #include "runtime/manifest.h"
+#include "runtime/scratch_folder.h"
 #include "tests/fuzz/parser.h"
-#include "tests/runtime/scratch_folder.h"
 
 namespace rulemill::fuzz {
 namespace {

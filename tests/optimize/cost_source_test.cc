@@ -8,24 +8,9 @@
 namespace rulemill::optimize {
 namespace {
 
-/// Two products on one input: two nodes, or one and a split.
-ModelText two_products() {
-  ModelText text;
-  text.input("x", {"16", "4096"}).output("p", {"16", "64"}).output("q", {"16", "32"});
-  text.weight("v", {4096, 64}).weight("w", {4096, 32});
-  text.node("MatMul", {"x", "v"}, {"p"}).node("MatMul", {"x", "w"}, {"q"});
-  return text;
-}
-
-constexpr const char* merge_products = R"(
-rule merge(x:2, a:2, b:2)
-  let s = split(matmul(x, concat(a, b; axis=1)); axis=1, at=?)
-  matmul(x, a), matmul(x, b) => s.first, s.second
-)";
-
 struct Tables {
   ScratchFolder scratch;
-  std::filesystem::path path = scratch.path / "costs.json";
+  std::filesystem::path path = scratch / "costs.json";
   void write(const std::string& machine, std::uint32_t threads, std::map<std::string, double> seconds) const {
     write_cost_table({"some runtime 1.0", machine, threads, std::move(seconds)}, path);
   }
@@ -34,8 +19,8 @@ struct Tables {
 TEST_CASE("what measured times say is extracted, and not what is analytic", "[cost_source]") {
   Tables tables;
   Options options;
-  options.model = two_products().save(tables.scratch.path / "in.onnx");
-  options.out = tables.scratch.path / "out.onnx";
+  options.model = two_products().save(tables.scratch / "in.onnx");
+  options.out = tables.scratch / "out.onnx";
   options.cost = "table";
   options.cost_table = tables.path;
   options.min_gain = 0;

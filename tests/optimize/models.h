@@ -15,6 +15,7 @@
 #include "optimize/optimize.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
+#include "runtime/scratch_folder.h"
 
 namespace rulemill::optimize {
 
@@ -131,18 +132,22 @@ inline Import imported(const OnnxModel& model, GraphBank& bank) {
   return import_model(model, bank, &inference);
 }
 
-/// A folder of the test's own, removed at the end.
-struct ScratchFolder {
-  ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "rulemill_optimize_XXXXXX").string();
-    path = mkdtemp(pattern.data());
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  std::filesystem::path path;
-};
+using runtime::ScratchFolder;
+
+/// Two products on one input: two nodes, or one and a split.
+inline ModelText two_products() {
+  ModelText text;
+  text.input("x", {"16", "4096"}).output("p", {"16", "64"}).output("q", {"16", "32"});
+  text.weight("v", {4096, 64}).weight("w", {4096, 32});
+  text.node("MatMul", {"x", "v"}, {"p"}).node("MatMul", {"x", "w"}, {"q"});
+  return text;
+}
+
+inline const char* merge_products = R"(
+rule merge(x:2, a:2, b:2)
+  let s = split(matmul(x, concat(a, b; axis=1)); axis=1, at=?)
+  matmul(x, a), matmul(x, b) => s.first, s.second
+)";
 
 /// Rules that merge parallel convolutions and their biases.
 inline const char* branch_rules = R"(

@@ -19,7 +19,7 @@ const std::filesystem::path models = std::filesystem::path(RULEMILL_SOURCE_DIR) 
 TEST_CASE("the branches of an ACNet block become one convolution", "[optimize]") {
   ScratchFolder scratch;
   RulesFromText rules(branch_rules);
-  Options options = options_for(models / "acnet_block.onnx", scratch.path / "out.onnx");
+  Options options = options_for(models / "acnet_block.onnx", scratch / "out.onnx");
   options.search.kind = GENERATE(SearchKind::Saturate, SearchKind::Backtrack);
   Summary summary = rules.optimize(options);
   std::cout << to_text(summary);
@@ -37,7 +37,7 @@ rule associate(x:2, a:2, b:2)
 rule distribute(x:2, a:2, b:2)
   add(matmul(x, a), matmul(x, b)) => matmul(x, add(a, b))
 )");
-  Options options = options_for(models / "lora_layer.onnx", scratch.path / "out.onnx");
+  Options options = options_for(models / "lora_layer.onnx", scratch / "out.onnx");
   options.search.kind = GENERATE(SearchKind::Saturate, SearchKind::Backtrack);
   Summary summary = rules.optimize(options);
   std::cout << to_text(summary);
@@ -52,9 +52,9 @@ TEST_CASE("a rewrite that first costs more is found with relaxation and not by g
   text.weight("v", {16, 16, 3, 3}).weight("w", {16, 16, 1, 3});
   text.node("Conv", {"x", "v"}, {"a"}, {"pads=1,1,1,1"}).node("Conv", {"x", "w"}, {"b"}, {"pads=0,1,0,1"});
   text.node("Add", {"a", "b"}, {"y"});
-  auto path = text.save(scratch.path / "in.onnx");
+  auto path = text.save(scratch / "in.onnx");
   RulesFromText rules(branch_rules);
-  Options options = options_for(path, scratch.path / "out.onnx");
+  Options options = options_for(path, scratch / "out.onnx");
   options.search.kind = SearchKind::Backtrack;
   options.search.alpha = 1;
   CHECK_FALSE(rules.optimize(options).changed);
@@ -70,7 +70,7 @@ TEST_CASE("products that share an input become one product and a split", "[optim
   text.input("x", {"16", "64"}).output("p", {"16", "64"}).output("q", {"16", "32"});
   text.weight("v", {64, 64}).weight("w", {64, 32});
   text.node("MatMul", {"x", "v"}, {"p"}).node("MatMul", {"x", "w"}, {"q"});
-  auto path = text.save(scratch.path / "in.onnx");
+  auto path = text.save(scratch / "in.onnx");
   RulesFromText rules(R"(
 rule merge(x:2, a:2, b:2)
   let s = split(matmul(x, concat(a, b; axis=1)); axis=1, at=?)
@@ -103,8 +103,8 @@ TEST_CASE("a strided convolution is written with padding that runtimes accept", 
 rule merge(x:4, v:4, w:4)
   add(conv2d(x, v; stride=2), conv2d(x, w; stride=2)) => conv2d(x, add(v, w); stride=2)
 )");
-  REQUIRE(rules.optimize(options_for(text.save(scratch.path / "in.onnx"), scratch.path / "out.onnx")).changed);
-  OnnxModel out = OnnxModel::read(scratch.path / "out.onnx");
+  REQUIRE(rules.optimize(options_for(text.save(scratch / "in.onnx"), scratch / "out.onnx")).changed);
+  OnnxModel out = OnnxModel::read(scratch / "out.onnx");
   REQUIRE(out.proto().model.graph().node_size() == 1);
   for (const auto& attribute : out.proto().model.graph().node(0).attribute()) {
     for (std::int64_t number : attribute.ints()) CHECK(number >= 0);

@@ -2,16 +2,14 @@
 """The shipped models through the binary: smaller, the same in onnxruntime, and nothing written where a check fails."""
 
 import json
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 from html.parser import HTMLParser
 
-from binary import ROOT, Case, rulemill
+from binary import ROOT, QuickstartCase, rulemill
 
 try:
     import onnx
@@ -21,7 +19,6 @@ except ImportError:
 
 MODEL = ROOT / "data" / "models" / "acnet_block.onnx"
 LORA = ROOT / "data" / "models" / "lora_layer.onnx"
-QUICKSTART = ROOT / "data" / "profiles" / "quickstart.toml"
 CHECK = ROOT / "tests" / "optimize" / "check_onnxruntime.py"
 SKIPPED = 77
 
@@ -44,19 +41,7 @@ class Tags(HTMLParser):
             self.open.pop()
 
 
-class Samples(Case):
-    @classmethod
-    def setUpClass(cls):
-        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="rulemill-test-"))
-        cls.rules = cls.shared / "rules"
-        process = rulemill("discover", "--profile", QUICKSTART, "--out", cls.rules, "--progress", "off")
-        if process.returncode != 0:
-            raise AssertionError(process.stdout + process.stderr)
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.shared, ignore_errors=True)
-
+class Samples(QuickstartCase):
     def test_the_convolution_block_becomes_three_convolutions_and_onnxruntime_confirms_equal_outputs(self):
         out = self.folder / "out.onnx"
         report = self.json("optimize", MODEL, "--rules", self.rules, "--out", out, "--no-timing")

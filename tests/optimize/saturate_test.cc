@@ -36,20 +36,6 @@ struct World {
   Saturator saturator;
 };
 
-ModelText two_products() {
-  ModelText text;
-  text.input("x", {"16", "4096"}).output("p", {"16", "64"}).output("q", {"16", "32"});
-  text.weight("v", {4096, 64}).weight("w", {4096, 32});
-  text.node("MatMul", {"x", "v"}, {"p"}).node("MatMul", {"x", "w"}, {"q"});
-  return text;
-}
-
-constexpr const char* merge_products = R"(
-rule merge(x:2, a:2, b:2)
-  let s = split(matmul(x, concat(a, b; axis=1)); axis=1, at=?)
-  matmul(x, a), matmul(x, b) => s.first, s.second
-)";
-
 TEST_CASE("a rule of two outputs is extracted for both at once", "[saturate]") {
   World world(two_products(), merge_products);
   const Region region = world.whole();

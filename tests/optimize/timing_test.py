@@ -2,12 +2,10 @@
 """Results are run against the model: the fastest is written, and nothing that is not faster by more than the noise."""
 
 import json
-import pathlib
 import shutil
-import tempfile
 import unittest
 
-from binary import ROOT, Case, rulemill
+from binary import ROOT, QuickstartCase, rulemill
 
 try:
     import onnxruntime
@@ -15,22 +13,9 @@ except ImportError:
     onnxruntime = None
 
 MODEL = ROOT / "data" / "models" / "acnet_block.onnx"
-QUICKSTART = ROOT / "data" / "profiles" / "quickstart.toml"
 
 
-class Timing(Case):
-    @classmethod
-    def setUpClass(cls):
-        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="rulemill-test-"))
-        cls.rules = cls.shared / "rules"
-        process = rulemill("discover", "--profile", QUICKSTART, "--out", cls.rules, "--progress", "off")
-        if process.returncode != 0:
-            raise AssertionError(process.stdout + process.stderr)
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.shared, ignore_errors=True)
-
+class Timing(QuickstartCase):
     def setUp(self):
         super().setUp()
         self.out = self.folder / "out.onnx"

@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/error.h"
+#include "runtime/scratch_folder.h"
 #include "tests/runtime/message.h"
-#include "tests/runtime/scratch_folder.h"
 
 namespace rulemill::runtime {
 namespace {

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/atomic_file.h"
+#include "runtime/scratch_folder.h"
 #include "tests/runtime/message.h"
-#include "tests/runtime/scratch_folder.h"
 
 namespace rulemill::runtime {
 namespace {

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/atomic_file.h"
-#include "tests/runtime/scratch_folder.h"
+#include "runtime/scratch_folder.h"
 
 namespace rulemill::runtime {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
+#include "runtime/scratch_folder.h"
 #include "tests/runtime/message.h"
-#include "tests/runtime/scratch_folder.h"
 
 namespace rulemill::runtime {
 namespace {

@@ -6,8 +6,8 @@
 #include "runtime/error.h"
 #include "runtime/hash.h"
 #include "runtime/journal.h"
+#include "runtime/scratch_folder.h"
 #include "tests/runtime/message.h"
-#include "tests/runtime/scratch_folder.h"
 
 namespace rulemill::runtime {
 namespace {

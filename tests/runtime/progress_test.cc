@@ -6,7 +6,7 @@
 
 #include "runtime/error.h"
 #include "runtime/log.h"
-#include "tests/runtime/scratch_folder.h"
+#include "runtime/scratch_folder.h"
 
 namespace rulemill::runtime {
 namespace {

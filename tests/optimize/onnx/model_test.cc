@@ -55,11 +55,11 @@ const onnx::NodeProto* find_node(const onnx::GraphProto& graph, const std::strin
 TEST_CASE("unknown operators, names, opsets, metadata and dimension names survive", "[model]") {
   ScratchFolder scratch;
   ModelText text = adapter_model();
-  auto path = text.save(scratch.path / "in.onnx");
-  Summary summary = RulesFromText(product_rules).optimize(options_for(path, scratch.path / "out.onnx"));
+  auto path = text.save(scratch / "in.onnx");
+  Summary summary = RulesFromText(product_rules).optimize(options_for(path, scratch / "out.onnx"));
   REQUIRE(summary.changed);
   CHECK(summary.unknown.size() == 3);
-  OnnxModel out = OnnxModel::read(scratch.path / "out.onnx");
+  OnnxModel out = OnnxModel::read(scratch / "out.onnx");
   const onnx::ModelProto& after = out.proto().model;
   CHECK(after.graph().node_size() == 4);
   for (int i : {0, 5, 6}) {
@@ -84,10 +84,10 @@ TEST_CASE("unknown operators, names, opsets, metadata and dimension names surviv
 TEST_CASE("a model that no rule improves is written as it is", "[model]") {
   ScratchFolder scratch;
   ModelText text = adapter_model();
-  auto path = text.save(scratch.path / "in.onnx");
-  Summary summary = RulesFromText().optimize(options_for(path, scratch.path / "out.onnx"));
+  auto path = text.save(scratch / "in.onnx");
+  Summary summary = RulesFromText().optimize(options_for(path, scratch / "out.onnx"));
   CHECK_FALSE(summary.changed);
-  CHECK(OnnxModel::read(scratch.path / "out.onnx").serialize() == OnnxModel::read(path).serialize());
+  CHECK(OnnxModel::read(scratch / "out.onnx").serialize() == OnnxModel::read(path).serialize());
 }
 
 TEST_CASE("export gives back what import took, node for node", "[model]") {
@@ -113,13 +113,13 @@ TEST_CASE("export gives back what import took, node for node", "[model]") {
 
 TEST_CASE("a wrong rule is caught by verification and the model is written as it was", "[model]") {
   ScratchFolder scratch;
-  auto path = adapter_model().save(scratch.path / "in.onnx");
+  auto path = adapter_model().save(scratch / "in.onnx");
   // The wrong rule needs both products on x: association makes them so.
   RulesFromText wrong(std::string(product_rules) +
                       "rule drops_a_branch(x:2, a:2, b:2) add(matmul(x, a), b) => matmul(x, a)");
-  Summary summary = wrong.optimize(options_for(path, scratch.path / "out.onnx"));
+  Summary summary = wrong.optimize(options_for(path, scratch / "out.onnx"));
   CHECK_THAT(summary.warning, Catch::Contains("computes something else"));
-  CHECK(runtime::read_file(scratch.path / "out.onnx") == runtime::read_file(path));
+  CHECK(runtime::read_file(scratch / "out.onnx") == runtime::read_file(path));
 }
 
 /// y = root(x)·W + (x·A)·B: NaN wherever x has a negative row element, unless the root is taken of something else.
@@ -140,16 +140,16 @@ const char* drops_a_branch = "rule drops_a_branch(x:2, a:2, b:2) add(matmul(x, a
 
 TEST_CASE("a root does not hide a difference: positive inputs are drawn too", "[model]") {
   ScratchFolder scratch;
-  auto path = rooted_model({}).save(scratch.path / "in.onnx");
-  Summary summary = RulesFromText(drops_a_branch).optimize(options_for(path, scratch.path / "out.onnx"));
+  auto path = rooted_model({}).save(scratch / "in.onnx");
+  Summary summary = RulesFromText(drops_a_branch).optimize(options_for(path, scratch / "out.onnx"));
   CHECK_FALSE(summary.changed);
   CHECK_THAT(summary.warning, Catch::Contains("computes something else"));
 }
 
 TEST_CASE("values that are NaN whatever the input verify nothing", "[model]") {
   ScratchFolder scratch;
-  auto path = rooted_model({"Exp", "Neg"}).save(scratch.path / "in.onnx");
-  Summary summary = RulesFromText(product_rules).optimize(options_for(path, scratch.path / "out.onnx"));
+  auto path = rooted_model({"Exp", "Neg"}).save(scratch / "in.onnx");
+  Summary summary = RulesFromText(product_rules).optimize(options_for(path, scratch / "out.onnx"));
   CHECK_FALSE(summary.changed);
   CHECK_THAT(summary.warning, Catch::Contains("could not be verified") && Catch::Contains("mostly NaN"));
 }
@@ -161,8 +161,8 @@ TEST_CASE("what is zero on small inputs is compared on larger ones", "[model]") 
   *text.graph().add_initializer() = float_proto("shift", {{4, 32}, std::vector<float>(4 * 32, -150.f)});
   text.node("MatMul", {"x", "W"}, {"base"}).node("MatMul", {"x", "A"}, {"down"}).node("MatMul", {"down", "B"}, {"up"});
   text.node("Add", {"base", "up"}, {"sum"}).node("Add", {"sum", "shift"}, {"moved"}).node("Relu", {"moved"}, {"y"});
-  Summary summary = RulesFromText(product_rules)
-                        .optimize(options_for(text.save(scratch.path / "in.onnx"), scratch.path / "out.onnx"));
+  Summary summary =
+      RulesFromText(product_rules).optimize(options_for(text.save(scratch / "in.onnx"), scratch / "out.onnx"));
   CHECK(summary.warning.empty());
   CHECK(summary.changed);
 }
@@ -175,9 +175,9 @@ TEST_CASE("folding makes no infinity of finite weights", "[model]") {
     *text.graph().add_initializer() = float_proto(name, {{4, 4}, std::vector<float>(16, 1e25F)});
   }
   text.node("Mul", {"x", "v"}, {"a"}).node("Mul", {"a", "w"}, {"y"});
-  auto path = text.save(scratch.path / "in.onnx");
+  auto path = text.save(scratch / "in.onnx");
   RulesFromText rules("rule associate(x:2, a:2, b:2) mul(mul(x, a), b) => mul(x, mul(a, b))");
-  Summary summary = rules.optimize(options_for(path, scratch.path / "out.onnx"));
+  Summary summary = rules.optimize(options_for(path, scratch / "out.onnx"));
   CHECK_FALSE(summary.changed);
   CHECK_THAT(summary.warning, Catch::Contains("finite weights"));
 }
@@ -200,7 +200,7 @@ TEST_CASE("every truncation of a model is one input error or a model", "[model]"
 TEST_CASE("foreign files, missing files and values from nowhere are input errors with a reason", "[model]") {
   ScratchFolder scratch;
   CHECK_THROWS_WITH(OnnxModel::parse("%PDF-1.4 no model at all", "foreign"), Catch::Contains("not an ONNX model"));
-  CHECK_THROWS_AS(OnnxModel::read(scratch.path / "absent.onnx"), runtime::InputError);
+  CHECK_THROWS_AS(OnnxModel::read(scratch / "absent.onnx"), runtime::InputError);
   ModelText dangling = adapter_model();
   dangling.graph().mutable_node(1)->set_input(0, "nowhere");
   CHECK_THROWS_WITH(dangling.parsed(), Catch::Contains("node 1 (MatMul") && Catch::Contains("nowhere"));
@@ -255,10 +255,10 @@ TEST_CASE("newer IR versions, opsets and operators are kept byte for byte, and t
   *info = text.graph().input(0);
   info->set_name("first");
   text.model.GetReflection()->MutableUnknownFields(&text.model)->AddVarint(4000, 7);
-  auto path = text.save(scratch.path / "in.onnx");
-  Summary summary = RulesFromText(product_rules).optimize(options_for(path, scratch.path / "out.onnx"));
+  auto path = text.save(scratch / "in.onnx");
+  Summary summary = RulesFromText(product_rules).optimize(options_for(path, scratch / "out.onnx"));
   CHECK(summary.changed);
-  onnx::ModelProto after = OnnxModel::read(scratch.path / "out.onnx").proto().model;
+  onnx::ModelProto after = OnnxModel::read(scratch / "out.onnx").proto().model;
   CHECK(after.ir_version() == 99);
   CHECK(after.opset_import(0).version() == 999);
   CHECK(after.graph().node(0).SerializeAsString() == text.graph().node(0).SerializeAsString());
@@ -269,36 +269,36 @@ TEST_CASE("weights stay where they lie until they are needed", "[model]") {
   ScratchFolder scratch;
   ModelText text;
   text.input("x", {"4", "64"}).output("y", {"4", "64"}).weight("w", {64, 64}).node("MatMul", {"x", "w"}, {"y"});
-  auto path = text.save(scratch.path / "in.onnx");
+  auto path = text.save(scratch / "in.onnx");
   OnnxModel model = OnnxModel::read(path);
   CHECK(model.proto().model.ByteSizeLong() < 1000);
   CHECK(model.weight_bytes() == 64 * 64 * 4);
   onnx::ModelProto back;
   REQUIRE(back.ParseFromString(model.serialize()));
   CHECK(back.graph().initializer(0).raw_data() == text.graph().initializer(0).raw_data());
-  model.write_as_read(scratch.path / "copy.onnx");
-  CHECK(runtime::read_file(scratch.path / "copy.onnx") == runtime::read_file(path));
+  model.write_as_read(scratch / "copy.onnx");
+  CHECK(runtime::read_file(scratch / "copy.onnx") == runtime::read_file(path));
 }
 
 TEST_CASE("a side file that a model needs is not overwritten by its result", "[model]") {
   ScratchFolder scratch;
-  adapter_model().parsed().write(scratch.path / "in.onnx", 1000);
-  std::filesystem::rename(scratch.path / "in.onnx", scratch.path / "model.onnx");
-  OnnxModel model = OnnxModel::read(scratch.path / "model.onnx");
-  CHECK_THROWS_WITH(model.write(scratch.path / "in.onnx"), Catch::Contains("model's own weights"));
-  model.write(scratch.path / "out.onnx");
-  CHECK(std::filesystem::exists(scratch.path / "out.onnx.data"));
+  adapter_model().parsed().write(scratch / "in.onnx", 1000);
+  std::filesystem::rename(scratch / "in.onnx", scratch / "model.onnx");
+  OnnxModel model = OnnxModel::read(scratch / "model.onnx");
+  CHECK_THROWS_WITH(model.write(scratch / "in.onnx"), Catch::Contains("model's own weights"));
+  model.write(scratch / "out.onnx");
+  CHECK(std::filesystem::exists(scratch / "out.onnx.data"));
 }
 
 TEST_CASE("initializers above the limit go into a file beside the model and come back", "[model]") {
   ScratchFolder scratch;
   OnnxModel model = adapter_model().parsed();
-  model.write(scratch.path / "big.onnx", 1000);
-  CHECK(std::filesystem::exists(scratch.path / "big.onnx.data"));
-  CHECK(std::filesystem::file_size(scratch.path / "big.onnx") < 2000);
-  CHECK(OnnxModel::read(scratch.path / "big.onnx").serialize() == model.serialize());
-  std::filesystem::resize_file(scratch.path / "big.onnx.data", 100);
-  CHECK_THROWS_WITH(OnnxModel::read(scratch.path / "big.onnx"), Catch::Contains("external data"));
+  model.write(scratch / "big.onnx", 1000);
+  CHECK(std::filesystem::exists(scratch / "big.onnx.data"));
+  CHECK(std::filesystem::file_size(scratch / "big.onnx") < 2000);
+  CHECK(OnnxModel::read(scratch / "big.onnx").serialize() == model.serialize());
+  std::filesystem::resize_file(scratch / "big.onnx.data", 100);
+  CHECK_THROWS_WITH(OnnxModel::read(scratch / "big.onnx"), Catch::Contains("external data"));
 }
 
 TEST_CASE("a subgraph keeps the names that it takes from outside", "[model]") {
@@ -328,10 +328,10 @@ TEST_CASE("a subgraph keeps the names that it takes from outside", "[model]") {
   flag.mutable_type()->mutable_tensor_type()->mutable_shape();
   text.output("z", {"rows", "32"});
   ScratchFolder scratch;
-  auto path = text.save(scratch.path / "in.onnx");
-  Summary summary = RulesFromText(product_rules).optimize(options_for(path, scratch.path / "out.onnx"));
+  auto path = text.save(scratch / "in.onnx");
+  Summary summary = RulesFromText(product_rules).optimize(options_for(path, scratch / "out.onnx"));
   CHECK(summary.changed);
-  CHECK(find_node(OnnxModel::read(scratch.path / "out.onnx").proto().model.graph(), "choice"));
+  CHECK(find_node(OnnxModel::read(scratch / "out.onnx").proto().model.graph(), "choice"));
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include "prove/farm/prune.h"
 #include "runtime/atomic_file.h"
 #include "runtime/file_check.h"
+#include "runtime/scratch_folder.h"
 #include "tests/prove/rule_files.h"
-#include "tests/runtime/scratch_folder.h"
 
 using namespace rulemill;
 using namespace rulemill::prove;

@@ -1,19 +1,21 @@
-// A temporary folder that removes itself.
+// A folder of a run's or a test's own, which goes away with what is in it.
 #pragma once
 
 #include <stdlib.h>
 
 #include <filesystem>
-#include <stdexcept>
 #include <string>
+
+#include "runtime/error.h"
 
 namespace rulemill::runtime {
 
 class ScratchFolder {
  public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "rulemill-test-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  /// `beside`: where it is made. Throws IoError.
+  explicit ScratchFolder(const std::filesystem::path& beside = std::filesystem::temp_directory_path()) {
+    std::string name = (beside / ".rulemill-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw IoError(beside.string(), "no folder can be made there");
     path_ = name;
   }
   ~ScratchFolder() {

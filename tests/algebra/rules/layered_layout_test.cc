@@ -1,0 +1,44 @@
+#include "algebra/rules/layered_layout.h"
+
+#include <catch2/catch.hpp>
+
+using namespace rulemill::algebra;
+
+namespace {
+
+constexpr int gap = 5;
+
+/// Two inputs, a product of both, two that use it, and an output.
+const std::vector<LayeredNode> nodes{{10, false}, {30, false}, {20, false}, {40, false}, {40, false}, {12, true}};
+const std::vector<LayeredEdge> edges{{0, 2}, {1, 2}, {2, 3}, {2, 4}, {3, 5}};
+
+}  // namespace
+
+TEST_CASE("every node stands below what it uses, and what is last in the last row") {
+  const LayeredPlaces places = place_in_layers(nodes, edges, gap);
+  CHECK(places.row == std::vector<int>{0, 0, 1, 2, 2, 3});
+  CHECK(places.rows == 4);
+}
+
+TEST_CASE("neighbours keep their distance and their arguments' order, within the width") {
+  const LayeredPlaces places = place_in_layers(nodes, edges, gap);
+  CHECK(places.x[1] - places.x[0] >= (10 + 30) / 2 + gap);
+  CHECK(places.x[4] - places.x[3] >= 40 + gap);
+  int left = places.width, right = 0;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    left = std::min(left, places.x[n] - nodes[n].width / 2);
+    right = std::max(right, places.x[n] + nodes[n].width / 2);
+  }
+  CHECK(left == 0);
+  CHECK(right == places.width);
+}
+
+TEST_CASE("an input stands just above the first that uses it, and nothing has no size") {
+  // A chain of three, and a late input of its last.
+  const std::vector<LayeredNode> chain(5, LayeredNode{10, false});
+  const LayeredPlaces places = place_in_layers(chain, std::vector<LayeredEdge>{{0, 1}, {1, 2}, {2, 3}, {4, 3}}, gap);
+  CHECK(places.row == std::vector<int>{0, 1, 2, 3, 2});
+  const LayeredPlaces nothing = place_in_layers({}, {}, gap);
+  CHECK(nothing.width == 0);
+  CHECK(nothing.rows == 0);
+}
