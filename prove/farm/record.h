@@ -7,7 +7,8 @@
 
 namespace rulemill::prove {
 
-/// Of a proved outcome, which is core, or a derived one; its sides exchanged if only the other direction can be applied.
+/// Of a proved outcome, which is core, or a derived one; its sides exchanged if only the other direction can be
+/// applied.
 algebra::RuleRecord record_of(const Outcome& outcome, const std::string& id, algebra::Library& library,
                               algebra::TermBank& bank, algebra::Symbols& symbols);
 
