@@ -309,7 +309,8 @@ std::vector<Atom> dimensions_of(const Rule& rule) {
 /// Whether `second` follows `first` wherever one of them is a dimension.
 bool side_by_side(const TypedRule& rule, Atom first, Atom second) {
   bool met = false;
-  for (const auto& [term, shape] : rule.types) {
+  for (const auto& typed : rule.types) {
+    const Shape& shape = typed.second;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const auto is = [&](std::size_t at, Atom atom) { return at < shape.size() && shape[at].atom() == atom; };
       if (is(d, first) && !is(d + 1, second)) return false;
