@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "algebra/exchange/taso_writer.h"
 #include "algebra/terms/rule_renaming.h"
@@ -14,6 +15,7 @@
 #include "cli/text_table.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
+#include "runtime/hash.h"
 
 namespace rulemill::cli {
 namespace {
@@ -22,7 +24,22 @@ using algebra::Rule;
 
 struct ExportOptions {
   std::string file, format = "text", table, tier;
+  bool stable = false;
 };
+
+/// Named after what they say and sorted by it, so that a rule more or less is a paragraph more or less.
+std::string stable_text(std::vector<Rule> rules, const algebra::TermBank& bank, const algebra::Symbols& symbols) {
+  std::set<std::pair<std::string, std::string>> texts;  // by statement
+  for (Rule& rule : rules) {
+    rule.id = "r";
+    const std::string statement = algebra::to_string(rule, bank, symbols);
+    rule.id = "r_" + runtime::to_hex(runtime::hash64(runtime::bytes_of(statement)));
+    texts.emplace(statement.substr(statement.find('\n')) + statement, algebra::to_string(rule, bank, symbols));
+  }
+  std::string bytes;
+  for (const auto& [statement, text] : texts) bytes += text;
+  return bytes;
+}
 
 void export_rules(Context& context, const ExportOptions& options) {
   Database database(context.options);
@@ -33,7 +50,9 @@ void export_rules(Context& context, const ExportOptions& options) {
   std::string bytes;
   std::size_t written = rules.size();
   std::map<std::string, std::size_t> reasons;
-  if (options.format == "text") {
+  if (options.stable) {
+    bytes = stable_text(std::move(rules), database.bank, database.symbols);
+  } else if (options.format == "text") {
     bytes =
         "# " + std::to_string(rules.size()) + " rules of " + rules_file(context.options).filename().string() + "\n\n";
     for (const Rule& rule : rules) bytes += algebra::to_string(rule, database.bank, database.symbols);
@@ -142,6 +161,8 @@ void add_rules_export(CLI::App& rules, Options& options, Command& chosen) {
       ->capture_default_str();
   exporting->add_option("--tier", given->tier, "only core or only shortcut rules")
       ->check(CLI::IsMember({"core", "shortcut"}));
+  exporting->add_flag("--stable", given->stable,
+                      "as text, sorted, each rule named after what it says: a change shows as a difference");
   add_table_option(*exporting, given->table);
   add_rules_option(*exporting, options, true);
   add_definitions_option(*exporting, options);

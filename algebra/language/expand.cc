@@ -206,13 +206,18 @@ void Expander::bind_open_parameters() {
     const auto value = instance_.parameters.find(declared.name);
     if (value == instance_.parameters.end() || !std::holds_alternative<Open>(value->second)) continue;
     if (names_.contains(declared.name)) fail(declared.place, "'" + declared.name + "' already names a dimension");
-    OpenParameter open{declared.name, instance_.size_parameter_count(), 1, declared.kind == ParameterKind::Ints};
+    OpenParameter open{declared.name, instance_.size_parameter_count(), 1, declared.kind == ParameterKind::Ints,
+                       std::get<Open>(value->second).least};
+    const auto bind = [&](const std::string& name) {
+      IndexExprPtr size = size_named(name);
+      if (open.least == 0) names_[name] = combine(IndexKind::Sub, size, constant(1));
+    };
     if (open.is_list) {
       open.count = packs_.at(declared.pack);
-      for (std::uint32_t k = 0; k < open.count; ++k) size_named(pack_element(declared.name, k));
+      for (std::uint32_t k = 0; k < open.count; ++k) bind(pack_element(declared.name, k));
       lists_[declared.name] = open.count;
     } else {
-      size_named(declared.name);
+      bind(declared.name);
     }
     instance_.open.push_back(open);
   }

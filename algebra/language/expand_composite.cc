@@ -56,9 +56,10 @@ Expander::Inlined Expander::inline_call(const syntax::Call& call) {
       parameters[name] = instance_.parameters.at(value->name);
       for (const OpenParameter& open : instance_.open) {
         if (open.name != value->name) continue;
-        if (!open.is_list) given_sizes[name] = names_.at(open.name);
-        for (std::uint32_t k = 0; open.is_list && k < open.count; ++k)
-          given_sizes[name + std::to_string(k)] = names_.at(pack_element(open.name, k));
+        for (std::uint32_t k = 0; k < open.count; ++k) {
+          given_sizes[name + (open.is_list ? std::to_string(k) : "")] =
+              slot_reference(IndexKind::Size, instance_.first_size_parameter + open.first + k);
+        }
       }
     } else if (value->kind == syntax::Index::Kind::Name && declared->kind == syntax::Parameter::Kind::Words) {
       parameters[name] = value->name;

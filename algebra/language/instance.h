@@ -15,8 +15,10 @@ namespace rulemill::algebra {
 
 enum class InstanceId : std::uint32_t {};
 
-/// Stands for any number, or any list of numbers, of at least 1: the parameter is a size of the node instead.
+/// Stands for any number, or any list of numbers, from `least` on, 0 or 1: the parameter is a size of the node instead,
+/// one more than the number where that may be 0, since sizes are at least 1.
 struct Open {
+  std::int64_t least = 1;
   auto operator<=>(const Open&) const = default;
 };
 
@@ -96,6 +98,17 @@ struct OpenParameter {
   std::string name;
   std::uint32_t first = 0, count = 0;
   bool is_list = false;
+  std::int64_t least = 1;
+
+  /// The size for a number, and back.
+  template <class Number>
+  Number size_of(const Number& number) const {
+    return number + Number(1 - least);
+  }
+  template <class Number>
+  Number number_of(const Number& size) const {
+    return size - Number(1 - least);
+  }
 };
 
 struct Instance {

@@ -86,7 +86,7 @@ class Instances {
         const Instance& instance = library_.instance(node.instance);
         for (const OpenParameter& open : instance.open) {
           for (std::uint32_t k = 0; k < open.count; ++k) {
-            if (node.sizes[open.first + k].atom() == size) note_numbers(instance.operator_name, open.name, k, numbers);
+            if (node.sizes[open.first + k].atom() == size) note_sizes(instance.operator_name, open, k, numbers);
           }
         }
       }
@@ -94,15 +94,18 @@ class Instances {
     return numbers.empty() ? numbers_ : numbers;
   }
 
-  void note_numbers(const std::string& op, const std::string& parameter, std::uint32_t k,
-                    std::set<std::int64_t>& numbers) const {
+  void note_sizes(const std::string& op, const OpenParameter& open, std::uint32_t k,
+                  std::set<std::int64_t>& sizes) const {
+    const auto note = [&](std::int64_t number) {
+      if (number >= open.least) sizes.insert(open.size_of(number));
+    };
     for (const InstanceId id : present_) {
       const Instance& instance = library_.instance(id);
-      const auto value = instance.parameters.find(parameter);
+      const auto value = instance.parameters.find(open.name);
       if (instance.operator_name != op || value == instance.parameters.end()) continue;
-      if (const auto* number = std::get_if<std::int64_t>(&value->second)) numbers.insert(*number);
+      if (const auto* number = std::get_if<std::int64_t>(&value->second)) note(*number);
       const auto* list = std::get_if<std::vector<std::int64_t>>(&value->second);
-      if (list != nullptr && k < list->size()) numbers.insert((*list)[k]);
+      if (list != nullptr && k < list->size()) note((*list)[k]);
     }
   }
 

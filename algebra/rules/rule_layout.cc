@@ -130,8 +130,15 @@ std::string parameters_text(NodeId id, const TermBank& bank, const Symbols& symb
     if (std::holds_alternative<Open>(value)) continue;
     if (bank.library().default_value(instance.operator_name, name) != value) add(name, to_string(value));
   }
-  for (std::size_t i = 0; i < node.sizes.size(); ++i) {
+  const std::size_t declared = instance.open.empty() ? node.sizes.size() : instance.open[0].first;
+  for (std::size_t i = 0; i < declared; ++i) {
     add(instance.size_names[instance.first_size_parameter + i], symbols.to_string(node.sizes[i]));
+  }
+  for (const OpenParameter& open : instance.open) {
+    for (std::uint32_t k = 0; k < open.count; ++k) {
+      add(instance.size_names[instance.first_size_parameter + open.first + k],
+          symbols.to_string(open.number_of(node.sizes[open.first + k])));
+    }
   }
   return text;
 }

@@ -68,8 +68,8 @@ class RuleWriter {
         parameter.set_number(*number);
       } else if (const auto* word = std::get_if<std::string>(&value)) {
         parameter.set_word(*word);
-      } else if (std::holds_alternative<Open>(value)) {
-        parameter.set_open(true);
+      } else if (const auto* open = std::get_if<Open>(&value)) {
+        parameter.set_open_from(static_cast<std::uint32_t>(open->least));
       } else {
         proto::Permutation& list = *parameter.mutable_permutation();
         for (const std::int64_t axis : std::get<std::vector<std::int64_t>>(value)) list.add_axes(axis);

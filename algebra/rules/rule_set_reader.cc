@@ -88,8 +88,9 @@ class RuleReader {
         const auto& axes = parameter.permutation().axes();
         return std::vector<std::int64_t>(axes.begin(), axes.end());
       }
-      case proto::Parameter::kOpen:
-        return Open{};
+      case proto::Parameter::kOpenFrom:
+        if (parameter.open_from() > 1) fail(field, "is open from another number than 0 or 1");
+        return Open{parameter.open_from()};
       case proto::Parameter::VALUE_NOT_SET:
         break;
     }

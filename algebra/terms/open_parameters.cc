@@ -111,8 +111,7 @@ std::vector<ParameterClass> parameter_classes(const Rule& rule, const TermBank& 
     const Instance& instance = bank.library().instance(bank.node(node).instance);
     for (const auto& [name, value] : instance.parameters) {
       const std::vector<std::int64_t> numbers = numbers_of(value);
-      const bool positive = std::ranges::all_of(numbers, [](std::int64_t number) { return number >= 1; });
-      if (numbers.empty() || !positive || !bank.library().may_be_open(instance.operator_name, name)) continue;
+      if (numbers.empty() || !bank.library().may_be_open(instance.operator_name, name)) continue;
       const ParameterClass found{name, value, by_height ? heights.of(node, name) : 0};
       if (std::ranges::find(classes, found) == classes.end()) classes.push_back(found);
     }
@@ -151,7 +150,8 @@ std::optional<Rule> with_open(const Rule& rule, const std::vector<ParameterClass
         const ParameterClass own{name, value, by_height ? heights.of(node, name) : 0};
         const auto found = std::ranges::find(classes, own);
         if (found != classes.end()) {
-          value = Open{};
+          const std::vector<std::int64_t> numbers = numbers_of(value);
+          value = Open{std::ranges::find(numbers, 0) == numbers.end() ? 1 : 0};
           open[name] = values[static_cast<std::size_t>(found - classes.begin())];
         }
         if (const auto now = open.find(name); now != open.end())
@@ -172,11 +172,11 @@ std::optional<Rule> with_sizes(const Rule& rule, const Substitution& sizes, Libr
       for (auto open = instance.open.rbegin(); open != instance.open.rend(); ++open) {
         std::vector<std::int64_t> numbers;
         for (std::uint32_t k = 0; k < open->count; ++k) {
-          if (const auto number = of_node[open->first + k].constant()) numbers.push_back(*number);
+          if (const auto number = of_node[open->first + k].constant()) numbers.push_back(open->number_of(*number));
         }
         if (numbers.size() < open->count) continue;
-        if (std::ranges::any_of(numbers, [](std::int64_t number) { return number < 1; }))
-          throw runtime::InputError("", "an open parameter is at least 1");
+        if (std::ranges::any_of(numbers, [&](std::int64_t number) { return number < open->least; }))
+          throw runtime::InputError("", "an open parameter is at least " + std::to_string(open->least));
         parameters.at(open->name) = open->is_list ? ParameterValue(numbers) : ParameterValue(numbers.at(0));
         of_node.erase(of_node.begin() + open->first, of_node.begin() + open->first + open->count);
       }

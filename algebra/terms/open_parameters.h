@@ -9,7 +9,7 @@
 
 namespace rulemill::algebra {
 
-/// Integer parameters of a rule that are opened as one: of one name, with one value of at least 1; if told apart, by
+/// Integer parameters of a rule that are opened as one: of one name, with one value; if told apart, by
 /// how many operators with a parameter of that name stand below it, too.
 struct ParameterClass {
   std::string name;
@@ -21,8 +21,9 @@ struct ParameterClass {
 /// In order of first use; those alone that a definition lets be open.
 std::vector<ParameterClass> parameter_classes(const Rule& rule, const TermBank& bank, bool by_height);
 
-/// The typed rule with each class open: one size, or one list of them, for all its parameters, named after it. Not
-/// implied by the rule: it is to be proved. Nothing where a definition needs the number.
+/// The typed rule with each class open: one size, or one list of them, for all its parameters, named after it; from 0
+/// on if 0 is its value or in it, from 1 on otherwise. Not implied by the rule: it is to be proved. Nothing where a
+/// definition needs the number.
 std::optional<Rule> with_open(const Rule& rule, const std::vector<ParameterClass>& classes, Library& library,
                               TermBank& bank, Symbols& symbols, bool by_height);
 

@@ -331,14 +331,14 @@ class RuleParser {
       if (is_pack)
         sizes[name] = std::move(list);
       else if (may_be_open)
-        set_integers(name, std::move(list), true, parameters, sizes);
+        set_integers(at, name, std::move(list), true, parameters, sizes);
       else
         parameters[name] = std::move(numbers);
       return;
     }
     if (is_pack) cursor_.fail(at, "'" + name + "' is a list of sizes: " + name + "=[…]");
     if (library_.may_be_open(op, name))
-      set_integers(name, {size_value()}, false, parameters, sizes);
+      set_integers(at, name, {size_value()}, false, parameters, sizes);
     else if (cursor_.peek().kind == Token::Kind::Number)
       parameters[name] = cursor_.number("a number");
     else
@@ -346,14 +346,23 @@ class RuleParser {
   }
 
   /// Numbers alone are a value; with a size among them the parameter is open, and they are sizes of the node.
-  static void set_integers(const std::string& name, std::vector<std::optional<Poly>> values, bool is_list,
-                           Parameters& parameters, GivenSizes& sizes) {
+  void set_integers(const Token& at, const std::string& name, std::vector<std::optional<Poly>> values, bool is_list,
+                    Parameters& parameters, GivenSizes& sizes) {
     std::vector<std::int64_t> numbers;
+    bool positive = true;
     for (const std::optional<Poly>& value : values) {
       if (value && value->constant()) numbers.push_back(*value->constant());
+      if (!value) continue;
+      positive = positive && symbols_.positive(*value);
+      if (!value->constant() && !symbols_.nonnegative(*value))
+        cursor_.fail(at, "'" + name + "' may be negative; it is open from 0, as in s - 1, or from 1, as in s");
     }
     if (numbers.size() < values.size()) {
-      parameters[name] = Open{};
+      const OpenParameter open{name, 0, 0, is_list, positive ? 1 : 0};
+      for (std::optional<Poly>& value : values) {
+        if (value) value = open.size_of(*value);
+      }
+      parameters[name] = Open{open.least};
       sizes[name] = std::move(values);
     } else if (is_list) {
       parameters[name] = std::move(numbers);

@@ -28,8 +28,9 @@ std::string to_string(TermId id, const TermBank& bank, const Symbols& symbols) {
                                    node.sizes.begin() + static_cast<std::ptrdiff_t>(end)));
   };
   for (const OpenParameter& open : instance.open) {
-    add(open.name,
-        open.is_list ? sizes(open.first, open.first + open.count) : symbols.to_string(node.sizes[open.first]));
+    Shape numbers;
+    for (std::uint32_t k = 0; k < open.count; ++k) numbers.push_back(open.number_of(node.sizes[open.first + k]));
+    add(open.name, open.is_list ? symbols.to_string(numbers) : symbols.to_string(numbers[0]));
   }
   const std::size_t declared = instance.open.empty() ? node.sizes.size() : instance.open[0].first;
   std::size_t next = 0;

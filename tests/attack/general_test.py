@@ -4,6 +4,7 @@ made false. None that is said to hold may be wrong.
 general_test.py [--rules FILE...] [--instances N] [--mutants N] [--seed S]"""
 
 import argparse
+import re
 import sys
 
 import court
@@ -23,6 +24,9 @@ class Attack:
             if "general" not in verdict:
                 if verdict["verdict"] in ("ended", "slow"):
                     court.judge(self.record, case, verdict, self.operators, self.functions)
+                continue
+            if unknown := {name for name in re.findall(r"(\w+)\(", verdict["typed"].split("\n", 1)[1])} - set(self.operators):
+                self.record.counts["not read by the evaluator: " + ", ".join(sorted(unknown))] += 1
                 continue
             self.instances += 1
             court.judge(self.record, case, verdict, self.operators, self.functions, verdict["general"], sizes=4,

@@ -45,7 +45,7 @@ std::optional<algebra::Rule> random_instance(const algebra::Rule& general, std::
     if (rule) rule = algebra::with_rank(*rule, group, static_cast<std::uint32_t>(random() % 4), library, bank, symbols);
   }
   for (const algebra::Atom size : rule ? algebra::open_sizes(*rule, bank) : std::vector<algebra::Atom>{}) {
-    const algebra::Poly number = static_cast<std::int64_t>(1 + random() % 4);
+    const algebra::Poly number = static_cast<std::int64_t>(1 + random() % 4);  // of 1 to 4, or of 0 to 3
     if (rule) rule = algebra::with_sizes(*rule, {{size, number}}, library, bank, symbols);
   }
   return rule;

@@ -34,6 +34,9 @@ operator turned(x[d...]; perm: permutation)
 operator spaced(x[m]; stride: int = 1, far: int = 1)
   where 1 <= stride, 1 <= far
   y[i < (m - 1) // stride + 1] = x[i * stride * far]
+operator taken(x[m]; at: int)
+  where at < m
+  y[] = x[at]
 operator chosen(x[m]; way: int = 1)
   let step = 1 if way = 1 else 0
   y[i < m] = x[i * step]
@@ -124,6 +127,26 @@ TEST_CASE("integer parameters are opened together and given numbers again") {
       with_open(needs, parameter_classes(needs, bench.bank, false), bench.library, bench.bank, bench.symbols, false));
   CHECK_THROWS_WITH(bench.rule("rule r(x[m]) chosen(x; way=s) => x"),
                     Catch::Contains("'way' is open here, and the definition chooses by its number"));
+}
+
+TEST_CASE("a parameter that is 0 is open from 0 on") {
+  Bench bench;
+  const Rule closed = bench.rule("rule r(x[m]) taken(neg(x); at=0) => neg(taken(x; at=0))");
+  const auto open =
+      with_open(closed, parameter_classes(closed, bench.bank, false), bench.library, bench.bank, bench.symbols, false);
+  REQUIRE(open);
+  CHECK(to_string(*open, bench.bank, bench.symbols) ==
+        "rule r(x[m])\n  taken(neg(x); at=at - 1)\n  => neg(taken(x; at=at - 1))\n");
+  CHECK(bench.rule(to_string(*open, bench.bank, bench.symbols)).source == open->source);
+  for (const std::int64_t at : {0, 2}) {
+    const auto again =
+        with_sizes(*open, {{bench.symbols.size("at"), Poly(at + 1)}}, bench.library, bench.bank, bench.symbols);
+    REQUIRE(again);
+    CHECK(bench.library.instance(bench.bank.node_of(again->source[0]).instance).parameters.at("at") ==
+          ParameterValue(at));
+  }
+  CHECK_THROWS_WITH(bench.rule("rule r(x[m]) taken(x; at=s - 2) => taken(x; at=s - 2)"),
+                    Catch::Contains("test:1:23: 'at' may be negative"));
 }
 
 TEST_CASE("general rules are used at the ranks and numbers that occur") {
