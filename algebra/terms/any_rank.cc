@@ -4,6 +4,7 @@
 #include <set>
 
 #include "algebra/language/group_lift.h"
+#include "algebra/terms/moved_parameters.h"
 #include "runtime/error.h"
 
 namespace rulemill::algebra {
@@ -24,92 +25,6 @@ std::optional<TypedRule> typed(const Rule& rule, TermBank& bank, Symbols& symbol
   if (result == nullptr || result->rule.shapes != rule.shapes) return std::nullopt;
   return std::move(*result);
 }
-
-/// How many dimensions stand for each dimension of a tensor.
-using Counts = std::vector<std::uint32_t>;
-
-std::int64_t position_in(const Counts& counts, std::int64_t axis) {
-  std::int64_t position = 0;
-  for (std::int64_t d = 0; d < axis; ++d) position += counts.at(static_cast<std::size_t>(d));
-  return position;
-}
-
-/// The parameters of an operator whose inputs get other ranks. What cannot be right is found by comparing the
-/// instances.
-class MovedParameters {
- public:
-  /// `counts`: of the first input and of the first output, and by name of a pack's element.
-  MovedParameters(const Instance& instance, const Library& library, Counts input, Counts output)
-      : instance_(instance), library_(library), input_(std::move(input)), output_(std::move(output)) {}
-
-  /// `by_slot`: of each size slot. `scattered`: a permutation says where an axis goes, not where it comes from.
-  Parameters moved(const Counts& by_slot, bool scattered) const {
-    Parameters result;
-    for (const auto& [name, value] : instance_.parameters) {
-      const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
-      const auto* number = std::get_if<std::int64_t>(&value);
-      switch (library_.parameter_kind(instance_.operator_name, name)) {
-        case ParameterKind::Axis:
-          result[name] = position_in(input_, *number);
-          break;
-        case ParameterKind::Axes:
-          result[name] = positions(*list, input_);
-          break;
-        case ParameterKind::NewAxes:
-          result[name] = positions(*list, output_);
-          break;
-        case ParameterKind::Permutation:
-          result[name] = scattered ? inverse(permuted(inverse(*list))) : permuted(*list);
-          break;
-        case ParameterKind::Spread:
-        case ParameterKind::Ints:
-          result[name] = list == nullptr ? value : ParameterValue(repeated(name, *list, by_slot));
-          break;
-        default:
-          result[name] = value;
-      }
-    }
-    return result;
-  }
-
- private:
-  static std::vector<std::int64_t> positions(const std::vector<std::int64_t>& axes, const Counts& counts) {
-    std::vector<std::int64_t> result;
-    for (const std::int64_t axis : axes) {
-      for (std::uint32_t k = 0; k < counts.at(static_cast<std::size_t>(axis)); ++k)
-        result.push_back(position_in(counts, axis) + k);
-    }
-    return result;
-  }
-
-  std::vector<std::int64_t> permuted(const std::vector<std::int64_t>& order) const { return positions(order, input_); }
-
-  static std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& order) {
-    std::vector<std::int64_t> result(order.size());
-    for (std::size_t k = 0; k < order.size(); ++k)
-      result.at(static_cast<std::size_t>(order[k])) = static_cast<std::int64_t>(k);
-    return result;
-  }
-
-  /// One entry an element of a pack: as often as its dimension.
-  std::vector<std::int64_t> repeated(const std::string& name, const std::vector<std::int64_t>& list,
-                                     const Counts& by_slot) const {
-    const std::string pack = library_.pack_of(instance_.operator_name, name);
-    std::vector<std::int64_t> result;
-    for (std::size_t k = 0; k < list.size(); ++k) {
-      const auto slot = std::ranges::find(instance_.size_names, pack + std::to_string(k));
-      const std::uint32_t count = slot == instance_.size_names.end()
-                                      ? 1
-                                      : by_slot.at(static_cast<std::size_t>(slot - instance_.size_names.begin()));
-      for (std::uint32_t c = 0; c < count; ++c) result.push_back(list[k]);
-    }
-    return result;
-  }
-
-  const Instance& instance_;
-  const Library& library_;
-  Counts input_, output_;
-};
 
 std::vector<std::string> names_of_sizes(const TypedRule& rule, const Symbols& symbols) {
   std::vector<std::string> names;
@@ -294,6 +209,90 @@ class Regrouping {
   std::unordered_map<TermId, TermId> rebuilt_;
 };
 
+/// Rebuilds a rule with a dimension more in front of all, or behind them.
+class Widening {
+ public:
+  Widening(TypedRule rule, bool in_front, Library& library, TermBank& bank, Symbols& symbols)
+      : typed_(std::move(rule)), in_front_(in_front), library_(library), bank_(bank), symbols_(symbols) {}
+
+  Rule run() {
+    const Rule& rule = typed_.rule;
+    Rule result;
+    result.id = rule.id;
+    result.tier = rule.tier;
+    result.condition = rule.condition;
+    const Poly fresh(symbols_.size(free_name()));
+    for (std::size_t v = 0; v < rule.variables.size(); ++v) {
+      Shape shape = rule.shapes[v];
+      shape.insert(in_front_ ? shape.begin() : shape.end(), fresh);
+      const TermId variable =
+          bank_.variable(bank_.term(rule.variables[v]).name, static_cast<std::uint32_t>(shape.size()));
+      rebuilt_[rule.variables[v]] = variable;
+      result.variables.push_back(variable);
+      result.shapes.push_back(std::move(shape));
+    }
+    for (const NodeId node : bank_.nodes(outputs_of(rule))) rebuild(node);
+    for (const TermId term : rule.source) result.source.push_back(rebuilt_.at(term));
+    for (const TermId term : rule.target) result.target.push_back(rebuilt_.at(term));
+    return result;
+  }
+
+ private:
+  std::string free_name() const {
+    const std::vector<std::string> taken = names_of_sizes(typed_, symbols_);
+    std::string name = in_front_ ? "d" : "e";
+    while (name[0] < 'z' && std::ranges::find(taken, name) != taken.end()) ++name[0];
+    while (std::ranges::find(taken, name) != taken.end()) name += "_";
+    return name;
+  }
+
+  void rebuild(NodeId id) {
+    const Node node = bank_.node(id);
+    const Instance& instance = library_.instance(node.instance);
+    if (node.arguments.empty() || library_.has_open_rank(instance.operator_name)) throw NoSuchRule{};
+    std::vector<TermId> arguments;
+    std::vector<std::uint32_t> ranks;
+    for (const TermId argument : node.arguments) {
+      arguments.push_back(rebuilt_.at(argument));
+      ranks.push_back(static_cast<std::uint32_t>(typed_.types.at(argument).size()) + 1);
+    }
+    const Instance& other = library_.instantiate(instance.operator_name, parameters(instance, ranks[0] - 1), ranks);
+    std::vector<bool> groups(other.size_names.size());
+    for (const auto& dims : other.inputs) {
+      const IndexExpr& dim = in_front_ ? *dims.front() : *dims.back();
+      if (dim.kind == IndexExpr::Kind::Size) groups[dim.slot] = true;
+    }
+    if (!group_lift(other, groups, 0, instance)) throw NoSuchRule{};
+    const NodeId copy = bank_.apply(other.id, arguments, node.sizes);
+    for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) rebuilt_[bank_.output(id, o)] = bank_.output(copy, o);
+  }
+
+  /// Axes move behind a new first dimension; an order and a spread have an entry for the new one.
+  Parameters parameters(const Instance& instance, std::int64_t rank) const {
+    Parameters result = instance.parameters;
+    for (auto& [name, value] : result) {
+      const ParameterKind kind = library_.parameter_kind(instance.operator_name, name);
+      auto* list = std::get_if<std::vector<std::int64_t>>(&value);
+      const bool order = kind == ParameterKind::Permutation;
+      const bool axes = order || kind == ParameterKind::Axes || kind == ParameterKind::NewAxes;
+      if (kind == ParameterKind::Axis && in_front_) ++std::get<std::int64_t>(value);
+      if (axes && in_front_) std::ranges::for_each(*list, [](std::int64_t& axis) { ++axis; });
+      if (order || (kind == ParameterKind::Spread && !list->empty())) {
+        const std::int64_t last = order ? rank : spread_whole, first = order ? 0 : spread_whole;
+        list->insert(in_front_ ? list->begin() : list->end(), in_front_ ? first : last);
+      }
+    }
+    return result;
+  }
+
+  TypedRule typed_;
+  const bool in_front_;
+  Library& library_;
+  TermBank& bank_;
+  Symbols& symbols_;
+  std::unordered_map<TermId, TermId> rebuilt_;
+};
+
 /// Sizes that are a dimension of a variable, in order of first use.
 std::vector<Atom> dimensions_of(const Rule& rule) {
   std::vector<Atom> result;
@@ -363,67 +362,16 @@ Rule at_any_rank(const Rule& rule, Library& library, TermBank& bank, Symbols& sy
 }
 
 std::optional<Rule> widened(const Rule& rule, bool in_front, Library& library, TermBank& bank, Symbols& symbols) {
-  const auto types = typed(rule, bank, symbols);
+  auto types = typed(rule, bank, symbols);
   if (!types || rule.variables.empty()) return std::nullopt;
-  const std::vector<std::string> taken = names_of_sizes(*types, symbols);
-  std::string name = in_front ? "d" : "e";
-  while (name[0] < 'z' && std::ranges::find(taken, name) != taken.end()) ++name[0];
-  while (std::ranges::find(taken, name) != taken.end()) name += "_";
-  const Poly fresh(symbols.size(name));
-  Rule result;
-  result.id = rule.id;
-  result.tier = rule.tier;
-  result.condition = rule.condition;
-  std::unordered_map<TermId, TermId> rebuilt;
-  for (std::size_t v = 0; v < rule.variables.size(); ++v) {
-    Shape shape = rule.shapes[v];
-    shape.insert(in_front ? shape.begin() : shape.end(), fresh);
-    rebuilt[rule.variables[v]] =
-        bank.variable(bank.term(rule.variables[v]).name, static_cast<std::uint32_t>(shape.size()));
-    result.variables.push_back(rebuilt.at(rule.variables[v]));
-    result.shapes.push_back(std::move(shape));
-  }
   try {
-    for (const NodeId id : bank.nodes(outputs_of(rule))) {
-      const Node node = bank.node(id);
-      const Instance& instance = library.instance(node.instance);
-      if (node.arguments.empty() || library.has_open_rank(instance.operator_name)) return std::nullopt;
-      std::vector<TermId> arguments;
-      std::vector<std::uint32_t> ranks;
-      for (const TermId argument : node.arguments) {
-        arguments.push_back(rebuilt.at(argument));
-        ranks.push_back(static_cast<std::uint32_t>(types->types.at(argument).size()) + 1);
-      }
-      Parameters parameters = instance.parameters;
-      const std::uint32_t rank = ranks[0] - 1;
-      for (auto& [parameter, value] : parameters) {
-        const ParameterKind kind = library.parameter_kind(instance.operator_name, parameter);
-        auto* list = std::get_if<std::vector<std::int64_t>>(&value);
-        const bool axes =
-            kind == ParameterKind::Axes || kind == ParameterKind::NewAxes || kind == ParameterKind::Permutation;
-        if (kind == ParameterKind::Axis && in_front) ++std::get<std::int64_t>(value);
-        if (axes && in_front) std::ranges::for_each(*list, [](std::int64_t& axis) { ++axis; });
-        if (kind == ParameterKind::Permutation)
-          list->insert(in_front ? list->begin() : list->end(), in_front ? std::int64_t{0} : std::int64_t{rank});
-        if (kind == ParameterKind::Spread && !list->empty())
-          list->insert(in_front ? list->begin() : list->end(), spread_whole);
-      }
-      const Instance& other = library.instantiate(instance.operator_name, parameters, ranks);
-      std::vector<bool> groups(other.size_names.size());
-      for (std::size_t i = 0; i < other.inputs.size(); ++i) {
-        const IndexExprPtr& dim = in_front ? other.inputs[i].front() : other.inputs[i].back();
-        if (dim->kind == IndexExpr::Kind::Size) groups[dim->slot] = true;
-      }
-      if (!group_lift(other, groups, 0, instance)) return std::nullopt;
-      const NodeId copy = bank.apply(other.id, arguments, node.sizes);
-      for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) rebuilt[bank.output(id, o)] = bank.output(copy, o);
-    }
+    Rule result = Widening(std::move(*types), in_front, library, bank, symbols).run();
+    return typed(result, bank, symbols) ? std::optional(std::move(result)) : std::nullopt;
+  } catch (const NoSuchRule&) {
+    return std::nullopt;
   } catch (const runtime::Error&) {  // no instance of these ranks
     return std::nullopt;
   }
-  for (const TermId term : rule.source) result.source.push_back(rebuilt.at(term));
-  for (const TermId term : rule.target) result.target.push_back(rebuilt.at(term));
-  return typed(result, bank, symbols) ? std::optional(std::move(result)) : std::nullopt;
 }
 
 }  // namespace rulemill::algebra
