@@ -48,6 +48,7 @@ void run(Context& context, const Inputs& inputs) {
   if (options.rules.empty()) options.rules = default_rules(context);
   options.out = context.options.out;
   options.operators = definitions_folder(context.options);
+  options.together = data_folder() / "runtimes" / "onnxruntime.patterns";
   options.search.kind = searches.at(inputs.search);
   options.judge = judge_command(inputs.judge);
   options.type_helper = type_helper_command();

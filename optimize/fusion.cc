@@ -69,7 +69,8 @@ std::unordered_map<ValueId, std::uint32_t> count_uses(const GraphBank& bank, std
   return uses;
 }
 
-Fusion::Fusion(GraphBank& bank) : bank_(&bank), names_(bank.library().operator_names()) {}
+Fusion::Fusion(GraphBank& bank, Together together)
+    : bank_(&bank), together_(std::move(together)), names_(bank.library().operator_names()) {}
 
 const std::optional<CompositeMatch>& Fusion::composite(NodeId node) {
   auto found = composites_.find(node);

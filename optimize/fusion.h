@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "optimize/graph.h"
+#include "optimize/together.h"
 
 namespace rulemill::optimize {
 
@@ -21,7 +22,7 @@ struct CompositeMatch {
 
 class Fusion {
  public:
-  explicit Fusion(GraphBank& bank);
+  explicit Fusion(GraphBank& bank, Together together = {});
 
   /// The composite instance whose last step is this node, whoever else uses its inner nodes.
   const std::optional<CompositeMatch>& composite(NodeId node);
@@ -29,6 +30,9 @@ class Fusion {
   bool has_fused(algebra::InstanceId producer, algebra::InstanceId activation);
   /// Whether one composite says `producer` followed by `last`, whose first argument is the producer's output.
   bool has_composite(algebra::InstanceId producer, algebra::InstanceId last);
+
+  /// Nodes that the runtime computes in one pass with this one, the last of them.
+  std::vector<NodeId> together_with(NodeId last) const { return together_.with(*bank_, last); }
 
  private:
   bool find_composite(const algebra::Instance& producer, const algebra::Instance& last, const std::string& name);
@@ -39,6 +43,7 @@ class Fusion {
                                             const std::vector<ValueId>& leaves);
 
   GraphBank* bank_;
+  Together together_;
   std::vector<std::string> names_;  // operators that are, or may be, composites
   std::unordered_map<NodeId, std::optional<CompositeMatch>> composites_;
   std::map<std::pair<algebra::InstanceId, algebra::InstanceId>, bool> fused_, composed_;

@@ -261,7 +261,7 @@ Summary run(const Options& options, algebra::Library& library, algebra::TermBank
   GraphBank bank(library, symbols);
   NodeInference inference(options.type_helper);
   Import import = import_model(model, bank, &inference);
-  Fusion fusion(bank);
+  Fusion fusion(bank, options.together.empty() ? Together() : Together::load(options.together));
   Evaluator::Sizes sizes = given_sizes(options, import, bank);
   const std::unique_ptr<CostSource> source = cost_source(options, library);
   CostModel cost(bank, fusion, device, sizes, source.get());

@@ -17,6 +17,7 @@ struct Options {
   std::filesystem::path model;
   std::vector<std::filesystem::path> rules;  // databases, or folders with rules.rmdb in them
   std::filesystem::path operators;           // folder of definitions
+  std::filesystem::path together;            // what the runtime computes in one pass (see together.h); empty: nothing
   std::filesystem::path out;                 // empty: nothing is written
   std::string device = "cpu";
   std::string cost = "analytic";         // or "onnxruntime", "table"

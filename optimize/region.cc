@@ -20,6 +20,7 @@ Regions::Regions(const GraphBank& bank, Fusion& fusion, std::span<const ValueId>
     if (const std::optional<CompositeMatch>& match = fusion.composite(*id)) {
       for (NodeId inner : match->inner) add_said(*id, inner);
     }
+    for (NodeId inner : fusion.together_with(*id)) add_said(*id, inner, true);
   }
 }
 
@@ -27,8 +28,9 @@ bool Regions::is_computed(NodeId id) const {
   return bank_.node(id).kind == Node::Kind::Algebra && !bank_.node(id).constant;
 }
 
-void Regions::add_said(NodeId last, NodeId inner) {
+void Regions::add_said(NodeId last, NodeId inner, bool in_one_pass) {
   if (!is_computed(inner)) return;
+  if (in_one_pass) in_one_pass_.insert(last);
   said_[last].push_back(inner);
   last_[inner].push_back(last);
 }
@@ -81,8 +83,9 @@ Region Regions::cut_out(const std::vector<NodeId>& nodes) const {
     const auto said = said_.find(inside[i]);
     if (said == said_.end()) continue;
     for (NodeId inner : said->second) {
-      region.graph.said.push_back(
-          {i, static_cast<std::uint32_t>(std::ranges::lower_bound(inside, inner) - inside.begin())});
+      region.graph.said.push_back({i,
+                                   static_cast<std::uint32_t>(std::ranges::lower_bound(inside, inner) - inside.begin()),
+                                   in_one_pass_.contains(inside[i])});
     }
   }
   return region;
@@ -104,6 +107,7 @@ std::string key_of(const Region& region, const GraphBank& bank) {
   for (const RegionGraph::Said& said : region.graph.said) {
     add(said.last);
     add(said.inner);
+    add(said.in_one_pass ? 1 : 0);
   }
   return key;
 }

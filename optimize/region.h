@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,11 @@ struct RegionGraph {
   std::uint32_t leaves = 0;
   std::vector<RegionNode> nodes;
   std::vector<std::uint32_t> outputs;
-  /// Nodes that one node of the model says, or one composite: the last of its steps and an earlier one.
+  /// Nodes that one node of the model says, or one composite, or that the runtime computes in one pass: the last of
+  /// them and an earlier one.
   struct Said {
     std::uint32_t last = 0, inner = 0;
+    bool in_one_pass = false;  // by the runtime, else by one node
     auto operator<=>(const Said&) const = default;
   };
   std::vector<Said> said;
@@ -57,14 +60,15 @@ class Regions {
   Region cut_out(const std::vector<NodeId>& nodes) const;
 
  private:
-  void add_said(NodeId last, NodeId inner);
+  void add_said(NodeId last, NodeId inner, bool in_one_pass = false);
   bool is_computed(NodeId id) const;
   std::vector<NodeId> whole(const std::vector<NodeId>& nodes) const;
 
   const GraphBank& bank_;
   std::unordered_map<ValueId, std::uint32_t> uses_;  // as an argument or an output
   std::unordered_map<NodeId, std::vector<NodeId>> said_,
-      last_;  // by last node: the earlier ones; and the other way round
+      last_;                      // by last node: the earlier ones; and the other way round
+  std::set<NodeId> in_one_pass_;  // last nodes of what the runtime does so
 };
 
 /// Equal for regions that differ in the identity of their leaves alone.

@@ -54,8 +54,9 @@ struct Saturator::State {
   egraph::Saturation saturation;
   std::vector<egraph::Value> values;  // of the region that was added last, by its numbers
   std::vector<egraph::Value> roots;
-  std::set<std::pair<ENode, ENode>> said;          // last and earlier node of what is said together
-  std::unordered_map<ENode, std::uint32_t> stems;  // of the region's own nodes
+  std::set<std::pair<ENode, ENode>> said;                  // last and earlier node of what is said together
+  std::unordered_map<ENode, std::vector<ENode>> one_pass;  // by last node: the earlier ones of what the runtime does so
+  std::unordered_map<ENode, std::uint32_t> stems;          // of the region's own nodes
   std::unordered_map<std::string, Solution> solved;
 };
 
@@ -75,6 +76,7 @@ void Saturator::State::add_graph(std::span<const RegionLeaf> leaves, const Regio
   values.clear();
   roots.clear();
   said.clear();
+  one_pass.clear();
   stems.clear();
   std::vector<ENode> nodes;
   for (std::uint32_t i = 0; i < leaves.size(); ++i) {
@@ -94,7 +96,10 @@ void Saturator::State::add_graph(std::span<const RegionLeaf> leaves, const Regio
     for (std::uint32_t o = 0; o < node.outputs; ++o) values.push_back(egraph.output(made, o));
   }
   for (const std::uint32_t output : graph.outputs) roots.push_back(values[output]);
-  for (const RegionGraph::Said& pair : graph.said) said.emplace(nodes[pair.last], nodes[pair.inner]);
+  for (const RegionGraph::Said& pair : graph.said) {
+    said.emplace(nodes[pair.last], nodes[pair.inner]);
+    if (pair.in_one_pass) one_pass[nodes[pair.last]].push_back(nodes[pair.inner]);
+  }
 }
 
 CostModel::Alone Saturator::State::by_itself(ENode node) const {
@@ -132,10 +137,18 @@ bool Saturator::State::may_be_said(ENode node) const {
   return false;
 }
 
-/// What runs inside its producer is free. What no runtime has an operator for is next to impossible, unless a composite
-/// says it along with its neighbour.
+/// What runs inside its producer is free; the last node of what the runtime does in one pass gives back what the
+/// earlier ones cost by themselves. What no runtime has an operator for is next to impossible, unless a composite says
+/// it along with its neighbour.
 double Saturator::State::seconds_in_graph(ENode node, ENode argument, ENode user, double alone) const {
-  if (is_said_with(node, argument)) return 0;
+  if (is_said_with(node, argument)) {
+    double given_back = 0;
+    if (const auto found = one_pass.find(node); found != one_pass.end()) {
+      for (const ENode inner : found->second) given_back += cost.seconds_alone(by_itself(inner));
+      return alone - given_back;
+    }
+    return 0;
+  }
   const algebra::Instance& instance = bank.library().instance(egraph.instance(node));
   if (instance.inputs.size() == 1 && argument != nothing &&
       fusion.has_fused(egraph.instance(argument), egraph.instance(node))) {
@@ -204,7 +217,8 @@ RegionGraph Saturator::State::graph_of(const Extraction& extraction, std::uint32
   const auto place = [&](ENode node) { return std::ranges::find(order, node) - order.begin(); };
   for (const auto& [last, inner] : said) {
     const auto l = place(last), i = place(inner), end = std::ssize(order);
-    if (l < end && i < end) graph.said.push_back({static_cast<std::uint32_t>(l), static_cast<std::uint32_t>(i)});
+    if (l >= end || i >= end) continue;
+    graph.said.push_back({static_cast<std::uint32_t>(l), static_cast<std::uint32_t>(i), one_pass.contains(last)});
   }
   return graph;
 }

@@ -71,12 +71,29 @@ class Planner {
     std::vector<std::optional<ValueId>> bound(record.inputs.size());
     ExportUnit unit;
     if (!match_outputs(record, id, bound, unit)) return false;
+    if (computes_sizes_elsewhere(record, id, bound)) return false;
     if (!written_.insert(origin).second) return false;  // its names are taken
     unit.original = origin;
     // Constant inputs, which no step reads, are as they were.
     for (std::size_t i = 0; i < bound.size(); ++i) unit.inputs.push_back(bound[i] ? bound[i] : record.inputs[i]);
     add(std::move(unit));
     return true;
+  }
+
+  /// Whether the original node takes its sizes from what the model computes, though they are numbers and what it reads
+  /// is not what it read: they may be computed from what is not needed any more.
+  bool computes_sizes_elsewhere(const Import::NodeRecord& record, NodeId id,
+                                const std::vector<std::optional<ValueId>>& bound) const {
+    bool changed = false, computed = false;
+    for (std::size_t i = 0; i < bound.size(); ++i) {
+      if (bound[i]) changed = changed || bound[i] != record.inputs[i];
+      if (!bound[i] && record.inputs[i]) {
+        const Node& from = bank_.node_of(*record.inputs[i]);
+        computed = computed || (from.kind == Node::Kind::Opaque && !from.constant);
+      }
+    }
+    const auto is_number = [](const algebra::Poly& size) { return size.constant().has_value(); };
+    return changed && computed && std::ranges::all_of(bank_.node(id).sizes, is_number);
   }
 
   /// All steps of the original node, `id` the last of them: some may give outputs of it, the others serve it alone.

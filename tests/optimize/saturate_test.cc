@@ -172,6 +172,24 @@ TEST_CASE("a node is not written as it was where its inputs have other types", "
   CHECK(convolutions == 1);
 }
 
+TEST_CASE("what sizes were computed from is not kept for their sake", "[saturate]") {
+  ModelText text;
+  text.input("x", {"2", "3", "4"}).output("y", {"2", "3", "4"});
+  text.node("Relu", {"x"}, {"r"}).node("Relu", {"r"}, {"s"}).node("Shape", {"s"}, {"d"});
+  text.node("Reshape", {"s", "d"}, {"t"}).node("Sigmoid", {"t"}, {"y"});
+  World world(text, R"(
+rule twice(x:3)
+  relu(relu(x)) => relu(x)
+)");
+  const Region region = world.whole();
+  const auto outputs = world.built(region, world.saturator.solve(region));
+  const OnnxModel out = export_model(text.parsed(), world.import, world.bank,
+                                     plan_export(world.import, world.bank, world.fusion, outputs, 13), outputs);
+  std::vector<std::string> names;
+  for (const auto& node : out.proto().model.graph().node()) names.push_back(node.op_type());
+  CHECK(names == std::vector<std::string>{"Relu", "Reshape", "Sigmoid"});
+}
+
 TEST_CASE("what no ONNX operator says is not extracted alone", "[saturate]") {
   // The bias behind the sum would have no convolution to go into.
   ModelText text;
