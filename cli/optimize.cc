@@ -77,6 +77,7 @@ void run(Context& context, const Inputs& inputs) {
     runtime::require_writable_folder(std::filesystem::absolute(inputs.report).parent_path());
   }
   const optimize::Summary summary = optimized(options);
+  if (!options.explain.empty()) return context.print(optimize::to_text(summary.explanations));
   if (!inputs.report.empty()) runtime::write_file(inputs.report, optimize::to_html(summary));
   if (!summary.warning.empty())
     std::fprintf(stderr, "rulemill: warning: %s: %s\n", summary.model.c_str(), summary.warning.c_str());
@@ -183,6 +184,9 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
   add_verification_options(*optimize, *inputs);
   add_timing_options(*optimize, *inputs);
   optimize->add_flag("--strict", inputs->strict, "end with 1 where a warning says that a cheaper model was not taken");
+  optimize->add_option(
+      "--explain", inputs->options.explain,
+      "a rule's id or the name of a node: why the rule, or any, did not fire there; nothing is searched");
   optimize->add_option("--report", inputs->report,
                        "an HTML page: table, rules, pictures of the graph before and after");
   optimize->add_option("--input-shape", inputs->shapes,

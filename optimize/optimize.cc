@@ -272,6 +272,10 @@ Summary run(const Options& options, algebra::Library& library, algebra::TermBank
     return plan_export(import, bank, fusion, outputs, model.opset());
   };
   Matcher matcher(bank, terms, rules);
+  if (!options.explain.empty()) {
+    summary.explanations = explain({bank, import, terms, rules, matcher, cost}, options.explain);
+    return summary;
+  }
   const Acceptable acceptable = [&](std::span<const ValueId> outputs) { return plan_of(outputs).refusal.empty(); };
   const Search search = [&](CostModel& by) {
     if (options.search.kind == SearchKind::Backtrack) {

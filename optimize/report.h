@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "optimize/drawing.h"
+#include "optimize/explain.h"
 #include "optimize/table.h"
 #include "optimize/timing.h"
 #include "optimize/verify.h"
@@ -44,7 +45,8 @@ struct Summary {
     bool certified = false;  // the database holds a certificate
     std::uint32_t times = 0, reversed = 0;
   };
-  std::vector<Fired> fired;  // in order of first use
+  std::vector<Explanation> explanations;  // where they were asked for, and then nothing else
+  std::vector<Fired> fired;               // in order of first use
 
   struct Unknown {
     std::string op_type, reason;
