@@ -37,7 +37,7 @@ std::int64_t floor_of(std::int64_t n, std::int64_t d) {
 
 /// A number, and the signs that it can have whatever the variables are.
 struct Value {
-  Number number = 0;
+  Number number;
   algebra::Signs signs{false, true, false};
 };
 Value constant(std::int64_t n) { return {of(n), algebra::sign_of(static_cast<double>(n))}; }
@@ -79,6 +79,7 @@ class Evaluation {
         ++tried;
         if (difference) return difference;
       } catch (const TooLarge&) {
+      } catch (const Undecided&) {
       }
     }
     return std::nullopt;
@@ -155,7 +156,7 @@ class Evaluation {
       for (const Poly& dim : shapes_.at(v)) tensor.dims.push_back(value(dim));
       if (std::ranges::any_of(tensor.dims, [](std::int64_t d) { return d < 1; })) return false;
       tensor.values.resize(count(tensor.dims));
-      for (Value& element : tensor.values) element = {reduced(random_()), {}};
+      for (Value& element : tensor.values) element = {drawn(random_()), {}};
       variables_[rule_.variables[v]] = std::move(tensor);
     }
     return true;

@@ -38,17 +38,6 @@ void tidy(Guards& guards) {
   guards = std::move(kept);
 }
 
-/// The factor with the guards of its maxima in order, at any depth.
-Factor sorted(Factor factor) {
-  std::ranges::sort(factor.guards);
-  for (Sum& argument : factor.arguments) {
-    for (Product& product : argument) {
-      for (Factor& inner : product.factors) inner = sorted(std::move(inner));
-    }
-  }
-  return factor;
-}
-
 /// a + sign · b, if that is a number. Most pairs are told apart by their first terms.
 std::optional<std::int64_t> combined(const Poly& a, std::int64_t sign, const Poly& b) {
   const auto variable = [](const Poly& poly) {
@@ -70,6 +59,16 @@ bool contradict(const Guard& a, const Guard& b) {
 }
 
 }  // namespace
+
+Factor sorted(Factor factor) {
+  std::ranges::sort(factor.guards);
+  for (Sum& argument : factor.arguments) {
+    for (Product& product : argument) {
+      for (Factor& inner : product.factors) inner = sorted(std::move(inner));
+    }
+  }
+  return factor;
+}
 
 bool is_plain(const Obligation& o) {
   if (!o.indicators.empty()) {
@@ -108,6 +107,23 @@ void for_each_poly(Factor& factor, const std::function<void(Poly&)>& f) {
 void for_each_poly(Product& product, const std::function<void(Poly&)>& f) {
   for (Guard& guard : product.guards) f(guard.poly);
   for (Factor& factor : product.factors) for_each_poly(factor, f);
+}
+
+bool has_any(const Factor& factor, const std::vector<Atom>& atoms, const Atoms& table) {
+  bool found = false;
+  Factor copy = factor;
+  for_each_poly(copy, [&](const Poly& poly) {
+    for (const Atom atom : atoms) found = found || table.occurs(poly, atom);
+  });
+  return found;
+}
+
+bool has_any(const Product& product, const std::vector<Atom>& atoms, const Atoms& table) {
+  const auto in_poly = [&](const Guard& guard) {
+    return std::ranges::any_of(atoms, [&](Atom atom) { return table.occurs(guard.poly, atom); });
+  };
+  return std::ranges::any_of(product.guards, in_poly) ||
+         std::ranges::any_of(product.factors, [&](const Factor& factor) { return has_any(factor, atoms, table); });
 }
 
 void Kernel::owe(const Step& step, Obligation obligation) {
@@ -174,11 +190,11 @@ void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
   if (step.op == Op::Same) return same(sum, context, step);
   const std::size_t p = position(0);
   Product& product = at(sum, p, "product");
-  const bool in_factor = step.of_maximum || step.op >= Op::Index;
+  const bool on_product = step.op == Op::Name || step.op == Op::Count || step.op == Op::Gather;
+  const bool in_factor = step.of_maximum || (step.op >= Op::Index && !on_product);
   Factor* factor = in_factor ? &at(product.factors, position(1), "factor") : nullptr;
   if (step.of_maximum && factor->kind != Factor::Kind::Max) throw Objection{"the factor is no maximum"};
-  const algebra::Function* function =
-      factor && factor->kind == Factor::Kind::Apply ? &statement_.function(factor->symbol) : nullptr;
+  const algebra::Function* function = factor ? function_of(*factor) : nullptr;
   switch (step.op) {
     case Op::Drop:
       owe(step, {"a product vanishes", context.given + product.guards, {}, {}, {}});
@@ -236,7 +252,15 @@ void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
       return open(sum, p, position(1), context, step);
     case Op::Cancel:
     case Op::Same:
-      break;
+      return;
+    case Op::Name:
+      return name(product, factor, context, step), check_scope(sum[p], context.scope);
+    case Op::Count:
+      return count(product, context, step), check_scope(sum[p], context.scope);
+    case Op::Gather:
+      return gather(sum, p, position(1));
+    default:
+      return by_law(sum, p, position(1), context, step);
   }
 }
 
@@ -325,38 +349,40 @@ void Kernel::same(Sum& sum, const Context& context, const Step& step) {
   changed = wanted;
 }
 
-/// c · Σ [G] max_{b: H} (Σ_j t_j) · F = Σ_j c · Σ [G] t_j · F where no t_j depends on b and H is not empty;
-/// without b, the maximum is [H] (Σ_j t_j).
+/// c · Σ [G] max_{b: H} (s + Σ_j t_j) · F = c · Σ [G] max_{b: H} (s) · F + Σ_j c · Σ [G] t_j · F where no t_j depends
+/// on b and H is not empty; a maximum of no s is 0. Without b, the maximum is [H] (Σ_j t_j).
 void Kernel::open(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step) {
   Product product = sum[p];
-  const Factor maximum = product.factors[f];
+  Factor maximum = product.factors[f];
   if (maximum.kind != Factor::Kind::Max) throw Objection{"the factor is no maximum"};
-  if (step.polys.size() != maximum.bound.size()) throw Objection{"a point of the maximum's range is expected"};
   std::set<Atom> scope = context.scope;
   scope.insert(product.bound.begin(), product.bound.end());
-  Images point;
-  for (std::size_t i = 0; i < step.polys.size(); ++i) {
-    check_scope(step.polys[i], scope);
-    point[maximum.bound[i]] = step.polys[i];
-  }
   if (maximum.bound.empty()) product.guards = product.guards + maximum.guards;
-  for (const Guard& guard : maximum.guards) {
-    if (maximum.bound.empty()) break;
-    owe(step, "a window is not empty", context.given + product.guards,
-        {guard.equality, atoms_.substitute(guard.poly, point)});
-  }
+  owe_point(maximum.bound, maximum.bound.empty() ? Guards() : maximum.guards, context.given + product.guards, scope,
+            step);
   erase(product.factors, f);
+  Sum inside;
+  Sum& body = maximum.arguments.at(0);
   erase(sum, p);
-  for (const Product& part : maximum.arguments.at(0)) {
+  for (const Product& part : body) {
+    if (has_any(part, maximum.bound, atoms_)) {
+      inside.push_back(part);
+      continue;
+    }
     Product opened = product;
     opened.coefficient = opened.coefficient * part.coefficient;
     opened.guards = opened.guards + part.guards;
     tidy(opened.guards);
     opened.bound.insert(opened.bound.end(), part.bound.begin(), part.bound.end());
     opened.factors.insert(opened.factors.end(), part.factors.begin(), part.factors.end());
-    check_scope(opened, context.scope);  // so nothing of the body varies
+    check_scope(opened, context.scope);
     sum.push_back(std::move(opened));
   }
+  if (inside.empty()) return;
+  if (inside.size() == body.size()) throw Objection{"all of the maximum's body varies"};
+  body = std::move(inside);
+  product.factors.push_back(std::move(maximum));
+  sum.push_back(std::move(product));
 }
 
 void Kernel::cancel(Sum& sum, const Context& context, const Step& step) {

@@ -43,17 +43,32 @@ struct Step {
     Zero,    // zero P F                  the product goes: a maximum of nothing, or a function with f(0) = 0 of nothing
     Unwrap,  // unwrap P F                f(f(t)) = f(t), by the function's law
     Swap,    // swap P F                  f(s, t) = f(t, s), by the function's law
-    Open,    // open P F poly, …          a maximum of what does not vary, at a point of its range [which it is]
+    Open,    // open P F poly, …          what does not vary leaves a maximum, at a point of its range [which it is]
     Cancel,  // cancel P P …              products with the same bound indices and factors [Σ coefficient · [guards] =
              // 0]
+    Name,   // name P atom := poly     a fresh bound index, which has one value: atom = poly becomes a guard
+    Leave,  // leavemax P F atom := poly, …  bound indices that the body lacks go, with the guards that have them [the
+            // other guards ⊢ those, at the polys]
+    Count,  // count P atom := low, high  Σ over an index that only its range has: the product times high + 1 − low
+            // [which is ≥ 0]
+    Expand,    // expand P F              a whole number Σ c·m: the product times each c·m
+    Reduce,    // reduce P F G            p · 1/p = 1 [p ≥ 1]
+    Constant,  // constant P F            a function of numbers alone: its value
+    Scale,     // scale P F               what all products of the arguments have in common and is positive [it is]
+               // leaves a maximum, or a function whose law says so
+    Part,  // part P F Q              f(s + t) = f(s) · f(t): product Q of the argument goes into a factor of its own
+    Join,  // join P F G              f(s) · f(t) = f(s + t): factor G goes into factor F
+    Lift,  // lift P F poly, …        max f(t) = f(max t) of a function that does not fall [the range has the point]
+    Flatten,  // flatten P F poly, …     a maximum of maxima over both ranges [the inner range has the point]
+    Gather,   // gather P Q              products that differ by their coefficients alone: one with the sum of these
   };
   Op op = Op::Drop;
-  bool of_maximum = false;      // set, map, know and forget: on the maximum that factor F is, not on product P
+  bool of_maximum = false;      // set, map, know, forget and name: on the maximum that factor F is, not on product P
   std::vector<std::size_t> at;  // positions, in the order above; G last
-  std::optional<Atom> atom;     // set
+  std::optional<Atom> atom;     // set, name, count
   std::optional<Guard> guard;   // split, know
-  std::vector<Poly> polys;      // set, index, open
-  std::vector<std::pair<Atom, Poly>> to, back;  // map
+  std::vector<Poly> polys;      // set, name, index; a point: open, lift, flatten; low and high: count
+  std::vector<std::pair<Atom, Poly>> to, back;  // map; leave has `to`
   std::vector<Step> block;                      // within, same
   std::vector<Times> times;                     // for the solver, on what must be shown
 };
@@ -87,6 +102,26 @@ class Kernel {
   void same(Sum& sum, const Context& context, const Step& step);
   void open(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step);
   void cancel(Sum& sum, const Context& context, const Step& step);
+
+  // By counting, and by what functions and maxima are (laws.cc).
+  void by_law(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step);
+  void name(Product& product, Factor* maximum, const Context& context, const Step& step);
+  void leave(Product& product, Factor& maximum, const Context& context, const Step& step);
+  void count(Product& product, const Context& context, const Step& step);
+  void gather(Sum& sum, std::size_t p, std::size_t q);
+  void expand(Sum& sum, std::size_t p, std::size_t f);
+  void reduce(Product& product, std::size_t f, std::size_t g, const Context& context, const Step& step);
+  void constant(Sum& sum, std::size_t p, std::size_t f);
+  void scale(Product& product, std::size_t f, const Context& context, const Step& step);
+  void lift(Product& product, Factor& factor, const Context& context, const Step& step);
+  void flatten(Product& product, Factor& factor, const Context& context, const Step& step);
+  /// Owes that the guards hold at the point, wherever `given` holds; the point's indices are in scope.
+  void owe_point(const std::vector<Atom>& bound, const Guards& guards, const Guards& given, const std::set<Atom>& scope,
+                 const Step& step);
+  void owe_positive(const Poly& number, const Guards& given, const Step& step);
+  const algebra::Function* function_of(const Factor& factor) const {
+    return factor.kind == Factor::Kind::Apply ? &statement_.function(factor.symbol) : nullptr;
+  }
   void check_scope(const Product& product, std::set<Atom> scope) const;
   void check_scope(const Poly& poly, const std::set<Atom>& scope) const;
   void replace(Product& product, const Images& images);
@@ -100,5 +135,10 @@ class Kernel {
 /// Calls f with every polynomial of the factor or product, at any depth.
 void for_each_poly(Product& product, const std::function<void(Poly&)>& f);
 void for_each_poly(Factor& factor, const std::function<void(Poly&)>& f);
+/// Whether one of the atoms occurs in it, at any depth.
+bool has_any(const Product& product, const std::vector<Atom>& atoms, const Atoms& table);
+bool has_any(const Factor& factor, const std::vector<Atom>& atoms, const Atoms& table);
+/// The factor with the guards of its maxima in order, at any depth: equal text, equal value.
+Factor sorted(Factor factor);
 
 }  // namespace rulemill::check

@@ -436,6 +436,7 @@ std::string Statement::text(const Factor& factor) const {
   for (const Poly& poly : factor.index) list += (list.empty() ? "" : ", ") + atoms_.text(poly);
   if (factor.kind == Factor::Kind::Read) return bank_.term(rule_.variables[factor.symbol]).name + "[" + list + "]";
   if (factor.kind == Factor::Kind::Inverse) return "1/(" + list + ")";
+  if (factor.kind == Factor::Kind::Whole) return "(" + list + ")";
   for (const Sum& argument : factor.arguments) list += (list.empty() ? "" : ", ") + text(argument);
   if (factor.kind == Factor::Kind::Apply) return function(factor.symbol).name + "(" + list + ")";
   std::string range;

@@ -17,10 +17,10 @@ using algebra::Rational;
 struct Product;
 using Sum = std::vector<Product>;
 
-/// Read: variable[index]. Inverse: 1 / index[0]. Apply: function(arguments...). Max: the maximum of arguments[0] over
-/// those values of `bound` for which `guards` hold, 0 if there are none.
+/// Read: variable[index]. Inverse: 1 / index[0], which is at least 1. Whole: index[0]. Apply: function(arguments...).
+/// Max: the maximum of arguments[0] over those values of `bound` for which `guards` hold, 0 if there are none.
 struct Factor {
-  enum class Kind : std::uint8_t { Read, Inverse, Apply, Max };
+  enum class Kind : std::uint8_t { Read, Inverse, Whole, Apply, Max };
   Kind kind = Kind::Read;
   std::uint32_t symbol = 0;  // Read: the variable's place in the rule; Apply: the function
   std::vector<Poly> index;

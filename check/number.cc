@@ -1,75 +1,165 @@
 #include "check/number.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+
+#include "algebra/language/scalar_op.h"
 
 namespace rulemill::check {
 
 using algebra::Function;
+using Op = Function::Op;
+using Residue = std::uint64_t;
 
 namespace {
 
-constexpr Number prime = (Number{1} << 61) - 1;
-constexpr Number negative = prime / 2 + 1;  // numbers from here on count as below zero
+// Each is twice the next and one: modulo it, the squares are a group of the next one's order.
+constexpr std::array<Residue, 3> primes = {1152921504606719759, 576460752303359879, 288230376151679939};
+constexpr std::size_t last = primes.size() - 1;
+constexpr Residue square = 4;  // of order primes[i + 1] modulo primes[i]
 
-Number mixed(Number a) {
+Residue product(Residue a, Residue b, std::size_t i) {
+  return static_cast<Residue>(static_cast<unsigned __int128>(a) * b % primes[i]);
+}
+
+Residue power(Residue base, Residue exponent, std::size_t i) {
+  Residue result = 1;
+  for (; exponent > 0; exponent /= 2, base = product(base, base, i)) {
+    if (exponent % 2 == 1) result = product(result, base, i);
+  }
+  return result;
+}
+
+Residue mixed(Residue a) {
   a = (a ^ (a >> 30)) * 0xbf58476d1ce4e5b9ULL;
   a = (a ^ (a >> 27)) * 0x94d049bb133111ebULL;
   return a ^ (a >> 31);
 }
 
-}  // namespace
-
-Number reduced(std::uint64_t bits) { return bits % prime; }
-Number times(Number a, Number b) { return static_cast<Number>(static_cast<unsigned __int128>(a) * b % prime); }
-Number plus(Number a, Number b) { return (a + b) % prime; }
-Number minus(Number a) { return a == 0 ? 0 : prime - a; }
-Number of(std::int64_t n) {
-  return n >= 0 ? static_cast<Number>(n) % prime : minus(static_cast<Number>(-(n + 1)) % prime + 1);
-}
-Number inverse(Number a) {
-  Number result = 1;
-  for (Number e = prime - 2; e > 0; e /= 2, a = times(a, a)) result = e % 2 == 1 ? times(result, a) : result;
+template <class Of>
+Number each(long double real, const Of& of) {
+  Number result;
+  result.real = real;
+  for (std::size_t i = 0; i < primes.size(); ++i) result.residue[i] = of(i);
   return result;
 }
-bool less(Number a, Number b) { return (a >= negative) != (b >= negative) ? a >= negative : a < b; }
+
+/// A number that follows from the other alone, and is real as said.
+Number hashed(Residue key, const std::vector<Number>& from, long double real) {
+  Residue hash = mixed(key + 0x9e3779b97f4a7c15ULL);
+  for (const Number& number : from) hash = mixed(hash ^ (number.residue[0] + 0x9e3779b97f4a7c15ULL));
+  return each(real, [&](std::size_t i) { return mixed(hash + i) % primes[i]; });
+}
+
+const Number zero = of(0), one = of(1);
+
+/// exp: of 0 it is 1 in every residue but the last, where that is said.
+Number exponential(const Number& t) {
+  const Number other = hashed(static_cast<Residue>(Op::Exp), {t}, 0);
+  return each(std::exp(t.real), [&](std::size_t i) {
+    if (i == last) return t == zero ? 1 : other.residue[i];
+    return power(square, t.residue[i + 1], i);
+  });
+}
+
+/// `b` is the last operand, `a` the one before, where there are two. Nothing where it is undefined.
+std::optional<Number> step(Op op, const Number& a, const Number& b) {
+  switch (op) {
+    case Op::Add:
+      return plus(a, b);
+    case Op::Sub:
+      return plus(a, minus(b));
+    case Op::Mul:
+      return times(a, b);
+    case Op::Div:
+      return b == zero ? std::nullopt : std::optional(times(a, inverse(b)));
+    case Op::Max:
+      return less(a, b) ? b : a;
+    case Op::Min:
+      return less(a, b) ? a : b;
+    case Op::Abs:
+      return less(b, zero) ? minus(b) : b;
+    case Op::Exp:
+      return exponential(b);
+    case Op::Log:
+      if (!less(zero, b)) return std::nullopt;
+      return b == one ? zero : hashed(static_cast<Residue>(op), {b}, std::log(b.real));
+    case Op::Sqrt:
+      if (less(b, zero)) return std::nullopt;
+      return b == zero || b == one ? b : hashed(static_cast<Residue>(op), {b}, std::sqrt(b.real));
+    default:  // tanh, erf
+      return b == zero ? b : hashed(static_cast<Residue>(op), {b}, algebra::apply(op, b.real, b.real));
+  }
+}
+
+Number with_assumed_laws(const Function& f, std::uint32_t number, std::vector<Number> arguments) {
+  const bool of_zero = std::ranges::all_of(arguments, [](const Number& a) { return a == zero; });
+  constexpr Residue image = primes[0] / 2;  // residues of an idempotent function's values are below
+  if (f.maps_zero_to_zero && of_zero) return zero;
+  if (f.idempotent && arguments.size() == 1 && arguments[0].residue[0] < image) return arguments[0];
+  std::vector<double> reals;
+  for (const Number& argument : arguments) reals.push_back(static_cast<double>(argument.real));
+  if (f.commutative) std::ranges::sort(arguments);
+  Number result = hashed(number + 100, arguments, evaluate(f, reals));
+  if (f.idempotent) result.residue[0] %= image;
+  return result;
+}
+
+}  // namespace
+
+Number drawn(std::uint64_t bits) {
+  constexpr int digits = 40;
+  const auto n = static_cast<std::int64_t>(bits >> (62 - digits)) - (std::int64_t{1} << (digits + 1));
+  return times(of(n), inverse(of(std::int64_t{1} << digits)));
+}
+Number times(const Number& a, const Number& b) {
+  return each(a.real * b.real, [&](std::size_t i) { return product(a.residue[i], b.residue[i], i); });
+}
+Number plus(const Number& a, const Number& b) {
+  return each(a.real + b.real, [&](std::size_t i) { return (a.residue[i] + b.residue[i]) % primes[i]; });
+}
+Number minus(const Number& a) {
+  return each(-a.real, [&](std::size_t i) { return a.residue[i] == 0 ? 0 : primes[i] - a.residue[i]; });
+}
+Number of(std::int64_t n) {
+  const Residue size = n < 0 ? Residue{0} - static_cast<Residue>(n) : static_cast<Residue>(n);
+  return each(static_cast<long double>(n), [&](std::size_t i) {
+    const Residue residue = size % primes[i];
+    return n < 0 && residue != 0 ? primes[i] - residue : residue;
+  });
+}
+Number inverse(const Number& a) {
+  return each(a == zero ? 0 : 1 / a.real, [&](std::size_t i) { return power(a.residue[i], primes[i] - 2, i); });
+}
+bool less(const Number& a, const Number& b) {
+  if (a == b) return false;
+  const long double scale = std::fabs(a.real) + std::fabs(b.real);
+  if (!(std::fabs(a.real - b.real) > 1e-12L * scale) || !std::isfinite(scale)) throw Undecided{};
+  return a.real < b.real;
+}
 
 Number apply(const Function& f, std::uint32_t number, std::vector<Number> arguments) {
-  using Op = Function::Op;
+  if (!f.assumed.empty()) return with_assumed_laws(f, number, std::move(arguments));
   std::vector<Number> stack;
-  bool exact = true;
   for (const Function::Node& node : f.real) {
-    const bool unary = node.op == Op::Abs;
-    const bool binary =
-        node.op == Op::Add || node.op == Op::Sub || node.op == Op::Mul || node.op == Op::Max || node.op == Op::Min;
-    if (node.op == Op::Argument)
+    if (node.op == Op::Argument) {
       stack.push_back(arguments.at(node.argument));
-    else if (node.op == Op::Number && node.number == static_cast<double>(static_cast<int>(node.number)))
-      stack.push_back(of(static_cast<int>(node.number)));
-    else
-      exact = exact && stack.size() >= 2u - (unary ? 1u : 0u) && (unary || binary);
-    if (!exact) break;
-    if (unary) stack.back() = less(stack.back(), 0) ? minus(stack.back()) : stack.back();
-    if (!binary) continue;
-    const Number b = stack.back();
-    stack.pop_back();
-    Number& a = stack.back();
-    if (node.op == Op::Add)
-      a = plus(a, b);
-    else if (node.op == Op::Sub)
-      a = plus(a, minus(b));
-    else if (node.op == Op::Mul)
-      a = times(a, b);
-    else
-      a = less(a, b) == (node.op == Op::Max) ? b : a;
+    } else if (node.op == Op::Number) {
+      stack.push_back(node.exact ? times(of(node.exact->num), inverse(of(node.exact->den)))
+                                 : hashed(std::bit_cast<Residue>(node.number), {}, node.number));
+    } else {
+      const Number b = stack.back();
+      stack.pop_back();
+      const Number a = algebra::is_unary(node.op) ? b : stack.back();
+      if (!algebra::is_unary(node.op)) stack.pop_back();
+      const std::optional<Number> value = step(node.op, a, b);
+      if (!value) return zero;
+      stack.push_back(*value);
+    }
   }
-  if (exact && stack.size() == 1) return stack[0];
-  const bool zero = std::ranges::all_of(arguments, [](Number a) { return a == 0; });
-  if (f.maps_zero_to_zero && zero) return 0;
-  if (f.idempotent && arguments.size() == 1 && arguments[0] < negative) return arguments[0];
-  if (f.commutative) std::ranges::sort(arguments);
-  Number hash = mixed(number + 0x9e3779b97f4a7c15ULL);
-  for (const Number argument : arguments) hash = mixed(hash ^ (argument + 0x9e3779b97f4a7c15ULL));
-  return hash % (f.idempotent ? negative : prime);
+  return stack.at(0);
 }
 
 }  // namespace rulemill::check

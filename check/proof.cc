@@ -13,11 +13,17 @@ using Op = Step::Op;
 
 namespace {
 
-constexpr const char* words[] = {"drop",   "set",  "split", "map",    "know", "forget", "index",
-                                 "within", "same", "zero",  "unwrap", "swap", "open",   "cancel"};
+constexpr const char* words[] = {"drop",   "set",   "split", "map",     "know",   "forget",   "index",
+                                 "within", "same",  "zero",  "unwrap",  "swap",   "open",     "cancel",
+                                 "name",   "leave", "count", "expand",  "reduce", "constant", "scale",
+                                 "part",   "join",  "lift",  "flatten", "gather"};
 constexpr std::size_t word_count = std::size(words);
 constexpr int deepest = 50;
 
+bool on_maximum(Op op) {
+  return op == Op::Set || op == Op::Map || op == Op::Know || op == Op::Forget || op == Op::Name || op == Op::Leave;
+}
+bool has_point(Op op) { return op == Op::Open || op == Op::Lift || op == Op::Flatten; }
 bool has_block(Op op) { return op == Op::Within || op == Op::Same; }
 
 /// How many positions an operation takes; of a maximum, one more. Cancel takes any number.
@@ -28,15 +34,27 @@ std::size_t positions(Op op) {
     case Op::Split:
     case Op::Map:
     case Op::Know:
+    case Op::Name:
+    case Op::Leave:
+    case Op::Count:
       return 1;
     case Op::Forget:
     case Op::Zero:
     case Op::Unwrap:
     case Op::Swap:
     case Op::Open:
+    case Op::Expand:
+    case Op::Constant:
+    case Op::Scale:
+    case Op::Lift:
+    case Op::Flatten:
+    case Op::Gather:
       return 2;
     case Op::Index:
     case Op::Within:
+    case Op::Reduce:
+    case Op::Part:
+    case Op::Join:
       return 3;
     case Op::Same:
       return 6;
@@ -73,9 +91,11 @@ std::string to_string(const Step& step, const Atoms& atoms) {
   std::string text = std::string(words[static_cast<std::size_t>(step.op)]) + (step.of_maximum ? "max" : "");
   for (const std::size_t position : step.at) text += " " + std::to_string(position);
   if (step.atom) text += ": " + atoms.text(Poly(*step.atom)) + " := " + atoms.text(step.polys.at(0));
+  if (step.op == Op::Count) text += "; " + atoms.text(step.polys.at(1));
   if (step.guard) text += ": " + atoms.text(*step.guard);
   if (step.op == Op::Map) text += ": " + list(step.to, atoms) + " <- " + list(step.back, atoms);
-  if (step.op == Op::Index || step.op == Op::Open) {
+  if (step.op == Op::Leave) text += ": " + list(step.to, atoms);
+  if (step.op == Op::Index || has_point(step.op)) {
     text += ":";
     for (std::size_t i = 0; i < step.polys.size(); ++i) text += (i == 0 ? " " : "; ") + atoms.text(step.polys[i]);
   }
@@ -199,7 +219,7 @@ class ProofReader {
     const auto found = std::find(words, words + word_count, word);
     if (found == words + word_count) fail("'" + std::string(text.substr(0, 60)) + "' is no step");
     step.op = static_cast<Op>(found - words);
-    if (step.of_maximum && step.op != Op::Set && step.op != Op::Map && step.op != Op::Know && step.op != Op::Forget) {
+    if ((step.of_maximum && !on_maximum(step.op)) || (!step.of_maximum && step.op == Op::Leave)) {
       fail("'" + std::string(word) + "' is no step on a maximum");
     }
     for (std::size_t i = 1; i < head.size(); ++i) step.at.push_back(number(head[i]));
@@ -212,6 +232,17 @@ class ProofReader {
 
   void read_rest(Step& step, std::string_view rest) {
     switch (step.op) {
+      case Op::Count: {
+        const std::size_t high = std::min(rest.find("; "), rest.size());
+        auto [left, value] = image(rest.substr(0, high));
+        step.atom = left;
+        step.polys = {std::move(value), poly(rest.substr(std::min(high + 2, rest.size())))};
+        return;
+      }
+      case Op::Leave:
+        for (const auto part : parts(rest, "; ")) step.to.push_back(image(part));
+        return;
+      case Op::Name:
       case Op::Set: {
         auto [left, value] = image(rest);
         step.atom = left;
@@ -231,6 +262,8 @@ class ProofReader {
       }
       case Op::Index:
       case Op::Open:
+      case Op::Lift:
+      case Op::Flatten:
         for (const auto part : parts(rest, "; ")) step.polys.push_back(poly(part));
         if (step.op == Op::Index && step.polys.size() != 1) fail("expected one polynomial");
         return;

@@ -4,6 +4,8 @@
 #include <chrono>
 
 #include "prove/condition.h"
+#include "prove/elaboration/difference.h"
+#include "prove/elaboration/elaborate.h"
 #include "prove/normal_form/definedness.h"
 #include "prove/normal_form/equality.h"
 #include "prove/normal_form/lower.h"
@@ -107,7 +109,12 @@ void Prover::compare_domains(const algebra::TypedRule& typed, Outcome& outcome) 
   const std::vector<Demand> of_source = demands_of(typed.rule.source, typed, bank_, *solver_, supply);
   const std::vector<Demand> of_target = demands_of(typed.rule.target, typed, bank_, *solver_, supply);
   Equality equality(bank_, *solver_, supply, options_.align);
-  Definedness definedness(bank_, *solver_, supply, equality, options_.align);
+  const auto by_laws = [&](const Sum& sum) {
+    const auto samples = sample_sizes_by_name(typed.rule, bank_, symbols_, options_.seed);
+    return zero_by_steps(sum, solver_->assumptions(), typed, bank_, symbols_, samples, options_.align,
+                         options_.elaboration);
+  };
+  Definedness definedness(bank_, *solver_, supply, equality, options_.align, by_laws);
   if (!definedness.follow(of_target, of_source)) {
     outcome = {false, "the target may be undefined where the source is not, by " + definedness.left_over()};
   } else if (!definedness.follow(of_source, of_target)) {
@@ -133,7 +140,23 @@ Verdict Prover::judge(const algebra::TypedRule& typed) {
   thorough.attempts *= 4;
   refutation = refute(typed, bank_, symbols_, options_.seed + 1, thorough, budget);
   if (refutation.counterexample) return Refuted{typed, std::move(*refutation.counterexample)};
+  if (by_steps(typed)) return proved(typed);
   return Unknown{outcome.reason};
+}
+
+/// By steps that the checker follows, laws of functions and maxima among them, where normal forms do not agree.
+bool Prover::by_steps(const algebra::TypedRule& typed) {
+  if (solver_->fault() != Fault::None) return false;  // of the comparison of normal forms
+  try {
+    check::Atoms atoms;
+    check::Statement statement(typed.rule, bank_, symbols_, atoms);
+    const auto samples = sample_sizes_by_name(typed.rule, bank_, symbols_, options_.seed);
+    if (!elaborate(statement, samples, options_.align, options_.elaboration).proof) return false;
+  } catch (const check::Objection&) {
+    return false;
+  }
+  if (!applies(typed, bank_, partial_functions_)) return true;
+  return within_limits(typed, [&](Outcome& outcome) { compare_domains(typed, outcome); }).proved;
 }
 
 /// The same rule with d = p + q, where typing says p < d of a size d: the difference is then a size, and positive by

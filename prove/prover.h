@@ -7,18 +7,13 @@
 #include <memory>
 
 #include "prove/condition.h"
+#include "prove/elaboration/limits.h"
 #include "prove/normal_form/align.h"
 #include "prove/refute.h"
 #include "prove/solver/solver.h"
 #include "prove/verdict.h"
 
 namespace rulemill::prove {
-
-/// What the search for the steps of a proof, for its certificate, may cost.
-struct ElaborationLimits {
-  std::size_t steps = 3000;          // of a proof
-  std::uint64_t work = 150'000'000;  // as a Budget counts it
-};
 
 struct ProverOptions {
   std::uint64_t seed = 1;
@@ -63,6 +58,7 @@ class Prover {
   void compare_output(const algebra::TypedRule& typed, std::size_t output, Outcome& outcome);
   void compare_domains(const algebra::TypedRule& typed, Outcome& outcome);
   Verdict judge(const algebra::TypedRule& typed);
+  bool by_steps(const algebra::TypedRule& typed);
   std::optional<algebra::TypedRule> with_parts(const algebra::TypedRule& typed);
   std::optional<Proved> under_condition(const algebra::TypedRule& typed,
                                         const std::vector<std::vector<std::int64_t>>* example);

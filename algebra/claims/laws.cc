@@ -7,6 +7,8 @@
 #include <sstream>
 
 #include "algebra/claims/piecewise.h"
+#include "algebra/claims/program.h"
+#include "algebra/claims/shape.h"
 #include "algebra/claims/sum_form.h"
 #include "algebra/language/scalar_op.h"
 #include "algebra/sizes/checked.h"
@@ -15,30 +17,6 @@ namespace rulemill::algebra {
 namespace {
 
 using Op = Function::Op;
-
-/// Runs the postfix program over any domain; nothing where `apply` cannot follow it.
-template <class Value, class Leaf, class Apply>
-std::optional<Value> run(const Function& function, const Leaf& leaf, const Apply& apply) {
-  std::vector<Value> stack;
-  for (const Function::Node& node : function.real) {
-    std::optional<Value> value;
-    if (node.op == Op::Argument || node.op == Op::Number) {
-      value = leaf(node);
-    } else {
-      const Value b = stack.back();
-      stack.pop_back();
-      if (is_unary(node.op)) {
-        value = apply(node.op, b, b);
-      } else {
-        value = apply(node.op, stack.back(), b);
-        stack.pop_back();
-      }
-    }
-    if (!value) return std::nullopt;
-    stack.push_back(std::move(*value));
-  }
-  return stack.back();
-}
 
 bool below(Rational a, Rational b) {
   return static_cast<__int128>(a.num) * b.den < static_cast<__int128>(b.num) * a.den;
@@ -55,7 +33,7 @@ struct Number {
   bool positive() const { return exact ? exact->num > 0 : above_zero; }
 };
 
-std::optional<Number> apply_at_zero(Op op, const Number& a, const Number& b) {
+std::optional<Number> apply_exactly(Op op, const Number& a, const Number& b) {
   const auto exactly = [](Rational value) { return Number{value, false}; };
   const bool both = a.exact && b.exact, both_positive = a.positive() && b.positive();
   switch (op) {
@@ -89,14 +67,22 @@ std::optional<Number> apply_at_zero(Op op, const Number& a, const Number& b) {
   }
 }
 
-/// The value at zero, where its steps show it exactly.
-std::optional<Rational> at_zero(const Function& function) {
-  const auto leaf = [](const Function::Node& node) -> std::optional<Number> {
-    if (node.op == Op::Argument) return Number{Rational{0, 1}, false};
+}  // namespace
+
+std::optional<Rational> exact_value(const Function& function, std::span<const Rational> arguments) {
+  const auto leaf = [&](const Function::Node& node) -> std::optional<Number> {
+    if (node.op == Op::Argument) return Number{arguments[node.argument], false};
     return Number{node.exact, node.number > 0};
   };
-  const std::optional<Number> result = run<Number>(function, leaf, apply_at_zero);
+  const std::optional<Number> result = run<Number>(function, leaf, apply_exactly);
   return result ? result->exact : std::nullopt;
+}
+
+namespace {
+
+/// The value at zero, where its steps show it exactly.
+std::optional<Rational> at_zero(const Function& function) {
+  return exact_value(function, std::vector<Rational>(function.arity, Rational{0, 1}));
 }
 
 /// A function of one argument, where it is piecewise linear by its form.
@@ -182,6 +168,21 @@ Real value(const Function& function, Real s, Real t) {
   return *run<Real>(function, leaf, step);
 }
 
+/// The same, but 0 where it is undefined.
+Real value_or_zero(const Function& function, Real s, Real t) {
+  bool defined = true;
+  const auto leaf = [&](const Function::Node& node) -> std::optional<Real> {
+    if (node.op == Op::Argument) return node.argument == 0 ? s : t;
+    return node.exact ? static_cast<Real>(node.exact->num) / static_cast<Real>(node.exact->den) : node.number;
+  };
+  const auto step = [&](Op op, Real a, Real b) -> std::optional<Real> {
+    defined &= !((op == Op::Div && b == 0) || (op == Op::Log && b <= 0) || (op == Op::Sqrt && b < 0));
+    return apply(op, a, b);
+  };
+  const Real result = *run<Real>(function, leaf, step);
+  return defined ? result : 0;
+}
+
 /// Numbers of all magnitudes and signs, round and not, and those around the function's own constants.
 std::vector<Real> samples(const Function& function, int random_ones) {
   std::vector<Real> points = {0};
@@ -214,6 +215,32 @@ std::string shown(Real number) {
   return text.str();
 }
 
+/// Of f(s + t) = f(s) f(t), f(c t) = c f(t) or f(t) / c, max(f(s), f(t)) = f(max(s, t)): what two values of it say.
+std::optional<std::string> counterexample_of_shape(const Function& f, Law law) {
+  const std::vector<Real> points = samples(f, 40);
+  const auto at = [&](Real s, Real t) {
+    return f.name + "(" + shown(s) + (f.arity == 2 ? ", " + shown(t) : "") + ") = " + shown(value_or_zero(f, s, t));
+  };
+  for (const Real s : points) {
+    for (const Real t : points) {
+      if (law == Law::Exponential) {
+        const Real whole = value_or_zero(f, s + t, 0), parts = value_or_zero(f, s, 0) * value_or_zero(f, t, 0);
+        if (std::fabs(s) < 1e3L && std::fabs(t) < 1e3L && apart(whole, parts, 0))
+          return at(s, 0) + ", " + at(t, 0) + ", " + at(s + t, 0);
+      } else if (law == Law::Monotone) {
+        const Real low = value_or_zero(f, std::min(s, t), 0), high = value_or_zero(f, std::max(s, t), 0);
+        if (low > high && apart(low, high, 0)) return at(std::min(s, t), 0) + ", " + at(std::max(s, t), 0);
+      } else {
+        for (const Real c : {0.5L, 2.0L, 3.0L}) {
+          const Real scaled = value_or_zero(f, c * s, c * t), own = value_or_zero(f, s, t);
+          if (apart(scaled, law == Law::Homogeneous ? c * own : own / c, 0)) return at(s, t) + ", " + at(c * s, c * t);
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> counterexample(const Function& function, Law law) {
   const std::string& f = function.name;
   if (law == Law::ZeroToZero) {
@@ -230,6 +257,7 @@ std::optional<std::string> counterexample(const Function& function, Law law) {
     }
     return std::nullopt;
   }
+  if (law != Law::Commutative) return counterexample_of_shape(function, law);
   const std::vector<Real> points = samples(function, 40);
   for (const Real s : points) {
     for (const Real t : points) {
@@ -258,6 +286,11 @@ std::optional<LawVerdict> decide(const Function& function, Law law) {
     if (one && other && one->text() == other->text()) return proved;
     return std::nullopt;
   }
+  const auto if_shown = [&](bool shown) { return shown ? std::optional(proved) : std::nullopt; };
+  if (law == Law::Exponential) return if_shown(is_exponential(function));
+  if (law == Law::Homogeneous) return if_shown(degree(function) == Degree{1, 1});
+  if (law == Law::Reciprocal) return if_shown(degree(function) == Degree{-1, 1});
+  if (law == Law::Monotone) return if_shown(never_falls(function));
   const std::optional<Piecewise> once = piecewise(function);
   if (!once) return std::nullopt;
   const Piecewise twice = once->after(*once);

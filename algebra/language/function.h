@@ -11,11 +11,21 @@
 
 namespace rulemill::algebra {
 
-/// f(0) = 0, f(f(t)) = f(t), f(s, t) = f(t, s).
-enum class Law : std::uint8_t { ZeroToZero, Idempotent, Commutative };
+/// f(0) = 0, f(f(t)) = f(t), f(s, t) = f(t, s); f(s + t) = f(s) · f(t); for c > 0 f(c · t) = c · f(t), of two arguments
+/// likewise, or f(t) / c; max(f(s), f(t)) = f(max(s, t)), which says that f does not fall.
+enum class Law : std::uint8_t {
+  ZeroToZero,
+  Idempotent,
+  Commutative,
+  Exponential,
+  Homogeneous,
+  Reciprocal,
+  Monotone,
+};
 
-/// A scalar function: its meaning over the reals, and the laws that proofs and the field may use. A law is proved from
-/// that meaning where it can be, otherwise tried at thousands of values and listed as assumed; a false one is refused.
+/// A scalar function: its meaning over the reals, and the laws that proofs may use; the first three hold in the field,
+/// too. A law is proved from that meaning where it can be, otherwise tried at thousands of values and listed as
+/// assumed; a false one is refused. For laws, a partial function is 0 outside of its domain.
 struct Function {
   enum class Op : std::uint8_t { Argument, Number, Add, Sub, Mul, Div, Max, Min, Exp, Log, Sqrt, Tanh, Erf, Abs };
   struct Node {  // postfix program over doubles
@@ -32,6 +42,9 @@ struct Function {
   bool maps_zero_to_zero = false;    // law f(0) = 0
   bool idempotent = false;           // law f(f(t)) = f(t)
   bool commutative = false;          // law f(s, t) = f(t, s)
+  bool exponential = false;          // law f(s + t) = f(s) * f(t)
+  int degree = 0;                    // 1: law f(c * t) = c * f(t); -1: law f(c * t) = f(t) / c; for c > 0
+  bool monotone = false;             // law max(f(s), f(t)) = f(max(s, t))
   std::vector<std::string> assumed;  // the laws that are not proved, as written
   std::string onnx;                  // ONNX operator of the same meaning, may be empty
 };

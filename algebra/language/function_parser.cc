@@ -3,6 +3,38 @@
 
 namespace rulemill::algebra::syntax {
 
+namespace {
+
+struct LawForm {
+  Law law;
+  std::string text;
+};
+
+/// The laws that can be claimed of a function with these arguments' names.
+std::vector<LawForm> law_forms(const std::string& f, const std::vector<std::string>& arguments) {
+  const auto of = [&](const std::string& argument) { return f + "(" + argument + ")"; };
+  if (arguments.size() == 2) {
+    const std::string &s = arguments[0], &t = arguments[1];
+    return {{Law::Commutative, of(s + ", " + t) + " = " + of(t + ", " + s)},
+            {Law::Homogeneous, of("c * " + s + ", c * " + t) + " = c * " + of(s + ", " + t)}};
+  }
+  const std::string& t = arguments[0];
+  const std::string s = t == "s" ? "t" : "s";
+  return {{Law::ZeroToZero, of("0") + " = 0"},
+          {Law::Idempotent, of(of(t)) + " = " + of(t)},
+          {Law::Exponential, of(s + " + " + t) + " = " + of(s) + " * " + of(t)},
+          {Law::Homogeneous, of("c * " + t) + " = c * " + of(t)},
+          {Law::Reciprocal, of("c * " + t) + " = " + of(t) + " / c"},
+          {Law::Monotone, "max(" + of(s) + ", " + of(t) + ") = " + of("max(" + s + ", " + t + ")")}};
+}
+
+std::string without_blanks(std::string text) {
+  std::erase(text, ' ');
+  return text;
+}
+
+}  // namespace
+
 FunctionSyntax Parser::parse_function() {
   FunctionSyntax syntax;
   Function& function = syntax.function;
@@ -133,7 +165,9 @@ LawClaim Parser::parse_law(Function& function, const std::vector<std::string>& a
   int depth = 0;
   constexpr std::size_t longest = 1000;
   while (!cursor_.at_end() && left.size() + right.size() < longest) {
-    if (depth == 0 && side == &right && !right.empty() && !cursor_.is("(")) break;
+    const bool goes_on =
+        cursor_.is("(") || cursor_.is("*") || cursor_.is("/") || right.ends_with('*') || right.ends_with('/');
+    if (depth == 0 && side == &right && !right.empty() && !goes_on) break;
     if (depth == 0 && cursor_.is("=")) {
       cursor_.next();
       side = &right;
@@ -144,25 +178,17 @@ LawClaim Parser::parse_law(Function& function, const std::vector<std::string>& a
     if (token.text == ")") --depth;
     *side += token.text;
   }
-  const std::string& f = function.name;
-  const std::string& t = arguments[0];
-  if (function.arity == 1 && left == f + "(0)" && right == "0") {
-    claim.law = Law::ZeroToZero;
-  } else if (function.arity == 1 && left == f + "(" + f + "(" + t + "))" && right == f + "(" + t + ")") {
-    claim.law = Law::Idempotent;
-  } else if (function.arity == 2 && left == f + "(" + t + "," + arguments[1] + ")" &&
-             right == f + "(" + arguments[1] + "," + t + ")") {
-    claim.law = Law::Commutative;
-  } else {
-    const std::string found = left.size() + right.size() < 200 ? "; found " + left + " = " + right : "";
-    cursor_.fail(start, "a law must have the form " + f + "(0) = 0, " + f + "(" + f + "(t)) = " + f + "(t) or " + f +
-                            "(s, t) = " + f + "(t, s)" + found);
+  const std::vector<LawForm> forms = law_forms(function.name, arguments);
+  for (const LawForm& form : forms) {
+    if (without_blanks(form.text) != left + "=" + right) continue;
+    claim.law = form.law;
+    claim.text = form.text;
+    return claim;
   }
-  const std::string both = f + "(" + t + ", " + arguments.back() + ")";
-  claim.text = claim.law == Law::ZeroToZero   ? f + "(0) = 0"
-               : claim.law == Law::Idempotent ? f + "(" + f + "(" + t + ")) = " + f + "(" + t + ")"
-                                              : both + " = " + f + "(" + arguments.back() + ", " + t + ")";
-  return claim;
+  std::string known;
+  for (const LawForm& form : forms) known += (known.empty() ? "" : &form == &forms.back() ? " or " : ", ") + form.text;
+  const std::string found = left.size() + right.size() < 200 ? "; found " + left + " = " + right : "";
+  cursor_.fail(start, "a law must have the form " + known + found);
 }
 
 }  // namespace rulemill::algebra::syntax

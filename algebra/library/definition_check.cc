@@ -25,6 +25,10 @@ void judge_laws(syntax::FunctionSyntax& syntax) {
     if (claim.law == Law::ZeroToZero) function.maps_zero_to_zero = true;
     if (claim.law == Law::Idempotent) function.idempotent = true;
     if (claim.law == Law::Commutative) function.commutative = true;
+    if (claim.law == Law::Exponential) function.exponential = true;
+    if (claim.law == Law::Homogeneous) function.degree = 1;
+    if (claim.law == Law::Reciprocal) function.degree = -1;
+    if (claim.law == Law::Monotone) function.monotone = true;
   }
 }
 

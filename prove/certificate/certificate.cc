@@ -4,7 +4,7 @@
 #include <set>
 
 #include "algebra/terms/rule_text.h"
-#include "prove/certificate/elaborate.h"
+#include "prove/elaboration/elaborate.h"
 #include "runtime/error.h"
 #include "runtime/json_report.h"
 

@@ -77,8 +77,14 @@ std::vector<Demand> demands_of(const std::vector<algebra::TermId>& side, const a
 }
 
 Definedness::Definedness(const algebra::TermBank& bank, Solver& solver, IndexSupply& supply, Equality& equality,
-                         AlignLimits limits)
-    : bank_(bank), solver_(solver), symbols_(solver.symbols()), supply_(supply), equality_(equality), limits_(limits) {
+                         AlignLimits limits, Zero by_laws)
+    : bank_(bank),
+      solver_(solver),
+      symbols_(solver.symbols()),
+      supply_(supply),
+      equality_(equality),
+      limits_(limits),
+      by_laws_(std::move(by_laws)) {
   for (const algebra::Function& function : bank.library().functions()) commutative_.push_back(function.commutative);
 }
 
@@ -117,7 +123,7 @@ bool Definedness::follows_from(const Demand& wanted, const Demand& given, const 
     if (!open.empty() && (depth == 0 || solver_.infeasible(open, "two demands never meet"))) continue;
     {
       const Solver::Assumption both(solver_, open);
-      if (!equality_.same(instance.factors[0], wanted.factors[0])) continue;
+      if (!same(instance.factors[0], wanted.factors[0])) continue;
     }
     Demand rest = wanted;
     const bool elsewhere = std::all_of(open.begin(), open.end(), [&](const Guard& guard) {
@@ -186,6 +192,18 @@ std::vector<Substitution> Definedness::witnesses(const Demand& wanted, const Dem
   return found;
 }
 
+bool Definedness::same(const Factor& a, const Factor& b) {
+  if (equality_.same(a, b)) return true;
+  if (!by_laws_ || a.kind != Factor::Kind::Apply) return false;
+  for (std::size_t i = 0; i < a.arguments.size(); ++i) {
+    Sum difference = a.arguments[i];
+    const Sum minus = negated(b.arguments[i]);
+    difference.insert(difference.end(), minus.begin(), minus.end());
+    if (!by_laws_(difference)) return false;
+  }
+  return true;
+}
+
 /// Whether the arguments' signs alone keep the function in its domain.
 bool Definedness::is_met(const Factor& application) {
   std::vector<Signs> arguments;
@@ -222,6 +240,7 @@ Signs Definedness::signs(const Factor& factor) {
       return own;
     }
     case Factor::Kind::Read:
+    case Factor::Kind::Whole:
       break;
   }
   return {};

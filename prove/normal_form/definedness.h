@@ -3,6 +3,7 @@
 // one's demands follow from the other's.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,8 +27,10 @@ std::vector<Demand> demands_of(const std::vector<algebra::TermId>& side, const a
 
 class Definedness {
  public:
+  /// Asked whether a sum is zero, wherever the solver's facts and assumptions hold, where normal forms do not show it.
+  using Zero = std::function<bool(const Sum&)>;
   Definedness(const algebra::TermBank& bank, Solver& solver, IndexSupply& supply, Equality& equality,
-              AlignLimits limits = {});
+              AlignLimits limits = {}, Zero by_laws = {});
 
   /// Shown: where all of `given` are met, so are all of `wanted`.
   bool follow(const std::vector<Demand>& wanted, const std::vector<Demand>& given);
@@ -38,6 +41,7 @@ class Definedness {
   bool follows(Demand wanted, const std::vector<Demand>& given, int depth);
   bool follows_from(const Demand& wanted, const Demand& given, const std::vector<Demand>& all, int depth);
   std::vector<Substitution> witnesses(const Demand& wanted, const Demand& given);
+  bool same(const Factor& a, const Factor& b);
   bool is_met(const Factor& application);
   algebra::Signs signs(const Sum& sum);
   algebra::Signs signs(const Factor& factor);
@@ -49,6 +53,7 @@ class Definedness {
   IndexSupply& supply_;
   Equality& equality_;
   AlignLimits limits_;
+  Zero by_laws_;
   std::vector<bool> commutative_;  // by function
   std::string left_over_;
 };

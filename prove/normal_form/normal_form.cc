@@ -123,6 +123,8 @@ std::string factor_text(const Factor& factor, const algebra::TermBank& bank, con
       return text + symbols.to_string(algebra::Shape(factor.index.begin(), factor.index.end()));
     case Factor::Kind::Inverse:
       return "1/(" + symbols.to_string(factor.index[0]) + ")";
+    case Factor::Kind::Whole:
+      return "(" + symbols.to_string(factor.index[0]) + ")";
     case Factor::Kind::Apply:
       text = bank.library().functions()[factor.symbol].name + "(";
       break;

@@ -25,9 +25,9 @@ struct Product {
 using Sum = std::vector<Product>;
 
 /// Read: variable[index]. Apply: function(arguments...). Max: the maximum of arguments[0] over those values of `bound`
-/// for which `guards` hold, 0 if there are none. Inverse: 1 / index[0].
+/// for which `guards` hold, 0 if there are none. Inverse: 1 / index[0]. Whole: index[0], in a checker's proofs alone.
 struct Factor {
-  enum class Kind : std::uint8_t { Read, Apply, Max, Inverse };
+  enum class Kind : std::uint8_t { Read, Apply, Max, Inverse, Whole };
   Kind kind = Kind::Read;
   std::uint32_t symbol = 0;  // Read: the variable's TermId; Apply: the function
   std::vector<Poly> index;

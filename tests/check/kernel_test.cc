@@ -139,6 +139,100 @@ TEST_CASE("laws are taken for functions that have them alone") {
             "the factor is not zero");
 }
 
+namespace {
+
+/// What following the claim leaves to a solver, in words; or the objection.
+std::string owed(Case& test, const std::string& steps) {
+  try {
+    std::string text;
+    for (const Obligation& o : test.follow(steps).obligations) text += o.what + "; ";
+    return text;
+  } catch (const Objection& found) {
+    return found.what;
+  } catch (const runtime::InputError& found) {
+    return found.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("counting is of what its range alone depends on") {
+  Case test("rule test(x[m, n]) mean_last(ones(; d=[m, n])) => ones(; d=[m, 1])");
+  // from 1 sum #0 [#0 >= 0] [-1 + n - #0 >= 0] 1/(n), and -1
+  CHECK(owed(test, " count 0: #0 := 0; -1 + n\n reduce 0 1 0\n cancel 0 1\n") == "");
+  check_has(owed(test, " count 0: #0 := 1; -1 + n\n"), "another one");
+  check_has(owed(test, " count 0: #0 := 0; n\n"), "another one");
+  check_has(owed(test, " count 1: #0 := 0; -1 + n\n"), "not bound");
+  check_has(owed(test, " count 0: #0 := 0; -1 + n\n reduce 0 0 1\n"), "not inverse");
+  check_has(owed(test, " count 0: #0 := 0; -1 + n\n cancel 0 1\n"), "other factors");
+  check_has(owed(test, " reduce 0 0 0\n"), "not inverse");
+  check_has(owed(test, " expand 0 0\n"), "no whole number");
+  Case sum("rule test(x[m, n]) mean_last(x) => mean_last(x)");
+  check_has(owed(sum, " count 0: #0 := 0; -1 + n\n"), "more than its range");
+}
+
+TEST_CASE("what varies does not leave a maximum, and what does is owed a point") {
+  Case test("rule test(x[m, n], r[m, 1]) max_kept(add(x, r; right=[0, 1]); axes=[1]) => add(max_kept(x; axes=[1]), r)");
+  check_has(owed(test, " open 0 0: 0\n"), "nothing cancels");
+  check_has(owed(test, " open 0 0: n\n"), "nothing cancels");
+  check_has(owed(test, " open 0 0: #0\n"), "is not bound there");
+  check_has(owed(test, " open 0 0:\n"), "a point of the maximum's range is expected");
+  check_has(owed(test, " open 2 0: 0\n"), "all of the maximum's body varies");
+  check_has(owed(test, " scale 0 0\n"), "nothing in common");
+  check_has(owed(test, " flatten 0 0: 0\n"), "no maximum of a maximum");
+  check_has(owed(test, " lift 0 0: 0\n"), "does not fall");
+  check_has(owed(test, " leavemax 0 0: #0 := 0\n"), "depends on an index that leaves");
+  check_has(owed(test, " namemax 0 0: #0 := 0\n"), "has a meaning");
+  check_has(owed(test, " namemax 0 0: @0 := 0\n"), "has a meaning");
+  check_has(owed(test, " namemax 0 0: #9 := #9\n"), "is not bound there");
+  check_has(owed(test, " namemax 0 0: #9 := #8\n"), "is not bound there");
+  check_has(owed(test, " name 0: #0 := 0\n"), "has a meaning");
+  check_has(owed(test, " leave 0: #0 := 0\n"), "is no step on a maximum");
+}
+
+TEST_CASE("a point of a range that may be empty is owed") {
+  // Of 1 max(#0 #1 …: 1 sigmoid(…)): the middle of the window is in the image, its corner may not be.
+  Case test("rule test(x[n, c, h, w]) max_pool(sigmoid(x); kernel=3) => sigmoid(max_pool(x; kernel=3))");
+  check_has(owed(test, " lift 0 0: 1; 1\n"), "nothing cancels");
+  for (const std::string point : {"0; 0", "1; 1"}) {
+    std::vector<Obligation> obligations;
+    Kernel kernel(*test.statement, [&](Obligation o) { obligations.push_back(std::move(o)); });
+    Sum sum = test.statement->difference(0);
+    Kernel::Context context{test.statement->facts(), {}};
+    for (Guard& guard : test.statement->ranges(0)) context.given.push_back(std::move(guard));
+    std::string text = "typing\noutput\n lift 0 0: " + point + "\n";
+    kernel.run(sum, context, parse_proof(text, "claim", 1, test.atoms).outputs[0].steps);
+    CHECK(obligations.empty() == (point == "1; 1"));
+  }
+  Case relu("rule test(x[n, c, h, w]) max_pool(relu(x); kernel=3) => relu(max_pool(x; kernel=3))");
+  check_has(owed(relu, " lift 0 0:\n"), "nothing cancels");
+  Case abs("rule test(x[n, c, h, w]) max_pool(abs(x); kernel=3) => abs(max_pool(x; kernel=3))");
+  check_has(owed(abs, " lift 0 0: 1; 1\n"), "does not fall");
+}
+
+TEST_CASE("functions scale, split and have values as their laws say") {
+  Case power("rule test(x:2, y:2) exp(add(x, y)) => mul(exp(x), exp(y))");
+  CHECK(owed(power, " part 0 0 1\n cancel 0 1\n") == "");
+  CHECK(owed(power, " join 1 0 1\n same 1 0 0 = 0 0 0\n end\n").find("expected") != std::string::npos);
+  check_has(owed(power, " part 0 0 2\n"), "there is no product 2");
+  check_has(owed(power, " join 1 0 0\n"), "no values of a function");
+  check_has(owed(power, " constant 0 0\n"), "not of numbers alone");
+  check_has(owed(power, " scale 0 0\n"), "no law says how");
+  Case relu("rule test(x:2, y:2) relu(add(x, y)) => add(relu(x), relu(y))");
+  check_has(owed(relu, " part 0 0 1\n"), "does not turn sums into products");
+  check_has(owed(relu, " scale 0 0\n"), "nothing in common");
+  check_has(owed(relu, " gather 1 2\n"), "more than their coefficients");
+  check_has(owed(relu, " gather 1 1\n"), "two products");
+  Case any("rule test(x:2, y:2) relu(mul(x, y)) => mul(relu(x), y)");
+  check_has(owed(any, " scale 0 0\n"), "nothing in common");
+  Case minus("rule test(x:2) relu(neg(x)) => neg(relu(x))");
+  check_has(owed(minus, " scale 0 0\n"), "nothing in common");
+  Case mean("rule test(x[m, n]) relu(mean_last(x)) => mean_last(relu(x))");
+  check_has(owed(mean, " scale 0 0\n"), "nothing cancels 1 relu(1 sum");
+  Case one("rule test(x[m, n]) exp(ones(; d=[m, n])) => ones(; d=[m, n])");
+  check_has(owed(one, " constant 0 0\n"), "not known exactly");
+}
+
 TEST_CASE("rules that are false differ at random sizes, and rules that are true do not") {
   for (const char* text : {"rule test(a[n, n], b[n, n]) matmul(a, b) => matmul(b, a)",
                            "rule test(x:2) exp(x) => relu(x)", "rule test(x[n, m]) relu(sub(x, relu(x))) => relu(x)",

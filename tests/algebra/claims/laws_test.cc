@@ -51,6 +51,64 @@ TEST_CASE("laws of piecewise linear functions, at zero, and of symmetric express
   }
 }
 
+TEST_CASE("laws of scaling, of sums and of order are proved from the formula") {
+  const char* texts[] = {
+      "function f(t) = max(t, 0) law f(c * t) = c * f(t) law max(f(s), f(t)) = f(max(s, t))",
+      "function f(t) = (abs(t) + 3 * t) / 2 law f(c * t) = c * f(t)",
+      "function f(t) = sqrt(t * t) law f(c * t) = c * f(t)",
+      "function f(t) = t / sqrt(t * t) / t law f(c * t) = f(t) / c",
+      "function f(t) = 1 / t law f(c * t) = f(t) / c",
+      "function f(s, t) = min(s, 2 * t) law f(c * s, c * t) = c * f(s, t)",
+      "function f(t) = exp(3 * t / 2) law f(s + t) = f(s) * f(t)",
+      "function f(t) = exp(-t) law f(s + t) = f(s) * f(t)",
+      "function f(t) = exp(0 * t) law f(s + t) = f(s) * f(t) law max(f(s), f(t)) = f(max(s, t))",
+      "function f(t) = 1 / (1 + exp(-t)) law max(f(s), f(t)) = f(max(s, t))",
+      "function f(t) = -3 * min(0 - tanh(t), erf(0 - t)) law max(f(s), f(t)) = f(max(s, t))",
+      "function f(t) = sqrt(t) law max(f(s), f(t)) = f(max(s, t))",
+      "function f(t) = log(1 + exp(t)) law max(f(s), f(t)) = f(max(s, t))",
+  };
+  for (const std::string text : texts) {
+    INFO(text);
+    CHECK(functions(text)[0].assumed.empty());
+  }
+}
+
+TEST_CASE("laws of scaling, of sums and of order that do not hold are refused with a value") {
+  const char* texts[] = {
+      "function f(t) = max(t, 1) law f(c * t) = c * f(t)",
+      "function f(t) = t * t law f(c * t) = c * f(t)",
+      "function f(t) = abs(t) law f(c * t) = f(t) / c",
+      "function f(t) = 1 / (1 + t * t) law f(c * t) = f(t) / c",
+      "function f(s, t) = s * t law f(c * s, c * t) = c * f(s, t)",
+      "function f(s, t) = max(s, t) + 1 law f(c * s, c * t) = c * f(s, t)",
+      "function f(t) = exp(t) + 0.001 law f(s + t) = f(s) * f(t)",
+      "function f(t) = exp(t + 1) law f(s + t) = f(s) * f(t)",
+      "function f(t) = 1 + t law f(s + t) = f(s) * f(t)",
+      "function f(t) = abs(t) law max(f(s), f(t)) = f(max(s, t))",
+      "function f(t) = exp(-t) law max(f(s), f(t)) = f(max(s, t))",
+      "function f(t) = 1 / t law max(f(s), f(t)) = f(max(s, t))",
+      "function f(t) = log(t) law max(f(s), f(t)) = f(max(s, t))",       // 0 where it is undefined, below 0 before 1
+      "function f(t) = sqrt(t) - 5 law max(f(s), f(t)) = f(max(s, t))",  // likewise
+      "function f(t) = t * (1 + erf(t)) / 2 law max(f(s), f(t)) = f(max(s, t))",
+  };
+  for (const std::string text : texts) {
+    INFO(text);
+    Library library;
+    CHECK_THROWS_AS(library.add(text, "d.op"), runtime::InputError);
+  }
+}
+
+TEST_CASE("values at numbers are exact or not given") {
+  const auto at = [](const std::string& text, Rational t) { return exact_value(functions(text)[0], std::vector{t}); };
+  CHECK(at("function f(t) = max(t, 0)", {-1, 3}) == Rational{0, 1});
+  CHECK(at("function f(t) = 1 / t", {-2, 3}) == Rational{-3, 2});
+  CHECK(at("function f(t) = 1 / (1 + exp(-t))", {0, 1}) == Rational{1, 2});
+  CHECK_FALSE(at("function f(t) = exp(t)", {1, 1}));
+  CHECK_FALSE(at("function f(t) = 1 / t", {0, 1}));
+  CHECK_FALSE(at("function f(t) = sqrt(t)", {4, 1}));
+  CHECK_FALSE(at("function f(t) = log(t)", {0, 1}));
+}
+
 TEST_CASE("a law that can only be tried is listed as assumed, with all operators that apply it") {
   Library library;
   library.add(

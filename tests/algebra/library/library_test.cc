@@ -64,7 +64,8 @@ TEST_CASE("an error in a definition is one line with file, line, column and what
        "ops.op:2:10: operator 'f': it is declared commutative, but exchanging its inputs changes the result"},
       {"operator f(x[n])", "ops.op:2:17: operator 'f' defines no output"},
       {"function g(t) = t law g(t) = t",
-       "ops.op:2:23: a law must have the form g(0) = 0, g(g(t)) = g(t) or g(s, t) = g(t, s); found g(t) = t"},
+       "ops.op:2:23: a law must have the form g(0) = 0, g(g(t)) = g(t), g(s + t) = g(s) * g(t), g(c * t) = c * g(t), "
+       "g(c * t) = g(t) / c or max(g(s), g(t)) = g(max(s, t)); found g(t) = t"},
   };
   for (const auto& [definition, expected] : cases) {
     INFO(definition);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "check/kernel.h"
-#include "prove/certificate/bridge.h"
+#include "prove/elaboration/bridge.h"
 #include "prove/solver/models.h"
 
 namespace rulemill::prove {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "prove/certificate/bridge.h"
-#include "prove/certificate/elaborate.h"
-#include "prove/certificate/oracle.h"
+#include "prove/elaboration/bridge.h"
+#include "prove/elaboration/elaborate.h"
+#include "prove/elaboration/oracle.h"
 #include "prove/solver/budget.h"
 
 namespace rulemill::prove {
@@ -25,6 +25,8 @@ class Elaborator {
   Elaborator(check::Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& align,
              const ElaborationLimits& limits, bool believing);
   Elaboration run();
+  /// Whether steps are found that empty the sum, which is zero then wherever the context holds.
+  bool empties(check::Sum sum, const Context& context);
 
  private:
   static constexpr int deepest = 12;
@@ -93,6 +95,31 @@ class Elaborator {
   bool equate_maxima(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g,
                      const Context& context);
   bool equate_ranges(Attempt& trial, std::size_t p, std::size_t f, const check::Guards& wanted, const Context& context);
+
+  // Laws of functions and maxima, where nothing else is left to do.
+  /// Changes products by all laws that apply; false if none does.
+  bool by_laws(check::Sum& sum, const Context& context, Steps& steps);
+  bool by_laws(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
+  /// Whole numbers: what a product does not depend on is counted, and p · 1/p is 1.
+  bool count(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
+  bool multiply_out(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
+  /// Adds up what differs by coefficients alone.
+  void gather(check::Sum& sum, const Context& context, Steps& steps);
+  /// The arguments of factor f simplified, by laws too; what cancels in them goes.
+  bool tidy_arguments(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  /// Splits values of f(s + t) = f(s) · f(t) so that what all products have in common is a factor.
+  void part_common(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  bool at_some_point(check::Sum& sum, Step step, const std::vector<Atom>& bound, const check::Guards& guards,
+                     const Context& context, Steps& steps);
+  /// The largest of the lower bounds that guards set to an index.
+  std::optional<Poly> least(Atom atom, const check::Guards& guards, const std::set<Atom>& without) const;
+  /// Products over other indices: one is given the indices of the other.
+  bool match_indices(check::Sum& sum, const Context& context, Steps& steps);
+  bool coarsen(Attempt& attempt, std::size_t p, std::size_t onto, const Context& context);
+  bool cover(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g, const Context& context);
+  bool set_one(Attempt& attempt, std::vector<std::size_t> at, std::vector<Atom>& left, const Context& context);
+  bool name_all(Attempt& attempt, std::vector<std::size_t> at, const std::vector<Atom>& names,
+                const std::vector<Poly>& equations, const Context& context);
 
   check::Statement& statement_;
   check::Atoms& atoms_;

@@ -1,4 +1,4 @@
-#include "prove/certificate/oracle.h"
+#include "prove/elaboration/oracle.h"
 
 #include <z3++.h>
 

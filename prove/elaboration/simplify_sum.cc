@@ -1,7 +1,7 @@
 // What makes one product simpler, or drops it.
 #include <algorithm>
 
-#include "prove/certificate/elaborator.h"
+#include "prove/elaboration/elaborator.h"
 
 namespace rulemill::prove {
 

@@ -1,8 +1,8 @@
-#include "prove/certificate/elaborate.h"
+#include "prove/elaboration/elaborate.h"
 
 #include <algorithm>
 
-#include "prove/certificate/elaborator.h"
+#include "prove/elaboration/elaborator.h"
 
 namespace rulemill::prove {
 
@@ -49,6 +49,17 @@ Elaboration Elaborator::run() {
     return {{}, objection.what};
   }
   return {std::move(proof), {}};
+}
+
+bool Elaborator::empties(check::Sum sum, const Context& context) {
+  Steps steps;
+  try {
+    return zero(sum, context, steps);
+  } catch (const TooLong&) {
+  } catch (const LimitReached&) {
+  } catch (const Objection&) {
+  }
+  return false;
 }
 
 std::vector<Models::Values> Elaborator::in_symbols(const std::vector<SizesByName>& samples) {
@@ -122,7 +133,7 @@ check::Guards Elaborator::joined(check::Guards a, const check::Guards& b) {
 bool Elaborator::zero(check::Sum& sum, const Context& context, Steps& steps) {
   simplify(sum, context, steps);
   while (!sum.empty()) {
-    if (!cancel(sum, context, steps) && !split(sum, context, steps)) return false;
+    if (!cancel(sum, context, steps) && !split(sum, context, steps) && !by_laws(sum, context, steps)) return false;
   }
   return true;
 }

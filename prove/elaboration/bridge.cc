@@ -1,4 +1,4 @@
-#include "prove/certificate/bridge.h"
+#include "prove/elaboration/bridge.h"
 
 namespace rulemill::prove {
 
@@ -84,8 +84,8 @@ Product Bridge::there(const check::Product& product) {
 }
 
 Factor Bridge::there(const check::Factor& factor) {
-  static constexpr Factor::Kind kinds[] = {Factor::Kind::Read, Factor::Kind::Inverse, Factor::Kind::Apply,
-                                           Factor::Kind::Max};
+  static constexpr Factor::Kind kinds[] = {Factor::Kind::Read, Factor::Kind::Inverse, Factor::Kind::Whole,
+                                           Factor::Kind::Apply, Factor::Kind::Max};
   Factor result;
   result.kind = kinds[static_cast<int>(factor.kind)];
   result.symbol = factor.symbol;

@@ -7,7 +7,8 @@
 
 #include "algebra/terms/term.h"
 #include "check/proof.h"
-#include "prove/prover.h"
+#include "prove/elaboration/limits.h"
+#include "prove/normal_form/align.h"
 #include "prove/sizes.h"
 
 namespace rulemill::prove {

@@ -1,7 +1,7 @@
 // What makes products cancel: one is given the bound indices of another, and then its factors.
 #include <algorithm>
 
-#include "prove/certificate/elaborator.h"
+#include "prove/elaboration/elaborator.h"
 #include "runtime/error.h"
 
 namespace rulemill::prove {

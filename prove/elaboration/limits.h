@@ -1,0 +1,14 @@
+// What the search for the steps of a proof may cost.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rulemill::prove {
+
+struct ElaborationLimits {
+  std::size_t steps = 3000;          // of a proof
+  std::uint64_t work = 150'000'000;  // as a Budget counts it
+};
+
+}  // namespace rulemill::prove
