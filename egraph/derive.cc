@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "algebra/sizes/checked.h"
+#include "algebra/terms/equal_products.h"
 #include "egraph/explain.h"
 #include "egraph/goal.h"
 #include "runtime/error.h"
@@ -80,7 +81,8 @@ void Deriver::roll_back(const Mark& mark) {
 Derivation Deriver::derive(const TypedRule& rule, bool explain) {
   RM_CHECK(rule.rule.shapes.size() == rule.rule.variables.size(), "a goal is typed before it is derived");
   try {
-    return state_->derive(rule, explain);
+    const auto dealt_out = algebra::with_equal_products_dealt_out(rule, state_->bank, state_->sizes.symbols());
+    return state_->derive(dealt_out ? *dealt_out : rule, explain);
   } catch (const algebra::Overflow&) {  // rules can make tensors larger than any that the goal has
     return LimitReached{LimitReached::Which::Numbers};
   }

@@ -26,7 +26,8 @@ struct Limits {
   std::uint32_t extra_operators = 2;  // a term may have this many operators more than the larger side of the goal
 };
 
-/// One use of a core rule: its equation at these terms and sizes. Everything is over the goal's variables and sizes.
+/// One use of a core rule: its equation at these terms and sizes. Everything is over the goal's variables and sizes, as
+/// the goal is derived.
 struct RuleInstance {
   std::uint32_t rule = 0;                                      // as numbered by Deriver::add
   std::vector<algebra::TermId> variables;                      // a term for each of the rule's variables
@@ -68,7 +69,8 @@ class Deriver {
   std::uint32_t rule_count() const;
   const algebra::TypedRule& rule(std::uint32_t number) const;
 
-  /// Whether the enabled rules imply the goal. Without `explain`, Derived has no instances and costs less.
+  /// Whether the enabled rules imply the goal; one whose condition has equal products is derived with these dealt out
+  /// (algebra/terms/equal_products.h), and its instances are over the new sizes. Without `explain`, Derived has no instances and costs less.
   Derivation derive(const algebra::TypedRule& goal, bool explain = true);
   const DeriveStatistics& statistics() const;
 

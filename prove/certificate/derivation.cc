@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "algebra/language/poly_parse.h"
+#include "algebra/terms/equal_products.h"
 #include "algebra/terms/rule_text.h"
 #include "egraph/check_instances.h"
 #include "prove/certificate/certificate.h"
@@ -53,8 +54,12 @@ class DerivationText {
  public:
   DerivationText(const std::string& statement, const std::vector<std::string>& uses,
                  const std::map<std::string, std::string>& cited, algebra::Library& library)
-      : library_(library), bank_(library), statement_(statement) {
+      : library_(library), bank_(library), statement_(statement), stated_(statement) {
     goal_ = typed(statement);
+    if (auto dealt_out = algebra::with_equal_products_dealt_out(goal_, bank_, symbols_)) {
+      goal_ = std::move(*dealt_out);
+      stated_ = statement_of(goal_.rule, bank_, symbols_);
+    }
     for (const std::string& use : uses) read(use, cited);
   }
 
@@ -130,7 +135,7 @@ class DerivationText {
       if (value == values.end()) throw InputError("instance", "no term for " + bank_.term(variable).name);
       outputs += (outputs.empty() ? "" : ", ") + value->second;
     }
-    const std::string head = statement_.substr(0, statement_.find('\n'));
+    const std::string head = stated_.substr(0, stated_.find('\n'));
     return algebra::parse_rules(head + "\n" + outputs + " => " + outputs, "instance", library_, bank_, symbols_)
         .at(0)
         .source;
@@ -171,6 +176,7 @@ class DerivationText {
   algebra::TermBank bank_;
   algebra::Symbols symbols_;
   const std::string& statement_;
+  std::string stated_;  // as it is derived
   algebra::TypedRule goal_;
   std::vector<algebra::TypedRule> rules_;
   std::map<std::string, std::uint32_t> numbers_;
