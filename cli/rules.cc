@@ -1,4 +1,8 @@
 // `rulemill rules list|show`: what a rule database holds, readably.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
 #include "algebra/rules/rule_picture.h"
 #include "algebra/rules/rule_set.h"
 #include "algebra/terms/rule_text.h"
@@ -6,7 +10,9 @@
 #include "cli/default_rules.h"
 #include "cli/rule_commands.h"
 #include "cli/rule_database.h"
+#include "cli/rule_gain.h"
 #include "cli/text_table.h"
+#include "prove/farm/farm.h"
 #include "runtime/error.h"
 
 namespace rulemill::cli {
@@ -14,36 +20,113 @@ namespace {
 
 using algebra::RuleRecord;
 
-bool uses_operator(const RuleRecord& record, const algebra::TermBank& bank, const std::string& name) {
+bool uses_operator(const RuleRecord& record, const algebra::TermBank& bank, const std::vector<std::string>& names) {
   for (const auto& side : {record.rule.source, record.rule.target}) {
     for (const auto node : bank.nodes(side)) {
-      if (bank.library().instance(bank.node(node).instance).operator_name == name) return true;
+      const std::string& name = bank.library().instance(bank.node(node).instance).operator_name;
+      if (std::ranges::find(names, name) != names.end()) return true;
     }
   }
   return false;
 }
 
+/// Nothing in it varies: no variable, or none with a dimension that may be more than 1.
+bool is_degenerate(const algebra::Rule& rule, const algebra::TermBank& bank) {
+  std::vector<algebra::TermId> roots = rule.source;
+  roots.insert(roots.end(), rule.target.begin(), rule.target.end());
+  const auto variables = bank.variables(roots);
+  return std::ranges::all_of(variables, [&](algebra::TermId variable) {
+    const auto place = std::ranges::find(rule.variables, variable) - rule.variables.begin();
+    const algebra::Shape& shape = rule.shapes.at(static_cast<std::size_t>(place));
+    return !shape.empty() && std::ranges::all_of(shape, [](const algebra::Poly& dim) { return dim.constant() == 1; });
+  });
+}
+
 struct Filter {
-  std::string tier;
-  std::string uses;
+  std::string tier, sort = "id";
+  std::vector<std::string> uses;
+  bool all = false;
+  std::vector<std::string> candidates;
 };
 
+/// The rule's variables with their shapes: what stands between the parentheses of its first line.
+std::string types_line(const std::string& text) {
+  const std::size_t open = text.find('('), close = text.find(")\n");
+  return open == std::string::npos || close == std::string::npos ? "" : text.substr(open + 1, close - open - 1);
+}
+
+void require_operators(const std::vector<std::string>& names, const algebra::Library& library) {
+  const auto known = library.operator_names();
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) == known.end())
+      throw runtime::UsageError("--uses", "no operator is called '" + name + "'; `rulemill operators list` shows all");
+  }
+}
+
+/// What the run in the folder said of candidates that are no rules, with the reason.
+void list_candidates(Context& context, const Filter& filter) {
+  const std::filesystem::path folder = context.options.rules;
+  if (!std::filesystem::is_directory(folder))
+    throw runtime::UsageError("--candidates",
+                              "expected --rules to name a run's folder, found '" + folder.string() + "'");
+  TextTable table({"id", "verdict", "reason", "rule"});
+  context.report["candidates"] = runtime::Json::array();
+  std::map<std::string, std::uint64_t> counts;
+  for (const prove::Outcome& outcome : prove::read_outcomes(folder)) {
+    const std::string kind = name(outcome.kind);
+    if (std::ranges::find(filter.candidates, kind) == filter.candidates.end()) continue;
+    ++counts[kind];
+    table.add({outcome.candidate, kind, outcome.detail, body_line(outcome.rule)});
+    context.report["candidates"].push_back(
+        {{"id", outcome.candidate}, {"verdict", kind}, {"reason", outcome.detail}, {"text", outcome.rule}});
+  }
+  std::string totals;
+  for (const std::string& kind : filter.candidates)
+    totals += (totals.empty() ? "" : ", ") + std::to_string(counts[kind]) + " " + kind;
+  context.print(table.text() + "\n" + totals + "\n");
+}
+
 void list(Context& context, const Filter& filter) {
-  const Database database(context.options);
-  TextTable table({"id", "tier", "proof", "rule"});
-  std::uint64_t core = 0;
-  std::uint64_t shortcut = 0;
-  context.report["rules"] = runtime::Json::array();
+  if (!filter.candidates.empty()) return list_candidates(context, filter);
+  Database database(context.options);
+  require_operators(filter.uses, database.library);
+  struct Row {
+    const RuleRecord* record;
+    std::optional<RuleCost> cost;
+  };
+  std::vector<Row> rows;
+  std::uint64_t core = 0, shortcut = 0, hidden = 0;
   for (const RuleRecord& record : database.rules.rules) {
     if (!filter.tier.empty() && filter.tier != tier_name(record.rule.tier)) continue;
     if (!filter.uses.empty() && !uses_operator(record, database.bank, filter.uses)) continue;
+    if (!filter.all && is_degenerate(record.rule, database.bank)) {
+      ++hidden;
+      continue;
+    }
     core += record.rule.tier == algebra::Tier::Core ? 1 : 0;
     shortcut += record.rule.tier == algebra::Tier::Shortcut ? 1 : 0;
-    table.add({record.rule.id, tier_name(record.rule.tier), proof_name(record.certificate.kind),
-               body_line(algebra::to_string(record.rule, database.bank, database.symbols))});
-    context.report["rules"].push_back(rule_json(record, database.bank, database.symbols));
+    rows.push_back({&record, cost_at_example(record, database.bank, database.symbols)});
   }
-  context.print(table.text() + "\n" + std::to_string(core) + " core, " + std::to_string(shortcut) + " shortcut\n");
+  if (filter.sort == "gain") {
+    std::ranges::stable_sort(rows, std::greater<>(), [](const Row& row) { return row.cost ? row.cost->gain() : -1; });
+  }
+  TextTable table({"id", "tier", "proof", "gain", "for", "rule"});
+  context.report["rules"] = runtime::Json::array();
+  for (const Row& row : rows) {
+    const std::string text = algebra::to_string(row.record->rule, database.bank, database.symbols);
+    // The side that is dearer is left of the arrow, or it is the other way round.
+    std::string gain = row.cost ? std::to_string(std::lround(100 * row.cost->gain())) + "%" : "";
+    if (row.cost && row.cost->source < row.cost->target) gain += " <=";
+    table.add({row.record->rule.id, tier_name(row.record->rule.tier), proof_name(row.record->certificate.kind), gain,
+               types_line(text), body_line(text)});
+    runtime::Json json = rule_json(*row.record, database.bank, database.symbols);
+    if (row.cost) json["cost"] = {{"source", row.cost->source}, {"target", row.cost->target}};
+    context.report["rules"].push_back(std::move(json));
+  }
+  context.report["hidden"] = hidden;
+  std::string totals = std::to_string(core) + " core, " + std::to_string(shortcut) + " shortcut";
+  if (hidden > 0) totals += "; " + std::to_string(hidden) + " of constants or single elements alone are hidden: --all";
+  context.print(table.text() + "\n" + totals + "\n");
 }
 
 std::string shapes_text(const std::vector<std::vector<std::int64_t>>& example) {
@@ -100,7 +183,17 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
   auto filter = std::make_shared<Filter>();
   listing->add_option("--tier", filter->tier, "only core or only shortcut rules")
       ->check(CLI::IsMember({"core", "shortcut"}));
-  listing->add_option("--uses", filter->uses, "only rules in which this operator occurs");
+  listing->add_option("--uses", filter->uses, "only rules in which one of these operators occurs")->delimiter(',');
+  listing
+      ->add_option("--sort", filter->sort,
+                   "by id, or by gain: which part of the dearer side's arithmetic the other saves on the example")
+      ->check(CLI::IsMember({"id", "gain"}));
+  listing->add_flag("--all", filter->all, "also rules of constants or of single elements alone");
+  listing
+      ->add_option("--candidates", filter->candidates,
+                   "instead of rules, a run's candidates with these verdicts, and why: refuted, unknown, ill-typed")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"refuted", "unknown", "ill-typed"}));
   add_rules_option(*listing, options, true);
   add_definitions_option(*listing, options);
   add_common_options(*listing, options);
