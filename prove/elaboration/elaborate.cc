@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algebra/sizes/checked.h"
 #include "prove/elaboration/elaborator.h"
 
 namespace rulemill::prove {
@@ -105,6 +106,8 @@ bool Elaborator::take(check::Sum& sum, const Context& context, Step step, Steps&
   try {
     kernel.apply(result, context, step);
   } catch (const Objection&) {
+    return false;
+  } catch (const algebra::Overflow&) {  // coefficients beyond 64 bits
     return false;
   }
   sum = std::move(result);

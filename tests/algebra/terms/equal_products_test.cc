@@ -1,0 +1,66 @@
+#include "algebra/terms/equal_products.h"
+
+#include <catch2/catch.hpp>
+
+#include "algebra/library/library.h"
+#include "algebra/terms/rule_text.h"
+
+using namespace rulemill;
+using namespace rulemill::algebra;
+
+namespace {
+
+/// The rule as it is without equal products; empty if it has none.
+std::string dealt_out(const std::string& text) {
+  Library library = Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+  TermBank bank(library);
+  Symbols symbols;
+  const Rule rule = parse_rules(text, "test", library, bank, symbols).at(0);
+  const auto typed = infer_types(rule, bank, symbols);
+  REQUIRE(std::holds_alternative<TypedRule>(typed));
+  const auto result = with_equal_products_dealt_out(std::get<TypedRule>(typed), bank, symbols);
+  return result ? to_string(result->rule, bank, symbols) : "";
+}
+
+}  // namespace
+
+TEST_CASE("equal products of sizes are dealt out") {
+  const std::string text = dealt_out("rule t(x[p, q], y[r, s]) add(x, x) => add(x, x) when p*q = r*s");
+  INFO(text);
+  CHECK(text.find("when") == std::string::npos);
+  CHECK(text.find("x[p_r*p_s, q_r*q_s]") != std::string::npos);
+  CHECK(dealt_out("rule t(x[p, q], y[r, s], z[t]) add(x, x) => add(x, x) when p*q*t = r*s").find("t_r*t_s") !=
+        std::string::npos);
+}
+
+TEST_CASE("a factor of both sides is left out, and names do not clash") {
+  const std::string text = dealt_out("rule t(x[p, q], y[r, s], z[t, p_r]) add(x, x) => add(x, x) when p*q*t = r*s*t");
+  INFO(text);
+  CHECK(text.find("x[p_r_*p_s, q_r*q_s]") != std::string::npos);
+  CHECK(text.find("z[t, p_r]") != std::string::npos);
+}
+
+TEST_CASE("what is no equation of products of different sizes is left as it is") {
+  for (const std::string condition :
+       {"p*q = r", "p*p = r*s", "p*q <= r*s", "2*p*q = r*s", "p*q = r*s + 1", "p*q = p*s"}) {
+    INFO(condition);
+    CHECK(dealt_out("rule t(x[p, q], y[r, s]) add(x, x) => add(x, x) when " + condition) == "");
+  }
+}
+
+TEST_CASE("numbers satisfy the equation if and only if they are dealt out") {
+  // All p·q = r·s up to 12: there are a, b, c, d with p = a·b, q = c·d, r = a·c, s = b·d.
+  for (int p = 1; p <= 12; ++p) {
+    for (int q = 1; q <= 12; ++q) {
+      for (int r = 1; r <= 12; ++r) {
+        bool found = false;
+        for (int a = 1; a <= p; ++a) {
+          if (p % a != 0 || r % a != 0) continue;
+          const int b = p / a, c = r / a;
+          found |= q % c == 0 && b * (q / c) * r == p * q;
+        }
+        CHECK(found == ((p * q) % r == 0));
+      }
+    }
+  }
+}
