@@ -70,7 +70,8 @@ class Deriver {
   const algebra::TypedRule& rule(std::uint32_t number) const;
 
   /// Whether the enabled rules imply the goal; one whose condition has equal products is derived with these dealt out
-  /// (algebra/terms/equal_products.h), and its instances are over the new sizes. Without `explain`, Derived has no instances and costs less.
+  /// (algebra/terms/equal_products.h), and its instances are over the new sizes. Without `explain`, Derived has no
+  /// instances and costs less.
   Derivation derive(const algebra::TypedRule& goal, bool explain = true);
   const DeriveStatistics& statistics() const;
 
