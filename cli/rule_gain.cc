@@ -29,7 +29,7 @@ algebra::Substitution sizes_of(const algebra::RuleRecord& record) {
 
 class Costs {
  public:
-  Costs(const algebra::RuleRecord& record, const algebra::TermBank& bank, algebra::Symbols& symbols)
+  Costs(const algebra::RuleRecord& record, algebra::TermBank& bank, algebra::Symbols& symbols)
       : bank_(bank), symbols_(symbols), sizes_(sizes_of(record)) {
     for (std::size_t v = 0; v < record.rule.variables.size(); ++v)
       shapes_[record.rule.variables[v]] = record.example.at(v);
@@ -38,7 +38,7 @@ class Costs {
   std::optional<std::uint64_t> of(const std::vector<TermId>& side) {
     std::uint64_t cost = 0;
     for (const NodeId id : bank_.nodes(side)) {
-      const algebra::Node& node = bank_.node(id);
+      const algebra::Node node = bank_.node(id);
       std::vector<Dims> inputs;
       for (const TermId argument : node.arguments) inputs.push_back(shapes_.at(argument));
       Dims sizes;
@@ -61,7 +61,7 @@ class Costs {
   }
 
  private:
-  const algebra::TermBank& bank_;
+  algebra::TermBank& bank_;
   algebra::Symbols& symbols_;
   algebra::Substitution sizes_;
   std::map<TermId, Dims> shapes_;
@@ -74,7 +74,7 @@ double RuleCost::gain() const {
   return more == 0 ? 0 : 1 - static_cast<double>(less) / static_cast<double>(more);
 }
 
-std::optional<RuleCost> cost_at_example(const algebra::RuleRecord& record, const algebra::TermBank& bank,
+std::optional<RuleCost> cost_at_example(const algebra::RuleRecord& record, algebra::TermBank& bank,
                                         algebra::Symbols& symbols) {
   if (record.example.size() != record.rule.variables.size()) return std::nullopt;
   try {

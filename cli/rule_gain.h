@@ -15,7 +15,7 @@ struct RuleCost {
 };
 
 /// Nothing if the record has no example, or one that does not fix all sizes.
-std::optional<RuleCost> cost_at_example(const algebra::RuleRecord& record, const algebra::TermBank& bank,
+std::optional<RuleCost> cost_at_example(const algebra::RuleRecord& record, algebra::TermBank& bank,
                                         algebra::Symbols& symbols);
 
 }  // namespace rulemill::cli
