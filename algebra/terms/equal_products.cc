@@ -61,7 +61,8 @@ Substitution dealt_out(const Products& products, std::set<std::string> names, Sy
   Substitution result;
   for (const Atom p : products.left) {
     for (const Atom r : products.right) {
-      std::string name = symbols.name(p) + "_" + symbols.name(r);
+      // Whichever side of the equation stands left.
+      std::string name = std::min(symbols.name(p), symbols.name(r)) + "_" + std::max(symbols.name(p), symbols.name(r));
       while (!names.insert(name).second) name += "_";
       const Poly part(symbols.size(name));
       for (const Atom whole : {p, r}) {
