@@ -330,11 +330,15 @@ class Definitions(Expressions):
     def law(self, name, left, right):
         if right[0] == "num":
             return "zero"
+        if right[0] in ("*", "/"):
+            return "exponential" if left[2][0][0] == "+" else "scaling"
+        if "max" in left[:2]:
+            return "monotone"
         if left[2] and left[2][0] == right and right[0] == "apply":
             return "idempotent"
         if len(left[2]) == 2 and right == ("apply", name, left[2][::-1]):
             return "commutative"
-        self.fail("expected one of the three laws")
+        self.fail("expected one of the known laws")
 
     def operator_or_skip(self):
         name = self.now.text
