@@ -6,6 +6,8 @@
 #include "cli/model_processes.h"
 #include "cli/text_table.h"
 #include "optimize/coverage.h"
+#include "optimize/onnx/export.h"
+#include "runtime/error.h"
 #include "runtime/quantity.h"
 #include "runtime/table_file.h"
 
@@ -51,7 +53,7 @@ void show(Context& context, const std::string& path) {
 
 std::string percent(double part, double whole) { return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-"; }
 
-void show_model(Context& context, const std::string& path) {
+void show_model(Context& context, const std::string& path, const std::string& rewritten) {
   if (!context.world.is_root()) return;
   algebra::Library library = load_library(context.options);
   algebra::Symbols symbols;
@@ -59,6 +61,14 @@ void show_model(Context& context, const std::string& path) {
   const optimize::OnnxModel model = optimize::OnnxModel::read(path);
   optimize::NodeInference inference(type_helper_command());
   const optimize::Import import = optimize::import_model(model, bank, &inference);
+  if (!rewritten.empty()) {
+    std::error_code error;
+    if (std::filesystem::equivalent(path, rewritten, error))
+      throw runtime::UsageError("--rewrite", "is the model itself; choose another file");
+    optimize::Fusion fusion(bank);
+    auto plan = optimize::plan_export(import, bank, fusion, import.outputs, model.opset(), true);
+    optimize::export_model(model, import, bank, std::move(plan), import.outputs).write(rewritten);
+  }
   const optimize::Coverage coverage = optimize::coverage_of(import, bank, {});
   const auto& [understood, all] = std::pair(coverage.understood, coverage.all);
   context.print(fmt::format("{}: opset {}, {} nodes, {} of weights\n", path, model.opset(), all.nodes,
@@ -92,12 +102,14 @@ void add_info(CLI::App& app, Options& options, Command& chosen) {
   auto* info = app.add_subcommand("info", "Say what a table file (a shard) or a model holds, and check it");
   auto path = std::make_shared<std::string>();
   info->add_option("FILE", *path, "a file written by rulemill (*.h5), or a model (*.onnx)")->required();
+  auto rewritten = std::make_shared<std::string>();
+  info->add_option("--rewrite", *rewritten, "where to write the model again as it is understood, with no rules");
   add_definitions_option(*info, options);
   add_common_options(*info, options);
-  info->callback([path, &chosen] {
-    chosen = [path](Context& context) {
+  info->callback([path, rewritten, &chosen] {
+    chosen = [path, rewritten](Context& context) {
       if (std::filesystem::path(*path).extension() == ".onnx") {
-        show_model(context, *path);
+        show_model(context, *path, *rewritten);
       } else {
         show(context, *path);
       }

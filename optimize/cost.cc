@@ -21,6 +21,12 @@ double function_flops(const algebra::Function& function) {
       case Op::Sqrt:
       case Op::Tanh:
       case Op::Erf:
+      case Op::Power:
+      case Op::Sin:
+      case Op::Cos:
+      case Op::Asin:
+      case Op::Acos:
+      case Op::Atan:
       case Op::Div:
         flops += 8;
         break;

@@ -70,9 +70,19 @@ class Survey {
     return bytes;
   }
 
+  /// What computes no float from floats that are computed looks something up: no products with its weights.
+  bool looks_up(const Import::NodeRecord& record) const {
+    return std::ranges::none_of(record.inputs, [&](const std::optional<ValueId>& input) {
+      if (!input || bank_.node_of(*input).constant) return false;
+      const ValueType& type = bank_.value(*input).type;
+      return !type || (type.element != Element::Integer && type.element != Element::Truth);
+    });
+  }
+
   double estimated(const Import::NodeRecord& record) const {
     double produced = 0, flops = 0;
     for (ValueId output : bank_.node(record.node).outputs) produced += elements(output);
+    if (looks_up(record)) return produced;
     for (const auto& input : record.inputs) {
       const auto shape = input && bank_.node_of(*input).constant ? dims(*input) : std::vector<std::int64_t>();
       if (shape.size() < 2) continue;

@@ -136,7 +136,7 @@ ValueId ConstantFolder::folded(ValueId id) {
     if (!all_finite(*tensor) && !reads_infinity(*bank_, id)) {
       throw runtime::Error("constant folding", "finite weights would become infinite or no number");
     }
-    entry->second = bank_->constant("rulemill_" + digest(*tensor).substr(0, 16), tensor);
+    entry->second = bank_->constant("rulemill_" + digest(*tensor).substr(0, 16), tensor, bank_->value(id).type.element);
   }
   return entry->second;
 }

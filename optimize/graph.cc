@@ -48,6 +48,46 @@ std::string digest(const algebra::Tensor& tensor) {
   return runtime::to_hex(runtime::hash128(runtime::bytes_of(tensor.values), shape));
 }
 
+namespace {
+
+bool is_float(Element element) { return element != Element::Truth && element != Element::Integer; }
+
+/// Whether the element is one of a tensor, or zero.
+bool only_reads(const algebra::ScalarExpr& expr) {
+  using Kind = algebra::ScalarExpr::Kind;
+  if (expr.kind == Kind::Case) return std::ranges::all_of(expr.operands, [](const auto& e) { return only_reads(*e); });
+  return expr.kind == Kind::Read || (expr.kind == Kind::Constant && expr.value.num == 0);
+}
+
+bool only_moves(const algebra::Instance& instance) {
+  return instance.intermediates.empty() &&
+         std::ranges::all_of(instance.outputs, [](const auto& output) { return only_reads(*output.body); });
+}
+
+}  // namespace
+
+std::optional<std::vector<Element>> element_rule(const algebra::Instance& instance, std::span<const Element> inputs) {
+  using algebra::ElementKind;
+  std::optional<Element> numbers;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ElementKind wanted = instance.input_kinds[i];
+    if (wanted != ElementKind::Numbers) {
+      if (inputs[i] != (wanted == ElementKind::Truths ? Element::Truth : Element::Integer)) return std::nullopt;
+      continue;
+    }
+    if (numbers.value_or(inputs[i]) != inputs[i]) return std::nullopt;
+    numbers = inputs[i];
+  }
+  if (numbers && !is_float(*numbers) && !(*numbers == Element::Truth && only_moves(instance))) return std::nullopt;
+  std::vector<Element> outputs;
+  for (const algebra::TensorDefinition& output : instance.outputs) {
+    outputs.push_back(output.kind == ElementKind::Truths     ? Element::Truth
+                      : output.kind == ElementKind::Integers ? Element::Integer
+                                                             : numbers.value_or(Element::Float32));
+  }
+  return outputs;
+}
+
 std::size_t GraphBank::hash(const Node& node) const {
   std::size_t seed = static_cast<std::size_t>(node.kind) + 1;
   mix(seed, node.source);
@@ -80,17 +120,18 @@ ValueId GraphBank::input(const std::string& name, ValueType type) {
   return node(intern(std::move(made), std::span(&type, 1))).outputs[0];
 }
 
-ValueId GraphBank::constant(const std::string& name, std::shared_ptr<const algebra::Tensor> tensor) {
-  return constant(name, digest(*tensor), tensor->shape, [tensor] { return tensor; });
+ValueId GraphBank::constant(const std::string& name, std::shared_ptr<const algebra::Tensor> tensor, Element element) {
+  return constant(
+      name, digest(*tensor), tensor->shape, [tensor] { return tensor; }, element);
 }
 
 ValueId GraphBank::constant(const std::string& name, const std::string& content, std::vector<std::int64_t> shape,
-                            Reader read) {
+                            Reader read, Element element) {
   Node made;
   made.kind = Node::Kind::Constant;
   made.constant = true;
-  made.source = intern_name(constant_sources_, name + '\n' + content);
-  ValueType type = algebra::Shape(shape.begin(), shape.end());
+  made.source = intern_name(constant_sources_, name + '\n' + content + std::to_string(static_cast<int>(element)));
+  ValueType type(algebra::Shape(shape.begin(), shape.end()), element);
   if (made.source == readers_.size()) readers_.push_back(std::move(read));
   largest_constant_ = std::max(largest_constant_, element_count(type));
   ValueId id = node(intern(std::move(made), std::span(&type, 1))).outputs[0];
@@ -122,14 +163,19 @@ std::optional<NodeId> GraphBank::apply(algebra::InstanceId instance_id, std::spa
     }
   }
   std::vector<algebra::Shape> shapes;
+  std::vector<Element> elements;
   for (ValueId argument : made.arguments) {
     const Value& given = value(argument);
     if (!given.type) return std::nullopt;
     shapes.push_back(*given.type);
+    elements.push_back(given.type.element);
   }
+  const auto given = element_rule(applied, elements);
+  if (!given) return std::nullopt;
   auto inferred = algebra::infer(applied, shapes, made.sizes, *symbols_);
   if (!inferred) return std::nullopt;
-  std::vector<ValueType> types(inferred->begin(), inferred->end());
+  std::vector<ValueType> types;
+  for (std::size_t i = 0; i < inferred->size(); ++i) types.emplace_back(std::move((*inferred)[i]), (*given)[i]);
   made.constant = foldable(made, types);
   return intern(std::move(made), types);
 }

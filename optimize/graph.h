@@ -23,9 +23,24 @@ enum class NodeId : std::uint32_t {};
 inline std::uint32_t index(ValueId id) { return static_cast<std::uint32_t>(id); }
 inline std::uint32_t index(NodeId id) { return static_cast<std::uint32_t>(id); }
 
-/// A float32 tensor of known rank, whose dimensions may be symbolic; nothing for all that the algebra does not speak
-/// of.
-using ValueType = std::optional<algebra::Shape>;
+/// What the elements of a tensor are in ONNX, as far as the algebra speaks of them.
+enum class Element : std::uint8_t { Float32, Float16, BFloat16, Float64, Truth, Integer };
+
+/// A tensor of known rank, whose dimensions may be symbolic, and its elements; nothing for all that the algebra does
+/// not speak of.
+struct ValueType : std::optional<algebra::Shape> {
+  using std::optional<algebra::Shape>::optional;
+  ValueType(algebra::Shape shape, Element of) : std::optional<algebra::Shape>(std::move(shape)), element(of) {}
+  Element element = Element::Float32;
+
+  friend bool operator==(const ValueType& a, const ValueType& b) {
+    return a.has_value() == b.has_value() && (!a || (*a == *b && a.element == b.element));
+  }
+};
+
+/// What the instance's outputs have as elements; nothing if it does not take these. Numbers are of one float type,
+/// which is float32 if no input says; an operator that only moves elements moves truths, too.
+std::optional<std::vector<Element>> element_rule(const algebra::Instance& instance, std::span<const Element> inputs);
 
 struct Node {
   enum class Kind : std::uint8_t {
@@ -64,10 +79,12 @@ class GraphBank {
   /// Interned by name.
   ValueId input(const std::string& name, ValueType type);
   /// Interned by name and content.
-  ValueId constant(const std::string& name, std::shared_ptr<const algebra::Tensor> tensor);
+  ValueId constant(const std::string& name, std::shared_ptr<const algebra::Tensor> tensor,
+                   Element element = Element::Float32);
   /// The same for one that is read when it is asked for. `content` tells it from others of the name.
   using Reader = std::function<std::shared_ptr<const algebra::Tensor>()>;
-  ValueId constant(const std::string& name, const std::string& content, std::vector<std::int64_t> shape, Reader read);
+  ValueId constant(const std::string& name, const std::string& content, std::vector<std::int64_t> shape, Reader read,
+                   Element element = Element::Float32);
   /// The node, or nothing if the arguments do not type. Arguments of a commutative instance are ordered by id.
   std::optional<NodeId> apply(algebra::InstanceId instance, std::span<const ValueId> arguments,
                               std::span<const algebra::Poly> sizes);

@@ -95,7 +95,9 @@ std::string key_of(const Region& region, const GraphBank& bank) {
   std::string key;
   const auto add = [&](std::uint64_t number) { key += std::to_string(number) + ' '; };
   for (const RegionLeaf& leaf : region.leaves) {
-    key += (leaf.constant ? "c" : "v") + bank.symbols().to_string(*bank.value(leaf.value).type) + '\n';
+    const ValueType& type = bank.value(leaf.value).type;
+    key += (leaf.constant ? "c" : "v") + std::to_string(static_cast<int>(type.element)) + ' ' +
+           bank.symbols().to_string(*type) + '\n';
   }
   for (const RegionNode& node : region.graph.nodes) {
     add(static_cast<std::uint32_t>(node.instance));

@@ -158,7 +158,7 @@ class Comparison {
       // The same source, the same numbers, whichever side asks.
       const std::uint64_t source = node.source * 2ull + (node.kind == Node::Kind::Opaque ? 1 : 0);
       auto& tensor = sources[{source, bank_.value(id).output}];
-      if (!tensor) tensor = random_tensor(shapes->dims(*bank_.value(id).type), draw, source, bank_.value(id).output);
+      if (!tensor) tensor = random_tensor(shapes->dims(*bank_.value(id).type), draw, source, bank_.value(id));
       return tensor;
     });
     shapes = &evaluator;
@@ -193,8 +193,8 @@ class Comparison {
   }
 
   static Evaluator::TensorPtr random_tensor(std::vector<std::int64_t> shape, std::uint64_t draw, std::uint64_t source,
-                                            std::uint64_t output) {
-    std::uint64_t words[] = {draw, source, output};
+                                            const Value& drawn) {
+    std::uint64_t words[] = {draw, source, drawn.output};
     std::mt19937_64 random(runtime::hash64(runtime::bytes_of(words)));
     const Range range = ranges[draw % std::size(ranges)];
     algebra::Tensor tensor{std::move(shape), {}};
@@ -204,6 +204,9 @@ class Comparison {
     for (float& value : tensor.values) {
       const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
       value = static_cast<float>(range.least + (range.most - range.least) * unit);
+      // Integers are places for the most part: small.
+      if (drawn.type.element == Element::Truth) value = unit < 0.5 ? 0 : 1;
+      if (drawn.type.element == Element::Integer) value = static_cast<float>(random() % 3);
     }
     return std::make_shared<algebra::Tensor>(std::move(tensor));
   }

@@ -62,8 +62,25 @@ std::optional<Number> apply_exactly(Op op, const Number& a, const Number& b) {
     case Op::Sqrt:
       if (b.zero() || b.exact == Rational{1, 1}) return b;
       return b.positive() ? std::optional(Number{{}, true}) : std::nullopt;
-    default:  // tanh, erf
+    case Op::Less:
+      return both ? exactly({below(*a.exact, *b.exact) ? 1 : 0, 1}) : Number{};
+    case Op::Equal:
+      return both ? exactly({*a.exact == *b.exact ? 1 : 0, 1}) : Number{};
+    case Op::Gate:
+      if (a.zero() || b.zero()) return exactly({0, 1});
+      return a.exact ? b : Number{};
+    case Op::Cos:
+      return b.zero() ? exactly({1, 1}) : Number{};
+    case Op::Floor:
+    case Op::Sin:
+    case Op::Asin:
+      return b.zero() ? b : Number{};
+    case Op::Tanh:
+    case Op::Erf:
+    case Op::Atan:
       return b.zero() ? b : Number{{}, b.positive()};
+    default:
+      return std::nullopt;
   }
 }
 
@@ -148,6 +165,13 @@ std::optional<SumForm> form(const Function& function, bool exchanged) {
       case Op::Min:
         std::ranges::sort(both);
         return SumForm::factor((op == Op::Max ? "max" : "min") + both[0] + both[1]);
+      case Op::Equal:
+        std::ranges::sort(both);
+        return SumForm::factor("equal(" + both[0] + "," + both[1] + ")");
+      case Op::Less:
+      case Op::Gate:
+      case Op::Power:
+        return SumForm::factor(std::to_string(static_cast<int>(op)) + "(" + both[0] + "," + both[1] + ")");
       default:
         return SumForm::factor(std::to_string(static_cast<int>(op)) + both[1]);
     }

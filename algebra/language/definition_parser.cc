@@ -84,7 +84,17 @@ Input Parser::parse_input() {
     if (!cursor_.accept(",")) break;
   }
   cursor_.expect("]", "after the dimensions of '" + input.name + "'");
+  input.kind = parse_element_kind();
   return input;
+}
+
+/// of truths, of integers; nothing: numbers.
+ElementKind Parser::parse_element_kind() {
+  if (!cursor_.accept("of")) return ElementKind::Numbers;
+  const Token token = cursor_.peek();
+  if (cursor_.accept("truths")) return ElementKind::Truths;
+  if (cursor_.accept("integers")) return ElementKind::Integers;
+  cursor_.fail(token, "expected truths or integers, found " + quoted(token));
 }
 
 Parameter Parser::parse_parameter() {
@@ -223,6 +233,7 @@ Tensor Parser::parse_tensor() {
     if (!cursor_.accept(",")) break;
   }
   cursor_.expect("]", "after the indices of '" + tensor.name + "'");
+  tensor.kind = parse_element_kind();
   cursor_.expect("=", "before what '" + tensor.name + "' is");
   tensor.body = parse_scalar();
   return tensor;

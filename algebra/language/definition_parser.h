@@ -113,6 +113,7 @@ class Parser {
   Operator parse_operator();
 
   Input parse_input();
+  ElementKind parse_element_kind();
 
   Parameter parse_parameter();
   void parse_domain(Parameter& parameter);

@@ -151,6 +151,7 @@ void Expander::bind_inputs() {
       }
     }
     instance_.input_names.push_back(input.name);
+    instance_.input_kinds.push_back(input.kind);
     tensor_names_.push_back(input.name);
     tensor_ranks_.push_back(static_cast<std::uint32_t>(dims.size()));
   }

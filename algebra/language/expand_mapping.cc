@@ -10,6 +10,8 @@ OnnxValue Expander::onnx_value(const syntax::OnnxEntry& entry, syntax::Place at)
   value.number = entry.number;
   value.shape = entry.shape;
   value.reals = entry.reals;
+  value.kind = entry.kind;
+  if (value.kind) return value;
   if (entry.wrapped) value.wrapped = index(*entry.wrapped);
   if (entry.clamped) value.clamped = index(*entry.clamped);
   if (!entry.is_list && entry.values.size() == 1 && entry.values[0].single &&

@@ -6,6 +6,7 @@ namespace rulemill::algebra {
 TensorDefinition Expander::tensor_definition(const syntax::Tensor& syntax) {
   TensorDefinition tensor;
   tensor.name = syntax.name;
+  tensor.kind = syntax.kind;
   const auto outer_names = names_;
   const auto outer_lists = lists_;
   std::vector<std::string> introduced;

@@ -8,9 +8,7 @@
 namespace rulemill::algebra {
 using Op = Function::Op;
 
-bool is_unary(Op op) {
-  return op == Op::Exp || op == Op::Log || op == Op::Sqrt || op == Op::Tanh || op == Op::Erf || op == Op::Abs;
-}
+bool is_unary(Op op) { return op >= Op::Exp; }
 
 double evaluate(const Function& function, std::span<const double> arguments) {
   std::array<double, 64> stack{};

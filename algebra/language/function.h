@@ -27,7 +27,32 @@ enum class Law : std::uint8_t {
 /// too. A law is proved from that meaning where it can be, otherwise tried at thousands of values and listed as
 /// assumed; a false one is refused. For laws, a partial function is 0 outside of its domain.
 struct Function {
-  enum class Op : std::uint8_t { Argument, Number, Add, Sub, Mul, Div, Max, Min, Exp, Log, Sqrt, Tanh, Erf, Abs };
+  enum class Op : std::uint8_t {
+    Argument,
+    Number,
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Max,
+    Min,
+    Less,   // 1 where a < b, 0 elsewhere
+    Equal,  // 1 where a = b, 0 elsewhere
+    Gate,   // b where a is not 0, 0 elsewhere
+    Power,
+    Exp,  // from here on of one argument
+    Log,
+    Sqrt,
+    Tanh,
+    Erf,
+    Abs,
+    Floor,
+    Sin,
+    Cos,
+    Asin,
+    Acos,
+    Atan
+  };
   struct Node {  // postfix program over doubles
     Op op;
     double number = 0;

@@ -46,6 +46,13 @@ FunctionRange step(Op op, Signs a, Signs b) {
       return {true, maximum(a, b)};
     case Op::Min:
       return {true, negated(maximum(negated(a), negated(b)))};
+    case Op::Less:
+    case Op::Equal:
+      return {true, {false, true, true}};
+    case Op::Gate:
+      return {true, {b.negative, true, b.positive}};
+    case Op::Power:  // of a positive base; of others it depends on whether the exponent is whole
+      return {!a.negative && !a.zero, {a.negative, a.zero || a.negative, true}};
     case Op::Exp:
       return {true, {false, false, true}};
     case Op::Log:
@@ -54,7 +61,17 @@ FunctionRange step(Op op, Signs a, Signs b) {
       return {!b.negative, {false, b.zero, b.positive}};
     case Op::Tanh:
     case Op::Erf:
+    case Op::Atan:
       return {true, b};
+    case Op::Floor:
+      return {true, {b.negative, b.zero || b.positive, b.positive}};
+    case Op::Sin:
+    case Op::Cos:
+      return {true, {}};
+    case Op::Asin:
+      return {!b.negative && !b.positive, b};  // between -1 and 1
+    case Op::Acos:
+      return {!b.negative && !b.positive, {false, true, true}};
     case Op::Abs:
       return {true, {false, b.zero, b.negative || b.positive}};
     case Op::Argument:
@@ -118,11 +135,20 @@ double evaluate_strictly(const Function& function, std::span<const double> argum
     if (bounded && near_zero(b, scale)) doubtful = true;
     if ((node.op == Op::Div && b == 0) || (node.op == Op::Log && b <= 0) || (node.op == Op::Sqrt && b < 0))
       return undefined;
+    const bool arc = node.op == Op::Asin || node.op == Op::Acos;
+    if (arc && near_zero(std::fabs(b) - 1, scale)) doubtful = true;
+    if (arc && std::fabs(b) > 1) return undefined;
     double a = b;
     if (!is_unary(node.op)) {
       a = stack.back();
       stack.pop_back();
     }
+    // Where rounding decides: a step of the function.
+    if ((node.op == Op::Less || node.op == Op::Equal) && near_zero(a - b, scale)) doubtful = true;
+    if (node.op == Op::Gate && near_zero(a, scale)) doubtful = true;
+    if (node.op == Op::Floor && near_zero(b - std::nearbyint(b), scale)) doubtful = true;
+    if (node.op == Op::Power && near_zero(a, scale)) doubtful = true;
+    if (node.op == Op::Power && ((a < 0 && b != std::nearbyint(b)) || (a == 0 && b < 0))) return undefined;
     const double value = apply(node.op, a, b);
     if (!std::isfinite(value)) doubtful = true;
     stack.push_back(value);

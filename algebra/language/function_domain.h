@@ -1,5 +1,7 @@
 // Where a scalar function is defined over the reals, and which signs its values have: read off its formula, so that
-// nobody declares it. A quotient is undefined where its divisor is 0, a logarithm up to 0, a square root below 0.
+// nobody declares it. A quotient is undefined where its divisor is 0, a logarithm up to 0, a square root below 0, an
+// arc sine or cosine beyond 1, a power where the base is below 0 and the exponent not whole, or 0 and the exponent
+// below 0.
 #pragma once
 
 #include <span>

@@ -68,8 +68,7 @@ std::size_t Parser::stack_of(const Function& function) {
   std::size_t height = 0, highest = 0;
   for (const Function::Node& node : function.real) {
     const bool leaf = node.op == Function::Op::Argument || node.op == Function::Op::Number;
-    const bool unary = node.op >= Function::Op::Exp;
-    height = leaf ? height + 1 : unary ? height : height - 1;
+    height = leaf ? height + 1 : is_unary(node.op) ? height : height - 1;
     highest = std::max(highest, height);
   }
   return highest;
@@ -121,10 +120,13 @@ void Parser::parse_real_factor(Function& function, const std::vector<std::string
     Function::Op op;
     int arity;
   };
-  static constexpr Primitive primitives[] = {{"max", Function::Op::Max, 2},   {"min", Function::Op::Min, 2},
-                                             {"exp", Function::Op::Exp, 1},   {"log", Function::Op::Log, 1},
-                                             {"sqrt", Function::Op::Sqrt, 1}, {"tanh", Function::Op::Tanh, 1},
-                                             {"erf", Function::Op::Erf, 1},   {"abs", Function::Op::Abs, 1}};
+  using Op = Function::Op;
+  static constexpr Primitive primitives[] = {{"max", Op::Max, 2},     {"min", Op::Min, 2},   {"less", Op::Less, 2},
+                                             {"equal", Op::Equal, 2}, {"gate", Op::Gate, 2}, {"power", Op::Power, 2},
+                                             {"exp", Op::Exp, 1},     {"log", Op::Log, 1},   {"sqrt", Op::Sqrt, 1},
+                                             {"tanh", Op::Tanh, 1},   {"erf", Op::Erf, 1},   {"abs", Op::Abs, 1},
+                                             {"floor", Op::Floor, 1}, {"sin", Op::Sin, 1},   {"cos", Op::Cos, 1},
+                                             {"asin", Op::Asin, 1},   {"acos", Op::Acos, 1}, {"atan", Op::Atan, 1}};
   for (const Primitive& primitive : primitives) {
     if (token.text != primitive.name) continue;
     cursor_.expect("(", "after " + token.text);
@@ -136,9 +138,11 @@ void Parser::parse_real_factor(Function& function, const std::vector<std::string
     emit(function, primitive.op);
     return;
   }
-  cursor_.fail(token,
-               "expected an argument of the function, a number, or one of max min exp log sqrt tanh erf abs, found " +
-                   quoted(token));
+  cursor_.fail(
+      token,
+      "expected an argument of the function, a number, or one of max min less equal gate power exp log sqrt tanh "
+      "erf abs floor sin cos asin acos atan, found " +
+          quoted(token));
 }
 
 std::optional<Rational> Parser::exact_number(const std::string& text) {

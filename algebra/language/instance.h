@@ -31,11 +31,16 @@ std::string to_string(const ParameterValue& value);
 /// for all, or not at all. A parameter of this kind lists them; empty: all whole.
 constexpr std::int64_t spread_whole = 0, spread_one = 1, spread_absent = 2;
 
+/// What the elements of an input or an output are. Numbers are of any float type, all of them of one; truths are 0 and
+/// 1, integers whole numbers. The algebra computes on all of them as real numbers.
+enum class ElementKind : std::uint8_t { Numbers, Truths, Integers };
+
 /// One tensor that the instance computes: 0 ≤ index[d] < dims[d], element = body. Output indices have slots 0 … rank−1.
 struct TensorDefinition {
   std::string name;
   std::vector<IndexExprPtr> dims;  // over size slots
   ScalarExprPtr body;
+  ElementKind kind = ElementKind::Numbers;
 };
 
 /// An attribute or constant input of an ONNX node, as expressions over size slots, a word, or a number.
@@ -49,6 +54,7 @@ struct OnnxValue {
   IndexExprPtr clamped;                   // the same, and what is beyond is here
   bool reals = false;                     // whole numbers, written as a float32 tensor
   bool shape = false;                     // 0 is the first input's dimension, -1 what is left
+  bool kind = false;                      // ONNX's number of the first input's element type
 };
 
 struct OnnxAttribute {
@@ -118,6 +124,7 @@ struct Instance {
   Parameters parameters;
   bool commutative = false;  // the two inputs may be exchanged: declared in the definition and shown from it
   std::vector<std::string> input_names;
+  std::vector<ElementKind> input_kinds;
 
   /// Size slots: those bound by input dimensions first, then the size parameters that a node must give: sizes of the
   /// definition, then open parameters, both as it declares them.

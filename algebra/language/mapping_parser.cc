@@ -8,7 +8,9 @@ OnnxEntry Parser::parse_onnx_value() {
   value.shape = cursor_.accept("shape");
   value.reals = cursor_.accept("reals");
   const Token token = cursor_.peek();
-  if (token.kind == Token::Kind::String) {
+  if (cursor_.accept("kind")) {
+    value.kind = true;
+  } else if (token.kind == Token::Kind::String) {
     value.word = cursor_.next().text;
   } else if (token.kind == Token::Kind::Decimal) {
     value.number = std::stod(cursor_.next().text);

@@ -72,7 +72,8 @@ OnnxForm onnx_form(const syntax::Operator& op, std::uint32_t number) {
     const auto input =
         value.is_list || value.entries.size() != 1 ? std::nullopt : input_named(op, value.entries[0].name);
     if (input) form.attribute_inputs.emplace(attribute.name, *input);
-    if (!input && !attribute.ignored) form.attributes.emplace(attribute.name, std::move(value));
+    if (!input && !attribute.ignored && !attribute.value.kind)
+      form.attributes.emplace(attribute.name, std::move(value));
   }
   for (const auto& [name, value] : syntax.inputs) {
     form.inputs.push_back(name.empty() ? std::nullopt : input_named(op, name));

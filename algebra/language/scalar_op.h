@@ -25,6 +25,14 @@ Real apply(Function::Op op, Real a, Real b) {
       return std::max(a, b);
     case Op::Min:
       return std::min(a, b);
+    case Op::Less:
+      return a < b ? Real(1) : Real(0);
+    case Op::Equal:
+      return a == b ? Real(1) : Real(0);
+    case Op::Gate:
+      return a != 0 ? b : Real(0);
+    case Op::Power:
+      return std::pow(a, b);
     case Op::Exp:
       return std::exp(b);
     case Op::Log:
@@ -35,6 +43,18 @@ Real apply(Function::Op op, Real a, Real b) {
       return std::tanh(b);
     case Op::Erf:
       return std::erf(b);
+    case Op::Floor:
+      return std::floor(b);
+    case Op::Sin:
+      return std::sin(b);
+    case Op::Cos:
+      return std::cos(b);
+    case Op::Asin:
+      return std::asin(b);
+    case Op::Acos:
+      return std::acos(b);
+    case Op::Atan:
+      return std::atan(b);
     default:
       return std::fabs(b);
   }

@@ -123,6 +123,7 @@ struct Tensor {
   std::string name;
   Place place;
   std::vector<OutputIndex> indices;
+  ElementKind kind = ElementKind::Numbers;
   ScalarPtr body;
 };
 
@@ -138,6 +139,7 @@ struct Input {
   std::string name;
   Place place;
   std::vector<InputDim> dims;
+  ElementKind kind = ElementKind::Numbers;
 };
 
 struct Parameter {
@@ -174,6 +176,7 @@ struct OnnxEntry {  // an attribute's value or a constant input
   IndexPtr clamped;    // the same, and what is beyond is here
   bool reals = false;  // whole numbers that ONNX has as float32
   bool shape = false;  // 0 is the first input's dimension, -1 what is left
+  bool kind = false;   // ONNX's number of the first input's element type
 };
 
 struct OnnxAttributeSyntax {

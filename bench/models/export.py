@@ -70,7 +70,7 @@ def transformer(family, head, outputs, given, **config):
     def make():
         import transformers
 
-        settings = getattr(transformers, family + "Config")(**config)
+        settings = getattr(transformers, family + "Config")(**{**config, **(layers if fewer_layers else {})})
         settings._attn_implementation = "eager"
         model = getattr(transformers, family + head)(settings)
         inputs, axes = given()
@@ -191,6 +191,8 @@ def nas_rnn():
     return NasRnn(), {"x": torch.randn(10, 1, 512)}, {"x": {1: "batch"}}
 
 
+fewer_layers = False
+layers = {"num_hidden_layers": 2}  # transformers knows the families' own names for it
 hidden = ("last_hidden_state",)
 small = dict(vocab_size=8192)
 distilbert = transformer("DistilBert", "ForSequenceClassification", ("logits",), tokens)
@@ -276,8 +278,11 @@ def export(name, folder, exporter, opset, dynamic):
             torch.onnx.export(model, arguments, path, dynamo=False, opset_version=opset or 17, **options)
         else:
             if dynamic:
-                sizes = {axis: torch.export.Dim(axis) for at in axes.values() for axis in at.values()}
-                options["dynamic_shapes"] = tuple({at: sizes[axis] for at, axis in axes[key].items()} for key in inputs)
+                # A size of 1 or one that is met twice would be taken for a number.
+                arguments = tuple(torch.cat([value, value]) for value in arguments)
+                sizes = {axis: torch.export.Dim(axis, min=2, max=4096) for at in axes.values() for axis in at.values()}
+                shapes = tuple({at: sizes[axis] for at, axis in axes[key].items()} for key in inputs)
+                options["dynamic_shapes"] = (shapes,) if isinstance(model, Wrapped) else shapes
             torch.onnx.export(model, arguments, path, dynamo=True, opset_version=opset, verbose=False, **options)
 
 
@@ -288,8 +293,11 @@ def main():
     parser.add_argument("--exporter", choices=["script", "default"], default="script")
     parser.add_argument("--opset", type=int)
     parser.add_argument("--dynamic", action="store_true")
+    parser.add_argument("--fewer-layers", action="store_true", help="two layers of each transformer: the same nodes in a smaller file")
     parser.add_argument("--list", action="store_true")
     given = parser.parse_args()
+    global fewer_layers
+    fewer_layers = given.fewer_layers
     if given.list or given.folder is None:
         print("\n".join(models))
         return 0 if given.list else 2

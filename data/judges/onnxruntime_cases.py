@@ -1,11 +1,13 @@
 """The helper by which `rulemill operators check --onnx` has single nodes run by onnxruntime: frames of JSON over stdin and
 stdout, each after its length (8 bytes, little endian). First it says who it is, then it answers questions until stdin ends.
 
-Question: {"model": path, "inputs": [paths], "outputs": [paths]}: inputs are float32 values, row-major; so are the outputs
-that it writes. Answer: {"shapes": [dims of each output]}, or {"error": why onnxruntime does not run the model}.
+Question: {"model": path, "inputs": [paths], "outputs": [paths]}: inputs are written as float32 values, row-major, whatever
+the model has them as; so are the outputs. Answer: {"shapes": [dims of each output]}, or {"error": why onnxruntime does not run the model}.
 """
 
 from models import np, one_line, onnxruntime, serve
+
+KINDS = {"tensor(float)": np.float32, "tensor(bool)": np.bool_, "tensor(int64)": np.int64}
 
 
 def run(question):
@@ -16,7 +18,8 @@ def run(question):
     session = onnxruntime.InferenceSession(question["model"], options, providers=["CPUExecutionProvider"])
     feeds = {}
     for info, path in zip(session.get_inputs(), question["inputs"]):
-        feeds[info.name] = np.fromfile(path, np.float32).reshape(info.shape)
+        kind = KINDS[info.type]
+        feeds[info.name] = np.fromfile(path, np.float32).astype(kind).reshape(info.shape)
     shapes = []
     for values, path in zip(session.run(None, feeds), question["outputs"]):
         values.astype(np.float32).tofile(path)

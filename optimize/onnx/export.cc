@@ -27,9 +27,11 @@ void collect_names(const onnx::GraphProto& graph, std::set<std::string>& names) 
 
 class Exporter {
  public:
-  Exporter(const OnnxModel& model, const Import& import, GraphBank& bank, std::span<const ValueId> outputs)
+  Exporter(const OnnxModel& model, const Import& import, GraphBank& bank, std::span<const ValueId> outputs,
+           bool keeps_constants)
       : original_(model.proto().model.graph()), import_(import), bank_(bank), folder_(bank), result_(model) {
-    for (ValueId output : outputs) outputs_.push_back(folder_.folded(output));
+    keeps_constants_ = keeps_constants;
+    for (ValueId output : outputs) outputs_.push_back(folded(output));
     collect_names(original_, used_);
     for (const auto& tensor : original_.initializer()) initializers_.insert(tensor.name());
     for (const auto& input : original_.input()) inputs_.insert(input.name());
@@ -41,9 +43,9 @@ class Exporter {
   OnnxModel run(ExportPlan plan) {
     for (ExportUnit& unit : plan.units) {
       for (auto& input : unit.inputs) {
-        if (input) input = folder_.folded(*input);
+        if (input) input = folded(*input);
       }
-      for (auto& [name, value] : unit.attributes) value = folder_.folded(value);
+      for (auto& [name, value] : unit.attributes) value = folded(value);
     }
     reserve_names(plan);
     write_copies_of_sources();
@@ -56,6 +58,8 @@ class Exporter {
   }
 
  private:
+  ValueId folded(ValueId id) { return keeps_constants_ ? id : folder_.folded(id); }
+
   onnx::GraphProto& graph() { return *result_.proto().model.mutable_graph(); }
 
   std::string fresh(const std::string& stem) {
@@ -97,7 +101,7 @@ class Exporter {
       if (node.kind != Node::Kind::Opaque) continue;
       const auto& record = import_.nodes[*unit.original];
       for (std::size_t i = 0; i < record.captured_names.size(); ++i) {
-        ValueId now = folder_.folded(node.arguments[node.arguments.size() - record.captured_names.size() + i]);
+        ValueId now = folded(node.arguments[node.arguments.size() - record.captured_names.size() + i]);
         sources(now);
         demand(now, record.captured_names[i]);
         needed_.insert(record.captured_names[i]);
@@ -117,7 +121,7 @@ class Exporter {
     if (node.origin != Node::no_origin) {
       *graph().add_node() = original_.node(static_cast<int>(node.origin));
     } else {
-      add_tensor(float_proto(name, *bank_.tensor(node.source)));
+      add_tensor(number_proto(name, *bank_.tensor(node.source), bank_.value(id).type.element));
     }
   }
 
@@ -162,12 +166,14 @@ class Exporter {
       node.set_op_type(unit.text.op_type);
       node.set_name(fresh("rulemill_" + unit.text.op_type));
       for (std::size_t i = 0; i < unit.inputs.size(); ++i) {
-        node.add_input(unit.inputs[i] ? name_of(*unit.inputs[i]) : add_literal(unit.text.constants[i]));
+        node.add_input(unit.inputs[i] ? name_of(*unit.inputs[i])
+                                      : add_literal(unit.text.constants[i], element_of_inputs(unit)));
       }
       for (const auto& [name, value] : unit.text.attributes) *node.add_attribute() = attribute_proto(name, value);
       for (const auto& [name, value] : unit.attributes) {
         OnnxLiteral number;
         number.number = bank_.tensor(bank_.node_of(value).source)->values.at(0);
+        number.reals = unit.text.tensor_attributes.contains(name);
         *node.add_attribute() = attribute_proto(name, number);
       }
       for (ValueId output : outputs) node.add_output(name_of(output));
@@ -187,11 +193,20 @@ class Exporter {
     for (ValueId output : outputs) write_copies_of(output);
   }
 
-  std::string add_literal(const OnnxLiteral& literal) {
+  /// What a number among the inputs must be: as those that are computed.
+  Element element_of_inputs(const ExportUnit& unit) const {
+    for (const auto& input : unit.inputs) {
+      const ValueType type = input ? bank_.value(*input).type : ValueType();
+      if (type && type.element != Element::Truth && type.element != Element::Integer) return type.element;
+    }
+    return Element::Float32;
+  }
+
+  std::string add_literal(const OnnxLiteral& literal, Element element) {
     if (literal.other) return "";
     std::string name = fresh("rulemill_integers");
     if (literal.number) {
-      add_tensor(float_proto(name, {{}, {static_cast<float>(*literal.number)}}));
+      add_tensor(number_proto(name, {{}, {static_cast<float>(*literal.number)}}, element));
     } else {
       add_tensor(integer_proto(name, literal));
     }
@@ -244,6 +259,7 @@ class Exporter {
   const Import& import_;
   GraphBank& bank_;
   ConstantFolder folder_;
+  bool keeps_constants_ = false;
   std::vector<ValueId> outputs_;
   OnnxModel result_;
   std::unordered_map<ValueId, std::string> names_;
@@ -261,7 +277,7 @@ class Exporter {
 OnnxModel export_model(const OnnxModel& model, const Import& import, GraphBank& bank, ExportPlan plan,
                        std::span<const ValueId> outputs) {
   if (!plan.refusal.empty()) throw runtime::Error("export", plan.refusal);
-  return Exporter(model, import, bank, outputs).run(std::move(plan));
+  return Exporter(model, import, bank, outputs, plan.keeps_constants).run(std::move(plan));
 }
 
 }  // namespace rulemill::optimize

@@ -24,16 +24,17 @@ struct ExportUnit {
 };
 
 /// The ONNX nodes of the graph in topological order, or why a node cannot be said in ONNX. What is computed from
-/// constants has no unit: it will be a constant.
+/// constants has no unit: it will be a constant, unless the plan keeps such nodes.
 struct ExportPlan {
   std::vector<ExportUnit> units;
   std::string refusal;
+  bool keeps_constants = false;
 };
 ExportPlan plan_export(const Import& import, GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs,
-                       int opset);
+                       int opset, bool keeps_constants = false);
 
-/// The model that a plan describes, constants folded. Throws Error if the plan is a refusal, if folding would make
-/// infinity of finite weights, or if the result's structure is wrong.
+/// The model that a plan describes, constants folded unless it keeps them. Throws Error if the plan is a refusal, if
+/// folding would make infinity of finite weights, or if the result's structure is wrong.
 OnnxModel export_model(const OnnxModel& model, const Import& import, GraphBank& bank, ExportPlan plan,
                        std::span<const ValueId> outputs);
 

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "optimize/onnx/export.h"
+#include "optimize/onnx/model_proto.h"
 
 namespace rulemill::optimize {
 
@@ -9,8 +10,10 @@ namespace {
 
 class Planner {
  public:
-  Planner(const Import& import, GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs, int opset)
+  Planner(const Import& import, GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs, int opset,
+          bool keeps_constants)
       : import_(import), bank_(bank), fusion_(fusion), opset_(opset) {
+    plan_.keeps_constants = keeps_constants;
     auto nodes = bank.live(outputs);
     uses_ = count_uses(bank, nodes, outputs);
     for (ValueId output : outputs) open_.insert(bank.value(output).node);
@@ -25,7 +28,7 @@ class Planner {
       const Node& node = bank_.node(id);
       if (node.kind == Node::Kind::Opaque) {
         add_opaque(id);
-      } else if (node.kind == Node::Kind::Algebra && !node.constant) {  // constants are folded before they are written
+      } else if (node.kind == Node::Kind::Algebra && (!node.constant || plan_.keeps_constants)) {
         if (!add_original(id) && !add_composite(id) && !add_fold(id)) {
           plan_.refusal = bank_.instance(node).name + " cannot be said in opset " + std::to_string(opset_);
         }
@@ -61,6 +64,9 @@ class Planner {
   bool used_once(const Node& node) const {
     return node.outputs.size() == 1 && uses_.contains(node.outputs[0]) && uses_.at(node.outputs[0]) == 1;
   }
+
+  /// What is computed from constants alone each node that needs it may do by itself.
+  bool serves_one(const Node& node) const { return (node.constant && node.outputs.size() == 1) || used_once(node); }
 
   /// The node that it stems from, if it still says the same.
   bool add_original(NodeId id) {
@@ -149,7 +155,7 @@ class Planner {
   /// The value that one step hands to another is used there alone; other outputs of it are the original node's.
   bool serves_alone(const Import::NodeRecord& record, const Recipe::Reference& from, ValueId value) const {
     const Node& node = bank_.node_of(value);
-    if (node.outputs.size() == 1) return used_once(node);
+    if (node.outputs.size() == 1) return serves_one(node);
     const auto uses = uses_.find(value);
     if (uses == uses_.end() || uses->second != 1) return false;
     for (std::uint32_t output = 0; output < node.outputs.size(); ++output) {
@@ -190,7 +196,8 @@ class Planner {
     for (ValueId argument : arguments) shapes.push_back(*bank_.value(argument).type);
     std::vector<algebra::Poly> slots;
     if (!algebra::infer(instance, shapes, sizes, bank_.symbols(), {}, &slots)) return std::nullopt;
-    auto said = emit(instance, slots, opset_, bank_.symbols());
+    const int kind = arguments.empty() ? 1 : data_type_of(bank_.value(arguments[0]).type.element);
+    auto said = emit(instance, slots, opset_, bank_.symbols(), kind);
     // An attribute cannot be computed when the model runs.
     for (const auto& [name, argument] : said ? said->attribute_arguments : std::map<std::string, std::uint32_t>()) {
       if (!bank_.node_of(arguments[argument]).constant) return std::nullopt;
@@ -214,7 +221,7 @@ class Planner {
     const auto& match = fusion_.composite(id);
     if (!match) return false;
     for (NodeId inner : match->inner) {
-      if (!used_once(bank_.node(inner))) return false;
+      if (!serves_one(bank_.node(inner))) return false;
     }
     auto said = text(match->composite, match->inputs, match->sizes);
     if (!said) return false;
@@ -273,8 +280,8 @@ class Planner {
 }  // namespace
 
 ExportPlan plan_export(const Import& import, GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs,
-                       int opset) {
-  return Planner(import, bank, fusion, outputs, opset).run();
+                       int opset, bool keeps_constants) {
+  return Planner(import, bank, fusion, outputs, opset, keeps_constants).run();
 }
 
 }  // namespace rulemill::optimize

@@ -48,6 +48,7 @@ std::set<std::string> captured_names(const onnx::NodeProto& node) {
 bool copies(const algebra::Instance& instance) {
   if (instance.inputs.size() != 1 || instance.outputs.size() != 1) return false;
   const algebra::TensorDefinition& output = instance.outputs[0];
+  if (instance.input_kinds[0] != output.kind) return false;
   const algebra::ScalarExpr& body = *output.body;
   if (body.kind != algebra::ScalarExpr::Kind::Read || body.tensor != 0) return false;
   if (output.dims.size() != instance.inputs[0].size() || body.indices.size() != output.dims.size()) return false;
@@ -108,20 +109,21 @@ class Importer {
       literals_.emplace(name, std::move(*literal));
     }
     const auto count = element_count(tensor);
-    if (tensor.data_type() != onnx::TensorProto::FLOAT || !count || *count == 0) return std::nullopt;
+    const auto element = element_of(tensor.data_type());
+    if (!element || !count || *count == 0) return std::nullopt;
     std::vector<std::int64_t> shape(tensor.dims().begin(), tensor.dims().end());
-    if (raw && !tensor.has_raw_data()) {
+    if (raw && !tensor.has_raw_data() && element != Element::Integer) {
       // Where the data lie tells them from all others; they are read when they are needed.
       const std::string place = std::to_string(reinterpret_cast<std::uintptr_t>(raw->data()));
-      return bank_.constant(name, place, shape, [shape, raw = *raw, owners = proto_.owners] {
-        algebra::Tensor values{shape, std::vector<float>(raw.size() / sizeof(float))};
-        std::memcpy(values.values.data(), raw.data(), raw.size());
-        return std::make_shared<const algebra::Tensor>(std::move(values));
-      });
+      const int type = tensor.data_type();
+      const auto read = [shape, type, raw = *raw, owners = proto_.owners] {
+        return std::make_shared<const algebra::Tensor>(algebra::Tensor{shape, numbers_of(type, raw)});
+      };
+      return bank_.constant(name, place, shape, read, *element);
     }
-    auto values = float_tensor(tensor, raw);
+    auto values = number_tensor(tensor, raw);
     if (!values) return std::nullopt;
-    return bank_.constant(name, std::make_shared<algebra::Tensor>(std::move(*values)));
+    return bank_.constant(name, std::make_shared<algebra::Tensor>(std::move(*values)), *element);
   }
 
   /// Of a Constant node, however it says its value.
@@ -183,6 +185,7 @@ class Importer {
     }
     if (constant) {
       define(node.output(0), *constant);
+      types_.computed(node.output(0), bank_.value(*constant).type);
       record.node = bank_.value(*constant).node;
       bank_.set_origin(record.node, position);
     } else if (!standard) {
@@ -208,7 +211,9 @@ class Importer {
   }
 
   static bool gives_int64(const onnx::NodeProto& node) {
-    if (node.op_type() != "Cast") return node.op_type() != "Equal";
+    static const std::set<std::string> truths = {"Equal", "Not",     "And",         "Or",
+                                                 "Less",  "Greater", "LessOrEqual", "GreaterOrEqual"};
+    if (node.op_type() != "Cast") return !truths.contains(node.op_type());
     return node.attribute_size() > 0 && node.attribute(0).i() == onnx::TensorProto::INT64;
   }
 
@@ -256,6 +261,10 @@ class Importer {
   OnnxQuestion question(const onnx::NodeProto& node, const Import::NodeRecord& record) {
     OnnxQuestion asked;
     asked.facts.op_type = node.op_type();
+    if (node.input_size() > 0) {
+      const ValueType first = types_.type(node.input(0));
+      if (first) asked.facts.kind = data_type_of(first.element);
+    }
     asked.opset = proto_.opset;
     asked.inputs = record.inputs;
     while (!asked.inputs.empty() && !asked.inputs.back()) asked.inputs.pop_back();
@@ -280,7 +289,8 @@ class Importer {
     std::vector<NodeId> made;
     for (double literal : record.recipe.literals) {
       algebra::Tensor scalar{{}, {static_cast<float>(literal)}};
-      record.literals.push_back(bank_.constant("", std::make_shared<const algebra::Tensor>(std::move(scalar))));
+      record.literals.push_back(bank_.constant("", std::make_shared<const algebra::Tensor>(std::move(scalar)),
+                                               record.recipe.literal_element));
     }
     auto value = [&](const Recipe::Reference& from) {
       switch (from.from) {
@@ -305,7 +315,7 @@ class Importer {
       record.outputs.push_back(value(record.recipe.outputs[i]));
       const std::string& name = node.output(static_cast<int>(i));
       if (name.empty()) continue;
-      types_.computed(name, *bank_.value(record.outputs.back()).type);
+      types_.computed(name, bank_.value(record.outputs.back()).type);
       define(name, record.outputs.back());
     }
   }
@@ -314,7 +324,7 @@ class Importer {
     const ValueId value = *record.inputs[argument.number];
     record.dropped = true;
     record.node = bank_.value(value).node;
-    types_.computed(node.output(0), *bank_.value(value).type);
+    types_.computed(node.output(0), bank_.value(value).type);
     define(node.output(0), value);
   }
 

@@ -8,8 +8,10 @@ namespace rulemill::optimize {
 
 namespace {
 
-OnnxLiteral literal(const algebra::OnnxValue& value, std::span<const algebra::Poly> sizes, algebra::Symbols& symbols) {
+OnnxLiteral literal(const algebra::OnnxValue& value, std::span<const algebra::Poly> sizes, algebra::Symbols& symbols,
+                    int kind) {
   OnnxLiteral result;
+  if (value.kind) result.integers = {algebra::Poly(kind)};
   result.is_list = value.is_list;
   result.word = value.word;
   result.number = value.number;
@@ -21,8 +23,8 @@ OnnxLiteral literal(const algebra::OnnxValue& value, std::span<const algebra::Po
 
 /// As it can be written: numbers, and of a shape one that follows from the others. Nothing if more is not known.
 std::optional<OnnxLiteral> written(const algebra::OnnxValue& value, std::span<const algebra::Poly> sizes,
-                                   algebra::Symbols& symbols) {
-  OnnxLiteral result = literal(value, sizes, symbols);
+                                   algebra::Symbols& symbols, int kind) {
+  OnnxLiteral result = literal(value, sizes, symbols, kind);
   bool left_out = !value.shape;
   for (algebra::Poly& element : result.integers) {
     if (element.constant()) continue;
@@ -132,7 +134,7 @@ std::string mismatch(const algebra::OnnxMapping& mapping, const OnnxNodeFacts& f
   for (const algebra::OnnxAttribute& attribute : mapping.attributes) {
     if (attribute.ignored || attribute.value.argument) continue;
     auto found = facts.attributes.find(attribute.name);
-    const OnnxLiteral said = literal(attribute.value, sizes, symbols);
+    const OnnxLiteral said = literal(attribute.value, sizes, symbols, facts.kind);
     if (found == facts.attributes.end()) {
       if (!said_by_absence(attribute, said, sizes, symbols)) return "attribute " + attribute.name + " is absent";
     } else if (!equal(said, normalized(attribute.value, found->second, facts, sizes, symbols))) {
@@ -147,7 +149,8 @@ std::string mismatch(const algebra::OnnxMapping& mapping, const OnnxNodeFacts& f
     const algebra::OnnxValue& value = mapping.inputs[i].constant;
     if (!value.number && value.is_list != facts.constant_inputs[i]->is_list)
       return "constant input " + std::to_string(i) + " has another rank";
-    if (!equal(literal(value, sizes, symbols), normalized(value, *facts.constant_inputs[i], facts, sizes, symbols)))
+    if (!equal(literal(value, sizes, symbols, facts.kind),
+               normalized(value, *facts.constant_inputs[i], facts, sizes, symbols)))
       return "constant input " + std::to_string(i) + " has another value";
   }
   std::vector<algebra::Poly> with_outputs(sizes.begin(), sizes.end());
@@ -160,7 +163,7 @@ std::string mismatch(const algebra::OnnxMapping& mapping, const OnnxNodeFacts& f
 }
 
 std::optional<OnnxNodeText> emit(const algebra::OnnxMapping& mapping, std::span<const algebra::Poly> sizes,
-                                 algebra::Symbols& symbols) {
+                                 algebra::Symbols& symbols, int kind) {
   OnnxNodeText text;
   text.op_type = mapping.op_type;
   text.wrapper = mapping.wrapper;
@@ -169,9 +172,10 @@ std::optional<OnnxNodeText> emit(const algebra::OnnxMapping& mapping, std::span<
     if (attribute.ignored) continue;
     if (attribute.value.argument) {
       text.attribute_arguments.emplace(attribute.name, *attribute.value.argument);
+      if (attribute.value.reals) text.tensor_attributes.insert(attribute.name);
       continue;
     }
-    auto said = written(attribute.value, sizes, symbols);
+    auto said = written(attribute.value, sizes, symbols, kind);
     if (!said) {
       if (!attribute.absent_any) return std::nullopt;
     } else if (!said_by_absence(attribute, *said, sizes, symbols) ||
@@ -180,7 +184,7 @@ std::optional<OnnxNodeText> emit(const algebra::OnnxMapping& mapping, std::span<
     }
   }
   for (const algebra::OnnxInput& input : mapping.inputs) {
-    auto said = written(input.constant, sizes, symbols);
+    auto said = written(input.constant, sizes, symbols, kind);
     if (!input.argument && !said) return std::nullopt;
     if (said) said->other = input.absent;
     text.arguments.push_back(input.argument);
@@ -190,10 +194,10 @@ std::optional<OnnxNodeText> emit(const algebra::OnnxMapping& mapping, std::span<
 }
 
 std::optional<OnnxNodeText> emit(const algebra::Instance& instance, std::span<const algebra::Poly> sizes, int opset,
-                                 algebra::Symbols& symbols) {
+                                 algebra::Symbols& symbols, int kind) {
   for (const algebra::OnnxMapping& mapping : instance.onnx) {
     if (opset < mapping.since || opset >= mapping.until || !mapping.sizes.empty()) continue;
-    if (auto text = emit(mapping, sizes, symbols)) return text;
+    if (auto text = emit(mapping, sizes, symbols, kind)) return text;
   }
   return std::nullopt;
 }

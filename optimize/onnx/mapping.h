@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,7 +20,7 @@ struct OnnxLiteral {
   std::vector<algebra::Poly> integers;
   std::optional<std::string> word;
   std::optional<double> number;
-  bool reals = false;  // a list of whole numbers as float32
+  bool reals = false;  // a list of whole numbers as float32; of an attribute, a tensor of one float32
   bool other = false;  // a tensor, a graph, floats: nothing that a mapping can say
 };
 
@@ -30,6 +31,7 @@ struct OnnxNodeFacts {
   std::vector<std::optional<OnnxLiteral>> constant_inputs;  // by input; integers and single floats
   std::vector<bool> absent_inputs;                          // by input
   std::optional<algebra::Shape> first_shape;                // of the first input
+  int kind = 1;                                             // ONNX's number of the first input's element type
   std::size_t outputs = 1;
 };
 
@@ -38,6 +40,7 @@ struct OnnxNodeText {
   std::string op_type;
   std::map<std::string, OnnxLiteral> attributes;
   std::map<std::string, std::uint32_t> attribute_arguments;  // the instance's argument that an attribute's value is
+  std::set<std::string> tensor_attributes;                   // of these, those that are a tensor of one element
   std::vector<std::optional<std::uint32_t>> arguments;  // by input: the instance's argument, or nothing for a constant
   std::vector<OnnxLiteral> constants;                   // by input, where there is no argument; `other`: absent
   std::optional<std::string> wrapper;
@@ -53,11 +56,11 @@ std::string mismatch(const algebra::OnnxMapping& mapping, const OnnxNodeFacts& f
                      std::span<const algebra::Poly> sizes, algebra::Symbols& symbols);
 
 /// What says the mapping, if its values are all numbers at these sizes; and the first mapping of the instance for which
-/// there is such a thing in the opset.
+/// there is such a thing in the opset. `kind`: ONNX's number of the first input's element type.
 std::optional<OnnxNodeText> emit(const algebra::OnnxMapping& mapping, std::span<const algebra::Poly> sizes,
-                                 algebra::Symbols& symbols);
+                                 algebra::Symbols& symbols, int kind = 1);
 std::optional<OnnxNodeText> emit(const algebra::Instance& instance, std::span<const algebra::Poly> sizes, int opset,
-                                 algebra::Symbols& symbols);
+                                 algebra::Symbols& symbols, int kind = 1);
 
 /// Every number that occurs among integers in attributes and constant inputs, then 1 and 0, each once.
 std::vector<std::int64_t> integers_of(const OnnxNodeFacts& facts);

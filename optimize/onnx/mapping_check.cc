@@ -28,7 +28,8 @@ using runtime::Json;
 using Values = std::vector<std::vector<float>>;
 
 constexpr int newest_opset = 23;
-constexpr int most_draws = 4000;  // for one node
+constexpr int most_draws = 4000;              // for one node
+constexpr std::uint64_t largest_integer = 2;  // of an input of integers, which are places for the most part
 constexpr std::uint64_t helper_memory = std::uint64_t{8} << 30;
 constexpr std::chrono::seconds patience{60};
 
@@ -50,11 +51,18 @@ class Folder {
   fs::path path_;
 };
 
-onnx::ValueInfoProto info(const std::string& name, const std::vector<std::int64_t>& shape) {
+Element element_of_kind(algebra::ElementKind kind) {
+  using algebra::ElementKind;
+  return kind == ElementKind::Truths     ? Element::Truth
+         : kind == ElementKind::Integers ? Element::Integer
+                                         : Element::Float32;
+}
+
+onnx::ValueInfoProto info(const std::string& name, const std::vector<std::int64_t>& shape, algebra::ElementKind kind) {
   onnx::ValueInfoProto result;
   result.set_name(name);
   auto& type = *result.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(onnx::TensorProto::FLOAT);
+  type.set_elem_type(data_type_of(element_of_kind(kind)));
   auto& dims = *type.mutable_shape();
   for (std::int64_t dim : shape) dims.add_dim()->set_dim_value(dim);
   return result;
@@ -77,11 +85,12 @@ onnx::ModelProto model_of(const RandomNode& node, const Values& values, const st
   for (const auto& [name, argument] : node.text.attribute_arguments) {
     OnnxLiteral number;
     number.number = values[argument].at(0);
+    number.reals = node.text.tensor_attributes.contains(name);
     if (!absent.contains(name)) *made.add_attribute() = attribute_proto(name, number);
     in_attribute[argument] = true;
   }
   for (std::size_t i = 0; i < node.shapes.size(); ++i) {
-    if (!in_attribute[i]) *graph.add_input() = info(argument_name(i), node.shapes[i]);
+    if (!in_attribute[i]) *graph.add_input() = info(argument_name(i), node.shapes[i], node.instance->input_kinds[i]);
   }
   for (std::size_t i = 0; i < node.text.arguments.size(); ++i) {
     if (node.text.arguments[i]) {
@@ -92,12 +101,12 @@ onnx::ModelProto model_of(const RandomNode& node, const Values& values, const st
     const std::string name = constant.other ? "" : "c" + std::to_string(i);
     made.add_input(name);
     if (constant.other) continue;
-    *graph.add_initializer() = constant.number ? float_proto(name, {{}, {static_cast<float>(*constant.number)}})
+    *graph.add_initializer() = constant.number ? number_proto(name, {{}, {static_cast<float>(*constant.number)}})
                                                : integer_proto(name, constant);
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     made.add_output("y" + std::to_string(i));
-    *graph.add_output() = info("y" + std::to_string(i), node.outputs[i]);
+    *graph.add_output() = info("y" + std::to_string(i), node.outputs[i], node.instance->outputs[i].kind);
   }
   return model;
 }
@@ -137,9 +146,17 @@ class Check {
   void compare(const algebra::OnnxForm& form, const RandomNode& node, std::mt19937_64& random, MappingReport& report) {
     Values inputs;
     std::uniform_real_distribution<float> draw(random() % 2 == 0 ? -2.0F : 0.1F, 2.0F);
-    for (const auto& shape : node.shapes) {
-      auto& values = inputs.emplace_back(static_cast<std::size_t>(algebra::element_count(shape)));
-      for (float& value : values) value = draw(random);
+    for (std::size_t i = 0; i < node.shapes.size(); ++i) {
+      auto& values = inputs.emplace_back(static_cast<std::size_t>(algebra::element_count(node.shapes[i])));
+      const algebra::ElementKind kind = node.instance->input_kinds[i];
+      const std::uint64_t last = kind == algebra::ElementKind::Truths ? 1 : largest_integer;
+      const bool few = random() % 2 == 0;  // numbers that are often equal
+      for (float& value : values) {
+        const float number = draw(random);
+        value = kind != algebra::ElementKind::Numbers ? static_cast<float>(random() % (last + 1))
+                : few                                 ? std::nearbyint(number)
+                                                      : number;
+      }
     }
     std::set<std::string> absent;
     for (const auto& [name, argument] : node.text.attribute_arguments) {

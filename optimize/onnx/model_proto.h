@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "algebra/execution/reference.h"
+#include "optimize/graph.h"
 #include "optimize/onnx/mapped_file.h"
 #include "optimize/onnx/mapping.h"
 #include "optimize/onnx/model.h"
@@ -41,10 +42,18 @@ std::optional<std::uint64_t> element_count(const onnx::TensorProto& proto);
 /// Bytes of that many elements as raw data; nothing for strings and element types that are not known here.
 std::optional<std::uint64_t> raw_bytes(int data_type, std::uint64_t elements);
 
-/// A float32 tensor, or nothing for another element type or one whose data do not match its shape.
-std::optional<algebra::Tensor> float_tensor(const onnx::TensorProto& proto, std::optional<std::string_view> raw);
-onnx::TensorProto float_proto(const std::string& name, const algebra::Tensor& tensor);
-/// An int64 or int32 tensor of rank 0 or 1, a float32 tensor of one element, or a short list of whole float32 numbers.
+/// What the algebra has for ONNX's element types, both ways. An int32 is an integer, which is written as int64.
+std::optional<Element> element_of(int data_type);
+int data_type_of(Element element);
+/// Elements from raw bytes of this type.
+std::vector<float> numbers_of(int data_type, std::string_view raw);
+/// A tensor of an element type that the algebra has, rounded to float32; nothing for another one, for integers that a
+/// float32 does not hold, or where the data do not match the shape.
+std::optional<algebra::Tensor> number_tensor(const onnx::TensorProto& proto, std::optional<std::string_view> raw);
+/// Each number is rounded once. Throws Error where a finite one would become infinite.
+onnx::TensorProto number_proto(const std::string& name, const algebra::Tensor& tensor,
+                               Element element = Element::Float32);
+/// An int64 or int32 tensor of rank 0 or 1, a float tensor of one element, or a short list of whole float32 numbers.
 std::optional<OnnxLiteral> literal_tensor(const onnx::TensorProto& proto);
 onnx::TensorProto integer_proto(const std::string& name, const OnnxLiteral& literal);
 

@@ -46,6 +46,7 @@ class Evaluation {
         {"Transpose", &Evaluation::transposed},
         {"ReduceProd", &Evaluation::product},
         {"Neg", &Evaluation::negated},
+        {"Not", &Evaluation::opposite},
     };
     if (node_.output_size() != 1) return std::nullopt;
     if (const auto method = methods.find(node_.op_type()); method != methods.end()) return (this->*method->second)();
@@ -249,6 +250,17 @@ class Evaluation {
     return result;
   }
 
+  Result opposite() {
+    Result result = same();
+    if (!result) return std::nullopt;
+    for (Poly& element : result->elements) {
+      const auto truth = element.constant();
+      if (!truth) return std::nullopt;
+      element = Poly(*truth == 0 ? 1 : 0);
+    }
+    return result;
+  }
+
   /// One length for all: elements of a number are repeated.
   std::optional<std::vector<std::int64_t>> common_dims() const {
     std::vector<std::int64_t> dims;
@@ -292,8 +304,20 @@ class Evaluation {
 
   Result elementwise() {
     if (inputs_.size() != 2) return std::nullopt;
-    static const std::map<std::string, int> known = {{"Add", 0}, {"Sub", 1}, {"Mul", 2}, {"Div", 3},
-                                                     {"Mod", 4}, {"Min", 5}, {"Max", 6}, {"Equal", 7}};
+    static const std::map<std::string, int> known = {{"Add", 0},
+                                                     {"Sub", 1},
+                                                     {"Mul", 2},
+                                                     {"Div", 3},
+                                                     {"Mod", 4},
+                                                     {"Min", 5},
+                                                     {"Max", 6},
+                                                     {"And", 2},
+                                                     {"Or", 6},
+                                                     {"Less", 8},
+                                                     {"Greater", 9},
+                                                     {"LessOrEqual", 10},
+                                                     {"GreaterOrEqual", 11},
+                                                     {"Equal", 7}};
     const auto found = known.find(node_.op_type());
     if (found == known.end()) return std::nullopt;
     return each([&](std::size_t i) { return combined(found->second, element(0, i), element(1, i)); });
@@ -317,11 +341,22 @@ class Evaluation {
         return symbols_.min(a, b);
       case 6:
         return symbols_.max(a, b);
+      case 8:
+        return decided(symbols_.positive(b - a), symbols_.nonnegative(a - b));
+      case 9:
+        return decided(symbols_.positive(a - b), symbols_.nonnegative(b - a));
+      case 10:
+        return decided(symbols_.nonnegative(b - a), symbols_.positive(a - b));
+      case 11:
+        return decided(symbols_.nonnegative(a - b), symbols_.positive(b - a));
       default:
-        if (a == b) return Poly(1);
-        if (symbols_.positive(a - b) || symbols_.positive(b - a)) return Poly(0);
-        return std::nullopt;
+        return decided(a == b, symbols_.positive(a - b) || symbols_.positive(b - a));
     }
+  }
+
+  static std::optional<Poly> decided(bool yes, bool no) {
+    if (yes == no) return std::nullopt;
+    return Poly(yes ? 1 : 0);
   }
 
   const onnx::NodeProto& node_;

@@ -40,6 +40,7 @@ struct Attempt {
   OnnxNodeFacts facts;
   std::vector<Recipe::Reference> arguments;
   std::vector<algebra::Shape> shapes;
+  std::vector<Element> elements;
   std::vector<std::uint32_t> ranks;
 };
 
@@ -63,6 +64,16 @@ class Solver {
   const algebra::Shape* shape(std::size_t input) const {
     const auto& value = question_.inputs[input];
     return value && bank_.value(*value).type ? &*bank_.value(*value).type : nullptr;
+  }
+
+  Element element(std::size_t input) const { return bank_.value(*question_.inputs[input]).type.element; }
+
+  /// Numbers that attributes say are as those that are computed.
+  Element literal_element() const {
+    for (std::size_t i = 0; i < question_.inputs.size(); ++i) {
+      if (shape(i) != nullptr && element(i) != Element::Truth && element(i) != Element::Integer) return element(i);
+    }
+    return Element::Float32;
   }
 
   bool try_form(const OnnxForm& form, bool repeated) {
@@ -94,6 +105,7 @@ class Solver {
       attempt.arguments = {{From::Step, static_cast<std::uint32_t>(recipe_.steps.size() - 1), 0},
                            {From::Input, static_cast<std::uint32_t>(i), 0}};
       attempt.shapes = {made->at(0), *shape(i)};
+      attempt.elements = {attempt.elements[0], element(i)};
       made = try_attempt(attempt, repeated);
       if (!made) return false;
     }
@@ -106,6 +118,8 @@ class Solver {
     const OnnxForm& form = *attempt.form;
     attempt.arguments.resize(form.arity);
     attempt.shapes.resize(form.arity);
+    attempt.elements.assign(form.arity, literal_element());
+    recipe_.literal_element = literal_element();
     attempt.facts.outputs = question_.outputs.size();
     for (std::uint32_t i = 0; i < form.inputs.size(); ++i) {
       if (form.absent_inputs[i]) {
@@ -118,8 +132,9 @@ class Solver {
         continue;
       }
       const algebra::Shape* known = shape(i);
-      if (known == nullptr) return refuse("the type of input " + std::to_string(i) + " is not known, or not float32");
+      if (known == nullptr) return refuse("the type of input " + std::to_string(i) + " is not known");
       attempt.arguments[*form.inputs[i]] = {From::Input, i, 0};
+      attempt.elements[*form.inputs[i]] = element(i);
       attempt.shapes[*form.inputs[i]] = *known;
       if (i == 0) attempt.facts.first_shape = *known;
     }
@@ -128,7 +143,7 @@ class Solver {
       const auto absent = form.absent.find(name);
       std::optional<double> value;
       if (said != question_.facts.attributes.end())
-        value = said->second.number;
+        value = said->second.number;  // nothing of another kind
       else if (absent != form.absent.end())
         value = absent->second;
       if (!value) return refuse("attribute " + name + " is absent, or no number");
@@ -334,6 +349,10 @@ class Solver {
   std::optional<std::vector<algebra::Shape>> typed(const Attempt& attempt, const algebra::Instance& instance,
                                                    const algebra::OnnxMapping& mapping,
                                                    const std::vector<algebra::Poly>& sizes) {
+    if (!element_rule(instance, attempt.elements)) {
+      refuse("its element types are not those of " + instance.operator_name);
+      return std::nullopt;
+    }
     std::vector<algebra::Poly> slots;
     auto outputs = algebra::infer(instance, attempt.shapes, sizes, bank_.symbols(), {}, &slots);
     if (!outputs) {
@@ -389,6 +408,7 @@ class Solver {
       recipe_.outputs[0] = {From::Step, step, 0};
       attempt.arguments = {recipe_.outputs[0]};
       attempt.shapes = {shapes[0]};
+      attempt.elements.resize(1);
     }
     return agree(shapes);
   }

@@ -25,8 +25,9 @@ struct Recipe {
     std::vector<algebra::Poly> sizes;
     std::vector<Reference> arguments;
   };
-  std::vector<Step> steps;         // empty: opaque
-  std::vector<double> literals;    // attributes that are arguments without dimensions
+  std::vector<Step> steps;       // empty: opaque
+  std::vector<double> literals;  // attributes that are arguments without dimensions
+  Element literal_element = Element::Float32;
   std::vector<Reference> outputs;  // of the node, each of a step
   bool opaque() const { return steps.empty(); }
 };

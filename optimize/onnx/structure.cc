@@ -163,9 +163,33 @@ class StructureCheck {
       if (attribute.has_g()) check_graph(attribute.g(), scopes, inner + ": ", false);
       for (const auto& body : attribute.graphs()) check_graph(body, scopes, inner + ": ", false);
     }
+    check_branches(node, place());
     for (const auto& name : node.output()) {
       if (!name.empty() && !names.insert(name).second)
         refuse(place() + ": output " + shown(name) + " is defined twice");
+    }
+  }
+
+  /// Of two graphs of a node one runs: they must give the same outputs.
+  void check_branches(const onnx::NodeProto& node, const std::string& place) const {
+    const onnx::GraphProto* first = nullptr;
+    for (const auto& attribute : node.attribute()) {
+      if (!attribute.has_g()) continue;
+      const onnx::GraphProto& branch = attribute.g();
+      if (first == nullptr) {
+        first = &branch;
+        continue;
+      }
+      if (branch.output_size() != first->output_size()) {
+        refuse(place + ": its branches disagree: " + std::to_string(first->output_size()) + " and " +
+               std::to_string(branch.output_size()) + " outputs");
+      }
+      for (int i = 0; i < branch.output_size(); ++i) {
+        const int a = first->output(i).type().tensor_type().elem_type();
+        const int b = branch.output(i).type().tensor_type().elem_type();
+        if (a != 0 && b != 0 && a != b)
+          refuse(place + ": its branches disagree: output " + std::to_string(i) + " has two element types");
+      }
     }
   }
 

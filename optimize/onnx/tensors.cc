@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
 #include "optimize/onnx/model_proto.h"
+#include "runtime/error.h"
 
 namespace rulemill::optimize {
 
@@ -85,19 +87,158 @@ std::optional<std::uint64_t> raw_bytes(int data_type, std::uint64_t elements) {
   return (elements * bits + 7) / 8;
 }
 
-std::optional<algebra::Tensor> float_tensor(const onnx::TensorProto& proto, std::optional<std::string_view> raw) {
-  if (proto.data_type() != onnx::TensorProto::FLOAT) return std::nullopt;
-  auto values = elements<float>(proto, raw, proto.float_data());
-  if (!values) return std::nullopt;
-  return algebra::Tensor{{proto.dims().begin(), proto.dims().end()}, std::move(*values)};
+std::optional<Element> element_of(int data_type) {
+  switch (data_type) {
+    case onnx::TensorProto::FLOAT:
+      return Element::Float32;
+    case onnx::TensorProto::FLOAT16:
+      return Element::Float16;
+    case onnx::TensorProto::BFLOAT16:
+      return Element::BFloat16;
+    case onnx::TensorProto::DOUBLE:
+      return Element::Float64;
+    case onnx::TensorProto::BOOL:
+      return Element::Truth;
+    case onnx::TensorProto::INT64:
+    case onnx::TensorProto::INT32:
+      return Element::Integer;
+    default:
+      return std::nullopt;
+  }
 }
 
-onnx::TensorProto float_proto(const std::string& name, const algebra::Tensor& tensor) {
+int data_type_of(Element element) {
+  switch (element) {
+    case Element::Float16:
+      return onnx::TensorProto::FLOAT16;
+    case Element::BFloat16:
+      return onnx::TensorProto::BFLOAT16;
+    case Element::Float64:
+      return onnx::TensorProto::DOUBLE;
+    case Element::Truth:
+      return onnx::TensorProto::BOOL;
+    case Element::Integer:
+      return onnx::TensorProto::INT64;
+    default:
+      return onnx::TensorProto::FLOAT;
+  }
+}
+
+namespace {
+
+/// The upper half of a float32 that is nearest, ties to even.
+std::uint16_t bfloat16_of(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
+  return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
+}
+
+float from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+
+template <typename T, typename Convert>
+std::vector<float> converted(std::string_view raw, Convert convert) {
+  std::vector<float> values(raw.size() / sizeof(T));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    T element;
+    std::memcpy(&element, raw.data() + i * sizeof(T), sizeof(T));
+    values[i] = convert(element);
+  }
+  return values;
+}
+
+template <typename T, typename Convert>
+std::string written(const std::vector<float>& values, Convert convert) {
+  std::string raw(values.size() * sizeof(T), '\0');
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const T element = convert(values[i]);
+    std::memcpy(raw.data() + i * sizeof(T), &element, sizeof(T));
+  }
+  return raw;
+}
+
+/// The typed fields, as raw bytes: float16, bfloat16, int32 and truths stand in int32_data.
+std::string raw_of_fields(const onnx::TensorProto& proto) {
+  std::string raw;
+  auto add = [&](auto element) { raw.append(reinterpret_cast<const char*>(&element), sizeof(element)); };
+  const auto type = proto.data_type();
+  const bool two_bytes = type == onnx::TensorProto::FLOAT16 || type == onnx::TensorProto::BFLOAT16;
+  for (const float value : proto.float_data()) add(value);
+  for (const double value : proto.double_data()) add(value);
+  for (const std::int64_t value : proto.int64_data()) add(value);
+  for (const std::int32_t value : proto.int32_data()) {
+    if (two_bytes)
+      add(static_cast<std::uint16_t>(value));
+    else if (type == onnx::TensorProto::BOOL)
+      add(static_cast<std::uint8_t>(value != 0));
+    else
+      add(value);
+  }
+  return raw;
+}
+
+constexpr float largest_whole = 1 << 24;
+
+}  // namespace
+
+std::vector<float> numbers_of(int data_type, std::string_view raw) {
+  const auto as_float = [](auto element) { return static_cast<float>(element); };
+  switch (data_type) {
+    case onnx::TensorProto::FLOAT16:
+      return converted<_Float16>(raw, as_float);
+    case onnx::TensorProto::BFLOAT16:
+      return converted<std::uint16_t>(raw, from_bfloat16);
+    case onnx::TensorProto::DOUBLE:
+      return converted<double>(raw, as_float);
+    case onnx::TensorProto::BOOL:
+      return converted<std::uint8_t>(raw, [](std::uint8_t element) { return element != 0 ? 1.0F : 0.0F; });
+    case onnx::TensorProto::INT64:
+      return converted<std::int64_t>(raw, as_float);
+    case onnx::TensorProto::INT32:
+      return converted<std::int32_t>(raw, as_float);
+    default:
+      return converted<float>(raw, as_float);
+  }
+}
+
+std::optional<algebra::Tensor> number_tensor(const onnx::TensorProto& proto, std::optional<std::string_view> raw) {
+  const auto element = element_of(proto.data_type());
+  const auto count = element_count(proto);
+  if (!element || !count) return std::nullopt;
+  std::string fields;
+  if (!raw) raw = fields = raw_of_fields(proto);
+  if (raw->size() != raw_bytes(proto.data_type(), *count)) return std::nullopt;
+  algebra::Tensor tensor{{proto.dims().begin(), proto.dims().end()}, numbers_of(proto.data_type(), *raw)};
+  const auto too_large = [](float value) { return std::fabs(value) >= largest_whole; };
+  if (element == Element::Integer && std::ranges::any_of(tensor.values, too_large)) return std::nullopt;
+  return tensor;
+}
+
+onnx::TensorProto number_proto(const std::string& name, const algebra::Tensor& tensor, Element element) {
   onnx::TensorProto proto;
   proto.set_name(name);
-  proto.set_data_type(onnx::TensorProto::FLOAT);
+  proto.set_data_type(data_type_of(element));
   for (std::int64_t dim : tensor.shape) proto.add_dims(dim);
-  proto.set_raw_data(tensor.values.data(), tensor.values.size() * sizeof(float));
+  const std::vector<float>& values = tensor.values;
+  if (element == Element::Float16) {
+    proto.set_raw_data(written<_Float16>(values, [](float value) { return static_cast<_Float16>(value); }));
+  } else if (element == Element::BFloat16) {
+    proto.set_raw_data(written<std::uint16_t>(values, bfloat16_of));
+  } else if (element == Element::Float64) {
+    proto.set_raw_data(written<double>(values, [](float value) { return static_cast<double>(value); }));
+  } else if (element == Element::Truth) {
+    proto.set_raw_data(written<std::uint8_t>(values, [](float value) { return std::uint8_t{value != 0}; }));
+  } else if (element == Element::Integer) {
+    proto.set_raw_data(written<std::int64_t>(values, [](float value) { return static_cast<std::int64_t>(value); }));
+  } else {
+    proto.set_raw_data(values.data(), values.size() * sizeof(float));
+  }
+  if (element == Element::Float16 || element == Element::BFloat16) {
+    const std::vector<float> rounded = numbers_of(proto.data_type(), proto.raw_data());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (std::isfinite(values[i]) && !std::isfinite(rounded[i]))
+        throw runtime::Error("constant folding", "finite weights would become infinite or no number");
+    }
+  }
   return proto;
 }
 
@@ -128,14 +269,16 @@ std::optional<OnnxLiteral> literal_tensor(const onnx::TensorProto& proto) {
     return literal;
   }
   constexpr std::uint64_t longest_list = 16;
-  if (proto.data_type() != onnx::TensorProto::FLOAT || element_count(proto).value_or(longest_list) >= longest_list)
+  const auto element = element_of(proto.data_type());
+  if (!element || element == Element::Truth || element_count(proto).value_or(longest_list) >= longest_list)
     return std::nullopt;
-  auto number = float_tensor(proto, raw_inside(proto));
+  auto number = number_tensor(proto, raw_inside(proto));
   if (!number || number->values.empty()) return std::nullopt;
   if (number->values.size() == 1) {
     literal.number = number->values[0];
     return literal;
   }
+  if (element != Element::Float32) return std::nullopt;
   literal.reals = true;
   for (const float value : number->values) {
     if (std::nearbyint(value) != value || std::fabs(value) > 1e6F) return std::nullopt;
@@ -149,7 +292,7 @@ onnx::TensorProto integer_proto(const std::string& name, const OnnxLiteral& lite
     algebra::Tensor tensor{{static_cast<std::int64_t>(literal.integers.size())}, {}};
     for (const algebra::Poly& value : literal.integers)
       tensor.values.push_back(static_cast<float>(value.constant().value()));
-    return float_proto(name, tensor);
+    return number_proto(name, tensor);
   }
   onnx::TensorProto proto;
   proto.set_name(name);
@@ -177,6 +320,15 @@ OnnxLiteral attribute_literal(const onnx::AttributeProto& proto) {
     case onnx::AttributeProto::FLOAT:
       literal.number = proto.f();
       break;
+    case onnx::AttributeProto::TENSOR: {
+      const auto number = proto.t().data_type() == onnx::TensorProto::FLOAT && element_count(proto.t()) == 1
+                              ? number_tensor(proto.t(), raw_inside(proto.t()))
+                              : std::nullopt;
+      literal.other = !number;
+      literal.reals = true;
+      if (number) literal.number = number->values[0];
+      break;
+    }
     default:
       literal.other = true;
   }
@@ -189,6 +341,9 @@ onnx::AttributeProto attribute_proto(const std::string& name, const OnnxLiteral&
   if (literal.word) {
     proto.set_type(onnx::AttributeProto::STRING);
     proto.set_s(*literal.word);
+  } else if (literal.number && literal.reals) {
+    proto.set_type(onnx::AttributeProto::TENSOR);
+    *proto.mutable_t() = number_proto("", {{1}, {static_cast<float>(*literal.number)}});
   } else if (literal.number) {
     proto.set_type(onnx::AttributeProto::FLOAT);
     proto.set_f(static_cast<float>(*literal.number));

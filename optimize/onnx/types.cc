@@ -12,8 +12,8 @@ namespace {
 
 bool has_rank(const onnx::TypeProto& type) { return type.has_tensor_type() && type.tensor_type().has_shape(); }
 
-bool is_float(const onnx::TypeProto& type) {
-  return type.has_tensor_type() && type.tensor_type().elem_type() == onnx::TensorProto::FLOAT;
+std::optional<Element> element_of(const onnx::TypeProto& type) {
+  return type.has_tensor_type() ? optimize::element_of(type.tensor_type().elem_type()) : std::nullopt;
 }
 
 onnx::TypeProto type_of(const onnx::TensorProto& tensor) {
@@ -22,6 +22,23 @@ onnx::TypeProto type_of(const onnx::TensorProto& tensor) {
   auto* shape = type.mutable_tensor_type()->mutable_shape();
   for (std::int64_t dim : tensor.dims()) shape->add_dim()->set_dim_value(dim);
   return type;
+}
+
+const char* name_of(Element element) {
+  switch (element) {
+    case Element::Float16:
+      return "float16";
+    case Element::BFloat16:
+      return "bfloat16";
+    case Element::Float64:
+      return "float64";
+    case Element::Truth:
+      return "bool";
+    case Element::Integer:
+      return "int64";
+    default:
+      return "float32";
+  }
 }
 
 }  // namespace
@@ -47,7 +64,10 @@ void OnnxTypes::declare(const onnx::ValueInfoProto& info) {
 }
 
 ValueType OnnxTypes::read(const onnx::TypeProto& type, const std::string& name) {
-  return is_float(type) ? dims_of(type, name) : std::nullopt;
+  const auto element = element_of(type);
+  ValueType result = element ? dims_of(type, name) : std::nullopt;
+  if (element) result.element = *element;
+  return result;
 }
 
 ValueType OnnxTypes::dims_of(const onnx::TypeProto& type, const std::string& name) {
@@ -94,9 +114,11 @@ bool OnnxTypes::is_no_float(const std::string& name) const {
          type == Tensor::UINT8 || type == Tensor::INT16 || type == Tensor::UINT16;
 }
 
-void OnnxTypes::computed(const std::string& name, const algebra::Shape& shape) {
-  if (auto said = declared_.find(name); said != declared_.end() && !is_float(said->second)) {
-    throw runtime::InputError(proto_.origin, "value " + shown(name) + " is a float32 tensor, but declared otherwise");
+void OnnxTypes::computed(const std::string& name, const ValueType& type) {
+  const algebra::Shape& shape = *type;
+  if (auto said = declared_.find(name); said != declared_.end() && element_of(said->second) != type.element) {
+    throw runtime::InputError(proto_.origin, "value " + shown(name) + " is a " + std::string(name_of(type.element)) +
+                                                 " tensor, but declared otherwise");
   }
   if (auto output = outputs_.find(name); output != outputs_.end() && has_rank(output->second->type())) {
     const auto& dims = output->second->type().tensor_type().shape();
@@ -110,15 +132,15 @@ void OnnxTypes::computed(const std::string& name, const algebra::Shape& shape) {
                                                    ", but is declared with another one");
     }
   }
-  computed_.insert_or_assign(name, shape);
+  computed_.insert_or_assign(name, type);
 }
 
 /// Sizes go out under names of their own, so that they are known again when they come back.
-onnx::TypeProto OnnxTypes::written(const algebra::Shape& shape) {
+onnx::TypeProto OnnxTypes::written(const ValueType& known) {
   onnx::TypeProto type;
-  type.mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  type.mutable_tensor_type()->set_elem_type(data_type_of(known.element));
   auto* dims = type.mutable_tensor_type()->mutable_shape();
-  for (const algebra::Poly& dim : shape) {
+  for (const algebra::Poly& dim : *known) {
     if (auto number = dim.constant()) {
       dims->add_dim()->set_dim_value(*number);
     } else {
@@ -146,10 +168,13 @@ std::string OnnxTypes::infer(const onnx::NodeProto& node, const std::vector<std:
     if (!names.emplace(name, called).second) return;
     auto& input = *graph.add_input();
     input.set_name(called);
-    auto shape = type(name);
+    auto known = type(name);
     auto other = declared_.find(name);
-    if (shape) {
-      *input.mutable_type() = written(*shape);
+    if (known && (other == declared_.end() || computed_.contains(name))) {
+      *input.mutable_type() = written(known);
+    } else if (known) {  // an int32 stays one
+      *input.mutable_type() = written(known);
+      input.mutable_type()->mutable_tensor_type()->set_elem_type(other->second.tensor_type().elem_type());
     } else if (other != declared_.end()) {
       *input.mutable_type() = other->second;
     }

@@ -19,15 +19,15 @@ class OnnxTypes {
  public:
   OnnxTypes(const OnnxModel& model, algebra::Symbols& symbols, NodeInference* inference);
 
-  /// Nothing if the value is unknown, not float32, or of unknown rank.
+  /// Nothing if the value is unknown, of elements that the algebra does not speak of, or of unknown rank.
   ValueType type(const std::string& name);
   /// Of any element type.
   ValueType shape(const std::string& name);
   bool is_no_float(const std::string& name) const;
   bool is_output(const std::string& name) const { return outputs_.contains(name); }
-  /// A definition gives the value this shape. Throws InputError if the model says that it is no float32 tensor, or
+  /// A definition gives the value this type. Throws InputError if the model says that it has other elements, or
   /// declares an output of another shape.
-  void computed(const std::string& name, const algebra::Shape& shape);
+  void computed(const std::string& name, const ValueType& type);
   /// Asks the ONNX library for those outputs of the node that have no type yet; how that failed, if it did.
   /// `integers`: inputs whose value is known.
   std::string infer(const onnx::NodeProto& node, const std::vector<std::string>& captured,
@@ -39,13 +39,13 @@ class OnnxTypes {
   void declare(const onnx::ValueInfoProto& info);
   ValueType read(const onnx::TypeProto& type, const std::string& name);
   ValueType dims_of(const onnx::TypeProto& type, const std::string& name);
-  onnx::TypeProto written(const algebra::Shape& shape);
+  onnx::TypeProto written(const ValueType& type);
 
   const OnnxModel::Proto& proto_;
   algebra::Symbols& symbols_;
   NodeInference* inference_;                                   // may be absent
   std::unordered_map<std::string, onnx::TypeProto> declared_;  // of any element type, by value
-  std::unordered_map<std::string, algebra::Shape> computed_;
+  std::unordered_map<std::string, ValueType> computed_;
   std::unordered_map<std::string, const onnx::ValueInfoProto*> outputs_;
   std::unordered_map<std::string, algebra::Poly> by_name_;  // dimensions as they are named to the ONNX library
   std::vector<algebra::Atom> sizes_;

@@ -162,7 +162,9 @@ std::vector<Equations> ways_for(const FactorPair& pair, const std::vector<bool>&
       if (left.empty() && right.empty()) ways.push_back(direct);
       return;
     }
-    const Product& first = left[0];
+    // A number alone says nothing of indices.
+    const auto telling = std::ranges::find_if(left, [](const Product& product) { return !product.factors.empty(); });
+    const Product& first = telling == left.end() ? left[0] : *telling;
     for (const Product& second : right) {
       for (const std::vector<FactorPair>& pairs : pairings(first.factors, second.factors, limit)) {
         for (Equations way : ways_to_equal(pairs, commutative, limit, budget)) {

@@ -95,7 +95,9 @@ class World:
         return value
 
 
-INEXACT = {"exp": math.exp, "log": math.log, "sqrt": math.sqrt, "tanh": math.tanh, "erf": math.erf}
+INEXACT = {"exp": math.exp, "log": math.log, "sqrt": math.sqrt, "tanh": math.tanh, "erf": math.erf, "sin": math.sin,
+           "cos": math.cos, "asin": math.asin, "acos": math.acos, "atan": math.atan, "power": math.pow, "floor": math.floor,
+           "less": lambda a, b: float(a < b), "equal": lambda a, b: float(a == b), "gate": lambda a, b: b if a else 0.0}
 
 
 def inexact(value, arguments):

@@ -370,7 +370,14 @@ class Definitions(Expressions):
     def input(self):
         name = self.name()
         self.expect("[")
-        return (name, self.list_of(self.dimension, "]"))
+        dims = self.list_of(self.dimension, "]")
+        self.element_kind()
+        return (name, dims)
+
+    def element_kind(self):
+        """of truths, of integers: they are computed with as numbers."""
+        if self.accept("of"):
+            self.name()
 
     def dimension(self):
         if self.now.kind == "number":
@@ -447,6 +454,7 @@ class Definitions(Expressions):
         name = self.name()
         self.expect("[")
         items = self.list_of(self.bound_item, "]")
+        self.element_kind()
         self.expect("=")
         return Tensor(name, items, self.scalar())
 

@@ -23,6 +23,17 @@ rule associate_scales(x:2, a:2, b:2)
   mul(mul(x, a), b) => mul(x, mul(a, b))
 """
 REFUSED = {
+    "contradiction": ["output y has shape [4, 4]", "declared with another"],
+    "cycle": ["node 0 (Add 'one')", "input b is not defined before it, or nodes form a cycle"],
+    "empty_graph": ["no outputs"],
+    "ext_absolute": ["external data of w"],
+    "ext_missing": ["external data of w", "nowhere.bin"],
+    "ext_outside": ["external data of w", "in the model's folder"],
+    "ext_short": ["external data of w", "expected 64 bytes at 0, found 60 bytes in the file"],
+    "if_disagrees": ["node 0 (If 'choice'): its branches disagree: 2 and 1 outputs"],
+    "if_types": ["node 0 (If 'choice'): its branches disagree: output 0 has two element types"],
+    "missing_weight": ["node 0 (MatMul 'product')", "input v is not defined"],
+    "twice": ["node 1 (Neg)", "output y is defined twice"],
     "crash_onnxs-5-rel-461": ["no outputs"],
     "declared_3GB": ["initializer w", "expected 3240000000 bytes", "found 64"],
     "dim_huge": ["initializer w", "too large"],
@@ -67,6 +78,7 @@ class Hostile(Case):
         place.mkdir(exist_ok=True)
         shutil.copy(model, place)
         (place / "ok.bin").write_bytes(bytes(64))
+        (place / "short.bin").write_bytes(bytes(60))
         if not (place / "link.bin").is_symlink():
             (place / "link.bin").symlink_to(self.folder / "ok.bin")
         command = [BINARY, "optimize", place / model.name, "--rules", self.shared / "rules", "--out", self.folder / "out.onnx",
@@ -78,6 +90,18 @@ class Hostile(Case):
         for name, parts in REFUSED.items():
             with self.subTest(name):
                 self.assert_fails(self.optimize(HOSTILE / f"{name}.onnx"), 3, f"{name}.onnx: ", *parts)
+                self.assertFalse((self.folder / "out.onnx").exists())
+
+    def test_a_model_cut_short_anywhere_is_refused_in_one_line_and_left_as_it_is(self):
+        whole = (ROOT / "data" / "models" / "lora_layer.onnx").read_bytes()
+        for kept in [0, 1, 2, 3, 7, 20, 100, 1000, len(whole) // 3, len(whole) // 2, len(whole) - 100, len(whole) - 1]:
+            with self.subTest(bytes=kept):
+                model = self.folder / "cut.onnx"
+                model.write_bytes(whole[:kept])
+                process = rulemill("optimize", model, "--rules", self.shared / "rules", "--out", self.folder / "out.onnx",
+                                   "--judge", "definitions", "--no-timing")
+                self.assert_fails(process, 3, "cut.onnx: ")
+                self.assertEqual(model.read_bytes(), whole[:kept])
                 self.assertFalse((self.folder / "out.onnx").exists())
 
     def test_nodes_on_which_the_onnx_library_crashes_stay_as_they_are(self):

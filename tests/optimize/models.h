@@ -48,7 +48,7 @@ class ModelText {
     for (std::int64_t i = 0; i < count; ++i) {
       tensor.values.push_back(static_cast<float>(random() % 2001) / 1000 - 1);
     }
-    *graph().add_initializer() = float_proto(name, tensor);
+    *graph().add_initializer() = number_proto(name, tensor);
     return *this;
   }
   /// attributes: "axis=1", "pads=1,1,1,1" (always a list with a comma or trailing comma), "mode='word'".

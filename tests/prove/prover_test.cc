@@ -65,7 +65,8 @@ TEST_CASE("a side that is undefined where the other is not is not proved, even w
 
 TEST_CASE("where a function is defined follows from its formula") {
   Court court;
-  const std::set<std::string> partial = {"recip", "sqrt", "log"};
+  const std::set<std::string> partial = {"recip", "sqrt",  "log",   "tan",       "asin",  "acos",
+                                         "asinh", "acosh", "atanh", "remainder", "share", "power"};
   for (const algebra::Function& function : court.library.functions()) {
     INFO(function.name);
     CHECK(algebra::is_total(function) == !partial.contains(function.name));

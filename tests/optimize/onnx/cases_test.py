@@ -20,7 +20,7 @@ except ImportError as error:
     sys.exit(77)
 
 FIXED = {"scales", "sizes", "roi", "axes", "shape", "pads", "repeats", "split", "k", "starts", "ends", "steps"}
-PASS_AT_LEAST = 390
+PASS_AT_LEAST = 695
 
 
 def tensor(value, name):

@@ -1,0 +1,90 @@
+// Element types: numbers of one float type, truths, integers; what is computed of them.
+#include <catch2/catch.hpp>
+
+#include "optimize/onnx/export.h"
+#include "tests/optimize/models.h"
+
+namespace rulemill::optimize {
+namespace {
+
+void set_type(onnx::ValueInfoProto& info, int type) { info.mutable_type()->mutable_tensor_type()->set_elem_type(type); }
+
+/// The names of operators that the model's nodes are understood as; empty where one stays as it is.
+std::vector<std::string> understood(const ModelText& text, algebra::Library& library) {
+  algebra::Symbols symbols;
+  GraphBank bank(library, symbols);
+  const OnnxModel model = text.parsed();
+  const Import import = imported(model, bank);
+  std::vector<std::string> names;
+  for (const auto& node : import.nodes) {
+    const bool opaque = node.recipe.opaque();
+    names.push_back(opaque ? "" : library.instance(node.recipe.steps.back().instance).operator_name);
+  }
+  return names;
+}
+
+TEST_CASE("a mask of truths, and what is chosen by it, are understood", "[types]") {
+  algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data/operators");
+  ModelText text(16);
+  text.input("x", {"n", "4"}).input("m", {"n", "4"}).output("y", {"n", "4"});
+  set_type(*text.graph().mutable_input(1), onnx::TensorProto::BOOL);
+  text.weight("low", {}).weight("zero", {});
+  text.node("Greater", {"x", "zero"}, {"above"}).node("And", {"above", "m"}, {"kept"});
+  text.node("Not", {"kept"}, {"left"}).node("Transpose", {"left"}, {"turned"}, {"perm=1,0"});
+  text.node("Transpose", {"turned"}, {"back"}, {"perm=1,0"}).node("Where", {"back", "low", "x"}, {"y"});
+  CHECK(understood(text, library) ==
+        std::vector<std::string>{"greater", "both", "opposite", "transpose", "transpose", "choose"});
+}
+
+TEST_CASE("numbers of two float types do not meet, and truths are no numbers", "[types]") {
+  algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data/operators");
+  ModelText text(16);
+  text.input("x", {"4"}).input("h", {"4"}).input("m", {"4"}).output("y", {"4"}).output("z", {"4"}).output("c", {"4"});
+  set_type(*text.graph().mutable_input(1), onnx::TensorProto::FLOAT16);
+  set_type(*text.graph().mutable_input(2), onnx::TensorProto::BOOL);
+  set_type(*text.graph().mutable_output(1), onnx::TensorProto::FLOAT16);
+  text.node("Add", {"x", "h"}, {"y"}).node("Add", {"h", "h"}, {"z"}).node("Add", {"x", "m"}, {"w"});
+  text.node("Cast", {"m"}, {"c"}, {"to=1"}).node("Cast", {"h"}, {"d"}, {"to=1"});
+  CHECK(understood(text, library) == std::vector<std::string>{"", "add", "", "number_of_truth", ""});
+}
+
+onnx::TensorProto half_weight(const std::string& name, const std::vector<float>& values) {
+  return number_proto(name, {{2, 2}, values}, Element::Float16);
+}
+
+TEST_CASE("weights of float16 are folded in float32 and rounded once", "[types]") {
+  ScratchFolder scratch;
+  ModelText text(16);
+  text.input("x", {"rows", "2"}).output("y", {"rows", "2"});
+  set_type(*text.graph().mutable_input(0), onnx::TensorProto::FLOAT16);
+  set_type(*text.graph().mutable_output(0), onnx::TensorProto::FLOAT16);
+  // Rounded after each product and sum, 1 + 2^-11 + 2^-11 would be 1; rounded once, it is 1 + 2^-10.
+  *text.graph().add_initializer() = half_weight("A", {1, 1, 0, 1});
+  *text.graph().add_initializer() = half_weight("B", {1, 0, 0x1p-11F, 1});
+  *text.graph().add_initializer() = half_weight("C", {0x1p-11F, 0, 0, 1});
+  text.node("MatMul", {"x", "A"}, {"p"}).node("MatMul", {"p", "B"}, {"q"}).node("MatMul", {"x", "C"}, {"r"});
+  text.node("Add", {"q", "r"}, {"y"});
+  Options options;
+  options.model = text.save(scratch.path() / "in.onnx");
+  options.out = scratch.path() / "out.onnx";
+  options.min_gain = 0;
+  options.tolerance = 1e-2;
+  const Summary summary = RulesFromText(R"(
+rule associate(x:2, a:2, b:2)
+  matmul(matmul(x, a), b) => matmul(x, matmul(a, b))
+rule distribute(x:2, a:2, b:2)
+  add(matmul(x, a), matmul(x, b)) => matmul(x, add(a, b))
+)")
+                              .optimize(options);
+  REQUIRE(summary.changed);
+  const OnnxModel out = OnnxModel::read(options.out);
+  const onnx::GraphProto& graph = out.proto().model.graph();
+  REQUIRE(graph.node_size() == 1);
+  REQUIRE(graph.initializer_size() == 1);
+  const onnx::TensorProto& folded = graph.initializer(0);
+  CHECK(folded.data_type() == onnx::TensorProto::FLOAT16);
+  CHECK(number_tensor(folded, raw_inside(folded))->values[0] == 1 + 0x1p-10F);
+}
+
+}  // namespace
+}  // namespace rulemill::optimize
