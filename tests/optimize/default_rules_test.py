@@ -44,6 +44,16 @@ class DefaultRules(Case):
         self.assertEqual([pathlib.Path(line).name.rsplit("-", 1)[0] for line in self.first.stdout.split()], PROFILES)
         self.assertEqual(sorted(self.kept()), [pathlib.Path(line).name for line in self.first.stdout.split()])
 
+    def test_the_rules_as_text_are_those_that_are_found(self):
+        for line in self.first.stdout.split():
+            name = pathlib.Path(line).name.rsplit("-", 1)[0]
+            with self.subTest(name):
+                self.assert_works(rulemill("rules", "export", "--rules", line, "--tier", "core", "--stable",
+                                           self.folder / f"{name}.rules"))
+                self.assertEqual((self.folder / f"{name}.rules").read_text(encoding="utf-8"),
+                                 (ROOT / "data" / "rules" / f"{name}.rules").read_text(encoding="utf-8"),
+                                 "scripts/write_rules.sh writes them again: see what has changed before you commit it")
+
     def test_models_are_optimized_with_all_of_them_and_they_are_not_found_again(self):
         before = self.kept()
         report = self.json("optimize", MODEL, "--no-timing", env=self.environment)
