@@ -277,7 +277,8 @@ class Exporter {
 OnnxModel export_model(const OnnxModel& model, const Import& import, GraphBank& bank, ExportPlan plan,
                        std::span<const ValueId> outputs) {
   if (!plan.refusal.empty()) throw runtime::Error("export", plan.refusal);
-  return Exporter(model, import, bank, outputs, plan.keeps_constants).run(std::move(plan));
+  const bool keeps_constants = plan.keeps_constants;
+  return Exporter(model, import, bank, outputs, keeps_constants).run(std::move(plan));
 }
 
 }  // namespace rulemill::optimize

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "optimize/onnx/model_proto.h"
 #include "runtime/error.h"
@@ -133,6 +134,28 @@ std::uint16_t bfloat16_of(float value) {
   return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 
+/// IEEE 754's binary16; below 2^-14 in steps of 2^-24.
+float from_float16(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  float value = std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + 1024), std::max(exponent, 1) - 25);
+  if (exponent == 31)
+    value = fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  return (bits & 0x8000) != 0 ? -value : value;
+}
+
+/// To the nearest, the even one of two; from halfway to 2^16 on infinity.
+std::uint16_t float16_of(float value) {
+  const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
+  const float size = std::fabs(value);
+  if (std::isnan(value)) return sign | 0x7e00;
+  if (size >= 65520.0F) return sign | 0x7c00;
+  if (size < 0x1p-14F) return static_cast<std::uint16_t>(sign | static_cast<int>(std::nearbyint(size * 0x1p24F)));
+  int exponent = 0;
+  const float fraction = std::frexp(size, &exponent);  // at least 1/2
+  return static_cast<std::uint16_t>(
+      sign | (((exponent + 14) << 10) + static_cast<int>(std::nearbyint(fraction * 2048)) - 1024));
+}
+
 float from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
 template <typename T, typename Convert>
@@ -184,7 +207,7 @@ std::vector<float> numbers_of(int data_type, std::string_view raw) {
   const auto as_float = [](auto element) { return static_cast<float>(element); };
   switch (data_type) {
     case onnx::TensorProto::FLOAT16:
-      return converted<_Float16>(raw, as_float);
+      return converted<std::uint16_t>(raw, from_float16);
     case onnx::TensorProto::BFLOAT16:
       return converted<std::uint16_t>(raw, from_bfloat16);
     case onnx::TensorProto::DOUBLE:
@@ -220,7 +243,7 @@ onnx::TensorProto number_proto(const std::string& name, const algebra::Tensor& t
   for (std::int64_t dim : tensor.shape) proto.add_dims(dim);
   const std::vector<float>& values = tensor.values;
   if (element == Element::Float16) {
-    proto.set_raw_data(written<_Float16>(values, [](float value) { return static_cast<_Float16>(value); }));
+    proto.set_raw_data(written<std::uint16_t>(values, float16_of));
   } else if (element == Element::BFloat16) {
     proto.set_raw_data(written<std::uint16_t>(values, bfloat16_of));
   } else if (element == Element::Float64) {

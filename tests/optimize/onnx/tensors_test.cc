@@ -38,6 +38,27 @@ TEST_CASE("numbers are rounded to the nearest, ties to even", "[tensors]") {
   CHECK(std::isinf(through(Element::Float16, INFINITY)));
 }
 
+TEST_CASE("every number of float16 is read and written as it is", "[tensors]") {
+  onnx::TensorProto proto;
+  proto.set_name("t");
+  proto.set_data_type(onnx::TensorProto::FLOAT16);
+  std::string raw;
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    if ((bits & 0x7c00) == 0x7c00 && (bits & 0x3ff) != 0) continue;  // no numbers
+    raw += static_cast<char>(bits & 255);
+    raw += static_cast<char>(bits >> 8);
+  }
+  proto.add_dims(static_cast<std::int64_t>(raw.size() / 2));
+  proto.set_raw_data(raw);
+  const auto tensor = number_tensor(proto, raw_inside(proto));
+  REQUIRE(tensor);
+  CHECK(tensor->values[1] == 0x1p-24F);
+  CHECK(tensor->values[0x400] == 0x1p-14F);
+  CHECK(tensor->values[0x3c00] == 1);
+  CHECK(tensor->values[0x7bff] == 65504);
+  CHECK(number_proto("t", *tensor, Element::Float16).raw_data() == raw);
+}
+
 TEST_CASE("a finite number that an element type cannot hold is refused, not made infinite", "[tensors]") {
   CHECK_THROWS_WITH(number_proto("t", {{1}, {1e6F}}, Element::Float16), Catch::Contains("become infinite"));
   CHECK_NOTHROW(number_proto("t", {{1}, {1e6F}}, Element::BFloat16));
