@@ -1,7 +1,6 @@
 #include "algebra/rules/general_rules.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
 #include "algebra/terms/any_rank.h"
@@ -16,12 +15,12 @@ constexpr std::uint32_t highest_rank = 5;
 /// Rounds in which what rules make lets further instances apply.
 constexpr int most_rounds = 3;
 
-std::vector<NodeId> nodes_of(const std::vector<TermId>& side, const TermBank& bank) { return bank.nodes(side); }
-
 class Instances {
  public:
   Instances(const Occurrences& found, Library& library, TermBank& bank, Symbols& symbols)
-      : present_(found.instances), numbers_(found.numbers), library_(library), bank_(bank), symbols_(symbols) {}
+      : present_(found.instances), numbers_(found.numbers), library_(library), bank_(bank), symbols_(symbols) {
+    name_operators();
+  }
 
   /// A rule that is not general: what it makes is there, too, where it applies.
   void note(const RuleRecord& record) {
@@ -32,7 +31,8 @@ class Instances {
   /// Those that can be applied now and could not before.
   std::vector<RuleRecord> of(const RuleRecord& record) {
     std::vector<RuleRecord> found;
-    try_ranks(record.rule, 0, "", record, found);
+    const bool may = may_apply(record.rule.source) || (record.reversible && may_apply(record.rule.target));
+    if (may) try_ranks(record.rule, 0, "", record, found);
     return found;
   }
 
@@ -41,10 +41,23 @@ class Instances {
     const std::size_t before = present_.size();
     present_.merge(made_);
     made_.clear();
+    name_operators();
     return present_.size() > before;
   }
 
  private:
+  void name_operators() {
+    for (const InstanceId id : present_) operators_.insert(library_.instance(id).operator_name);
+  }
+
+  /// Whether all operators of a side occur, whatever their ranks: most rules are of operators that a model has not.
+  bool may_apply(const std::vector<TermId>& side) const {
+    return std::ranges::all_of(bank_.nodes(side), [&](NodeId id) {
+      const Node& node = bank_.node(id);
+      return node.arguments.empty() || operators_.contains(library_.instance(node.instance).operator_name);
+    });
+  }
+
   /// Ranks for the groups one after the other.
   void try_ranks(const Rule& rule, std::size_t next, const std::string& name, const RuleRecord& record,
                  std::vector<RuleRecord>& found) {
@@ -81,7 +94,7 @@ class Instances {
   std::set<std::int64_t> numbers_for(const Rule& rule, Atom size) const {
     std::set<std::int64_t> numbers;
     for (const auto* side : {&rule.source, &rule.target}) {
-      for (const NodeId id : nodes_of(*side, bank_)) {
+      for (const NodeId id : bank_.nodes(*side)) {
         const Node& node = bank_.node(id);
         const Instance& instance = library_.instance(node.instance);
         for (const OpenParameter& open : instance.open) {
@@ -128,7 +141,7 @@ class Instances {
 
   void note_made(const Rule& rule) {
     for (const auto* side : {&rule.source, &rule.target}) {
-      for (const NodeId node : nodes_of(*side, bank_)) made_.insert(bank_.node(node).instance);
+      for (const NodeId node : bank_.nodes(*side)) made_.insert(bank_.node(node).instance);
     }
   }
 
@@ -137,7 +150,7 @@ class Instances {
   }
 
   bool covered(const std::vector<TermId>& side) const {
-    const std::vector<NodeId> nodes = nodes_of(side, bank_);
+    const std::vector<NodeId> nodes = bank_.nodes(side);
     return !nodes.empty() && std::ranges::all_of(nodes, [&](NodeId node) { return is_present(bank_.node(node)); });
   }
 
@@ -145,6 +158,7 @@ class Instances {
   bool is_present(const Node& node) const { return node.arguments.empty() || present_.contains(node.instance); }
 
   std::set<InstanceId> present_, made_;
+  std::set<std::string> operators_;  // of those that are present
   const std::set<std::int64_t>& numbers_;
   std::set<std::string> taken_;
   std::multimap<std::string, Rule> known_;

@@ -1,7 +1,6 @@
 #include "algebra/terms/any_rank.h"
 
 #include <algorithm>
-#include <set>
 
 #include "algebra/language/group_lift.h"
 #include "algebra/terms/moved_parameters.h"
