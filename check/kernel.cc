@@ -1,18 +1,10 @@
 #include "check/kernel.h"
 
 #include <algorithm>
-#include <span>
-
-#include "algebra/sizes/checked.h"
 
 namespace rulemill::check {
 
 namespace {
-
-Guards operator+(Guards a, const Guards& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 template <class T>
 T& at(std::vector<T>& list, std::size_t position, const char* what) {
@@ -25,109 +17,14 @@ void erase(std::vector<T>& list, std::size_t position) {
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(position));
 }
 
-bool holds_always(const Guard& guard) {
-  const auto constant = guard.poly.constant();
-  return constant && (guard.equality ? *constant == 0 : *constant >= 0);
-}
-
-void tidy(Guards& guards) {
-  Guards kept;
-  for (const Guard& guard : guards) {
-    if (!holds_always(guard) && std::ranges::find(kept, guard) == kept.end()) kept.push_back(guard);
-  }
-  guards = std::move(kept);
-}
-
-/// a + sign · b, if that is a number. Most pairs are told apart by their first terms.
-std::optional<std::int64_t> combined(const Poly& a, std::int64_t sign, const Poly& b) {
-  const auto variable = [](const Poly& poly) {
-    return std::span(poly.terms()).subspan(poly.constant_term() == 0 ? 0 : 1);
-  };
-  const auto cancels = [&](const Poly::Term& s, const Poly::Term& t) {
-    return s.monomial == t.monomial && s.coefficient == algebra::checked_multiply(-sign, t.coefficient);
-  };
-  if (!std::ranges::equal(variable(a), variable(b), cancels)) return std::nullopt;
-  return algebra::checked_add(a.constant_term(), algebra::checked_multiply(sign, b.constant_term()));
-}
-
-bool contradict(const Guard& a, const Guard& b) {
-  const auto sum = combined(a.poly, 1, b.poly), difference = combined(a.poly, -1, b.poly);
-  if (a.equality && b.equality) return (sum && *sum != 0) || (difference && *difference != 0);
-  if (a.equality) return (difference && *difference > 0) || (sum && *sum < 0);
-  if (b.equality) return contradict(b, a);
-  return sum && *sum < 0;  // a + b ≥ 0 is false
-}
-
 }  // namespace
-
-Factor sorted(Factor factor) {
-  std::ranges::sort(factor.guards);
-  for (Sum& argument : factor.arguments) {
-    for (Product& product : argument) {
-      for (Factor& inner : product.factors) inner = sorted(std::move(inner));
-    }
-  }
-  return factor;
-}
-
-bool is_plain(const Obligation& o) {
-  if (!o.indicators.empty()) {
-    std::map<Guards, Rational> sums;
-    for (auto [coefficient, guards] : o.indicators) {
-      std::ranges::sort(guards);
-      Rational& sum = sums.try_emplace(guards, Rational{0, 1}).first->second;
-      sum = sum + coefficient;
-    }
-    return std::ranges::all_of(sums, [](const auto& entry) { return entry.second.num == 0; });
-  }
-  if (!o.goal) {
-    for (const Guard& a : o.given) {
-      const auto constant = a.poly.constant();
-      if (constant && (a.equality ? *constant != 0 : *constant < 0)) return true;
-      if (std::ranges::any_of(o.given, [&](const Guard& b) { return contradict(a, b); })) return true;
-    }
-    return false;
-  }
-  if (holds_always(*o.goal)) return true;
-  return std::ranges::any_of(o.given, [&](const Guard& given) {
-    if (given == *o.goal || (o.goal->equality && given == Guard{true, -o.goal->poly})) return true;
-    const auto slack = combined(o.goal->poly, -1, given.poly);
-    return !o.goal->equality && slack && *slack >= 0;
-  });
-}
-
-void for_each_poly(Factor& factor, const std::function<void(Poly&)>& f) {
-  for (Poly& poly : factor.index) f(poly);
-  for (Guard& guard : factor.guards) f(guard.poly);
-  for (Sum& argument : factor.arguments) {
-    for (Product& product : argument) for_each_poly(product, f);
-  }
-}
-
-void for_each_poly(Product& product, const std::function<void(Poly&)>& f) {
-  for (Guard& guard : product.guards) f(guard.poly);
-  for (Factor& factor : product.factors) for_each_poly(factor, f);
-}
-
-bool has_any(const Factor& factor, const std::vector<Atom>& atoms, const Atoms& table) {
-  bool found = false;
-  Factor copy = factor;
-  for_each_poly(copy, [&](const Poly& poly) {
-    for (const Atom atom : atoms) found = found || table.occurs(poly, atom);
-  });
-  return found;
-}
-
-bool has_any(const Product& product, const std::vector<Atom>& atoms, const Atoms& table) {
-  const auto in_poly = [&](const Guard& guard) {
-    return std::ranges::any_of(atoms, [&](Atom atom) { return table.occurs(guard.poly, atom); });
-  };
-  return std::ranges::any_of(product.guards, in_poly) ||
-         std::ranges::any_of(product.factors, [&](const Factor& factor) { return has_any(factor, atoms, table); });
-}
 
 void Kernel::owe(const Step& step, Obligation obligation) {
   obligation.times = step.times;
+  owe(std::move(obligation));
+}
+
+void Kernel::owe(Obligation obligation) {
   if (is_plain(obligation))
     ++plain_;
   else
@@ -139,7 +36,7 @@ void Kernel::owe(const Step& step, const char* what, Guards given, Guard goal) {
 }
 
 Kernel::Context Kernel::inside(const Context& context, const Product& product, const Factor& factor) const {
-  Context inner{context.given + product.guards + factor.guards, context.scope};
+  Context inner{joined(joined(context.given, product.guards), factor.guards), context.scope};
   inner.scope.insert(product.bound.begin(), product.bound.end());
   inner.scope.insert(factor.bound.begin(), factor.bound.end());
   return inner;
@@ -197,7 +94,7 @@ void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
   const algebra::Function* function = factor ? function_of(*factor) : nullptr;
   switch (step.op) {
     case Op::Drop:
-      owe(step, {"a product vanishes", context.given + product.guards, {}, {}, {}});
+      owe(step, {"a product vanishes", joined(context.given, product.guards), {}, {}, {}});
       return erase(sum, p);
     case Op::Set:
       return set(product, factor, context, step), check_scope(sum[p], context.scope);
@@ -208,10 +105,9 @@ void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
       return guards(product, factor, context, step), check_scope(sum[p], context.scope);
     case Op::Split: {
       const Guard& guard = step.guard.value();
-      const std::size_t pieces = guard.equality ? 2 : 1;
-      for (std::size_t i = 0; i < pieces; ++i) {
+      for (const Guard& outside : complement(guard)) {
         Product other = sum[p];
-        other.guards.push_back({false, (i == 0 && guard.equality ? guard.poly : -guard.poly) - 1});
+        other.guards.push_back(outside);
         sum.push_back(std::move(other));
       }
       sum[p].guards.push_back(guard);
@@ -219,7 +115,7 @@ void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
     }
     case Op::Index: {
       Poly& index = at(factor->index, position(2), "index");
-      owe(step, "two indices agree", context.given + product.guards, {true, index - step.polys.at(0)});
+      owe(step, "two indices agree", joined(context.given, product.guards), {true, index - step.polys.at(0)});
       index = step.polys[0];
       return check_scope(product, context.scope);
     }
@@ -268,8 +164,8 @@ void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
 void Kernel::set(Product& product, Factor* maximum, const Context& context, const Step& step) {
   const Atom atom = step.atom.value();
   const Poly& value = step.polys.at(0);
-  Guards given = context.given + product.guards;
-  if (maximum) given = given + maximum->guards;
+  Guards given = joined(context.given, product.guards);
+  if (maximum) given = joined(std::move(given), maximum->guards);
   if (atoms_.occurs(value, atom)) throw Objection{"an atom cannot be given by itself"};
   owe(step, "an index has one value", given, {true, Poly(atom) - value});
   std::vector<Atom>& bound = maximum ? maximum->bound : product.bound;
@@ -316,15 +212,15 @@ void Kernel::map(Product& product, Factor* maximum, const Context& context, cons
 
 void Kernel::guards(Product& product, Factor* maximum, const Context& context, const Step& step) {
   Guards& own = maximum ? maximum->guards : product.guards;
-  Guards given = maximum ? context.given + product.guards : context.given;
+  Guards given = maximum ? joined(context.given, product.guards) : context.given;
   if (step.op == Step::Op::Know) {
-    owe(step, "a guard is known", given + own, step.guard.value());
+    owe(step, "a guard is known", joined(given, own), step.guard.value());
     own.push_back(*step.guard);
     return tidy(own);
   }
   const Guard guard = at(own, step.at.back(), "guard");
   erase(own, step.at.back());
-  owe(step, "a guard says nothing new", given + own, guard);
+  owe(step, "a guard says nothing new", joined(given, own), guard);
 }
 
 void Kernel::same(Sum& sum, const Context& context, const Step& step) {
@@ -336,17 +232,15 @@ void Kernel::same(Sum& sum, const Context& context, const Step& step) {
   Sum& changed = argument(0);
   const Sum wanted = argument(3);
   const Product& product = sum[step.at[0]];
-  const Context inner = inside(context, product, product.factors[step.at[1]]);
-  for (const Product& part : wanted) check_scope(part, inner.scope);
-  Sum difference = changed;
-  for (Product part : wanted) {
-    part.coefficient = part.coefficient * Rational{-1, 1};
-    difference.push_back(std::move(part));
-  }
-  run(difference, inner, step.block);
-  if (!difference.empty())
-    throw Objection{"two arguments are not shown to be equal: " + statement_.text(difference[0]) + " is left"};
+  empty(difference_of(changed, wanted), inside(context, product, product.factors[step.at[1]]), step.block,
+        "two arguments are not shown to be equal");
   changed = wanted;
+}
+
+void Kernel::empty(Sum sum, const Context& context, const std::vector<Step>& steps, const char* what) {
+  for (const Product& product : sum) check_scope(product, context.scope);
+  run(sum, context, steps);
+  if (!sum.empty()) throw Objection{std::string(what) + ": " + statement_.text(sum[0]) + " is left"};
 }
 
 /// c · Σ [G] max_{b: H} (s + Σ_j t_j) · F = c · Σ [G] max_{b: H} (s) · F + Σ_j c · Σ [G] t_j · F where no t_j depends
@@ -357,9 +251,9 @@ void Kernel::open(Sum& sum, std::size_t p, std::size_t f, const Context& context
   if (maximum.kind != Factor::Kind::Max) throw Objection{"the factor is no maximum"};
   std::set<Atom> scope = context.scope;
   scope.insert(product.bound.begin(), product.bound.end());
-  if (maximum.bound.empty()) product.guards = product.guards + maximum.guards;
-  owe_point(maximum.bound, maximum.bound.empty() ? Guards() : maximum.guards, context.given + product.guards, scope,
-            step);
+  if (maximum.bound.empty()) product.guards = joined(product.guards, maximum.guards);
+  owe_point(maximum.bound, maximum.bound.empty() ? Guards() : maximum.guards, joined(context.given, product.guards),
+            scope, step);
   erase(product.factors, f);
   Sum inside;
   Sum& body = maximum.arguments.at(0);
@@ -371,7 +265,7 @@ void Kernel::open(Sum& sum, std::size_t p, std::size_t f, const Context& context
     }
     Product opened = product;
     opened.coefficient = opened.coefficient * part.coefficient;
-    opened.guards = opened.guards + part.guards;
+    opened.guards = joined(opened.guards, part.guards);
     tidy(opened.guards);
     opened.bound.insert(opened.bound.end(), part.bound.begin(), part.bound.end());
     opened.factors.insert(opened.factors.end(), part.factors.begin(), part.factors.end());

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "check/normal_form.h"
+#include "check/statement.h"
 
 namespace rulemill::check {
 
@@ -92,6 +92,10 @@ class Kernel {
   /// The context of the arguments of factor F of product P.
   Context inside(const Context& context, const Product& product, const Factor& factor) const;
   std::size_t plain() const { return plain_; }
+  /// Follows steps that must empty the sum, whose indices must be in scope.
+  void empty(Sum sum, const Context& context, const std::vector<Step>& steps, const char* what);
+  void owe(Obligation obligation);
+  void check_scope(const Poly& poly, const std::set<Atom>& scope) const;
 
  private:
   void owe(const Step& step, const char* what, Guards given, Guard goal);
@@ -123,7 +127,6 @@ class Kernel {
     return factor.kind == Factor::Kind::Apply ? &statement_.function(factor.symbol) : nullptr;
   }
   void check_scope(const Product& product, std::set<Atom> scope) const;
-  void check_scope(const Poly& poly, const std::set<Atom>& scope) const;
   void replace(Product& product, const Images& images);
 
   const Statement& statement_;
@@ -131,14 +134,5 @@ class Kernel {
   std::function<void(Obligation)> owed_;
   std::size_t plain_ = 0;
 };
-
-/// Calls f with every polynomial of the factor or product, at any depth.
-void for_each_poly(Product& product, const std::function<void(Poly&)>& f);
-void for_each_poly(Factor& factor, const std::function<void(Poly&)>& f);
-/// Whether one of the atoms occurs in it, at any depth.
-bool has_any(const Product& product, const std::vector<Atom>& atoms, const Atoms& table);
-bool has_any(const Factor& factor, const std::vector<Atom>& atoms, const Atoms& table);
-/// The factor with the guards of its maxima in order, at any depth: equal text, equal value.
-Factor sorted(Factor factor);
 
 }  // namespace rulemill::check

@@ -17,11 +17,6 @@ void erase(std::vector<T>& list, std::size_t position) {
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(position));
 }
 
-Guards joined(Guards a, const Guards& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 std::set<Atom> joined(std::set<Atom> scope, const std::vector<Atom>& bound) {
   scope.insert(bound.begin(), bound.end());
   return scope;

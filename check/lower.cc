@@ -1,204 +1,15 @@
-// Types and naive normal forms, from the operators' definitions alone.
+// An element of a tensor as a sum of products, read off the operators' definitions: nothing is simplified.
 #include <algorithm>
 
-#include "check/normal_form.h"
-#include "runtime/error.h"
+#include "algebra/language/function_domain.h"
+#include "check/statement.h"
 
 namespace rulemill::check {
 
-using algebra::IndexExpr;
 using algebra::NodeId;
 using algebra::Relation;
 using algebra::ScalarExpr;
 using algebra::TermId;
-
-Guards guards_of(Relation relation, const Poly& left, const Poly& right) {
-  switch (relation) {
-    case Relation::Eq:
-      return {{true, right - left}};
-    case Relation::Lt:
-      return {{false, right - left - 1}};
-    case Relation::Le:
-      return {{false, right - left}};
-    case Relation::Ne:
-      break;
-  }
-  return {};
-}
-
-namespace {
-
-Poly value(const IndexExpr& e, const std::vector<Poly>& sizes, const std::vector<Poly>& indices, Atoms& atoms) {
-  const auto of = [&](const algebra::IndexExprPtr& part) { return value(*part, sizes, indices, atoms); };
-  switch (e.kind) {
-    case IndexExpr::Kind::Constant:
-      return e.value;
-    case IndexExpr::Kind::Size:
-      return sizes.at(e.slot);
-    case IndexExpr::Kind::Index:
-      return indices.at(e.slot);
-    case IndexExpr::Kind::Add:
-      return of(e.a) + of(e.b);
-    case IndexExpr::Kind::Sub:
-      return of(e.a) - of(e.b);
-    case IndexExpr::Kind::Mul:
-      return of(e.a) * of(e.b);
-    case IndexExpr::Kind::Div:
-      return atoms.quotient(of(e.a), of(e.b));
-    case IndexExpr::Kind::Mod: {
-      const Poly n = of(e.a), d = of(e.b);
-      return n - d * atoms.quotient(n, d);
-    }
-    case IndexExpr::Kind::Min:
-      return atoms.minimum(of(e.a), of(e.b));
-    case IndexExpr::Kind::Max:
-      return atoms.maximum(of(e.a), of(e.b));
-  }
-  throw Objection{"an index expression of no known kind"};
-}
-
-void append(Guards& to, const Guards& from) { to.insert(to.end(), from.begin(), from.end()); }
-
-/// 0 ≤ index < extent
-void append_range(Guards& guards, const Poly& index, const Poly& extent) {
-  guards.push_back({false, index});
-  guards.push_back({false, extent - 1 - index});
-}
-
-/// poly ≥ 0 fails where −poly − 1 ≥ 0; poly = 0 where poly ≥ 1 or poly ≤ −1.
-Guards complement(const Guard& guard) {
-  if (guard.equality) return {{false, guard.poly - 1}, {false, -guard.poly - 1}};
-  return {{false, -guard.poly - 1}};
-}
-
-bool holds_always(const Guard& guard) {
-  const auto constant = guard.poly.constant();
-  return constant && (guard.equality ? *constant == 0 : *constant >= 0);
-}
-
-}  // namespace
-
-namespace {
-
-/// The names of the rule's sizes, in order.
-std::set<std::string> size_names(const algebra::Rule& rule, const algebra::TermBank& bank,
-                                 const algebra::Symbols& symbols) {
-  std::set<std::string> names;
-  const auto meet = [&](const Poly& poly) {
-    for (const Atom atom : symbols.atoms(poly)) names.insert(symbols.name(atom));
-  };
-  for (const auto& shape : rule.shapes) std::ranges::for_each(shape, meet);
-  for (const algebra::SizeCondition& c : rule.condition) meet(c.left), meet(c.right);
-  for (const auto* side : {&rule.source, &rule.target}) {
-    for (const NodeId node : bank.nodes(*side)) std::ranges::for_each(bank.node(node).sizes, meet);
-  }
-  return names;
-}
-
-}  // namespace
-
-Statement::Statement(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
-                     Atoms& atoms)
-    : rule_(rule), bank_(bank), atoms_(atoms) {
-  // Numbered by name: what is written must not depend on what else the symbols have been used for.
-  for (const std::string& name : size_names(rule, bank, symbols)) atoms.size(name);
-  if (rule.shapes.size() != rule.variables.size()) throw Objection{"its variables have no shapes"};
-  for (std::size_t v = 0; v < rule.variables.size(); ++v) {
-    Shape& dims = variables_[rule.variables[v]];
-    for (const Poly& dim : rule.shapes[v]) {
-      dims.push_back(atoms.import(dim, symbols));
-      facts_.push_back({false, dims.back() - 1});
-    }
-  }
-  for (const algebra::SizeCondition& c : rule.condition) {
-    append(facts_, guards_of(c.relation, atoms.import(c.left, symbols), atoms.import(c.right, symbols)));
-  }
-  for (const NodeId node : bank.nodes(rule.source)) type(node, symbols, facts_);
-  // What the target asks beyond that is to be shown.
-  for (const NodeId node : bank.nodes(rule.target)) type(node, symbols, duties_);
-  if (rule.source.size() != rule.target.size()) throw Objection{"its sides have different numbers of outputs"};
-  for (std::size_t o = 0; o < rule.source.size(); ++o) {
-    const Shape &a = shape(rule.source[o]), &b = shape(rule.target[o]);
-    if (a.size() != b.size()) throw Objection{"its sides have different ranks"};
-    for (std::size_t d = 0; d < a.size(); ++d) duties_.push_back({true, a[d] - b[d]});
-  }
-  const auto distinct = [&](const Guards& guards, const Guards& known) {
-    Guards kept;
-    for (const Guard& guard : guards) {
-      const bool said = std::ranges::find(known, guard) != known.end() || std::ranges::find(kept, guard) != kept.end();
-      if (!said && !holds_always(guard) && (guard.equality || !atoms.nonnegative(guard.poly))) kept.push_back(guard);
-    }
-    return kept;
-  };
-  facts_ = distinct(facts_, {});
-  duties_ = distinct(duties_, facts_);
-  for (std::size_t o = 0; o < rule.source.size(); ++o) differences_.push_back(lower(o));
-}
-
-void Statement::type(NodeId id, const algebra::Symbols& symbols, Guards& needs) {
-  if (sizes_.contains(id)) return;
-  const algebra::Node& node = bank_.node(id);
-  const algebra::Instance& instance = bank_.library().instance(node.instance);
-  std::vector<std::optional<Poly>> bound(instance.size_names.size());
-  if (node.arguments.size() != instance.inputs.size())
-    throw Objection{instance.name + " has another number of arguments"};
-  for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
-    const Shape& actual = shape(node.arguments[i]);
-    if (actual.size() != instance.inputs[i].size()) throw Objection{instance.name + " has an argument of another rank"};
-    for (std::size_t d = 0; d < instance.inputs[i].size(); ++d) {
-      const IndexExpr& formal = *instance.inputs[i][d];
-      const Poly& dim = actual[d];
-      if (formal.kind == IndexExpr::Kind::Constant)
-        needs.push_back({true, dim - formal.value});
-      else if (bound[formal.slot])
-        needs.push_back({true, dim - *bound[formal.slot]});
-      else
-        bound[formal.slot] = dim;
-    }
-  }
-  if (node.sizes.size() != instance.size_parameter_count())
-    throw Objection{instance.name + " has another number of sizes"};
-  for (std::size_t p = 0; p < node.sizes.size(); ++p) {
-    const Poly given = atoms_.import(node.sizes[p], symbols);
-    std::optional<Poly>& slot = bound[instance.first_size_parameter + p];
-    if (slot)
-      needs.push_back({true, given - *slot});
-    else
-      slot = given;
-  }
-  std::vector<Poly>& sizes = sizes_[id];
-  for (const auto& slot : bound) {
-    if (!slot) throw Objection{instance.name + " has a size that nothing gives"};
-    sizes.push_back(*slot);
-    needs.push_back({false, *slot - 1});
-  }
-  for (const algebra::Comparison& c : instance.conditions) {
-    if (c.relation == Relation::Ne) throw Objection{instance.name + " demands an inequation"};
-    append(needs, guards_of(c.relation, value(*c.a, sizes, {}, atoms_), value(*c.b, sizes, {}, atoms_)));
-  }
-  for (const algebra::TensorDefinition& output : instance.outputs) {
-    Shape& dims = outputs_[id].emplace_back();
-    for (const algebra::IndexExprPtr& dim : output.dims) {
-      dims.push_back(value(*dim, sizes, {}, atoms_));
-      needs.push_back({false, dims.back() - 1});
-    }
-  }
-}
-
-const Statement::Shape& Statement::shape(TermId id) const {
-  const algebra::Term& term = bank_.term(id);
-  if (!term.is_variable) return outputs_.at(term.node).at(term.output);
-  const auto found = variables_.find(id);
-  if (found == variables_.end()) throw Objection{"a variable is not declared"};
-  return found->second;
-}
-
-Guards Statement::ranges(std::size_t output) {
-  Guards guards;
-  const Shape& dims = shape(rule_.source.at(output));
-  for (std::size_t d = 0; d < dims.size(); ++d) append_range(guards, atoms_.output(d), dims[d]);
-  return guards;
-}
 
 /// Reads definitions at symbolic indices.
 class Lowering {
@@ -214,10 +25,34 @@ class Lowering {
       product.factors.push_back({Factor::Kind::Read, static_cast<std::uint32_t>(place), index, {}, {}, {}});
       return {product};
     }
-    const algebra::Node& node = statement_.bank_.node(term.node);
+    return element(term.node, term.output, index, std::move(known));
+  }
+  Sum element(NodeId id, std::uint32_t output, const std::vector<Poly>& index, Guards known) {
+    const algebra::Node& node = statement_.bank_.node(id);
     const algebra::Instance& instance = statement_.bank_.library().instance(node.instance);
-    return definition(instance.outputs.at(term.output), {instance, node, statement_.sizes_.at(term.node), index},
-                      std::move(known));
+    ++nodes_;
+    Sum sum =
+        definition(instance.outputs.at(output), {instance, node, statement_.sizes_.at(id), index}, std::move(known));
+    --nodes_;
+    return sum;
+  }
+
+  /// What the node's own operator demands, in all elements of its outputs.
+  std::vector<Demand> demands(NodeId id) {
+    demands_.emplace();
+    const std::vector<Statement::Shape>& outputs = statement_.outputs_.at(id);
+    for (std::uint32_t output = 0; output < outputs.size(); ++output) {
+      std::vector<Poly> index;
+      Guards known = statement_.facts_;
+      for (const Poly& dim : outputs[output]) {
+        open_.push_back(atoms_.fresh_bound());
+        index.emplace_back(open_.back());
+        append_range(known, index.back(), dim);
+      }
+      element(id, output, index, known);
+      open_.clear();
+    }
+    return std::move(*demands_);
   }
 
  private:
@@ -255,11 +90,6 @@ class Lowering {
     return sum;
   }
 
-  static Guards joined(Guards a, const Guards& b) {
-    append(a, b);
-    return a;
-  }
-
   static void add(Sum& to, Sum from) {
     to.insert(to.end(), from.begin(), from.end());
     if (to.size() > most_products) throw Objection{"its normal form has more than 4096 products"};
@@ -290,25 +120,38 @@ class Lowering {
         std::vector<Atom> bound;
         const Guards range = bind(e, frame, bound);
         Sum body = guarded(expression(*e.operands[0], frame, joined(known, range)), range, known);
+        open_.resize(open_.size() - bound.size());
         for (Product& product : body) product.bound.insert(product.bound.begin(), bound.begin(), bound.end());
         return body;
       }
       case ScalarExpr::Kind::Max: {
         Factor factor{Factor::Kind::Max, 0, {}, {}, {}, {}};
         factor.guards = bind(e, frame, factor.bound);
-        append(factor.guards, conjunction(e, frame));
+        factor.guards = joined(std::move(factor.guards), conjunction(e, frame));
         factor.arguments.push_back(expression(*e.operands[0], frame, joined(known, factor.guards)));
+        open_.resize(open_.size() - factor.bound.size());
         return alone(std::move(factor));
       }
       case ScalarExpr::Kind::Apply: {
         Factor factor{Factor::Kind::Apply, e.function, {}, {}, {}, {}};
         for (const auto& operand : e.operands) factor.arguments.push_back(expression(*operand, frame, known));
+        note(factor, known);
         return alone(std::move(factor));
       }
       case ScalarExpr::Kind::Case:
         return cases(e, frame, known);
     }
     throw Objection{"an expression of no known kind"};
+  }
+
+  /// An application of a partial function by the node whose demands are asked for; `known` begins with the facts.
+  void note(const Factor& application, const Guards& known) {
+    if (!demands_ || nodes_ > 1 || algebra::is_total(statement_.function(application.symbol))) return;
+    Demand& demand = demands_->emplace_back();
+    demand.bound = open_;
+    demand.guards.assign(known.begin() + static_cast<std::ptrdiff_t>(statement_.facts_.size()), known.end());
+    tidy(demand.guards);
+    demand.factors.push_back(application);
   }
 
   static Sum alone(Factor factor) {
@@ -359,6 +202,7 @@ class Lowering {
     for (const algebra::BoundIndex& b : e.bound) {
       const Poly extent = value(b.extent, frame);
       bound.push_back(atoms_.fresh_bound());
+      open_.push_back(bound.back());
       frame.indices.resize(std::max<std::size_t>(frame.indices.size(), b.slot + 1));
       frame.indices[b.slot] = Poly(bound.back());
       append_range(range, Poly(bound.back()), extent);
@@ -370,7 +214,7 @@ class Lowering {
     Guards all;
     for (const algebra::Comparison& c : e.guard) {
       if (c.relation == Relation::Ne) throw Objection{"a maximum is guarded by an inequation"};
-      append(all, guards_of(c.relation, value(c.a, frame), value(c.b, frame)));
+      all = joined(std::move(all), guards_of(c.relation, value(c.a, frame), value(c.b, frame)));
     }
     return all;
   }
@@ -416,13 +260,15 @@ class Lowering {
 
   Statement& statement_;
   Atoms& atoms_;
+  std::size_t nodes_ = 0;                       // being read, one below the other
+  std::vector<Atom> open_;                      // bound indices around what is read
+  std::optional<std::vector<Demand>> demands_;  // noted, if they are asked for
 };
 
 Sum Statement::lower(std::size_t output) {
   std::vector<Poly> index;
   for (std::size_t d = 0; d < shape(rule_.source.at(output)).size(); ++d) index.push_back(atoms_.output(d));
-  Guards known = facts_;
-  append(known, ranges(output));
+  const Guards known = joined(facts_, ranges(output));
   Sum sum = Lowering(*this).element(rule_.source[output], index, known);
   for (Product& product : Lowering(*this).element(rule_.target.at(output), index, known)) {
     product.coefficient = product.coefficient * Rational{-1, 1};
@@ -431,32 +277,17 @@ Sum Statement::lower(std::size_t output) {
   return sum;
 }
 
-std::string Statement::text(const Factor& factor) const {
-  std::string list;
-  for (const Poly& poly : factor.index) list += (list.empty() ? "" : ", ") + atoms_.text(poly);
-  if (factor.kind == Factor::Kind::Read) return bank_.term(rule_.variables[factor.symbol]).name + "[" + list + "]";
-  if (factor.kind == Factor::Kind::Inverse) return "1/(" + list + ")";
-  if (factor.kind == Factor::Kind::Whole) return "(" + list + ")";
-  for (const Sum& argument : factor.arguments) list += (list.empty() ? "" : ", ") + text(argument);
-  if (factor.kind == Factor::Kind::Apply) return function(factor.symbol).name + "(" + list + ")";
-  std::string range;
-  for (const Atom atom : factor.bound) range += " " + atoms_.text(Poly(atom));
-  for (const Guard& guard : factor.guards) range += " [" + atoms_.text(guard) + "]";
-  return "max(" + range.substr(range.empty() ? 0 : 1) + ": " + list + ")";
-}
-
-std::string Statement::text(const Product& product) const {
-  std::string result = algebra::to_string(product.coefficient);
-  for (const Atom atom : product.bound) result += (atom == product.bound[0] ? " sum " : " ") + atoms_.text(Poly(atom));
-  for (const Guard& guard : product.guards) result += " [" + atoms_.text(guard) + "]";
-  for (const Factor& factor : product.factors) result += " " + text(factor);
+Statement::Demands Statement::demands_of(const std::vector<TermId>& side, const std::vector<TermId>& other) {
+  const std::vector<NodeId> others = bank_.nodes(other);
+  Demands result;
+  for (const bool own : {true, false}) {
+    for (const NodeId node : bank_.nodes(side)) {
+      if ((std::ranges::find(others, node) == others.end()) != own) continue;
+      for (Demand& demand : Lowering(*this).demands(node)) result.all.push_back(std::move(demand));
+    }
+    if (own) result.own = result.all.size();
+  }
   return result;
-}
-
-std::string Statement::text(const Sum& sum) const {
-  std::string result;
-  for (const Product& product : sum) result += (result.empty() ? "" : " + ") + text(product);
-  return sum.empty() ? "0" : result;
 }
 
 }  // namespace rulemill::check

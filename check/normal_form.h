@@ -4,10 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "algebra/terms/term.h"
+#include "algebra/language/expression.h"
 #include "check/atoms.h"
 
 namespace rulemill::check {
@@ -43,50 +44,14 @@ struct Objection {
   std::string what;
 };
 
-/// A rule's statement in the checker's terms: the types of all its terms by its operators' definitions.
-class Statement {
- public:
-  Statement(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols, Atoms& atoms);
-
-  /// Where the rule is to hold: its condition, and where its source types.
-  const Guards& facts() const { return facts_; }
-  /// What must follow: that the target types, and to the source's shapes.
-  const Guards& duties() const { return duties_; }
-  std::size_t outputs() const { return rule_.source.size(); }
-
-  /// 0 ≤ @d < dimension d of an output, for all d.
-  Guards ranges(std::size_t output);
-  /// Element [@0, @1, …] of output `output` of the source minus that of the target, as the definitions have it: nothing
-  /// is simplified, but guards are not said twice. Deterministic.
-  const Sum& difference(std::size_t output) const { return differences_.at(output); }
-
-  std::string text(const Sum& sum) const;
-  std::string text(const Product& product) const;
-  std::string text(const Factor& factor) const;
-  const algebra::Rule& rule() const { return rule_; }
-  const algebra::TermBank& bank() const { return bank_; }
-  Atoms& atoms() const { return atoms_; }
-  const algebra::Function& function(std::uint32_t number) const { return bank_.library().functions()[number]; }
-
- private:
-  friend class Lowering;
-  using Shape = std::vector<Poly>;
-  const Shape& shape(algebra::TermId term) const;
-  /// Types a node; what that needs is added to `needs`.
-  void type(algebra::NodeId node, const algebra::Symbols& symbols, Guards& needs);
-  Sum lower(std::size_t output);
-
-  const algebra::Rule& rule_;
-  const algebra::TermBank& bank_;
-  Atoms& atoms_;
-  Guards facts_, duties_;
-  std::vector<Sum> differences_;
-  std::map<algebra::TermId, Shape> variables_;
-  std::map<algebra::NodeId, std::vector<Shape>> outputs_;
-  std::map<algebra::NodeId, std::vector<Poly>> sizes_;  // values of the node's size slots
-};
-
-/// left relation right as guards; nothing for ≠.
-Guards guards_of(algebra::Relation relation, const Poly& left, const Poly& right);
+Sum difference_of(Sum a, const Sum& b);
+/// Calls f with every polynomial of the factor or product, at any depth.
+void for_each_poly(Product& product, const std::function<void(Poly&)>& f);
+void for_each_poly(Factor& factor, const std::function<void(Poly&)>& f);
+/// Whether one of the atoms occurs in it, at any depth.
+bool has_any(const Product& product, const std::vector<Atom>& atoms, const Atoms& table);
+bool has_any(const Factor& factor, const std::vector<Atom>& atoms, const Atoms& table);
+/// The factor with the guards of its maxima in order, at any depth: equal text, equal value.
+Factor sorted(Factor factor);
 
 }  // namespace rulemill::check

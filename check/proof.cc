@@ -17,6 +17,8 @@ constexpr const char* words[] = {"drop",   "set",   "split", "map",     "know", 
                                  "within", "same",  "zero",  "unwrap",  "swap",   "open",     "cancel",
                                  "name",   "leave", "count", "expand",  "reduce", "constant", "scale",
                                  "part",   "join",  "lift",  "flatten", "gather"};
+constexpr const char* claim_words[] = {"signs", "signs at points", "empty", "split", "from"};
+constexpr const char* domain_words[] = {"domain of source", "domain of target"};
 constexpr std::size_t word_count = std::size(words);
 constexpr int deepest = 50;
 
@@ -85,6 +87,21 @@ void write(const std::vector<Step>& steps, const std::string& indent, const Atom
   }
 }
 
+void write(const Claim& claim, const std::string& indent, const Atoms& atoms, std::string& text) {
+  text += indent + claim_words[static_cast<std::size_t>(claim.kind)];
+  if (claim.kind == Claim::Kind::Split) text += ": " + atoms.text(*claim.guard);
+  if (claim.kind == Claim::Kind::From)
+    text += " " + std::to_string(claim.demand) + (claim.at.empty() ? "" : ": ") + list(claim.at, atoms);
+  text += "\n";
+  write(claim.times, indent + " ", atoms, text);
+  for (const Claim& part : claim.parts) write(part, indent + " ", atoms, text);
+  for (const std::vector<Step>& steps : claim.arguments) {
+    text += indent + "argument\n";
+    write(steps, indent + " ", atoms, text);
+    text += indent + "end\n";
+  }
+}
+
 }  // namespace
 
 std::string to_string(const Step& step, const Atoms& atoms) {
@@ -109,6 +126,13 @@ std::string to_string(const Proof& proof, const Atoms& atoms) {
     text += "output\n";
     for (const std::string& product : output.normal_form) text += " from " + product + "\n";
     write(output.steps, " ", atoms, text);
+  }
+  for (std::size_t side = 0; side < proof.domains.size(); ++side) {
+    if (!proof.domains[side].empty()) text += std::string(domain_words[side]) + "\n";
+    for (const DemandProof& demand : proof.domains[side]) {
+      text += " demand " + demand.demand + "\n";
+      write(demand.claim, "  ", atoms, text);
+    }
   }
   return text;
 }
@@ -144,6 +168,11 @@ class ProofReader {
       OutputProof& output = proof.outputs.emplace_back();
       for (std::string_view rest; take_prefix("from ", rest);) output.normal_form.emplace_back(rest);
       steps(output.steps, 0);
+    }
+    for (std::size_t side = 0; side < proof.domains.size(); ++side) {
+      if (!take_word(domain_words[side])) continue;
+      for (std::string_view rest; take_prefix("demand ", rest);)
+        proof.domains[side].push_back({std::string(rest), claim(0)});
     }
     if (next_ < lines_.size()) fail("expected a step, found '" + std::string(line().substr(0, 60)) + "'");
     return proof;
@@ -198,13 +227,43 @@ class ProofReader {
 
   void steps(std::vector<Step>& into, int depth) {
     if (depth > deepest) fail("steps are nested too deep");
-    while (next_ < lines_.size() && line() != "output" && line() != "end") {
+    while (next_ < lines_.size() && line() != "output" && line() != "end" && !line().starts_with("domain of ")) {
       Step& step = into.emplace_back(one());
       times(step.times);
       if (!has_block(step.op)) continue;
       steps(step.block, depth + 1);
       if (!take_word("end")) fail("expected 'end'");
     }
+  }
+
+  Claim claim(int depth) {
+    if (depth > deepest) fail("claims are nested too deep");
+    const std::string_view text = line();
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    const std::string_view rest = text.substr(std::min(colon + 2, text.size()));
+    std::string_view word = text.substr(0, colon);
+    Claim result;
+    if (word.starts_with("from ")) {
+      result.demand = number(word.substr(5));
+      word = "from";
+    }
+    const auto found = std::find(std::begin(claim_words), std::end(claim_words), word);
+    if (found == std::end(claim_words)) fail("'" + std::string(text.substr(0, 60)) + "' is no claim");
+    result.kind = static_cast<Claim::Kind>(found - std::begin(claim_words));
+    if (result.kind == Claim::Kind::Split) result.guard = atoms_.parse_guard(rest, place());
+    if (result.kind == Claim::Kind::From) {
+      for (const auto part : parts(rest, "; ")) result.at.push_back(image(part));
+    }
+    ++next_;
+    times(result.times);
+    if (result.guard) {
+      for (int part = result.guard->equality ? 3 : 2; part > 0; --part) result.parts.push_back(claim(depth + 1));
+    }
+    while (take_word("argument")) {
+      steps(result.arguments.emplace_back(), depth + 1);
+      if (!take_word("end")) fail("expected 'end'");
+    }
+    return result;
   }
 
   Step one() {
@@ -307,6 +366,16 @@ Followed follow(const Proof& proof, Statement& statement) {
     for (Guard& guard : statement.ranges(o)) context.given.push_back(std::move(guard));
     kernel.run(sum, context, proof.outputs[o].steps);
     if (!sum.empty()) throw Objection{"nothing cancels " + statement.text(sum[0])};
+  }
+  for (const bool of_target : {false, true}) {
+    const Statement::Demands& demands = statement.demands(of_target);
+    const std::vector<DemandProof>& proofs = proof.domains[of_target ? 1 : 0];
+    if (proofs.size() != demands.own) throw Objection{"a claim for each demand of a side is expected"};
+    for (std::size_t d = 0; d < proofs.size(); ++d) {
+      const Demand& demand = demands.all[d];
+      if (proofs[d].demand != statement.text(demand)) throw Objection{"the definitions demand something else"};
+      follow(proofs[d].claim, demand, of_target, joined(statement.facts(), demand.guards), statement, kernel);
+    }
   }
   const auto owe = [&](const char* what, const Guard& goal) {
     Obligation obligation{what, statement.facts(), goal, {}, proof.times};

@@ -1,11 +1,44 @@
 // A proof from definitions as data and as text, and what following it leaves to be shown to a solver.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "check/kernel.h"
 
 namespace rulemill::check {
+
+/// Why a demand is met, wherever its guards hold and the other side is defined.
+struct Claim {
+  enum class Kind : std::uint8_t {
+    Signs,   // signs            the arguments' signs keep them in the function's domain
+    Points,  // signs at points  likewise, if sums have points: all bound indices 0 [which those are]
+    Empty,   // empty            [its guards cannot hold]
+    Split,   // split: guard     a claim where it holds, and one for each region where it does not
+    From,  // from D: x := poly; …  {steps} …  demand D of the other side is the same at these values of its indices
+           // [where it is made]; for each argument, steps that make the difference empty
+  };
+  Kind kind = Kind::Signs;
+  std::size_t demand = 0;
+  std::optional<Guard> guard;
+  std::vector<std::pair<Atom, Poly>> at;
+  std::vector<std::vector<Step>> arguments;
+  std::vector<Claim> parts;
+  std::vector<Times> times;
+};
+
+struct DemandProof {
+  std::string demand;  // as text
+  Claim claim;
+};
+
+/// Throws Objection unless the claim fits the demand, of the target or else of the source, where `given` holds.
+void follow(const Claim& claim, const Demand& demand, bool of_target, const Guards& given, Statement& statement,
+            Kernel& kernel);
+/// What is owed for a demand that is met by signs alone; nothing if it is not. With `points`, that sums have points is
+/// owed, else they may be empty.
+std::optional<std::vector<Obligation>> met_by_signs(const Demand& demand, bool points, const Guards& given,
+                                                    const Statement& statement);
 
 struct OutputProof {
   std::vector<std::string> normal_form;  // of source minus target: a product a line
@@ -15,6 +48,7 @@ struct OutputProof {
 struct Proof {
   std::vector<Times> times;  // for what typing and divisors owe
   std::vector<OutputProof> outputs;
+  std::array<std::vector<DemandProof>, 2> domains;  // the source's own demands, and the target's
 };
 
 /// Lines, each of them ended: what parse_proof reads.

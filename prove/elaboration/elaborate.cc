@@ -41,6 +41,7 @@ Elaboration Elaborator::run() {
       for (check::Guard& guard : statement_.ranges(o)) context.given.push_back(std::move(guard));
       if (!zero(sum, context, output.steps)) return {{}, "nothing cancels " + statement_.text(sum.at(0))};
     }
+    if (auto undefined = domains(proof)) return {{}, *undefined};
     if (auto owed = typing(proof)) return {{}, *owed};
   } catch (const TooLong&) {
     return {{}, "the proof would be longer than " + std::to_string(limits_.steps) + " steps"};

@@ -1,6 +1,6 @@
 // Finds the steps of a proof on the checker's own state: each step is tried on the checker's kernel, and taken if what
-// it owes can be shown. In three parts: the search as a whole (elaborate.cc), what makes a product simpler
-// (simplify_sum.cc), and what makes two products cancel (cancel.cc).
+// it owes can be shown. In parts: the search as a whole (elaborate.cc), what makes a product simpler (simplify_sum.cc),
+// what makes two products cancel (cancel.cc), laws (by_laws.cc), and where sides are defined (domains.cc).
 #pragma once
 
 #include <optional>
@@ -55,6 +55,21 @@ class Elaborator {
   bool split(check::Sum& sum, const Context& context, Steps& steps);
   std::optional<check::Guard> undecided(const check::Product& product, const Context& context);
   std::optional<check::Guard> undecided(const check::Sum& sum, const std::set<Atom>& scope, const check::Guards& given);
+
+  // Where sides are defined (domains.cc).
+  std::optional<std::string> domains(check::Proof& proof);
+  /// Why the demand, of the target or else of the source, is met wherever `given` holds.
+  std::optional<check::Claim> claim(const check::Demand& demand, bool of_target, const check::Guards& given, int depth);
+  std::optional<check::Claim> claim_by_signs(const check::Demand& demand, const check::Guards& given);
+  std::optional<check::Claim> claim_by_cases(const check::Demand& demand, bool of_target, const check::Guards& given,
+                                             int depth, check::Guards cases, check::Claim where_they_hold);
+  std::optional<check::Claim> claim_from(const check::Demand& demand, bool of_target, std::size_t number,
+                                         const check::Demand& cell, const check::Guards& given, int depth);
+  std::optional<check::Claim> same_value(const check::Demand& demand, const check::Demand& other,
+                                         const check::Images& at, const check::Guards& given);
+  /// The demand, its arguments simplified, in the regions that the guards within them tell apart.
+  std::vector<check::Demand> cells(check::Demand demand, int depth);
+  std::vector<check::Images> witnesses(const check::Demand& wanted, const check::Demand& found);
 
   // Simplification.
   void simplify(check::Sum& sum, const Context& context, Steps& steps, std::size_t from = 0);

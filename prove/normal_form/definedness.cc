@@ -218,7 +218,8 @@ Signs Definedness::signs(const Sum& sum) {
     const Solver::Assumption here(solver_, product.guards);
     Signs own = algebra::sign_of(static_cast<double>(product.coefficient.num));
     for (const Factor& factor : product.factors) own = own * signs(factor);
-    own.zero |= !has_point;
+    const bool may_cancel = !product.bound.empty() && own.negative && own.positive;
+    own.zero |= may_cancel || !has_point;
     all = all + own;
   }
   return all;

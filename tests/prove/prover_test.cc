@@ -63,6 +63,13 @@ TEST_CASE("a side that is undefined where the other is not is not proved, even w
   }
 }
 
+TEST_CASE("a sum of values of both signs may be zero, though none of them is") {
+  Court court;
+  const algebra::Rule rule = court.rule(
+      "rule cancels(y[n]) scale(sub(recip(y), recip(y)), recip(sum_all(recip(y)))) => sub(recip(y), recip(y))");
+  CHECK_FALSE(std::holds_alternative<Proved>(court.prover.prove(rule)));
+}
+
 TEST_CASE("where a function is defined follows from its formula") {
   Court court;
   const std::set<std::string> partial = {"recip", "sqrt",  "log",   "tan",       "asin",  "acos",

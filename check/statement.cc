@@ -1,0 +1,167 @@
+// What a rule states: the types of all its terms, by the operators' definitions alone.
+#include "check/statement.h"
+
+#include <algorithm>
+
+#include "runtime/error.h"
+
+namespace rulemill::check {
+
+using algebra::IndexExpr;
+using algebra::NodeId;
+using algebra::Relation;
+using algebra::TermId;
+
+Poly value(const IndexExpr& e, const std::vector<Poly>& sizes, const std::vector<Poly>& indices, Atoms& atoms) {
+  const auto of = [&](const algebra::IndexExprPtr& part) { return value(*part, sizes, indices, atoms); };
+  switch (e.kind) {
+    case IndexExpr::Kind::Constant:
+      return e.value;
+    case IndexExpr::Kind::Size:
+      return sizes.at(e.slot);
+    case IndexExpr::Kind::Index:
+      return indices.at(e.slot);
+    case IndexExpr::Kind::Add:
+      return of(e.a) + of(e.b);
+    case IndexExpr::Kind::Sub:
+      return of(e.a) - of(e.b);
+    case IndexExpr::Kind::Mul:
+      return of(e.a) * of(e.b);
+    case IndexExpr::Kind::Div:
+      return atoms.quotient(of(e.a), of(e.b));
+    case IndexExpr::Kind::Mod: {
+      const Poly n = of(e.a), d = of(e.b);
+      return n - d * atoms.quotient(n, d);
+    }
+    case IndexExpr::Kind::Min:
+      return atoms.minimum(of(e.a), of(e.b));
+    case IndexExpr::Kind::Max:
+      return atoms.maximum(of(e.a), of(e.b));
+  }
+  throw Objection{"an index expression of no known kind"};
+}
+
+namespace {
+
+/// The names of the rule's sizes, in order.
+std::set<std::string> size_names(const algebra::Rule& rule, const algebra::TermBank& bank,
+                                 const algebra::Symbols& symbols) {
+  std::set<std::string> names;
+  const auto meet = [&](const Poly& poly) {
+    for (const Atom atom : symbols.atoms(poly)) names.insert(symbols.name(atom));
+  };
+  for (const auto& shape : rule.shapes) std::ranges::for_each(shape, meet);
+  for (const algebra::SizeCondition& c : rule.condition) meet(c.left), meet(c.right);
+  for (const auto* side : {&rule.source, &rule.target}) {
+    for (const NodeId node : bank.nodes(*side)) std::ranges::for_each(bank.node(node).sizes, meet);
+  }
+  return names;
+}
+
+}  // namespace
+
+Statement::Statement(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
+                     Atoms& atoms)
+    : rule_(rule), bank_(bank), atoms_(atoms) {
+  // Numbered by name: what is written must not depend on what else the symbols have been used for.
+  for (const std::string& name : size_names(rule, bank, symbols)) atoms.size(name);
+  if (rule.shapes.size() != rule.variables.size()) throw Objection{"its variables have no shapes"};
+  for (std::size_t v = 0; v < rule.variables.size(); ++v) {
+    Shape& dims = variables_[rule.variables[v]];
+    for (const Poly& dim : rule.shapes[v]) {
+      dims.push_back(atoms.import(dim, symbols));
+      facts_.push_back({false, dims.back() - 1});
+    }
+  }
+  for (const algebra::SizeCondition& c : rule.condition) {
+    facts_ = joined(facts_, guards_of(c.relation, atoms.import(c.left, symbols), atoms.import(c.right, symbols)));
+  }
+  for (const NodeId node : bank.nodes(rule.source)) type(node, symbols, facts_);
+  // What the target asks beyond that is to be shown.
+  for (const NodeId node : bank.nodes(rule.target)) type(node, symbols, duties_);
+  if (rule.source.size() != rule.target.size()) throw Objection{"its sides have different numbers of outputs"};
+  for (std::size_t o = 0; o < rule.source.size(); ++o) {
+    const Shape &a = shape(rule.source[o]), &b = shape(rule.target[o]);
+    if (a.size() != b.size()) throw Objection{"its sides have different ranks"};
+    for (std::size_t d = 0; d < a.size(); ++d) duties_.push_back({true, a[d] - b[d]});
+  }
+  const auto distinct = [&](const Guards& guards, const Guards& known) {
+    Guards kept;
+    for (const Guard& guard : guards) {
+      const bool said = std::ranges::find(known, guard) != known.end() || std::ranges::find(kept, guard) != kept.end();
+      if (!said && !holds_always(guard) && (guard.equality || !atoms.nonnegative(guard.poly))) kept.push_back(guard);
+    }
+    return kept;
+  };
+  facts_ = distinct(facts_, {});
+  duties_ = distinct(duties_, facts_);
+  for (std::size_t o = 0; o < rule.source.size(); ++o) differences_.push_back(lower(o));
+  demands_ = {demands_of(rule.source, rule.target), demands_of(rule.target, rule.source)};
+}
+
+void Statement::type(NodeId id, const algebra::Symbols& symbols, Guards& needs) {
+  if (sizes_.contains(id)) return;
+  const algebra::Node& node = bank_.node(id);
+  const algebra::Instance& instance = bank_.library().instance(node.instance);
+  std::vector<std::optional<Poly>> bound(instance.size_names.size());
+  if (node.arguments.size() != instance.inputs.size())
+    throw Objection{instance.name + " has another number of arguments"};
+  for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+    const Shape& actual = shape(node.arguments[i]);
+    if (actual.size() != instance.inputs[i].size()) throw Objection{instance.name + " has an argument of another rank"};
+    for (std::size_t d = 0; d < instance.inputs[i].size(); ++d) {
+      const IndexExpr& formal = *instance.inputs[i][d];
+      const Poly& dim = actual[d];
+      if (formal.kind == IndexExpr::Kind::Constant)
+        needs.push_back({true, dim - formal.value});
+      else if (bound[formal.slot])
+        needs.push_back({true, dim - *bound[formal.slot]});
+      else
+        bound[formal.slot] = dim;
+    }
+  }
+  if (node.sizes.size() != instance.size_parameter_count())
+    throw Objection{instance.name + " has another number of sizes"};
+  for (std::size_t p = 0; p < node.sizes.size(); ++p) {
+    const Poly given = atoms_.import(node.sizes[p], symbols);
+    std::optional<Poly>& slot = bound[instance.first_size_parameter + p];
+    if (slot)
+      needs.push_back({true, given - *slot});
+    else
+      slot = given;
+  }
+  std::vector<Poly>& sizes = sizes_[id];
+  for (const auto& slot : bound) {
+    if (!slot) throw Objection{instance.name + " has a size that nothing gives"};
+    sizes.push_back(*slot);
+    needs.push_back({false, *slot - 1});
+  }
+  for (const algebra::Comparison& c : instance.conditions) {
+    if (c.relation == Relation::Ne) throw Objection{instance.name + " demands an inequation"};
+    needs = joined(needs, guards_of(c.relation, value(*c.a, sizes, {}, atoms_), value(*c.b, sizes, {}, atoms_)));
+  }
+  for (const algebra::TensorDefinition& output : instance.outputs) {
+    Shape& dims = outputs_[id].emplace_back();
+    for (const algebra::IndexExprPtr& dim : output.dims) {
+      dims.push_back(value(*dim, sizes, {}, atoms_));
+      needs.push_back({false, dims.back() - 1});
+    }
+  }
+}
+
+const Statement::Shape& Statement::shape(TermId id) const {
+  const algebra::Term& term = bank_.term(id);
+  if (!term.is_variable) return outputs_.at(term.node).at(term.output);
+  const auto found = variables_.find(id);
+  if (found == variables_.end()) throw Objection{"a variable is not declared"};
+  return found->second;
+}
+
+Guards Statement::ranges(std::size_t output) {
+  Guards guards;
+  const Shape& dims = shape(rule_.source.at(output));
+  for (std::size_t d = 0; d < dims.size(); ++d) append_range(guards, atoms_.output(d), dims[d]);
+  return guards;
+}
+
+}  // namespace rulemill::check
