@@ -1,6 +1,7 @@
 #include "dedup/canonical.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "algebra/terms/rule_text.h"
@@ -46,6 +47,7 @@ std::uint16_t quotients(const CandidateGraph& graph, const GraphNode& node, cons
 /// How much of a candidate a key tells.
 enum class Detail : std::uint8_t {
   Exact,      // types and size parameters
+  Content,    // the same in words that another profile has, too
   Ranks,      // ranks and quotients
   Structure,  // ranks and quotients, without the values of size parameters
 };
@@ -61,14 +63,18 @@ std::string serialize(const CandidateGraph& graph, const Vocabulary& words, Deta
   for (const GraphTerm t : graph.target) put_term(t);
   put(key, graph.nodes.size());
   for (const GraphNode& node : graph.nodes) {
-    put(key, node.instance);
+    put(key, detail == Detail::Content ? words.instance_words[node.instance] : node.instance);
     for (const GraphTerm t : node.arguments) put_term(t);
     if (detail != Detail::Structure) {
       for (const std::int64_t size : node.sizes) put(key, static_cast<std::uint64_t>(size));
     }
-    if (detail != Detail::Exact) put(key, node.mark);
+    if (detail == Detail::Ranks || detail == Detail::Structure) put(key, node.mark);
   }
-  for (const std::uint16_t leaf : graph.leaves) put(key, detail == Detail::Exact ? leaf : words.types[leaf].size());
+  for (const std::uint16_t leaf : graph.leaves) {
+    put(key, detail == Detail::Exact     ? leaf
+             : detail == Detail::Content ? words.type_words[leaf]
+                                         : words.types[leaf].size());
+  }
   return key;
 }
 
@@ -90,25 +96,54 @@ std::vector<std::uint64_t> skeletons(const CandidateGraph& graph, const Vocabula
     const GraphNode& node = graph.nodes[n];
     std::vector<std::uint64_t> parts;
     for (const GraphTerm t : node.arguments) {
-      parts.push_back(t.is_leaf ? graph.leaves[t.index] : result[t.index] + t.output + 1);
+      parts.push_back(t.is_leaf ? words.type_words[graph.leaves[t.index]] : result[t.index] + t.output + 1);
     }
     if (words.instances[node.instance]->commutative) std::ranges::sort(parts);
-    parts.push_back(node.instance);
+    parts.push_back(words.instance_words[node.instance]);
     for (const std::int64_t size : node.sizes) parts.push_back(static_cast<std::uint64_t>(size));
     result[n] = runtime::hash64(runtime::bytes_of(parts));
   }
   return result;
 }
 
+/// A number for each text, all different: of equal hashes, the later text in alphabetical order takes the next number
+/// that is free.
+std::vector<std::uint32_t> words_for(const std::vector<std::string>& texts) {
+  std::map<std::string, std::uint32_t> known;
+  for (const std::string& text : texts) known[text] = 0;
+  std::set<std::uint32_t> taken;
+  for (auto& [text, word] : known) {
+    word = static_cast<std::uint32_t>(runtime::hash64(runtime::bytes_of(text)));
+    while (!taken.insert(word).second) ++word;
+  }
+  std::vector<std::uint32_t> words;
+  for (const std::string& text : texts) words.push_back(known.at(text));
+  return words;
+}
+
+template <class Numbers>
+std::string joined(const Numbers& numbers) {
+  std::string text;
+  for (const auto number : numbers) text += std::to_string(number) + " ";
+  return text;
+}
+
 }  // namespace
 
 Vocabulary vocabulary(const fingerprint::Dictionary& dictionary, algebra::Library& library) {
   Vocabulary words;
+  std::vector<std::string> instances, types;
   for (const auto& entry : dictionary.instances) {
+    std::string& text = instances.emplace_back(entry.name + "(");
+    for (const auto& [name, value] : entry.parameters) text += name + "=" + algebra::to_string(value) + " ";
+    text += ") " + joined(entry.ranks);
     words.instances.push_back(&library.instantiate(entry.name, entry.parameters, entry.ranks));
     words.divides.push_back(std::ranges::any_of(words.instances.back()->conditions, is_exact_division));
   }
   words.types = dictionary.types;
+  for (const enumerate::Dims& shape : dictionary.types) types.push_back(joined(shape));
+  words.instance_words = words_for(instances);
+  words.type_words = words_for(types);
   words.library = &library;
   return words;
 }
@@ -117,7 +152,7 @@ namespace {
 
 /// The canonical form and the serialized key of a detail; of the exact form, the key alone.
 struct Form {
-  CandidateGraph graph;
+  CandidateGraph graph, exact_graph;
   std::string key;
   std::string exact;
   Detail detail = Detail::Exact;
@@ -155,7 +190,10 @@ void find_form(CandidateGraph& graph, const Vocabulary& words, KeyKind kind, boo
       std::string key = serialize(tried, words, form.detail);
       if (want_exact) {
         std::string exact = serialize(tried, words, Detail::Exact);
-        if (form.exact.empty() || exact < form.exact) form.exact = std::move(exact);
+        if (form.exact.empty() || exact < form.exact) {
+          form.exact = std::move(exact);
+          form.exact_graph = tried;
+        }
       }
       // Of forms that only shapes tell apart, the one of the smaller shapes: not the one that came first.
       const bool tie = key == form.key && !form.key.empty();
@@ -174,7 +212,7 @@ std::string canonicalize(CandidateGraph& graph, const Vocabulary& words, KeyKind
   Form form;
   find_form(graph, words, kind, exact != nullptr, form);
   graph = form.graph;
-  if (exact != nullptr) *exact = std::move(form.exact);
+  if (exact != nullptr) *exact = serialize(form.exact_graph, words, Detail::Content);
   if (form.detail == Detail::Structure) {
     const std::string typed = typed_text(graph, words);
     form.key += typed.empty() ? serialize(graph, words, Detail::Exact) : typed;

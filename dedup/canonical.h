@@ -15,6 +15,9 @@ struct Vocabulary {
   std::vector<const algebra::Instance*> instances;
   std::vector<bool> divides;  // by instance: whether its conditions ask for exact divisions
   std::vector<enumerate::Dims> types;
+  /// Numbers that what an instance or a type is decides, and not what else the dictionary has: canonical forms stay
+  /// what they are when a profile grows.
+  std::vector<std::uint32_t> instance_words, type_words;
   const algebra::Library* library = nullptr;
 };
 Vocabulary vocabulary(const fingerprint::Dictionary& dictionary, algebra::Library& library);

@@ -1,6 +1,7 @@
 #include "prove/farm/farm.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <optional>
 
@@ -18,7 +19,7 @@ using Kind = Outcome::Kind;
 using runtime::Json;
 
 constexpr const char* journal_file = "verdicts.journal";
-constexpr int farm_version = 4;  // part of the stage's digest: outcomes of another way of judging do not mix
+constexpr int farm_version = 5;  // part of the stage's digest: outcomes of another way of judging do not mix
 
 /// The texts of the rules of a file, each from its line "rule …" to the next one's.
 std::vector<std::string> split_rules(const std::string& text) {
@@ -31,6 +32,20 @@ std::vector<std::string> split_rules(const std::string& text) {
     start = next;
   }
   return rules;
+}
+
+/// Where the round that begins at `begin` ends: after a candidate whose text says so, about as many as `first_round` or
+/// a quarter of those done, at least half and at most twice as many. So a few candidates more or less change the rounds
+/// around them and no others, and a run on an operator more finds most of its proofs among those of the run before.
+std::size_t end_of_round(const std::vector<std::string>& candidates, std::size_t begin, std::size_t first_round) {
+  const std::size_t size = std::bit_floor(std::max(first_round, begin / 4));
+  const std::size_t last = std::min(candidates.size(), begin + 2 * size);
+  for (std::size_t end = begin + size / 2; end < last; ++end) {
+    const std::string& text = candidates[end - 1];
+    const std::string unnumbered = text.substr(std::min(text.size(), text.find('(')));
+    if (runtime::hash64(runtime::bytes_of(unnumbered)) % (size / 2) == 0) return end;
+  }
+  return last;
 }
 
 /// The first rank's part: rounds of tasks for the crew.
@@ -47,9 +62,7 @@ class Farm {
     runtime::Progress progress(options_.progress, "prove", candidates_.size());
     while (outcomes_.size() < candidates_.size()) {
       begin_ = outcomes_.size();
-      const std::size_t size =
-          std::max<std::size_t>(options_.first_round, begin_ / 4 / options_.block * options_.block);
-      outcomes_.resize(std::min(candidates_.size(), begin_ + size));
+      outcomes_.resize(end_of_round(candidates_, begin_, options_.first_round));
       derive();
       prove();
       settle();

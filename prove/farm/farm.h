@@ -19,7 +19,7 @@ namespace rulemill::prove {
 struct FarmOptions {
   WorkerProcessOptions helper;
   std::uint32_t block = 32;        // goals of one derivation task
-  std::uint32_t first_round = 64;  // candidates of a round: this many, or a quarter of those done if that is more
+  std::uint32_t first_round = 32;  // candidates of a round: about this many, or a quarter of those done if that is more
   runtime::ProgressMode progress = runtime::ProgressMode::Off;
 };
 
