@@ -3,7 +3,8 @@
 
 Weights are random (no download), and so are batch norms' statistics, since default ones hide errors. `script` is PyTorch's
 TorchScript exporter (opset 17 unless said otherwise), `default` the exporter that torch.onnx.export uses by itself. `--dynamic`
-leaves the batch open, and the sequence where there is one. Needs torch, torchvision, timm, transformers, peft and onnx.
+leaves the batch open, and the sequence or the size of the image where the model takes more than one (if it cannot be exported so, the
+batch alone). Needs torch, torchvision, timm, transformers, peft and onnx.
 Without names: the models of the table below; `--list` prints it. Writes FOLDER/NAME.onnx.
 """
 
@@ -34,8 +35,9 @@ class Wrapped(torch.nn.Module):
         return tuple(result[key] for key in self.outputs)
 
 
-def image(size=224, batch=1, channels=3):
-    return {"x": torch.randn(batch, channels, size, size)}, {"x": {0: "batch"}}
+def image(size=224, open_size=True):
+    axes = {0: "batch", 2: "height", 3: "width"} if open_size else {0: "batch"}
+    return {"x": torch.randn(1, 3, size, size)}, {"x": axes}
 
 
 def tokens(length=128, mask=True, vocabulary=1000):
@@ -45,11 +47,11 @@ def tokens(length=128, mask=True, vocabulary=1000):
     return given, {name: {0: "batch", 1: "sequence"} for name in given}
 
 
-def timm_model(name, size=224, **options):
+def timm_model(name, size=224, open_size=True):
     def make():
         import timm
 
-        return timm.create_model(name, pretrained=False, **options), *image(size)
+        return timm.create_model(name, pretrained=False), *image(size, open_size)
 
     return make
 
@@ -61,7 +63,7 @@ def torchvision_model(name, size=224, pick=None):
         kind = torchvision.models.segmentation if pick else torchvision.models
         options = {"weights": None, **({"weights_backbone": None} if pick else {})}
         model = getattr(kind, name)(**options)
-        return (Wrapped(model, pick) if pick else model), *image(size)
+        return (Wrapped(model, pick) if pick else model), *image(size, not name.startswith("vgg"))
 
     return make
 
@@ -211,12 +213,12 @@ models = {
     "repghostnet_100": timm_model("repghostnet_100"),
     "repvit_m0_9": timm_model("repvit_m0_9"),
     "fastvit_t8": timm_model("fastvit_t8", 256),
-    "levit_128s": timm_model("levit_128s"),
+    "levit_128s": timm_model("levit_128s", open_size=False),
     "convnext_tiny": timm_model("convnext_tiny"),
-    "vit_small": timm_model("vit_small_patch16_224"),
-    "deit_tiny": timm_model("deit_tiny_patch16_224"),
-    "swin_tiny": timm_model("swin_tiny_patch4_window7_224"),
-    "mixer_s16": timm_model("mixer_s16_224"),
+    "vit_small": timm_model("vit_small_patch16_224", open_size=False),
+    "deit_tiny": timm_model("deit_tiny_patch16_224", open_size=False),
+    "swin_tiny": timm_model("swin_tiny_patch4_window7_224", open_size=False),
+    "mixer_s16": timm_model("mixer_s16_224", open_size=False),
     "regnety_002": timm_model("regnety_002"),
     "hrnet_w18_small": timm_model("hrnet_w18_small"),
     "xception41": timm_model("xception41", 299),
@@ -235,7 +237,8 @@ models = {
                                intermediate_size=1024, num_hidden_layers=4, num_attention_heads=8,
                                num_key_value_heads=4, use_cache=False),
     "segformer_b0": transformer("Segformer", "ForSemanticSegmentation", ("logits",),
-                                lambda: ({"pixel_values": torch.randn(1, 3, 512, 512)}, {"pixel_values": {0: "batch"}}),
+                                lambda: ({"pixel_values": torch.randn(1, 3, 512, 512)},
+                                         {"pixel_values": {0: "batch", 2: "height", 3: "width"}}),
                                 num_labels=150),
     "distilbert_lora": with_adapters(distilbert, ["q_lin", "v_lin"]),
     "bert_lora": with_adapters(bert, ["query", "value"]),
@@ -262,28 +265,46 @@ def randomize(model):
                 module.bias.copy_(torch.randn(module.bias.shape) * 0.1)
 
 
-def export(name, folder, exporter, opset, dynamic):
+def export(name, path, exporter, opset, dynamic):
+    """`dynamic`: which axes are left open, by input."""
     torch.manual_seed(0)
-    model, inputs, axes = models[name]()
+    model, inputs, _ = models[name]()
     model = model.eval()
-    with torch.no_grad():
-        randomize(model)
-    path = os.path.join(folder, name + ".onnx")
     arguments = tuple(inputs.values())
     options = dict(input_names=list(inputs), output_names=["y"])
     with torch.no_grad():
+        randomize(model)
         if exporter == "script":
-            if dynamic:
-                options["dynamic_axes"] = axes
-            torch.onnx.export(model, arguments, path, dynamo=False, opset_version=opset or 17, **options)
-        else:
-            if dynamic:
-                # A size of 1 or one that is met twice would be taken for a number.
-                arguments = tuple(torch.cat([value, value]) for value in arguments)
-                sizes = {axis: torch.export.Dim(axis, min=2, max=4096) for at in axes.values() for axis in at.values()}
-                shapes = tuple({at: sizes[axis] for at, axis in axes[key].items()} for key in inputs)
-                options["dynamic_shapes"] = (shapes,) if isinstance(model, Wrapped) else shapes
-            torch.onnx.export(model, arguments, path, dynamo=True, opset_version=opset, verbose=False, **options)
+            torch.onnx.export(model, arguments, path, dynamo=False, opset_version=opset or 17, dynamic_axes=dynamic, **options)
+            return
+        if dynamic:
+            # A size of 1 or one that is met twice would be taken for a number.
+            arguments = tuple(torch.cat([value, value]) for value in arguments)
+            sizes = {axis: torch.export.Dim(axis, min=2, max=4096) for at in dynamic.values() for axis in at.values()}
+            sizes.update(height=torch.export.Dim.DYNAMIC, width=torch.export.Dim.DYNAMIC)  # such as multiples of 32
+            shapes = tuple({at: sizes[axis] for at, axis in dynamic[key].items()} for key in inputs)
+            options["dynamic_shapes"] = (shapes,) if isinstance(model, Wrapped) else shapes
+        torch.onnx.export(model, arguments, path, dynamo=True, opset_version=opset, verbose=False, **options)
+
+
+def open_axes(name):
+    """The most open first."""
+    axes = models[name]()[2]
+    sizes = ("height", "width")
+    batch_alone = {key: {at: axis for at, axis in of.items() if axis not in sizes} for key, of in axes.items()}
+    return [axes] if axes == batch_alone else [axes, batch_alone]
+
+
+def export_most_open(name, path, given):
+    """What was left open."""
+    tries = open_axes(name) if given.dynamic else [None]
+    for dynamic in tries:
+        try:
+            export(name, path, given.exporter, given.opset, dynamic)
+            return ", ".join(dict.fromkeys(axis for at in (dynamic or {}).values() for axis in at.values()))
+        except Exception:
+            if dynamic is tries[-1]:
+                raise
 
 
 def main():
@@ -310,8 +331,8 @@ def main():
     for name in given.names or models:
         start = time.time()
         try:
-            export(name, given.folder, given.exporter, given.opset, given.dynamic)
-            print(f"{name}: {time.time() - start:.1f} s", flush=True)
+            left_open = export_most_open(name, os.path.join(given.folder, name + ".onnx"), given)
+            print(f"{name}: {time.time() - start:.1f} s{' open: ' if left_open else ''}{left_open}", flush=True)
         except Exception as error:  # one model that does not export must not end the others
             failed += 1
             print(f"{name}: not exported, {type(error).__name__}: {str(error).splitlines()[0][:200]}", flush=True)
