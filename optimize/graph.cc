@@ -115,7 +115,7 @@ NodeId GraphBank::intern(Node node, std::span<const ValueType> types) {
 ValueId GraphBank::input(const std::string& name, ValueType type) {
   Node made;
   made.kind = Node::Kind::Input;
-  made.source = intern_name(input_sources_, name);
+  made.source = intern_name(input_sources_, name + (type ? "\n" + symbols_->to_string(*type) : ""));
   if (made.source == input_names_.size()) input_names_.push_back(name);
   return node(intern(std::move(made), std::span(&type, 1))).outputs[0];
 }

@@ -76,7 +76,7 @@ class GraphBank {
   algebra::Library& library() const { return *library_; }
   algebra::Symbols& symbols() const { return *symbols_; }
 
-  /// Interned by name.
+  /// Interned by name and shape.
   ValueId input(const std::string& name, ValueType type);
   /// Interned by name and content.
   ValueId constant(const std::string& name, std::shared_ptr<const algebra::Tensor> tensor,

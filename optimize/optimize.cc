@@ -54,8 +54,9 @@ Evaluator::Sizes given_sizes(const Options& options, const Import& import, const
     for (std::size_t d = 0; d < dims.size(); ++d) {
       if (auto number = shape[d].constant()) {
         if (*number != dims[d]) refuse();
-      } else if (auto atom = shape[d].atom()) {
-        if (sizes.emplace(*atom, dims[d]).first->second != dims[d]) refuse();
+      } else if (auto atom = (shape[d] - shape[d].constant_term()).atom()) {
+        const std::int64_t rest = dims[d] - shape[d].constant_term();
+        if (rest < 1 || sizes.emplace(*atom, rest).first->second != rest) refuse();
       }
     }
   }
@@ -86,12 +87,11 @@ void fill_rows(Summary& summary, const std::map<std::string, CostRow>& before,
   }
 }
 
-void fill_sizes(Summary& summary, const Import& import, const GraphBank& bank, const Evaluator::Sizes& given) {
-  for (algebra::Atom size : import.sizes) {
-    auto found = given.find(size);
-    // Names of sizes begin with a sign that keeps them apart from those of rules.
-    summary.sizes.push_back({bank.symbols().name(size).substr(1),
-                             found == given.end() ? CostModel::default_size : found->second, found == given.end()});
+void fill_sizes(Summary& summary, const Import& import, const Evaluator::Sizes& given) {
+  for (const OpenSize& size : import.sizes) {
+    auto found = given.find(size.atom);
+    const bool assumed = found == given.end();
+    summary.sizes.push_back({size.name, (assumed ? CostModel::default_size : found->second) + size.above, assumed});
   }
 }
 
@@ -302,7 +302,7 @@ Summary run(const Options& options, algebra::Library& library, algebra::TermBank
   summary.rules_loaded = given.size();
   summary.patterns = matcher.patterns().size();
   fill_unknown(summary, import);
-  fill_sizes(summary, import, bank, sizes);
+  fill_sizes(summary, import, sizes);
   summary.bytes_before = summary.bytes_after = model.weight_bytes();
   summary.picture_before = summary.picture_after = drawing_of(import, bank);
 

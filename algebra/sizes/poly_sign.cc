@@ -1,9 +1,37 @@
 // Signs by inspection: is a polynomial non-negative for all sizes of at least 1?
 #include <algorithm>
 
+#include "algebra/sizes/checked.h"
 #include "algebra/sizes/poly.h"
 
 namespace rulemill::algebra {
+
+namespace {
+
+/// floor(a / r) − floor(b / r) ≥ floor((a − b) / r): poly with the first such difference replaced by that bound.
+/// Nothing where there is none, or a − b is neither a number nor shown to be at least 0.
+std::optional<Poly> below_differences(const Symbols& symbols, const Poly& poly) {
+  const auto is_floor = [&](const Poly::Term& term) {
+    return term.monomial.size() == 1 && symbols.kind(term.monomial[0]) == Symbols::Kind::FloorDiv;
+  };
+  for (const Poly::Term& first : poly.terms()) {
+    if (!is_floor(first) || first.coefficient < 0) continue;
+    for (const Poly::Term& second : poly.terms()) {
+      if (!is_floor(second) || second.coefficient != -first.coefficient) continue;
+      const Atom a = first.monomial[0], b = second.monomial[0];
+      const auto divisor = symbols.right(a).constant();
+      if (symbols.right(a) != symbols.right(b) || !divisor || *divisor < 1) continue;
+      const Poly difference = symbols.left(a) - symbols.left(b);
+      const auto number = difference.constant();
+      if (!number && !symbols.nonnegative(difference)) continue;
+      const Poly bound(number ? floor_quotient(*number, *divisor) : 0);
+      return poly - Poly::of_terms({first, second}) + Poly(first.coefficient) * bound;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 bool Symbols::nonnegative(const Poly& poly) const { return nonnegative(poly, 4); }
 
@@ -24,7 +52,11 @@ bool Symbols::nonnegative(const Poly& poly, int depth) const {
       }
     }
   }
-  if (compound) return depth > 0 && nonnegative_around(poly, *compound, depth - 1);
+  if (compound) {
+    if (depth == 0) return false;
+    if (const auto bound = below_differences(*this, poly)) return nonnegative(*bound, depth - 1);
+    return nonnegative_around(poly, *compound, depth - 1);
+  }
   if (!negative) return true;
   // With every size s written as 1 + s' and s' ≥ 0, non-negative coefficients suffice. s itself stands for s'.
   std::sort(sizes.begin(), sizes.end());

@@ -105,10 +105,12 @@ Poly Symbols::floor_div(const Poly& a, const Poly& b) {
     divisor = *divisor.divided_by({shared, g});
     return quotient + floor_div(*r.divided_by({shared, g}), divisor);
   }
-  // floor(floor(x / b) / c) = floor(x / (b·c)) for positive b and c.
-  if (const std::optional<Atom> inner = r.atom(); inner && positive_divisor && kind(*inner) == Kind::FloorDiv) {
-    const Poly numerator = left(*inner);
+  // floor((floor(x / b) + k) / c) = floor((x + k·b) / (b·c)) for positive b and c.
+  const Poly shift = r.constant_term();
+  if (const std::optional<Atom> inner = (r - shift).atom();
+      inner && positive_divisor && kind(*inner) == Kind::FloorDiv) {
     const Poly denominator = right(*inner);
+    const Poly numerator = left(*inner) + shift * denominator;
     if (positive(denominator)) return quotient + floor_div(numerator, denominator * divisor);
   }
   return quotient + compound(Kind::FloorDiv, std::move(r), std::move(divisor));

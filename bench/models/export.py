@@ -36,6 +36,7 @@ class Wrapped(torch.nn.Module):
 
 
 def image(size=224, open_size=True):
+    """`open_size`: whether the model takes images of any size, beyond a least one."""
     axes = {0: "batch", 2: "height", 3: "width"} if open_size else {0: "batch"}
     return {"x": torch.randn(1, 3, size, size)}, {"x": axes}
 
@@ -220,7 +221,7 @@ models = {
     "swin_tiny": timm_model("swin_tiny_patch4_window7_224", open_size=False),
     "mixer_s16": timm_model("mixer_s16_224", open_size=False),
     "regnety_002": timm_model("regnety_002"),
-    "hrnet_w18_small": timm_model("hrnet_w18_small"),
+    "hrnet_w18_small": timm_model("hrnet_w18_small", open_size=False),
     "xception41": timm_model("xception41", 299),
     "inception_v3": torchvision_model("inception_v3", 299),
     "googlenet": torchvision_model("googlenet"),

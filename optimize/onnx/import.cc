@@ -6,9 +6,10 @@
 #include <set>
 
 #include "algebra/sizes/checked.h"
+#include "optimize/onnx/least_sizes.h"
 #include "optimize/onnx/model_proto.h"
+#include "optimize/onnx/opaque_shapes.h"
 #include "optimize/onnx/shape_values.h"
-#include "optimize/onnx/types.h"
 #include "runtime/error.h"
 
 namespace rulemill::optimize {
@@ -65,16 +66,20 @@ bool copies(const algebra::Instance& instance) {
 
 class Importer {
  public:
-  Importer(const OnnxModel& model, GraphBank& bank, NodeInference* inference)
-      : proto_(model.proto()), bank_(bank), types_(model, bank.symbols(), inference) {
+  Importer(const OnnxModel& model, GraphBank& bank, NodeInference* inference, const LeastSizes& least)
+      : proto_(model.proto()), bank_(bank), types_(model, bank.symbols(), inference, least) {
     for (const auto& input : proto_.model.graph().input()) input_names_.insert(input.name());
   }
 
-  Import run() {
+  /// What the model is, or that a size must be larger than it was taken for.
+  std::variant<Import, TooSmall> run() {
     add_initializers();
     add_inputs();
     const auto& graph = proto_.model.graph();
-    for (int i = 0; i < graph.node_size(); ++i) add_node(graph.node(i), static_cast<std::uint32_t>(i));
+    for (int i = 0; i < graph.node_size(); ++i) {
+      add_node(graph.node(i), static_cast<std::uint32_t>(i));
+      if (too_small_) return *too_small_;
+    }
     for (const auto& output : graph.output()) result_.outputs.push_back(known(output.name()));
     result_.sizes = types_.sizes();
     return std::move(result_);
@@ -192,7 +197,8 @@ class Importer {
       record.reason = "domain " + node.domain();
       add_opaque(node, position, record);
     } else {
-      auto solved = solved_or_reason(question(node, record));
+      const OnnxQuestion asked = question(node, record);
+      auto solved = solved_or_reason(asked);
       auto* recipe = std::get_if<Recipe>(&solved);
       if (recipe && recipe->steps.size() == 1 && copies(bank_.library().instance(recipe->steps[0].instance))) {
         drop(node, record, recipe->steps[0].arguments[0]);
@@ -201,6 +207,8 @@ class Importer {
         apply(node, position, record);
       } else {
         if (record.reason.empty()) record.reason = std::get<std::string>(solved);
+        too_small_ = too_small(asked, types_.sizes(), bank_);
+
         add_opaque(node, position, record);
         record.no_float = std::ranges::all_of(node.output(), [&](const std::string& name) {
           return name.empty() || shapes_.contains(name) || types_.is_no_float(name);
@@ -217,10 +225,8 @@ class Importer {
     return node.attribute_size() > 0 && node.attribute(0).i() == onnx::TensorProto::INT64;
   }
 
-  /// Integers that the node computes from shapes are known by name from here on.
-  void follow_sizes(const onnx::NodeProto& node) {
-    if (node.op_type() == "Constant" || node.output_size() != 1) return;
-    std::vector<ValueType> shapes;
+  /// The shapes that are looked at stand in `shapes`.
+  std::vector<ShapeOperand> known_of_inputs(const onnx::NodeProto& node, std::vector<ValueType>& shapes) {
     std::vector<ShapeOperand> operands;
     for (const auto& name : node.input()) shapes.push_back(types_.shape(name));
     for (int i = 0; i < node.input_size(); ++i) {
@@ -228,10 +234,24 @@ class Importer {
       const ValueType& shape = shapes[static_cast<std::size_t>(i)];
       operands.push_back({value == shapes_.end() ? nullptr : &value->second, shape ? &*shape : nullptr});
     }
+    return operands;
+  }
+
+  /// Integers that the node computes from shapes are known by name from here on.
+  void follow_sizes(const onnx::NodeProto& node) {
+    if (node.op_type() == "Constant" || node.output_size() != 1) return;
+    std::vector<ValueType> shapes;
+    const std::vector<ShapeOperand> operands = known_of_inputs(node, shapes);
     std::optional<ShapeValue> value;
     try {
       value = shape_value(node, operands, bank_.symbols());
     } catch (const algebra::Overflow&) {  // what the runtime makes of it is not known
+    }
+    if (auto shape = value ? std::nullopt : opaque_shape(node, operands, bank_.symbols())) {
+      const bool as_input = shape->element == 0 && static_cast<int>(shape->as_input) < node.input_size();
+      const int element =
+          as_input ? types_.element_type(node.input(static_cast<int>(shape->as_input))) : shape->element;
+      types_.follows(node.output(0), element, shape->dims);
     }
     if (!value) return;
     OnnxLiteral literal;
@@ -361,12 +381,23 @@ class Importer {
   std::deque<onnx::TensorProto> made_integers_;
   std::unordered_map<std::string, ShapeValue> shapes_;  // integers whose value is known
   std::set<std::string> input_names_;
+  std::optional<TooSmall> too_small_;
 };
 
 }  // namespace
 
-Import import_model(const OnnxModel& model, GraphBank& bank, NodeInference* inference) {
-  return Importer(model, bank, inference).run();
+Import import_model(const OnnxModel& model, GraphBank& bank, NodeInference* inference, LeastSizes least) {
+  while (true) {
+    auto result = Importer(model, bank, inference, least).run();
+    if (auto* import = std::get_if<Import>(&result)) {
+      import->least = std::move(least);
+      return std::move(*import);
+    }
+    const TooSmall& found = std::get<TooSmall>(result);
+    std::int64_t& now = least[found.size];  // grows each time, and is bounded
+    RM_CHECK(found.least > now, "a size that was too small grows");
+    now = found.least;
+  }
 }
 
 }  // namespace rulemill::optimize

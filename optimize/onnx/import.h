@@ -10,6 +10,7 @@
 #include "optimize/onnx/inference.h"
 #include "optimize/onnx/model.h"
 #include "optimize/onnx/solve.h"
+#include "optimize/onnx/types.h"
 
 namespace rulemill::optimize {
 
@@ -35,11 +36,13 @@ struct Import {
   std::vector<ValueId> outputs;
   std::unordered_map<std::string, ValueId> values;                // by ONNX name
   std::unordered_map<std::uint32_t, std::uint32_t> opaque_nodes;  // bank source → position
-  std::vector<algebra::Atom> sizes;                               // symbolic dimensions, in order of appearance
+  std::vector<OpenSize> sizes;                                    // symbolic dimensions, in order of appearance
+  LeastSizes least;                                               // of those that must be larger than 1
 };
 
 /// Imports into the bank. A model that was imported before and changed little shares its terms. Throws InputError where
-/// the model contradicts itself. Without `inference` the ONNX library is not asked for types.
-Import import_model(const OnnxModel& model, GraphBank& bank, NodeInference* inference = nullptr);
+/// the model contradicts itself. Without `inference` the ONNX library is not asked for types. No tensor of the model is
+/// empty: sizes are at least as large as that takes, and as `least` says.
+Import import_model(const OnnxModel& model, GraphBank& bank, NodeInference* inference = nullptr, LeastSizes least = {});
 
 }  // namespace rulemill::optimize

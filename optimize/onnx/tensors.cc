@@ -281,8 +281,10 @@ std::optional<OnnxLiteral> literal_tensor(const onnx::TensorProto& proto) {
   literal.is_list = proto.dims_size() == 1;
   if (proto.data_type() == onnx::TensorProto::INT64) {
     auto values = elements<std::int64_t>(proto, raw_inside(proto), proto.int64_data());
-    if (!values || !are_sizes(*values)) return std::nullopt;
-    literal.integers.assign(values->begin(), values->end());
+    if (!values) return std::nullopt;
+    // A position before everything, which the next one is as well, and has an opposite.
+    constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+    for (const std::int64_t value : *values) literal.integers.emplace_back(std::max(value, lowest + 1));
     return literal;
   }
   if (proto.data_type() == onnx::TensorProto::INT32) {

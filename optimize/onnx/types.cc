@@ -43,8 +43,9 @@ const char* name_of(Element element) {
 
 }  // namespace
 
-OnnxTypes::OnnxTypes(const OnnxModel& model, algebra::Symbols& symbols, NodeInference* inference)
-    : proto_(model.proto()), symbols_(symbols), inference_(inference) {
+OnnxTypes::OnnxTypes(const OnnxModel& model, algebra::Symbols& symbols, NodeInference* inference,
+                     const LeastSizes& least)
+    : proto_(model.proto()), symbols_(symbols), inference_(inference), least_(least) {
   const onnx::GraphProto& graph = proto_.model.graph();
   for (const auto& tensor : graph.initializer()) declared_.emplace(tensor.name(), type_of(tensor));
   for (const auto& info : graph.input()) declare(info);
@@ -86,11 +87,18 @@ ValueType OnnxTypes::dims_of(const onnx::TypeProto& type, const std::string& nam
       shape.push_back(known->second);
       continue;
     }
-    algebra::Atom size = symbols_.size("$" + (named ? dim.dim_param() : name + "#" + std::to_string(d)));
-    if (std::ranges::find(sizes_, size) == sizes_.end()) sizes_.push_back(size);
-    shape.emplace_back(size);
+    shape.push_back(open_size(named ? dim.dim_param() : name + "#" + std::to_string(d)));
   }
   return shape;
+}
+
+/// Sizes of the algebra are at least 1: one that must be larger is what it is above its least value, and a number.
+algebra::Poly OnnxTypes::open_size(const std::string& name) {
+  const auto least = least_.find(name);
+  const std::int64_t above = least == least_.end() ? 0 : least->second - 1;
+  const algebra::Atom size = symbols_.size("$" + name + (above == 0 ? "" : "-" + std::to_string(above)));
+  if (std::ranges::find(sizes_, size, &OpenSize::atom) == sizes_.end()) sizes_.push_back({name, size, above});
+  return algebra::Poly(size) + above;
 }
 
 ValueType OnnxTypes::type(const std::string& name) {
@@ -135,12 +143,27 @@ void OnnxTypes::computed(const std::string& name, const ValueType& type) {
   computed_.insert_or_assign(name, type);
 }
 
+int OnnxTypes::element_type(const std::string& name) const {
+  const auto declared = declared_.find(name);
+  if (const auto known = computed_.find(name); known != computed_.end() && known->second) {
+    const int element = data_type_of(known->second.element);
+    const bool agrees = declared != declared_.end() && element_of(declared->second) == known->second.element;
+    return agrees ? declared->second.tensor_type().elem_type() : element;
+  }
+  return declared == declared_.end() ? 0 : declared->second.tensor_type().elem_type();
+}
+
+void OnnxTypes::follows(const std::string& name, int element, const algebra::Shape& shape) {
+  if (element == 0) return;
+  declared_.insert_or_assign(name, written(shape, element));
+}
+
 /// Sizes go out under names of their own, so that they are known again when they come back.
-onnx::TypeProto OnnxTypes::written(const ValueType& known) {
+onnx::TypeProto OnnxTypes::written(const algebra::Shape& shape, int element) {
   onnx::TypeProto type;
-  type.mutable_tensor_type()->set_elem_type(data_type_of(known.element));
+  type.mutable_tensor_type()->set_elem_type(element);
   auto* dims = type.mutable_tensor_type()->mutable_shape();
-  for (const algebra::Poly& dim : *known) {
+  for (const algebra::Poly& dim : shape) {
     if (auto number = dim.constant()) {
       dims->add_dim()->set_dim_value(*number);
     } else {
@@ -170,11 +193,8 @@ std::string OnnxTypes::infer(const onnx::NodeProto& node, const std::vector<std:
     input.set_name(called);
     auto known = type(name);
     auto other = declared_.find(name);
-    if (known && (other == declared_.end() || computed_.contains(name))) {
-      *input.mutable_type() = written(known);
-    } else if (known) {  // an int32 stays one
-      *input.mutable_type() = written(known);
-      input.mutable_type()->mutable_tensor_type()->set_elem_type(other->second.tensor_type().elem_type());
+    if (known) {
+      *input.mutable_type() = written(*known, element_type(name));  // an int32 stays one
     } else if (other != declared_.end()) {
       *input.mutable_type() = other->second;
     }

@@ -4,6 +4,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,10 +15,20 @@
 
 namespace rulemill::optimize {
 
+/// Below which sizes some tensor of the model would be empty: by name.
+using LeastSizes = std::map<std::string, std::int64_t>;
+
+/// A size that the model leaves open: what the model calls it is `atom` + `above`.
+struct OpenSize {
+  std::string name;
+  algebra::Atom atom;
+  std::int64_t above = 0;
+};
+
 /// Dimension names become sizes "$NAME"; unknown dimensions sizes of their own.
 class OnnxTypes {
  public:
-  OnnxTypes(const OnnxModel& model, algebra::Symbols& symbols, NodeInference* inference);
+  OnnxTypes(const OnnxModel& model, algebra::Symbols& symbols, NodeInference* inference, const LeastSizes& least);
 
   /// Nothing if the value is unknown, of elements that the algebra does not speak of, or of unknown rank.
   ValueType type(const std::string& name);
@@ -28,18 +39,23 @@ class OnnxTypes {
   /// A definition gives the value this type. Throws InputError if the model says that it has other elements, or
   /// declares an output of another shape.
   void computed(const std::string& name, const ValueType& type);
+  /// The shape of a value of any element type, which follows from others; `element` is ONNX's number.
+  void follows(const std::string& name, int element, const algebra::Shape& shape);
+  /// ONNX's number of the value's element type; 0 if it is not known.
+  int element_type(const std::string& name) const;
   /// Asks the ONNX library for those outputs of the node that have no type yet; how that failed, if it did.
   /// `integers`: inputs whose value is known.
   std::string infer(const onnx::NodeProto& node, const std::vector<std::string>& captured,
                     const std::unordered_map<std::string, const onnx::TensorProto*>& integers);
   /// In order of appearance.
-  const std::vector<algebra::Atom>& sizes() const { return sizes_; }
+  const std::vector<OpenSize>& sizes() const { return sizes_; }
 
  private:
   void declare(const onnx::ValueInfoProto& info);
   ValueType read(const onnx::TypeProto& type, const std::string& name);
   ValueType dims_of(const onnx::TypeProto& type, const std::string& name);
-  onnx::TypeProto written(const ValueType& type);
+  algebra::Poly open_size(const std::string& name);
+  onnx::TypeProto written(const algebra::Shape& shape, int element);
 
   const OnnxModel::Proto& proto_;
   algebra::Symbols& symbols_;
@@ -48,7 +64,8 @@ class OnnxTypes {
   std::unordered_map<std::string, ValueType> computed_;
   std::unordered_map<std::string, const onnx::ValueInfoProto*> outputs_;
   std::unordered_map<std::string, algebra::Poly> by_name_;  // dimensions as they are named to the ONNX library
-  std::vector<algebra::Atom> sizes_;
+  const LeastSizes& least_;
+  std::vector<OpenSize> sizes_;
 };
 
 }  // namespace rulemill::optimize

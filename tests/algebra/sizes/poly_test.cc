@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
+#include <map>
 #include <random>
 
 #include "algebra/sizes/checked.h"
@@ -145,6 +146,8 @@ TEST_CASE("nested floor divisions by positive sizes become one") {
   Symbols& y = s.symbols;
   CHECK(y.floor_div(y.floor_div(s.i, s.g), s.h) == y.floor_div(s.i, s.g * s.h));
   CHECK(y.floor_div(y.floor_div(s.i, 2), 3) == y.floor_div(s.i, 6));
+  CHECK(y.floor_div(y.floor_div(s.i, 2) + 1, 3) == y.floor_div(s.i + 2, 6));
+  CHECK(y.floor_div(y.floor_div(s.i, 2) - 1, 2) == y.floor_div(s.i - 2, 4));
 }
 
 TEST_CASE("a division whose value the sizes decide is that value") {
@@ -183,6 +186,37 @@ TEST_CASE("signs are shown where coefficients, divisions and extrema decide them
   CHECK(y.nonnegative(s.g - y.min(s.g, s.h)));
   CHECK(y.nonnegative(y.max(s.g, s.h) - s.h));
   CHECK(y.positive(y.min(s.g, s.h)));
+}
+
+TEST_CASE("floors of the same divisor differ by no less than the floor of the difference") {
+  Sizes s;
+  Symbols& y = s.symbols;
+  const Poly low = y.floor_div(s.g, 2), high = y.floor_div(s.g + 1, 2);
+  CHECK(y.min(low, high) == low);
+  CHECK(y.max(low, high) == high);
+  CHECK(y.nonnegative(1 + low - high));
+  CHECK_FALSE(y.nonnegative(low - high));
+  CHECK(y.nonnegative(y.floor_div(s.g + s.h, 3) - y.floor_div(s.g, 3)));
+  CHECK_FALSE(y.nonnegative(y.floor_div(s.g, 3) - y.floor_div(s.g, 2)));
+}
+
+TEST_CASE("what is shown to be no less than zero is so wherever it is evaluated") {
+  std::mt19937 random(11);
+  int shown = 0;
+  for (int round = 0; round < 4000; ++round) {
+    Symbols symbols;
+    const std::vector<Atom> atoms{symbols.size("a"), symbols.size("b"), symbols.size("c")};
+    const Poly poly = random_poly(symbols, atoms, random, 3) - random_poly(symbols, atoms, random, 2);
+    if (!symbols.nonnegative(poly)) continue;
+    ++shown;
+    for (int trial = 0; trial < 20; ++trial) {
+      std::map<Atom, std::int64_t> values;
+      for (const Atom atom : atoms) values[atom] = 1 + random() % 9;
+      CAPTURE(symbols.to_string(poly));
+      REQUIRE(symbols.evaluate(poly, [&](Atom atom) { return values.at(atom); }) >= 0);
+    }
+  }
+  CHECK(shown > 500);
 }
 
 TEST_CASE("substitution agrees with evaluation on random polynomials") {

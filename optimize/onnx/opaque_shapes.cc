@@ -1,0 +1,195 @@
+#include "optimize/onnx/opaque_shapes.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "runtime/error.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+using algebra::Poly;
+using algebra::Shape;
+using Result = std::optional<OpaqueShape>;
+
+class Inference {
+ public:
+  Inference(const onnx::NodeProto& node, const std::vector<ShapeOperand>& inputs, algebra::Symbols& symbols)
+      : node_(node), inputs_(inputs), symbols_(symbols) {}
+
+  Result run() {
+    using Method = Result (Inference::*)();
+    static const std::map<std::string, Method> methods = {
+        {"Expand", &Inference::expanded},        {"Slice", &Inference::slice},          {"Gather", &Inference::gather},
+        {"Reshape", &Inference::reshaped},       {"Concat", &Inference::concat},        {"Range", &Inference::range},
+        {"ConstantOfShape", &Inference::filled}, {"GatherElements", &Inference::picked}};
+    if (node_.output_size() != 1) return std::nullopt;
+    const auto method = methods.find(node_.op_type());
+    Result result = method == methods.end() ? elementwise() : (this->*method->second)();
+    if (!result || !std::ranges::all_of(result->dims, [&](const Poly& dim) { return symbols_.positive(dim); }))
+      return std::nullopt;
+    return result;
+  }
+
+ private:
+  const Shape* shape(std::size_t input) const { return input < inputs_.size() ? inputs_[input].shape : nullptr; }
+
+  const std::vector<Poly>* numbers(std::size_t input) const {
+    return input < inputs_.size() && inputs_[input].value != nullptr ? &inputs_[input].value->elements : nullptr;
+  }
+
+  std::optional<std::size_t> axis_of(std::int64_t said, std::size_t rank) const {
+    const std::int64_t axis = said < 0 ? said + static_cast<std::int64_t>(rank) : said;
+    if (axis < 0 || axis >= static_cast<std::int64_t>(rank)) return std::nullopt;
+    return static_cast<std::size_t>(axis);
+  }
+
+  const onnx::AttributeProto* attribute(const std::string& name) const {
+    const auto found = std::ranges::find(node_.attribute(), name, &onnx::AttributeProto::name);
+    return found == node_.attribute().end() ? nullptr : &*found;
+  }
+
+  std::int64_t number(const std::string& name, std::int64_t absent) const {
+    const auto* said = attribute(name);
+    return said == nullptr ? absent : said->i();
+  }
+
+  /// Where one of two sizes is 1, the other; otherwise the model runs where they are equal, or one of them is 1.
+  Shape broadcast(const Shape& a, const Shape& b) {
+    Shape result(std::max(a.size(), b.size()), Poly(1));
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      const std::size_t place = result.size() - 1 - i;
+      if (i < a.size()) result[place] = a[a.size() - 1 - i];
+      if (i < b.size()) result[place] = symbols_.max(result[place], b[b.size() - 1 - i]);
+    }
+    return result;
+  }
+
+  Result expanded() {
+    if (shape(0) == nullptr || numbers(1) == nullptr) return std::nullopt;
+    return OpaqueShape{broadcast(*shape(0), *numbers(1))};
+  }
+
+  Result elementwise() {
+    static const std::set<std::string> same = {"Add", "Sub", "Mul", "Div", "Mod", "Min",
+                                               "Max", "Pow", "And", "Or",  "Xor"};
+    static const std::set<std::string> truths = {"Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"};
+    const bool chooses = node_.op_type() == "Where";
+    if (!chooses && !same.contains(node_.op_type()) && !truths.contains(node_.op_type())) return std::nullopt;
+    OpaqueShape result;
+    if (truths.contains(node_.op_type())) result.element = onnx::TensorProto::BOOL;
+    if (chooses) result.as_input = 1;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (shape(i) == nullptr) return std::nullopt;
+      result.dims = broadcast(result.dims, *shape(i));
+    }
+    return result;
+  }
+
+  /// A position that counts from the end where it is negative, cut off at the end.
+  std::optional<Poly> position(const Poly& said, const Poly& size) {
+    if (const auto constant = said.constant(); constant && *constant < 0) return symbols_.max(size + said, 0);
+    if (!symbols_.nonnegative(said)) return std::nullopt;
+    return symbols_.min(said, size);
+  }
+
+  Result slice() {
+    const auto *starts = numbers(1), *ends = numbers(2), *axes = numbers(3), *steps = numbers(4);
+    if (shape(0) == nullptr || starts == nullptr || ends == nullptr || starts->size() != ends->size())
+      return std::nullopt;
+    if ((inputs_.size() > 3 && axes == nullptr) || (inputs_.size() > 4 && steps == nullptr)) return std::nullopt;
+    OpaqueShape result{*shape(0)};
+    for (std::size_t i = 0; i < starts->size(); ++i) {
+      const auto said = axes == nullptr ? static_cast<std::int64_t>(i) : axes->at(i).constant();
+      const auto axis = said ? axis_of(*said, result.dims.size()) : std::nullopt;
+      const auto step = steps == nullptr ? 1 : steps->at(i).constant();
+      if (!axis || !step || *step < 1) return std::nullopt;
+      const auto from = position((*starts)[i], result.dims[*axis]), to = position((*ends)[i], result.dims[*axis]);
+      if (!from || !to) return std::nullopt;
+      result.dims[*axis] = symbols_.floor_div(*to - *from + (*step - 1), *step);
+    }
+    return result;
+  }
+
+  Result gather() {
+    if (shape(0) == nullptr || shape(1) == nullptr) return std::nullopt;
+    const auto axis = axis_of(number("axis", 0), shape(0)->size());
+    if (!axis) return std::nullopt;
+    const auto at = shape(0)->begin() + static_cast<std::ptrdiff_t>(*axis);
+    OpaqueShape result{{shape(0)->begin(), at}};
+    result.dims.insert(result.dims.end(), shape(1)->begin(), shape(1)->end());
+    result.dims.insert(result.dims.end(), at + 1, shape(0)->end());
+    return result;
+  }
+
+  Result picked() { return shape(1) == nullptr ? std::nullopt : Result(OpaqueShape{*shape(1)}); }
+
+  /// The number of elements stays, so the one that is left out follows.
+  Result reshaped() {
+    if (shape(0) == nullptr || numbers(1) == nullptr || number("allowzero", 0) != 0) return std::nullopt;
+    OpaqueShape result{*numbers(1)};
+    Poly all(1), known(1);
+    for (const Poly& dim : *shape(0)) all = all * dim;
+    std::optional<std::size_t> open;
+    for (std::size_t i = 0; i < result.dims.size(); ++i) {
+      if (result.dims[i] == Poly(0) && i < shape(0)->size()) result.dims[i] = (*shape(0))[i];
+      if (result.dims[i] == Poly(-1)) {
+        open = i;
+      } else {
+        known = known * result.dims[i];
+      }
+    }
+    if (open && !symbols_.positive(known)) return std::nullopt;
+    if (open) result.dims[*open] = symbols_.floor_div(all, known);
+    return result;
+  }
+
+  Result concat() {
+    if (shape(0) == nullptr) return std::nullopt;
+    OpaqueShape result{*shape(0)};
+    const auto axis = axis_of(number("axis", 0), result.dims.size());
+    for (std::size_t i = 1; i < inputs_.size(); ++i) {
+      if (!axis || shape(i) == nullptr || shape(i)->size() != result.dims.size()) return std::nullopt;
+      result.dims[*axis] += (*shape(i))[*axis];
+    }
+    return result;
+  }
+
+  Result range() {
+    for (const std::size_t i : {0U, 1U, 2U}) {
+      if (numbers(i) == nullptr || numbers(i)->size() != 1) return std::nullopt;
+    }
+    if (numbers(2)->at(0) != Poly(1)) return std::nullopt;
+    return OpaqueShape{{numbers(1)->at(0) - numbers(0)->at(0)}};
+  }
+
+  Result filled() {
+    if (numbers(0) == nullptr) return std::nullopt;
+    const auto* value = attribute("value");
+    OpaqueShape result{*numbers(0)};
+    result.element = value == nullptr ? int{onnx::TensorProto::FLOAT} : value->t().data_type();
+    return result;
+  }
+
+  const onnx::NodeProto& node_;
+  const std::vector<ShapeOperand>& inputs_;
+  algebra::Symbols& symbols_;
+};
+
+}  // namespace
+
+std::optional<OpaqueShape> opaque_shape(const onnx::NodeProto& node, const std::vector<ShapeOperand>& inputs,
+                                        algebra::Symbols& symbols) {
+  try {
+    return Inference(node, inputs, symbols).run();
+  } catch (const runtime::Interrupted&) {
+    throw;
+  } catch (const runtime::Error&) {
+    return std::nullopt;  // beyond 64 bits
+  }
+}
+
+}  // namespace rulemill::optimize
