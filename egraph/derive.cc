@@ -26,6 +26,12 @@ const char* to_string(LimitReached::Which which) {
   return "unknown";
 }
 
+Limits Limits::times(std::uint32_t factor) const {
+  Limits more = *this;
+  for (std::uint32_t* count : {&more.iterations, &more.nodes, &more.matches, &more.tries}) *count *= factor;
+  return more;
+}
+
 struct Deriver::State {
   State(algebra::TermBank& term_bank, algebra::Symbols& symbols, Limits all_limits)
       : bank(term_bank),
@@ -62,6 +68,7 @@ std::uint32_t Deriver::add(const TypedRule& rule) {
   return state_->index.add(compile(rule, state_->bank, state_->sizes));
 }
 
+void Deriver::set_limits(const Limits& limits) { state_->limits = limits; }
 void Deriver::enable(std::uint32_t rule, bool enabled) { state_->index.enable(rule, enabled); }
 std::uint32_t Deriver::rule_count() const { return state_->index.size(); }
 const TypedRule& Deriver::rule(std::uint32_t number) const { return state_->rules[number]; }

@@ -24,6 +24,9 @@ struct Limits {
   std::uint32_t growth = 0xffffffff;  // a term built for a class may have this many operators more than its smallest
   bool rewrite_constants = true;      // else what is computed from constants alone is left as it is
   std::uint32_t extra_operators = 2;  // a term may have this many operators more than the larger side of the goal
+
+  /// With this many times the work before one gives up; the bound on terms stays.
+  Limits times(std::uint32_t factor) const;
 };
 
 /// One use of a core rule: its equation at these terms and sizes. Everything is over the goal's variables and sizes, as
@@ -64,6 +67,8 @@ class Deriver {
 
   /// Adds a proved rule and returns its number: 0, 1, 2, … . Both directions are used where its variables allow it.
   std::uint32_t add(const algebra::TypedRule& rule);
+  /// For the goals from now on.
+  void set_limits(const Limits& limits);
   /// Takes a rule out of use, or back: whether the others imply it is asked so. New rules are enabled.
   void enable(std::uint32_t rule, bool enabled);
   std::uint32_t rule_count() const;

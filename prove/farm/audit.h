@@ -31,7 +31,8 @@ struct MinimalityReport {
   std::vector<std::string> not_implied;  // shortcuts that the core does not imply
   double seconds_core = 0, seconds_shortcuts = 0;
 };
-/// On the first rank, in Crew::work; once a crew, whose workers must know no rules yet.
+/// On the first rank, in Crew::work; once a crew, whose workers must know no rules yet. A shortcut with a derivation
+/// follows by it: the certificates have been checked before.
 MinimalityReport check_minimality(const algebra::RuleSet& rules, const algebra::TermBank& bank,
                                   const algebra::Symbols& symbols, Crew& crew);
 

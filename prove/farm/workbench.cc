@@ -29,6 +29,7 @@ CandidateRule parse_candidate(const std::string& candidate, algebra::Library& li
 Workbench::Workbench(algebra::Library& library, const egraph::Limits& limits)
     : library_(library),
       bank_(library),
+      limits_(limits),
       deriver_(bank_, symbols_, limits),
       partial_functions_(partial_functions(library.functions())) {}
 
@@ -63,6 +64,17 @@ egraph::Derivation Workbench::derive(const TypedRule& goal, bool explain) {
   return derivation;
 }
 
+/// What decides whether a rule is core is worth ten times the work, where that is needed.
+egraph::Derivation Workbench::derive_thoroughly(const TypedRule& goal, bool explain) {
+  constexpr std::uint32_t factor = 10;
+  egraph::Derivation derivation = derive(goal, explain);
+  if (!std::holds_alternative<egraph::LimitReached>(derivation)) return derivation;
+  deriver_.set_limits(limits_.times(factor));
+  derivation = derive(goal, explain);
+  deriver_.set_limits(limits_);
+  return derivation;
+}
+
 Outcome Workbench::derive(const std::string& candidate) {
   CandidateRule parsed = parse_candidate(candidate, library_, bank_, symbols_);
   Outcome outcome;
@@ -89,7 +101,7 @@ Outcome Workbench::derive(const std::string& candidate) {
 }
 
 Implied Workbench::implied(const std::string& rule) {
-  const egraph::Derivation derivation = derive(typed(rule), false);
+  const egraph::Derivation derivation = derive_thoroughly(typed(rule), false);
   if (std::holds_alternative<egraph::Derived>(derivation)) return Implied::Yes;
   return std::holds_alternative<egraph::Saturated>(derivation) ? Implied::No : Implied::Limit;
 }
@@ -99,7 +111,7 @@ Outcome Workbench::explain(const std::string& rule) {
   Outcome outcome;
   outcome.candidate = goal.rule.id;
   outcome.rule = rule;
-  const egraph::Derivation derivation = derive(goal, true);
+  const egraph::Derivation derivation = derive_thoroughly(goal, true);
   if (const auto* derived = std::get_if<egraph::Derived>(&derivation)) {
     outcome.kind = Outcome::Kind::Derived;
     outcome.instances = derived->instances.size();

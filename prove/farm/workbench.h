@@ -38,7 +38,7 @@ class Workbench {
 
   /// Types a candidate in text form, its shapes an example, and derives it. Unknown, if it is to be proved.
   Outcome derive(const std::string& candidate);
-  /// Whether the enabled rules imply a typed rule in text form.
+  /// Whether the enabled rules imply a typed rule in text form: a limit is met only by the tenfold work.
   Implied implied(const std::string& rule);
   /// Likewise; if so, its certificate lists the rule instances.
   Outcome explain(const std::string& rule);
@@ -48,11 +48,13 @@ class Workbench {
  private:
   algebra::TypedRule typed(const std::string& rule);
   egraph::Derivation derive(const algebra::TypedRule& goal, bool explain);
+  egraph::Derivation derive_thoroughly(const algebra::TypedRule& goal, bool explain);
   std::string derivation_text(const egraph::Derived& derived) const;
 
   algebra::Library& library_;
   algebra::TermBank bank_;
   algebra::Symbols symbols_;
+  egraph::Limits limits_;
   egraph::Deriver deriver_;
   std::vector<bool> partial_functions_;  // by function
   std::vector<std::string> texts_;

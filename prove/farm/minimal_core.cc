@@ -1,0 +1,198 @@
+#include "prove/farm/minimal_core.h"
+
+#include <algorithm>
+#include <set>
+
+#include "prove/certificate/certificate.h"
+
+namespace rulemill::prove {
+namespace {
+
+using Kind = Outcome::Kind;
+
+constexpr std::size_t certificates_at_once = 8;
+constexpr int most_eliminations = 4;  // of one rule
+
+std::string without_answer(const std::string&) { return std::string(implied_limit); }
+
+std::string without_outcome(const std::string&) { return to_text(Outcome{}); }
+
+/// Whether a line of instances begins with one of the names.
+bool cites(const std::string& lines, const std::set<std::string>& names) {
+  for (std::size_t at = 0; at < lines.size(); at = std::min(lines.find('\n', at), lines.size() - 1) + 1) {
+    if (names.contains(lines.substr(at, lines.find(':', at) - at))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+MinimalCore::MinimalCore(const std::vector<Outcome>& outcomes, Crew& crew, std::size_t block,
+                         std::function<std::string(const Outcome&)> statement_of)
+    : crew_(crew), block_(block), statement_of_(std::move(statement_of)) {
+  for (const Outcome& outcome : outcomes) {
+    if (outcome.kind == Kind::Proved || outcome.kind == Kind::Derived) rules_.push_back(outcome);
+  }
+  const auto number_of = [](const Outcome& outcome) { return std::stoul(outcome.candidate.substr(1)); };
+  std::ranges::stable_sort(rules_, {}, number_of);
+  number_.resize(rules_.size());
+  eliminated_.resize(rules_.size());
+}
+
+/// Derivations are bounded, so that a smaller core may not imply what a larger one did: what is left so comes back, and
+/// with it others may follow that did not. That ends, since no rule is eliminated more than a few times.
+void MinimalCore::find() {
+  enter(of_kind(Kind::Proved));
+  eliminate();
+  Positions open = of_kind(Kind::Derived);
+  while (!open.empty()) {
+    explain(open);
+    open = resting_on(eliminate());
+    if (open.empty()) open = certify();
+  }
+}
+
+/// Takes out of the core, last first, what the rest implies. What the rest of the whole core does not imply, the rest
+/// of a smaller one does not either: that is asked of all at once.
+MinimalCore::Positions MinimalCore::eliminate() {
+  Positions core = of_kind(Kind::Proved);
+  std::erase_if(core, [&](std::size_t rule) { return eliminated_[rule] == most_eliminations; });
+  std::ranges::reverse(core);
+  const std::vector<std::string> alone = crew_.run_each(TaskKind::Redundant, numbers_of(core), block_, without_answer);
+  Positions doubtful, gone;
+  for (std::size_t i = 0; i < core.size(); ++i) {
+    if (alone[i] == implied_yes) doubtful.push_back(core[i]);
+  }
+  // One after the other, since each is asked of those that are left; in blocks, so that a run that is stopped keeps
+  // them.
+  for (std::size_t at = 0; at < doubtful.size(); at += block_) {
+    const auto first = doubtful.begin() + static_cast<std::ptrdiff_t>(at);
+    const Positions block(first, first + static_cast<std::ptrdiff_t>(std::min(block_, doubtful.size() - at)));
+    const std::vector<std::string> answers =
+        crew_.run_each(TaskKind::Eliminate, numbers_of(block), block.size(), without_answer);
+    Positions implied;
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      if (answers[i] == implied_yes) implied.push_back(block[i]);
+    }
+    leave(implied);
+    for (const std::size_t rule : implied) {
+      rules_[rule].kind = Kind::Derived;
+      rules_[rule].certificate.clear();
+      ++eliminated_[rule];
+    }
+    gone.insert(gone.end(), implied.begin(), implied.end());
+  }
+  return gone;
+}
+
+/// Those that left the core as derived rules, and the derived ones whose instances are of these.
+MinimalCore::Positions MinimalCore::resting_on(const Positions& gone) const {
+  std::set<std::string> names;
+  for (const std::size_t rule : gone) names.insert(rules_[rule].candidate);
+  Positions open;
+  for (const std::size_t rule : of_kind(Kind::Derived)) {
+    if (names.contains(rules_[rule].candidate) || cites(rules_[rule].certificate, names)) open.push_back(rule);
+  }
+  return open;
+}
+
+/// The instances that imply each derived rule. A smaller core may not imply all of them within the limits: of those
+/// that are left, the ones that those before do not imply become core until all are explained.
+void MinimalCore::explain(Positions open) {
+  for (open = unexplained(open); !open.empty(); open = unexplained(open)) open = admit(open);
+}
+
+/// Explains what can be; the rest.
+MinimalCore::Positions MinimalCore::unexplained(const Positions& open) {
+  Positions rest;
+  const std::vector<std::string> explained = crew_.run_each(TaskKind::Explain, texts_of(open), block_, without_outcome);
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const Outcome outcome = outcome_from_text(explained[i]);
+    Outcome& rule = rules_[open[i]];
+    rule.kind = outcome.kind;
+    rule.instances = outcome.instances;
+    rule.certificate = outcome.certificate;
+    if (outcome.kind != Kind::Derived) rest.push_back(open[i]);
+  }
+  return rest;
+}
+
+/// Proves those that neither the core nor the ones before imply, and makes them core; the rest.
+MinimalCore::Positions MinimalCore::admit(const Positions& open) {
+  enter(open);
+  std::vector<std::string> implied = crew_.run_each(TaskKind::Settle, numbers_of(open), block_, without_answer);
+  if (std::ranges::count(implied, implied_yes) == static_cast<std::ptrdiff_t>(open.size())) implied[0] = implied_no;
+  Positions rest, admitted, unproved;
+  for (std::size_t i = 0; i < open.size(); ++i) (implied[i] == implied_yes ? rest : admitted).push_back(open[i]);
+  const std::vector<std::string> proofs = crew_.run_each(TaskKind::ProveRule, texts_of(admitted), 1, without_outcome);
+  for (std::size_t i = 0; i < admitted.size(); ++i) {
+    const Outcome proof = outcome_from_text(proofs[i]);
+    Outcome& rule = rules_[admitted[i]];
+    rule.kind = proof.kind;
+    rule.queries = proof.queries;
+    rule.certificate.clear();
+    if (proof.kind != Kind::Proved) unproved.push_back(admitted[i]);
+  }
+  leave(rest);
+  leave(unproved);
+  return rest;
+}
+
+/// Certificates for the core rules that have none yet. Those for which no steps are found that the checker can follow
+/// leave the core; the derived rules that rest on them, to be explained by others.
+MinimalCore::Positions MinimalCore::certify() {
+  Positions core = of_kind(Kind::Proved), without_steps;
+  std::erase_if(core, [&](std::size_t rule) { return !rules_[rule].certificate.empty(); });
+  std::vector<std::string> requests;
+  for (const std::size_t rule : core)
+    requests.push_back(
+        certificate_request(statement_of_(rules_[rule]), algebra::Certificate::Kind::Definitions, {}, {}));
+  const std::vector<std::string> texts = crew_.run_each(TaskKind::Certify, requests, certificates_at_once);
+  for (std::size_t i = 0; i < core.size(); ++i) {
+    if (is_followed(texts[i]))
+      rules_[core[i]].certificate = texts[i];
+    else
+      without_steps.push_back(core[i]);
+  }
+  leave(without_steps);
+  for (const std::size_t rule : without_steps) rules_[rule].kind = Kind::Unknown;
+  return resting_on(without_steps);
+}
+
+MinimalCore::Positions MinimalCore::of_kind(Kind kind) const {
+  Positions positions;
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    if (rules_[i].kind == kind) positions.push_back(i);
+  }
+  return positions;
+}
+
+/// Workers know these from now on, each under a number of its own.
+void MinimalCore::enter(const Positions& positions) {
+  std::vector<std::string> changes;
+  for (const std::size_t rule : positions) {
+    number_[rule] = told_++;
+    changes.push_back(adding(rules_[rule].rule));
+  }
+  crew_.change(changes);
+}
+
+void MinimalCore::leave(const Positions& positions) {
+  std::vector<std::string> changes;
+  for (const std::size_t rule : positions) changes.push_back(removing(number_[rule]));
+  crew_.change(changes);
+}
+
+std::vector<std::string> MinimalCore::numbers_of(const Positions& positions) const {
+  std::vector<std::string> numbers;
+  for (const std::size_t rule : positions) numbers.push_back(std::to_string(number_[rule]));
+  return numbers;
+}
+
+std::vector<std::string> MinimalCore::texts_of(const Positions& positions) const {
+  std::vector<std::string> texts;
+  for (const std::size_t rule : positions) texts.push_back(rules_[rule].rule);
+  return texts;
+}
+
+}  // namespace rulemill::prove

@@ -1,0 +1,52 @@
+// Which of the rules that hold are core: none of these is implied by the rest of them, within the limits of
+// derivations, and they imply all the others. Run by the first rank, which asks the crew.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "prove/farm/crew.h"
+#include "prove/farm/outcome.h"
+
+namespace rulemill::prove {
+
+class MinimalCore {
+ public:
+  /// `block`: derivations in one task. `statement_of`: what a rule's certificate states, as the database has the rule.
+  MinimalCore(const std::vector<Outcome>& outcomes, Crew& crew, std::size_t block,
+              std::function<std::string(const Outcome&)> statement_of);
+
+  /// Every rule is core or derived then, each with its certificate, or unknown: proved by no steps that the checker can
+  /// follow.
+  void find();
+
+  /// Those that hold, in the candidates' order.
+  std::vector<Outcome>& rules() { return rules_; }
+
+ private:
+  using Positions = std::vector<std::size_t>;  // in rules_
+
+  void explain(Positions open);
+  Positions unexplained(const Positions& open);
+  Positions admit(const Positions& open);
+  Positions eliminate();
+  Positions resting_on(const Positions& gone) const;
+  Positions certify();
+
+  Positions of_kind(Outcome::Kind kind) const;
+  void enter(const Positions& positions);
+  void leave(const Positions& positions);
+  std::vector<std::string> numbers_of(const Positions& positions) const;
+  std::vector<std::string> texts_of(const Positions& positions) const;
+
+  Crew& crew_;
+  const std::size_t block_;
+  std::function<std::string(const Outcome&)> statement_of_;
+  std::vector<Outcome> rules_;
+  std::vector<std::size_t> number_;  // by position: under which the workers know it
+  std::vector<int> eliminated_;      // by position: how often it has left the core
+  std::size_t told_ = 0;             // rules that workers have been told of
+};
+
+}  // namespace rulemill::prove
