@@ -51,8 +51,9 @@ struct Filter {
 
 /// The rule's variables with their shapes: what stands between the parentheses of its first line.
 std::string types_line(const std::string& text) {
-  const std::size_t open = text.find('('), close = text.find(")\n");
-  return open == std::string::npos || close == std::string::npos ? "" : text.substr(open + 1, close - open - 1);
+  const std::string line = text.substr(0, text.find('\n'));  // a word on its tier may follow the parentheses
+  const std::size_t open = line.find('('), close = line.rfind(')');
+  return open == std::string::npos || close == std::string::npos ? "" : line.substr(open + 1, close - open - 1);
 }
 
 void require_operators(const std::vector<std::string>& names, const algebra::Library& library) {

@@ -24,6 +24,7 @@ TrialPrograms::TrialPrograms(const Vocabulary& words, const algebra::Library& li
                              std::size_t max_elements)
     : words_(words),
       seed_(seed ^ trial_stream),
+      max_elements_(max_elements),
       executor_(seed_, max_elements),
       functions_(execute::function_keys(library.functions(), seed_)) {}
 
@@ -43,9 +44,9 @@ const execute::TypedProgram& TrialPrograms::get(const Key& key, const CandidateG
   if (!entry) {
     std::vector<enumerate::Dims> shapes;
     for (const GraphTerm argument : node.arguments) shapes.push_back(words_.types[graph.type(argument)]);
-    entry = std::make_unique<execute::TypedProgram>(
-        execute::compile_node(*words_.instances[node.instance], shapes,
-                              std::span<const std::int64_t>(node.sizes.begin(), node.sizes.end()), functions_, seed_));
+    entry = std::make_unique<execute::TypedProgram>(execute::compile_node(
+        *words_.instances[node.instance], shapes, std::span<const std::int64_t>(node.sizes.begin(), node.sizes.end()),
+        functions_, seed_, max_elements_));
   }
   return *entry;
 }

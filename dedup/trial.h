@@ -36,6 +36,7 @@ class TrialPrograms {
  private:
   const Vocabulary& words_;
   std::uint64_t seed_;
+  std::size_t max_elements_;
   execute::Executor executor_;
   std::vector<execute::FunctionKey> functions_;
   std::mutex mutex_;

@@ -126,7 +126,7 @@ LevelCounts Enumerator::begin_level(std::uint32_t level, const ParallelFor& para
   units_.clear();
   if (level == 1) units_.push_back({});
   for (TermId t = 0; t < terms_.terms(); ++t) {
-    const bool large_enough = terms_.level(t) * max_arity >= level - 1;
+    const bool large_enough = terms_.level(t) * arity_stride_ >= level - 1;
     if (large_enough && terms_.is_extended(t) && symmetry_.is_canonical(t)) units_.push_back({t, 0, 0});
   }
   count_units(parallel_for, share);

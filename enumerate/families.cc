@@ -277,13 +277,27 @@ void SignatureTable::check_variables() const {
   }
 }
 
+std::vector<const OperatorEntry*> SignatureTable::idle_operators() const {
+  std::vector<bool> applies(families_.size());
+  for (const Signature& signature : signatures_) applies[signature.family] = true;
+  std::vector<const OperatorEntry*> idle;
+  for (std::size_t f = 0; f < families_.size(); ++f) {
+    if (!applies[f] && families_[f].entry != nullptr) idle.push_back(families_[f].entry);
+  }
+  return idle;
+}
+
 bool SignatureTable::may_begin(std::uint32_t family, std::span<const TypeId> types) const {
   return beginnings_.contains(key(family, static_cast<std::uint32_t>(types.size() - 1), types));
 }
 
-std::uint64_t SignatureTable::key(std::uint32_t family, std::uint32_t open, std::span<const TypeId> others) {
-  std::uint64_t key = std::uint64_t{family + 1} << 2 | open;  // not 0: the number of types is part of the key
-  for (const TypeId type : others) key = key << 16 | type;
+SignatureTable::Key SignatureTable::key(std::uint32_t family, std::uint32_t open, std::span<const TypeId> others) {
+  static_assert(sizeof(TypeId) == 2 && max_arity <= 8);
+  Key key{0, std::uint64_t{family + 1} << 3 | open};  // not 0: the number of types is part of the key
+  for (const TypeId type : others) {
+    key.high = key.high << 16 | key.low >> 48;
+    key.low = key.low << 16 | type;
+  }
   return key;
 }
 

@@ -18,12 +18,13 @@
 
 namespace rulemill::enumerate {
 
-inline constexpr std::uint32_t max_arity = 4;
+inline constexpr std::uint32_t max_arity = 8;
 using SignatureId = std::uint32_t;
 
 struct Family {
   const OperatorEntry* entry = nullptr;  // one of the two
   const ConstantEntry* constant = nullptr;
+  const std::string& place() const { return entry != nullptr ? entry->place : constant->place; }
   std::uint32_t arity = 0;
   bool commutative = false;
   /// Bit `kind` says whether a term of that kind may be the argument; a kind is 2 · role + is_variable.
@@ -71,6 +72,8 @@ class SignatureTable {
 
   /// Throws InputError, naming its place, for a variable that is no argument of any signature.
   void check_variables() const;
+  /// The operators that have no signature: nothing that was built so far has types that they accept.
+  std::vector<const OperatorEntry*> idle_operators() const;
 
   /// Signature of a constant family, if the family is one.
   SignatureId constant(std::uint32_t family) const { return constants_.at(family); }
@@ -100,7 +103,17 @@ class SignatureTable {
                   const std::vector<Positions>& positions);
   void add(std::uint32_t family, const Shaped& shaped, const std::vector<TypeId>& arguments,
            const std::vector<std::int64_t>& sizes);
-  static std::uint64_t key(std::uint32_t family, std::uint32_t open, std::span<const TypeId> others);
+  /// A family, one of its arguments, and the types of others: 16 bits each.
+  struct Key {
+    std::uint64_t high = 0, low = 0;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const {
+      return key.high * 0x9e3779b97f4a7c15u ^ key.low * 0xc2b2ae3d27d4eb4fu;
+    }
+  };
+  static Key key(std::uint32_t family, std::uint32_t open, std::span<const TypeId> others);
 
   const Profile& profile_;
   algebra::Library& library_;
@@ -112,8 +125,8 @@ class SignatureTable {
   std::vector<Signature> signatures_;
   std::map<std::vector<std::int64_t>, SignatureId> known_;  // family, argument types, sizes
   std::vector<SignatureId> constants_;
-  std::unordered_map<std::uint64_t, std::vector<Completion>> completions_;
-  std::unordered_set<std::uint64_t> beginnings_;
+  std::unordered_map<Key, std::vector<Completion>, KeyHash> completions_;
+  std::unordered_set<Key, KeyHash> beginnings_;
 };
 
 }  // namespace rulemill::enumerate

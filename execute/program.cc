@@ -101,6 +101,28 @@ std::vector<FunctionKey> function_keys(std::span<const algebra::Function> functi
   return keys;
 }
 
+namespace {
+
+void require_that_it_fits(const algebra::Plan& plan, std::uint64_t max_elements) {
+  using Kind = algebra::PlanStep::Kind;
+  if (plan.inputs + plan.steps.size() >= max_operands)
+    throw TooLarge("its inputs and tensors on the way are " + std::to_string(plan.inputs + plan.steps.size()) +
+                   "; at most " + std::to_string(max_operands - 1) + " can be evaluated");
+  for (const algebra::PlanStep& step : plan.steps) {
+    if (step.elements() > max_elements)
+      throw TooLarge("a tensor on the way to its result has " + std::to_string(step.elements()) +
+                     " elements, more than max_elements = " + std::to_string(max_elements));
+    for (std::size_t e = 0; e + 1 < step.rows.size() && (step.kind == Kind::Max || step.kind == Kind::Apply); ++e) {
+      const std::uint32_t row = step.rows[e + 1] - step.rows[e];
+      if (row > max_row)
+        throw TooLarge("a maximum is taken over " + std::to_string(row) + " elements; at most " +
+                       std::to_string(max_row) + " can be compared");
+    }
+  }
+}
+
+}  // namespace
+
 Program make_program(const algebra::Plan& plan, std::span<const FunctionKey> functions, std::uint64_t seed) {
   Program program;
   program.inputs = plan.inputs;
@@ -129,9 +151,10 @@ std::uint64_t type_key(std::span<const std::int64_t> shape, std::uint64_t seed) 
 
 TypedProgram compile_node(const algebra::Instance& instance, std::span<const std::vector<std::int64_t>> shapes,
                           std::span<const std::int64_t> sizes, std::span<const FunctionKey> functions,
-                          std::uint64_t seed) {
+                          std::uint64_t seed, std::uint64_t max_elements) {
   const auto plan = algebra::compile(instance, shapes, sizes);
   RM_CHECK(plan.has_value(), "a node that types has a plan");
+  require_that_it_fits(*plan, max_elements);
   TypedProgram made{make_program(*plan, functions, seed), {}, {}};
   for (const auto& shape : shapes) made.input_elements.push_back(elements_of(shape));
   for (const auto& shape : plan->output_shapes) made.type_keys.push_back(type_key(shape, seed));

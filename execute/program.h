@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "algebra/execution/plan.h"
@@ -56,9 +57,15 @@ Program make_program(const algebra::Plan& plan, std::span<const FunctionKey> fun
 /// What the fingerprint takes from the type.
 std::uint64_t type_key(std::span<const std::int64_t> shape, std::uint64_t seed);
 
-/// The program of a node. Its shapes and size parameters type: RM_CHECK otherwise.
+/// A node that no executor can run; says why.
+struct TooLarge : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The program of a node, for executors of `max_elements`. Its shapes and size parameters type: RM_CHECK otherwise.
+/// Throws TooLarge.
 TypedProgram compile_node(const algebra::Instance& instance, std::span<const std::vector<std::int64_t>> shapes,
                           std::span<const std::int64_t> sizes, std::span<const FunctionKey> functions,
-                          std::uint64_t seed);
+                          std::uint64_t seed, std::uint64_t max_elements);
 
 }  // namespace rulemill::execute

@@ -11,7 +11,7 @@
 namespace rulemill::execute {
 
 /// Most tensors that a node takes.
-inline constexpr std::uint32_t most_inputs = 4;
+inline constexpr std::uint32_t most_inputs = 8;
 
 /// A tensor: one of the store, by group and slot, or one in the arena by its first pair there. Element e is at
 /// [e · block_width].

@@ -99,10 +99,27 @@ void LevelRunner::compile() {
     const enumerate::Signature& signature = enumerator_.signatures()[missing[i]];
     std::vector<enumerate::Dims> shapes;
     for (const auto type : signature.arguments) shapes.push_back(enumerator_.types().shape(type));
-    owned_[base + i] = std::make_unique<execute::TypedProgram>(
-        execute::compile_node(*signature.instance, shapes, signature.sizes, functions_, profile_.seed));
+    try {
+      owned_[base + i] = std::make_unique<execute::TypedProgram>(execute::compile_node(
+          *signature.instance, shapes, signature.sizes, functions_, profile_.seed, profile_.max_elements));
+    } catch (const execute::TooLarge& error) {
+      const enumerate::Family& family = enumerator_.signatures().families()[signature.family];
+      throw runtime::InputError(family.place(), signature.instance->name + ", " + error.what());
+    }
     programs_[missing[i]] = owned_[base + i].get();
   });
+}
+
+/// An operator that applies to nothing is mostly a mistake in the profile, and sometimes only deeper than this run
+/// goes.
+void LevelRunner::warn_of_idle_operators() const {
+  if (!communicator_.is_root()) return;
+  for (const enumerate::OperatorEntry* entry : enumerator_.signatures().idle_operators()) {
+    spdlog::warn(
+        "{}: operator '{}' never applies: neither a variable nor a term of fewer operators has a shape that it "
+        "accepts there",
+        entry->place, entry->name);
+  }
 }
 
 void LevelRunner::prepare(std::uint32_t last) {
@@ -125,6 +142,7 @@ void LevelRunner::prepare(std::uint32_t last) {
     enumerate::require_ids(enumerator_.terms().terms() + counts.terms, enumerator_.terms().nodes() + counts.nodes);
     figures_.push_back({0, 0, 0, 0, counts.nodes, counts.terms});
     compile();
+    if (level == last) warn_of_idle_operators();
     if (level + 1 == last) open_device();
     note(level == last ? times_.counting : times_.own_levels);
     if (level + 2 <= last) {

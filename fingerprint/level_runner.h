@@ -101,6 +101,7 @@ class LevelRunner {
  private:
   void add_variables();
   void compile();
+  void warn_of_idle_operators() const;
 
   // Levels up to the last but two, under all names: named_level.cc.
   struct NamedPart;

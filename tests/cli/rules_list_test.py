@@ -43,6 +43,8 @@ class RulesList(Case):
         out = self.folder / "out"
         self.assert_works(rulemill("discover", "--profile", ROOT / "tests/cli/small.toml", "--out", out, "--progress", "off"))
         rules = self.json("rules", "list", "--rules", out, "--sort", "gain")["rules"]
+        table = rulemill("rules", "list", "--rules", out).stdout
+        self.assertEqual(len(table.splitlines()), len(rules) + 4, "a line each, a head, its rule and a sum below")
         gains = [1 - min(r["cost"].values()) / max(r["cost"].values()) for r in rules if "cost" in r]
         self.assertGreater(len(gains), 0)
         self.assertEqual(gains, sorted(gains, reverse=True))
