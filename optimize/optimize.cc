@@ -183,20 +183,15 @@ void add_best(SearchResult& found, SearchResult other, CostModel& cost) {
   found.exhausted = found.exhausted && other.exhausted;
 }
 
-/// What rules in general form are instantiated at: operators of the model; as numbers, the smaller sizes of its
-/// weights, such as kernels.
+/// What rules in general form are instantiated at.
 algebra::Occurrences occurrences(const GraphBank& bank) {
-  constexpr std::int64_t largest_kernel = 11;
   algebra::Occurrences found;
   for (std::uint32_t i = 0; i < bank.node_count(); ++i) {
     const Node& node = bank.node(NodeId{i});
     if (node.kind == Node::Kind::Algebra) found.instances.insert(node.instance);
     if (node.kind != Node::Kind::Constant) continue;
     const ValueType& type = bank.value(node.outputs[0]).type;
-    for (const algebra::Poly& dim : type ? *type : algebra::Shape{}) {
-      const auto number = dim.constant();
-      if (number && *number <= largest_kernel) found.numbers.insert(*number);
-    }
+    if (const auto shape = type ? concrete(*type) : std::nullopt) found.shapes.insert(*shape);
   }
   return found;
 }

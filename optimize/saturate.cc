@@ -39,7 +39,8 @@ struct Saturator::State {
   double seconds_in_graph(ENode node, ENode argument, ENode user, double alone) const;
   bool is_said_with(ENode last, ENode inner) const;
   bool may_be_said(ENode node) const;
-  bool improve(std::span<const RegionLeaf> leaves, Solution& solution);
+  void use(bool core_alone);
+  bool improve(std::span<const RegionLeaf> leaves, Solution& solution, const egraph::Limits& limits);
   RegionGraph graph_of(const Extraction& extraction, std::uint32_t leaves) const;
   std::vector<Step> steps_of(const Extraction& extraction, double before, double after) const;
 
@@ -50,6 +51,7 @@ struct Saturator::State {
   egraph::SizeTable sizes;
   egraph::RuleIndex index;
   std::vector<std::uint32_t> rule_numbers;  // by number in the index: position in the rule set
+  std::vector<std::uint32_t> shortcuts;     // numbers in the index of what others imply
   egraph::EGraph egraph;
   egraph::Saturation saturation;
   std::vector<egraph::Value> values;  // of the region that was added last, by its numbers
@@ -66,7 +68,8 @@ void Saturator::State::add_rules(const algebra::TermBank& terms, const std::vect
     typed.rule = rules[r].rule;
     egraph::CompiledRule compiled = egraph::compile(typed, terms, sizes, egraph::Constants::Made);
     if (!rules[r].reversible) std::erase_if(compiled.directions, [](const auto& each) { return !each.forward; });
-    index.add(std::move(compiled));
+    const std::uint32_t number = index.add(std::move(compiled));
+    if (rules[r].rule.tier == algebra::Tier::Shortcut) shortcuts.push_back(number);
     rule_numbers.push_back(r);
   }
 }
@@ -159,16 +162,23 @@ double Saturator::State::seconds_in_graph(ENode node, ENode argument, ENode user
 }
 
 /// Saturates and extracts, and again from what came out, as long as it becomes cheaper: what has been merged and folded
-/// is out of the way by then, so that a limit is reached later.
+/// is out of the way by then, so that a limit is reached later. First by core rules alone, which are few enough to go
+/// far; what then is left is for shortcuts.
 Solution Saturator::State::solve(const Region& region) {
-  Solution solution{region.graph, {}, false, 0};
-  for (std::size_t restart = 0; restart < options.restarts; ++restart) {
-    if (!improve(region.leaves, solution)) break;
+  Solution solution{region.graph, {}, false, 0, 0};
+  for (const bool core_alone : {true, false}) {
+    use(core_alone);
+    const egraph::Limits& limits = core_alone ? options.core_limits : options.limits;
+    while (solution.restarts < options.restarts && improve(region.leaves, solution, limits)) ++solution.restarts;
   }
   return solution;
 }
 
-bool Saturator::State::improve(std::span<const RegionLeaf> leaves, Solution& solution) {
+void Saturator::State::use(bool core_alone) {
+  for (const std::uint32_t rule : shortcuts) index.enable(rule, !core_alone);
+}
+
+bool Saturator::State::improve(std::span<const RegionLeaf> leaves, Solution& solution, const egraph::Limits& limits) {
   add_graph(leaves, solution.graph);
   const Extraction::Price price = {[&](ENode node) { return seconds_of(node); },
                                    [&](ENode node, ENode argument, ENode user, double alone) {
@@ -177,8 +187,8 @@ bool Saturator::State::improve(std::span<const RegionLeaf> leaves, Solution& sol
   Extraction as_it_is(egraph, price);
   as_it_is.choose(roots, egraph.node_count(), 0);
   const ENode original = egraph.node_count();
-  const auto largest = static_cast<std::uint32_t>(solution.graph.nodes.size()) + options.limits.extra_operators;
-  const auto outcome = saturation.run({}, largest, options.limits);
+  const auto largest = static_cast<std::uint32_t>(solution.graph.nodes.size()) + limits.extra_operators;
+  const auto outcome = saturation.run({}, largest, limits);
   solution.saturated = outcome == egraph::Saturation::Outcome::Saturated;
   solution.nodes += egraph.node_count();
   Extraction extraction(egraph, price);

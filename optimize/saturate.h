@@ -17,6 +17,11 @@
 namespace rulemill::optimize {
 
 struct SaturationOptions {
+  static egraph::Limits with_growth(egraph::Limits limits, std::uint32_t operators) {
+    limits.growth = limits.extra_operators = operators;
+    return limits;
+  }
+
   egraph::Limits limits{.iterations = 12,
                         .nodes = 3000,
                         .matches = 60000,
@@ -24,8 +29,9 @@ struct SaturationOptions {
                         .growth = 2,
                         .rewrite_constants = false,
                         .extra_operators = 2};
-  std::size_t restarts = 12;  // at most
-  std::size_t passes = 20;    // over the choices of an extraction, for better ones
+  egraph::Limits core_limits = with_growth(limits, 6);  // of core rules alone
+  std::size_t restarts = 12;                            // at most
+  std::size_t passes = 20;                              // over the choices of an extraction, for better ones
 };
 
 /// A region's cheapest graph over the same leaves, the rules that lead to it in the order in which they fired, and
@@ -35,6 +41,7 @@ struct Solution {
   std::vector<Step> steps;
   bool saturated = false;
   std::uint32_t nodes = 0;  // of the e-graph
+  std::size_t restarts = 0;
 };
 
 class Saturator {

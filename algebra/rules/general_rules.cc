@@ -12,21 +12,36 @@ namespace {
 
 /// No group gets more dimensions than tensors of models have.
 constexpr std::uint32_t highest_rank = 5;
+/// Sizes of constants beyond this are no kernels.
+constexpr std::int64_t largest_kernel = 11;
 /// Rounds in which what rules make lets further instances apply.
 constexpr int most_rounds = 3;
 
 class Instances {
  public:
   Instances(const Occurrences& found, Library& library, TermBank& bank, Symbols& symbols)
-      : present_(found.instances), numbers_(found.numbers), library_(library), bank_(bank), symbols_(symbols) {
+      : present_(found.instances), shapes_(found.shapes), library_(library), bank_(bank), symbols_(symbols) {
     name_operators();
+    for (const auto& shape : shapes_) {
+      for (const std::int64_t size : shape) {
+        if (size <= largest_kernel) numbers_.insert(size);
+      }
+    }
   }
 
   /// A rule that is not general: what it makes is there, too, where it applies.
   void note(const RuleRecord& record) {
     if (applies(record.rule, record)) note_made(record.rule);
   }
-  void know(const Rule& rule) { known_.emplace(renaming_key(rule, bank_), rule); }
+  /// False if it is known: databases may have rules in common.
+  bool know(const Rule& rule) {
+    const std::string key = renaming_key(rule, bank_);
+    const auto [begin, end] = known_.equal_range(key);
+    const auto same = [&](const auto& known) { return same_rule(known.second, rule, bank_, symbols_); };
+    if (std::any_of(begin, end, same)) return false;
+    known_.emplace(key, rule);
+    return true;
+  }
 
   /// Those that can be applied now and could not before.
   std::vector<RuleRecord> of(const RuleRecord& record) {
@@ -125,18 +140,38 @@ class Instances {
   void take(const Rule& rule, const std::string& name, const RuleRecord& record, std::vector<RuleRecord>& found) {
     const std::string id = record.rule.id + name;
     if (taken_.contains(id)) return;
-    if (!applies(rule, record)) return;
+    if (!applies(rule, record) || !makes_what_occurs(rule)) return;
     taken_.insert(id);
-    const std::string key = renaming_key(rule, bank_);
-    const auto [begin, end] = known_.equal_range(key);
-    const auto same = [&](const auto& known) { return same_rule(known.second, rule, bank_, symbols_); };
-    if (std::any_of(begin, end, same)) return;
-    known_.emplace(key, rule);
+    if (!know(rule)) return;
     RuleRecord& result = found.emplace_back(record);
     result.rule = rule;
     result.rule.id = id;
     result.rule.groups.clear();
     note_made(rule);
+  }
+
+  /// Whether each operator that is not there makes what some constant could be added to: a kernel of 7 rows and 5
+  /// columns is of no use where there is none.
+  bool makes_what_occurs(const Rule& rule) const {
+    const auto as_type_says = [](const TensorDefinition& made, const std::vector<std::int64_t>& shape) {
+      return std::ranges::equal(made.dims, shape, [](const IndexExprPtr& dim, std::int64_t size) {
+        return dim->kind != IndexExpr::Kind::Constant || dim->value == 1 || dim->value == size;
+      });
+    };
+    const auto occurs = [&](const TensorDefinition& made) {
+      return std::ranges::any_of(shapes_, [&](const auto& shape) { return as_type_says(made, shape); });
+    };
+    const auto is_number = [](const IndexExprPtr& dim) {
+      return dim->kind == IndexExpr::Kind::Constant && dim->value > 1;
+    };
+    const auto may_be_of_use = [&](NodeId id) {
+      if (present_.contains(bank_.node(id).instance)) return true;
+      const std::vector<TensorDefinition>& outputs = library_.instance(bank_.node(id).instance).outputs;
+      return std::ranges::all_of(
+          outputs, [&](const auto& made) { return std::ranges::none_of(made.dims, is_number) || occurs(made); });
+    };
+    return std::ranges::all_of(bank_.nodes(rule.source), may_be_of_use) &&
+           std::ranges::all_of(bank_.nodes(rule.target), may_be_of_use);
   }
 
   void note_made(const Rule& rule) {
@@ -159,7 +194,8 @@ class Instances {
 
   std::set<InstanceId> present_, made_;
   std::set<std::string> operators_;  // of those that are present
-  const std::set<std::int64_t>& numbers_;
+  std::set<std::int64_t> numbers_;   // the smaller sizes of constants
+  const std::set<std::vector<std::int64_t>>& shapes_;
   std::set<std::string> taken_;
   std::multimap<std::string, Rule> known_;
   Library& library_;
@@ -180,8 +216,7 @@ std::vector<RuleRecord> at_instances(const std::vector<RuleRecord>& rules, const
   for (const RuleRecord& record : rules) (is_general(record.rule, bank) ? general : others).push_back(&record);
   Instances instances(found, library, bank, symbols);
   for (const RuleRecord* record : others) {
-    result.push_back(*record);
-    if (!general.empty()) instances.know(record->rule);
+    if (general.empty() || instances.know(record->rule)) result.push_back(*record);
   }
   for (int round = 0; round < most_rounds && !general.empty(); ++round) {
     for (const RuleRecord* record : others) instances.note(*record);

@@ -11,11 +11,11 @@ namespace rulemill::algebra {
 /// Whether a rule has groups or open parameters; it is matched at no graph before it has neither.
 bool is_general(const Rule& rule, const TermBank& bank);
 
-/// What a graph has: operators' instances; numbers that may stand for the parameters of operators that it does not
-/// have.
+/// What a graph has: operators' instances, and the shapes of its constants. Their smaller sizes, such as kernels, may
+/// stand for parameters of operators that it does not have, where what these make is of such a shape.
 struct Occurrences {
   std::set<InstanceId> instances;
-  std::set<std::int64_t> numbers;
+  std::set<std::vector<std::int64_t>> shapes;
 };
 
 /// The rules, those in general form replaced by their instances at ranks and parameters for which every operator of one

@@ -34,6 +34,11 @@ operator turned(x[d...]; perm: permutation)
 operator spaced(x[m]; stride: int = 1, far: int = 1)
   where 1 <= stride, 1 <= far
   y[i < (m - 1) // stride + 1] = x[i * stride * far]
+operator put(x[m, n]; rows: int, cols: int)
+  where 1 <= rows, 1 <= cols
+  y[i < rows, j < cols] = x[i, j]
+operator first(x[m, n])
+  y[] = x[0, 0]
 operator taken(x[m]; at: int)
   where at < m
   y[] = x[at]
@@ -171,4 +176,24 @@ TEST_CASE("general rules are used at the ranks and numbers that occur") {
   found.instances.insert(bench.library.instantiate("total", {}, two).id);
   found.instances.insert(bench.library.instantiate("neg", {}, two).id);
   CHECK(at_instances({rank}, found, bench.library, bench.bank, bench.symbols).size() == 2);
+}
+
+TEST_CASE("what an operator would make must be of a shape that occurs, where its type says numbers") {
+  Bench bench;
+  RuleRecord made;
+  made.rule = bench.rule("rule s(x[m, n]) first(neg(x)) => neg(first(put(x; rows=rows, cols=cols)))");
+  Occurrences found;
+  const std::uint32_t two[] = {2};
+  for (const char* name : {"neg", "first"}) found.instances.insert(bench.library.instantiate(name, {}, two).id);
+  const auto names = [&] {
+    std::vector<std::string> result;
+    for (const auto& each : at_instances({made}, found, bench.library, bench.bank, bench.symbols))
+      result.push_back(each.rule.id);
+    return result;
+  };
+  CHECK(names().empty());
+  found.shapes = {{3, 5}, {7, 2, 2}};
+  CHECK(names() == std::vector<std::string>{"s@rows=3,cols=5"});
+  found.shapes.insert({100, 100});
+  CHECK(names() == std::vector<std::string>{"s@rows=3,cols=5"});
 }
