@@ -178,11 +178,12 @@ bool complete(const std::vector<Rounds>& rounds, std::size_t models) {
   return !rounds.empty() && std::ranges::all_of(rounds, [&](const Rounds& each) {
     const auto& times = each.milliseconds;
     return times.size() == models && times[0].size() >= least_rounds &&
-           std::ranges::all_of(times,
-                               [&](const auto& row) {
-                                 return (row.empty() || row.size() == times[0].size()) &&
-                                        std::ranges::all_of(row, [](double t) { return t > 0; });
-                               }) &&
+           std::ranges::all_of(
+               times,
+               [&](const auto& row) {
+                 return (row.empty() || (row.size() >= least_rounds && row.size() <= times[0].size())) &&
+                        std::ranges::all_of(row, [](double t) { return t > 0; });
+               }) &&
            !times[1].empty();
   });
 }

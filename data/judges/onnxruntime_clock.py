@@ -6,6 +6,8 @@ The first model is the one that the others stand for. A model with open dimensio
 thread is this one: what counts is the time that it has a processor, which other processes take less part in.
 """
 
+import math
+import statistics
 import sys
 import time
 
@@ -17,7 +19,8 @@ from models import CannotRun, draw, one_line, serve, session, shape_of
 OPEN_SIZES = [(1, 224), (4, 192), (1, 128), (4, 96), (1, 64), (4, 32), (1, 512), (4, 640), (1, 1), (4, 4)]
 SHORTEST = 2e-3  # seconds: a model that is faster runs several times for one measurement
 MOST_ROUNDS = 101
-PATIENCE = 4  # times the seconds, for the fewest rounds
+PATIENCE = 4  # times the seconds: of work for the fewest rounds, by the clock for more than these
+ALIKE = 0.02  # share by which two times differ that are alike
 
 
 def feeds_at(model, given, batch, other):
@@ -54,17 +57,40 @@ def seconds_of(model, feeds, repeats, clock=time.perf_counter):
     return max((clock() - start) / repeats, 1e-9)
 
 
+def ratios(times, number):
+    """By round: the model's time, of its two runs the geometric mean, by the candidate's."""
+    return [math.sqrt(a * b) / c for a, b, c in zip(times[0], times[1], times[number])]
+
+
+def worth_more_rounds(times, running):
+    """Candidates that may be the fastest; none if more rounds would not change what is taken."""
+    middle = {number: statistics.median(ratios(times, number)) for number in running if number > 1}
+    best = max(middle.values(), default=0)
+    left = [number for number, ratio in middle.items() if ratio >= best * (1 - ALIKE) and ratio > 1 - ALIKE]
+    surely_faster = all(min(ratios(times, number)) > 1 + ALIKE for number in left)
+    return [] if surely_faster else left
+
+
 def run_rounds(models, feeds, seconds, least, clock):
-    """Milliseconds by model and round; each round in the other order than the one before."""
+    """Milliseconds by model and round; each round in the other order than the one before. A candidate that falls behind
+    has fewer rounds than the others."""
     runners = {number: model for number, model in enumerate(models) if model is not None}
     once = [min(seconds_of(model, feeds, 1) for _ in range(2)) for model in runners.values()]
     repeats = max(1, round(SHORTEST / max(min(once), 1e-6)))
     times = [[] for _ in models]
     start, began = time.perf_counter(), clock()
     for turn in range(MOST_ROUNDS):
-        # On a busy machine the fewest rounds may take long: their work counts, and whoever asked stops waiting some time.
-        if time.perf_counter() - start >= seconds if turn >= least else clock() - began >= PATIENCE * seconds:
+        # On a busy machine rounds take longer by the clock: their work counts, and whoever asked stops waiting some time.
+        worked = clock() - began
+        if turn < least and worked >= PATIENCE * seconds:
             break
+        if turn >= least and (worked >= seconds or time.perf_counter() - start >= PATIENCE * seconds):
+            break
+        if turn >= least and len(runners) > 2:
+            left = worth_more_rounds(times, runners)
+            if not left:
+                break
+            runners = {number: model for number, model in runners.items() if number < 2 or number in left}
         order = list(runners.items())
         for number, model in order if turn % 2 == 0 else reversed(order):
             times[number].append(seconds_of(model, feeds, repeats, clock) * 1e3)
