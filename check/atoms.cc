@@ -143,15 +143,21 @@ bool Atoms::occurs(const Poly& poly, Atom atom) const {
   return all.contains(atom);
 }
 
-Poly Atoms::import(const Poly& poly, const Symbols& symbols) {
+Poly Atoms::import(const Poly& poly, const Symbols& symbols, const ByName* values) {
+  const auto named_size = [&](const std::string& name) {
+    if (!values) return size(name);
+    const auto found = values->find(name);
+    if (found == values->end()) throw InputError("instance", "no value for size " + name);
+    return found->second;
+  };
   Poly result;
   for (const Poly::Term& term : poly.terms()) {
     Poly product(term.coefficient);
     for (const Atom atom : term.monomial) {
-      const auto operand = [&](const Poly& part) { return import(part, symbols); };
+      const auto operand = [&](const Poly& part) { return import(part, symbols, values); };
       switch (symbols.kind(atom)) {
         case Symbols::Kind::Size:
-          product = product * size(symbols.name(atom));
+          product = product * named_size(symbols.name(atom));
           break;
         case Symbols::Kind::Index:
           throw InputError("statement", "an index stands among its sizes");

@@ -59,8 +59,9 @@ class Atoms {
   /// ≥ 0 by inspection: a polynomial of sizes alone, whose coefficients are ≥ 0 once every size s is written as 1 + s'.
   bool nonnegative(const Poly& poly) const;
 
-  /// The same polynomial of a rule's symbols in these atoms.
-  Poly import(const Poly& poly, const algebra::Symbols& symbols);
+  /// The same polynomial of a rule's symbols in these atoms; with `values`, at these values of its sizes.
+  using ByName = std::map<std::string, Poly>;
+  Poly import(const Poly& poly, const algebra::Symbols& symbols, const ByName* values = nullptr);
 
   std::string text(const Poly& poly) const;
   std::string text(const Guard& guard) const { return text(guard.poly) + (guard.equality ? " = 0" : " >= 0"); }

@@ -40,7 +40,7 @@ class Lowering {
   /// What the node's own operator demands, in all elements of its outputs.
   std::vector<Demand> demands(NodeId id) {
     demands_.emplace();
-    const std::vector<Statement::Shape>& outputs = statement_.outputs_.at(id);
+    const std::vector<Shape>& outputs = statement_.outputs_.at(id);
     for (std::uint32_t output = 0; output < outputs.size(); ++output) {
       std::vector<Poly> index;
       Guards known = statement_.facts_;

@@ -64,6 +64,8 @@ struct Followed {
 };
 /// Throws Objection where the proof does not fit the statement.
 Followed follow(const Proof& proof, Statement& statement);
+/// Likewise of where the statement's sides are defined, and nothing else.
+Followed follow_domains(const Proof& proof, Statement& statement);
 
 /// A script that a solver must answer with "unsat". Products of atoms are integers v0, v1, …; of a quotient
 /// q = floor(n / d) it says d ≥ 1 ⇒ 0 ≤ n − d·q ≤ d − 1, of products of sizes that they are at least 1, and the lemmas

@@ -99,15 +99,12 @@ Statement::Statement(const algebra::Rule& rule, const algebra::TermBank& bank, c
   demands_ = {demands_of(rule.source, rule.target), demands_of(rule.target, rule.source)};
 }
 
-void Statement::type(NodeId id, const algebra::Symbols& symbols, Guards& needs) {
-  if (sizes_.contains(id)) return;
-  const algebra::Node& node = bank_.node(id);
-  const algebra::Instance& instance = bank_.library().instance(node.instance);
+TypedNode typed(const algebra::Instance& instance, const std::vector<Shape>& arguments, const std::vector<Poly>& given,
+                Atoms& atoms, Guards& needs) {
   std::vector<std::optional<Poly>> bound(instance.size_names.size());
-  if (node.arguments.size() != instance.inputs.size())
-    throw Objection{instance.name + " has another number of arguments"};
+  if (arguments.size() != instance.inputs.size()) throw Objection{instance.name + " has another number of arguments"};
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
-    const Shape& actual = shape(node.arguments[i]);
+    const Shape& actual = arguments[i];
     if (actual.size() != instance.inputs[i].size()) throw Objection{instance.name + " has an argument of another rank"};
     for (std::size_t d = 0; d < instance.inputs[i].size(); ++d) {
       const IndexExpr& formal = *instance.inputs[i][d];
@@ -120,36 +117,48 @@ void Statement::type(NodeId id, const algebra::Symbols& symbols, Guards& needs) 
         bound[formal.slot] = dim;
     }
   }
-  if (node.sizes.size() != instance.size_parameter_count())
-    throw Objection{instance.name + " has another number of sizes"};
-  for (std::size_t p = 0; p < node.sizes.size(); ++p) {
-    const Poly given = atoms_.import(node.sizes[p], symbols);
+  if (given.size() != instance.size_parameter_count()) throw Objection{instance.name + " has another number of sizes"};
+  for (std::size_t p = 0; p < given.size(); ++p) {
     std::optional<Poly>& slot = bound[instance.first_size_parameter + p];
     if (slot)
-      needs.push_back({true, given - *slot});
+      needs.push_back({true, given[p] - *slot});
     else
-      slot = given;
+      slot = given[p];
   }
-  std::vector<Poly>& sizes = sizes_[id];
+  TypedNode result;
   for (const auto& slot : bound) {
     if (!slot) throw Objection{instance.name + " has a size that nothing gives"};
-    sizes.push_back(*slot);
+    result.sizes.push_back(*slot);
     needs.push_back({false, *slot - 1});
   }
   for (const algebra::Comparison& c : instance.conditions) {
     if (c.relation == Relation::Ne) throw Objection{instance.name + " demands an inequation"};
-    needs = joined(needs, guards_of(c.relation, value(*c.a, sizes, {}, atoms_), value(*c.b, sizes, {}, atoms_)));
+    needs = joined(needs,
+                   guards_of(c.relation, value(*c.a, result.sizes, {}, atoms), value(*c.b, result.sizes, {}, atoms)));
   }
   for (const algebra::TensorDefinition& output : instance.outputs) {
-    Shape& dims = outputs_[id].emplace_back();
+    Shape& dims = result.outputs.emplace_back();
     for (const algebra::IndexExprPtr& dim : output.dims) {
-      dims.push_back(value(*dim, sizes, {}, atoms_));
+      dims.push_back(value(*dim, result.sizes, {}, atoms));
       needs.push_back({false, dims.back() - 1});
     }
   }
+  return result;
 }
 
-const Statement::Shape& Statement::shape(TermId id) const {
+void Statement::type(NodeId id, const algebra::Symbols& symbols, Guards& needs) {
+  if (sizes_.contains(id)) return;
+  const algebra::Node& node = bank_.node(id);
+  std::vector<Shape> arguments;
+  for (const TermId argument : node.arguments) arguments.push_back(shape(argument));
+  std::vector<Poly> given;
+  for (const Poly& size : node.sizes) given.push_back(atoms_.import(size, symbols));
+  TypedNode found = typed(bank_.library().instance(node.instance), arguments, given, atoms_, needs);
+  sizes_[id] = std::move(found.sizes);
+  outputs_[id] = std::move(found.outputs);
+}
+
+const Shape& Statement::shape(TermId id) const {
   const algebra::Term& term = bank_.term(id);
   if (!term.is_variable) return outputs_.at(term.node).at(term.output);
   const auto found = variables_.find(id);

@@ -10,6 +10,8 @@
 
 namespace rulemill::check {
 
+using Shape = std::vector<Poly>;
+
 /// For all values of `bound` at which `guards` hold, the one factor, an application of a partial function, is defined.
 using Demand = Product;
 
@@ -38,6 +40,8 @@ class Statement {
   };
   const Demands& demands(bool of_target) const { return demands_[of_target ? 1 : 0]; }
 
+  const Shape& shape(algebra::TermId term) const;
+
   std::string text(const Sum& sum) const;
   std::string text(const Product& product) const;
   std::string text(const Factor& factor) const;
@@ -48,8 +52,6 @@ class Statement {
 
  private:
   friend class Lowering;
-  using Shape = std::vector<Poly>;
-  const Shape& shape(algebra::TermId term) const;
   /// Types a node; what that needs is added to `needs`.
   void type(algebra::NodeId node, const algebra::Symbols& symbols, Guards& needs);
   Sum lower(std::size_t output);
@@ -65,6 +67,15 @@ class Statement {
   std::map<algebra::NodeId, std::vector<Shape>> outputs_;
   std::map<algebra::NodeId, std::vector<Poly>> sizes_;  // values of the node's size slots
 };
+
+/// What an operator's instance makes of shapes, and of the sizes that a node gives it: the values of its size slots,
+/// and its outputs' shapes. What that needs is added to `needs`.
+struct TypedNode {
+  std::vector<Poly> sizes;
+  std::vector<Shape> outputs;
+};
+TypedNode typed(const algebra::Instance& instance, const std::vector<Shape>& arguments, const std::vector<Poly>& given,
+                Atoms& atoms, Guards& needs);
 
 /// An index expression at sizes and indices by slot.
 Poly value(const algebra::IndexExpr& e, const std::vector<Poly>& sizes, const std::vector<Poly>& indices, Atoms& atoms);

@@ -14,6 +14,8 @@ namespace {
 
 using runtime::InputError;
 
+constexpr std::size_t longest_word = 200;  // as in definitions
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -53,6 +55,7 @@ class Reader {
     } catch (const toml::parse_error& error) {
       throw InputError(place(error.source()), std::string(error.description()));
     }
+    expect_short_words(root);
     Profile profile;
     profile.origin = origin_;
     expect_keys(root, {"name", "seed", "max_ops", "max_elements", "roles", "variables", "constants", "operators"});
@@ -98,6 +101,23 @@ class Reader {
   const toml::node& required(const toml::table& parent, const std::string& key) const {
     if (const toml::node* node = parent.get(key)) return *node;
     fail(parent, "'" + key + "' is missing");
+  }
+  void expect_short_words(const toml::node& node) const {
+    const auto expect = [&](std::string_view word, const toml::node& at) {
+      if (word.size() > longest_word)
+        fail(at, "a word of " + std::to_string(word.size()) + " characters; no word has more than " +
+                     std::to_string(longest_word));
+    };
+    if (const auto* text = node.as_string()) expect(text->get(), node);
+    if (const auto* list = node.as_array()) {
+      for (const toml::node& item : *list) expect_short_words(item);
+    }
+    if (const auto* table = node.as_table()) {
+      for (const auto& [key, value] : *table) {
+        expect(key.str(), value);
+        expect_short_words(value);
+      }
+    }
   }
   std::string text_of(const toml::node& node, const std::string& what) const {
     if (const auto value = node.value_exact<std::string>()) return *value;

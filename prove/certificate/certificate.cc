@@ -81,8 +81,7 @@ class CertificateReader {
     while (starts(assumed_word)) certificate.assumed.push_back(take(assumed_word, "a law"));
     while (!by_definitions && starts("; use ")) certificate.uses.push_back(take("; use ", "an instance"));
     certificate.proof_line = next_ + 1;
-    while (by_definitions && next_ < lines_.size()) certificate.proof += lines_[next_++] + "\n";
-    if (next_ < lines_.size()) fail("expected the end, found '" + lines_[next_].substr(0, 80) + "'");
+    while (next_ < lines_.size()) certificate.proof += lines_[next_++] + "\n";
     return certificate;
   }
 
@@ -183,7 +182,8 @@ std::string certificate_for(const std::string& request, algebra::Library& librar
   const auto statement = json.at("statement").get<std::string>();
   if (json.at("derived").get<bool>()) {
     return to_string(certify_by_instances(statement, json.at("uses").get<std::vector<std::string>>(),
-                                          json.at("cited").get<std::map<std::string, std::string>>(), library));
+                                          json.at("cited").get<std::map<std::string, std::string>>(), library,
+                                          options));
   }
   std::string reason;
   if (const auto certificate = certify_by_definitions(statement, library, options, reason))
@@ -219,6 +219,9 @@ void certify(algebra::RuleSet& rules, const algebra::TermBank& bank, const algeb
   }
   std::vector<std::string> texts = texts_of(requests);
   for (std::size_t i = 0; i < certificates.size(); ++i) certificates[i]->text = std::move(texts.at(i));
+  std::erase_if(rules.rules, [](const algebra::RuleRecord& record) {
+    return record.certificate.kind == Certificate::Kind::Derivation && !is_followed(record.certificate.text);
+  });
 }
 
 void certify(algebra::RuleSet& rules, algebra::Library& library, const algebra::TermBank& bank,

@@ -25,7 +25,7 @@ struct CertificateText {
   std::vector<std::pair<std::string, std::string>> definitions;  // operator, digest
   std::vector<std::string> assumed;  // laws of functions that were tried alone, and that its operators may rest on
   std::vector<std::string> uses;     // by derivation: "rule: x := term, …; m := size, …"
-  std::string proof;                 // by definitions: check::to_string of it
+  std::string proof;                 // check::to_string of it; by derivation, of domains alone
   std::size_t proof_line = 0;        // where it begins, once parsed
 };
 
@@ -51,16 +51,18 @@ std::optional<CertificateText> certify_by_definitions(const std::string& stateme
 
 /// The certificate of a derived rule. `cited` has the statements of the rules that the instances are of, by name.
 CertificateText certify_by_instances(const std::string& statement, const std::vector<std::string>& uses,
+                                     const std::map<std::string, std::string>& cited, algebra::Library& library,
+                                     const ProverOptions& options);
+
+/// What a derived rule's certificate leaves to solvers, who must answer "unsat" to all of it: first that the instances
+/// imply the statement, then that they are instances.
+struct FollowedDerivation {
+  std::vector<std::string> scripts;
+  std::size_t plain = 0;
+};
+/// Throws check::Objection or InputError where the certificate does not fit.
+FollowedDerivation follow_derivation(const CertificateText& certificate,
                                      const std::map<std::string, std::string>& cited, algebra::Library& library);
-
-/// A script with the instances' equations and the goal's negation, over uninterpreted functions with generated names:
-/// it must be unsatisfiable.
-std::string derivation_script(const std::string& statement, const std::vector<std::string>& uses,
-                              const std::map<std::string, std::string>& cited, algebra::Library& library);
-
-/// Nothing if the instances type, satisfy their conditions, and imply the statement; else what is wrong.
-std::optional<std::string> check_uses(const std::string& statement, const std::vector<std::string>& uses,
-                                      const std::map<std::string, std::string>& cited, algebra::Library& library);
 
 /// What a rule's certificate is made from, as text, for certificate_for: its statement, and of a derived rule the lines
 /// of instances and the statements of the rules that they are of. `cited` has all that may be, by name.
@@ -69,11 +71,12 @@ std::string certificate_request(const std::string& statement, algebra::Certifica
 /// The text of the certificate that is requested; one without a proof, which no check passes, if no steps are found.
 std::string certificate_for(const std::string& request, algebra::Library& library, const ProverOptions& options);
 
-/// Whether the text of a core rule's certificate has a proof.
+/// Whether the certificate's text has a proof that the checker can follow.
 bool is_followed(const std::string& certificate);
 
 /// Replaces the certificates of a pruned set, which are the lines of instances, by final ones, `text_of` by request;
-/// those of core rules that have theirs are kept.
+/// those of core rules that have theirs are kept. Derived rules whose derivation the checker cannot follow are left
+/// out.
 void certify(algebra::RuleSet& rules, const algebra::TermBank& bank, const algebra::Symbols& symbols,
              const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of);
 /// Likewise, all in this process.

@@ -26,7 +26,7 @@ struct CheckFinding {
 struct CheckReport {
   std::vector<CheckFinding> findings;
   std::uint64_t by_definitions = 0, by_derivation = 0;
-  std::uint64_t obligations = 0;   // of rules by definitions, shown by solvers
+  std::uint64_t obligations = 0;   // shown by solvers, besides that instances imply a derived rule
   std::uint64_t identities = 0;    // steps of theirs that are right as they stand
   std::uint64_t without = 0;       // rules by definitions that leave nothing to a solver: identities alone
   std::uint64_t assuming = 0;      // rules whose operators have laws that are assumed

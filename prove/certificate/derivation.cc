@@ -1,19 +1,19 @@
-// Certificates of derived rules: the instances as text, and the ground equations that they are, for a solver with
-// uninterpreted functions.
+// Certificates of derived rules: instances of others as text, and what the checker makes of them.
+#include "check/derivation.h"
+
 #include <algorithm>
-#include <set>
-#include <unordered_map>
+#include <deque>
+#include <memory>
 
 #include "algebra/language/poly_parse.h"
 #include "algebra/terms/equal_products.h"
 #include "algebra/terms/rule_text.h"
-#include "egraph/check_instances.h"
 #include "prove/certificate/certificate.h"
+#include "prove/elaboration/elaborate.h"
 #include "runtime/error.h"
 
 namespace rulemill::prove {
 
-using algebra::Poly;
 using algebra::Rule;
 using algebra::TermId;
 using runtime::InputError;
@@ -63,33 +63,39 @@ class DerivationText {
     for (const std::string& use : uses) read(use, cited);
   }
 
-  std::optional<std::string> check() { return egraph::check_instances(goal_, instances_, rules_, bank_, symbols_); }
-
-  CertificateText certificate() const {
-    return without_proof(algebra::Certificate::Kind::Derivation, statement_, goal_.rule, bank_);
+  /// What the instances leave to be shown, and where the goal is defined.
+  check::Derived follow(const check::Proof& proof) {
+    check::Followed domains = check::follow_domains(proof, statement());
+    check::Derived result = check::derive(statement(), instances_, symbols_, proof.times);
+    for (check::Obligation& obligation : domains.obligations) result.obligations.push_back(std::move(obligation));
+    result.plain += domains.plain;
+    return result;
   }
 
-  /// Declarations, the instances' equations, those of commutative nodes, and the goal's negation.
-  std::string script() {
-    std::string equations;
-    for (const egraph::RuleInstance& instance : instances_) {
-      const Rule& rule = rules_[instance.rule].rule;
-      std::unordered_map<TermId, TermId> terms;
-      for (std::size_t v = 0; v < rule.variables.size(); ++v) terms[rule.variables[v]] = instance.variables[v];
-      const algebra::Substitution sizes(instance.sizes.begin(), instance.sizes.end());
-      const std::vector<TermId> source = bank_.substitute(rule.source, terms, sizes, symbols_);
-      const std::vector<TermId> target = bank_.substitute(rule.target, terms, sizes, symbols_);
-      for (std::size_t i = 0; i < source.size(); ++i) {
-        equations += "(assert (= " + text(source[i]) + " " + text(target[i]) + "))\n";
+  check::Statement& statement() {
+    if (!checked_) checked_ = std::make_unique<check::Statement>(goal_.rule, bank_, symbols_, atoms_);
+    return *checked_;
+  }
+  check::Atoms& atoms() { return atoms_; }
+
+  CertificateText certificate(const std::vector<std::string>& uses, const ProverOptions& options) {
+    CertificateText result = without_proof(algebra::Certificate::Kind::Derivation, statement_, goal_.rule, bank_);
+    result.uses = uses;
+    try {
+      const check::Derived derived = check::derive(statement(), instances_, symbols_, {});
+      const bool demands = statement().demands(false).own + statement().demands(true).own > 0;
+      if (derived.obligations.empty() && !demands) {
+        result.proof = check::to_string(check::Proof(), atoms_);
+        return result;
       }
+      const auto samples = sample_sizes_by_name(goal_.rule, bank_, symbols_, options.seed);
+      const Elaboration found =
+          elaborate_domains(statement(), derived.obligations, samples, options.align, options.elaboration);
+      result.proof = found.proof ? check::to_string(*found.proof, atoms_) : unfollowed;
+    } catch (const check::Objection&) {
+      result.proof = unfollowed;
     }
-    std::string goal = "(assert (not (and true";
-    for (std::size_t i = 0; i < goal_.rule.source.size(); ++i) {
-      goal += " (= " + text(goal_.rule.source[i]) + " " + text(goal_.rule.target[i]) + ")";
-    }
-    std::string script = "(set-logic QF_UF)\n(declare-sort Tensor 0)\n" + declarations_ + equations;
-    for (const std::string& swap : swaps_) script += swap + "\n";
-    return script + goal + ")))\n(check-sat)\n";
+    return result;
   }
 
  private:
@@ -113,15 +119,14 @@ class DerivationText {
     if (is_new) rules_.push_back(typed(rule_text->second));
     const Rule& rule = rules_[number->second].rule;
     const std::vector<std::string> halves = split_outside(use.substr(colon + 1), ';');
-    egraph::RuleInstance instance{number->second, {}, {}};
-    if (!rule.variables.empty()) instance.variables = terms(rule, halves.empty() ? "" : halves[0]);
+    check::RuleInstance instance{&rule, {}, {}};
+    if (!rule.variables.empty()) instance.terms = terms(rule, halves.empty() ? "" : halves[0]);
     if (halves.size() > (rule.variables.empty() ? 0 : 1)) {
       for (const std::string& part : split_outside(halves.back(), ',')) {
         const auto [size, value] = definition_in(part);
-        instance.sizes.emplace_back(symbols_.size(size), algebra::parse_poly(value, "instance", symbols_));
+        instance.sizes.emplace(size, algebra::parse_poly(value, "instance", symbols_));
       }
     }
-    std::ranges::sort(instance.sizes);
     instances_.push_back(std::move(instance));
   }
 
@@ -141,68 +146,39 @@ class DerivationText {
         .source;
   }
 
-  /// A generated name for what `key` stands for: a variable, or an operator instance with its sizes and output.
-  std::string name(const std::string& key, std::size_t arity) {
-    const auto [found, is_new] = names_.try_emplace(key, "f" + std::to_string(names_.size()));
-    if (is_new) {
-      std::string domain;
-      for (std::size_t i = 0; i < arity; ++i) domain += (i == 0 ? "" : " ") + std::string("Tensor");
-      declarations_ += "(declare-fun " + found->second + " (" + domain + ") Tensor)\n";
-    }
-    return found->second;
-  }
-
-  std::string text(TermId id) {
-    const algebra::Term& term = bank_.term(id);
-    if (term.is_variable) return name("variable " + term.name, 0);
-    const algebra::Node node = bank_.node(term.node);
-    const algebra::Instance& instance = library_.instance(node.instance);
-    std::string key = "operator " + instance.name;
-    for (const Poly& size : node.sizes) key += ", " + symbols_.to_string(size);
-    const std::string function = name(key + " output " + std::to_string(term.output), node.arguments.size());
-    if (node.arguments.empty()) return function;
-    std::vector<std::string> arguments;
-    for (const TermId argument : node.arguments) arguments.push_back(text(argument));
-    std::string applied = "(" + function;
-    for (const std::string& argument : arguments) applied += " " + argument;
-    applied += ")";
-    if (instance.commutative && arguments[0] != arguments[1]) {
-      swaps_.insert("(assert (= " + applied + " (" + function + " " + arguments[1] + " " + arguments[0] + ")))");
-    }
-    return applied;
-  }
-
   algebra::Library& library_;
   algebra::TermBank bank_;
   algebra::Symbols symbols_;
   const std::string& statement_;
   std::string stated_;  // as it is derived
   algebra::TypedRule goal_;
-  std::vector<algebra::TypedRule> rules_;
+  std::deque<algebra::TypedRule> rules_;  // instances point to them
   std::map<std::string, std::uint32_t> numbers_;
-  std::vector<egraph::RuleInstance> instances_;
-  std::map<std::string, std::string> names_;
-  std::string declarations_;
-  std::set<std::string> swaps_;
+  std::vector<check::RuleInstance> instances_;
+  check::Atoms atoms_;
+  std::unique_ptr<check::Statement> checked_;
 };
 
 }  // namespace
 
 CertificateText certify_by_instances(const std::string& statement, const std::vector<std::string>& uses,
+                                     const std::map<std::string, std::string>& cited, algebra::Library& library,
+                                     const ProverOptions& options) {
+  return DerivationText(statement, uses, cited, library).certificate(uses, options);
+}
+
+FollowedDerivation follow_derivation(const CertificateText& certificate,
                                      const std::map<std::string, std::string>& cited, algebra::Library& library) {
-  CertificateText certificate = DerivationText(statement, uses, cited, library).certificate();
-  certificate.uses = uses;
-  return certificate;
-}
-
-std::string derivation_script(const std::string& statement, const std::vector<std::string>& uses,
-                              const std::map<std::string, std::string>& cited, algebra::Library& library) {
-  return DerivationText(statement, uses, cited, library).script();
-}
-
-std::optional<std::string> check_uses(const std::string& statement, const std::vector<std::string>& uses,
-                                      const std::map<std::string, std::string>& cited, algebra::Library& library) {
-  return DerivationText(statement, uses, cited, library).check();
+  DerivationText text(certificate.statement, certificate.uses, cited, library);
+  text.statement();
+  const check::Proof proof = check::parse_proof(certificate.proof, "certificate", certificate.proof_line, text.atoms());
+  if (!proof.outputs.empty() || check::to_string(proof, text.atoms()) != certificate.proof)
+    throw check::Objection{"its certificate says what no certificate says"};
+  const check::Derived derived = text.follow(proof);
+  FollowedDerivation result{{derived.script}, derived.plain};
+  for (const check::Obligation& obligation : derived.obligations)
+    result.scripts.push_back(check::smtlib(obligation, text.atoms()));
+  return result;
 }
 
 }  // namespace rulemill::prove

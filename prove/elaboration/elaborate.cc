@@ -31,18 +31,33 @@ Elaborator::Elaborator(Statement& statement, const std::vector<SizesByName>& sam
 }
 
 Elaboration Elaborator::run() {
-  check::Proof proof;
-  try {
+  return within_limits([&](check::Proof& proof) -> std::optional<std::string> {
     for (std::size_t o = 0; o < statement_.outputs(); ++o) {
       check::Sum sum = statement_.difference(o);
       check::OutputProof& output = proof.outputs.emplace_back();
       for (const check::Product& product : sum) output.normal_form.push_back(statement_.text(product));
       Context context{statement_.facts(), {}};
       for (check::Guard& guard : statement_.ranges(o)) context.given.push_back(std::move(guard));
-      if (!zero(sum, context, output.steps)) return {{}, "nothing cancels " + statement_.text(sum.at(0))};
+      if (!zero(sum, context, output.steps)) return "nothing cancels " + statement_.text(sum.at(0));
     }
-    if (auto undefined = domains(proof)) return {{}, *undefined};
-    if (auto owed = typing(proof)) return {{}, *owed};
+    if (auto undefined = domains(proof)) return undefined;
+    return typing(proof);
+  });
+}
+
+Elaboration Elaborator::run_domains(const std::vector<check::Obligation>& owed) {
+  return within_limits([&](check::Proof& proof) -> std::optional<std::string> {
+    for (const check::Obligation& obligation : owed) {
+      if (!add_lemmas(obligation, proof)) return "an instance needs more than the rule says: " + obligation.what;
+    }
+    return domains(proof);
+  });
+}
+
+Elaboration Elaborator::within_limits(const std::function<std::optional<std::string>(check::Proof&)>& search) {
+  check::Proof proof;
+  try {
+    if (auto reason = search(proof)) return {{}, *reason};
   } catch (const TooLong&) {
     return {{}, "the proof would be longer than " + std::to_string(limits_.steps) + " steps"};
   } catch (const LimitReached& limit) {
@@ -79,15 +94,20 @@ std::optional<std::string> Elaborator::typing(check::Proof& proof) {
     if (!atoms_.nonnegative(divisor - 1)) goals.push_back({false, divisor - 1});
   }
   for (const check::Guard& goal : goals) {
-    const check::Obligation obligation{"typing", statement_.facts(), goal, {}, {}};
-    if (check::is_plain(obligation)) continue;
-    const auto times = oracle_.shown(obligation);
-    if (!times) return "typing it needs more than its condition says: " + atoms_.text(goal);
-    for (const check::Times& lemma : *times) {
-      if (std::ranges::find(proof.times, lemma) == proof.times.end()) proof.times.push_back(lemma);
-    }
+    if (!add_lemmas({"typing", statement_.facts(), goal, {}, {}}, proof))
+      return "typing it needs more than its condition says: " + atoms_.text(goal);
   }
   return std::nullopt;
+}
+
+bool Elaborator::add_lemmas(const check::Obligation& obligation, check::Proof& proof) {
+  if (check::is_plain(obligation)) return true;
+  const auto times = oracle_.shown(obligation);
+  if (!times) return false;
+  for (const check::Times& lemma : *times) {
+    if (std::ranges::find(proof.times, lemma) == proof.times.end()) proof.times.push_back(lemma);
+  }
+  return true;
 }
 
 bool Elaborator::take(check::Sum& sum, const Context& context, Step step, Steps& steps) {
@@ -196,6 +216,12 @@ std::optional<check::Guard> Elaborator::undecided(const check::Sum& sum, const s
 Elaboration elaborate(Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& align,
                       const ElaborationLimits& limits, bool believing) {
   return Elaborator(statement, samples, align, limits, believing).run();
+}
+
+Elaboration elaborate_domains(Statement& statement, const std::vector<check::Obligation>& owed,
+                              const std::vector<SizesByName>& samples, const AlignLimits& align,
+                              const ElaborationLimits& limits) {
+  return Elaborator(statement, samples, align, limits, false).run_domains(owed);
 }
 
 }  // namespace rulemill::prove

@@ -23,4 +23,9 @@ struct Elaboration {
 Elaboration elaborate(check::Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& align,
                       const ElaborationLimits& limits = {}, bool believing = false);
 
+/// Likewise for a derived rule: where its sides are defined, and lemmas for what its instances owe.
+Elaboration elaborate_domains(check::Statement& statement, const std::vector<check::Obligation>& owed,
+                              const std::vector<SizesByName>& samples, const AlignLimits& align,
+                              const ElaborationLimits& limits);
+
 }  // namespace rulemill::prove

@@ -3,6 +3,7 @@
 // what makes two products cancel (cancel.cc), laws (by_laws.cc), and where sides are defined (domains.cc).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -25,6 +26,7 @@ class Elaborator {
   Elaborator(check::Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& align,
              const ElaborationLimits& limits, bool believing);
   Elaboration run();
+  Elaboration run_domains(const std::vector<check::Obligation>& owed);
   /// Whether steps are found that empty the sum, which is zero then wherever the context holds.
   bool empties(check::Sum sum, const Context& context);
 
@@ -43,6 +45,9 @@ class Elaborator {
   std::vector<Models::Values> in_symbols(const std::vector<SizesByName>& samples);
   /// Lemmas for what the types and divisors owe.
   std::optional<std::string> typing(check::Proof& proof);
+  /// False if it is not shown.
+  bool add_lemmas(const check::Obligation& obligation, check::Proof& proof);
+  Elaboration within_limits(const std::function<std::optional<std::string>(check::Proof&)>& search);
   /// Takes the step if the checker would let it pass.
   bool take(check::Sum& sum, const Context& context, Step step, Steps& steps);
   static Step step(Op op, std::vector<std::size_t> at, bool of_maximum = false);

@@ -373,6 +373,9 @@ TEST_CASE("a profile's mistakes are told with their place") {
   CHECK_THAT(message(head + "max_ops = 9\n" + variables), Catch::Contains("found 9"));
   CHECK_THAT(message(head + "max_opps = 2\n" + variables),
              Catch::Contains("p.toml:2:1") && Catch::Contains("did you mean 'max_ops'"));
+  CHECK_THAT(
+      message(head + variables + "[[operators]]\noperator = \"" + std::string(200000, 'r') + "\"\n"),
+      Catch::Contains("p.toml:6:12") && Catch::EndsWith("a word of 200000 characters; no word has more than 200"));
   CHECK_THAT(message(head + variables + "[[operators]]\noperator = \"relu\"\nparameters = { axes = 1 }\n"),
              Catch::Contains("unknown key 'axes'"));
   CHECK_THAT(message(head + variables +
