@@ -4,9 +4,10 @@
 #include <chrono>
 #include <optional>
 
-#include "algebra/rules/general_rules.h"
 #include "algebra/terms/rule_text.h"
+#include "optimize/bodies.h"
 #include "optimize/choice.h"
+#include "optimize/graph_search.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"
 
@@ -183,20 +184,7 @@ void add_best(SearchResult& found, SearchResult other, CostModel& cost) {
   found.exhausted = found.exhausted && other.exhausted;
 }
 
-/// What rules in general form are instantiated at.
-algebra::Occurrences occurrences(const GraphBank& bank) {
-  algebra::Occurrences found;
-  for (std::uint32_t i = 0; i < bank.node_count(); ++i) {
-    const Node& node = bank.node(NodeId{i});
-    if (node.kind == Node::Kind::Algebra) found.instances.insert(node.instance);
-    if (node.kind != Node::Kind::Constant) continue;
-    const ValueType& type = bank.value(node.outputs[0]).type;
-    if (const auto shape = type ? concrete(*type) : std::nullopt) found.shapes.insert(*shape);
-  }
-  return found;
-}
-
-/// How the options say that a graph is searched, by some cost.
+/// By some cost.
 using Search = std::function<SearchResult(CostModel&)>;
 
 /// What is found by the cost, and, where that did not take long, by others that the device might have.
@@ -251,10 +239,14 @@ Summary run(const Options& options, algebra::Library& library, algebra::TermBank
   Summary summary;
   Clock clock;
   Device device = find_device(options.device);
-  OnnxModel model = OnnxModel::read(options.model);
+  const OnnxModel given_model = OnnxModel::read(options.model);
   try_timing_command(options.model, options.timing);
-  GraphBank bank(library, symbols);
   NodeInference inference(options.type_helper);
+  BetterBodies bodies;
+  if (options.explain.empty())
+    bodies = better_bodies(given_model, {options, library, terms, symbols, given, device, inference});
+  const OnnxModel& model = bodies.model ? *bodies.model : given_model;
+  GraphBank bank(library, symbols);
   Import import = import_model(model, bank, &inference);
   Fusion fusion(bank, options.together.empty() ? Together() : Together::load(options.together));
   Evaluator::Sizes sizes = given_sizes(options, import, bank);
@@ -273,11 +265,7 @@ Summary run(const Options& options, algebra::Library& library, algebra::TermBank
   }
   const Acceptable acceptable = [&](std::span<const ValueId> outputs) { return plan_of(outputs).refusal.empty(); };
   const Search search = [&](CostModel& by) {
-    if (options.search.kind == SearchKind::Backtrack) {
-      return search_windows(bank, matcher, by, import.outputs, options.search, options.windows, acceptable);
-    }
-    Saturator saturator(bank, terms, rules, by, fusion);
-    return saturate_windows(bank, saturator, by, fusion, import.outputs, options.search, options.windows, acceptable);
+    return search_graph({options, bank, terms, rules, matcher, fusion}, by, import.outputs, acceptable);
   };
   std::vector<CostModel> others;
   for (const Device& reading : options.timing.possible() ? readings_of(device) : std::vector<Device>()) {
@@ -298,18 +286,22 @@ Summary run(const Options& options, algebra::Library& library, algebra::TermBank
   summary.patterns = matcher.patterns().size();
   fill_unknown(summary, import);
   fill_sizes(summary, import, sizes);
-  summary.bytes_before = summary.bytes_after = model.weight_bytes();
+  summary.bytes_before = summary.bytes_after = given_model.weight_bytes();
   summary.picture_before = summary.picture_after = drawing_of(import, bank);
 
   const auto rows_of = [&](std::span<const ValueId> outputs) {
     return cost_table(bank, cost, import, plan_of(outputs), outputs);
   };
   const auto rows_before = table_before(bank, cost, import, plan_of(import.outputs));
-  const std::vector<Candidate> candidates = worth_trying(found.best, import, options, summary.seconds_before,
-                                                         node_count(rows_of(import.outputs)) < node_count(rows_before));
+  const std::vector<Candidate> candidates =
+      worth_trying(found.best, import, options, summary.seconds_before,
+                   bodies.model || node_count(rows_of(import.outputs)) < node_count(rows_before));
   Choice choice = choose({options, model, import, bank, fusion, cost, inference, sizes}, candidates);
   summary.verify_time = clock.lap();
   fill_choice(summary, choice);
+  summary.bodies = bodies.looked_at;
+  summary.bodies_changed = choice.model ? bodies.changed : 0;
+  if (summary.warning.empty()) summary.warning = bodies.warning;
   const Candidate best =
       choice.model ? candidates[choice.candidate] : Candidate{import.outputs, summary.seconds_before, {}};
   summary.seconds_after = best.seconds;
@@ -318,11 +310,12 @@ Summary run(const Options& options, algebra::Library& library, algebra::TermBank
   summary.operations_before = cost.operations(import.outputs);
   summary.operations_after = cost.operations(best.outputs);
   fill_fired(summary, best.steps, rules, terms, symbols);
+  if (choice.model) fill_fired(summary, bodies.steps, bodies.rules, terms, symbols);
   if (options.out.empty()) return summary;
   if (choice.model) {
     choice.model->write(options.out);
   } else {
-    model.write_as_read(options.out);
+    given_model.write_as_read(options.out);
   }
   summary.peak_bytes = runtime::peak_memory_bytes();
   return summary;

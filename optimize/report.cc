@@ -178,6 +178,8 @@ std::string to_text(const Summary& summary) {
   if (!summary.cost_source.empty()) text += "costs measured: " + summary.cost_source + "\n";
   if (!summary.sizes.empty()) text += "open dimensions: " + sizes_text(summary) + "\n";
   text += "\n" + table_text(summary) + "\n" + verdict_text(summary) + "\n";
+  if (summary.bodies > 0)
+    text += fmt::format("graphs inside nodes: {} looked at, {} made cheaper\n", summary.bodies, summary.bodies_changed);
   if (summary.changed) {
     text += fmt::format("initializers: {} -> {}\n", bytes_text(static_cast<double>(summary.bytes_before)),
                         bytes_text(static_cast<double>(summary.bytes_after)));
@@ -321,6 +323,7 @@ runtime::Json to_json(const Summary& summary) {
   json["cost_source"] = summary.cost_source;
   json["opset"] = summary.opset;
   json["changed"] = summary.changed;
+  json["bodies"] = {{"looked_at", summary.bodies}, {"changed", summary.bodies_changed}};
   json["operators"] = runtime::Json::array();
   for (const auto& row : summary.rows) {
     json["operators"].push_back({{"name", row.name}, {"before", row_json(row.before)}, {"after", row_json(row.after)}});

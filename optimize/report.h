@@ -52,7 +52,8 @@ struct Summary {
     std::string op_type, reason;
     std::uint32_t count = 0;
   };
-  std::vector<Unknown> unknown;  // left as they were
+  std::vector<Unknown> unknown;                  // left as they were
+  std::uint32_t bodies = 0, bodies_changed = 0;  // graphs inside nodes
 
   bool saturated = false;  // equality saturation, not backtracking
   std::uint64_t windows = 0, e_nodes = 0;

@@ -10,8 +10,6 @@
 
 namespace rulemill::optimize {
 
-namespace {
-
 void collect_names(const onnx::GraphProto& graph, std::set<std::string>& names) {
   for (const auto& info : graph.input()) names.insert(info.name());
   for (const auto& tensor : graph.initializer()) names.insert(tensor.name());
@@ -25,6 +23,8 @@ void collect_names(const onnx::GraphProto& graph, std::set<std::string>& names) 
   }
 }
 
+namespace {
+
 class Exporter {
  public:
   Exporter(const OnnxModel& model, const Import& import, GraphBank& bank, std::span<const ValueId> outputs,
@@ -32,6 +32,7 @@ class Exporter {
       : original_(model.proto().model.graph()), import_(import), bank_(bank), folder_(bank), result_(model) {
     keeps_constants_ = keeps_constants;
     for (ValueId output : outputs) outputs_.push_back(folded(output));
+    used_ = model.proto().taken_names;
     collect_names(original_, used_);
     for (const auto& tensor : original_.initializer()) initializers_.insert(tensor.name());
     for (const auto& input : original_.input()) inputs_.insert(input.name());

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "algebra/sizes/checked.h"
+#include "optimize/onnx/bodies.h"
 #include "optimize/onnx/least_sizes.h"
 #include "optimize/onnx/model_proto.h"
 #include "optimize/onnx/opaque_shapes.h"
@@ -15,35 +16,6 @@
 namespace rulemill::optimize {
 
 namespace {
-
-/// Names that a graph's nodes use but do not define: what a subgraph takes from outside.
-void collect_free_names(const onnx::GraphProto& graph, std::set<std::string> defined, std::set<std::string>& free) {
-  for (const auto& input : graph.input()) defined.insert(input.name());
-  for (const auto& tensor : graph.initializer()) defined.insert(tensor.name());
-  for (const auto& tensor : graph.sparse_initializer()) defined.insert(tensor.values().name());
-  for (const auto& node : graph.node()) {
-    for (const auto& name : node.input()) {
-      if (!name.empty() && !defined.contains(name)) free.insert(name);
-    }
-    for (const auto& attribute : node.attribute()) {
-      if (attribute.has_g()) collect_free_names(attribute.g(), defined, free);
-      for (const auto& body : attribute.graphs()) collect_free_names(body, defined, free);
-    }
-    for (const auto& name : node.output()) defined.insert(name);
-  }
-  for (const auto& output : graph.output()) {
-    if (!defined.contains(output.name())) free.insert(output.name());
-  }
-}
-
-std::set<std::string> captured_names(const onnx::NodeProto& node) {
-  std::set<std::string> free;
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.has_g()) collect_free_names(attribute.g(), {}, free);
-    for (const auto& body : attribute.graphs()) collect_free_names(body, {}, free);
-  }
-  return free;
-}
 
 /// Whether the instance gives back its input, element by element.
 bool copies(const algebra::Instance& instance) {
@@ -66,8 +38,9 @@ bool copies(const algebra::Instance& instance) {
 
 class Importer {
  public:
-  Importer(const OnnxModel& model, GraphBank& bank, NodeInference* inference, const LeastSizes& least)
-      : proto_(model.proto()), bank_(bank), types_(model, bank.symbols(), inference, least) {
+  Importer(const OnnxModel& model, GraphBank& bank, NodeInference* inference, const LeastSizes& least,
+           const OuterTypes& outer_types)
+      : proto_(model.proto()), bank_(bank), types_(model, bank.symbols(), inference, least), outer_types_(outer_types) {
     for (const auto& input : proto_.model.graph().input()) input_names_.insert(input.name());
   }
 
@@ -152,6 +125,8 @@ class Importer {
   void add_inputs() {
     for (const auto& input : proto_.model.graph().input()) {
       if (result_.values.contains(input.name())) continue;
+      const auto outside = outer_types_.find(input.name());
+      if (outside != outer_types_.end() && outside->second) types_.computed(input.name(), outside->second);
       ValueId id = bank_.input(input.name(), types_.type(input.name()));
       define(input.name(), id);
       result_.inputs.push_back(id);
@@ -375,6 +350,7 @@ class Importer {
   const OnnxModel::Proto& proto_;
   GraphBank& bank_;
   OnnxTypes types_;
+  const OuterTypes& outer_types_;
   Import result_;
   std::unordered_map<std::string, OnnxLiteral> literals_;
   std::unordered_map<std::string, const onnx::TensorProto*> integers_;
@@ -386,9 +362,10 @@ class Importer {
 
 }  // namespace
 
-Import import_model(const OnnxModel& model, GraphBank& bank, NodeInference* inference, LeastSizes least) {
+Import import_model(const OnnxModel& model, GraphBank& bank, NodeInference* inference, LeastSizes least,
+                    const OuterTypes& outer_types) {
   while (true) {
-    auto result = Importer(model, bank, inference, least).run();
+    auto result = Importer(model, bank, inference, least, outer_types).run();
     if (auto* import = std::get_if<Import>(&result)) {
       import->least = std::move(least);
       return std::move(*import);

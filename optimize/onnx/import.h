@@ -40,9 +40,13 @@ struct Import {
   LeastSizes least;                                               // of those that must be larger than 1
 };
 
+/// Of inputs, where they are known better than the model says it: a body's, by the graph around it.
+using OuterTypes = std::map<std::string, ValueType>;
+
 /// Imports into the bank. A model that was imported before and changed little shares its terms. Throws InputError where
 /// the model contradicts itself. Without `inference` the ONNX library is not asked for types. No tensor of the model is
 /// empty: sizes are at least as large as that takes, and as `least` says.
-Import import_model(const OnnxModel& model, GraphBank& bank, NodeInference* inference = nullptr, LeastSizes least = {});
+Import import_model(const OnnxModel& model, GraphBank& bank, NodeInference* inference = nullptr, LeastSizes least = {},
+                    const OuterTypes& outer_types = {});
 
 }  // namespace rulemill::optimize

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -26,6 +27,7 @@ struct OnnxModel::Proto {
   std::unordered_map<std::string, std::string_view> elsewhere;  // raw data of initializers by name
   std::vector<std::shared_ptr<const void>> owners;              // of what the views above look at
   std::vector<std::filesystem::path> side_files;                // that hold its external data
+  std::set<std::string> taken_names;                            // of graphs around this one
 
   /// The raw data of one of the graph's initializers, wherever they are; nothing if it has typed data.
   std::optional<std::string_view> raw(const onnx::TensorProto& initializer) const;
@@ -33,6 +35,9 @@ struct OnnxModel::Proto {
 
 /// The raw data that the message itself holds.
 std::optional<std::string_view> raw_inside(const onnx::TensorProto& proto);
+
+/// Of values and nodes, in the graph and inside its nodes.
+void collect_names(const onnx::GraphProto& graph, std::set<std::string>& names);
 
 /// Every tensor below the graph's initializers: of attributes and of subgraphs.
 void for_each_inner_tensor(onnx::GraphProto& graph, const std::function<void(onnx::TensorProto&)>& visit);
