@@ -13,9 +13,9 @@ namespace {
 /// One body: searched in a bank of its own, since names and places mean something else inside.
 class BodySearch {
  public:
-  BodySearch(const Body& body, const OnnxModel& model, const LeastSizes& least, const BodySetting& with)
+  BodySearch(const Body& body, const OnnxModel& model, const SizeBounds& bounds, const BodySetting& with)
       : body_(body), model_(model), with_(with), bank_(with.library, with.symbols), fusion_(bank_) {
-    import_ = imported(model, least);
+    import_ = imported(model, bounds);
   }
 
   /// The best that the definitions find equal; nothing if none is better. Its rules go into `found`.
@@ -43,8 +43,8 @@ class BodySearch {
   }
 
  private:
-  Import imported(const OnnxModel& model, const LeastSizes& least) {
-    return import_model(model, bank_, &with_.inference, least, body_.captured);
+  Import imported(const OnnxModel& model, const SizeBounds& bounds) {
+    return import_model(model, bank_, &with_.inference, bounds, body_.captured);
   }
 
   ExportPlan plan(std::span<const ValueId> outputs) {
@@ -54,7 +54,7 @@ class BodySearch {
   std::optional<OnnxModel> verified(const Candidate& candidate, std::string& warning) {
     try {
       OnnxModel made = export_model(model_, import_, bank_, plan(candidate.outputs), candidate.outputs);
-      const Import back = imported(made, import_.least);
+      const Import back = imported(made, import_.bounds);
       const Judgement said =
           verify(bank_, import_.outputs, back.outputs, {with_.options.verify_seeds, with_.options.tolerance, {}});
       if (said.equal()) return made;
@@ -76,17 +76,17 @@ class BodySearch {
 };
 
 /// `captured`: types of what the model itself takes from outside, where it is a body.
-void improve(OnnxModel& model, const LeastSizes& least, const std::map<std::string, ValueType>& captured,
+void improve(OnnxModel& model, const SizeBounds& bounds, const std::map<std::string, ValueType>& captured,
              const BodySetting& with, BetterBodies& found) {
   if (!has_bodies(model)) return;
   GraphBank bank(with.library, with.symbols);
-  const Import import = import_model(model, bank, &with.inference, least, captured);
+  const Import import = import_model(model, bank, &with.inference, bounds, captured);
   for (const Body& body : bodies_of(model, import, bank)) {
     OnnxModel inside = body.model;
     const std::uint32_t before = found.changed;
-    improve(inside, import.least, body.captured, with, found);
+    improve(inside, import.bounds, body.captured, with, found);
     ++found.looked_at;
-    if (auto better = BodySearch(body, inside, import.least, with).run(found)) {
+    if (auto better = BodySearch(body, inside, import.bounds, with).run(found)) {
       inside = std::move(*better);
       ++found.changed;
     }

@@ -113,7 +113,7 @@ class Chooser {
     choice_.judgements.clear();
     return attempt([&] {
       OnnxModel model = exported(number);
-      Import back = import_model(model, with_.bank, &with_.inference, with_.import.least);
+      Import back = import_model(model, with_.bank, &with_.inference, with_.import.bounds);
       choice_.picture = drawing_of(back, with_.bank);
       ask_onnxruntime_about(number);
       ask_definitions_about(back);

@@ -38,20 +38,24 @@ bool copies(const algebra::Instance& instance) {
 
 class Importer {
  public:
-  Importer(const OnnxModel& model, GraphBank& bank, NodeInference* inference, const LeastSizes& least,
+  Importer(const OnnxModel& model, GraphBank& bank, NodeInference* inference, const SizeBounds& bounds,
            const OuterTypes& outer_types)
-      : proto_(model.proto()), bank_(bank), types_(model, bank.symbols(), inference, least), outer_types_(outer_types) {
+      : proto_(model.proto()),
+        bank_(bank),
+        types_(model, bank.symbols(), inference, bounds),
+        outer_types_(outer_types) {
     for (const auto& input : proto_.model.graph().input()) input_names_.insert(input.name());
   }
 
-  /// What the model is, or that a size must be larger than it was taken for.
-  std::variant<Import, TooSmall> run() {
+  /// What the model is, or that a size must be larger or smaller than it was taken for.
+  std::variant<Import, TooSmall, TooLarge> run() {
     add_initializers();
     add_inputs();
     const auto& graph = proto_.model.graph();
     for (int i = 0; i < graph.node_size(); ++i) {
       add_node(graph.node(i), static_cast<std::uint32_t>(i));
       if (too_small_) return *too_small_;
+      if (too_large_) return *too_large_;
     }
     for (const auto& output : graph.output()) result_.outputs.push_back(known(output.name()));
     result_.sizes = types_.sizes();
@@ -222,11 +226,15 @@ class Importer {
       value = shape_value(node, operands, bank_.symbols());
     } catch (const algebra::Overflow&) {  // what the runtime makes of it is not known
     }
-    if (auto shape = value ? std::nullopt : opaque_shape(node, operands, bank_.symbols())) {
+    if (auto shape = value ? std::nullopt : opaque_shape(node, operands, types_.sizes(), bank_.symbols())) {
       const bool as_input = shape->element == 0 && static_cast<int>(shape->as_input) < node.input_size();
       const int element =
           as_input ? types_.element_type(node.input(static_cast<int>(shape->as_input))) : shape->element;
       types_.follows(node.output(0), element, shape->dims);
+      for (const OpenSize& size : types_.sizes()) {
+        if (shape->at_most && !size.most && shape->at_most->first == algebra::Poly(size.atom) + size.above)
+          too_large_ = {size.name, shape->at_most->second};
+      }
     }
     if (!value) return;
     OnnxLiteral literal;
@@ -358,20 +366,25 @@ class Importer {
   std::unordered_map<std::string, ShapeValue> shapes_;  // integers whose value is known
   std::set<std::string> input_names_;
   std::optional<TooSmall> too_small_;
+  std::optional<TooLarge> too_large_;
 };
 
 }  // namespace
 
-Import import_model(const OnnxModel& model, GraphBank& bank, NodeInference* inference, LeastSizes least,
+Import import_model(const OnnxModel& model, GraphBank& bank, NodeInference* inference, SizeBounds bounds,
                     const OuterTypes& outer_types) {
   while (true) {
-    auto result = Importer(model, bank, inference, least, outer_types).run();
+    auto result = Importer(model, bank, inference, bounds, outer_types).run();
     if (auto* import = std::get_if<Import>(&result)) {
-      import->least = std::move(least);
+      import->bounds = std::move(bounds);
       return std::move(*import);
     }
+    if (const auto* large = std::get_if<TooLarge>(&result)) {
+      bounds.most.emplace(large->size, large->most);  // once for each
+      continue;
+    }
     const TooSmall& found = std::get<TooSmall>(result);
-    std::int64_t& now = least[found.size];  // grows each time, and is bounded
+    std::int64_t& now = bounds.least[found.size];  // grows each time, and is bounded
     RM_CHECK(found.least > now, "a size that was too small grows");
     now = found.least;
   }

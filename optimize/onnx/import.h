@@ -37,16 +37,16 @@ struct Import {
   std::unordered_map<std::string, ValueId> values;                // by ONNX name
   std::unordered_map<std::uint32_t, std::uint32_t> opaque_nodes;  // bank source → position
   std::vector<OpenSize> sizes;                                    // symbolic dimensions, in order of appearance
-  LeastSizes least;                                               // of those that must be larger than 1
+  SizeBounds bounds;                                              // of those sizes, where there are any
 };
 
 /// Of inputs, where they are known better than the model says it: a body's, by the graph around it.
 using OuterTypes = std::map<std::string, ValueType>;
 
 /// Imports into the bank. A model that was imported before and changed little shares its terms. Throws InputError where
-/// the model contradicts itself. Without `inference` the ONNX library is not asked for types. No tensor of the model is
-/// empty: sizes are at least as large as that takes, and as `least` says.
-Import import_model(const OnnxModel& model, GraphBank& bank, NodeInference* inference = nullptr, LeastSizes least = {},
+/// the model contradicts itself. Without `inference` the ONNX library is not asked for types. Sizes are
+/// taken for as large as the model needs them to run, and as `bounds` says.
+Import import_model(const OnnxModel& model, GraphBank& bank, NodeInference* inference = nullptr, SizeBounds bounds = {},
                     const OuterTypes& outer_types = {});
 
 }  // namespace rulemill::optimize

@@ -15,6 +15,11 @@ struct TooSmall {
   std::int64_t least = 1;  // at every smaller one no definition fits the node
 };
 
+struct TooLarge {
+  std::string size;
+  std::int64_t most = 1;  // at every larger one a node's inputs do not fit each other
+};
+
 /// Of a node that no definition fits for all sizes. Nothing where one fits at no size, or at all that were tried.
 std::optional<TooSmall> too_small(const OnnxQuestion& question, std::span<const OpenSize> sizes, GraphBank& bank);
 

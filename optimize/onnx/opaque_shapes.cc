@@ -17,8 +17,9 @@ using Result = std::optional<OpaqueShape>;
 
 class Inference {
  public:
-  Inference(const onnx::NodeProto& node, const std::vector<ShapeOperand>& inputs, algebra::Symbols& symbols)
-      : node_(node), inputs_(inputs), symbols_(symbols) {}
+  Inference(const onnx::NodeProto& node, const std::vector<ShapeOperand>& inputs, std::span<const OpenSize> sizes,
+            algebra::Symbols& symbols)
+      : node_(node), inputs_(inputs), sizes_(sizes), symbols_(symbols) {}
 
   Result run() {
     using Method = Result (Inference::*)();
@@ -29,6 +30,7 @@ class Inference {
     if (node_.output_size() != 1) return std::nullopt;
     const auto method = methods.find(node_.op_type());
     Result result = method == methods.end() ? elementwise() : (this->*method->second)();
+    if (result) result->at_most = at_most_;
     if (!result || !std::ranges::all_of(result->dims, [&](const Poly& dim) { return symbols_.positive(dim); }))
       return std::nullopt;
     return result;
@@ -63,9 +65,21 @@ class Inference {
     for (std::size_t i = 0; i < result.size(); ++i) {
       const std::size_t place = result.size() - 1 - i;
       if (i < a.size()) result[place] = a[a.size() - 1 - i];
-      if (i < b.size()) result[place] = symbols_.max(result[place], b[b.size() - 1 - i]);
+      if (i >= b.size()) continue;
+      note_cut(result[place], b[b.size() - 1 - i]);
+      note_cut(b[b.size() - 1 - i], result[place]);
+      result[place] = symbols_.max(result[place], b[b.size() - 1 - i]);
     }
     return result;
+  }
+
+  /// min(c, size) with c > 1 is 1 only where the size is, so that both are equal.
+  void note_cut(const Poly& cut, const Poly& size) {
+    const auto atom = cut.atom();
+    if (!atom || symbols_.kind(*atom) != algebra::Symbols::Kind::Min) return;
+    const Poly &a = symbols_.left(*atom), &b = symbols_.right(*atom);
+    const auto number = a == size ? b.constant() : b == size ? a.constant() : std::nullopt;
+    if (number && *number > 1) at_most_.emplace(size, *number);
   }
 
   Result expanded() {
@@ -93,6 +107,9 @@ class Inference {
   std::optional<Poly> position(const Poly& said, const Poly& size) {
     if (const auto constant = said.constant(); constant && *constant < 0) return symbols_.max(size + said, 0);
     if (!symbols_.nonnegative(said)) return std::nullopt;
+    for (const OpenSize& open : sizes_) {
+      if (open.most && said == Poly(open.atom) + open.above && symbols_.nonnegative(size - *open.most)) return said;
+    }
     return symbols_.min(said, size);
   }
 
@@ -176,15 +193,17 @@ class Inference {
 
   const onnx::NodeProto& node_;
   const std::vector<ShapeOperand>& inputs_;
+  std::span<const OpenSize> sizes_;
   algebra::Symbols& symbols_;
+  std::optional<std::pair<Poly, std::int64_t>> at_most_;
 };
 
 }  // namespace
 
 std::optional<OpaqueShape> opaque_shape(const onnx::NodeProto& node, const std::vector<ShapeOperand>& inputs,
-                                        algebra::Symbols& symbols) {
+                                        std::span<const OpenSize> sizes, algebra::Symbols& symbols) {
   try {
-    return Inference(node, inputs, symbols).run();
+    return Inference(node, inputs, sizes, symbols).run();
   } catch (const runtime::Interrupted&) {
     throw;
   } catch (const runtime::Error&) {

@@ -44,8 +44,8 @@ const char* name_of(Element element) {
 }  // namespace
 
 OnnxTypes::OnnxTypes(const OnnxModel& model, algebra::Symbols& symbols, NodeInference* inference,
-                     const LeastSizes& least)
-    : proto_(model.proto()), symbols_(symbols), inference_(inference), least_(least) {
+                     const SizeBounds& bounds)
+    : proto_(model.proto()), symbols_(symbols), inference_(inference), bounds_(bounds) {
   const onnx::GraphProto& graph = proto_.model.graph();
   for (const auto& tensor : graph.initializer()) declared_.emplace(tensor.name(), type_of(tensor));
   for (const auto& info : graph.input()) declare(info);
@@ -94,10 +94,13 @@ ValueType OnnxTypes::dims_of(const onnx::TypeProto& type, const std::string& nam
 
 /// Sizes of the algebra are at least 1: one that must be larger is what it is above its least value, and a number.
 algebra::Poly OnnxTypes::open_size(const std::string& name) {
-  const auto least = least_.find(name);
-  const std::int64_t above = least == least_.end() ? 0 : least->second - 1;
+  const auto least = bounds_.least.find(name);
+  const std::int64_t above = least == bounds_.least.end() ? 0 : least->second - 1;
   const algebra::Atom size = symbols_.size("$" + name + (above == 0 ? "" : "-" + std::to_string(above)));
-  if (std::ranges::find(sizes_, size, &OpenSize::atom) == sizes_.end()) sizes_.push_back({name, size, above});
+  if (std::ranges::find(sizes_, size, &OpenSize::atom) == sizes_.end()) {
+    const auto most = bounds_.most.find(name);
+    sizes_.push_back({name, size, above, most == bounds_.most.end() ? std::nullopt : std::optional(most->second)});
+  }
   return algebra::Poly(size) + above;
 }
 

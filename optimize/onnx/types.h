@@ -5,6 +5,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -15,20 +16,25 @@
 
 namespace rulemill::optimize {
 
-/// Below which sizes some tensor of the model would be empty: by name.
-using LeastSizes = std::map<std::string, std::int64_t>;
+/// Sizes at which the model runs, by name: below the least some tensor would be empty, beyond the most two would not
+/// fit.
+struct SizeBounds {
+  std::map<std::string, std::int64_t> least, most;
+  bool operator==(const SizeBounds&) const = default;
+};
 
 /// A size that the model leaves open: what the model calls it is `atom` + `above`.
 struct OpenSize {
   std::string name;
   algebra::Atom atom;
   std::int64_t above = 0;
+  std::optional<std::int64_t> most;  // of what the model calls it
 };
 
 /// Dimension names become sizes "$NAME"; unknown dimensions sizes of their own.
 class OnnxTypes {
  public:
-  OnnxTypes(const OnnxModel& model, algebra::Symbols& symbols, NodeInference* inference, const LeastSizes& least);
+  OnnxTypes(const OnnxModel& model, algebra::Symbols& symbols, NodeInference* inference, const SizeBounds& bounds);
 
   /// Nothing if the value is unknown, of elements that the algebra does not speak of, or of unknown rank.
   ValueType type(const std::string& name);
@@ -64,7 +70,7 @@ class OnnxTypes {
   std::unordered_map<std::string, ValueType> computed_;
   std::unordered_map<std::string, const onnx::ValueInfoProto*> outputs_;
   std::unordered_map<std::string, algebra::Poly> by_name_;  // dimensions as they are named to the ONNX library
-  const LeastSizes& least_;
+  const SizeBounds& bounds_;
   std::vector<OpenSize> sizes_;
 };
 

@@ -1,6 +1,7 @@
 // Models that leave sizes open: what is known of the sizes that they compute, and at which they run at all.
 #include <catch2/catch.hpp>
 #include <limits>
+#include <map>
 
 #include "tests/optimize/models.h"
 
@@ -38,7 +39,7 @@ TEST_CASE("an open size is at least as large as windows ask for, exactly", "[ope
   Imported model(text);
   CHECK(model.understood(0));
   CHECK(model.understood(1));
-  CHECK(model.import.least == LeastSizes{{"h", 8}, {"w", 8}});  // two windows of four
+  CHECK(model.import.bounds.least == std::map<std::string, std::int64_t>{{"h", 8}, {"w", 8}});  // two windows of four
   CHECK(model.shape("x") == "[$n, 3, $h-7 + 7, $w-7 + 7]");
   REQUIRE(model.import.sizes.size() >= 3);
   CHECK(model.import.sizes[0].above == 0);
@@ -55,7 +56,7 @@ TEST_CASE("a size that no window asks for stays at least 1, and one that fits no
   Imported model(text);
   CHECK(model.understood(0));
   CHECK_FALSE(model.understood(1));  // three channels are not five
-  CHECK(model.import.least.empty());
+  CHECK(model.import.bounds == SizeBounds());
 }
 
 TEST_CASE("a given shape says what an open size is, also where it has a least value", "[open_sizes]") {
@@ -93,6 +94,20 @@ TEST_CASE("sizes are followed through what slices, expands and picks integers", 
   Imported model(text);
   CHECK(model.shape("y") == "[$n, $s, 4]");
   CHECK(model.shape("ones") == "[$n]");
+}
+
+TEST_CASE("a size is at most what a table has, where what is cut off there must fit what is not", "[open_sizes]") {
+  ModelText text;
+  text.input("x", {"n", "s", "4"}).weight("table", {1, 16, 4}).output("y", {"n", "s", "4"});
+  integers(text, "zero", {0});
+  integers(text, "one", {1});
+  integers(text, "two", {2});
+  text.node("Shape", {"x"}, {"shape"}).node("Slice", {"shape", "one", "two"}, {"length"});
+  text.node("Slice", {"table", "zero", "length", "one"}, {"places"}).node("Add", {"x", "places"}, {"y"});
+  Imported model(text);
+  CHECK(model.import.bounds.most == std::map<std::string, std::int64_t>{{"s", 16}});
+  CHECK(model.shape("places") == "[1, $s, 4]");
+  CHECK(model.understood(3));
 }
 
 }  // namespace
