@@ -45,6 +45,7 @@ class Importer {
         types_(model, bank.symbols(), inference, bounds),
         outer_types_(outer_types) {
     for (const auto& input : proto_.model.graph().input()) input_names_.insert(input.name());
+    for (const auto& [size, most] : bounds.most) known_sizes_ += size + "<=" + std::to_string(most) + ";";
   }
 
   /// What the model is, or that a size must be larger or smaller than it was taken for.
@@ -345,7 +346,7 @@ class Importer {
     if (!failure.empty()) record.reason += "; the ONNX library could not type it (" + failure + ")";
     std::vector<ValueType> types;
     for (const auto& name : node.output()) types.push_back(name.empty() ? std::nullopt : types_.type(name));
-    record.node = bank_.opaque(key.SerializeAsString(), arguments, types);
+    record.node = bank_.opaque(key.SerializeAsString() + known_sizes_, arguments, types);
     bank_.set_origin(record.node, position);
     result_.opaque_nodes[bank_.node(record.node).source] = position;
     for (int i = 0; i < node.output_size(); ++i) {
@@ -365,6 +366,7 @@ class Importer {
   std::deque<onnx::TensorProto> made_integers_;
   std::unordered_map<std::string, ShapeValue> shapes_;  // integers whose value is known
   std::set<std::string> input_names_;
+  std::string known_sizes_;  // types of opaque nodes depend on them
   std::optional<TooSmall> too_small_;
   std::optional<TooLarge> too_large_;
 };

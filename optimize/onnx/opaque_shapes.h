@@ -19,7 +19,7 @@ struct OpaqueShape {
   std::size_t as_input = 0;  // whose elements are of the same type
   /// A size, and a number: inputs have min(size, number) and size in one place, and fit each other only if it is no
   /// larger.
-  std::optional<std::pair<algebra::Poly, std::int64_t>> at_most;
+  std::optional<std::pair<algebra::Poly, std::int64_t>> at_most = {};
 };
 
 /// Of the node's only output, if it follows for all sizes; nothing where a dimension may be 0. `sizes`: what is known
