@@ -9,6 +9,7 @@
 #include "cli/crew_tables.h"
 #include "cli/number_option.h"
 #include "cli/text_table.h"
+#include "fingerprint/earlier_table.h"
 #include "prove/farm/answer_store.h"
 #include "prove/farm/prune.h"
 #include "runtime/error.h"
@@ -42,7 +43,8 @@ bool can_grow(const enumerate::Change& change) {
   return change.part == "max_ops" && std::stoul(change.after) > std::stoul(change.before);
 }
 
-/// What stages made and did not finish; the rules of the last run stay until there are others.
+/// What stages made, but for a table that the next run takes terms from; the rules of the last run stay until there are
+/// others.
 void clear_folder(const std::filesystem::path& out) {
   std::vector<std::filesystem::path> gone = {out / "shards"};
   for (const auto& entry : std::filesystem::directory_iterator(out)) {
@@ -110,6 +112,7 @@ void Discovery::meet_inputs(bool may_change) {
     const enumerate::Parts now = inputs();
     if (options_.fresh && may_change) {
       clear_folder(out_);
+      std::filesystem::remove_all(out_ / fingerprint::earlier_folder);
       std::filesystem::remove(out_ / prove::answers_file);
       manifest.start_over();
     } else if (!manifest.inputs().empty() && manifest.inputs() != now) {
@@ -121,7 +124,8 @@ void Discovery::meet_inputs(bool may_change) {
                                                      "`rulemill discover --fresh`, which starts over");
       }
       context_.print("changed since the last run: " + words +
-                     "\nterms and candidates are made again; proofs that this leaves as they were are kept\n\n");
+                     "\nterms, candidates and proofs that this leaves as they were are not made again\n\n");
+      fingerprint::put_table_aside(out_);
       clear_folder(out_);
       manifest.start_over();
     }
@@ -208,7 +212,13 @@ void Discovery::show_levels() {
   context_.print(table.text());
   context_.print(with_commas(fingerprints_.terms) + " terms as " + with_commas(fingerprints_.rows) + " rows in " +
                  with_commas(fingerprints_.shards) + " shards, " + runtime::in_bytes(fingerprints_.shard_bytes) + "; " +
-                 fingerprints_.backend + "\n\n");
+                 fingerprints_.backend + "\n");
+  if (fingerprints_.taken > 0) {
+    context_.print(with_commas(fingerprints_.taken) + " of " + with_commas(fingerprints_.levels.back().orbits) +
+                   " nodes of the last level are those of the run before\n");
+  }
+  context_.print("\n");
+  context_.report["taken"] = fingerprints_.taken;
   context_.report["terms"] = fingerprints_.terms;
   context_.report["rows"] = fingerprints_.rows;
   context_.report["shards"] = fingerprints_.shards;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "fingerprint/earlier_table.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"
 #include "runtime/quantity.h"
@@ -32,12 +33,18 @@ void RowRange::resize(std::uint64_t first_row, std::uint64_t rows, std::uint32_t
 }
 
 void RowRange::set(const Orbit& orbit, std::uint32_t output) {
-  const std::uint64_t at = orbit.row + output - first;
+  set(orbit.row + output, orbit.signature, orbit.arguments, static_cast<std::uint32_t>(orbit.renaming.size()),
+      orbit_print(orbit, output));
+}
+
+void RowRange::set(std::uint64_t row, SignatureId signature, std::span<const TermId> terms, std::uint32_t image_count,
+                   const OrbitPrint& print) {
+  const std::uint64_t at = row - first;
   const std::size_t stride = arguments.size() / signatures.size();
-  signatures[at] = orbit.signature;
-  images[at] = static_cast<std::uint32_t>(orbit.renaming.size());
-  prints[at] = orbit_print(orbit, output);
-  std::ranges::copy(orbit.arguments, arguments.begin() + static_cast<std::ptrdiff_t>(at * stride));
+  signatures[at] = signature;
+  images[at] = image_count;
+  prints[at] = print;
+  std::ranges::copy(terms, arguments.begin() + static_cast<std::ptrdiff_t>(at * stride));
 }
 
 LevelRunner::LevelRunner(const enumerate::Profile& profile, algebra::Library& library, const Options& options,
@@ -195,16 +202,21 @@ std::string LevelRunner::backend() const {
   return device_ ? "cuda " + device_->name() : "cpu " + to_string(executor_.instruction_set());
 }
 
-std::uint64_t LevelRunner::evaluate(std::uint64_t first, std::uint64_t last,
-                                    const OrbitEvaluator::Receiver& receiver) const {
+std::uint64_t LevelRunner::evaluate(std::uint64_t first, std::uint64_t last, const OrbitEvaluator::Receiver& receiver,
+                                    RowRange* rows) const {
   execute::Evaluator evaluator(programs_, values_, executor_);
-  return evaluate(first, last, evaluator, receiver);
+  return evaluate(first, last, evaluator, receiver, rows);
 }
 
 std::uint64_t LevelRunner::evaluate(std::uint64_t first, std::uint64_t last, execute::WaveRunner& runner,
-                                    const OrbitEvaluator::Receiver& receiver) const {
+                                    const OrbitEvaluator::Receiver& receiver, RowRange* rows) const {
   OrbitEvaluator evaluator(enumerator_, programs_, options_.all_terms, runner, receiver);
-  enumerator_.walk(first, last, evaluator);
+  if (earlier_ != nullptr && rows != nullptr) {
+    EarlierTable::Reader reader(*earlier_, evaluator, *rows);
+    enumerator_.walk(first, last, reader);
+  } else {
+    enumerator_.walk(first, last, evaluator);
+  }
   evaluator.finish();
   return evaluator.products();
 }
@@ -215,12 +227,12 @@ std::uint64_t LevelRunner::evaluate(std::uint64_t first, std::uint64_t last, Row
   };
   if (device_ && !device_failed_) {
     try {
-      return evaluate(first, last, *device_->runner(), note);
+      return evaluate(first, last, *device_->runner(), note, &rows);
     } catch (const DeviceError& error) {
       if (!device_failed_.exchange(true)) spdlog::warn("{}; the CPU continues", error.what());
     }
   }
-  return evaluate(first, last, note);
+  return evaluate(first, last, note, &rows);
 }
 
 std::vector<std::uint32_t> LevelRunner::degree_bounds() const {

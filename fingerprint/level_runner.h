@@ -48,7 +48,11 @@ struct RowRange {
   void resize(std::uint64_t first_row, std::uint64_t rows, std::uint32_t arity_stride);
   /// What an orbit says of the row of one of its outputs.
   void set(const Orbit& orbit, std::uint32_t output);
+  void set(std::uint64_t row, enumerate::SignatureId signature, std::span<const enumerate::TermId> terms,
+           std::uint32_t image_count, const OrbitPrint& print);
 };
+
+class EarlierTable;
 
 class LevelRunner {
  public:
@@ -91,6 +95,8 @@ class LevelRunner {
   };
   const Times& times() const { return times_; }
 
+  /// From now on evaluate() takes what the table has.
+  void take_from(const EarlierTable* table) { earlier_ = table; }
   /// Evaluates rows [first, last) of the level that was begun, on the calling thread. Any number of threads may call
   /// it. Returns the multiply-adds.
   std::uint64_t evaluate(std::uint64_t first, std::uint64_t last, RowRange& rows) const;
@@ -123,10 +129,11 @@ class LevelRunner {
   void open_device();
   /// The device has failed: the CPU does its work.
   void leave_device(const execute::DeviceError& error);
-  /// Shows the orbits of rows [first, last), in order.
-  std::uint64_t evaluate(std::uint64_t first, std::uint64_t last, const OrbitEvaluator::Receiver& receiver) const;
+  /// Shows the orbits of rows [first, last), in order. With `rows`, what the earlier table has is set there instead.
+  std::uint64_t evaluate(std::uint64_t first, std::uint64_t last, const OrbitEvaluator::Receiver& receiver,
+                         RowRange* rows = nullptr) const;
   std::uint64_t evaluate(std::uint64_t first, std::uint64_t last, execute::WaveRunner& runner,
-                         const OrbitEvaluator::Receiver& receiver) const;
+                         const OrbitEvaluator::Receiver& receiver, RowRange* rows = nullptr) const;
 
   const enumerate::Profile& profile_;
   Options options_;
@@ -148,6 +155,7 @@ class LevelRunner {
   std::vector<std::uint32_t> images_;
   std::vector<LevelFigures> figures_;
   Times times_;
+  const EarlierTable* earlier_ = nullptr;
   std::unique_ptr<execute::Device> device_;
   mutable std::atomic<bool> device_failed_{false};
 };

@@ -7,6 +7,7 @@
 
 #include "enumerate/count_graphs.h"
 #include "enumerate/profile_parts.h"
+#include "fingerprint/earlier_table.h"
 #include "fingerprint/shard_builder.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
@@ -70,6 +71,8 @@ class Stage {
         communicator_);
     runner.prepare(max_ops_);
     note_levels(runner);
+    const auto earlier = EarlierTable::open(out_ / earlier_folder, profile_, library_, runner, communicator_);
+    runner.take_from(earlier.get());
     const ShardBuilder builder(profile_, runner);
     if (communicator_.is_root()) write_dictionary(builder.dictionary());
     watch_.lap();
@@ -83,6 +86,8 @@ class Stage {
                     {"evaluate and write", evaluating},
                     {"write", writing_}};
     result.seconds = watch_.seconds();
+    if (earlier) result.taken = communicator_.sum(earlier->taken());
+    if (communicator_.is_root()) std::filesystem::remove_all(out_ / earlier_folder);
     return result;
   }
 

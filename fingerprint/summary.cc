@@ -1,6 +1,7 @@
 #include "fingerprint/summary.h"
 
 #include "runtime/error.h"
+#include "runtime/subprocess.h"
 
 namespace rulemill::fingerprint {
 
@@ -24,6 +25,7 @@ runtime::Attributes to_attributes(const Summary& summary) {
   figures["value_bytes"] = summary.value_bytes;
   figures["backend"] = summary.backend;
   figures["seconds"] = summary.seconds;
+  figures[program_figure] = runtime::program_digest();
   return figures;
 }
 

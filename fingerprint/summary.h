@@ -23,11 +23,14 @@ struct Summary {
   std::uint64_t value_bytes = 0;  // values of the levels below the last, per rank
   std::string backend;            // "cpu avx512", "cuda NVIDIA …"
   double seconds = 0;
+  std::uint64_t taken = 0;  // nodes of the last level that were taken from the run before; of this run alone
   /// This rank's time by step; not there if the stage was finished already.
   std::vector<std::pair<std::string, double>> steps;
 };
 
 runtime::Attributes to_attributes(const Summary& summary);
+/// In the attributes: the digest of the program that made the table.
+inline constexpr const char* program_figure = "program";
 /// `already_done` is set.
 Summary summary_of(const runtime::Attributes& figures);
 

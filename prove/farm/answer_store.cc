@@ -16,13 +16,6 @@ namespace {
 constexpr int store_version = 2;
 constexpr std::string_view opening = "rule ";
 
-/// The digest of this program: another prover's answers are not believed, and nobody has to say that it is another one.
-const std::string& program_digest() {
-  static const std::string digest =
-      runtime::to_hex(runtime::hash128(runtime::bytes_of(runtime::read_file(runtime::own_binary()))));
-  return digest;
-}
-
 /// The name of a rule in text form, which is its number among the candidates; empty if it has none.
 std::string_view name_of(std::string_view rule) {
   if (!rule.starts_with(opening)) return {};
@@ -59,7 +52,7 @@ bool is_kept(const Outcome& outcome, std::string_view name) {
 
 AnswerStore::AnswerStore(const std::filesystem::path& folder, const algebra::Library& library, std::uint64_t seed)
     : library_(library),
-      origin_(program_digest() + " " + Solver::version() + " " + std::to_string(seed)),
+      origin_(runtime::program_digest() + " " + Solver::version() + " " + std::to_string(seed)),
       journal_(runtime::Journal::of_folder(folder, answers_file, "answers " + std::to_string(store_version))) {
   for (const runtime::Journal::Record& record : journal_.records()) {
     known_[record.key] = std::string(runtime::text_of(record.payload));

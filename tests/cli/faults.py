@@ -23,7 +23,7 @@ from binary import BINARY, MPIRUN, ROOT, rulemill
 
 SMALL = pathlib.Path(__file__).with_name("small.toml")
 RESULTS = ["candidates.rules", "outcomes.json", "rules.rmdb"]
-LEFTOVERS = ("*.partial", "*.journal", "*.pieces")
+LEFTOVERS = ("*.partial", "*.journal", "*.pieces", "earlier")
 PATIENCE = 90  # seconds after which a run hangs
 
 
@@ -79,6 +79,17 @@ class Workshop:
             raise RuntimeError(process.stderr)
         self.seconds = time.monotonic() - begin
         self.expected = results(self.whole)
+        self.smaller = self.folder / "smaller"
+        self.run_smaller()
+
+    def run_smaller(self):
+        """What a run on the last operator less leaves: one that follows in its folder takes over what it can."""
+        text = pathlib.Path(self.profile).read_text(encoding="utf-8")
+        profile = self.folder / "smaller.toml"
+        profile.write_text(text[:text.rindex("[[operators]]")], encoding="utf-8")
+        process = rulemill("discover", "--profile", profile, "--out", self.smaller, "--progress", "off", *self.options)
+        if process.returncode != 0:
+            raise RuntimeError(process.stderr)
 
     def words(self, out):
         return ["discover", "--profile", self.profile, "--out", out, "--progress", "off", *self.options]
@@ -208,6 +219,9 @@ def disturbed_run(seed, workshop, log=None):
     def fail(what):
         raise AssertionError(f"seed {seed}: {what}; the story: {story}")
 
+    if rng.random() < 1 / 3:
+        shutil.copytree(workshop.smaller, out)
+        story.append(("begin where a run on an operator less ended", "of that folder"))
     for _ in range(rng.randint(1, 3)):
         ranks = rng.choice([0, 0, 2, 3]) if MPIRUN else 0
         kind = rng.choice([*BLOWS, FULL])

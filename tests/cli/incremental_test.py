@@ -25,6 +25,10 @@ def results(out):
     return {name: (out / name).read_bytes() for name in RESULTS}
 
 
+def table(out):
+    return {path.name: path.read_bytes() for path in (out / "shards").iterdir()}
+
+
 class Incremental(Case):
     def setUp(self):
         super().setUp()
@@ -58,9 +62,12 @@ class Incremental(Case):
         self.assertIn("changed since the last run: ", said)
         self.assertRegex(said, words)
         self.assertEqual(results(self.out), results(scratch))
+        self.assertEqual(table(self.out), table(scratch))
+        self.assertFalse((self.out / "earlier").exists())
         report = self.json(*self.words(after[0], copy, *after[1]))
         asked = report["crews"]["prove"]["proofs"] if "prove" in report.get("crews", {}) else 0
         self.assertLess(asked, all_proofs)
+        self.assertEqual(report["taken"] > 0, "--max-ops" not in after[1])
         print(f"{words}: {asked} of {all_proofs} proofs", flush=True)
         self.assertEqual(self.discover(after[0], *after[1]).count("already done"), 8)
 
@@ -78,6 +85,30 @@ class Incremental(Case):
         self.assertEqual([rule for rule in after - before if "sub(" not in rule], [])
         print(f"{len(after - before)} of {len(after)} candidates are new, {proofs} proofs")
         self.assertLessEqual(proofs, len(after - before))
+
+    def test_terms_that_the_last_run_has_are_taken_from_it_on_any_number_of_ranks_and_what_is_damaged_is_not(self):
+        self.discover(self.text.replace(RELU, ""))
+        scratch = self.folder / "scratch"
+        self.discover(self.text, out=scratch)
+        damaged, ranks = self.folder / "damaged", self.folder / "ranks"
+        shutil.copytree(self.out, damaged)
+        shutil.copytree(self.out, ranks)
+        report = self.json(*self.words(self.text, self.out))
+        new = sum("relu(" in rule for rule in statements(scratch))
+        self.assertGreater(new, 0)
+        self.assertGreater(report["taken"], 0)
+        self.assertLess(report["taken"], report["levels"][-1]["orbits"])
+        shard = damaged / "shards" / "terms-00000.h5"
+        content = bytearray(shard.read_bytes())
+        content[len(content) // 2] ^= 1
+        shard.write_bytes(content)
+        process = rulemill(*self.words(self.text, damaged))
+        self.assert_works(process)
+        self.assertIn("its terms are evaluated again", process.stderr)
+        self.assert_works(rulemill(*self.words(self.text, ranks), ranks=2))
+        for out in (self.out, damaged, ranks):
+            self.assertEqual(results(out), results(scratch))
+            self.assertEqual(table(out), table(scratch))
 
     def test_an_operator_taken_away(self):
         self.assert_follows((self.text, []), (self.text.replace(RELU, ""), []), r"run: definition of relu is gone; operator relu\(\) is gone\n")
