@@ -10,7 +10,7 @@
 #include "runtime/file_check.h"
 #include "runtime/hash.h"
 #include "runtime/json_report.h"
-#include "runtime/subprocess.h"
+#include "runtime/program_digest.h"
 
 namespace rulemill::fingerprint {
 

@@ -1,7 +1,7 @@
 #include "fingerprint/summary.h"
 
 #include "runtime/error.h"
-#include "runtime/subprocess.h"
+#include "runtime/program_digest.h"
 
 namespace rulemill::fingerprint {
 

@@ -17,9 +17,7 @@
 #include <system_error>
 #include <thread>
 
-#include "runtime/atomic_file.h"
 #include "runtime/error.h"
-#include "runtime/hash.h"
 
 extern char** environ;
 
@@ -139,11 +137,6 @@ timespec in_timespec(std::chrono::microseconds time) {
 }  // namespace
 
 std::filesystem::path own_binary() { return std::filesystem::read_symlink("/proc/self/exe"); }
-
-const std::string& program_digest() {
-  static const std::string digest = to_hex(hash128(bytes_of(read_file("/proc/self/exe"))));
-  return digest;
-}
 
 Subprocess::Subprocess(const std::vector<std::string>& command, std::uint64_t memory_bytes) {
   RM_CHECK(!command.empty(), "no command");

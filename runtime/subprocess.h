@@ -19,8 +19,6 @@ namespace rulemill::runtime {
 
 /// This program's own binary, to be started again with a hidden subcommand.
 std::filesystem::path own_binary();
-/// Of this program's file: what another one has computed is told apart by it, and nobody has to say that it is another.
-const std::string& program_digest();
 
 /// The first folder of $PATH that has this program; empty if none has.
 std::filesystem::path find_program(const std::string& name);

@@ -5,10 +5,9 @@
 
 #include "prove/farm/outcome.h"
 #include "prove/solver/solver.h"
-#include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
-#include "runtime/subprocess.h"
+#include "runtime/program_digest.h"
 
 namespace rulemill::prove {
 namespace {
