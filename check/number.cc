@@ -89,8 +89,18 @@ std::optional<Number> step(Op op, const Number& a, const Number& b) {
     case Op::Sqrt:
       if (less(b, zero)) return std::nullopt;
       return b == zero || b == one ? b : hashed(static_cast<Residue>(op), {b}, std::sqrt(b.real));
-    default:  // tanh, erf
-      return b == zero ? b : hashed(static_cast<Residue>(op), {b}, algebra::apply(op, b.real, b.real));
+    case Op::Less:
+      return less(a, b) ? one : zero;
+    case Op::Equal:
+      return a == b ? one : zero;
+    case Op::Gate:
+      return a == zero ? zero : b;
+    default: {
+      const long double real = algebra::apply(op, a.real, b.real);
+      if (std::isnan(real)) return std::nullopt;
+      if (algebra::is_unary(op)) return b == zero && real == 0 ? b : hashed(static_cast<Residue>(op), {b}, real);
+      return hashed(static_cast<Residue>(op), {a, b}, real);
+    }
   }
 }
 

@@ -17,6 +17,7 @@ struct Grade {
 
 std::optional<Grade> grade(Op op, const Grade& a, const Grade& b) {
   const Rational minus_one{-1, 1};
+  const auto fixed = [](const Grade& part) { return part.zero || part.power.num == 0; };
   switch (op) {
     case Op::Add:
     case Op::Sub:
@@ -33,8 +34,13 @@ std::optional<Grade> grade(Op op, const Grade& a, const Grade& b) {
       return b;
     case Op::Sqrt:
       return Grade{b.zero, b.power * Rational{1, 2}};
-    default:  // exp, log, tanh, erf: of what does not change alone
-      return b.zero || b.power.num == 0 ? std::optional(Grade{false, {0, 1}}) : std::nullopt;
+    case Op::Less:
+    case Op::Equal:  // unchanged where both sides are scaled alike
+      return a.zero || b.zero || a.power == b.power ? std::optional(Grade{}) : std::nullopt;
+    case Op::Gate:  // what is not 0 stays so
+      return Grade{a.zero || b.zero, b.power};
+    default:  // of what does not change alone
+      return fixed(a) && fixed(b) ? std::optional(Grade{}) : std::nullopt;
   }
 }
 
@@ -62,7 +68,7 @@ std::optional<Course> course(Op op, const Course& a, const Course& b) {
       return result;  // any sign
     case Op::Mul:
       // Of a constant and anything, or of two that are nowhere negative.
-      if (a.rises && a.falls) return course(op, b, a);
+      if (a.rises && a.falls && !(b.rises && b.falls)) return course(op, b, a);
       result.signs = a.signs * b.signs;
       if (b.rises && b.falls) {
         directions(b.signs.negative ? a.falls : a.rises, b.signs.negative ? a.rises : a.falls);

@@ -184,6 +184,9 @@ void Parser::parse_clause(Operator& op) {
     op.onnx.push_back(parse_onnx());
     onnx_.emplace_back(start, cursor_.position());
   } else if (token.kind == Token::Kind::Name && cursor_.is("[", 1)) {
+    for (const Tensor& other : op.outputs) {
+      if (other.name == token.text) cursor_.fail(token, "two outputs are called " + quoted(token));
+    }
     op.outputs.push_back(parse_tensor());
   } else {
     cursor_.fail(token,
