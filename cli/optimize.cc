@@ -119,6 +119,11 @@ void add_search_options(CLI::App& command, Inputs& inputs) {
   command.add_option("--budget", o.search.budget, "of backtracking: graphs that it may make")
       ->check(whole_number(1))
       ->capture_default_str();
+  command
+      .add_option("--exact", o.search.exact_nodes,
+                  "of saturation: e-graphs of so many nodes are extracted by integer programming, too; 0: none")
+      ->check(whole_number(0, 100000))
+      ->capture_default_str();
   command.add_option("--time-limit", o.search.time_limit, "seconds that the search may take; 0: no limit")
       ->check(real_number(0, 1e9))
       ->capture_default_str();

@@ -143,6 +143,24 @@ void Extraction::choose(std::span<const Value> roots, ENode original, std::size_
   }
 }
 
+/// The program knows the costs of single nodes; what a neighbour changes is left to the climb.
+bool Extraction::choose_exactly(std::span<const Value> roots, const ExactLimits& limits, std::size_t passes) {
+  const auto given = [&](Value value) { return variable_[value] != nothing || egraph_.constant(value); };
+  const auto nodes = cheapest_nodes({egraph_, cost_, given, roots}, limits);
+  if (!nodes) return false;
+  const Choice before = choice_;
+  const double seconds = seconds_;
+  for (const ENode node : *nodes) {
+    for (std::uint32_t o = 0; o < egraph_.output_count(node); ++o)
+      choice_[egraph_.find(egraph_.output(node, o))] = node;
+  }
+  if (graph_seconds(roots)) climb(roots, passes);
+  if (seconds_ < seconds) return true;
+  choice_ = before;
+  seconds_ = seconds;
+  return true;
+}
+
 void Extraction::climb(std::span<const Value> roots, std::size_t passes) {
   const auto seconds = graph_seconds(roots);
   RM_CHECK(seconds.has_value(), "what was chosen can be computed");

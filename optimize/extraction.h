@@ -1,7 +1,7 @@
 // The cheapest graph in a saturated e-graph. Each class gets one of its nodes; what is shared counts once, what is
 // computed from constants costs nothing. First every class takes the node of the cheapest tree; then single choices are
 // changed as long as the graph becomes cheaper. A node of several outputs is chosen for all its classes at once, which
-// is what lets two products become one and a split.
+// is what lets two products become one and a split. Small e-graphs may be solved exactly as well.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "egraph/egraph.h"
+#include "optimize/exact_extraction.h"
 
 namespace rulemill::optimize {
 
@@ -29,6 +30,8 @@ class Extraction {
   /// Chooses for the roots; at most `passes` times over all choices. Never dearer than the nodes before `original`,
   /// which are one graph for the roots.
   void choose(std::span<const egraph::Value> roots, egraph::ENode original, std::size_t passes);
+  /// The same by integer programming, improved as well; taken if it is cheaper. False beyond the limits.
+  bool choose_exactly(std::span<const egraph::Value> roots, const ExactLimits& limits, std::size_t passes);
   /// Seconds of what is chosen, by the costs of single nodes.
   double seconds() const { return seconds_; }
   /// What a class is computed by: nothing for a variable, which `value` is then.

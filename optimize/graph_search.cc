@@ -20,7 +20,9 @@ SearchResult search_graph(const SearchSetting& with, CostModel& cost, std::span<
   if (options.search.kind == SearchKind::Backtrack) {
     return search_windows(with.bank, with.matcher, cost, outputs, options.search, options.windows, acceptable);
   }
-  Saturator saturator(with.bank, with.terms, with.rules, cost, with.fusion);
+  SaturationOptions saturation;
+  saturation.exact.nodes = with.options.search.exact_nodes;
+  Saturator saturator(with.bank, with.terms, with.rules, cost, with.fusion, saturation);
   return saturate_windows(with.bank, saturator, cost, with.fusion, outputs, options.search, options.windows,
                           acceptable);
 }

@@ -143,6 +143,8 @@ void fill_options(Summary& summary, const Options& options, const Device& device
 void fill_search(Summary& summary, const SearchResult& found) {
   summary.windows = found.windows;
   summary.e_nodes = found.nodes;
+  summary.extracted = found.extracted;
+  summary.exactly = found.exactly;
   summary.graphs_made = found.made;
   summary.graphs_extended = found.extended;
   summary.exhausted = found.exhausted;
@@ -181,6 +183,8 @@ void add_best(SearchResult& found, SearchResult other, CostModel& cost) {
   found.extended += other.extended;
   found.windows += other.windows;
   found.nodes += other.nodes;
+  found.extracted += other.extracted;
+  found.exactly += other.exactly;
   found.exhausted = found.exhausted && other.exhausted;
 }
 

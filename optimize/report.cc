@@ -283,6 +283,8 @@ runtime::Json search_json(const Summary& summary) {
   return {{"kind", summary.saturated ? "saturate" : "backtrack"},
           {"windows", summary.windows},
           {"e_graph_nodes", summary.e_nodes},
+          {"extracted", summary.extracted},
+          {"extracted_exactly", summary.exactly},
           {"rules", summary.rules_loaded},
           {"patterns", summary.patterns},
           {"alpha", summary.alpha},

@@ -57,6 +57,7 @@ struct Summary {
 
   bool saturated = false;  // equality saturation, not backtracking
   std::uint64_t windows = 0, e_nodes = 0;
+  std::uint64_t extracted = 0, exactly = 0;  // graphs taken out of e-graphs, and how many by integer programming
   double alpha = 0;
   std::uint64_t budget = 0, graphs_made = 0, graphs_extended = 0, rules_loaded = 0, patterns = 0;
   bool exhausted = false;

@@ -165,7 +165,7 @@ double Saturator::State::seconds_in_graph(ENode node, ENode argument, ENode user
 /// is out of the way by then, so that a limit is reached later. First by core rules alone, which are few enough to go
 /// far; what then is left is for shortcuts.
 Solution Saturator::State::solve(const Region& region) {
-  Solution solution{region.graph, {}, false, 0, 0};
+  Solution solution{.graph = region.graph, .steps = {}};
   for (const bool core_alone : {true, false}) {
     use(core_alone);
     const egraph::Limits& limits = core_alone ? options.core_limits : options.limits;
@@ -193,6 +193,8 @@ bool Saturator::State::improve(std::span<const RegionLeaf> leaves, Solution& sol
   solution.nodes += egraph.node_count();
   Extraction extraction(egraph, price);
   extraction.choose(roots, original, options.passes);
+  ++solution.extracted;
+  if (options.exact.nodes > 0 && extraction.choose_exactly(roots, options.exact, options.passes)) ++solution.exactly;
   if (extraction.seconds() >= as_it_is.seconds() * (1 - least_gain)) return false;
   const std::vector<Step> steps = steps_of(extraction, as_it_is.seconds(), extraction.seconds());
   solution.steps.insert(solution.steps.end(), steps.begin(), steps.end());

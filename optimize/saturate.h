@@ -11,6 +11,7 @@
 #include "egraph/derive.h"
 #include "egraph/saturate.h"
 #include "optimize/cost.h"
+#include "optimize/exact_extraction.h"
 #include "optimize/region.h"
 #include "optimize/search.h"
 
@@ -31,6 +32,7 @@ struct SaturationOptions {
                         .extra_operators = 2};
   egraph::Limits core_limits = with_growth(limits, 6);  // of core rules alone
   std::size_t restarts = 12;                            // at most
+  ExactLimits exact;                                    // of extractions that are made exactly, too
   std::size_t passes = 20;                              // over the choices of an extraction, for better ones
 };
 
@@ -42,6 +44,7 @@ struct Solution {
   bool saturated = false;
   std::uint32_t nodes = 0;  // of the e-graph
   std::size_t restarts = 0;
+  std::size_t extracted = 0, exactly = 0;  // graphs taken out of an e-graph
 };
 
 class Saturator {

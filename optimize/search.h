@@ -22,6 +22,7 @@ struct SearchOptions {
   std::uint64_t budget = 20000;  // graphs made
   double time_limit = 0;         // seconds; 0: none
   std::size_t keep = 3;          // results
+  std::size_t exact_nodes = 0;   // e-graphs of so many nodes are extracted exactly, too
 };
 
 /// One rewrite on the way to a result.
@@ -42,7 +43,9 @@ struct SearchResult {
   std::uint64_t made = 0;       // graphs, with those met again
   std::uint64_t extended = 0;
   std::uint64_t windows = 0, nodes = 0;  // of a saturation: regions solved, and nodes of their e-graphs
-  bool exhausted = false;                // no limit was reached
+  std::uint64_t extracted = 0,
+                exactly = 0;  // graphs taken out of e-graphs, and how many of them by integer programming
+  bool exhausted = false;     // no limit was reached
 };
 
 /// Whether a graph can be a result (can be said in ONNX); others only lead to results.

@@ -319,6 +319,8 @@ class Saturating final : public WindowSearch {
     if (region.outputs.empty()) return std::nullopt;
     const Solution& solution = saturator_.solve(region);
     ++result_.windows;
+    result_.extracted += solution.extracted;
+    result_.exactly += solution.exactly;
     result_.nodes += solution.nodes;
     result_.exhausted = result_.exhausted && solution.saturated;
     if (solution.steps.empty()) return std::nullopt;

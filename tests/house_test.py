@@ -26,6 +26,7 @@ BELOW["bench"] = {"runtime", "algebra", "execute", "fingerprint", "dedup", "egra
 # Each outside library has one door: the folders that may include its headers.
 DOORS = {
     r"z3(\+\+|_\w+)?\.h": ["prove"],
+    r"Cbc_.*": ["optimize"],
     r"onnx/.*": ["optimize/onnx"],
     r"onnx.*\.pb\.h": ["optimize/onnx"],
     r"(hdf5|H5\w+)\.h": ["runtime"],

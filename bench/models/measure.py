@@ -4,11 +4,12 @@
 Each FOLDER/NAME.onnx (see export.py) is optimized with the options after `--`; then the model, the result, the form written by
 hand (by_hand.py) and what other optimizers make of it (onnxslim, onnxsim, onnxoptimizer, where they are installed) run in
 onnxruntime in turns, one thread, every other round backwards; what counts is the time that the thread has a processor. Ratios are
-medians over rounds of the model's time by the form's time in the same round, with quartiles. Prints a table, writes everything as
-JSON. RULEMILL names the binary.
+medians over rounds of the model's time by the form's time in the same round, with quartiles. `again`: whether optimizing the
+result changes it once more. Prints a table and how often each rule fired, writes everything as JSON. RULEMILL names the binary.
 """
 
 import argparse
+import collections
 import json
 import math
 import os
@@ -139,6 +140,7 @@ def peers(model, folder):
 def measure(name, given, folder):
     model, out = given.folder / f"{name}.onnx", folder / f"{name}.onnx"
     report, seconds = optimize(model, out, given.options)
+    again, _ = optimize(out, folder / "again.onnx", given.options)
     forms = {"model": model, "rulemill": out}
     by_hand = given.by_hand / f"{name}.onnx" if given.by_hand else None
     if by_hand and by_hand.exists():
@@ -150,7 +152,7 @@ def measure(name, given, folder):
     times = in_turns(runners, fed, given.seconds)
     result = {"model": name, "changed": report["changed"], "seconds": seconds, "peak_bytes": report["peak_bytes"],
               "search_seconds": report["search"]["seconds"], "exhausted": report["search"]["exhausted"],
-              "warning": report["warning"], "fired": {each["rule"]: each["times"] for each in report["fired"]}, "forms": {}}
+              "warning": report["warning"], "again": again["changed"], "fired": {each["rule"]: each["times"] for each in report["fired"]}, "forms": {}}
     for form, path in forms.items():
         ratios = [a / b for a, b in zip(times["model"], times[form])]
         low, middle, high = statistics.quantiles(ratios, n=4)
@@ -169,11 +171,27 @@ def row(result):
     same = "" if result["changed"] else ", the same file"
     return (f"| {result['model']} | {model['multiply_adds'] / 1e6:.0f} | {ours['multiply_adds'] / 1e6:.0f} | {model['nodes']} | {ours['nodes']} "
             f"| {ours['ratio']:.3f} ({low:.3f}–{high:.3f}{same}) | {hand} | {others} | {result['seconds']:.1f} | {result['peak_bytes'] / 1e6:.0f} "
-            f"| {ours['difference']:.0e} |")
+            f"| {ours['difference']:.0e} | {'changed' if result['again'] else 'the same'} |")
 
 
-HEAD = """| model | M multiply-adds | after | nodes | after | times as fast (quartiles) | by hand | onnxslim, onnxsim, onnxoptimizer | s | MB | difference |
-|---|---|---|---|---|---|---|---|---|---|---|"""
+HEAD = """| model | M multiply-adds | after | nodes | after | times as fast (quartiles) | by hand | onnxslim, onnxsim, onnxoptimizer | s | MB | difference | again |
+|---|---|---|---|---|---|---|---|---|---|---|---|"""
+
+
+def summarize(results):
+    measured = [result for result in results if "forms" in result]
+    if not measured:
+        return
+    ratios = {result["model"]: result["forms"]["rulemill"]["ratio"] for result in measured}
+    slower = [model for model, ratio in ratios.items() if ratio < SLOWER]
+    print(f"\n{len(ratios)} models, geometric mean {statistics.geometric_mean(ratios.values()):.3f}, slower: {', '.join(slower) or 'none'}")
+    fired, models = collections.Counter(), collections.Counter()
+    for result in measured:
+        fired.update(result["fired"])
+        models.update(result["fired"].keys())
+    print("\nrules that fired, how often, in how many models")
+    for rule, times in fired.most_common():
+        print(f"{times:6} {models[rule]:4}  {rule}")
 
 
 def main():
@@ -198,10 +216,7 @@ def main():
                 results.append({"model": name, "failure": str(error)})
                 print(f"| {name} | failed: {str(error)[:200]} |", flush=True)
         given.json.write_text(json.dumps({"onnxruntime": onnxruntime.__version__, "results": results}, indent=1) + "\n")
-    ratios = [result["forms"]["rulemill"]["ratio"] for result in results if "forms" in result]
-    if ratios:
-        slower = [result["model"] for result in results if "forms" in result and result["forms"]["rulemill"]["ratio"] < SLOWER]
-        print(f"\n{len(ratios)} models, geometric mean {statistics.geometric_mean(ratios):.3f}, slower: {', '.join(slower) or 'none'}")
+    summarize(results)
 
 
 if __name__ == "__main__":
