@@ -14,7 +14,7 @@ struct VerifyOptions {
   std::uint32_t seeds = 3;
   /// Largest difference allowed, relative to the largest absolute value of the tensor that it is in. Sums are
   /// accumulated in double on both sides, tensors are float.
-  double tolerance = 1e-4;
+  double tolerance = 1e-4;  // four roundings, where numbers are float16 or bfloat16 and that is more
   /// Sizes that the user gave; others get small numbers that change with the seed.
   Evaluator::Sizes sizes;
 };

@@ -53,6 +53,23 @@ TEST_CASE("differences are relative to the largest value, and count above the to
   CHECK(judge(shop, one, scaled(1.001f), coarse).verdict == Verdict::Equal);
 }
 
+TEST_CASE("short numbers may be off by four of their own roundings", "[verify]") {
+  Workshop shop;
+  const auto verdict = [&](Element element, float roundings, float rounding) {
+    const std::string name = std::to_string(static_cast<int>(element)) + "x" + std::to_string(roundings);
+    const ValueId x = shop.bank.input(name, ValueType(algebra::Shape{64}, element));
+    const auto scaled = [&](float by) {
+      return shop.op("scale", {x, shop.bank.constant("by", tensor({}, {by}), element)});
+    };
+    return judge(shop, scaled(1), scaled(1 + roundings * rounding)).verdict;
+  };
+  CHECK(verdict(Element::Float16, 3, 0x1p-11F) == Verdict::Equal);
+  CHECK(verdict(Element::Float16, 5, 0x1p-11F) == Verdict::Different);
+  CHECK(verdict(Element::BFloat16, 3, 0x1p-8F) == Verdict::Equal);
+  CHECK(verdict(Element::BFloat16, 5, 0x1p-8F) == Verdict::Different);
+  CHECK(verdict(Element::Float32, 1, 0x1p-11F) == Verdict::Different);
+}
+
 TEST_CASE("the same term is not compared with itself", "[verify]") {
   Workshop shop;
   const ValueId y = shop.op("relu", {shop.input("x", {4})});

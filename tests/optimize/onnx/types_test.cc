@@ -68,7 +68,6 @@ TEST_CASE("weights of float16 are folded in float32 and rounded once", "[types]"
   options.model = text.save(scratch.path() / "in.onnx");
   options.out = scratch.path() / "out.onnx";
   options.min_gain = 0;
-  options.tolerance = 1e-2;
   const Summary summary = RulesFromText(R"(
 rule associate(x:2, a:2, b:2)
   matmul(matmul(x, a), b) => matmul(x, matmul(a, b))
