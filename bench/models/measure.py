@@ -183,8 +183,9 @@ def summarize(results):
     if not measured:
         return
     ratios = {result["model"]: result["forms"]["rulemill"]["ratio"] for result in measured}
-    slower = [model for model, ratio in ratios.items() if ratio < SLOWER]
-    print(f"\n{len(ratios)} models, geometric mean {statistics.geometric_mean(ratios.values()):.3f}, slower: {', '.join(slower) or 'none'}")
+    changed = [result["model"] for result in measured if result["changed"]]
+    slower = [model for model in changed if ratios[model] < SLOWER]  # a model that was left as it is differs by noise alone
+    print(f"\n{len(ratios)} models, {len(changed)} changed, geometric mean {statistics.geometric_mean(ratios.values()):.3f}, slower: {', '.join(slower) or 'none'}")
     fired, models = collections.Counter(), collections.Counter()
     for result in measured:
         fired.update(result["fired"])

@@ -54,6 +54,16 @@ class DefaultRules(Case):
                                  (ROOT / "data" / "rules" / f"{name}.rules").read_text(encoding="utf-8"),
                                  "scripts/write_rules.sh writes them again: see what has changed before you commit it")
 
+    def test_a_result_optimized_again_is_the_same_file(self):
+        for model in (MODEL, LORA):
+            with self.subTest(model.name):
+                once, twice = self.folder / "once.onnx", self.folder / "twice.onnx"
+                self.assertTrue(self.json("optimize", model, "--no-timing", "--out", once, env=self.environment)["changed"])
+                again = self.json("optimize", once, "--no-timing", "--min-gain", "0", "--out", twice, env=self.environment)
+                self.assertFalse(again["changed"])
+                self.assertEqual(again["fired"], [])
+                self.assertEqual(once.read_bytes(), twice.read_bytes())
+
     def test_models_are_optimized_with_all_of_them_and_they_are_not_found_again(self):
         before = self.kept()
         report = self.json("optimize", MODEL, "--no-timing", env=self.environment)
