@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 
+#include "algebra/rules/general_rules.h"
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/typing.h"
 #include "cli/rule_database.h"
@@ -21,17 +22,20 @@ struct ImpliedOptions {
   bool all = false;
 };
 
-/// The rules to derive from: of a database its core, which implies the rest, or all; of other files all. They are taken
-/// as true; `check` and `rules import` are what proves them.
+/// The rules to derive from: of a database its core, which implies the rest, or all; of other files all; those in
+/// general form also at the ranks and parameters that the goals have. They are taken as true; `check` and `rules
+/// import` are what proves them.
 class Known {
  public:
-  Known(const ImpliedOptions& options, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols)
+  Known(const ImpliedOptions& options, const std::vector<algebra::ForeignRule>& goals, algebra::Library& library,
+        algebra::TermBank& bank, algebra::Symbols& symbols)
       : bank_(bank), symbols_(symbols), deriver_(bank, symbols) {
     const std::vector<algebra::ForeignRule> rules = read_rule_file(options.by, options.table, library, bank, symbols);
     const auto is_core = [](const algebra::ForeignRule& rule) {
       return rule.rule && rule.rule->tier == algebra::Tier::Core;
     };
     const bool core_alone = !options.all && std::ranges::any_of(rules, is_core);
+    std::vector<algebra::RuleRecord> general;
     for (const algebra::ForeignRule& rule : rules) {
       if (!rule.rule) throw runtime::InputError(rule.place, rule.problem);
       if (core_alone && !is_core(rule)) continue;
@@ -39,8 +43,15 @@ class Known {
       const auto* typed = std::get_if<algebra::TypedRule>(&types);
       if (typed == nullptr)
         throw runtime::InputError(rule.place, "is ill-typed: " + std::get<algebra::TypeError>(types).what);
-      deriver_.add(*typed);
-      by_key_.emplace(algebra::renaming_key(typed->rule, bank), typed->rule);
+      add(*typed);
+      if (!algebra::is_general(typed->rule, bank)) continue;
+      algebra::RuleRecord& record = general.emplace_back();
+      record.rule = typed->rule;
+      record.reversible = true;
+    }
+    for (const algebra::RuleRecord& record : at_instances(general, occurrences(goals), library, bank, symbols)) {
+      auto types = algebra::infer_types(record.rule, bank, symbols);
+      if (const auto* typed = std::get_if<algebra::TypedRule>(&types)) add(*typed);
     }
   }
 
@@ -70,6 +81,22 @@ class Known {
  private:
   using Rule = algebra::Rule;
 
+  void add(const algebra::TypedRule& rule) {
+    deriver_.add(rule);
+    by_key_.emplace(algebra::renaming_key(rule.rule, bank_), rule.rule);
+  }
+
+  algebra::Occurrences occurrences(const std::vector<algebra::ForeignRule>& goals) const {
+    algebra::Occurrences found;
+    for (const algebra::ForeignRule& goal : goals) {
+      if (!goal.rule) continue;
+      for (const auto* side : {&goal.rule->source, &goal.rule->target}) {
+        for (const algebra::NodeId node : bank_.nodes(*side)) found.instances.insert(bank_.node(node).instance);
+      }
+    }
+    return found;
+  }
+
   /// The known rule that it is, names aside.
   const Rule* same_as(const Rule& rule) {
     const auto [begin, end] = by_key_.equal_range(algebra::renaming_key(rule, bank_));
@@ -88,11 +115,11 @@ void implied(Context& context, const ImpliedOptions& options) {
   algebra::Library library = load_library(context.options);
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
-  Known known(options, library, bank, symbols);
+  const std::vector<algebra::ForeignRule> goals = read_rule_file(options.file, options.table, library, bank, symbols);
+  Known known(options, goals, library, bank, symbols);
   TextTable table({"rule", "answer", "because"});
   std::map<std::string, std::size_t> counts;
   const auto begin = std::chrono::steady_clock::now();
-  const std::vector<algebra::ForeignRule> goals = read_rule_file(options.file, options.table, library, bank, symbols);
   for (const algebra::ForeignRule& goal : goals) {
     const Known::Answer answer = known.ask(goal);
     ++counts[answer.word];

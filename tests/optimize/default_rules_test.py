@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`optimize` without --rules: the rules of data/profiles/models are found once, kept, and found anew for other definitions."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -63,6 +64,25 @@ class DefaultRules(Case):
                 self.assertFalse(again["changed"])
                 self.assertEqual(again["fired"], [])
                 self.assertEqual(once.read_bytes(), twice.read_bytes())
+
+    def named(self, without=""):
+        """Which of tests/optimize/named.rules do not follow from the default rules, but for one profile's."""
+        texts = {}
+        for path in sorted((ROOT / "data" / "rules").glob("*.rules")):
+            for rule in path.read_text(encoding="utf-8").split("\nrule "):
+                if path.stem != without:
+                    texts.setdefault(rule.removeprefix("rule ").split("(")[0], rule.removeprefix("rule "))
+        (self.folder / "all.rules").write_text("".join(f"rule {text}\n" for text in texts.values()), encoding="utf-8")
+        rulemill("implied", "--by", self.folder / "all.rules", ROOT / "tests" / "optimize" / "named.rules",
+                 "--json", self.folder / "implied.json")
+        answers = json.loads((self.folder / "implied.json").read_text())["rules"]
+        self.assertEqual(len(answers), 29)
+        return {rule["name"] for rule in answers if rule["answer"] != "implied"}
+
+    def test_what_people_do_by_hand_follows_from_them(self):
+        self.assertEqual(self.named(), set())
+        self.assertEqual(self.named(without="averages"), {"an_average_branch"})
+        self.assertIn("adapter_into_its_layer", self.named(without="rows"))
 
     def test_models_are_optimized_with_all_of_them_and_they_are_not_found_again(self):
         before = self.kept()
