@@ -68,7 +68,6 @@ std::uint32_t Deriver::add(const TypedRule& rule) {
   return state_->index.add(compile(rule, state_->bank, state_->sizes));
 }
 
-void Deriver::set_limits(const Limits& limits) { state_->limits = limits; }
 void Deriver::enable(std::uint32_t rule, bool enabled) { state_->index.enable(rule, enabled); }
 std::uint32_t Deriver::rule_count() const { return state_->index.size(); }
 const TypedRule& Deriver::rule(std::uint32_t number) const { return state_->rules[number]; }
@@ -93,6 +92,17 @@ Derivation Deriver::derive(const TypedRule& rule, bool explain) {
   } catch (const algebra::Overflow&) {  // rules can make tensors larger than any that the goal has
     return LimitReached{LimitReached::Which::Numbers};
   }
+}
+
+Derivation Deriver::derive_thoroughly(const TypedRule& goal, bool explain) {
+  constexpr std::uint32_t factor = 10;
+  Derivation derivation = derive(goal, explain);
+  if (!std::holds_alternative<LimitReached>(derivation)) return derivation;
+  const Limits ordinary = state_->limits;
+  state_->limits = ordinary.times(factor);
+  derivation = derive(goal, explain);
+  state_->limits = ordinary;
+  return derivation;
 }
 
 Derivation Deriver::State::derive(const TypedRule& rule, bool explain) {

@@ -67,8 +67,6 @@ class Deriver {
 
   /// Adds a proved rule and returns its number: 0, 1, 2, … . Both directions are used where its variables allow it.
   std::uint32_t add(const algebra::TypedRule& rule);
-  /// For the goals from now on.
-  void set_limits(const Limits& limits);
   /// Takes a rule out of use, or back: whether the others imply it is asked so. New rules are enabled.
   void enable(std::uint32_t rule, bool enabled);
   std::uint32_t rule_count() const;
@@ -78,6 +76,8 @@ class Deriver {
   /// (algebra/terms/equal_products.h), and its instances are over the new sizes. Without `explain`, Derived has no
   /// instances and costs less.
   Derivation derive(const algebra::TypedRule& goal, bool explain = true);
+  /// Likewise; where a limit is met, once more with ten times the limits.
+  Derivation derive_thoroughly(const algebra::TypedRule& goal, bool explain = true);
   const DeriveStatistics& statistics() const;
 
   /// The state as it was at the mark: later rules and all that goals have left behind are gone, so that an answer

@@ -29,7 +29,6 @@ CandidateRule parse_candidate(const std::string& candidate, algebra::Library& li
 Workbench::Workbench(algebra::Library& library, const egraph::Limits& limits)
     : library_(library),
       bank_(library),
-      limits_(limits),
       deriver_(bank_, symbols_, limits),
       partial_functions_(partial_functions(library.functions())) {}
 
@@ -57,21 +56,12 @@ Workbench::Session::~Session() {
   bench_.symbols_.roll_back(symbols_);
 }
 
-egraph::Derivation Workbench::derive(const TypedRule& goal, bool explain) {
-  const auto begin = std::chrono::steady_clock::now();
-  egraph::Derivation derivation = deriver_.derive(goal, explain);
-  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return derivation;
-}
-
 /// What decides whether a rule is core is worth ten times the work, where that is needed.
-egraph::Derivation Workbench::derive_thoroughly(const TypedRule& goal, bool explain) {
-  constexpr std::uint32_t factor = 10;
-  egraph::Derivation derivation = derive(goal, explain);
-  if (!std::holds_alternative<egraph::LimitReached>(derivation)) return derivation;
-  deriver_.set_limits(limits_.times(factor));
-  derivation = derive(goal, explain);
-  deriver_.set_limits(limits_);
+egraph::Derivation Workbench::derive(const TypedRule& goal, bool explain, Effort effort) {
+  const auto begin = std::chrono::steady_clock::now();
+  egraph::Derivation derivation =
+      effort == Effort::Thorough ? deriver_.derive_thoroughly(goal, explain) : deriver_.derive(goal, explain);
+  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return derivation;
 }
 
@@ -92,7 +82,7 @@ Outcome Workbench::derive(const std::string& candidate) {
   const auto defined_alike = [&] {
     return !applies(goal, bank_, partial_functions_) || same_domain(outcome.rule, library_, {});
   };
-  if (std::holds_alternative<egraph::Derived>(derive(goal, false)) && defined_alike()) {
+  if (std::holds_alternative<egraph::Derived>(derive(goal, false, Effort::Ordinary)) && defined_alike()) {
     outcome.kind = Outcome::Kind::Derived;
   } else {
     outcome.hardness = hardness(goal.rule, bank_);
@@ -101,7 +91,7 @@ Outcome Workbench::derive(const std::string& candidate) {
 }
 
 Implied Workbench::implied(const std::string& rule) {
-  const egraph::Derivation derivation = derive_thoroughly(typed(rule), false);
+  const egraph::Derivation derivation = derive(typed(rule), false, Effort::Thorough);
   if (std::holds_alternative<egraph::Derived>(derivation)) return Implied::Yes;
   return std::holds_alternative<egraph::Saturated>(derivation) ? Implied::No : Implied::Limit;
 }
@@ -111,7 +101,7 @@ Outcome Workbench::explain(const std::string& rule) {
   Outcome outcome;
   outcome.candidate = goal.rule.id;
   outcome.rule = rule;
-  const egraph::Derivation derivation = derive_thoroughly(goal, true);
+  const egraph::Derivation derivation = derive(goal, true, Effort::Thorough);
   if (const auto* derived = std::get_if<egraph::Derived>(&derivation)) {
     outcome.kind = Outcome::Kind::Derived;
     outcome.instances = derived->instances.size();

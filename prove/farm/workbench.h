@@ -47,14 +47,13 @@ class Workbench {
 
  private:
   algebra::TypedRule typed(const std::string& rule);
-  egraph::Derivation derive(const algebra::TypedRule& goal, bool explain);
-  egraph::Derivation derive_thoroughly(const algebra::TypedRule& goal, bool explain);
+  enum class Effort : std::uint8_t { Ordinary, Thorough };
+  egraph::Derivation derive(const algebra::TypedRule& goal, bool explain, Effort effort);
   std::string derivation_text(const egraph::Derived& derived) const;
 
   algebra::Library& library_;
   algebra::TermBank bank_;
   algebra::Symbols symbols_;
-  egraph::Limits limits_;
   egraph::Deriver deriver_;
   std::vector<bool> partial_functions_;  // by function
   std::vector<std::string> texts_;
