@@ -65,7 +65,7 @@ class Known {
     if (const auto* error = std::get_if<algebra::TypeError>(&types)) return {"ill-typed", error->what};
     const auto& typed = std::get<algebra::TypedRule>(types);
     if (const Rule* same = same_as(typed.rule)) return {"implied", "is " + same->id};
-    const egraph::Derivation derivation = deriver_.derive_thoroughly(typed);
+    const egraph::Derivation derivation = deriver_.derive_harder(typed);
     if (const auto* derived = std::get_if<egraph::Derived>(&derivation)) {
       const prove::Prover::Outcome domains = prove::Prover(bank_, symbols_).same_domain(typed);
       if (!domains.proved) return {"not implied", "its values follow, but " + domains.reason};

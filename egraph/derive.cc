@@ -94,8 +94,8 @@ Derivation Deriver::derive(const TypedRule& rule, bool explain) {
   }
 }
 
-Derivation Deriver::derive_thoroughly(const TypedRule& goal, bool explain) {
-  constexpr std::uint32_t factor = 10;
+Derivation Deriver::derive_harder(const TypedRule& goal, bool explain) {
+  constexpr std::uint32_t factor = 4;
   Derivation derivation = derive(goal, explain);
   if (!std::holds_alternative<LimitReached>(derivation)) return derivation;
   const Limits ordinary = state_->limits;

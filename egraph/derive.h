@@ -76,8 +76,8 @@ class Deriver {
   /// (algebra/terms/equal_products.h), and its instances are over the new sizes. Without `explain`, Derived has no
   /// instances and costs less.
   Derivation derive(const algebra::TypedRule& goal, bool explain = true);
-  /// Likewise; where a limit is met, once more with ten times the limits.
-  Derivation derive_thoroughly(const algebra::TypedRule& goal, bool explain = true);
+  /// Likewise; where a limit is met, once more with four times the limits.
+  Derivation derive_harder(const algebra::TypedRule& goal, bool explain = true);
   const DeriveStatistics& statistics() const;
 
   /// The state as it was at the mark: later rules and all that goals have left behind are gone, so that an answer

@@ -101,7 +101,7 @@ class Selection {
     for (std::size_t i = entries_.size(); i-- > 0;) {
       const auto number = static_cast<std::uint32_t>(i);
       bench_.enable(number, false);
-      if (bench_.implied(entries_[i].outcome.rule) == Implied::Yes) {
+      if (bench_.implied(entries_[i].outcome.rule, Workbench::Try::Harder) == Implied::Yes) {
         entries_[i].outcome.kind = Outcome::Kind::Derived;
       } else {
         bench_.enable(number, true);

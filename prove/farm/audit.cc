@@ -67,7 +67,7 @@ MinimalityReport check_minimality(const algebra::RuleSet& rules, const algebra::
   {
     const Stopwatch watch(report.seconds_core);
     report.core = core_names.size();
-    const std::vector<std::string> answers = crew.run_each(TaskKind::Redundant, numbers, goals_at_once, no_answer);
+    const std::vector<std::string> answers = crew.run_each(TaskKind::Superfluous, numbers, goals_at_once, no_answer);
     for (std::size_t i = 0; i < answers.size(); ++i) {
       if (answers[i] == implied_yes)
         report.implied.push_back(core_names[i]);

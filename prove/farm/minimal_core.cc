@@ -1,7 +1,9 @@
 #include "prove/farm/minimal_core.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
+#include <utility>
 
 #include "prove/certificate/certificate.h"
 
@@ -11,7 +13,7 @@ namespace {
 using Kind = Outcome::Kind;
 
 constexpr std::size_t certificates_at_once = 8;
-constexpr int most_eliminations = 4;  // of one rule
+constexpr int most_eliminations = 2;  // of one rule
 
 std::string without_answer(const std::string&) { return std::string(implied_limit); }
 
@@ -40,25 +42,27 @@ MinimalCore::MinimalCore(const std::vector<Outcome>& outcomes, Crew& crew, std::
 }
 
 /// Derivations are bounded, so that a smaller core may not imply what a larger one did: what is left so comes back, and
-/// with it others may follow that did not. That ends, since no rule is eliminated more than a few times.
+/// with it others may follow that did not: what came back is asked first, and all once more where that changes nothing.
+/// It ends, since no rule is eliminated more than twice.
 void MinimalCore::find() {
   enter(of_kind(Kind::Proved));
-  eliminate();
+  eliminate(TaskKind::Redundant, of_kind(Kind::Proved));
   Positions open = of_kind(Kind::Derived);
   while (!open.empty()) {
     explain(open);
-    open = resting_on(eliminate());
+    Positions gone = eliminate(TaskKind::Superfluous, std::exchange(admitted_, {}));
+    if (gone.empty()) gone = eliminate(TaskKind::Superfluous, of_kind(Kind::Proved));
+    open = resting_on(gone);
     if (open.empty()) open = certify();
   }
 }
 
-/// Takes out of the core, last first, what the rest implies. What the rest of the whole core does not imply, the rest
-/// of a smaller one does not either: that is asked of all at once.
-MinimalCore::Positions MinimalCore::eliminate() {
-  Positions core = of_kind(Kind::Proved);
+/// Takes out of the core, last first, which of these the rest implies. What the rest of the whole core does not imply,
+/// the rest of a smaller one does not either: that is asked of all at once.
+MinimalCore::Positions MinimalCore::eliminate(TaskKind asked, Positions core) {
   std::erase_if(core, [&](std::size_t rule) { return eliminated_[rule] == most_eliminations; });
-  std::ranges::reverse(core);
-  const std::vector<std::string> alone = crew_.run_each(TaskKind::Redundant, numbers_of(core), block_, without_answer);
+  std::ranges::sort(core, std::greater());
+  const std::vector<std::string> alone = crew_.run_each(asked, numbers_of(core), block_, without_answer);
   Positions doubtful, gone;
   for (std::size_t i = 0; i < core.size(); ++i) {
     if (alone[i] == implied_yes) doubtful.push_back(core[i]);
@@ -120,7 +124,7 @@ MinimalCore::Positions MinimalCore::unexplained(const Positions& open) {
 /// Proves those that neither the core nor the ones before imply, and makes them core; the rest.
 MinimalCore::Positions MinimalCore::admit(const Positions& open) {
   enter(open);
-  std::vector<std::string> implied = crew_.run_each(TaskKind::Settle, numbers_of(open), block_, without_answer);
+  std::vector<std::string> implied = crew_.run_each(TaskKind::Admit, numbers_of(open), block_, without_answer);
   if (std::ranges::count(implied, implied_yes) == static_cast<std::ptrdiff_t>(open.size())) implied[0] = implied_no;
   Positions rest, admitted, unproved;
   for (std::size_t i = 0; i < open.size(); ++i) (implied[i] == implied_yes ? rest : admitted).push_back(open[i]);
@@ -131,7 +135,7 @@ MinimalCore::Positions MinimalCore::admit(const Positions& open) {
     rule.kind = proof.kind;
     rule.queries = proof.queries;
     rule.certificate.clear();
-    if (proof.kind != Kind::Proved) unproved.push_back(admitted[i]);
+    (proof.kind == Kind::Proved ? admitted_ : unproved).push_back(admitted[i]);
   }
   leave(rest);
   leave(unproved);

@@ -30,7 +30,7 @@ class MinimalCore {
   void explain(Positions open);
   Positions unexplained(const Positions& open);
   Positions admit(const Positions& open);
-  Positions eliminate();
+  Positions eliminate(TaskKind asked, Positions core);
   Positions resting_on(const Positions& gone) const;
   Positions certify();
 
@@ -46,6 +46,7 @@ class MinimalCore {
   std::vector<Outcome> rules_;
   std::vector<std::size_t> number_;  // by position: under which the workers know it
   std::vector<int> eliminated_;      // by position: how often it has left the core
+  Positions admitted_;               // since the last question
   std::size_t told_ = 0;             // rules that workers have been told of
 };
 

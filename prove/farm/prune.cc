@@ -16,7 +16,7 @@ namespace {
 
 using Kind = Outcome::Kind;
 
-constexpr int prune_version = 6;
+constexpr int prune_version = 7;
 constexpr const char* journal_file = "prune.journal";
 constexpr std::size_t certificates_at_once = 8;
 

@@ -11,16 +11,18 @@ namespace rulemill::prove {
 
 /// A task's items are rules in text form unless said otherwise; there is one answer an item.
 enum class TaskKind : std::uint8_t {
-  Derive,      // candidates → outcomes: derived from the known rules, ill-typed, or unknown so far
-  Prove,       // candidates → outcomes, from the definitions
-  Settle,      // numbers of known rules → implied by the enabled ones before it?
-  Redundant,   // numbers of known rules → implied by the other enabled ones?
-  Eliminate,   // numbers of known rules → likewise; one that is implied stays disabled for those after it
-  Implied,     // typed rules → implied by the enabled ones?
-  Explain,     // typed rules → outcomes with the rule instances that imply them
+  Derive,     // candidates → outcomes: derived from the known rules, ill-typed, or unknown so far
+  Prove,      // candidates → outcomes, from the definitions
+  Settle,     // numbers of known rules → implied by the enabled ones before it?
+  Redundant,  // numbers of known rules → implied by the other enabled ones?
+  Eliminate,  // numbers of known rules → likewise, tried harder; one that is implied stays disabled for those after it
+  Implied,    // typed rules → implied by the enabled ones?
+  Explain,    // typed rules → outcomes with the rule instances that imply them
   ProveRule,   // typed rules → outcomes, from the definitions
   Certify,     // certificate requests → certificates
   Generalize,  // typed rules → outcomes: proved, in general form; unknown if there is none
+  Admit,       // numbers of known rules → implied by the enabled ones before it? tried harder
+  Superfluous  // numbers of known rules → implied by the other enabled ones? tried harder
 };
 
 /// Whether a rule follows from others, as answers say it.

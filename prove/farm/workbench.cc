@@ -56,11 +56,10 @@ Workbench::Session::~Session() {
   bench_.symbols_.roll_back(symbols_);
 }
 
-/// What decides whether a rule is core is worth ten times the work, where that is needed.
-egraph::Derivation Workbench::derive(const TypedRule& goal, bool explain, Effort effort) {
+egraph::Derivation Workbench::derive(const TypedRule& goal, bool explain, Try how) {
   const auto begin = std::chrono::steady_clock::now();
   egraph::Derivation derivation =
-      effort == Effort::Thorough ? deriver_.derive_thoroughly(goal, explain) : deriver_.derive(goal, explain);
+      how == Try::Harder ? deriver_.derive_harder(goal, explain) : deriver_.derive(goal, explain);
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return derivation;
 }
@@ -82,7 +81,7 @@ Outcome Workbench::derive(const std::string& candidate) {
   const auto defined_alike = [&] {
     return !applies(goal, bank_, partial_functions_) || same_domain(outcome.rule, library_, {});
   };
-  if (std::holds_alternative<egraph::Derived>(derive(goal, false, Effort::Ordinary)) && defined_alike()) {
+  if (std::holds_alternative<egraph::Derived>(derive(goal, false, Try::Once)) && defined_alike()) {
     outcome.kind = Outcome::Kind::Derived;
   } else {
     outcome.hardness = hardness(goal.rule, bank_);
@@ -90,8 +89,8 @@ Outcome Workbench::derive(const std::string& candidate) {
   return outcome;
 }
 
-Implied Workbench::implied(const std::string& rule) {
-  const egraph::Derivation derivation = derive(typed(rule), false, Effort::Thorough);
+Implied Workbench::implied(const std::string& rule, Try how) {
+  const egraph::Derivation derivation = derive(typed(rule), false, how);
   if (std::holds_alternative<egraph::Derived>(derivation)) return Implied::Yes;
   return std::holds_alternative<egraph::Saturated>(derivation) ? Implied::No : Implied::Limit;
 }
@@ -101,7 +100,7 @@ Outcome Workbench::explain(const std::string& rule) {
   Outcome outcome;
   outcome.candidate = goal.rule.id;
   outcome.rule = rule;
-  const egraph::Derivation derivation = derive(goal, true, Effort::Thorough);
+  const egraph::Derivation derivation = derive(goal, true, Try::Harder);
   if (const auto* derived = std::get_if<egraph::Derived>(&derivation)) {
     outcome.kind = Outcome::Kind::Derived;
     outcome.instances = derived->instances.size();

@@ -38,17 +38,18 @@ class Workbench {
 
   /// Types a candidate in text form, its shapes an example, and derives it. Unknown, if it is to be proved.
   Outcome derive(const std::string& candidate);
-  /// Whether the enabled rules imply a typed rule in text form: a limit is met only by the tenfold work.
-  Implied implied(const std::string& rule);
-  /// Likewise; if so, its certificate lists the rule instances.
+  /// What is tried harder is tried again with larger limits where one was met.
+  enum class Try : std::uint8_t { Once, Harder };
+  /// Whether the enabled rules imply a typed rule in text form.
+  Implied implied(const std::string& rule, Try how);
+  /// Likewise, tried harder; if so, its certificate lists the rule instances.
   Outcome explain(const std::string& rule);
   /// Seconds in the deriver, all in all.
   double seconds() const { return seconds_; }
 
  private:
   algebra::TypedRule typed(const std::string& rule);
-  enum class Effort : std::uint8_t { Ordinary, Thorough };
-  egraph::Derivation derive(const algebra::TypedRule& goal, bool explain, Effort effort);
+  egraph::Derivation derive(const algebra::TypedRule& goal, bool explain, Try how);
   std::string derivation_text(const egraph::Derived& derived) const;
 
   algebra::Library& library_;

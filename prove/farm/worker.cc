@@ -56,10 +56,10 @@ Answer Worker::answer(const Task& task) {
   return result;
 }
 
-Implied Worker::implied_by_others(std::uint32_t rule, bool earlier) {
+Implied Worker::implied_by_others(std::uint32_t rule, bool earlier, Workbench::Try how) {
   const std::uint32_t end = earlier ? static_cast<std::uint32_t>(enabled_.size()) : rule + 1;
   for (std::uint32_t other = rule; other < end; ++other) bench_.enable(other, false);
-  const Implied implied = bench_.implied(bench_.rule_text(rule));
+  const Implied implied = bench_.implied(bench_.rule_text(rule), how);
   for (std::uint32_t other = rule; other < end; ++other) bench_.enable(other, enabled_[other]);
   return implied;
 }
@@ -97,16 +97,20 @@ std::string Worker::answer(const Task& task, const std::string& item) {
     case TaskKind::ProveRule:
       return note_outcome(prove_rule(item, library_, options_.prover), true);
     case TaskKind::Settle:
-      return note_implied(implied_by_others(number(), true));
+      return note_implied(implied_by_others(number(), true, Workbench::Try::Once));
+    case TaskKind::Admit:
+      return note_implied(implied_by_others(number(), true, Workbench::Try::Harder));
     case TaskKind::Redundant:
-      return note_implied(implied_by_others(number(), false));
+      return note_implied(implied_by_others(number(), false, Workbench::Try::Once));
+    case TaskKind::Superfluous:
+      return note_implied(implied_by_others(number(), false, Workbench::Try::Harder));
     case TaskKind::Eliminate: {
-      const Implied implied = implied_by_others(number(), false);
+      const Implied implied = implied_by_others(number(), false, Workbench::Try::Harder);
       if (implied == Implied::Yes) bench_.enable(number(), false);
       return note_implied(implied);
     }
     case TaskKind::Implied:
-      return note_implied(bench_.implied(item));
+      return note_implied(bench_.implied(item, Workbench::Try::Harder));
     case TaskKind::Generalize:
       return note_outcome(generalize_rule(item, library_, options_.prover), true);
     case TaskKind::Certify:

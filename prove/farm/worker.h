@@ -26,7 +26,7 @@ class Worker {
  private:
   std::string answer(const Task& task, const std::string& item);
   /// The numbered rule, asked of the enabled ones without it; `earlier`: of those before it.
-  Implied implied_by_others(std::uint32_t rule, bool earlier);
+  Implied implied_by_others(std::uint32_t rule, bool earlier, Workbench::Try how);
 
   algebra::Library& library_;
   WorkerOptions options_;
