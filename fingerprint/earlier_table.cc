@@ -272,9 +272,9 @@ std::shared_ptr<const TermRows> EarlierTable::Reader::shard(std::uint64_t number
 void EarlierTable::Reader::load(TermId primary) {
   primary_ = primary;
   unit_.clear();
-  const auto units = std::ranges::equal_range(table_.units_, primary, {}, &Unit::primary);
-  for (const Unit& unit : units) {
-    for (std::uint64_t row = unit.first; row < unit.first + unit.count; ++row) {
+  auto unit = std::ranges::lower_bound(table_.units_, primary, {}, &Unit::primary);
+  for (; unit != table_.units_.end() && unit->primary == primary; ++unit) {
+    for (std::uint64_t row = unit->first; row < unit->first + unit->count; ++row) {
       const auto rows = shard(row / table_.rows_each_);
       if (!rows) return;
       const std::size_t at = row % table_.rows_each_;
