@@ -3,12 +3,8 @@
 #include "check/derivation.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
-#include <deque>
 
-#include "algebra/terms/rule_text.h"
-#include "algebra/terms/typing.h"
-#include "runtime/error.h"
+#include "tests/check/rules_at_hand.h"
 
 using namespace rulemill;
 using namespace rulemill::check;
@@ -16,22 +12,12 @@ using namespace rulemill::check;
 namespace {
 
 /// A goal over matrices and vectors, and rules that it may be derived from.
-struct Case {
-  algebra::Library library = algebra::Library::load(RULEMILL_SOURCE_DIR "/data/operators");
-  algebra::TermBank bank{library};
-  algebra::Symbols symbols;
-  std::deque<algebra::Rule> rules;
+struct Case : RulesAtHand {
   std::string head;
-  Atoms atoms;
   std::unique_ptr<Statement> goal;
 
   explicit Case(const std::string& text) : head(text.substr(0, text.find(')') + 1)) {
     goal = std::make_unique<Statement>(rule(text), bank, symbols, atoms);
-  }
-
-  const algebra::Rule& rule(const std::string& text) {
-    const std::vector<algebra::Rule> read = algebra::parse_rules(text, "test", library, bank, symbols);
-    return rules.emplace_back(std::get<algebra::TypedRule>(algebra::infer_types(read.at(0), bank, symbols)).rule);
   }
 
   /// An instance at terms over the goal's variables; sizes by name are polynomials of two of the goal's sizes.
@@ -55,11 +41,6 @@ struct Case {
     }
   }
 };
-
-void check_has(const std::string& text, const std::string& part) {
-  INFO(text);
-  CHECK(text.find(part) != std::string::npos);
-}
 
 }  // namespace
 

@@ -1,10 +1,5 @@
 // What is claimed of where sides are defined, and what of it the checker believes.
-#include <catch2/catch.hpp>
-
-#include "algebra/terms/rule_text.h"
-#include "algebra/terms/typing.h"
-#include "check/proof.h"
-#include "runtime/error.h"
+#include "tests/check/rules_at_hand.h"
 
 using namespace rulemill;
 using namespace rulemill::check;
@@ -12,19 +7,12 @@ using namespace rulemill::check;
 namespace {
 
 /// One rule whose sides have one value, and what is claimed of its demands.
-struct Case {
-  algebra::Library library = algebra::Library::load(RULEMILL_SOURCE_DIR "/data/operators");
-  algebra::TermBank bank{library};
-  algebra::Symbols symbols;
-  algebra::Rule rule;
-  Atoms atoms;
+struct Case : RulesAtHand {
   std::unique_ptr<Statement> statement;
 
   explicit Case(const std::string& text, const std::string& definitions = "") {
     if (!definitions.empty()) library.add(definitions, "test.op");
-    const std::vector<algebra::Rule> rules = algebra::parse_rules(text, "test", library, bank, symbols);
-    rule = std::get<algebra::TypedRule>(algebra::infer_types(rules.at(0), bank, symbols)).rule;
-    statement = std::make_unique<Statement>(rule, bank, symbols, atoms);
+    statement = std::make_unique<Statement>(rule(text), bank, symbols, atoms);
   }
 
   /// One claim, of the source's or the target's first demand: what it leaves to be shown, or the objection.
@@ -50,11 +38,6 @@ struct Case {
     return owed;
   }
 };
-
-void check_has(const std::string& text, const std::string& part) {
-  INFO(text);
-  CHECK(text.find(part) != std::string::npos);
-}
 
 }  // namespace
 
@@ -88,7 +71,7 @@ TEST_CASE("where the other side makes no demand, nothing follows from it") {
             "operator late(x[n])\n  y[i < n] = 0 * recip(x[i]) if i >= 100 else 0\n"
             "operator late_but_one(x[n])\n  y[i < n] = 0 * recip(x[i]) if i >= 101 else 0\n");
   std::size_t tried = 0;
-  CHECK_FALSE(evaluate(late.rule, late.bank, late.symbols, 1, &tried));
+  CHECK_FALSE(evaluate(late.rules.front(), late.bank, late.symbols, 1, &tried));
   CHECK(tried > 0);
   const std::string claim = "from 0: #1 := #0\n argument\n cancel 0 1\n end\n";
   check_has(late.statement->text(late.statement->demands(false).all.at(0)), "1 sum #0 [#0 >= 0] [-1 + n - #0 >= 0] [");

@@ -1,12 +1,8 @@
 // What the checker refuses, and that its two readings of a definition agree.
-#include <catch2/catch.hpp>
 #include <map>
 
-#include "algebra/terms/rule_text.h"
-#include "algebra/terms/typing.h"
-#include "check/proof.h"
 #include "runtime/atomic_file.h"
-#include "runtime/error.h"
+#include "tests/check/rules_at_hand.h"
 
 using namespace rulemill;
 using namespace rulemill::check;
@@ -14,19 +10,10 @@ using namespace rulemill::check;
 namespace {
 
 /// One rule, typed, and the proof that is claimed for it.
-struct Case {
-  algebra::Library library = algebra::Library::load(RULEMILL_SOURCE_DIR "/data/operators");
-  algebra::TermBank bank{library};
-  algebra::Symbols symbols;
-  algebra::Rule rule;
-  Atoms atoms;
+struct Case : RulesAtHand {
   std::unique_ptr<Statement> statement;
 
-  explicit Case(const std::string& text) {
-    const std::vector<algebra::Rule> rules = algebra::parse_rules(text, "test", library, bank, symbols);
-    rule = std::get<algebra::TypedRule>(algebra::infer_types(rules.at(0), bank, symbols)).rule;
-    statement = std::make_unique<Statement>(rule, bank, symbols, atoms);
-  }
+  explicit Case(const std::string& text) { statement = std::make_unique<Statement>(rule(text), bank, symbols, atoms); }
 
   /// The claim: its lines of steps, after the normal form.
   Followed follow(const std::string& steps) {
@@ -46,11 +33,6 @@ struct Case {
     return "";
   }
 };
-
-void check_has(const std::string& text, const std::string& part) {
-  INFO(text);
-  CHECK(text.find(part) != std::string::npos);
-}
 
 }  // namespace
 
@@ -241,7 +223,7 @@ TEST_CASE("rules that are false differ at random sizes, and rules that are true 
                            "rule test(x[n, 3]) softmax(add(x, x)) => softmax(x)"}) {
     const Case test(text);
     INFO(text);
-    const auto found = evaluate(test.rule, test.bank, test.symbols, 1);
+    const auto found = evaluate(test.rules.front(), test.bank, test.symbols, 1);
     REQUIRE(found);
     check_has(*found, "its sides differ at ");
   }
@@ -249,7 +231,7 @@ TEST_CASE("rules that are false differ at random sizes, and rules that are true 
                            "rule test(x:4) max_pool(relu(relu(x)); kernel=3) => max_pool(relu(x); kernel=3)"}) {
     const Case test(text);
     std::size_t tried = 0;
-    CHECK_FALSE(evaluate(test.rule, test.bank, test.symbols, 1, &tried));
+    CHECK_FALSE(evaluate(test.rules.front(), test.bank, test.symbols, 1, &tried));
     CHECK(tried == 3);
   }
 }
