@@ -1,8 +1,9 @@
 #include "prove/farm/answer_store.h"
 
+#include <algorithm>
 #include <cctype>
-#include <set>
 
+#include "prove/certificate/certificate.h"
 #include "prove/farm/outcome.h"
 #include "prove/solver/solver.h"
 #include "runtime/error.h"
@@ -12,7 +13,7 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr int store_version = 2;
+constexpr int store_version = 3;
 constexpr std::string_view opening = "rule ";
 
 /// The name of a rule in text form, which is its number among the candidates; empty if it has none.
@@ -28,70 +29,233 @@ std::string renamed(const std::string& rule, std::string_view name) {
   return old.empty() ? rule : std::string(opening) + std::string(name) + rule.substr(opening.size() + old.size());
 }
 
-std::set<std::string> words_of(std::string_view text) {
-  std::set<std::string> words;
-  std::string word;
-  for (const char c : std::string(text) + " ") {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
-      word += c;
-    } else if (!word.empty()) {
-      words.insert(std::exchange(word, {}));
-    }
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// Each once, in the order of their first use.
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::size_t begin = at;
+    while (at < text.size() && is_word(text[at])) ++at;
+    const std::string_view word = text.substr(begin, at - begin);
+    if (!word.empty() && std::ranges::find(words, word) == words.end()) words.push_back(word);
   }
   return words;
 }
 
+bool has_word(std::string_view text, std::string_view word) {
+  const std::vector<std::string_view> words = words_of(text);
+  return std::ranges::find(words, word) != words.end();
+}
+
+bool is_proof(TaskKind kind) {
+  return kind == TaskKind::Prove || kind == TaskKind::ProveRule || kind == TaskKind::Generalize;
+}
+
+bool is_outcome(TaskKind kind) { return is_proof(kind) || kind == TaskKind::Derive || kind == TaskKind::Explain; }
+
+/// Whether items are numbers of known rules.
+bool asks_by_number(TaskKind kind) {
+  return !is_outcome(kind) && kind != TaskKind::Implied && kind != TaskKind::Certify;
+}
+
 /// Whether another run would say the same, whatever the candidates' numbers.
-bool is_kept(const Outcome& outcome, std::string_view name) {
-  const bool decided = outcome.kind == Outcome::Kind::Proved || outcome.kind == Outcome::Kind::Refuted;
-  return decided && !words_of(outcome.detail + " " + outcome.certificate).contains(std::string(name));
+bool is_kept(TaskKind kind, const Outcome& outcome, std::string_view name) {
+  const bool proof = is_proof(kind);
+  if (proof && outcome.kind != Outcome::Kind::Proved && outcome.kind != Outcome::Kind::Refuted) return false;
+  return !has_word(outcome.detail, name) && !(proof && has_word(outcome.certificate, name));
+}
+
+/// A line of instances, "rule: x := term", with another name for the rule; as it is, if the name is none of these.
+std::string renamed_use(const std::string& use, const std::map<std::string, std::string>& names) {
+  const std::size_t colon = std::min(use.find(':'), use.size());
+  const auto found = names.find(use.substr(0, colon));
+  return found == names.end() ? use : found->second + use.substr(colon);
+}
+
+/// An answer with other names for the rules whose instances it lists.
+std::string with_names(TaskKind kind, const std::string& answer, const std::map<std::string, std::string>& names) {
+  if (names.empty()) return answer;
+  if (kind == TaskKind::Certify) {
+    CertificateText certificate = parse_certificate(answer, answers_file);
+    for (std::string& use : certificate.uses) use = renamed_use(use, names);
+    return to_string(certificate);
+  }
+  Outcome outcome = outcome_from_text(answer);
+  std::string lines;
+  for (std::size_t at = 0; at < outcome.certificate.size();) {
+    const std::size_t end = std::min(outcome.certificate.find('\n', at), outcome.certificate.size() - 1) + 1;
+    lines += renamed_use(outcome.certificate.substr(at, end - at), names);
+    at = end;
+  }
+  outcome.certificate = lines;
+  return to_text(outcome);
+}
+
+std::map<std::string, std::string> to_numbers(const std::vector<std::string>& names) {
+  std::map<std::string, std::string> result;
+  for (const std::string& name : names) result.emplace(name, "#" + std::to_string(result.size()));
+  return result;
+}
+
+std::map<std::string, std::string> from_numbers(const std::vector<std::string>& names) {
+  std::map<std::string, std::string> result;
+  for (const auto& [name, number] : to_numbers(names)) result.emplace(number, name);
+  return result;
+}
+
+/// A request for a certificate with its rules' names aside; these, in the order of their use.
+std::vector<std::string> add_request(const std::string& item, runtime::Hasher& hasher) {
+  const runtime::Json request = runtime::Json::parse(item);
+  hasher.add_text(request.at("statement").get<std::string>());
+  hasher.add_number(request.at("derived").get<bool>() ? 1 : 0);
+  const auto uses = request.at("uses").get<std::vector<std::string>>();
+  std::vector<std::string> names;
+  for (const std::string& use : uses) {
+    std::string name = use.substr(0, use.find(':'));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  }
+  const auto numbers = to_numbers(names);
+  for (const std::string& use : uses) hasher.add_text(renamed_use(use, numbers));
+  for (const std::string& name : names) hasher.add_text(request.at("cited").value(name, std::string()));
+  return names;
 }
 
 }  // namespace
 
-AnswerStore::AnswerStore(const std::filesystem::path& folder, const algebra::Library& library, std::uint64_t seed)
+AnswerStore::AnswerStore(const std::filesystem::path& folder, algebra::Library& library, std::uint64_t seed)
     : library_(library),
       origin_(runtime::program_digest() + " " + Solver::version() + " " + std::to_string(seed)),
-      journal_(runtime::Journal::of_folder(folder, answers_file, "answers " + std::to_string(store_version))) {
+      journal_(runtime::Journal::of_folder(folder, answers_file, "answers " + std::to_string(store_version))),
+      reach_(library) {
   for (const runtime::Journal::Record& record : journal_.records()) {
     known_[record.key] = std::string(runtime::text_of(record.payload));
   }
 }
 
-bool AnswerStore::keeps(TaskKind kind) {
-  return kind == TaskKind::Prove || kind == TaskKind::ProveRule || kind == TaskKind::Certify;
+void AnswerStore::change(const std::vector<std::string>& changes) {
+  unanswered_.clear();
+  for (const std::string& change : changes) {
+    reach_.change(change);
+    if (reach_.size() == rule_hashes_.size()) continue;
+    const std::string& rule = reach_.text(reach_.size() - 1);
+    runtime::Hasher hasher;
+    hasher.add_text(renamed(rule, ""));
+    add_definitions(rule, hasher);
+    rule_hashes_.push_back(hasher.digest128());
+  }
 }
 
-std::string AnswerStore::key(TaskKind kind, const std::string& item) {
+const std::string& AnswerStore::digest_of(std::string_view word) {
+  const auto found = digests_.find(word);
+  if (found != digests_.end()) return found->second;
+  const std::string name(word);
+  return digests_[name] = library_.has_operator(name) ? library_.digest(name) : std::string();
+}
+
+void AnswerStore::add_definitions(const std::string& text, runtime::Hasher& hasher) {
+  for (const std::string_view word : words_of(text)) {
+    if (const std::string& digest = digest_of(word); !digest.empty()) hasher.add_text(digest);
+  }
+}
+
+void AnswerStore::add_reach(TaskKind kind, const std::string& item, runtime::Hasher& hasher, Question& question) {
+  std::uint32_t first_out = 0, end_out = 0;
+  Reach::Instances goal;
+  if (asks_by_number(kind)) {
+    first_out = static_cast<std::uint32_t>(std::stoul(item));
+    const bool earlier = kind == TaskKind::Settle || kind == TaskKind::Admit;
+    end_out = earlier ? reach_.size() : first_out + 1;
+    goal = reach_.instances_of(first_out);
+  } else {
+    goal = reach_.instances_of(item);
+  }
+  for (const std::uint32_t rule : reach_.rules_for(goal, first_out, end_out)) {
+    hasher.add_number(rule_hashes_[rule].high);
+    hasher.add_number(rule_hashes_[rule].low);
+    if (kind == TaskKind::Explain) question.names.emplace_back(name_of(reach_.text(rule)));
+  }
+}
+
+AnswerStore::Question AnswerStore::question(TaskKind kind, const std::string& item) {
+  Question question;
   runtime::Hasher hasher;
   hasher.add_text(origin_);
   hasher.add_number(static_cast<std::uint64_t>(kind));
-  hasher.add_text(kind == TaskKind::Certify ? item : renamed(item, ""));
-  for (const std::string& word : words_of(item)) {
-    if (!library_.has_operator(word)) continue;
-    auto found = digests_.find(word);
-    if (found == digests_.end()) found = digests_.emplace(word, library_.digest(word)).first;
-    hasher.add_text(found->second);
-  }
-  return runtime::to_hex(hasher.digest128());
+  const std::string& text = asks_by_number(kind) ? reach_.text(static_cast<std::uint32_t>(std::stoul(item))) : item;
+  if (kind == TaskKind::Certify)
+    question.names = add_request(item, hasher);
+  else
+    hasher.add_text(renamed(text, ""));
+  add_definitions(text, hasher);
+  if (!is_proof(kind) && kind != TaskKind::Certify) add_reach(kind, item, hasher, question);
+  question.key = runtime::to_hex(hasher.digest128());
+  return question;
 }
 
 std::optional<std::string> AnswerStore::find(TaskKind kind, const std::string& item) {
-  const auto found = known_.find(key(kind, item));
-  if (found == known_.end()) return std::nullopt;
-  ++found_;
-  if (kind == TaskKind::Certify) return found->second;
-  Outcome outcome = outcome_from_text(found->second);
+  Question asked = question(kind, item);
+  const auto found = known_.find(asked.key);
+  if (found == known_.end()) {
+    unanswered_[{kind, item}] = std::move(asked);
+    return std::nullopt;
+  }
+  const std::string answer = with_names(kind, found->second, from_numbers(asked.names));
+  if (!is_outcome(kind)) return answer;
+  Outcome outcome = outcome_from_text(answer);
   if (!outcome.candidate.empty()) outcome.candidate = name_of(item);
   outcome.rule = renamed(outcome.rule, name_of(item));
   return to_text(outcome);
 }
 
 void AnswerStore::add(TaskKind kind, const std::string& item, const std::string& answer) {
-  if (kind != TaskKind::Certify && !is_kept(outcome_from_text(answer), name_of(item))) return;
-  const std::string name = key(kind, item);
-  if (!known_.emplace(name, answer).second) return;
-  journal_.append(name, answer);
+  if (is_outcome(kind) && !is_kept(kind, outcome_from_text(answer), name_of(item))) return;
+  const auto before = unanswered_.find({kind, item});
+  const Question asked = before == unanswered_.end() ? question(kind, item) : before->second;
+  const auto [place, is_new] = known_.try_emplace(asked.key);
+  if (!is_new) return;
+  place->second = with_names(kind, answer, to_numbers(asked.names));
+  journal_.append(asked.key, place->second);
+}
+
+/// Items in their order, until one has no answer. One that is eliminated is out of reach of those after it.
+void AnswerStore::each_in_turn(const Task& task, const std::function<std::optional<std::string>(std::size_t)>& answer) {
+  std::vector<std::uint32_t> gone;
+  for (std::size_t i = 0; i < task.items.size(); ++i) {
+    const std::optional<std::string> answered = answer(i);
+    if (!answered) break;
+    if (*answered != implied_yes) continue;
+    gone.push_back(static_cast<std::uint32_t>(std::stoul(task.items[i])));
+    reach_.enable(gone.back(), false);
+  }
+  for (const std::uint32_t rule : gone) reach_.enable(rule, true);
+}
+
+std::vector<std::optional<std::string>> AnswerStore::find(const Task& task) {
+  std::vector<std::optional<std::string>> answers(task.items.size());
+  const auto known = [&](std::size_t i) { return answers[i] = find(task.kind, task.items[i]); };
+  if (task.kind != TaskKind::Eliminate) {
+    for (std::size_t i = 0; i < answers.size(); ++i) known(i);
+    return answers;
+  }
+  each_in_turn(task, known);
+  if (std::ranges::any_of(answers, [](const auto& answer) { return !answer; })) answers.assign(answers.size(), {});
+  return answers;
+}
+
+void AnswerStore::add(const Task& task, const std::vector<std::string>& answers) {
+  const auto keep = [&](std::size_t i) -> std::optional<std::string> {
+    add(task.kind, task.items[i], answers[i]);
+    return answers[i];
+  };
+  // What one of these is asked of depends on the answers before it.
+  if (task.kind == TaskKind::Eliminate) {
+    unanswered_.clear();
+    each_in_turn(task, keep);
+    unanswered_.clear();
+    return;
+  }
+  for (std::size_t i = 0; i < answers.size(); ++i) keep(i);
 }
 
 }  // namespace rulemill::prove

@@ -1,16 +1,23 @@
-// Answers that depend on nothing but their question and the definitions that it names: proofs from the definitions, and
-// certificates. They are kept beside a run's other files from one run to the next, so that a profile with one operator
-// more, or one level more, proves only what is new. Nothing is believed that was asked of another seed, prover or
-// definition.
+// Answers that workers gave, with all that they depend on: of proofs and certificates the question and the definitions
+// that it names, of derivations the rules in reach, too. They are kept beside a run's other files from one run to the
+// next, so that a profile with one operator more, or one level more, asks only what is new. Nothing is believed that
+// was asked of another seed, program, rule or definition. Names of rules are those of the run that asks.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "algebra/library/library.h"
+#include "prove/farm/reach.h"
 #include "prove/farm/task.h"
+#include "runtime/hash.h"
 #include "runtime/journal.h"
 
 namespace rulemill::prove {
@@ -20,27 +27,39 @@ inline constexpr const char* answers_file = "answers.store";
 class AnswerStore {
  public:
   /// answers.store of the folder. Damaged records are left out, with a warning.
-  AnswerStore(const std::filesystem::path& folder, const algebra::Library& library, std::uint64_t seed);
+  AnswerStore(const std::filesystem::path& folder, algebra::Library& library, std::uint64_t seed);
 
-  /// Whether answers to tasks of this kind are kept.
-  static bool keeps(TaskKind kind);
-  /// The answer to one item of a task, as a worker would give it now.
-  std::optional<std::string> find(TaskKind kind, const std::string& item);
-  /// Verdicts that a limit decided are not kept.
-  void add(TaskKind kind, const std::string& item, const std::string& answer);
+  /// Changes of the rules that workers know, before the next question.
+  void change(const std::vector<std::string>& changes);
+  /// By item of a task, the answer as a worker would give it now, if it is known. Of items that depend on each other,
+  /// all or none.
+  std::vector<std::optional<std::string>> find(const Task& task);
+  /// Verdicts that a limit of time decided are not kept.
+  void add(const Task& task, const std::vector<std::string>& answers);
   void sync() { journal_.sync(); }
-  /// How many were found.
-  std::uint64_t found() const { return found_; }
 
  private:
-  std::string key(TaskKind kind, const std::string& item);
+  /// What an answer is kept under, and how it names other rules: the first of `names` is #0 there.
+  struct Question {
+    std::string key;
+    std::vector<std::string> names;
+  };
+  Question question(TaskKind kind, const std::string& item);
+  const std::string& digest_of(std::string_view word);
+  void add_reach(TaskKind kind, const std::string& item, runtime::Hasher& hasher, Question& question);
+  void add_definitions(const std::string& text, runtime::Hasher& hasher);
+  std::optional<std::string> find(TaskKind kind, const std::string& item);
+  void add(TaskKind kind, const std::string& item, const std::string& answer);
+  void each_in_turn(const Task& task, const std::function<std::optional<std::string>(std::size_t)>& answer);
 
-  const algebra::Library& library_;
+  algebra::Library& library_;
   std::string origin_;  // what every key begins with
   runtime::Journal journal_;
-  std::map<std::string, std::string> known_;
-  std::map<std::string, std::string> digests_;  // of definitions, by operator
-  std::uint64_t found_ = 0;
+  std::unordered_map<std::string, std::string> known_;
+  std::map<std::string, std::string, std::less<>> digests_;          // of definitions, by word; of no operator: empty
+  std::map<std::pair<TaskKind, std::string>, Question> unanswered_;  // so that the answer is kept without asking again
+  Reach reach_;
+  std::vector<runtime::Hash128> rule_hashes_;  // by rule that workers know
 };
 
 }  // namespace rulemill::prove

@@ -60,7 +60,13 @@ void Crew::work(const std::function<void()>& manage) {
 
 void Crew::change(const std::vector<std::string>& changes) {
   for (const std::string& change : changes) changes_hash_.add_text(change);
+  if (store_ != nullptr) store_->change(changes);
   changes_.insert(changes_.end(), changes.begin(), changes.end());
+}
+
+void Crew::keep(AnswerStore& store) {
+  store_ = &store;
+  store.change(changes_);
 }
 
 void Crew::remember(runtime::Journal& journal) {
@@ -220,12 +226,11 @@ std::vector<Answer> Crew::run(const std::vector<Task>& tasks,
     Task rest{task.kind, {}, task.hardness};
     std::vector<std::size_t> missing;
     answers[t].items.resize(task.items.size());
+    std::vector<std::optional<std::string>> known = store_->find(task);
     for (std::size_t i = 0; i < task.items.size(); ++i) {
-      if (AnswerStore::keeps(task.kind)) {
-        if (auto known = store_->find(task.kind, task.items[i])) {
-          answers[t].items[i] = std::move(*known);
-          continue;
-        }
+      if (known[i]) {
+        answers[t].items[i] = std::move(*known[i]);
+        continue;
       }
       rest.items.push_back(task.items[i]);
       missing.push_back(i);
@@ -242,11 +247,11 @@ std::vector<Answer> Crew::run(const std::vector<Task>& tasks,
     Answer& answer = answers[positions[o]];
     answer.effort = fresh.effort;
     answer.failure = fresh.failure;
-    if (!fresh.failure.empty()) answer.items.clear();
-    for (std::size_t i = 0; i < fresh.items.size(); ++i) {
-      answer.items[places[o][i]] = fresh.items[i];
-      if (AnswerStore::keeps(open[o].kind)) store_->add(open[o].kind, open[o].items[i], fresh.items[i]);
-    }
+    if (fresh.failure.empty())
+      store_->add(open[o], fresh.items);
+    else
+      answer.items.clear();
+    for (std::size_t i = 0; i < fresh.items.size(); ++i) answer.items[places[o][i]] = fresh.items[i];
     if (done) done(positions[o], answer);
   };
   Round(*this, open, take).run();

@@ -38,7 +38,7 @@ class Crew {
   /// the task and the rules alone.
   void remember(runtime::Journal& journal);
   /// From now on nobody is asked what the store answers, and it keeps what is heard.
-  void keep(AnswerStore& store) { store_ = &store; }
+  void keep(AnswerStore& store);
   /// All answers, in the tasks' order. `done` is told of each as soon as it is there. Throws Interrupted.
   std::vector<Answer> run(const std::vector<Task>& tasks,
                           const std::function<void(std::size_t, const Answer&)>& done = {});

@@ -13,6 +13,19 @@ namespace rulemill::prove {
 using algebra::Rule;
 using algebra::TypedRule;
 
+namespace {
+
+/// Polynomials are written in the order in which their sizes were first met: here the same whatever rules came before.
+void meet_names_in_order(algebra::Symbols& symbols) {
+  constexpr int most = 16;
+  for (char letter = 'a'; letter <= 'z'; ++letter) {
+    symbols.size(std::string(1, letter));
+    for (int number = 2; number <= most; ++number) symbols.size(letter + std::to_string(number));
+  }
+}
+
+}  // namespace
+
 CandidateRule parse_candidate(const std::string& candidate, algebra::Library& library, algebra::TermBank& bank,
                               algebra::Symbols& symbols) {
   std::vector<Rule> rules = algebra::parse_rules(candidate, "candidate", library, bank, symbols);
@@ -30,7 +43,9 @@ Workbench::Workbench(algebra::Library& library, const egraph::Limits& limits)
     : library_(library),
       bank_(library),
       deriver_(bank_, symbols_, limits),
-      partial_functions_(partial_functions(library.functions())) {}
+      partial_functions_(partial_functions(library.functions())) {
+  meet_names_in_order(symbols_);
+}
 
 TypedRule Workbench::typed(const std::string& rule) {
   const std::vector<Rule> rules = algebra::parse_rules(rule, "rule", library_, bank_, symbols_);

@@ -46,9 +46,9 @@ Answer Worker::answer(const Task& task) {
   const Clock::time_point begin = Clock::now();
   effort_ = {};
   Answer result;
-  {
+  for (const std::string& item : task.items) {
     const Workbench::Session session(bench_);
-    for (const std::string& item : task.items) result.items.push_back(answer(task, item));
+    result.items.push_back(answer(task, item));
   }
   for (std::uint32_t i = 0; i < enabled_.size(); ++i) bench_.enable(i, enabled_[i]);
   effort_.seconds = seconds_since(begin);
