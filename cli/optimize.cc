@@ -134,7 +134,14 @@ void add_verification_options(CLI::App& command, Inputs& inputs) {
   command.add_option("--verify-seeds", o.verify_seeds, "random inputs on which both models are compared")
       ->check(whole_number(1, 1000))
       ->capture_default_str();
-  command.add_option("--tolerance", o.tolerance, "largest relative difference that verification allows")
+  command
+      .add_option("--own-error", o.acceptance.own_error,
+                  "what the result's error against float64 may be: so many times the model's own and a rounding")
+      ->check(real_number(0, 1e6))
+      ->capture_default_str();
+  command
+      .add_option("--tolerance", o.acceptance.tolerance,
+                  "largest relative difference allowed where no float64 run can judge")
       ->check(real_number(0, 1))
       ->capture_default_str();
   command

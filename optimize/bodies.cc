@@ -56,7 +56,7 @@ class BodySearch {
       OnnxModel made = export_model(model_, import_, bank_, plan(candidate.outputs), candidate.outputs);
       const Import back = imported(made, import_.bounds);
       const Judgement said =
-          verify(bank_, import_.outputs, back.outputs, {with_.options.verify_seeds, with_.options.tolerance, {}});
+          verify(bank_, import_.outputs, back.outputs, {with_.options.verify_seeds, with_.options.acceptance, {}});
       if (said.equal()) return made;
       warning = model_.origin() + ": " + said.reason;
     } catch (const runtime::Interrupted&) {

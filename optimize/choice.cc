@@ -126,7 +126,7 @@ class Chooser {
 
   void ask_onnxruntime_about(std::size_t number) {
     const Options& options = with_.options;
-    const JudgeOptions judging{options.judge, options.verify_seeds, options.tolerance, options.input_shapes,
+    const JudgeOptions judging{options.judge, options.verify_seeds, options.acceptance, options.input_shapes,
                                options.judge_seconds};
     auto judgement = judge_by_onnxruntime(options.model, file(number), judging, choice_.without_judge);
     if (judgement) choice_.judgements.push_back(std::move(*judgement));
@@ -137,7 +137,7 @@ class Chooser {
   void ask_definitions_about(const Import& back) {
     const bool seen_equal = !choice_.judgements.empty() && choice_.judgements.back().equal();
     if (!choice_.judgements.empty() && choice_.judgements.back().verdict == Judgement::Verdict::Different) return;
-    VerifyOptions verification{with_.options.verify_seeds, with_.options.tolerance, with_.sizes};
+    VerifyOptions verification{with_.options.verify_seeds, with_.options.acceptance, with_.sizes};
     const double once = with_.cost.operations(with_.import.outputs) + with_.cost.operations(back.outputs);
     if (seen_equal) {
       verification.seeds = static_cast<std::uint32_t>(std::min<double>(verification.seeds, most_operations / once));

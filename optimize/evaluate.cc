@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "optimize/rounding.h"
 #include "runtime/error.h"
 #include "runtime/interrupt.h"
 
@@ -102,17 +103,21 @@ void Evaluator::compute(NodeId id) {
   }
   std::vector<std::int64_t> sizes;
   for (const algebra::Poly& size : node.sizes) sizes.push_back(number(size));
-  auto outputs = algebra::run(bank_->library().functions(), bank_->instance(node), arguments, sizes);
+  const bool exact = precision_ == Precision::Exact || bank_->value(node.outputs[0]).type.element == Element::Float64;
+  auto outputs = algebra::run(bank_->library().functions(), bank_->instance(node), arguments, sizes,
+                              exact ? algebra::Arithmetic::Float64 : algebra::Arithmetic::Float32);
   if (!outputs) throw runtime::Error("evaluation", bank_->instance(node).name + " does not type at these sizes");
   for (std::size_t i = 0; i < outputs->size(); ++i) {
-    values_[node.outputs[i]] = std::make_shared<algebra::Tensor>(std::move((*outputs)[i]));
+    algebra::Tensor& made = (*outputs)[i];
+    if (precision_ == Precision::AsTyped) round_to(made, bank_->value(node.outputs[i]).type.element);
+    values_[node.outputs[i]] = std::make_shared<algebra::Tensor>(std::move(made));
   }
 }
 
 namespace {
 
 bool all_finite(const algebra::Tensor& tensor) {
-  return std::ranges::all_of(tensor.values, [](float value) { return std::isfinite(value); });
+  return std::ranges::all_of(tensor.values, [](double value) { return std::isfinite(value); });
 }
 
 /// Whether a constant that the value is computed from is itself not finite.
@@ -132,11 +137,13 @@ ValueId ConstantFolder::folded(ValueId id) {
     Evaluator evaluator(*bank_, {}, [](ValueId) -> Evaluator::TensorPtr {
       throw runtime::Error("constant folding", "a constant depends on an input");
     });
-    auto tensor = evaluator.value(id);
+    const Element element = bank_->value(id).type.element;
+    auto tensor = std::make_shared<algebra::Tensor>(*evaluator.value(id));
+    round_to(*tensor, element);
     if (!all_finite(*tensor) && !reads_infinity(*bank_, id)) {
       throw runtime::Error("constant folding", "finite weights would become infinite or no number");
     }
-    entry->second = bank_->constant("rulemill_" + digest(*tensor).substr(0, 16), tensor, bank_->value(id).type.element);
+    entry->second = bank_->constant("rulemill_" + digest(*tensor).substr(0, 16), tensor, element);
   }
   return entry->second;
 }

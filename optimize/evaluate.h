@@ -18,8 +18,13 @@ class Evaluator {
   /// Gives what the algebra does not compute: a model's input, or an output of an opaque node.
   using Source = std::function<TensorPtr(ValueId)>;
 
-  Evaluator(const GraphBank& bank, Sizes sizes, Source source)
-      : bank_(&bank), sizes_(std::move(sizes)), source_(std::move(source)) {}
+  enum class Precision {
+    Exact,    // all in double
+    AsTyped,  // in float32, and what a node computes is rounded to the type that it has in the model; float64 in double
+  };
+
+  Evaluator(const GraphBank& bank, Sizes sizes, Source source, Precision precision = Precision::Exact)
+      : bank_(&bank), sizes_(std::move(sizes)), source_(std::move(source)), precision_(precision) {}
 
   /// Throws Error if a node does not type at these sizes.
   TensorPtr value(ValueId id);
@@ -40,10 +45,11 @@ class Evaluator {
   const GraphBank* bank_;
   Sizes sizes_;
   Source source_;
+  Precision precision_;
   std::unordered_map<ValueId, TensorPtr> values_;
 };
 
-/// Turns what is computed from constants into constants of its own, each once.
+/// Turns what is computed from constants into constants of its own, each once: computed in double, rounded once.
 class ConstantFolder {
  public:
   explicit ConstantFolder(GraphBank& bank) : bank_(&bank) {}

@@ -141,12 +141,7 @@ ValueId GraphBank::constant(const std::string& name, const std::string& content,
 
 bool GraphBank::foldable(const Node& made, std::span<const ValueType> types) const {
   const double most = std::max(small_elements, most_growth * largest_constant_);
-  // Float64 is read as float32, which would be seen in what is folded.
-  const auto exact = [](const ValueType& type) { return type.element != Element::Float64; };
-  return std::ranges::all_of(types, exact) &&
-         std::ranges::all_of(
-             made.arguments,
-             [&](ValueId argument) { return node_of(argument).constant && exact(value(argument).type); }) &&
+  return std::ranges::all_of(made.arguments, [&](ValueId argument) { return node_of(argument).constant; }) &&
          std::ranges::all_of(made.sizes, [](const algebra::Poly& size) { return size.constant().has_value(); }) &&
          std::ranges::all_of(types, [&](const ValueType& type) { return element_count(type) <= most; });
 }

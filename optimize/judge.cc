@@ -19,6 +19,10 @@ Judgement read(const Json& answer) {
   result.reason = answer.at("reason");
   if (!answer.contains("worst")) return result;
   result.worst = answer.at("worst");
+  result.exact = answer.at("exact");
+  result.not_exact = answer.at("not_exact");
+  result.errors.before = answer.at("error_before");
+  result.errors.after = answer.at("error_after");
   result.tensors = answer.at("tensors");
   result.elements = answer.at("elements");
   result.inputs = answer.at("inputs");
@@ -33,7 +37,10 @@ std::optional<Judgement> judge_by_onnxruntime(const std::filesystem::path& befor
   Json question = {{"before", std::filesystem::absolute(before).string()},
                    {"after", std::filesystem::absolute(after).string()},
                    {"seeds", options.seeds},
-                   {"tolerance", options.tolerance},
+                   {"tolerance", options.acceptance.tolerance},
+                   {"own_error", options.acceptance.own_error},
+                   {"most_own_error", most_own_error},
+                   {"few_elements", few_elements},
                    {"shapes", Json::object()}};
   for (const auto& [input, dims] : options.input_shapes) question["shapes"][input] = dims;
   // Three sessions: the model twice, and the result.

@@ -15,7 +15,7 @@ namespace rulemill::optimize {
 struct JudgeOptions {
   std::vector<std::string> command;  // starts the helper; none: onnxruntime is not asked
   std::uint32_t seeds = 3;
-  double tolerance = 1e-4;
+  Acceptance acceptance;
   std::map<std::string, std::vector<std::int64_t>> input_shapes;
   double seconds = 300;  // for one question
 };

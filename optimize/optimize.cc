@@ -137,7 +137,7 @@ void fill_options(Summary& summary, const Options& options, const Device& device
   summary.alpha = options.search.alpha;
   summary.budget = options.search.budget;
   summary.verify_seeds = options.verify_seeds;
-  summary.tolerance = options.tolerance;
+  summary.acceptance = options.acceptance;
 }
 
 void fill_search(Summary& summary, const SearchResult& found) {

@@ -26,7 +26,7 @@ struct Options {
   SearchOptions search;
   WindowOptions windows;
   std::uint32_t verify_seeds = 3;
-  double tolerance = 1e-4;
+  Acceptance acceptance;
   std::string explain;     // a rule or a node: nothing is searched, and why is said (see explain.h)
   double min_gain = 0.05;  // share of the cost that must go, by the cost model, for a rewrite to be worth it
   /// Starts a helper process that types single nodes (see onnx/inference.h); none: this process does it.

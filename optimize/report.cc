@@ -135,13 +135,20 @@ std::string sizes_text(const Summary& summary) {
   return text;
 }
 
-std::string judgement_text(const Judgement& judgement, double tolerance) {
+std::string judgement_text(const Judgement& judgement, const Acceptance& acceptance) {
   using Verdict = Judgement::Verdict;
   if (judgement.verdict == Verdict::Different) return judgement.judge + ": different: " + judgement.reason;
   if (judgement.verdict == Verdict::NotVerified) return judgement.judge + ": not verified: " + judgement.reason;
+  const std::string equal = fmt::format("{}: equal on {} random inputs, largest difference {:.1e} of the largest value",
+                                        judgement.judge, judgement.inputs, judgement.worst);
+  const std::string time = time_text(judgement.seconds);
+  if (judgement.exact.empty()) {
+    return fmt::format("{}, {:.0e} allowed, since no float64 run was there to judge ({}), {}", equal,
+                       acceptance.tolerance, judgement.not_exact, time);
+  }
   return fmt::format(
-      "{}: equal on {} random inputs, largest difference {:.1e} of the largest value, {:.0e} allowed, {}",
-      judgement.judge, judgement.inputs, judgement.worst, tolerance, time_text(judgement.seconds));
+      "{}; error against float64 ({}): the model {:.1e}, the result {:.1e}, {:g} times as much allowed, {}", equal,
+      judgement.exact, judgement.errors.before, judgement.errors.after, acceptance.own_error, time);
 }
 
 const char* verdict_word(Judgement::Verdict verdict) {
@@ -187,7 +194,7 @@ std::string to_text(const Summary& summary) {
                         summary.operations_before / 1e6, summary.operations_after / 1e6);
   }
   text += search_text(summary) + "\n" + timing_text(summary);
-  for (const Judgement& each : summary.judgements) text += "judge " + judgement_text(each, summary.tolerance) + "\n";
+  for (const Judgement& each : summary.judgements) text += "judge " + judgement_text(each, summary.acceptance) + "\n";
   if (!summary.without_judge.empty()) text += "onnxruntime did not judge: " + summary.without_judge + "\n";
   if (!summary.warning.empty()) text += "warning: " + summary.warning + "\n";
   if (!summary.output.empty()) {
@@ -238,7 +245,7 @@ std::string to_html(const Summary& summary) {
                       bytes_text(static_cast<double>(summary.bytes_after)));
   page += " " + html_escaped(timing_text(summary));
   for (const Judgement& each : summary.judgements) {
-    page += " Judge " + html_escaped(judgement_text(each, summary.tolerance)) + ".";
+    page += " Judge " + html_escaped(judgement_text(each, summary.acceptance)) + ".";
   }
   if (!summary.warning.empty()) page += " Warning: " + html_escaped(summary.warning) + ".";
   page +=
@@ -301,6 +308,10 @@ runtime::Json verification_json(const Summary& summary) {
     judges.push_back({{"judge", each.judge},
                       {"verdict", verdict_word(each.verdict)},
                       {"worst", each.worst},
+                      {"exact", each.exact},
+                      {"not_exact", each.not_exact},
+                      {"error_before", each.errors.before},
+                      {"error_after", each.errors.after},
                       {"tensors", each.tensors},
                       {"elements", each.elements},
                       {"inputs", each.inputs},
@@ -308,7 +319,8 @@ runtime::Json verification_json(const Summary& summary) {
                       {"seconds", each.seconds}});
   }
   return {{"seeds", summary.verify_seeds},
-          {"tolerance", summary.tolerance},
+          {"tolerance", summary.acceptance.tolerance},
+          {"own_error", summary.acceptance.own_error},
           {"judges", std::move(judges)},
           {"without_onnxruntime", summary.without_judge},
           {"seconds", summary.verify_time}};

@@ -62,7 +62,7 @@ struct Summary {
   std::uint64_t budget = 0, graphs_made = 0, graphs_extended = 0, rules_loaded = 0, patterns = 0;
   bool exhausted = false;
   std::uint32_t verify_seeds = 0;
-  double tolerance = 0;
+  Acceptance acceptance;
   std::vector<Judgement> judgements;                         // of what was written, or of what was refused
   std::string without_judge;                                 // why onnxruntime did not judge
   Timing timing;                                             // of the cheapest models found

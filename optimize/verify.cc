@@ -1,14 +1,16 @@
 #include "optimize/verify.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <random>
 #include <set>
 #include <utility>
 
+#include "optimize/rounding.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
 
@@ -31,32 +33,23 @@ constexpr Range ranges[] = {{-1, 1},     {0.25, 2}, {-8, 8},   {0, 1},       {-2
 /// Inputs drawn, for each seed that was asked for, before a value counts as not verified.
 constexpr std::uint32_t most_draws = 6;
 
-/// What rounding one number of the type may change of it; nothing to speak of for others.
-double rounding_of(Element element) {
-  return element == Element::Float16 ? 0x1p-11 : element == Element::BFloat16 ? 0x1p-8 : 0;
-}
-
-/// A model of short numbers rounds each value that it computes, and so each weight that was folded is rounded anew: its
-/// own error against exact numbers is at least one rounding. Ours may be this many of them.
-constexpr double roundings_allowed = 4;
-
 /// What the reference execution is not tried on.
 constexpr double most_elements = 1 << 28;
 
 /// A value that more than half of the elements have; by the majority vote of Boyer and Moore.
-bool mostly_one_value(std::span<const float> values) {
-  float candidate = 0;
+bool mostly_one_value(std::span<const double> values) {
+  double candidate = 0;
   std::size_t votes = 0, count = 0;
-  for (float value : values) {
+  for (double value : values) {
     if (votes == 0) candidate = value;
     votes += value == candidate ? 1 : -1;
   }
-  for (float value : values) count += value == candidate ? 1 : 0;
+  for (double value : values) count += value == candidate ? 1 : 0;
   return count > values.size() / 2;
 }
 
-bool mostly_not_finite(std::span<const float> values) {
-  const auto finite = std::ranges::count_if(values, [](float value) { return std::isfinite(value); });
+bool mostly_not_finite(std::span<const double> values) {
+  const auto finite = std::ranges::count_if(values, [](double value) { return std::isfinite(value); });
   return static_cast<std::size_t>(finite) < values.size() - values.size() / 2;
 }
 
@@ -66,6 +59,7 @@ class Comparison {
              const VerifyOptions& options)
       : bank_(bank), options_(options) {
     result_.judge = "definitions";
+    result_.exact = "definitions in float64";
     for (std::size_t i = 0; i < before.size(); ++i) {
       add_pair(before[i], after[i], "output " + bank.value(before[i]).name);
     }
@@ -95,6 +89,10 @@ class Comparison {
       if (draw >= options_.seeds && open() == pairs_.end()) break;
       run_draw(draw);
     }
+    for (const Pair& pair : pairs_) {
+      const Element element = bank_.value(pair.before).type.element;
+      if (!accepted(pair.largest, element, options_.acceptance)) fail(pair.told);
+    }
     if (auto pair = open(); result_.equal() && pair != pairs_.end()) {
       give_up(pair->what + " is mostly NaN, infinite or one value, whatever the input");
     }
@@ -108,7 +106,9 @@ class Comparison {
     bool shown = false;     // compared on values that show something
     algebra::Tensor first;  // where most elements are one value: which of them change with the input
     std::vector<bool> changed;
-    Evaluator::TensorPtr waiting;
+    Evaluator::TensorPtr exact, waiting;
+    Errors largest;    // over all inputs
+    std::string told;  // of the first input on which it was too far off
   };
 
   void fail(const std::string& why) { settle(Verdict::Different, why); }
@@ -125,7 +125,7 @@ class Comparison {
     if (!bank_.value(before).type || !bank_.value(after).type) {
       fail(what + " is not a float tensor and changed");
     } else {
-      pairs_.push_back({before, after, what, false, {}, {}, {}});
+      pairs_.push_back({before, after, what, false, {}, {}, {}, {}, {}, {}});
     }
   }
 
@@ -139,6 +139,7 @@ class Comparison {
 
   void collect_sizes() {
     for (const Pair& pair : pairs_) {
+      originals_.push_back(pair.before);
       roots_.push_back(pair.before);
       roots_.push_back(pair.after);
     }
@@ -161,7 +162,7 @@ class Comparison {
     }
     const Evaluator* shapes = nullptr;
     std::map<std::pair<std::uint64_t, std::uint32_t>, Evaluator::TensorPtr> sources;
-    Evaluator evaluator(bank_, sizes, [&](ValueId id) -> Evaluator::TensorPtr {
+    const auto draw_source = [&](ValueId id) -> Evaluator::TensorPtr {
       const Node& node = bank_.node_of(id);
       if (!bank_.value(id).type) return nullptr;
       // The same source, the same numbers, whichever side asks.
@@ -169,12 +170,14 @@ class Comparison {
       auto& tensor = sources[{source, bank_.value(id).output}];
       if (!tensor) tensor = random_tensor(shapes->dims(*bank_.value(id).type), draw, source, bank_.value(id));
       return tensor;
-    });
-    shapes = &evaluator;
+    };
+    Evaluator exact(bank_, sizes, draw_source), typed(bank_, sizes, draw_source, Evaluator::Precision::AsTyped);
+    shapes = &exact;
     try {
-      for (NodeId id : bank_.live(roots_)) require_room(evaluator, id);
+      for (NodeId id : bank_.live(roots_)) require_room(exact, id);
       if (!result_.equal()) return;
-      evaluator.run(roots_, [&](std::size_t root, const Evaluator::TensorPtr& tensor) {
+      exact.run(originals_, [&](std::size_t root, const Evaluator::TensorPtr& tensor) { pairs_[root].exact = tensor; });
+      typed.run(roots_, [&](std::size_t root, const Evaluator::TensorPtr& tensor) {
         Pair& pair = pairs_[root / 2];
         if (!pair.waiting) {
           pair.waiting = tensor;
@@ -182,6 +185,7 @@ class Comparison {
         }
         const Evaluator::TensorPtr other = std::exchange(pair.waiting, nullptr);
         if (result_.equal()) compare(pair, root % 2 == 0 ? *tensor : *other, root % 2 == 0 ? *other : *tensor, draw);
+        pair.exact.reset();
       });
     } catch (const runtime::Interrupted&) {
       throw;
@@ -210,12 +214,12 @@ class Comparison {
     std::size_t count = 1;
     for (std::int64_t dim : tensor.shape) count *= static_cast<std::size_t>(dim);
     tensor.values.resize(count);
-    for (float& value : tensor.values) {
+    for (double& value : tensor.values) {
       const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
-      value = static_cast<float>(range.least + (range.most - range.least) * unit);
+      value = rounded(range.least + (range.most - range.least) * unit, drawn.type.element);
       // Integers are places for the most part: small.
       if (drawn.type.element == Element::Truth) value = unit < 0.5 ? 0 : 1;
-      if (drawn.type.element == Element::Integer) value = static_cast<float>(random() % 3);
+      if (drawn.type.element == Element::Integer) value = static_cast<double>(random() % 3);
     }
     return std::make_shared<algebra::Tensor>(std::move(tensor));
   }
@@ -223,26 +227,22 @@ class Comparison {
   void compare(Pair& pair, const algebra::Tensor& before, const algebra::Tensor& after, std::uint32_t draw) {
     std::string place = pair.what + ", input " + std::to_string(draw);
     if (before.shape != after.shape) return fail(place + ": shapes differ");
-    const double rounding = rounding_of(bank_.value(pair.before).type.element);
-    const double tolerance = std::max(options_.tolerance, roundings_allowed * rounding);
-    double scale = 1e-30;
-    for (float value : before.values) {
-      if (std::isfinite(value)) scale = std::max(scale, std::fabs(static_cast<double>(value)));
-    }
     ++result_.tensors;
     result_.elements += before.values.size();
-    for (std::size_t i = 0; i < before.values.size(); ++i) {
-      double a = before.values[i], b = after.values[i];
-      if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-      double difference = std::fabs(a - b) / scale;
-      if (!(difference <= tolerance)) {  // nor NaN
-        char numbers[96];
-        std::snprintf(numbers, sizeof(numbers), "%.9g became %.9g (relative to the largest value: %.3g)", a, b,
-                      difference);
-        return fail(place + ", element " + std::to_string(i) + ": " + numbers);
-      }
-      result_.worst = std::max(result_.worst, difference);
+    const Element element = bank_.value(pair.before).type.element;
+    const Errors errors = errors_of(pair.exact->values, before.values, after.values);
+    const bool judged_alone = before.values.size() >= few_elements || !errors.same_places || !well_conditioned(errors);
+    if (!accepted(errors, element, options_.acceptance)) {
+      if (pair.told.empty())
+        pair.told = fmt::format("{}, element {}: {:.9g} became {:.9g}: {}", place, errors.worst,
+                                before.values[errors.worst], after.values[errors.worst], text_of(errors, element));
+      if (judged_alone) return fail(pair.told);
     }
+    if (well_conditioned(errors)) {
+      pair.largest.take_larger(errors);
+      result_.errors.take_larger(errors);
+    }
+    result_.worst = std::max(result_.worst, errors.difference);
     pair.shown = pair.shown || shows_something(pair, before);
   }
 
@@ -272,6 +272,7 @@ class Comparison {
   const GraphBank& bank_;
   const VerifyOptions& options_;
   std::vector<Pair> pairs_;
+  std::vector<ValueId> originals_;
   std::vector<ValueId> roots_;  // of the pairs, before and after in turns
   std::vector<algebra::Atom> atoms_;
   Judgement result_;

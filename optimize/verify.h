@@ -6,15 +6,14 @@
 #include <cstdint>
 #include <string>
 
+#include "optimize/acceptance.h"
 #include "optimize/evaluate.h"
 
 namespace rulemill::optimize {
 
 struct VerifyOptions {
   std::uint32_t seeds = 3;
-  /// Largest difference allowed, relative to the largest absolute value of the tensor that it is in. Sums are
-  /// accumulated in double on both sides, tensors are float.
-  double tolerance = 1e-4;  // four roundings, where numbers are float16 or bfloat16 and that is more
+  Acceptance acceptance;
   /// Sizes that the user gave; others get small numbers that change with the seed.
   Evaluator::Sizes sizes;
 };
@@ -29,6 +28,9 @@ struct Judgement {
   std::string judge;
   Verdict verdict = Verdict::Equal;
   double worst = 0;           // relative difference
+  std::string exact;          // what computed exact numbers; empty: nothing did, and the tolerance decided
+  std::string not_exact;      // why
+  Errors errors;              // against these, the largest
   std::uint64_t tensors = 0;  // compared and not the same term on both sides
   std::uint64_t elements = 0;
   std::uint32_t inputs = 0;  // drawn
@@ -38,9 +40,10 @@ struct Judgement {
   bool equal() const { return verdict == Verdict::Equal; }
 };
 
-/// The definitions as judge. NaN and infinity must stand at the same places. A tensor of which more than half is NaN,
-/// infinite, or one value that does not change with the input shows nothing: other inputs are drawn, and if none shows
-/// anything, the graphs count as not verified.
+/// The definitions as judge: the original in double is what both are held against as their types round them. NaN and
+/// infinity must stand at the same places. A tensor of which more than half is NaN, infinite, or one value that does
+/// not change with the input shows nothing: other inputs are drawn, and if none shows anything, the graphs count as not
+/// verified.
 Judgement verify(const GraphBank& bank, std::span<const ValueId> before, std::span<const ValueId> after,
                  const VerifyOptions& options);
 

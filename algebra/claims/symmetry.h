@@ -1,6 +1,5 @@
 // Whether an operator is commutative, shown from its definition: with the inputs, and the sizes that they bind,
-// exchanged, its type rule and every output multiply out to the same form, and partial functions are applied to the
-// same.
+// exchanged, its type rule and every output multiply out to the same form.
 #pragma once
 
 #include <optional>

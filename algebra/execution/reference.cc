@@ -18,11 +18,12 @@ namespace {
 using Kind = ScalarExpr::Kind;
 
 struct View {
-  std::span<const float> values;
+  std::span<const double> values;
   std::vector<std::int64_t> dims;
 };
 
-/// One scalar expression at fixed sizes, with offsets prepared once.
+/// One scalar expression at fixed sizes, with offsets prepared once; each step in Real.
+template <class Real>
 class Interpreter {
  public:
   Interpreter(std::span<const Function> functions, const ScalarExpr& expr, std::span<const std::int64_t> sizes,
@@ -34,41 +35,42 @@ class Interpreter {
     for (const ScalarExprPtr& operand : expr.operands) operands_.emplace_back(functions, *operand, sizes, tensors);
   }
 
-  double value(std::span<std::int64_t> indices) const {
+  Real value(std::span<std::int64_t> indices) const {
     switch (expr_.kind) {
       case Kind::Constant:
-        return static_cast<double>(expr_.value.num) / static_cast<double>(expr_.value.den);
+        return static_cast<Real>(static_cast<double>(expr_.value.num) / static_cast<double>(expr_.value.den));
       case Kind::InverseSize:
-        return 1.0 / static_cast<double>(offsets_[0].at(sizes_, indices));
+        return Real{1} / static_cast<Real>(offsets_[0].at(sizes_, indices));
       case Kind::Read:
         return read(indices);
       case Kind::Add: {
-        double sum = 0;
+        Real sum = 0;
         for (const Interpreter& operand : operands_) sum += operand.value(indices);
         return sum;
       }
       case Kind::Mul: {
-        double product = 1;
+        Real product = 1;
         for (const Interpreter& operand : operands_) product *= operand.value(indices);
         return product;
       }
       case Kind::Sum: {
-        double sum = 0;
+        Real sum = 0;
         each_point(0, indices, [&] { sum += operands_[0].value(indices); });
         return sum;
       }
       case Kind::Max: {
-        std::optional<double> best;
+        std::optional<Real> best;
         each_point(0, indices, [&] {
           if (guarded(indices))
-            best = std::max(best.value_or(-std::numeric_limits<double>::infinity()), operands_[0].value(indices));
+            best = std::max(best.value_or(-std::numeric_limits<Real>::infinity()), operands_[0].value(indices));
         });
         return best.value_or(0);
       }
       case Kind::Apply: {
         std::array<double, 8> arguments{};
         for (std::size_t i = 0; i < operands_.size(); ++i) arguments.at(i) = operands_[i].value(indices);
-        return evaluate(functions_[expr_.function], std::span<const double>(arguments.data(), operands_.size()));
+        const std::span<const double> given(arguments.data(), operands_.size());
+        return static_cast<Real>(evaluate(functions_[expr_.function], given));
       }
       default:
         return operands_[guarded(indices) ? 0 : 1].value(indices);
@@ -76,7 +78,7 @@ class Interpreter {
   }
 
  private:
-  double read(std::span<std::int64_t> indices) const {
+  Real read(std::span<std::int64_t> indices) const {
     const View& tensor = tensors_[expr_.tensor];
     std::int64_t element = 0;
     for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
@@ -84,7 +86,7 @@ class Interpreter {
       if (index < 0 || index >= tensor.dims[d]) return 0;
       element = element * tensor.dims[d] + index;
     }
-    return tensor.values[static_cast<std::size_t>(element)];
+    return static_cast<Real>(tensor.values[static_cast<std::size_t>(element)]);
   }
 
   bool guarded(std::span<std::int64_t> indices) const {
@@ -116,6 +118,7 @@ class Interpreter {
 
 /// Σ over bound indices of one read, or the product of two, as strided loops. Made only where every index of a read
 /// uses at most one bound index, so that the points inside the tensor are a box.
+template <class Real>
 class StridedSum {
  public:
   static std::optional<StridedSum> make(const ScalarExpr& sum, std::span<const std::int64_t> sizes,
@@ -144,7 +147,7 @@ class StridedSum {
     return made;
   }
 
-  double value(std::span<std::int64_t> indices) const {
+  Real value(std::span<std::int64_t> indices) const {
     for (std::uint32_t slot : slots_) indices[slot] = 0;
     std::array<std::int64_t, 8> low{}, high{};
     std::copy(extents_.begin(), extents_.end(), high.begin());
@@ -174,7 +177,7 @@ class StridedSum {
     std::int64_t stride = 0;
   };
   struct Read {
-    const float* values = nullptr;
+    const double* values = nullptr;
     std::vector<Axis> axes;
     std::array<std::int64_t, 8> strides{};  // elements per step of each loop
   };
@@ -220,10 +223,10 @@ class StridedSum {
     }
   }
 
-  double sum(std::size_t loop, const std::array<std::int64_t, 8>& low, const std::array<std::int64_t, 8>& high,
-             std::array<std::int64_t, 2> at) const {
+  Real sum(std::size_t loop, const std::array<std::int64_t, 8>& low, const std::array<std::int64_t, 8>& high,
+           std::array<std::int64_t, 2> at) const {
     for (std::size_t r = 0; r < reads_.size(); ++r) at[r] += low[loop] * reads_[r].strides[loop];
-    double total = 0;
+    Real total = 0;
     if (loop + 1 < extents_.size()) {
       for (std::int64_t i = low[loop]; i < high[loop]; ++i) {
         total += sum(loop + 1, low, high, at);
@@ -232,16 +235,17 @@ class StridedSum {
       return total;
     }
     const std::int64_t steps = high[loop] - low[loop];
-    const float* left = reads_[0].values + at[0];
+    const double* left = reads_[0].values + at[0];
     const std::int64_t left_stride = reads_[0].strides[loop];
     if (reads_.size() == 1) {
-      for (std::int64_t i = 0; i < steps; ++i) total += left[i * left_stride];
+      for (std::int64_t i = 0; i < steps; ++i) total += static_cast<Real>(left[i * left_stride]);
       return total;
     }
-    const float* right = reads_[1].values + at[1];
+    const double* right = reads_[1].values + at[1];
     const std::int64_t right_stride = reads_[1].strides[loop];
-    for (std::int64_t i = 0; i < steps; ++i)
-      total += static_cast<double>(left[i * left_stride]) * right[i * right_stride];
+    for (std::int64_t i = 0; i < steps; ++i) {
+      total += static_cast<Real>(left[i * left_stride]) * static_cast<Real>(right[i * right_stride]);
+    }
     return total;
   }
 
@@ -253,20 +257,21 @@ class StridedSum {
 };
 
 /// One tensor, its elements split over the cores where there is enough to do.
-std::vector<float> compute(std::span<const Function> functions, const Instance& instance,
-                           const TensorDefinition& definition, std::span<const std::int64_t> sizes,
-                           std::span<const View> tensors, std::vector<std::int64_t>& dims) {
+template <class Real>
+std::vector<double> compute(std::span<const Function> functions, const Instance& instance,
+                            const TensorDefinition& definition, std::span<const std::int64_t> sizes,
+                            std::span<const View> tensors, std::vector<std::int64_t>& dims) {
   for (const IndexExprPtr& dim : definition.dims) dims.push_back(std::max<std::int64_t>(evaluate(*dim, sizes, {}), 0));
   const std::int64_t elements = element_count(dims);
-  std::vector<float> result(static_cast<std::size_t>(elements));
+  std::vector<double> result(static_cast<std::size_t>(elements));
   std::vector<std::uint32_t> outer;  // outermost last
   const ScalarExpr* root = definition.body.get();
   while (root->kind == Kind::Apply && root->operands.size() == 1) {
     outer.insert(outer.begin(), root->function);
     root = root->operands[0].get();
   }
-  const std::optional<StridedSum> strided = StridedSum::make(*root, sizes, tensors);
-  const Interpreter interpreter(functions, *root, sizes, tensors);
+  const auto strided = StridedSum<Real>::make(*root, sizes, tensors);
+  const Interpreter<Real> interpreter(functions, *root, sizes, tensors);
   const auto range = [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::int64_t> indices(instance.index_slots + dims.size() + 1);
     for (std::int64_t element = begin; element < end; ++element) {
@@ -276,7 +281,7 @@ std::vector<float> compute(std::span<const Function> functions, const Instance& 
       }
       double value = strided ? strided->value(indices) : interpreter.value(indices);
       for (std::uint32_t function : outer) value = evaluate(functions[function], std::span<const double>(&value, 1));
-      result[static_cast<std::size_t>(element)] = static_cast<float>(value);
+      result[static_cast<std::size_t>(element)] = value;
     }
   };
   const runtime::Workers workers(elements < 4096 ? 1 : std::min(runtime::available_cores(), 64U));
@@ -292,7 +297,7 @@ std::vector<float> compute(std::span<const Function> functions, const Instance& 
 
 std::optional<std::vector<Tensor>> run(std::span<const Function> functions, const Instance& instance,
                                        std::span<const Tensor* const> inputs,
-                                       std::span<const std::int64_t> size_parameters) {
+                                       std::span<const std::int64_t> size_parameters, Arithmetic arithmetic) {
   std::vector<std::vector<std::int64_t>> shapes;
   for (const Tensor* input : inputs) shapes.push_back(input->shape);
   std::vector<std::int64_t> sizes;
@@ -303,17 +308,18 @@ std::optional<std::vector<Tensor>> run(std::span<const Function> functions, cons
              "a tensor's values do not fill its shape");
     tensors.push_back({input->values, input->shape});
   }
-  std::vector<std::vector<float>> kept;
+  const auto tensor_of = arithmetic == Arithmetic::Float32 ? compute<float> : compute<double>;
+  std::vector<std::vector<double>> kept;
   kept.reserve(instance.intermediates.size());
   for (const TensorDefinition& intermediate : instance.intermediates) {
     std::vector<std::int64_t> dims;
-    kept.push_back(compute(functions, instance, intermediate, sizes, tensors, dims));
+    kept.push_back(tensor_of(functions, instance, intermediate, sizes, tensors, dims));
     tensors.push_back({kept.back(), std::move(dims)});
   }
   std::vector<Tensor> outputs;
   for (const TensorDefinition& output : instance.outputs) {
     Tensor& tensor = outputs.emplace_back();
-    tensor.values = compute(functions, instance, output, sizes, tensors, tensor.shape);
+    tensor.values = tensor_of(functions, instance, output, sizes, tensors, tensor.shape);
   }
   return outputs;
 }

@@ -15,12 +15,16 @@ namespace rulemill::algebra {
 /// Row-major values; one element for a scalar (shape empty).
 struct Tensor {
   std::vector<std::int64_t> shape;
-  std::vector<float> values;
+  std::vector<double> values;
 };
 
-/// All outputs; `functions` are the library's; sums are accumulated in double. Nothing if the shapes do not type.
+/// What every product, sum and value of a function is rounded to.
+enum class Arithmetic : std::uint8_t { Float64, Float32 };
+
+/// All outputs; `functions` are the library's. Nothing if the shapes do not type.
 std::optional<std::vector<Tensor>> run(std::span<const Function> functions, const Instance& instance,
                                        std::span<const Tensor* const> inputs,
-                                       std::span<const std::int64_t> size_parameters);
+                                       std::span<const std::int64_t> size_parameters,
+                                       Arithmetic arithmetic = Arithmetic::Float64);
 
 }  // namespace rulemill::algebra

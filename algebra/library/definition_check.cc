@@ -4,7 +4,6 @@
 #include <array>
 #include <random>
 
-#include "algebra/claims/kinds.h"
 #include "algebra/claims/laws.h"
 #include "algebra/claims/symmetry.h"
 #include "algebra/execution/plan.h"
@@ -54,9 +53,7 @@ bool differs_when_exchanged(const Instance& instance, std::span<const Function> 
   return false;
 }
 
-[[noreturn]] void refuse(const syntax::Operator& op, const std::string& why) {
-  throw InputError(place(op.origin, op.place.line, op.place.column), "operator '" + op.name + "': " + why);
-}
+}  // namespace
 
 void check_commutative(const syntax::Operator& op, const Instance& instance, std::span<const Function> functions) {
   const std::optional<std::string> against = asymmetry(instance, functions);
@@ -66,14 +63,8 @@ void check_commutative(const syntax::Operator& op, const Instance& instance, std
   const std::string why = same_types && differs_when_exchanged(instance, functions)
                               ? "exchanging its inputs changes the result"
                               : *against + "; a rule that exchanges them can be proved instead";
-  refuse(op, "it is declared commutative, but " + why);
-}
-
-}  // namespace
-
-void check_claims(const syntax::Operator& op, const Instance& instance, std::span<const Function> functions) {
-  if (instance.commutative) check_commutative(op, instance, functions);
-  if (const std::optional<std::string> against = other_kind(instance, functions)) refuse(op, *against);
+  throw InputError(place(op.origin, op.place.line, op.place.column),
+                   "operator '" + op.name + "': it is declared commutative, but " + why);
 }
 
 namespace {
@@ -109,12 +100,14 @@ class Checker {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& message) const { refuse(op_, message); }
+  [[noreturn]] void fail(const std::string& message) const {
+    throw InputError(place(op_.origin, op_.place.line, op_.place.column), "operator '" + op_.name + "': " + message);
+  }
 
   void each_choice(std::size_t at, Parameters chosen, std::span<const std::uint32_t> ranks) {
     if (at == op_.parameters.size()) {
       const Instance instance = expand(op_, chosen, ranks, context_);
-      check_claims(op_, instance, functions_);
+      if (instance.commutative) check_commutative(op_, instance, functions_);
       return;
     }
     const syntax::Parameter& parameter = op_.parameters[at];

@@ -207,7 +207,7 @@ class Exporter {
     if (literal.other) return "";
     std::string name = fresh("rulemill_integers");
     if (literal.number) {
-      add_tensor(number_proto(name, {{}, {static_cast<float>(*literal.number)}}, element));
+      add_tensor(number_proto(name, {{}, {*literal.number}}, element));
     } else {
       add_tensor(integer_proto(name, literal));
     }

@@ -116,7 +116,7 @@ class Importer {
     OnnxLiteral literal = attribute_literal(said);
     if (literal.other || literal.word) return std::nullopt;
     if (literal.number) {
-      algebra::Tensor scalar{{}, {static_cast<float>(*literal.number)}};
+      algebra::Tensor scalar{{}, {*literal.number}};
       literals_.emplace(node.output(0), std::move(literal));
       return bank_.constant(node.output(0), std::make_shared<const algebra::Tensor>(std::move(scalar)));
     }
@@ -292,7 +292,7 @@ class Importer {
   void apply(const onnx::NodeProto& node, std::uint32_t position, Import::NodeRecord& record) {
     std::vector<NodeId> made;
     for (double literal : record.recipe.literals) {
-      algebra::Tensor scalar{{}, {static_cast<float>(literal)}};
+      algebra::Tensor scalar{{}, {literal}};
       record.literals.push_back(bank_.constant("", std::make_shared<const algebra::Tensor>(std::move(scalar)),
                                                record.recipe.literal_element));
     }

@@ -101,8 +101,8 @@ onnx::ModelProto model_of(const RandomNode& node, const Values& values, const st
     const std::string name = constant.other ? "" : "c" + std::to_string(i);
     made.add_input(name);
     if (constant.other) continue;
-    *graph.add_initializer() = constant.number ? number_proto(name, {{}, {static_cast<float>(*constant.number)}})
-                                               : integer_proto(name, constant);
+    *graph.add_initializer() =
+        constant.number ? number_proto(name, {{}, {*constant.number}}) : integer_proto(name, constant);
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     made.add_output("y" + std::to_string(i));
@@ -248,10 +248,14 @@ class Check {
     if (import.nodes.at(0).recipe.opaque() && !import.nodes[0].dropped) return {};
     Evaluator evaluator(bank, {}, [&](ValueId id) {
       const auto argument = std::stoul(bank.value(id).name.substr(1));
-      return std::make_shared<const algebra::Tensor>(algebra::Tensor{node.shapes[argument], inputs[argument]});
+      return std::make_shared<const algebra::Tensor>(
+          algebra::Tensor{node.shapes[argument], {inputs[argument].begin(), inputs[argument].end()}});
     });
     Values result;
-    for (ValueId output : import.outputs) result.push_back(evaluator.value(output)->values);
+    for (ValueId output : import.outputs) {
+      const auto tensor = evaluator.value(output);
+      result.emplace_back(tensor->values.begin(), tensor->values.end());
+    }
     return result;
   }
 

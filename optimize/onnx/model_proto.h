@@ -51,9 +51,9 @@ std::optional<std::uint64_t> raw_bytes(int data_type, std::uint64_t elements);
 std::optional<Element> element_of(int data_type);
 int data_type_of(Element element);
 /// Elements from raw bytes of this type.
-std::vector<float> numbers_of(int data_type, std::string_view raw);
-/// A tensor of an element type that the algebra has, rounded to float32; nothing for another one, for integers that a
-/// float32 does not hold, or where the data do not match the shape.
+std::vector<double> numbers_of(int data_type, std::string_view raw);
+/// A tensor of an element type that the algebra has; nothing for another one, for integers that a float32 does not
+/// hold, or where the data do not match the shape.
 std::optional<algebra::Tensor> number_tensor(const onnx::TensorProto& proto, std::optional<std::string_view> raw);
 /// Each number is rounded once. Throws Error where a finite one would become infinite.
 onnx::TensorProto number_proto(const std::string& name, const algebra::Tensor& tensor,

@@ -3,9 +3,11 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "optimize/onnx/model_proto.h"
+#include "optimize/rounding.h"
 #include "runtime/error.h"
 
 namespace rulemill::optimize {
@@ -127,40 +129,9 @@ int data_type_of(Element element) {
 
 namespace {
 
-/// The upper half of a float32 that is nearest, ties to even.
-std::uint16_t bfloat16_of(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
-  return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
-}
-
-/// IEEE 754's binary16; below 2^-14 in steps of 2^-24.
-float from_float16(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  float value = std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + 1024), std::max(exponent, 1) - 25);
-  if (exponent == 31)
-    value = fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
-  return (bits & 0x8000) != 0 ? -value : value;
-}
-
-/// To the nearest, the even one of two; from halfway to 2^16 on infinity.
-std::uint16_t float16_of(float value) {
-  const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
-  const float size = std::fabs(value);
-  if (std::isnan(value)) return sign | 0x7e00;
-  if (size >= 65520.0F) return sign | 0x7c00;
-  if (size < 0x1p-14F) return static_cast<std::uint16_t>(sign | static_cast<int>(std::nearbyint(size * 0x1p24F)));
-  int exponent = 0;
-  const float fraction = std::frexp(size, &exponent);  // at least 1/2
-  return static_cast<std::uint16_t>(
-      sign | (((exponent + 14) << 10) + static_cast<int>(std::nearbyint(fraction * 2048)) - 1024));
-}
-
-float from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
-
 template <typename T, typename Convert>
-std::vector<float> converted(std::string_view raw, Convert convert) {
-  std::vector<float> values(raw.size() / sizeof(T));
+std::vector<double> converted(std::string_view raw, Convert convert) {
+  std::vector<double> values(raw.size() / sizeof(T));
   for (std::size_t i = 0; i < values.size(); ++i) {
     T element;
     std::memcpy(&element, raw.data() + i * sizeof(T), sizeof(T));
@@ -170,7 +141,7 @@ std::vector<float> converted(std::string_view raw, Convert convert) {
 }
 
 template <typename T, typename Convert>
-std::string written(const std::vector<float>& values, Convert convert) {
+std::string written(const std::vector<double>& values, Convert convert) {
   std::string raw(values.size() * sizeof(T), '\0');
   for (std::size_t i = 0; i < values.size(); ++i) {
     const T element = convert(values[i]);
@@ -199,27 +170,27 @@ std::string raw_of_fields(const onnx::TensorProto& proto) {
   return raw;
 }
 
-constexpr float largest_whole = 1 << 24;
+constexpr double largest_whole = 1 << 24;
 
 }  // namespace
 
-std::vector<float> numbers_of(int data_type, std::string_view raw) {
-  const auto as_float = [](auto element) { return static_cast<float>(element); };
+std::vector<double> numbers_of(int data_type, std::string_view raw) {
+  const auto as_number = [](auto element) { return static_cast<double>(element); };
   switch (data_type) {
     case onnx::TensorProto::FLOAT16:
       return converted<std::uint16_t>(raw, from_float16);
     case onnx::TensorProto::BFLOAT16:
       return converted<std::uint16_t>(raw, from_bfloat16);
     case onnx::TensorProto::DOUBLE:
-      return converted<double>(raw, as_float);
+      return converted<double>(raw, as_number);
     case onnx::TensorProto::BOOL:
-      return converted<std::uint8_t>(raw, [](std::uint8_t element) { return element != 0 ? 1.0F : 0.0F; });
+      return converted<std::uint8_t>(raw, [](std::uint8_t element) { return element != 0 ? 1.0 : 0.0; });
     case onnx::TensorProto::INT64:
-      return converted<std::int64_t>(raw, as_float);
+      return converted<std::int64_t>(raw, as_number);
     case onnx::TensorProto::INT32:
-      return converted<std::int32_t>(raw, as_float);
+      return converted<std::int32_t>(raw, as_number);
     default:
-      return converted<float>(raw, as_float);
+      return converted<float>(raw, as_number);
   }
 }
 
@@ -231,7 +202,7 @@ std::optional<algebra::Tensor> number_tensor(const onnx::TensorProto& proto, std
   if (!raw) raw = fields = raw_of_fields(proto);
   if (raw->size() != raw_bytes(proto.data_type(), *count)) return std::nullopt;
   algebra::Tensor tensor{{proto.dims().begin(), proto.dims().end()}, numbers_of(proto.data_type(), *raw)};
-  const auto too_large = [](float value) { return std::fabs(value) >= largest_whole; };
+  const auto too_large = [](double value) { return std::fabs(value) >= largest_whole; };
   if (element == Element::Integer && std::ranges::any_of(tensor.values, too_large)) return std::nullopt;
   return tensor;
 }
@@ -241,22 +212,23 @@ onnx::TensorProto number_proto(const std::string& name, const algebra::Tensor& t
   proto.set_name(name);
   proto.set_data_type(data_type_of(element));
   for (std::int64_t dim : tensor.shape) proto.add_dims(dim);
-  const std::vector<float>& values = tensor.values;
+  const std::vector<double>& values = tensor.values;
+  const auto as_float = [](double value) { return static_cast<float>(value); };
   if (element == Element::Float16) {
-    proto.set_raw_data(written<std::uint16_t>(values, float16_of));
+    proto.set_raw_data(written<std::uint16_t>(values, [&](double value) { return float16_of(as_float(value)); }));
   } else if (element == Element::BFloat16) {
-    proto.set_raw_data(written<std::uint16_t>(values, bfloat16_of));
+    proto.set_raw_data(written<std::uint16_t>(values, [&](double value) { return bfloat16_of(as_float(value)); }));
   } else if (element == Element::Float64) {
-    proto.set_raw_data(written<double>(values, [](float value) { return static_cast<double>(value); }));
+    proto.set_raw_data(written<double>(values, std::identity()));
   } else if (element == Element::Truth) {
-    proto.set_raw_data(written<std::uint8_t>(values, [](float value) { return std::uint8_t{value != 0}; }));
+    proto.set_raw_data(written<std::uint8_t>(values, [](double value) { return std::uint8_t{value != 0}; }));
   } else if (element == Element::Integer) {
-    proto.set_raw_data(written<std::int64_t>(values, [](float value) { return static_cast<std::int64_t>(value); }));
+    proto.set_raw_data(written<std::int64_t>(values, [](double value) { return static_cast<std::int64_t>(value); }));
   } else {
-    proto.set_raw_data(values.data(), values.size() * sizeof(float));
+    proto.set_raw_data(written<float>(values, as_float));
   }
-  if (element == Element::Float16 || element == Element::BFloat16) {
-    const std::vector<float> rounded = numbers_of(proto.data_type(), proto.raw_data());
+  if (element == Element::Float16 || element == Element::BFloat16 || element == Element::Float32) {
+    const std::vector<double> rounded = numbers_of(proto.data_type(), proto.raw_data());
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (std::isfinite(values[i]) && !std::isfinite(rounded[i]))
         throw runtime::Error("constant folding", "finite weights would become infinite or no number");
@@ -305,8 +277,8 @@ std::optional<OnnxLiteral> literal_tensor(const onnx::TensorProto& proto) {
   }
   if (element != Element::Float32) return std::nullopt;
   literal.reals = true;
-  for (const float value : number->values) {
-    if (std::nearbyint(value) != value || std::fabs(value) > 1e6F) return std::nullopt;
+  for (const double value : number->values) {
+    if (std::nearbyint(value) != value || std::fabs(value) > 1e6) return std::nullopt;
     literal.integers.emplace_back(static_cast<std::int64_t>(value));
   }
   return literal;
@@ -316,7 +288,7 @@ onnx::TensorProto integer_proto(const std::string& name, const OnnxLiteral& lite
   if (literal.reals) {
     algebra::Tensor tensor{{static_cast<std::int64_t>(literal.integers.size())}, {}};
     for (const algebra::Poly& value : literal.integers)
-      tensor.values.push_back(static_cast<float>(value.constant().value()));
+      tensor.values.push_back(static_cast<double>(value.constant().value()));
     return number_proto(name, tensor);
   }
   onnx::TensorProto proto;
@@ -368,7 +340,7 @@ onnx::AttributeProto attribute_proto(const std::string& name, const OnnxLiteral&
     proto.set_s(*literal.word);
   } else if (literal.number && literal.reals) {
     proto.set_type(onnx::AttributeProto::TENSOR);
-    *proto.mutable_t() = number_proto("", {{1}, {static_cast<float>(*literal.number)}});
+    *proto.mutable_t() = number_proto("", {{1}, {*literal.number}});
   } else if (literal.number) {
     proto.set_type(onnx::AttributeProto::FLOAT);
     proto.set_f(static_cast<float>(*literal.number));

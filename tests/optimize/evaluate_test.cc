@@ -28,7 +28,7 @@ TEST_CASE("a graph is computed node by node, at the sizes that are given", "[eva
   const auto result = evaluator.value(y);
   CHECK(result->shape == std::vector<std::int64_t>{3, 2});
   // x·w is 7 10, 15 22, 23 34.
-  CHECK(result->values == std::vector<float>{0, 10.5f, 0, 22.5f, 3, 34.5f});
+  CHECK(result->values == std::vector<double>{0, 10.5f, 0, 22.5f, 3, 34.5f});
   CHECK(evaluator.dims({shop.size("n") * shop.size("n"), 7}) == std::vector<std::int64_t>{9, 7});
 }
 
@@ -45,16 +45,16 @@ TEST_CASE("what several use is computed once, and handed over wherever it is ask
   std::vector<ValueId> asked;
   Evaluator evaluator(shop.bank, {}, [&](ValueId id) {
     asked.push_back(id);
-    return tensor({2}, id == x ? std::vector<float>{1, 2} : std::vector<float>{10, 20});
+    return tensor({2}, id == x ? std::vector<double>{1, 2} : std::vector<double>{10, 20});
   });
-  std::vector<std::pair<std::size_t, std::vector<float>>> visited;
+  std::vector<std::pair<std::size_t, std::vector<double>>> visited;
   evaluator.run(std::vector{twice, x, both, twice},
                 [&](std::size_t root, const Evaluator::TensorPtr& one) { visited.emplace_back(root, one->values); });
   CHECK(asked == std::vector{x, z});
   std::ranges::sort(visited);
-  const std::vector<float> square{121, 484};
+  const std::vector<double> square{121, 484};
   CHECK(visited ==
-        std::vector<std::pair<std::size_t, std::vector<float>>>{{0, square}, {1, {1, 2}}, {2, {11, 22}}, {3, square}});
+        std::vector<std::pair<std::size_t, std::vector<double>>>{{0, square}, {1, {1, 2}}, {2, {11, 22}}, {3, square}});
 }
 
 TEST_CASE("an evaluation ends between nodes where a signal came", "[evaluate]") {
@@ -89,7 +89,7 @@ TEST_CASE("constants are read when they are needed and not kept", "[evaluate]") 
   std::size_t most_alive = 0;
   auto weight = [&](const std::string& name) {
     return shop.bank.constant(name, name, {4, 4}, [&] {
-      auto made = tensor({4, 4}, std::vector<float>(16, 0.25f));
+      auto made = tensor({4, 4}, std::vector<double>(16, 0.25f));
       read.push_back(made);
       const auto alive = std::ranges::count_if(read, [](const auto& one) { return !one.expired(); });
       most_alive = std::max(most_alive, static_cast<std::size_t>(alive));
@@ -105,7 +105,7 @@ TEST_CASE("constants are read when they are needed and not kept", "[evaluate]") 
   }
   ValueId last = shop.input("x", {4, 4});
   for (ValueId factor : factors) roots.push_back(last = shop.op("matmul", {last, factor}));
-  Evaluator evaluator(shop.bank, {}, [](ValueId) { return tensor({4, 4}, std::vector<float>(16, 1)); });
+  Evaluator evaluator(shop.bank, {}, [](ValueId) { return tensor({4, 4}, std::vector<double>(16, 1)); });
   evaluator.run(roots, [&](std::size_t root, const Evaluator::TensorPtr& product) {
     CHECK(read.size() == root + 1 + (root + 1) / 2);
     CHECK(std::ranges::all_of(read, [](const auto& one) { return one.expired(); }));
@@ -114,9 +114,9 @@ TEST_CASE("constants are read when they are needed and not kept", "[evaluate]") 
   CHECK(most_alive == 2);
   // A constant that is asked for is handed over, used by others or not.
   const std::vector<ValueId> constants{factors[0], factors[1], roots[0]};
-  std::vector<float> seen;
+  std::vector<double> seen;
   evaluator.run(constants, [&](std::size_t, const Evaluator::TensorPtr& one) { seen.push_back(one->values[0]); });
-  CHECK(seen == std::vector<float>{0.25f, 0.5f, 1});
+  CHECK(seen == std::vector<double>{0.25f, 0.5f, 1});
 }
 
 TEST_CASE("what is computed from constants alone folds into one constant, and nothing else does", "[evaluate]") {
@@ -129,7 +129,7 @@ TEST_CASE("what is computed from constants alone folds into one constant, and no
   CHECK(folder.folded(shop.op("add", {x, sum})) == shop.op("add", {x, sum}));
   const ValueId folded = folder.folded(sum);
   REQUIRE(shop.bank.node_of(folded).kind == Node::Kind::Constant);
-  CHECK(shop.bank.tensor(shop.bank.node_of(folded).source)->values == std::vector<float>{11, 22});
+  CHECK(shop.bank.tensor(shop.bank.node_of(folded).source)->values == std::vector<double>{11, 22});
   CHECK(folder.folded(sum) == folded);
   CHECK(folder.folded(same) == folded);  // equal numbers, one constant
   CHECK(shop.bank.value(folded).name.starts_with("rulemill_"));

@@ -15,7 +15,7 @@
 
 namespace rulemill::optimize {
 
-inline std::shared_ptr<const algebra::Tensor> tensor(std::vector<std::int64_t> shape, std::vector<float> values) {
+inline std::shared_ptr<const algebra::Tensor> tensor(std::vector<std::int64_t> shape, std::vector<double> values) {
   return std::make_shared<const algebra::Tensor>(algebra::Tensor{std::move(shape), std::move(values)});
 }
 
@@ -28,7 +28,7 @@ struct Workshop : RulesFromText {
 
   algebra::Poly size(const std::string& name) { return algebra::Poly(symbols.size(name)); }
   ValueId input(const std::string& name, algebra::Shape shape) { return bank.input(name, std::move(shape)); }
-  ValueId weight(const std::string& name, std::vector<std::int64_t> shape, std::vector<float> values) {
+  ValueId weight(const std::string& name, std::vector<std::int64_t> shape, std::vector<double> values) {
     return bank.constant(name, tensor(std::move(shape), std::move(values)));
   }
   /// Numbers that the name decides, in [-1, 1].
@@ -37,8 +37,8 @@ struct Workshop : RulesFromText {
     std::mt19937 random(seed);
     std::size_t count = 1;
     for (std::int64_t dim : shape) count *= static_cast<std::size_t>(dim);
-    std::vector<float> values(count);
-    for (float& value : values) value = static_cast<float>(random() % 2001) / 1000 - 1;
+    std::vector<double> values(count);
+    for (double& value : values) value = static_cast<float>(random() % 2001) / 1000 - 1;
     return weight(name, shape, std::move(values));
   }
   algebra::InstanceId instance(const std::string& name, std::vector<std::uint32_t> ranks,

@@ -59,7 +59,7 @@ class Samples(QuickstartCase):
 
     def test_a_verification_that_fails_leaves_the_model_as_it_is_and_says_so(self):
         out = self.folder / "out.onnx"
-        process = rulemill("optimize", MODEL, "--rules", self.rules, "--out", out, "--tolerance", "0", "--no-timing", "--json", self.folder / "report.json")
+        process = rulemill("optimize", MODEL, "--rules", self.rules, "--out", out, "--own-error", "0", "--no-timing", "--json", self.folder / "report.json")
         self.assert_works(process)
         report = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
         self.assertFalse(report["changed"])

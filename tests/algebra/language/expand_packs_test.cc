@@ -30,7 +30,7 @@ struct World {
     return outputs->at(0);
   }
 
-  void check(const Tensor& found, const List& shape, const std::vector<float>& values) {
+  void check(const Tensor& found, const List& shape, const std::vector<double>& values) {
     CHECK(found.shape == shape);
     CHECK(found.values == values);
   }

@@ -72,12 +72,13 @@ static Place blockIdx, blockDim, threadIdx;
 inline std::vector<std::vector<float>> run_on_host(const HostKernels& host, const Bodies& bodies,
                                                    const std::vector<Kernel>& kernels,
                                                    const std::vector<algebra::Tensor>& inputs) {
-  std::vector<std::vector<float>> made(kernels.size());
+  std::vector<std::vector<float>> given, made(kernels.size());
+  for (const algebra::Tensor& input : inputs) given.emplace_back(input.values.begin(), input.values.end());
   for (std::size_t t = 0; t < kernels.size(); ++t) {
     made[t].assign(static_cast<std::size_t>(kernels[t].elements), -12345.0F);
     std::vector<const float*> reads;
     for (const std::uint32_t read : kernels[t].reads)
-      reads.push_back(read < inputs.size() ? inputs[read].values.data() : made[read - inputs.size()].data());
+      reads.push_back(read < inputs.size() ? given[read].data() : made[read - inputs.size()].data());
     host.run(kernels[t], reads, made[t].data());
   }
   made.erase(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(bodies.intermediates));

@@ -47,7 +47,7 @@ std::optional<algebra::Tensor> read_tensor(const fs::path& path, Element* elemen
 }
 
 /// What rounding to the element type may make of a number: expected outputs are rounded, ours are not.
-double rounding_of(Element element) {
+double allowed_for(Element element) {
   return element == Element::Float16 ? 0x1p-10 : element == Element::BFloat16 ? 0x1p-7 : 0;
 }
 
@@ -115,7 +115,7 @@ Outcome run_case(const fs::path& folder, algebra::Library& library) {
       auto expected = read_tensor(data / ("output_" + std::to_string(i) + ".pb"), &element);
       if (!expected) return {Outcome::NotCovered, "an expected output is no tensor of numbers"};
       double off = difference(*evaluator.value(import.outputs[i]), *expected);
-      if (!(off <= (given ? 1e-4 : 1e-5) + rounding_of(element)))
+      if (!(off <= (given ? 1e-4 : 1e-5) + allowed_for(element)))
         return {Outcome::Failed, "output " + std::to_string(i) + " differs by " + std::to_string(off)};
     }
   }

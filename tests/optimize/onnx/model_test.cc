@@ -158,7 +158,7 @@ TEST_CASE("what is zero on small inputs is compared on larger ones", "[model]") 
   ScratchFolder scratch;
   ModelText text;
   text.input("x", {"4", "32"}).output("y", {"4", "32"}).weight("W", {32, 32}).weight("A", {32, 8}).weight("B", {8, 32});
-  *text.graph().add_initializer() = number_proto("shift", {{4, 32}, std::vector<float>(4 * 32, -150.f)});
+  *text.graph().add_initializer() = number_proto("shift", {{4, 32}, std::vector<double>(4 * 32, -150.f)});
   text.node("MatMul", {"x", "W"}, {"base"}).node("MatMul", {"x", "A"}, {"down"}).node("MatMul", {"down", "B"}, {"up"});
   text.node("Add", {"base", "up"}, {"sum"}).node("Add", {"sum", "shift"}, {"moved"}).node("Relu", {"moved"}, {"y"});
   Summary summary =
@@ -172,7 +172,7 @@ TEST_CASE("folding makes no infinity of finite weights", "[model]") {
   ModelText text;
   text.input("x", {"4", "4"}).output("y", {"4", "4"});
   for (const char* name : {"v", "w"}) {
-    *text.graph().add_initializer() = number_proto(name, {{4, 4}, std::vector<float>(16, 1e25F)});
+    *text.graph().add_initializer() = number_proto(name, {{4, 4}, std::vector<double>(16, 1e25F)});
   }
   text.node("Mul", {"x", "v"}, {"a"}).node("Mul", {"a", "w"}, {"y"});
   auto path = text.save(scratch / "in.onnx");

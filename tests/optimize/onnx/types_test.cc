@@ -48,20 +48,25 @@ TEST_CASE("numbers of two float types do not meet, and truths are no numbers", "
   CHECK(understood(text, library) == std::vector<std::string>{"", "add", "", "number_of_truth", ""});
 }
 
-onnx::TensorProto half_weight(const std::string& name, const std::vector<float>& values) {
-  return number_proto(name, {{2, 2}, values}, Element::Float16);
-}
-
-TEST_CASE("weights of float16 are folded in float32 and rounded once", "[types]") {
+TEST_CASE("weights are folded in double and rounded once to their type", "[types]") {
+  const auto [element, rounding] = GENERATE(table<Element, double>({{Element::Float16, 0x1p-11},
+                                                                    {Element::BFloat16, 0x1p-8},
+                                                                    {Element::Float32, 0x1p-24},
+                                                                    {Element::Float64, 0x1p-53}}));
   ScratchFolder scratch;
   ModelText text(16);
   text.input("x", {"rows", "2"}).output("y", {"rows", "2"});
-  set_type(*text.graph().mutable_input(0), onnx::TensorProto::FLOAT16);
-  set_type(*text.graph().mutable_output(0), onnx::TensorProto::FLOAT16);
-  // Rounded after each product and sum, 1 + 2^-11 + 2^-11 would be 1; rounded once, it is 1 + 2^-10.
-  *text.graph().add_initializer() = half_weight("A", {1, 1, 0, 1});
-  *text.graph().add_initializer() = half_weight("B", {1, 0, 0x1p-11F, 1});
-  *text.graph().add_initializer() = half_weight("C", {0x1p-11F, 0, 0, 1});
+  set_type(*text.graph().mutable_input(0), data_type_of(element));
+  set_type(*text.graph().mutable_output(0), data_type_of(element));
+  // With r half a unit in the last place: rounded after each product and sum, 1 + r + r would be 1; rounded once, it is
+  // the next number.
+  const auto weight = [&](const std::string& name, std::vector<double> values) {
+    *text.graph().add_initializer() = number_proto(name, {{2, 2}, std::move(values)}, element);
+  };
+  const double up = element == Element::Float64 ? 2 * rounding : rounding;  // double has nothing wider to sum in
+  weight("A", {1, 1, 0, 1});
+  weight("B", {1, 0, up, 1});
+  weight("C", {up, 0, 0, 1});
   text.node("MatMul", {"x", "A"}, {"p"}).node("MatMul", {"p", "B"}, {"q"}).node("MatMul", {"x", "C"}, {"r"});
   text.node("Add", {"q", "r"}, {"y"});
   Options options;
@@ -81,8 +86,8 @@ rule distribute(x:2, a:2, b:2)
   REQUIRE(graph.node_size() == 1);
   REQUIRE(graph.initializer_size() == 1);
   const onnx::TensorProto& folded = graph.initializer(0);
-  CHECK(folded.data_type() == onnx::TensorProto::FLOAT16);
-  CHECK(number_tensor(folded, raw_inside(folded))->values[0] == 1 + 0x1p-10F);
+  CHECK(folded.data_type() == data_type_of(element));
+  CHECK(number_tensor(folded, raw_inside(folded))->values[0] == 1 + 2 * up);
 }
 
 }  // namespace
