@@ -109,6 +109,7 @@ enumerate::Parts Discovery::inputs() const {
 void Discovery::meet_inputs(bool may_change) {
   on_first_rank(context_.world, [&] {
     runtime::Manifest manifest(out_);
+    manifest.mend();
     const enumerate::Parts now = inputs();
     if (options_.fresh && may_change) {
       clear_folder(out_);

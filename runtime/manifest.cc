@@ -27,42 +27,58 @@ bool was_manifest(const std::string& text) {
   return text.empty() || has(format) || (has("\"stages\"") && has("\"files\""));
 }
 
+bool is_whole(const std::string& text) {
+  try {
+    const Json root = parse_json(text, "manifest");
+    return root.is_object() && root.contains("checksum") && root["checksum"] == checksum_of(root);
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 Manifest::Manifest(std::filesystem::path folder) : folder_(std::move(folder)) {
-  if (!std::filesystem::exists(path())) return;
-  const std::string text = read_file(path());
+  const bool there = std::filesystem::exists(path());
+  if (there && read(path())) return;
+  if (std::filesystem::exists(copy()) && read(copy())) {
+    spdlog::warn("{}: is {}; it is made again from its copy", path().string(), there ? "damaged" : "gone");
+  } else if (there) {
+    spdlog::warn("{}: is damaged; what it lists is made again", path().string());
+  }
+}
+
+/// False if the file is damaged.
+bool Manifest::read(const std::filesystem::path& file) {
+  const std::string text = read_file(file);
   Json root;
   try {
-    root = parse_json(text, path().string());
+    root = parse_json(text, file.string());
   } catch (const InputError&) {
     if (!was_manifest(text)) throw;
   }
-  if (!was_manifest(text)) throw InputError(path().string(), "is not a rulemill manifest");
+  if (!was_manifest(text)) throw InputError(file.string(), "is not a rulemill manifest");
   const bool sealed = root.is_object() && root.contains("checksum");
   const bool whole = sealed && root["checksum"] == checksum_of(root);
   if (root.is_object() && root.contains("version") && root["version"] != version && (whole || !sealed)) {
-    throw InputError(path().string(),
-                     "has version " + root["version"].dump() + "; expected " + std::to_string(version));
+    throw InputError(file.string(), "has version " + root["version"].dump() + "; expected " + std::to_string(version));
   }
-  if (!whole) {
-    spdlog::warn("{}: is damaged; what it lists is made again", path().string());
-    return;
-  }
+  if (!whole) return false;
   try {
     for (const auto& [name, stage] : root.at("stages").items()) {
       stages_[name] = {stage.at("inputs").get<std::string>(), stage.at("finished").get<bool>(),
                        to_attributes(stage.at("figures"))};
     }
     if (root.contains("inputs")) root["inputs"].get_to(inputs_);
-    for (const auto& file : root.at("files")) {
-      const auto name = file.at("name").get<std::string>();
-      entries_[name] = {name, file.at("stage").get<std::string>(), runtime::whole<std::uint64_t>(file.at("bytes")),
-                        file.at("checksum").get<std::string>(), to_attributes(file.at("attributes"))};
+    for (const auto& listed : root.at("files")) {
+      const auto name = listed.at("name").get<std::string>();
+      entries_[name] = {name, listed.at("stage").get<std::string>(), runtime::whole<std::uint64_t>(listed.at("bytes")),
+                        listed.at("checksum").get<std::string>(), to_attributes(listed.at("attributes"))};
     }
   } catch (const Json::exception& error) {
-    throw InputError(path().string(), std::string("is not a rulemill manifest: ") + error.what());
+    throw InputError(file.string(), std::string("is not a rulemill manifest: ") + error.what());
   }
+  return true;
 }
 
 bool Manifest::finished(const std::string& stage, const std::string& inputs_digest) const {
@@ -116,7 +132,20 @@ void Manifest::save() const {
   }
   if (!inputs_.empty()) root["inputs"] = inputs_;
   root["checksum"] = checksum_of(root);
-  write_json(path(), root);
+  for (const std::filesystem::path& file : {path(), copy()}) write_json(file, root);
+}
+
+void Manifest::mend() const {
+  if (!std::filesystem::exists(path()) && !std::filesystem::exists(copy())) return;
+  const auto text_of = [](const std::filesystem::path& file) {
+    return std::filesystem::exists(file) ? read_file(file) : std::string();
+  };
+  const std::string main = text_of(path()), other = text_of(copy());
+  if (main == other) return;
+  if (is_whole(main) && !other.empty() && !is_whole(other)) {
+    spdlog::warn("{}: is damaged; it is made again", copy().string());
+  }
+  save();
 }
 
 void Manifest::note_inputs(std::map<std::string, std::string> parts) {

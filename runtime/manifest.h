@@ -1,6 +1,7 @@
 // manifest.json of an output folder: which stages are finished, on which inputs, and the files that they made. A
 // finished stage is a no-op when run again on the same inputs; other inputs are refused, so that results never mix. It
-// has a checksum of its own: what a damaged one lists is not believed, and made again.
+// has a checksum of its own, and a copy beside it, manifest.copy.json, which is read where it is damaged; where both
+// are, what they list is not believed, and made again.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@ struct ManifestEntry {
 /// One writer at a time: rank 0 of the run that holds the folder's lock.
 class Manifest {
  public:
-  /// Reads the folder's manifest, or starts an empty one, with a warning if the one that is there is damaged. Throws
-  /// InputError if it is not a manifest, or of another version.
+  /// Reads the folder's manifest, or its copy, or starts an empty one, with a warning if what is there is damaged.
+  /// Throws InputError if it is not a manifest, or of another version.
   explicit Manifest(std::filesystem::path folder);
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -40,8 +41,10 @@ class Manifest {
   /// Forgets a file. Written out by save() or finish().
   void drop(const std::string& name);
   void finish(const std::string& stage, const Attributes& figures = {});
-  /// Atomic.
+  /// Atomic, each of the two files.
   void save() const;
+  /// Makes the two files again if they are damaged, or do not say the same.
+  void mend() const;
 
   /// What the folder's results depend on, part by part, as noted; empty if it was not.
   const std::map<std::string, std::string>& inputs() const { return inputs_; }
@@ -67,6 +70,8 @@ class Manifest {
     Attributes figures;
   };
   std::filesystem::path path() const { return folder_ / "manifest.json"; }
+  std::filesystem::path copy() const { return folder_ / "manifest.copy.json"; }
+  bool read(const std::filesystem::path& file);
 
   std::filesystem::path folder_;
   std::map<std::string, std::string> inputs_;

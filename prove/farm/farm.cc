@@ -247,11 +247,9 @@ FarmSummary prove_candidates(const std::filesystem::path& out, const std::string
       std::filesystem::remove(out / journal_file);  // of a run that was ended right after it had finished
       return;
     }
+    const runtime::ManifestEntry* listed = manifest.find(outcomes_file);
+    const std::string before = listed == nullptr ? std::string() : listed->checksum;
     manifest.begin(prove_stage, digest);
-    // What was pruned of verdicts that were not final is to be pruned again.
-    if (const std::string pruned = manifest.inputs_digest(prune_stage); !pruned.empty()) {
-      manifest.begin(prune_stage, pruned);
-    }
     {
       runtime::Journal journal = runtime::Journal::of_folder(out, journal_file, digest);
       AnswerStore store(out, library, options.helper.worker.prover.seed);
@@ -261,7 +259,11 @@ FarmSummary prove_candidates(const std::filesystem::path& out, const std::string
       write_timings(out / timings_file, outcomes);
       const std::string json = to_text(outcomes);
       runtime::write_file(out / outcomes_file, json);
-      manifest.add(runtime::entry_of(outcomes_file, prove_stage, runtime::bytes_of(json)));
+      const runtime::ManifestEntry entry = runtime::entry_of(outcomes_file, prove_stage, runtime::bytes_of(json));
+      manifest.add(entry);
+      // What was pruned of other verdicts is to be pruned again.
+      const std::string pruned = manifest.inputs_digest(prune_stage);
+      if (entry.checksum != before && !pruned.empty()) manifest.begin(prune_stage, pruned);
     }
     manifest.finish(prove_stage,
                     {{"candidates", summary.candidates},

@@ -18,6 +18,7 @@ from binary import BINARY, MPIRUN, ROOT, Case, needs_mpi, rulemill
 from faults import LEFTOVERS, Workshop, disturbed_run, flip, is_running, processes_below, results, table
 
 SEED = int(os.environ.get("RULEMILL_FAULT_SEED", "20261122"))
+STAGES = ["fingerprint", "join", "prove", "prune"]
 ROUNDS = int(os.environ.get("RULEMILL_FAULTS", "20"))
 
 
@@ -48,14 +49,17 @@ class Faults(Case):
         return process
 
     def kinds(self, out):
-        """One file of each kind, by whether damage to it must be reported: the others are never read."""
-        return {next(out.glob("shards/*.h5")): True, out / "shards/dictionary.json": True, out / "candidates.rules": True,
-                out / "outcomes.json": True, out / "rules.rmdb": True, out / "manifest.json": True,
-                out / "timings.json": False, out / "funnel.json": False}
+        """One file of each kind, with the stages that make it again. None: it is never read, so damage is not reported."""
+        return {next(out.glob("shards/*.h5")): ["fingerprint"], out / "shards/dictionary.json": ["fingerprint"],
+                out / "candidates.rules": ["join"], out / "outcomes.json": ["prove"], out / "rules.rmdb": ["prune"],
+                out / "manifest.json": [], out / "manifest.copy.json": [], out / "timings.json": None, out / "funnel.json": None}
 
-    def test_a_flipped_bit_in_any_kind_of_file_is_found_named_once_and_the_file_made_again(self):
+    def stages_run(self, process):
+        return [stage for stage in STAGES if f"{stage}: already done" not in process.stdout.splitlines()]
+
+    def test_a_flipped_bit_in_any_kind_of_file_is_found_named_once_and_the_file_made_again_and_nothing_else(self):
         rng = random.Random(SEED)
-        for path, reported in self.kinds(self.whole).items():
+        for path, stages in self.kinds(self.whole).items():
             name = path.relative_to(self.whole)
             with self.subTest(str(name), seed=SEED):
                 out = self.copy(name.name)
@@ -63,7 +67,8 @@ class Faults(Case):
                 flip(out / name, rng.randrange(size), rng.randrange(7))
                 process = self.assert_comes_through(out)
                 warnings = [line for line in process.stderr.splitlines() if str(name) in line and "made again" in line]
-                self.assertEqual(len(warnings), 1 if reported else 0, process.stderr)
+                self.assertEqual(len(warnings), 0 if stages is None else 1, process.stderr)
+                self.assertEqual(self.stages_run(process), stages or [], process.stdout)
                 again = rulemill(*self.workshop.words(out))
                 self.assertEqual(again.stdout.count("already done"), 8, again.stdout)
 
@@ -71,16 +76,21 @@ class Faults(Case):
         rng = random.Random(SEED)
         out = self.copy("out")
         text = (out / "manifest.json").read_bytes()
+        copy = (out / "manifest.copy.json").read_bytes()
         key = text.index(b'"rows"') + 1  # once a heap overflow
         for at in [key, 0, len(text) - 2, text.index(b"rulemill manifest"), text.index(b'"version"') + 11,
                    *(rng.randrange(len(text)) for _ in range(4))]:
             with self.subTest(at, seed=SEED):
                 (out / "manifest.json").write_bytes(text)
+                (out / "manifest.copy.json").write_bytes(copy)
                 flip(out / "manifest.json", at, 1)
-                self.assert_comes_through(out)
+                self.assertEqual(self.stages_run(self.assert_comes_through(out)), [])
+        for name in ("manifest.json", "manifest.copy.json"):
+            flip(out / name, key, 1)
+        self.assertEqual(self.stages_run(self.assert_comes_through(out)), STAGES)
 
-    def test_a_file_cut_short_or_gone_is_made_again(self):
-        for path, reported in self.kinds(self.whole).items():
+    def test_a_file_cut_short_or_gone_is_made_again_and_nothing_else(self):
+        for path, stages in self.kinds(self.whole).items():
             name = path.relative_to(self.whole)
             for kind in ("cut", "gone"):
                 with self.subTest(f"{name} {kind}"):
@@ -89,10 +99,9 @@ class Faults(Case):
                         (out / name).unlink()
                     else:
                         (out / name).write_bytes(path.read_bytes()[:-1 - path.stat().st_size // 3])
-                    if name.name == "manifest.json" and kind == "cut":
-                        reported = True
                     process = self.assert_comes_through(out)
-                    if reported and kind == "cut":
+                    self.assertEqual(self.stages_run(process), stages or [], process.stdout)
+                    if stages is not None and kind == "cut":
                         self.assertIn("made again", process.stderr)
 
     def test_a_journal_with_a_flipped_bit_is_used_up_to_there_and_the_rest_done_again(self):

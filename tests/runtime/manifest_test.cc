@@ -36,7 +36,7 @@ TEST_CASE("a manifest remembers stages, figures and files") {
   CHECK(contains(message_of([&] { manifest.check_files("fingerprint"); }), "has 5 bytes; manifest.json says 12"));
 }
 
-TEST_CASE("a manifest with any bit changed is refused or empty, never believed") {
+TEST_CASE("a manifest with any bit changed is taken from its copy; with both changed it is empty, never believed") {
   const ScratchFolder folder;
   {
     Manifest manifest(folder.path());
@@ -54,10 +54,37 @@ TEST_CASE("a manifest with any bit changed is refused or empty, never believed")
     std::string changed = whole;
     changed[bit / 8] ^= static_cast<char>(1 << bit % 8);
     write_file(folder / "manifest.json", changed);
+    write_file(folder / "manifest.copy.json", whole);
+    if (!untouched(Manifest(folder.path()))) FAIL_CHECK("bit " << bit << ", the copy is whole");
+    write_file(folder / "manifest.copy.json", changed);
     const Manifest read(folder.path());  // white space may have changed
     const bool empty = read.entries().empty() && !read.finished("join", "d");
     if (!empty && !untouched(read)) FAIL_CHECK("bit " << bit);
   }
+}
+
+TEST_CASE("a manifest or its copy that is damaged or gone is made again from the other one") {
+  const ScratchFolder folder;
+  Manifest manifest(folder.path());
+  manifest.begin("join", "d");
+  manifest.finish("join", {{"nodes", std::uint64_t{278}}});
+  const std::string whole = read_file(folder / "manifest.json");
+  for (const char* name : {"manifest.json", "manifest.copy.json"}) {
+    for (const std::string& damaged : {std::string(), whole.substr(0, whole.size() / 2)}) {
+      write_file(folder / name, damaged);
+      Manifest(folder.path()).mend();
+      CHECK(read_file(folder / name) == whole);
+    }
+    std::filesystem::remove(folder / name);
+    Manifest(folder.path()).mend();
+    CHECK(read_file(folder / name) == whole);
+  }
+  // A run that was killed between the two: what is newer counts.
+  manifest.begin("prove", "e");
+  const std::string newer = read_file(folder / "manifest.json");
+  write_file(folder / "manifest.copy.json", whole);
+  Manifest(folder.path()).mend();
+  CHECK(read_file(folder / "manifest.copy.json") == newer);
 }
 
 TEST_CASE("a manifest refuses to mix results of different inputs, naming both digests") {
