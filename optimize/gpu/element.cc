@@ -74,9 +74,9 @@ class Lowering {
 
   ElementPtr read(const ScalarExpr& expr, Element made) {
     made.tensor = expr.tensor;
-    if (expr.tensor < numbers_.size() && numbers_[expr.tensor] && bodies_.inputs[expr.tensor].empty())
+    if (expr.tensor < numbers_.size() && numbers_[expr.tensor] && bodies_.dims[expr.tensor].empty())
       return number(*numbers_[expr.tensor]);
-    const auto& dims = bodies_.dims(expr.tensor);
+    const auto& dims = bodies_.dims[expr.tensor];
     for (std::size_t d = 0; d < expr.indices.size(); ++d) {
       made.indices.push_back(index(*expr.indices[d]));
       const Range range = range_of(made.indices.back(), extents_, symbols_);
@@ -158,12 +158,46 @@ std::optional<Bodies> bodies_of(const algebra::Instance& instance, std::span<con
                                 std::span<const std::optional<double>> numbers) {
   std::vector<std::int64_t> sizes;
   if (!algebra::infer(instance, inputs, size_parameters, &sizes)) return std::nullopt;
-  Bodies bodies{{inputs.begin(), inputs.end()}, {}, instance.intermediates.size()};
+  Bodies bodies{{inputs.begin(), inputs.end()}, inputs.size(), instance.intermediates.size(), {}};
   for (const auto* definitions : {&instance.intermediates, &instance.outputs}) {
-    for (const auto& definition : *definitions)
-      bodies.tensors.push_back(Lowering(bodies, sizes, numbers, symbols).body(definition, instance.index_slots));
+    for (const auto& definition : *definitions) {
+      bodies.computed.push_back(Lowering(bodies, sizes, numbers, symbols).body(definition, instance.index_slots));
+      // An output is no tensor that others read; its number is given all the same.
+      bodies.dims.push_back(bodies.computed.back().dims);
+    }
   }
   return bodies;
+}
+
+ElementPtr replaced(const ElementPtr& element, const algebra::Substitution& indices,
+                    std::span<const std::uint32_t> tensors, algebra::Symbols& symbols) {
+  auto made = std::make_shared<Element>(*element);
+  if (made->kind == Kind::Read && !tensors.empty()) made->tensor = tensors[made->tensor];
+  for (Poly& index : made->indices) index = symbols.substitute(index, indices);
+  for (Guard& guard : made->guard) guard.value = symbols.substitute(guard.value, indices);
+  for (Atom& bound : made->bound) {
+    const auto found = indices.find(bound);
+    if (found != indices.end()) bound = found->second.atom().value();
+  }
+  for (ElementPtr& operand : made->operands) operand = replaced(operand, indices, tensors, symbols);
+  return made;
+}
+
+ElementPtr simplified(const ElementPtr& element, const Extents& extents, algebra::Symbols& symbols) {
+  auto made = std::make_shared<Element>(*element);
+  for (Poly& index : made->indices) index = simplified(index, extents, symbols);
+  for (Guard& guard : made->guard) guard.value = simplified(guard.value, extents, symbols);
+  for (ElementPtr& operand : made->operands) operand = simplified(operand, extents, symbols);
+  return made;
+}
+
+void each_below(const Element& element, const std::function<void(const Element&)>& visit) {
+  visit(element);
+  for (const ElementPtr& operand : element.operands) each_below(*operand, visit);
+}
+
+Poly index_of(const Body& body, std::size_t dimension) {
+  return body.dims[dimension] == 1 ? Poly(0) : Poly(body.indices[dimension]);
 }
 
 Poly position(std::span<const Poly> indices, std::span<const std::int64_t> dims) {
@@ -172,10 +206,10 @@ Poly position(std::span<const Poly> indices, std::span<const std::int64_t> dims)
   return result;
 }
 
-std::vector<Poly> polys(std::span<const Atom> indices) {
-  std::vector<Poly> result;
-  for (const Atom index : indices) result.emplace_back(index);
-  return result;
+Poly own_position(const Body& body) {
+  std::vector<Poly> indices;
+  for (std::size_t d = 0; d < body.dims.size(); ++d) indices.push_back(index_of(body, d));
+  return position(indices, body.dims);
 }
 
 bool inside(const Poly& index, std::int64_t dim, const Extents& extents, const algebra::Symbols& symbols) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -47,16 +48,11 @@ struct Body {
   std::int64_t elements() const;
 };
 
-/// An instance at fixed sizes: its intermediates, then its outputs. Each may read what stands before it.
+/// An instance at fixed sizes: what its intermediates, then its outputs are. Each may read what stands before it.
 struct Bodies {
-  std::vector<std::vector<std::int64_t>> inputs;
-  std::vector<Body> tensors;
-  std::size_t intermediates = 0;
-
-  /// Dimensions of the tensor that a Read names.
-  const std::vector<std::int64_t>& dims(std::uint32_t tensor) const {
-    return tensor < inputs.size() ? inputs[tensor] : tensors[tensor - inputs.size()].dims;
-  }
+  std::vector<std::vector<std::int64_t>> dims;  // by tensor as Read names them: inputs, intermediates, outputs
+  std::size_t inputs = 0, intermediates = 0;
+  std::vector<Body> computed;  // intermediates, then outputs
 };
 
 /// `numbers` are the values of inputs of one element, where they are known. Nothing if the shapes do not type.
@@ -64,9 +60,19 @@ std::optional<Bodies> bodies_of(const algebra::Instance& instance, std::span<con
                                 std::span<const std::int64_t> size_parameters, algebra::Symbols& symbols,
                                 std::span<const std::optional<double>> numbers = {});
 
+/// The element with other indices, and with tensors renumbered where `tensors` is not empty.
+ElementPtr replaced(const ElementPtr& element, const algebra::Substitution& indices,
+                    std::span<const std::uint32_t> tensors, algebra::Symbols& symbols);
+ElementPtr simplified(const ElementPtr& element, const Extents& extents, algebra::Symbols& symbols);
+/// Calls `visit` for the element and all below it.
+void each_below(const Element& element, const std::function<void(const Element&)>& visit);
+/// The index of a dimension as it stands in the element: 0 where there is only one.
+algebra::Poly index_of(const Body& body, std::size_t dimension);
+
 /// Row-major position of an element.
 algebra::Poly position(std::span<const algebra::Poly> indices, std::span<const std::int64_t> dims);
-std::vector<algebra::Poly> polys(std::span<const algebra::Atom> indices);
+/// The position that the body is the element of.
+algebra::Poly own_position(const Body& body);
 /// Whether the index is inside the dimension for all values of what it is made of.
 bool inside(const algebra::Poly& index, std::int64_t dim, const Extents& extents, const algebra::Symbols& symbols);
 

@@ -90,6 +90,19 @@ Poly simplified_atom(Atom atom, const Extents& extents, Symbols& symbols) {
 
 }  // namespace
 
+std::optional<Remainder> remainder_in(const Poly& poly, const Symbols& symbols) {
+  for (const auto& term : poly.terms()) {
+    if (term.monomial.size() != 1 || symbols.kind(term.monomial[0]) != Symbols::Kind::FloorDiv) continue;
+    const auto divisor = symbols.right(term.monomial[0]).constant();
+    if (!divisor || *divisor < 1 || term.coefficient % *divisor != 0) continue;
+    Remainder found{symbols.left(term.monomial[0]), {}, *divisor, -term.coefficient / *divisor};
+    const Poly one = found.dividend - Poly(*divisor) * Poly(term.monomial[0]);
+    found.rest = poly - one * Poly(found.factor);
+    if (found.rest.terms().size() < poly.terms().size()) return found;
+  }
+  return std::nullopt;
+}
+
 Range range_of(const Poly& poly, const Extents& extents, const Symbols& symbols) {
   Range sum;
   for (const auto& term : poly.terms()) {
@@ -97,7 +110,12 @@ Range range_of(const Poly& poly, const Extents& extents, const Symbols& symbols)
     for (const Atom atom : term.monomial) each = product(each, range_of_atom(atom, extents, symbols));
     sum = {algebra::checked_add(sum.low, each.low), algebra::checked_add(sum.high, each.high)};
   }
-  return sum;
+  const auto found = remainder_in(poly, symbols);
+  if (!found) return sum;
+  const Range rest = range_of(found->rest, extents, symbols);
+  const Range all = product({0, found->divisor - 1}, {found->factor, found->factor});
+  return {std::max(sum.low, algebra::checked_add(rest.low, all.low)),
+          std::min(sum.high, algebra::checked_add(rest.high, all.high))};
 }
 
 Poly simplified(const Poly& poly, const Extents& extents, Symbols& symbols) {

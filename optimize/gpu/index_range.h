@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 
 #include "algebra/sizes/poly.h"
@@ -18,6 +19,14 @@ struct Range {
 
 /// Throws Overflow beyond 64 bits, Error for an index without extent.
 Range range_of(const algebra::Poly& poly, const Extents& extents, const algebra::Symbols& symbols);
+
+/// factor · (dividend mod divisor) + rest, with fewer terms than the polynomial: polynomials have remainders as
+/// a − b · floor(a / b), in which a's own range is not seen.
+struct Remainder {
+  algebra::Poly dividend, rest;
+  std::int64_t divisor = 1, factor = 1;
+};
+std::optional<Remainder> remainder_in(const algebra::Poly& poly, const algebra::Symbols& symbols);
 
 /// The same number wherever the indices are in their ranges.
 algebra::Poly simplified(const algebra::Poly& poly, const Extents& extents, algebra::Symbols& symbols);

@@ -120,8 +120,9 @@ template <class Index> static __device__ Index larger(Index a, Index b) { return
 
 class Writer {
  public:
-  Writer(const Bodies& bodies, std::size_t tensor, std::span<const Function> library, const Symbols& symbols)
-      : bodies_(bodies), body_(bodies.tensors[tensor]), library_(library), symbols_(symbols) {}
+  Writer(const Body& body, std::span<const std::vector<std::int64_t>> dims, std::span<const Function> library,
+         const Symbols& symbols)
+      : body_(body), dims_(dims), library_(library), symbols_(symbols) {}
 
   Kernel kernel() {
     Kernel made;
@@ -130,7 +131,7 @@ class Writer {
     const std::string result = value(*body_.element);
     line("out[e] = " + result + ";");
     std::string parameters;
-    for (const std::uint32_t read : reads_) parameters += fmt::format("const float* __restrict__ t{}, ", read);
+    for (std::size_t i = 0; i < reads_.size(); ++i) parameters += fmt::format("const float* __restrict__ t{}, ", i);
     const std::string rest = fmt::format(
         "({}float* __restrict__ out) {{\n  typedef {} Index;\n"
         "  const Index e = (Index)blockIdx.x * (Index)blockDim.x + (Index)threadIdx.x;\n  if (e >= {}) "
@@ -138,7 +139,7 @@ class Writer {
         parameters, wide_ ? "long long" : "int", made.elements, places(), lines_);
     made.name = "kernel_" + runtime::to_hex(runtime::hash64(runtime::bytes_of(std::string_view(rest))));
     made.source = "extern \"C\" __global__ void " + made.name + rest;
-    made.reads.assign(reads_.begin(), reads_.end());
+    made.reads = reads_;
     made.functions = functions_;
     return made;
   }
@@ -176,6 +177,13 @@ class Writer {
 
   std::string text(const Poly& poly) {
     note(poly);
+    const auto remainder = remainder_in(poly, symbols_);
+    if (remainder && range_of(remainder->dividend, body_.extents, symbols_).low >= 0) {
+      const std::string one = "(" + text(remainder->dividend) + ") % " + std::to_string(remainder->divisor);
+      const std::string all = remainder->factor == 1 ? one : std::to_string(remainder->factor) + " * (" + one + ")";
+      note(remainder->factor * (remainder->divisor - 1));
+      return remainder->rest.is_zero() ? all : all + " + " + text(remainder->rest);
+    }
     std::string sum;
     for (const auto& term : poly.terms()) {
       note(Poly::of_terms({term}));
@@ -247,8 +255,9 @@ class Writer {
   }
 
   std::string read(const Element& element) {
-    reads_.insert(element.tensor);
-    const auto& dims = bodies_.dims(element.tensor);
+    const auto place = std::ranges::find(reads_, element.tensor) - reads_.begin();
+    if (place == std::ssize(reads_)) reads_.push_back(element.tensor);
+    const auto& dims = dims_[element.tensor];
     std::string checks;
     for (std::size_t d = 0; d < dims.size(); ++d) {
       const Range range = range_of(element.indices[d], body_.extents, symbols_);
@@ -258,8 +267,8 @@ class Writer {
       note(dims[d]);
     }
     const Poly at = position(element.indices, dims);
-    const bool own = checks.empty() && at == position(polys(body_.indices), body_.dims);
-    const std::string found = fmt::format("t{}[{}]", element.tensor, own ? "e" : text(at));
+    const bool own = checks.empty() && at == own_position(body_);
+    const std::string found = fmt::format("t{}[{}]", place, own ? "e" : text(at));
     return checks.empty() ? found : "(" + checks + " ? " + found + " : 0.0f)";
   }
 
@@ -305,22 +314,23 @@ class Writer {
 
   static constexpr std::int64_t most_narrow = (std::int64_t{1} << 31) - 1;
 
-  const Bodies& bodies_;
   const Body& body_;
+  std::span<const std::vector<std::int64_t>> dims_;
   std::span<const Function> library_;
   const Symbols& symbols_;
   std::string lines_;
   std::size_t depth_ = 1, values_ = 0;
   bool wide_ = false;
-  std::set<std::uint32_t> reads_, functions_;
+  std::vector<std::uint32_t> reads_;
+  std::set<std::uint32_t> functions_;
   std::set<Atom> used_;
 };
 
 }  // namespace
 
-Kernel kernel_of(const Bodies& bodies, std::size_t tensor, std::span<const Function> functions,
+Kernel kernel_of(const Body& body, std::span<const std::vector<std::int64_t>> dims, std::span<const Function> functions,
                  const Symbols& symbols) {
-  return Writer(bodies, tensor, functions, symbols).kernel();
+  return Writer(body, dims, functions, symbols).kernel();
 }
 
 std::string translation_unit(std::span<const Kernel> kernels, std::span<const Function> functions) {

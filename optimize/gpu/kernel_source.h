@@ -17,7 +17,7 @@ namespace rulemill::optimize::gpu {
 struct Kernel {
   std::string name;                  // follows from the text: equal kernels have equal names
   std::string source;                // extern "C" __global__ void NAME(const float* READ..., float* out)
-  std::vector<std::uint32_t> reads;  // tensors as Read names them, in the order of the parameters
+  std::vector<std::uint32_t> reads;  // tensors, in the order of the parameters: of first use
   std::set<std::uint32_t> functions;
   std::int64_t elements = 0;  // and threads
 
@@ -27,9 +27,9 @@ struct Kernel {
   }
 };
 
-/// Of bodies.tensors[tensor]. Throws Overflow for indices beyond 64 bits.
-Kernel kernel_of(const Bodies& bodies, std::size_t tensor, std::span<const algebra::Function> functions,
-                 const algebra::Symbols& symbols);
+/// `dims` are those of the tensors that the body reads, by number. Throws Overflow for indices beyond 64 bits.
+Kernel kernel_of(const Body& body, std::span<const std::vector<std::int64_t>> dims,
+                 std::span<const algebra::Function> functions, const algebra::Symbols& symbols);
 
 /// All that has to be compiled together: what kernels call, and each kernel once.
 std::string translation_unit(std::span<const Kernel> kernels, std::span<const algebra::Function> functions);

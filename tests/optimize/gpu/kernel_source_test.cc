@@ -21,8 +21,8 @@ std::vector<Case> cases_of(algebra::Library& library, int each, algebra::Symbols
       auto bodies = bodies_of(*node.instance, node.shapes, node.sizes, symbols);
       REQUIRE(bodies.has_value());
       std::vector<Kernel> kernels;
-      for (std::size_t t = 0; t < bodies->tensors.size(); ++t)
-        kernels.push_back(kernel_of(*bodies, t, library.functions(), symbols));
+      for (const Body& body : bodies->computed)
+        kernels.push_back(kernel_of(body, bodies->dims, library.functions(), symbols));
       cases.push_back({node, std::move(*bodies), std::move(kernels)});
     }
   }

@@ -1,0 +1,63 @@
+// How a graph at known sizes is run on a GPU: which tensors are computed, by which library or kernel, in which order,
+// and where each is kept. Made without a device.
+//
+// What one tensor's definition reads of another element by element becomes one definition, where nobody else needs the
+// other: so chains of element-wise operators are one kernel, and a bias and an activation go into the product or
+// convolution before them. What only renames places (a reshape) is no step at all.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "optimize/evaluate.h"
+#include "optimize/gpu/arena.h"
+#include "optimize/gpu/form.h"
+#include "optimize/gpu/kernel_source.h"
+#include "optimize/graph.h"
+
+namespace rulemill::optimize::gpu {
+
+struct Plan {
+  static constexpr std::uint32_t no_kernel = 0xffffffff;
+
+  struct Tensor {
+    std::vector<std::int64_t> dims;
+    bool constant = false;   // in the memory of constants; else in the arena
+    std::size_t offset = 0;  // bytes
+    std::int64_t elements() const;
+  };
+  struct Step {
+    std::uint32_t out = 0;
+    std::vector<std::uint32_t> reads;  // all of them; of a kernel in the order of its parameters
+    Form form;
+    std::uint32_t kernel = no_kernel;  // number among `kernels`, if no library has the form
+  };
+  struct Port {
+    ValueId value{};
+    std::uint32_t tensor = 0;
+  };
+
+  std::vector<Tensor> tensors;  // those that no step needs have no memory
+  std::vector<Step> steps;
+  std::vector<Kernel> kernels;  // each once
+  std::vector<Port> inputs, constants, outputs;
+  std::vector<Lifetime> lifetimes;  // of what is in the arena
+  std::size_t arena_bytes = 0, constant_bytes = 0;
+};
+
+/// Whether neighbours become one step; without, each tensor of a definition is one.
+enum class Joining : std::uint8_t { None, All };
+
+/// Values of all sizes must be known. Throws Error, which names the node, for one that no definition is known of.
+Plan plan_of(const GraphBank& bank, std::span<const ValueId> outputs, const Evaluator::Sizes& sizes,
+             Joining joining = Joining::All);
+
+/// As a GPU has them.
+std::vector<float> floats(const algebra::Tensor& tensor);
+
+/// "9 products, 12 convolutions, 1 pool, 0 softmax, 40 kernels (12 different); 3.1 MB at once, 20.4 MB in all".
+std::string summary_of(const Plan& plan);
+
+}  // namespace rulemill::optimize::gpu

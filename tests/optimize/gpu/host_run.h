@@ -1,0 +1,164 @@
+// A plan run on the host: kernels by the host's compiler, and what libraries do as plain loops that follow their own
+// documents, not our definitions. Memory is used as the plan says, so that tensors which overlap spoil each other.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "optimize/gpu/plan.h"
+#include "tests/optimize/gpu/host_kernels.h"
+
+namespace rulemill::optimize::gpu {
+
+struct HostTensor {
+  std::vector<std::int64_t> dims;
+  float* values = nullptr;
+};
+
+inline std::size_t at(std::int64_t element) { return static_cast<std::size_t>(element); }
+
+inline float finished(double value, const Epilogue& epilogue, const std::vector<HostTensor>& tensors,
+                      std::int64_t channel) {
+  if (epilogue.bias) value += tensors[*epilogue.bias].values[channel];
+  return static_cast<float>(epilogue.relu ? std::max(value, 0.0) : value);
+}
+
+/// Calls `visit` with every list of indices below the extents.
+template <class Visit>
+void each_place(const std::vector<std::int64_t>& extents, const Visit& visit) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : extents) count *= extent;
+  std::vector<std::int64_t> place(extents.size());
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t rest = i;
+    for (std::size_t d = extents.size(); d-- > 0;) {
+      place[d] = rest % extents[d];
+      rest /= extents[d];
+    }
+    visit(i, place);
+  }
+}
+
+/// As cublasLtMatmul: D = A · B of matrices that are kept column after column, each perhaps transposed first.
+inline void run_form(const Product& p, const std::vector<HostTensor>& tensors, const HostTensor& out) {
+  const auto& [l, r, o] = std::tie(p.left_strides, p.right_strides, p.out_strides);
+  const CublasMatrix a = cublas_matrix(p.depth, r.row, p.columns, r.column),
+                     b = cublas_matrix(p.rows, l.row, p.depth, l.column),
+                     d = cublas_matrix(p.rows, o.row, p.columns, o.column);
+  REQUIRE_FALSE(d.turned);
+  REQUIRE((d.rows == p.columns && d.columns == p.rows));
+  for (const CublasMatrix& matrix : {a, b, d}) REQUIRE(matrix.leading >= matrix.rows);
+  const auto value = [](const CublasMatrix& m, const float* from, std::int64_t row, std::int64_t column) {
+    return static_cast<double>(m.turned ? from[column + row * m.leading] : from[row + column * m.leading]);
+  };
+  for (std::int64_t batch = 0; batch < p.batches; ++batch) {
+    const float *right = tensors[p.right].values + batch * r.batch, *left = tensors[p.left].values + batch * l.batch;
+    each_place({d.rows, d.columns}, [&](std::int64_t, const std::vector<std::int64_t>& at) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < p.depth; ++k) sum += value(a, right, at[0], k) * value(b, left, k, at[1]);
+      out.values[batch * o.batch + at[0] + at[1] * d.leading] = finished(p.scale * sum, p.epilogue, tensors, at[0]);
+    });
+  }
+}
+
+inline std::int64_t element_at(const std::vector<std::int64_t>& place, const std::vector<std::int64_t>& dims) {
+  std::int64_t element = 0;
+  for (std::size_t d = 0; d < dims.size(); ++d) element = element * dims[d] + place[d];
+  return element;
+}
+
+/// What a window reads there; nothing outside of the image.
+inline const float* read_at(const HostTensor& image, const std::vector<std::int64_t>& place) {
+  for (std::size_t d = 0; d < place.size(); ++d) {
+    if (place[d] < 0 || place[d] >= image.dims[d]) return nullptr;
+  }
+  return image.values + element_at(place, image.dims);
+}
+
+/// As cudnnConvolutionForward: cross-correlation, groups of channels, zeros around the image, as many in front as
+/// behind.
+inline void run_form(const Convolution& c, const std::vector<HostTensor>& tensors, const HostTensor& out) {
+  const HostTensor &image = tensors[c.image], &filters = tensors[c.filters];
+  REQUIRE(c.symmetric(image.dims, filters.dims, out.dims));
+  const std::int64_t filters_a_group = filters.dims[0] / c.groups;
+  REQUIRE(image.dims[1] == filters.dims[1] * c.groups);
+  const std::vector<std::int64_t> window(filters.dims.begin() + 1, filters.dims.end());
+  each_place(out.dims, [&](std::int64_t element, const std::vector<std::int64_t>& to) {
+    double sum = 0;
+    each_place(window, [&](std::int64_t tap, const std::vector<std::int64_t>& in) {
+      std::vector<std::int64_t> from{to[0], to[1] / filters_a_group * filters.dims[1] + in[0]};
+      for (std::size_t d = 0; d < c.stride.size(); ++d)
+        from.push_back(to[d + 2] * c.stride[d] + in[d + 1] * c.dilation[d] - c.front[d]);
+      std::int64_t taps = 1;
+      for (const std::int64_t length : window) taps *= length;
+      if (const float* value = read_at(image, from))
+        sum += static_cast<double>(*value) * filters.values[to[1] * taps + tap];
+    });
+    out.values[element] = finished(sum, c.epilogue, tensors, to[1]);
+  });
+}
+
+/// As cudnnPoolingForward: a maximum without the padding, a mean with it.
+inline void run_form(const Pooling& p, const std::vector<HostTensor>& tensors, const HostTensor& out) {
+  const HostTensor& image = tensors[p.image];
+  each_place(out.dims, [&](std::int64_t element, const std::vector<std::int64_t>& to) {
+    double sum = 0, most = -std::numeric_limits<double>::infinity();
+    std::int64_t count = 0;
+    each_place(p.window, [&](std::int64_t, const std::vector<std::int64_t>& in) {
+      std::vector<std::int64_t> from{to[0], to[1]};
+      for (std::size_t d = 0; d < in.size(); ++d) from.push_back(to[d + 2] * p.stride[d] + in[d] - p.pad[d]);
+      ++count;
+      if (const float* value = read_at(image, from)) {
+        sum += *value;
+        most = std::max(most, static_cast<double>(*value));
+      }
+    });
+    out.values[element] = static_cast<float>(p.mean ? sum / static_cast<double>(count) : most);
+  });
+}
+
+inline void run_form(const Softmax& s, const std::vector<HostTensor>& tensors, const HostTensor& out) {
+  for (std::int64_t line = 0; line < s.outer * s.inner; ++line) {
+    const std::int64_t first = line / s.inner * s.length * s.inner + line % s.inner;
+    const float* in = tensors[s.input].values + first;
+    double most = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (std::int64_t i = 0; i < s.length; ++i) most = std::max(most, static_cast<double>(in[i * s.inner]));
+    for (std::int64_t i = 0; i < s.length; ++i) sum += std::exp(in[i * s.inner] - most);
+    for (std::int64_t i = 0; i < s.length; ++i)
+      out.values[first + i * s.inner] = static_cast<float>(std::exp(in[i * s.inner] - most) / sum);
+  }
+}
+
+inline void run_form(const std::monostate&, const std::vector<HostTensor>&, const HostTensor&) {}
+
+/// The values of the outputs. `given` has those of inputs and constants.
+inline std::vector<std::vector<float>> run_on_host(const Plan& plan, const HostKernels& host,
+                                                   const std::function<std::vector<float>(ValueId)>& given) {
+  std::vector<float> arena(plan.arena_bytes / sizeof(float), std::nanf("")),
+      constants(plan.constant_bytes / sizeof(float), std::nanf(""));
+  std::vector<HostTensor> tensors;
+  for (const auto& tensor : plan.tensors)
+    tensors.push_back({tensor.dims, (tensor.constant ? constants : arena).data() + tensor.offset / sizeof(float)});
+  for (const auto* ports : {&plan.inputs, &plan.constants}) {
+    for (const auto& port : *ports) std::ranges::copy(given(port.value), tensors[port.tensor].values);
+  }
+  for (const auto& step : plan.steps) {
+    const HostTensor& out = tensors[step.out];
+    if (step.kernel == Plan::no_kernel) {
+      std::visit([&](const auto& form) { run_form(form, tensors, out); }, step.form);
+      continue;
+    }
+    std::vector<const float*> reads;
+    for (const std::uint32_t read : step.reads) reads.push_back(tensors[read].values);
+    host.run(plan.kernels[step.kernel], reads, out.values);
+  }
+  std::vector<std::vector<float>> outputs;
+  for (const auto& output : plan.outputs) {
+    const HostTensor& tensor = tensors[output.tensor];
+    outputs.emplace_back(tensor.values, tensor.values + plan.tensors[output.tensor].elements());
+  }
+  return outputs;
+}
+
+}  // namespace rulemill::optimize::gpu
