@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "algebra/claims/piecewise.h"
@@ -73,8 +74,9 @@ std::optional<Number> apply_exactly(Op op, const Number& a, const Number& b) {
       return b.zero() ? exactly({1, 1}) : Number{};
     case Op::Floor:
     case Op::Sin:
-    case Op::Asin:
       return b.zero() ? b : Number{};
+    case Op::Asin:  // of what is not 0 it may be undefined
+      return b.zero() ? std::optional(b) : std::nullopt;
     case Op::Tanh:
     case Op::Erf:
     case Op::Atan:
@@ -141,14 +143,25 @@ std::optional<Piecewise> piecewise(const Function& function) {
   return run<Piecewise>(function, leaf, apply);
 }
 
-/// What a function of two arguments multiplies out to, with its arguments exchanged or not.
-std::optional<SumForm> form(const Function& function, bool exchanged) {
+/// What a function of two arguments multiplies out to, and what it demands to be defined: the divisors, the arguments
+/// of roots and so on. Terms may cancel, demands stay.
+struct Symmetric {
+  std::string value;
+  std::set<std::string> demands;
+  bool operator==(const Symmetric&) const = default;
+};
+
+std::optional<Symmetric> form(const Function& function, bool exchanged) {
+  Symmetric result;
   const auto leaf = [&](const Function::Node& node) -> std::optional<SumForm> {
     if (node.op == Op::Argument) return SumForm::factor((node.argument == 0) != exchanged ? "s" : "t");
     return node.exact ? std::optional(SumForm::constant(*node.exact)) : std::nullopt;
   };
-  const auto apply = [](Op op, const SumForm& a, const SumForm& b) -> std::optional<SumForm> {
-    std::array<std::string, 2> both{a.text(), b.text()};
+  const auto apply = [&](Op op, const SumForm& a, const SumForm& b) -> std::optional<SumForm> {
+    const bool sorted = op == Op::Max || op == Op::Min || op == Op::Equal;
+    std::array<std::string, 2> both{is_unary(op) ? "" : a.text(), b.text()};
+    if (sorted) std::ranges::sort(both);
+    const std::string name = std::to_string(static_cast<int>(op)) + "(" + both[0] + "," + both[1] + ")";
     switch (op) {
       case Op::Add:
         return a + b;
@@ -160,52 +173,46 @@ std::optional<SumForm> form(const Function& function, bool exchanged) {
         if (const auto divisor = b.constant(); divisor && divisor->num != 0) {
           return a * SumForm::constant(make_rational(divisor->den, divisor->num));
         }
+        result.demands.insert("1/" + both[1]);
         return a * SumForm::factor("1/" + both[1]);
-      case Op::Max:
-      case Op::Min:
-        std::ranges::sort(both);
-        return SumForm::factor((op == Op::Max ? "max" : "min") + both[0] + both[1]);
-      case Op::Equal:
-        std::ranges::sort(both);
-        return SumForm::factor("equal(" + both[0] + "," + both[1] + ")");
-      case Op::Less:
-      case Op::Gate:
+      case Op::Log:
+      case Op::Sqrt:
+      case Op::Asin:
+      case Op::Acos:
       case Op::Power:
-        return SumForm::factor(std::to_string(static_cast<int>(op)) + "(" + both[0] + "," + both[1] + ")");
+        result.demands.insert(name);
+        return SumForm::factor(name);
       default:
-        return SumForm::factor(std::to_string(static_cast<int>(op)) + both[1]);
+        return SumForm::factor(name);
     }
   };
-  return run<SumForm>(function, leaf, apply);
+  const std::optional<SumForm> value = run<SumForm>(function, leaf, apply);
+  if (!value) return std::nullopt;
+  result.value = value->text();
+  return result;
 }
 
 // ---- trying ----
 
 using Real = long double;
 
-Real value(const Function& function, Real s, Real t) {
-  const auto leaf = [&](const Function::Node& node) -> std::optional<Real> {
-    if (node.op == Op::Argument) return node.argument == 0 ? s : t;
-    return node.exact ? static_cast<Real>(node.exact->num) / static_cast<Real>(node.exact->den) : node.number;
-  };
-  const auto step = [](Op op, Real a, Real b) -> std::optional<Real> { return apply(op, a, b); };
-  return *run<Real>(function, leaf, step);
-}
-
-/// The same, but 0 where it is undefined.
-Real value_or_zero(const Function& function, Real s, Real t) {
+/// Nothing where it is undefined.
+std::optional<Real> value(const Function& function, Real s, Real t) {
   bool defined = true;
   const auto leaf = [&](const Function::Node& node) -> std::optional<Real> {
     if (node.op == Op::Argument) return node.argument == 0 ? s : t;
     return node.exact ? static_cast<Real>(node.exact->num) / static_cast<Real>(node.exact->den) : node.number;
   };
   const auto step = [&](Op op, Real a, Real b) -> std::optional<Real> {
-    defined &= !((op == Op::Div && b == 0) || (op == Op::Log && b <= 0) || (op == Op::Sqrt && b < 0));
+    defined &= !((op == Op::Div && b == 0) || (op == Op::Log && b <= 0) || (op == Op::Sqrt && b < 0) ||
+                 ((op == Op::Asin || op == Op::Acos) && std::fabs(b) > 1));
     return apply(op, a, b);
   };
   const Real result = *run<Real>(function, leaf, step);
-  return defined ? result : 0;
+  return defined ? std::optional(result) : std::nullopt;
 }
+
+Real value_or_zero(const Function& function, Real s, Real t) { return value(function, s, t).value_or(0); }
 
 /// Numbers of all magnitudes and signs, round and not, and those around the function's own constants.
 std::vector<Real> samples(const Function& function, int random_ones) {
@@ -268,13 +275,13 @@ std::optional<std::string> counterexample_of_shape(const Function& f, Law law) {
 std::optional<std::string> counterexample(const Function& function, Law law) {
   const std::string& f = function.name;
   if (law == Law::ZeroToZero) {
-    const Real result = value(function, 0, 0);
-    if (std::fabs(result) <= 1e-15L) return std::nullopt;
-    return f + "(0) = " + shown(result);
+    const std::optional<Real> result = value(function, 0, 0);
+    if (result && std::fabs(*result) <= 1e-15L) return std::nullopt;
+    return result ? f + "(0) = " + shown(*result) : f + "(0) is undefined";
   }
   if (law == Law::Idempotent) {
     for (const Real t : samples(function, 2000)) {
-      const Real once = value(function, t, 0), twice = value(function, once, 0);
+      const Real once = value_or_zero(function, t, 0), twice = value_or_zero(function, once, 0);
       if (!std::isnan(once) && apart(once, twice, t)) {
         return f + "(" + shown(t) + ") = " + shown(once) + ", " + f + "(" + f + "(" + shown(t) + ")) = " + shown(twice);
       }
@@ -285,10 +292,12 @@ std::optional<std::string> counterexample(const Function& function, Law law) {
   const std::vector<Real> points = samples(function, 40);
   for (const Real s : points) {
     for (const Real t : points) {
-      const Real one = value(function, s, t), other = value(function, t, s);
-      if (!apart(one, other, std::max(std::fabs(s), std::fabs(t)))) continue;
+      const std::optional<Real> one = value(function, s, t), other = value(function, t, s);
+      if (!one && !other) continue;
+      if (one && other && !apart(*one, *other, std::max(std::fabs(s), std::fabs(t)))) continue;
+      const auto says = [](const std::optional<Real>& v) { return v ? " = " + shown(*v) : " is undefined"; };
       const std::string a = shown(s), b = shown(t);
-      return f + "(" + a + ", " + b + ") = " + shown(one) + ", " + f + "(" + b + ", " + a + ") = " + shown(other);
+      return f + "(" + a + ", " + b + ")" + says(one) + ", " + f + "(" + b + ", " + a + ")" + says(other);
     }
   }
   return std::nullopt;
@@ -306,8 +315,8 @@ std::optional<LawVerdict> decide(const Function& function, Law law) {
     return result->num == 0 ? proved : refuted(function.name + "(0) = " + to_string(*result));
   }
   if (law == Law::Commutative) {
-    const std::optional<SumForm> one = form(function, false), other = form(function, true);
-    if (one && other && one->text() == other->text()) return proved;
+    const std::optional<Symmetric> one = form(function, false), other = form(function, true);
+    if (one && one == other) return proved;
     return std::nullopt;
   }
   const auto if_shown = [&](bool shown) { return shown ? std::optional(proved) : std::nullopt; };

@@ -23,7 +23,7 @@ struct LawVerdict {
 LawVerdict judge(const Function& function, Law law);
 
 /// f(arguments), where its formula shows it exactly: no rounding, and nothing of exp, sqrt and the like but their
-/// values at 0 and 1. Throws Overflow beyond 64 bits.
+/// values at 0 and 1; nothing where it is undefined. Throws Overflow beyond 64 bits.
 std::optional<Rational> exact_value(const Function& function, std::span<const Rational> arguments);
 
 }  // namespace rulemill::algebra

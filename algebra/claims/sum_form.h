@@ -23,11 +23,13 @@ class SumForm {
   friend SumForm operator*(const SumForm& a, const SumForm& b);
   /// The value, if no factor occurs.
   std::optional<Rational> constant() const;
-  /// The same for equal forms, and for no others.
+  /// The same for equal forms, and for no others, if factors' names are: a name with texts in it sets them apart.
   std::string text() const;
+  /// Factors in their order, repeated for powers, each with the product's coefficient.
+  const std::map<std::vector<std::string>, Rational>& products() const { return terms_; }
 
  private:
-  std::map<std::vector<std::string>, Rational> terms_;  // sorted factors, repeated for powers; no zero coefficient
+  std::map<std::vector<std::string>, Rational> terms_;  // no zero coefficient
 };
 
 }  // namespace rulemill::algebra

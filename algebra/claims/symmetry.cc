@@ -1,8 +1,11 @@
 #include "algebra/claims/symmetry.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "algebra/claims/sum_form.h"
+#include "algebra/language/function_domain.h"
 #include "algebra/sizes/checked.h"
 
 namespace rulemill::algebra {
@@ -39,6 +42,20 @@ class Form {
     return result;
   }
 
+  /// Where which partial function is applied to what, in each element of each tensor: terms may cancel, demands stay.
+  std::set<std::string> demands() {
+    std::set<std::string> result;
+    const auto collect = [&](const TensorDefinition& made) {
+      around_ = dims(made);
+      demands_ = &result;
+      form(*made.body);
+      demands_ = nullptr;
+    };
+    std::ranges::for_each(instance_.intermediates, collect);
+    std::ranges::for_each(instance_.outputs, collect);
+    return result;
+  }
+
  private:
   static constexpr std::uint32_t most_dimensions = 16;
 
@@ -63,7 +80,10 @@ class Form {
   std::string tensor(std::uint32_t number) {
     if (number < 2) return std::to_string(exchanged_ ? 1 - number : number);
     const TensorDefinition& definition = instance_.intermediates[number - 2];
-    return "{" + dims(definition) + form(*definition.body).text() + "}";
+    std::set<std::string>* const outer = std::exchange(demands_, nullptr);
+    std::string result = "{" + dims(definition) + form(*definition.body).text() + "}";
+    demands_ = outer;
+    return result;
   }
 
   SumForm form(const ScalarExpr& expr) {
@@ -102,6 +122,7 @@ class Form {
     if (functions_[expr.function].commutative) std::ranges::sort(arguments);
     std::string name = "f:" + functions_[expr.function].name + "(";
     for (const std::string& argument : arguments) name += argument + ",";
+    if (demands_ && !is_total(functions_[expr.function])) demands_->insert(around_ + name);
     return name + ")";
   }
 
@@ -116,7 +137,13 @@ class Form {
     for (const Comparison& guard : expr.guard) guards.push_back(text(guard));
     std::ranges::sort(guards);
     for (const std::string& guard : guards) name += guard + "&";
-    for (const ScalarExprPtr& operand : expr.operands) name += ":" + form(*operand).text();
+    const std::string outer = around_, here = name;
+    for (const ScalarExprPtr& operand : expr.operands) {
+      name += ":";
+      around_ = outer + here + std::string(operand == expr.operands[0] ? "" : "else");
+      name += form(*operand).text();
+    }
+    around_ = outer;
     return name + ")";
   }
 
@@ -128,6 +155,8 @@ class Form {
   Symbols symbols_;
   std::vector<Poly> sizes_, indices_;
   std::uint32_t steps_ = 0;
+  std::string around_;                        // the tensor's dimensions, ranges and branches
+  std::set<std::string>* demands_ = nullptr;  // where they are collected
 };
 
 /// Which slot stands where each slot stood once the inputs are exchanged; nothing if their dimensions do not
@@ -158,12 +187,14 @@ std::optional<std::string> asymmetry(const Instance& instance, std::span<const F
   }
   const std::optional<std::vector<std::uint32_t>> exchanged = exchanged_slots(instance);
   if (!exchanged) return "its two inputs differ in their dimensions";
+  if (instance.input_kinds[0] != instance.input_kinds[1]) return "its two inputs differ in what their elements are";
   std::vector<std::uint32_t> same(exchanged->size());
   for (std::uint32_t slot = 0; slot < same.size(); ++slot) same[slot] = slot;
   Form forward(instance, functions, false, same), backward(instance, functions, true, *exchanged);
   try {
     if (forward.types() != backward.types()) return "exchanging its inputs changes its type rule";
     if (forward.values() != backward.values()) return "exchanging its inputs is not shown to leave its value unchanged";
+    if (forward.demands() != backward.demands()) return "exchanging its inputs changes where it is defined";
   } catch (const Overflow& overflow) {
     return overflow.what();
   }

@@ -1,5 +1,6 @@
 // Whether an operator is commutative, shown from its definition: with the inputs, and the sizes that they bind,
-// exchanged, its type rule and every output multiply out to the same form.
+// exchanged, its type rule and every output multiply out to the same form, and partial functions are applied to the
+// same.
 #pragma once
 
 #include <optional>

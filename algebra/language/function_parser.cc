@@ -10,7 +10,7 @@ struct LawForm {
   std::string text;
 };
 
-/// The laws that can be claimed of a function with these arguments' names.
+/// The laws that can be claimed of a function with these arguments' names: of more than two there are none.
 std::vector<LawForm> law_forms(const std::string& f, const std::vector<std::string>& arguments) {
   const auto of = [&](const std::string& argument) { return f + "(" + argument + ")"; };
   if (arguments.size() == 2) {
@@ -18,6 +18,7 @@ std::vector<LawForm> law_forms(const std::string& f, const std::vector<std::stri
     return {{Law::Commutative, of(s + ", " + t) + " = " + of(t + ", " + s)},
             {Law::Homogeneous, of("c * " + s + ", c * " + t) + " = c * " + of(s + ", " + t)}};
   }
+  if (arguments.size() > 2) return {};
   const std::string& t = arguments[0];
   const std::string s = t == "s" ? "t" : "s";
   return {{Law::ZeroToZero, of("0") + " = 0"},
@@ -189,6 +190,7 @@ LawClaim Parser::parse_law(Function& function, const std::vector<std::string>& a
     claim.text = form.text;
     return claim;
   }
+  if (forms.empty()) cursor_.fail(start, "laws are known of functions of one argument or two");
   std::string known;
   for (const LawForm& form : forms) known += (known.empty() ? "" : &form == &forms.back() ? " or " : ", ") + form.text;
   const std::string found = left.size() + right.size() < 200 ? "; found " + left + " = " + right : "";

@@ -4,6 +4,7 @@
 #include <array>
 #include <random>
 
+#include "algebra/claims/kinds.h"
 #include "algebra/claims/laws.h"
 #include "algebra/claims/symmetry.h"
 #include "algebra/execution/plan.h"
@@ -53,7 +54,9 @@ bool differs_when_exchanged(const Instance& instance, std::span<const Function> 
   return false;
 }
 
-}  // namespace
+[[noreturn]] void refuse(const syntax::Operator& op, const std::string& why) {
+  throw InputError(place(op.origin, op.place.line, op.place.column), "operator '" + op.name + "': " + why);
+}
 
 void check_commutative(const syntax::Operator& op, const Instance& instance, std::span<const Function> functions) {
   const std::optional<std::string> against = asymmetry(instance, functions);
@@ -63,8 +66,14 @@ void check_commutative(const syntax::Operator& op, const Instance& instance, std
   const std::string why = same_types && differs_when_exchanged(instance, functions)
                               ? "exchanging its inputs changes the result"
                               : *against + "; a rule that exchanges them can be proved instead";
-  throw InputError(place(op.origin, op.place.line, op.place.column),
-                   "operator '" + op.name + "': it is declared commutative, but " + why);
+  refuse(op, "it is declared commutative, but " + why);
+}
+
+}  // namespace
+
+void check_claims(const syntax::Operator& op, const Instance& instance, std::span<const Function> functions) {
+  if (instance.commutative) check_commutative(op, instance, functions);
+  if (const std::optional<std::string> against = other_kind(instance, functions)) refuse(op, *against);
 }
 
 namespace {
@@ -100,14 +109,12 @@ class Checker {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& message) const {
-    throw InputError(place(op_.origin, op_.place.line, op_.place.column), "operator '" + op_.name + "': " + message);
-  }
+  [[noreturn]] void fail(const std::string& message) const { refuse(op_, message); }
 
   void each_choice(std::size_t at, Parameters chosen, std::span<const std::uint32_t> ranks) {
     if (at == op_.parameters.size()) {
       const Instance instance = expand(op_, chosen, ranks, context_);
-      if (instance.commutative) check_commutative(op_, instance, functions_);
+      check_claims(op_, instance, functions_);
       return;
     }
     const syntax::Parameter& parameter = op_.parameters[at];

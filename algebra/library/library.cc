@@ -271,7 +271,7 @@ const Instance& Library::instantiate(const std::string& name, const Parameters& 
   for (const auto& [parameter, value] : complete) key += ";" + parameter + "=" + to_string(value);
   if (const auto found = state_->interned.find(key); found != state_->interned.end()) return instance(found->second);
   Instance made = expand(op, complete, input_ranks, state_->context(*this));
-  if (made.commutative) check_commutative(op, made, state_->functions);
+  check_claims(op, made, state_->functions);
   made.id = static_cast<InstanceId>(state_->instances.size());
   state_->instances.push_back(std::move(made));
   state_->interned.emplace(key, state_->instances.back().id);

@@ -29,12 +29,12 @@ class Prover:
         self.command = [prover_binary(), *arguments]
         self.process = None
 
-    def ask(self, case, definitions, text, **more):
-        """Verdicts on the rules of a text; one with the verdict "ended" or "slow" if the process did not live."""
+    def ask(self, case, definitions, text=None, **more):
+        """Verdicts on the rules of a text, or on what the definitions claim; one with the verdict "ended" or "slow" if the process did not live."""
         if self.process is None:
             self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             self.pending = b""
-        given = {"id": case, "rules": text} | ({"definitions": definitions} if definitions else {}) | more
+        given = {"id": case} | ({"rules": text} if text else {}) | ({"definitions": definitions} if definitions else {}) | more
         self.process.stdin.write(json.dumps(given).encode() + b"\n")
         self.process.stdin.flush()
         verdicts, deadline = [], time.time() + PATIENCE
