@@ -10,6 +10,7 @@
 #include "algebra/sizes/checked.h"
 #include "prove/normal_form/definedness.h"
 #include "prove/sizes.h"
+#include "prove/telling_numbers.h"
 #include "runtime/error.h"
 
 namespace rulemill::prove {
@@ -40,10 +41,25 @@ class Sampler {
   }
 
   Refutation run() {
+    Refutation result = compare_at({}, limits_.tries, limits_.attempts);
+    if (result.counterexample) return result;
+    const std::vector<std::int64_t> numbers = telling_numbers(nodes_, bank_);
+    if (numbers.empty()) return result;
+    Refutation large = compare_at(numbers, limits_.large_tries, 4 * limits_.large_tries);
+    large.compared += result.compared;
+    return large;
+  }
+
+ private:
+  void spend(std::uint64_t steps) {
+    if (budget_ != nullptr) budget_->spend(steps);
+  }
+
+  Refutation compare_at(std::span<const std::int64_t> numbers, std::uint32_t tries, std::uint32_t attempts) {
     Refutation result;
-    for (std::uint32_t attempt = 0; attempt < limits_.attempts && result.compared < limits_.tries; ++attempt) {
+    for (std::uint32_t attempt = 0; attempt < attempts && result.compared < tries; ++attempt) {
       spend(100 * (1 + sampler_.sizes().size()));
-      if (!draw_sizes(attempt)) continue;
+      if (!draw_sizes(attempt, numbers)) continue;
       const std::optional<bool> differs = try_compare(attempt);
       if (!differs) continue;
       ++result.compared;
@@ -54,19 +70,14 @@ class Sampler {
     return result;
   }
 
- private:
-  void spend(std::uint64_t steps) {
-    if (budget_ != nullptr) budget_->spend(steps);
-  }
-
   std::int64_t at(const Poly& poly) const {
     return symbols_.evaluate(poly, [&](Atom atom) { return sizes_.at(atom); });
   }
 
   /// Sizes from ranges of different width in turn: a narrow one meets equations easily, a wide one shows differences.
-  bool draw_sizes(std::uint32_t attempt) {
+  bool draw_sizes(std::uint32_t attempt, std::span<const std::int64_t> numbers) {
     constexpr std::uint64_t ranges[] = {3, 2, 4, 6};
-    std::optional<SizeValues> drawn = sampler_.draw(ranges[attempt % 4]);
+    std::optional<SizeValues> drawn = sampler_.draw(ranges[attempt % 4], numbers);
     if (drawn) sizes_ = std::move(*drawn);
     return drawn.has_value();
   }

@@ -56,13 +56,19 @@ bool SizeSampler::solve(const Equation& equation, Atom size, SizeValues& values)
   return true;
 }
 
-std::optional<SizeValues> SizeSampler::draw(std::uint64_t range) {
+std::int64_t SizeSampler::one(std::uint64_t range, std::span<const std::int64_t> numbers) {
+  const auto small = 1 + static_cast<std::int64_t>(random_() % range);
+  if (numbers.empty() || random_() % 2 == 0) return small;
+  return numbers[random_() % numbers.size()] - 2 + static_cast<std::int64_t>(1 + random_() % 4) * small;
+}
+
+std::optional<SizeValues> SizeSampler::draw(std::uint64_t range, std::span<const std::int64_t> numbers) {
   SizeValues values;
   std::vector<bool> used(equations_.size());
   try {
     for (const Atom size : order_) {
       if (values.contains(size)) continue;
-      values[size] = 1 + static_cast<std::int64_t>(random_() % range);
+      values[size] = one(range, numbers);
       for (bool progress = true; progress;) {
         progress = false;
         for (std::size_t e = 0; e < equations_.size(); ++e) {
@@ -80,9 +86,9 @@ std::optional<SizeValues> SizeSampler::draw(std::uint64_t range) {
         }
       }
     }
-    std::vector<std::int64_t> numbers;
-    for (const Atom size : order_) numbers.push_back(values.at(size));
-    if (!order_.empty() && !drawn_.insert(std::move(numbers)).second) return std::nullopt;
+    std::vector<std::int64_t> drawn;
+    for (const Atom size : order_) drawn.push_back(values.at(size));
+    if (!order_.empty() && !drawn_.insert(std::move(drawn)).second) return std::nullopt;
     const auto all = [&](const std::vector<SizeCondition>& conditions) {
       return std::all_of(conditions.begin(), conditions.end(), [&](const auto& c) { return holds(c, values); });
     };

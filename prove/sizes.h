@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -23,8 +24,9 @@ class SizeSampler {
               std::uint64_t seed);
 
   /// Sizes from 1 to `range`, solved ones perhaps larger, that were not drawn before; nothing if the draw does not
-  /// satisfy the rule. A rule without sizes is drawn any number of times.
-  std::optional<SizeValues> draw(std::uint64_t range);
+  /// satisfy the rule. A rule without sizes is drawn any number of times. Of two sizes one is near one of the numbers, if
+  /// any are given.
+  std::optional<SizeValues> draw(std::uint64_t range, std::span<const std::int64_t> numbers = {});
 
   /// All sizes of the rule, sorted.
   const std::vector<algebra::Atom>& sizes() const { return order_; }
@@ -38,6 +40,7 @@ class SizeSampler {
   };
 
   void collect_sizes(const algebra::TermBank& bank);
+  std::int64_t one(std::uint64_t range, std::span<const std::int64_t> numbers);
   bool solve(const Equation& equation, algebra::Atom size, SizeValues& values) const;
   bool holds(const algebra::SizeCondition& condition, const SizeValues& values) const;
 

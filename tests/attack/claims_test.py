@@ -139,6 +139,7 @@ def judge(record, prover, seed, show=False):
     found = search()
     if found and outcome == "assumed":
         record.counts["assumed and false"] += 1
+        print(f"assumed and false: seed {seed}: {found}")
     elif found:
         record.add("FALSE CLAIM BELIEVED", f"tests/attack/claims_test.py --show {seed}", definitions, found)
 

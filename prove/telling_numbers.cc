@@ -1,0 +1,55 @@
+#include "prove/telling_numbers.h"
+
+#include <set>
+
+namespace rulemill::prove {
+namespace {
+
+class Collector {
+ public:
+  void add(const algebra::Instance& instance) {
+    for (const algebra::Comparison& condition : instance.conditions) add(condition);
+    for (const auto* tensors : {&instance.intermediates, &instance.outputs}) {
+      for (const algebra::TensorDefinition& tensor : *tensors) {
+        for (const algebra::IndexExprPtr& dim : tensor.dims) add(*dim);
+        add(*tensor.body);
+      }
+    }
+  }
+
+  std::vector<std::int64_t> numbers() const { return {numbers_.begin(), numbers_.end()}; }
+
+ private:
+  static constexpr std::int64_t least = 8, most = 1000;
+
+  void add(const algebra::IndexExpr& expr) {
+    const std::int64_t size = expr.value < 0 ? -expr.value : expr.value;
+    if (expr.kind == algebra::IndexExpr::Kind::Constant && size >= least && size <= most) numbers_.insert(size);
+    if (expr.a) add(*expr.a);
+    if (expr.b) add(*expr.b);
+  }
+
+  void add(const algebra::Comparison& comparison) {
+    add(*comparison.a);
+    add(*comparison.b);
+  }
+
+  void add(const algebra::ScalarExpr& expr) {
+    for (const algebra::IndexExprPtr& index : expr.indices) add(*index);
+    for (const algebra::BoundIndex& bound : expr.bound) add(*bound.extent);
+    for (const algebra::Comparison& guard : expr.guard) add(guard);
+    for (const algebra::ScalarExprPtr& operand : expr.operands) add(*operand);
+  }
+
+  std::set<std::int64_t> numbers_;
+};
+
+}  // namespace
+
+std::vector<std::int64_t> telling_numbers(std::span<const algebra::NodeId> nodes, const algebra::TermBank& bank) {
+  Collector collector;
+  for (const algebra::NodeId node : nodes) collector.add(bank.library().instance(bank.node(node).instance));
+  return collector.numbers();
+}
+
+}  // namespace rulemill::prove
