@@ -24,8 +24,8 @@ class SizeSampler {
               std::uint64_t seed);
 
   /// Sizes from 1 to `range`, solved ones perhaps larger, that were not drawn before; nothing if the draw does not
-  /// satisfy the rule. A rule without sizes is drawn any number of times. Of two sizes one is near one of the numbers, if
-  /// any are given.
+  /// satisfy the rule. A rule without sizes is drawn any number of times. Of two sizes one is near one of the numbers,
+  /// if any are given.
   std::optional<SizeValues> draw(std::uint64_t range, std::span<const std::int64_t> numbers = {});
 
   /// All sizes of the rule, sorted.
