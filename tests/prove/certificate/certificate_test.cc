@@ -148,6 +148,10 @@ TEST_CASE("a tampered certificate, rule, condition or definition is caught") {
     text.resize(text.size() / 2);
     require_found(database, "certificate of " + record.rule.id);
   }
+  SECTION("a certificate of another format") {
+    text.replace(text.find(" 3, by"), 2, " 2");
+    require_found(database, "the certificate is of another format; prove its rule again");
+  }
   SECTION("a line that would leave a solver's scope") {
     text.insert(text.find("output\n"), "(assert true)(pop 1)(assert false)(push 1)\n");
     require_found(database, "expected a step, found '(assert true)(pop 1)");
