@@ -138,7 +138,7 @@ class Chooser {
     const bool seen_equal = !choice_.judgements.empty() && choice_.judgements.back().equal();
     if (!choice_.judgements.empty() && choice_.judgements.back().verdict == Judgement::Verdict::Different) return;
     VerifyOptions verification{with_.options.verify_seeds, with_.options.acceptance, with_.sizes};
-    const double once = with_.cost.operations(with_.import.outputs) + with_.cost.operations(back.outputs);
+    const double once = 2 * with_.cost.operations(with_.import.outputs) + with_.cost.operations(back.outputs);
     if (seen_equal) {
       verification.seeds = static_cast<std::uint32_t>(std::min<double>(verification.seeds, most_operations / once));
       if (verification.seeds == 0) return;

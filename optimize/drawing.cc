@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "algebra/rules/layered_layout.h"
 
@@ -11,15 +13,38 @@ namespace rulemill::optimize {
 
 namespace {
 
-constexpr int box_width = 92, box_height = 22, gap_x = 14, gap_y = 22, margin = 8;
+constexpr int line_height = 15, character = 7, padding = 14, gap_x = 16, gap_y = 40, margin = 8;
+
+/// Under the operator: the shapes of its constants.
+std::string constants_text(const Drawing::Box& box) {
+  std::string text;
+  for (const Drawing::Constant& each : box.constants) text += (text.empty() ? "" : ", ") + each.shape;
+  return text;
+}
+
+int height_of(const Drawing::Box& box) { return (box.constants.empty() ? 1 : 2) * line_height + 8; }
+
+/// Room for whatever is longest; a character of two bytes counts twice, which is wide enough.
+int width_of(const Drawing::Box& box) {
+  const std::size_t longest = std::max({box.label.size(), constants_text(box).size(), box.shape.size()});
+  return static_cast<int>(std::min<std::size_t>(longest, 40)) * character + padding;
+}
 
 algebra::LayeredPlaces places_of(const Drawing& drawing) {
-  const std::vector<algebra::LayeredNode> nodes(drawing.boxes.size(), {box_width, false});
+  std::vector<algebra::LayeredNode> nodes;
+  for (const Drawing::Box& box : drawing.boxes) nodes.push_back({width_of(box), false});
   std::vector<algebra::LayeredEdge> edges;
   for (std::size_t i = 0; i < drawing.boxes.size(); ++i) {
     for (std::uint32_t input : drawing.boxes[i].inputs) edges.push_back({input, i});
   }
   return algebra::place_in_layers(nodes, edges, gap_x);
+}
+
+std::string shape_text(const ValueType& type, const algebra::Symbols& symbols) {
+  if (!type) return "";
+  std::string text;
+  for (const algebra::Poly& dim : *type) text += (text.empty() ? "" : "×") + symbols.to_string(dim);
+  return text.empty() ? "scalar" : text;
 }
 
 }  // namespace
@@ -49,23 +74,32 @@ std::string html_escaped(const std::string& text) {
 
 Drawing drawing_of(const Import& import, const GraphBank& bank) {
   Drawing drawing;
-  std::map<std::string, std::uint32_t> number;  // of the box that gives a value, by the value's ONNX name
   std::map<NodeId, std::uint32_t> giver;
+  const auto shape = [&](ValueId value) { return shape_text(bank.value(value).type, bank.symbols()); };
   for (ValueId input : import.inputs) {
     giver[bank.value(input).node] = static_cast<std::uint32_t>(drawing.boxes.size());
-    drawing.boxes.push_back({bank.value(input).name, bank.value(input).name, {}});
+    Drawing::Box& box = drawing.boxes.emplace_back();
+    box.name = box.label = bank.value(input).name;
+    box.shape = shape(input);
+    box.is_input = true;
   }
   for (const Import::NodeRecord& record : import.nodes) {
     if (record.is_constant() || record.dropped) continue;
-    Drawing::Box box{record.name, record.op_type, {}};
+    Drawing::Box box;
+    box.name = record.name;
+    box.label = record.op_type;
     auto add = [&](ValueId value) {
       auto found = giver.find(bank.value(value).node);
       if (found != giver.end()) box.inputs.push_back(found->second);
+      if (bank.node_of(value).kind == Node::Kind::Constant)
+        box.constants.push_back({bank.value(value).name, shape(value)});
     };
     for (const auto& input : record.inputs) {
       if (input) add(*input);
     }
     for (ValueId value : record.captured) add(value);
+    const std::vector<ValueId>& outputs = bank.node(record.node).outputs;
+    if (!outputs.empty()) box.shape = shape(record.outputs.empty() ? outputs[0] : record.outputs[0]);
     giver.emplace(record.node, static_cast<std::uint32_t>(drawing.boxes.size()));
     drawing.boxes.push_back(std::move(box));
   }
@@ -73,36 +107,71 @@ Drawing drawing_of(const Import& import, const GraphBank& bank) {
 }
 
 void mark_differences(Drawing& before, Drawing& after) {
-  auto names = [](const Drawing& drawing) {
-    std::set<std::pair<std::string, std::string>> result;
-    for (const auto& box : drawing.boxes) result.emplace(box.name, box.label);
+  using Key = std::tuple<std::string, std::string, std::vector<Drawing::Constant>>;
+  const auto key = [](const Drawing::Box& box) { return Key(box.name, box.label, box.constants); };
+  const auto keys = [&](const Drawing& drawing) {
+    std::set<Key> result;
+    for (const auto& box : drawing.boxes) result.insert(key(box));
     return result;
   };
-  auto there = names(before), here = names(after);
-  for (auto& box : before.boxes) box.only_here = !here.contains({box.name, box.label});
-  for (auto& box : after.boxes) box.only_here = !there.contains({box.name, box.label});
+  const auto there = keys(before), here = keys(after);
+  for (auto& box : before.boxes) box.only_here = !here.contains(key(box));
+  for (auto& box : after.boxes) box.only_here = !there.contains(key(box));
+}
+
+Drawing part_of(const Drawing& drawing, std::span<const std::uint32_t> boxes) {
+  std::set<std::uint32_t> shown(boxes.begin(), boxes.end());
+  const std::set<std::uint32_t> chosen = shown;
+  for (std::uint32_t i = 0; i < drawing.boxes.size(); ++i) {
+    for (std::uint32_t input : drawing.boxes[i].inputs) {
+      if (chosen.contains(i)) shown.insert(input);
+      if (chosen.contains(input)) shown.insert(i);
+    }
+  }
+  std::map<std::uint32_t, std::uint32_t> number;
+  Drawing part;
+  for (const std::uint32_t i : shown) {
+    number[i] = static_cast<std::uint32_t>(part.boxes.size());
+    Drawing::Box box = drawing.boxes[i];
+    box.only_here = chosen.contains(i);
+    std::erase_if(box.inputs, [&](std::uint32_t input) {
+      return !shown.contains(input) || (!box.only_here && !chosen.contains(input));
+    });
+    for (std::uint32_t& input : box.inputs) input = number.at(input);
+    part.boxes.push_back(std::move(box));
+  }
+  return part;
 }
 
 std::string to_svg(const Drawing& drawing) {
   if (drawing.boxes.empty()) return "<svg width='1' height='1'></svg>\n";
   const algebra::LayeredPlaces places = places_of(drawing);
+  const int row_height = 2 * line_height + 8 + gap_y;
   const auto centre = [&](std::size_t i) { return margin + places.x[i]; };
-  const auto top = [&](std::size_t i) { return margin + places.row[i] * (box_height + gap_y); };
-  const int height = (places.rows - 1) * (box_height + gap_y) + box_height + 2 * margin;
+  const auto top = [&](std::size_t i) { return margin + places.row[i] * row_height; };
+  const int height = places.rows * row_height - gap_y + line_height + 2 * margin;
   std::string svg = fmt::format("<svg width='{}' height='{}' role='img'>\n", places.width + 2 * margin, height);
   for (std::size_t i = 0; i < drawing.boxes.size(); ++i) {
     for (std::uint32_t input : drawing.boxes[i].inputs) {
-      const int x1 = centre(input), y1 = top(input) + box_height, x2 = centre(i), y2 = top(i);
-      svg += fmt::format("<path d='M{} {}C{} {} {} {} {} {}'/>\n", x1, y1, x1, y1 + gap_y, x2, y2 - gap_y, x2, y2);
+      const int x1 = centre(input), y1 = top(input) + height_of(drawing.boxes[input]), x2 = centre(i), y2 = top(i);
+      svg += fmt::format("<path d='M{} {}C{} {} {} {} {} {}'/>\n", x1, y1, x1, y1 + gap_y, x2, y2 - gap_y / 2, x2, y2);
     }
   }
+  const auto text = [&](int x, int y, const char* kind, const std::string& words) {
+    return fmt::format("<text x='{}' y='{}'{}>{}</text>", x, y, kind, html_escaped(words));
+  };
   for (std::size_t i = 0; i < drawing.boxes.size(); ++i) {
     const Drawing::Box& box = drawing.boxes[i];
-    const std::string label = box.label.size() > 14 ? box.label.substr(0, 13) + "…" : box.label;
-    svg += fmt::format(
-        "<g{}><title>{}</title><rect x='{}' y='{}' width='{}' height='{}' rx='4'/><text x='{}' y='{}'>{}</text></g>\n",
-        box.only_here ? " class='changed'" : "", html_escaped(box.name), centre(i) - box_width / 2, top(i), box_width,
-        box_height, centre(i), top(i) + 15, html_escaped(label));
+    svg += fmt::format("<g class='{}{}'><title>{}</title><rect x='{}' y='{}' width='{}' height='{}' rx='4'/>",
+                       box.is_input ? "input" : "node", box.only_here ? " changed" : "", html_escaped(box.name),
+                       centre(i) - width_of(box) / 2, top(i), width_of(box), height_of(box));
+    svg += text(centre(i), top(i) + line_height + 1, "", box.label);
+    if (!box.constants.empty()) svg += text(centre(i), top(i) + 2 * line_height, " class='small'", constants_text(box));
+    if (!box.shape.empty()) {
+      const int below = top(i) + height_of(box) + line_height - 2;
+      svg += text(centre(i), below, " class='shape'", box.shape);
+    }
+    svg += "</g>\n";
   }
   return svg + "</svg>\n";
 }

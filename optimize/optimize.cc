@@ -107,10 +107,16 @@ void fill_fired(Summary& summary, const std::vector<Step>& steps, const std::vec
       fresh.text = algebra::to_string(record.rule, terms, symbols);
       if (record.rule.tier == algebra::Tier::Core) fresh.tier = "core";
       if (record.rule.tier == algebra::Tier::Shortcut) fresh.tier = "shortcut";
-      fresh.certified = record.certificate.kind != algebra::Certificate::Kind::None;
+      using Kind = algebra::Certificate::Kind;
+      fresh.certified = record.certificate.kind != Kind::None;
+      fresh.proof = record.certificate.kind == Kind::Definitions  ? "by definitions"
+                    : record.certificate.kind == Kind::Derivation ? "by derivation"
+                                                                  : "";
+      fresh.certificate = record.certificate.text;
       fired = summary.fired.insert(summary.fired.end(), std::move(fresh));
     }
     ++fired->times;
+    fired->saved += step.before - step.after;
     fired->reversed += step.reversed ? 1 : 0;
   }
 }
@@ -315,6 +321,7 @@ Summary run(const Options& options, algebra::Library& library, algebra::TermBank
   summary.operations_after = cost.operations(best.outputs);
   fill_fired(summary, best.steps, rules, terms, symbols);
   if (choice.model) fill_fired(summary, bodies.steps, bodies.rules, terms, symbols);
+  summary.peak_bytes = runtime::peak_memory_bytes();
   if (options.out.empty()) return summary;
   if (choice.model) {
     choice.model->write(options.out);

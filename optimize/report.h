@@ -43,6 +43,9 @@ struct Summary {
     std::string id, text;
     std::string tier;        // core, shortcut, or none
     bool certified = false;  // the database holds a certificate
+    std::string proof;       // by definitions, by derivation; empty without a certificate
+    std::string certificate;
+    double saved = 0;  // seconds, by the cost model
     std::uint32_t times = 0, reversed = 0;
   };
   std::vector<Explanation> explanations;  // where they were asked for, and then nothing else

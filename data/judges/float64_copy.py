@@ -13,6 +13,7 @@ from models import CannotRun, one_line
 MOST_BYTES = 600 << 20  # of the model: its copy is twice as large, and has to be one message
 KERNEL_MISSING = re.compile(r"Could not find an implementation for (\w+)\(")
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)  # exact to a double's last digits for what Erf integrates
+LEAST_ROWS = 16  # of a matrix that products are worth while with
 PLAIN_FLOATS = {1, 10, 16}  # FLOAT, FLOAT16, BFLOAT16
 DOUBLE = 11
 
@@ -142,6 +143,7 @@ class Copy:
         options.log_severity_level = 4
         options.intra_op_num_threads = threads
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.enable_cpu_mem_arena = False  # it would keep the largest
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
         for _ in range(12):
             try:
@@ -182,10 +184,17 @@ def lower_conv(copy, node):
     shape = copy.node(made, "Shape", [windows[0]])
     outer = copy.node(made, "Slice", [shape, *(copy.integers(made, [each]) for each in (2, np.iinfo(np.int64).max))])
     flat = [copy.node(made, "Reshape", [each, copy.integers(made, [0, groups, weight[1], -1])]) for each in windows]
-    rows = copy.node(made, "Concat", flat, axis=2) if len(flat) > 1 else flat[0]
-    last = copy.node(made, "Transpose", [node.input[1]], perm=[0, *axes, 1])
-    matrix = copy.node(made, "Reshape", [last, copy.integers(made, [groups, weight[0] // groups, -1])])
-    product = copy.node(made, "MatMul", [matrix, rows])
+    last = copy.node(made, "Reshape", [copy.node(made, "Transpose", [node.input[1]], perm=[0, *axes, 1]),
+                                       copy.integers(made, [weight[0], len(flat), weight[1]])])
+    together = max(1, LEAST_ROWS // weight[1])  # windows in one product: more take more memory, fewer more time
+    product = None
+    for first in range(0, len(flat), together):
+        some = flat[first:first + together]
+        rows = copy.node(made, "Concat", some, axis=2) if len(some) > 1 else some[0]
+        part = copy.node(made, "Slice", [last, *(copy.integers(made, [each]) for each in (first, first + together, 1))])
+        matrix = copy.node(made, "Reshape", [part, copy.integers(made, [groups, weight[0] // groups, -1])])
+        term = copy.node(made, "MatMul", [matrix, rows])
+        product = copy.node(made, "Add", [product, term]) if product else term
     sizes = copy.node(made, "Concat", [copy.integers(made, [0, weight[0]]), outer], axis=0)
     has_bias = len(node.input) > 2 and node.input[2]
     result = copy.node(made, "Reshape", [product, sizes], None if has_bias else node.output[0])

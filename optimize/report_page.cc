@@ -1,0 +1,187 @@
+// The report as one page that loads nothing: figures, what changed drawn large, the model in a few lines, the rules.
+#include <fmt/format.h>
+
+#include "optimize/changes.h"
+#include "optimize/report_text.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+constexpr const char* page_head = R"(<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>rulemill optimize</title><style>
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 78em; padding: 0 1em; color: #1c2330; }
+h1 { font-size: 24px; margin: 0; overflow-wrap: anywhere; } h2 { font-size: 18px; margin: 1.8em 0 .4em; }
+.verdict { font-size: 17px; margin: .2em 0 1em; } .warning { background: #fbf0d9; padding: .5em 1em; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .4em 0; }
+th, td { padding: .15em .9em .15em 0; text-align: right; vertical-align: top; } th { font-weight: 500; color: #667085; }
+th:first-child { text-align: left; } .text td, .text th { text-align: left; } thead th, .total > * { border-top: 1px solid #bbb; }
+pre { background: #f4f6f9; padding: .6em 1em; overflow-x: auto; margin: .3em 0; } summary { cursor: pointer; color: #2f5fd0; }
+.graphs { display: flex; gap: 1.2em; flex-wrap: wrap; } .graph { flex: 1 1 0; min-width: 20em; overflow: auto; max-height: 90vh;
+  border: 1px solid #dfe3ea; border-radius: 8px; } .graph h3 { font-size: 13px; margin: .5em .9em 0; color: #667085; }
+.outline { line-height: 2; } .outline li { margin: .2em 0; } .stay { color: #667085; } .times { font-weight: 700; }
+a.kind { background: #dff3e1; border: 1px solid #3f8f4a; border-radius: 4px; padding: 0 .4em; color: inherit; text-decoration: none; }
+svg { font: 12px system-ui, sans-serif; display: block; margin: 0 auto; } svg path { fill: none; stroke: #98a2b3; }
+svg text { text-anchor: middle; } svg .small { font-size: 11px; fill: #475467; }
+svg .shape { font-size: 11px; fill: #667085; paint-order: stroke; stroke: #fff; stroke-width: 4px; }
+svg rect { fill: #fff; stroke: #b8c0cc; stroke-dasharray: 3 2; } svg .input rect { fill: #e8effd; stroke: #a9c0ef; stroke-dasharray: none; }
+.gone .changed rect { fill: #fbe3e0; stroke: #c0564a; stroke-dasharray: none; }
+.new .changed rect { fill: #dff3e1; stroke: #3f8f4a; stroke-dasharray: none; }
+</style></head><body>
+)";
+
+/// A, B, … Z, AA, AB, …
+std::string letters(std::size_t number) {
+  std::string text(1, static_cast<char>('A' + number % 26));
+  return number < 26 ? text : letters(number / 26 - 1) + text;
+}
+
+std::string cell(const std::string& text) { return "<td>" + html_escaped(text) + "</td>"; }
+
+std::string row(const std::string& name, const std::string& value) {
+  return value.empty() ? "" : "<tr><th>" + html_escaped(name) + "</th>" + cell(value) + "</tr>\n";
+}
+
+std::string arrow(const std::string& before, const std::string& after) { return before + " → " + after; }
+
+std::string figures(const Summary& summary) {
+  const auto bytes = [](std::uint64_t count) { return bytes_text(static_cast<double>(count)); };
+  const auto millions = [](double operations) { return fmt::format("{:.4g}", operations / 1e6); };
+  std::string text = "<table class='text'>\n";
+  text += row("cost by the model", arrow(time_text(summary.seconds_before), time_text(summary.seconds_after)));
+  text += row("costs are for", summary.device_description);
+  text += row("costs measured", summary.cost_source);
+  text += row("nodes", arrow(fmt::format("{}", summary.before.count), fmt::format("{}", summary.after.count)));
+  text += row("arithmetic, million operations",
+              arrow(millions(summary.operations_before), millions(summary.operations_after)));
+  text += row("initializers", arrow(bytes(summary.bytes_before), bytes(summary.bytes_after)));
+  if (summary.bodies > 0)
+    text += row("graphs inside nodes", fmt::format("{}, {} made cheaper", summary.bodies, summary.bodies_changed));
+  text += row("open dimensions", sizes_text(summary));
+  text += row("rules, opset", fmt::format("{}, {}", summary.rules_loaded, summary.opset));
+  text += row("search", search_text(summary).substr(sizeof("search: ") - 1));
+  text += row("time", fmt::format("{} reading, {} searching, {} timing and judging", time_text(summary.import_time),
+                                  time_text(summary.search_time), time_text(summary.verify_time)));
+  return text + row("memory of this process", bytes(summary.peak_bytes)) + "</table>\n";
+}
+
+std::string judges(const Summary& summary) {
+  if (summary.judgements.empty() && summary.without_judge.empty()) return "";
+  std::string text =
+      "<h2>Who verified it</h2>\n<table class='text'><thead><tr><th>judge</th><th>says</th></tr></thead>\n";
+  for (const Judgement& each : summary.judgements) {
+    const std::string said = judgement_text(each, summary.acceptance);
+    text += row(each.judge, said.substr(each.judge.size() + 2));
+  }
+  if (!summary.without_judge.empty()) text += row("onnxruntime", "did not judge: " + summary.without_judge);
+  return text + "</table>\n";
+}
+
+std::string times(const Summary& summary) {
+  const std::string said = timing_text(summary);
+  return said.empty() ? "" : "<h2>Times</h2>\n<pre>" + html_escaped(said) + "</pre>\n";
+}
+
+std::string operators(const Summary& summary) {
+  const auto line = [](const std::string& name, const CostRow& before, const CostRow& after, const char* kind) {
+    std::string text = fmt::format("<tr{}><th>{}</th>", kind, html_escaped(name));
+    for (const auto& each : cells(before)) text += cell(each);
+    for (const auto& each : cells(after)) text += cell(each);
+    return text + "</tr>\n";
+  };
+  std::string text =
+      "<h2>Operators</h2>\n<table><thead><tr><th></th><th colspan='3'>before</th><th colspan='3'>after</th></tr>"
+      "<tr><th>operator</th>";
+  for (int side = 0; side < 2; ++side) text += "<th>nodes</th><th>cost</th><th>weights</th>";
+  text += "</tr></thead>\n";
+  for (const auto& each : summary.rows) text += line(each.name, each.before, each.after, "");
+  return text + line("total", summary.before, summary.after, " class='total'") + "</table>\n";
+}
+
+/// Boxes by name, each with the shape of what it gives.
+std::string names_of(const Drawing& drawing, const std::vector<std::uint32_t>& boxes) {
+  std::string text;
+  for (const std::uint32_t number : boxes) {
+    const Drawing::Box& box = drawing.boxes[number];
+    text += (text.empty() ? "" : ", ") + box.name + (box.shape.empty() ? "" : " (" + box.shape + ")");
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+/// The first of its kind drawn, all of them by name.
+std::string drawn(const ChangeKind& kind, std::size_t number, const Summary& summary) {
+  const std::string name = letters(number);
+  std::string text =
+      fmt::format("<h3 id='change-{}'>{}{}</h3>\n", name, name,
+                  kind.changes.size() > 1 ? fmt::format(", {} times: the first", kind.changes.size()) : "");
+  text += "<div class='graphs'><div class='graph gone'><h3>before</h3>" + to_svg(kind.before);
+  text += "</div><div class='graph new'><h3>after</h3>" + to_svg(kind.after) + "</div></div>\n";
+  text += "<details><summary>nodes</summary><table class='text'>\n";
+  for (const Change& each : kind.changes) {
+    text += "<tr>" + cell(names_of(summary.picture_before, each.before)) + cell("→") +
+            cell(names_of(summary.picture_after, each.after)) + "</tr>\n";
+  }
+  return text + "</table></details>\n";
+}
+
+std::string outline(const Summary& summary, const std::vector<ChangeKind>& kinds) {
+  std::string text = "<h2>The model from top to bottom</h2>\n<ol class='outline'>\n";
+  for (const Stretch& stretch : outline_of(summary.picture_before, kinds)) {
+    text += "<li>";
+    if (stretch.times > 1) text += fmt::format("<span class='times'>{} ×</span> ", stretch.times);
+    for (std::size_t i = 0; i < stretch.parts.size(); ++i) {
+      const Stretch::Part& part = stretch.parts[i];
+      text += i == 0 ? "" : ", ";
+      if (part.kind < 0) text += "<span class='stay'>" + html_escaped(part.words) + "</span>";
+      const std::string name = part.kind < 0 ? "" : letters(static_cast<std::size_t>(part.kind));
+      if (part.kind >= 0) text += fmt::format("{}<a class='kind' href='#change-{}'>{}</a>", part.words, name, name);
+    }
+    text += "</li>\n";
+  }
+  return text + "</ol>\n";
+}
+
+std::string rules(const Summary& summary) {
+  if (summary.fired.empty()) return "";
+  std::string text = "<h2>Rules that fired</h2>\n";
+  for (const auto& fired : summary.fired) {
+    text +=
+        fmt::format("<p>{} &times; {}; proved {}{}</p>\n<pre>{}</pre>\n", fired.times, html_escaped(fired_title(fired)),
+                    fired.proof, fired.saved > 0 ? ", saves " + time_text(fired.saved) + " by the model" : "",
+                    html_escaped(fired.text));
+    if (fired.certificate.empty()) continue;
+    text += "<details><summary>certificate</summary><pre>" + html_escaped(fired.certificate) + "</pre></details>\n";
+  }
+  return text;
+}
+
+std::string unknown(const Summary& summary) {
+  if (summary.unknown.empty()) return "";
+  std::string text = "<h2>Kept as they are, since no definition says them</h2>\n<ul>\n";
+  for (const auto& each : summary.unknown) {
+    text +=
+        fmt::format("<li>{} &times; {}: {}</li>\n", each.count, html_escaped(each.op_type), html_escaped(each.reason));
+  }
+  return text + "</ul>\n";
+}
+
+}  // namespace
+
+std::string to_html(const Summary& summary) {
+  const std::vector<ChangeKind> kinds = changes_between(summary.picture_before, summary.picture_after);
+  std::string page = page_head;
+  page += "<h1>" + html_escaped(summary.model) + "</h1>\n<p class='verdict'>" + html_escaped(verdict_text(summary));
+  page += "</p>\n";
+  if (!summary.warning.empty()) page += "<p class='warning'>" + html_escaped(summary.warning) + "</p>\n";
+  page += figures(summary) + times(summary) + judges(summary) + operators(summary);
+  if (!kinds.empty()) {
+    page +=
+        "<h2>What changed</h2>\n<p>Solid boxes changed, dashed ones stand around them; under an operator are the "
+        "shapes of its constants, under the box that of its result.</p>\n";
+  }
+  for (std::size_t number = 0; number < kinds.size(); ++number) page += drawn(kinds[number], number, summary);
+  return page + outline(summary, kinds) + rules(summary) + unknown(summary) + "</body></html>\n";
+}
+
+}  // namespace rulemill::optimize
