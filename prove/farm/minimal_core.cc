@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "prove/certificate/certificate.h"
+#include "prove/certificate/composition.h"
 
 namespace rulemill::prove {
 namespace {
@@ -29,64 +30,84 @@ bool cites(const std::string& lines, const std::set<std::string>& names) {
 
 }  // namespace
 
-MinimalCore::MinimalCore(const std::vector<Outcome>& outcomes, Crew& crew, std::size_t block,
+MinimalCore::MinimalCore(const std::vector<Outcome>& outcomes, Crew& crew, std::size_t block, algebra::Library& library,
                          std::function<std::string(const Outcome&)> statement_of)
-    : crew_(crew), block_(block), statement_of_(std::move(statement_of)) {
+    : crew_(crew), block_(block), library_(library), statement_of_(std::move(statement_of)) {
   for (const Outcome& outcome : outcomes) {
     if (outcome.kind == Kind::Proved || outcome.kind == Kind::Derived) rules_.push_back(outcome);
   }
   const auto number_of = [](const Outcome& outcome) { return std::stoul(outcome.candidate.substr(1)); };
   std::ranges::stable_sort(rules_, {}, number_of);
   number_.resize(rules_.size());
-  eliminated_.resize(rules_.size());
+  eliminations_.resize(rules_.size());
 }
 
-/// Derivations are bounded, so that a smaller core may not imply what a larger one did: what is left so comes back, and
-/// with it others may follow that did not: what came back is asked first, and all once more where that changes nothing.
-/// It ends, since no rule is eliminated more than twice.
+/// Derivations are bounded, so that a smaller core may not imply what a larger one did. What it does not imply has a
+/// derivation from rules that left, whose own derivations are put in; where that cannot be done either, the rule comes
+/// into the core, and all are asked again. It ends, since no rule leaves more than twice.
 void MinimalCore::find() {
   enter(of_kind(Kind::Proved));
-  eliminate(TaskKind::Redundant, of_kind(Kind::Proved));
   Positions open = of_kind(Kind::Derived);
-  while (!open.empty()) {
-    explain(open);
-    Positions gone = eliminate(TaskKind::Superfluous, std::exchange(admitted_, {}));
-    if (gone.empty()) gone = eliminate(TaskKind::Superfluous, of_kind(Kind::Proved));
-    open = resting_on(gone);
-    if (open.empty()) open = certify();
+  while (true) {
+    const Positions resting = resting_on(eliminate_all());
+    open.insert(open.end(), resting.begin(), resting.end());
+    std::ranges::sort(open);
+    open.erase(std::unique(open.begin(), open.end()), open.end());
+    if (!explain(std::exchange(open, {}))) continue;
+    open = certify();
+    if (open.empty()) return;
   }
 }
 
-/// Takes out of the core, last first, which of these the rest implies. What the rest of the whole core does not imply,
-/// the rest of a smaller one does not either: that is asked of all at once.
-MinimalCore::Positions MinimalCore::eliminate(TaskKind asked, Positions core) {
-  std::erase_if(core, [&](std::size_t rule) { return eliminated_[rule] == most_eliminations; });
+/// Takes out of the core, last first, what the rest implies, until nothing more is implied.
+MinimalCore::Positions MinimalCore::eliminate_all() {
+  Positions core = of_kind(Kind::Proved);
+  Positions gone = eliminate(TaskKind::Redundant, core);
+  core = of_kind(Kind::Proved);
+  for (Positions now = eliminate(TaskKind::Superfluous, core); !now.empty();
+       now = eliminate(TaskKind::Superfluous, core))
+    gone.insert(gone.end(), now.begin(), now.end());
+  return gone;
+}
+
+/// Takes out of the core which of these the rest implies. What the rest of the whole core does not imply, the rest of a
+/// smaller one does not either: that is asked of all at once. Those that a limit decided are left, to be asked again of
+/// a smaller core, which reaches further.
+MinimalCore::Positions MinimalCore::eliminate(TaskKind asked, Positions& core) {
+  std::erase_if(core, [&](std::size_t rule) { return eliminations_[rule] == most_eliminations; });
   std::ranges::sort(core, std::greater());
   const std::vector<std::string> alone = crew_.run_each(asked, numbers_of(core), block_, without_answer);
-  Positions doubtful, gone;
+  Positions implied, undecided, gone;
   for (std::size_t i = 0; i < core.size(); ++i) {
-    if (alone[i] == implied_yes) doubtful.push_back(core[i]);
+    if (alone[i] == implied_yes) implied.push_back(core[i]);
+    if (alone[i] == implied_limit) undecided.push_back(core[i]);
   }
   // One after the other, since each is asked of those that are left; in blocks, so that a run that is stopped keeps
   // them.
-  for (std::size_t at = 0; at < doubtful.size(); at += block_) {
-    const auto first = doubtful.begin() + static_cast<std::ptrdiff_t>(at);
-    const Positions block(first, first + static_cast<std::ptrdiff_t>(std::min(block_, doubtful.size() - at)));
+  for (std::size_t at = 0; at < implied.size(); at += block_) {
+    const auto first = implied.begin() + static_cast<std::ptrdiff_t>(at);
+    const Positions block(first, first + static_cast<std::ptrdiff_t>(std::min(block_, implied.size() - at)));
     const std::vector<std::string> answers =
-        crew_.run_each(TaskKind::Eliminate, numbers_of(block), block.size(), without_answer);
-    Positions implied;
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      if (answers[i] == implied_yes) implied.push_back(block[i]);
-    }
-    leave(implied);
-    for (const std::size_t rule : implied) {
-      rules_[rule].kind = Kind::Derived;
-      rules_[rule].certificate.clear();
-      ++eliminated_[rule];
-    }
-    gone.insert(gone.end(), implied.begin(), implied.end());
+        crew_.run_each(TaskKind::Eliminate, numbers_of(block), block.size(), without_outcome);
+    const std::size_t before = gone.size();
+    for (std::size_t i = 0; i < block.size(); ++i)
+      (take_derivation(block[i], answers[i]) ? gone : undecided).push_back(block[i]);
+    leave({gone.begin() + static_cast<std::ptrdiff_t>(before), gone.end()});
   }
+  for (const std::size_t rule : gone) ++eliminations_[rule];
+  left_.insert(left_.end(), gone.begin(), gone.end());
+  core = undecided;
   return gone;
+}
+
+/// The rule is derived if the answer says so.
+bool MinimalCore::take_derivation(std::size_t rule, const std::string& answer) {
+  const Outcome outcome = outcome_from_text(answer);
+  if (outcome.kind != Kind::Derived) return false;
+  rules_[rule].kind = Kind::Derived;
+  rules_[rule].instances = outcome.instances;
+  rules_[rule].certificate = outcome.certificate;
+  return true;
 }
 
 /// Those that left the core as derived rules, and the derived ones whose instances are of these.
@@ -100,23 +121,51 @@ MinimalCore::Positions MinimalCore::resting_on(const Positions& gone) const {
   return open;
 }
 
-/// The instances that imply each derived rule. A smaller core may not imply all of them within the limits: of those
-/// that are left, the ones that those before do not imply become core until all are explained.
-void MinimalCore::explain(Positions open) {
-  for (open = unexplained(open); !open.empty(); open = unexplained(open)) open = admit(open);
+/// Gives each of these the instances of core rules that imply it; those that are left without become core until none
+/// is. Whether no rule became core.
+bool MinimalCore::explain(Positions open) {
+  bool all_derived = true;
+  for (open = unexplained(open); !open.empty(); open = unexplained(open)) {
+    open = admit(open);
+    all_derived = false;
+  }
+  return all_derived;
 }
 
-/// Explains what can be; the rest.
+/// Explains what can be; the rest. What the core does not imply within the limits, rules that left may.
 MinimalCore::Positions MinimalCore::unexplained(const Positions& open) {
+  const auto explain_each = [&](const Positions& positions) {
+    Positions rest;
+    const std::vector<std::string> explained =
+        crew_.run_each(TaskKind::Explain, texts_of(positions), block_, without_outcome);
+    for (std::size_t i = 0; i < positions.size(); ++i)
+      if (!take_derivation(positions[i], explained[i])) rest.push_back(positions[i]);
+    return rest;
+  };
+  Positions without = explain_each(open);
+  std::erase_if(without, [&](std::size_t rule) { return !rules_[rule].certificate.empty(); });
+  if (!without.empty() && !left_.empty()) {
+    enter(left_);
+    without = explain_each(without);
+    leave(left_);
+  }
+  return uncomposed(open);
+}
+
+/// Puts the derivations of rules that left in place of their instances; those for which that cannot be done, and those
+/// that have no derivation.
+MinimalCore::Positions MinimalCore::uncomposed(const Positions& open) {
+  Composition composition(library_);
+  for (auto rule = left_.rbegin(); rule != left_.rend(); ++rule)
+    composition.add(rules_[*rule].candidate, rules_[*rule].rule, rules_[*rule].certificate);
   Positions rest;
-  const std::vector<std::string> explained = crew_.run_each(TaskKind::Explain, texts_of(open), block_, without_outcome);
-  for (std::size_t i = 0; i < open.size(); ++i) {
-    const Outcome outcome = outcome_from_text(explained[i]);
-    Outcome& rule = rules_[open[i]];
-    rule.kind = outcome.kind;
-    rule.instances = outcome.instances;
-    rule.certificate = outcome.certificate;
-    if (outcome.kind != Kind::Derived) rest.push_back(open[i]);
+  for (const std::size_t rule : open) {
+    Outcome& outcome = rules_[rule];
+    std::optional<std::string> instances;
+    if (!outcome.certificate.empty()) instances = composition.compose(outcome.rule, outcome.certificate);
+    outcome.certificate = instances.value_or("");
+    outcome.instances = static_cast<std::uint64_t>(std::ranges::count(outcome.certificate, '\n'));
+    if (!instances) rest.push_back(rule);
   }
   return rest;
 }
@@ -135,7 +184,8 @@ MinimalCore::Positions MinimalCore::admit(const Positions& open) {
     rule.kind = proof.kind;
     rule.queries = proof.queries;
     rule.certificate.clear();
-    (proof.kind == Kind::Proved ? admitted_ : unproved).push_back(admitted[i]);
+    if (proof.kind != Kind::Proved) unproved.push_back(admitted[i]);
+    std::erase(left_, admitted[i]);
   }
   leave(rest);
   leave(unproved);
@@ -160,7 +210,12 @@ MinimalCore::Positions MinimalCore::certify() {
   }
   leave(without_steps);
   for (const std::size_t rule : without_steps) rules_[rule].kind = Kind::Unknown;
-  return resting_on(without_steps);
+  const Positions resting = resting_on(without_steps);
+  for (const std::size_t rule : resting) {
+    rules_[rule].certificate.clear();
+    std::erase(left_, rule);
+  }
+  return resting;
 }
 
 MinimalCore::Positions MinimalCore::of_kind(Kind kind) const {

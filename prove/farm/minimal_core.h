@@ -14,7 +14,7 @@ namespace rulemill::prove {
 class MinimalCore {
  public:
   /// `block`: derivations in one task. `statement_of`: what a rule's certificate states, as the database has the rule.
-  MinimalCore(const std::vector<Outcome>& outcomes, Crew& crew, std::size_t block,
+  MinimalCore(const std::vector<Outcome>& outcomes, Crew& crew, std::size_t block, algebra::Library& library,
               std::function<std::string(const Outcome&)> statement_of);
 
   /// Every rule is core or derived then, each with its certificate, or unknown: proved by no steps that the checker can
@@ -27,10 +27,13 @@ class MinimalCore {
  private:
   using Positions = std::vector<std::size_t>;  // in rules_
 
-  void explain(Positions open);
+  Positions eliminate_all();
+  Positions eliminate(TaskKind asked, Positions& core);
+  bool take_derivation(std::size_t rule, const std::string& answer);
+  bool explain(Positions open);
   Positions unexplained(const Positions& open);
+  Positions uncomposed(const Positions& open);
   Positions admit(const Positions& open);
-  Positions eliminate(TaskKind asked, Positions core);
   Positions resting_on(const Positions& gone) const;
   Positions certify();
 
@@ -42,11 +45,12 @@ class MinimalCore {
 
   Crew& crew_;
   const std::size_t block_;
+  algebra::Library& library_;
   std::function<std::string(const Outcome&)> statement_of_;
   std::vector<Outcome> rules_;
   std::vector<std::size_t> number_;  // by position: under which the workers know it
-  std::vector<int> eliminated_;      // by position: how often it has left the core
-  Positions admitted_;               // since the last question
+  std::vector<int> eliminations_;    // by position: how often it has left the core
+  Positions left_;                   // that left the core and are not back, in that order
   std::size_t told_ = 0;             // rules that workers have been told of
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 using Kind = Outcome::Kind;
 
-constexpr int prune_version = 7;
+constexpr int prune_version = 8;
 constexpr const char* journal_file = "prune.journal";
 constexpr std::size_t certificates_at_once = 8;
 
@@ -78,7 +78,7 @@ namespace {
 algebra::RuleSet pruned(const std::vector<Outcome>& outcomes, Crew& crew, const FarmOptions& options,
                         algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
                         PruneSummary& summary) {
-  MinimalCore minimal(outcomes, crew, options.block, [&](const Outcome& outcome) {
+  MinimalCore minimal(outcomes, crew, options.block, library, [&](const Outcome& outcome) {
     return statement_of(record_of(outcome, outcome.candidate, library, bank, symbols).rule, bank, symbols);
   });
   minimal.find();

@@ -15,11 +15,12 @@ enum class TaskKind : std::uint8_t {
   Prove,      // candidates → outcomes, from the definitions
   Settle,     // numbers of known rules → implied by the enabled ones before it?
   Redundant,  // numbers of known rules → implied by the other enabled ones?
-  Eliminate,  // numbers of known rules → likewise, tried harder; one that is implied stays disabled for those after it
+  Eliminate,  // numbers of known rules → outcomes with the instances of the other enabled ones that imply them, tried
+              // harder; one that is implied stays disabled for those after it
   Implied,    // typed rules → implied by the enabled ones?
   Explain,    // typed rules → outcomes with the rule instances that imply them
-  ProveRule,   // typed rules → outcomes, from the definitions
-  Certify,     // certificate requests → certificates
+  ProveRule,  // typed rules → outcomes, from the definitions
+  Certify,    // certificate requests → certificates
   Generalize,  // typed rules → outcomes: proved, in general form; unknown if there is none
   Admit,       // numbers of known rules → implied by the enabled ones before it? tried harder
   Superfluous  // numbers of known rules → implied by the other enabled ones? tried harder

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "algebra/terms/rule_text.h"
+#include "prove/certificate/instance_text.h"
 #include "prove/farm/definition_proof.h"
 #include "prove/farm/hardness.h"
 #include "prove/normal_form/definedness.h"
@@ -124,22 +125,16 @@ Outcome Workbench::explain(const std::string& rule) {
   return outcome;
 }
 
-/// A line an instance: the core rule's name, a term for each variable, a polynomial for each size.
+/// A line an instance.
 std::string Workbench::derivation_text(const egraph::Derived& derived) const {
   std::string text;
-  for (const egraph::RuleInstance& instance : derived.instances) {
-    const Rule& rule = deriver_.rule(instance.rule).rule;
-    text += rule.id + ":";
-    for (std::size_t i = 0; i < rule.variables.size(); ++i) {
-      text += (i == 0 ? " " : ", ") + bank_.term(rule.variables[i]).name +
-              " := " + algebra::to_string(instance.variables[i], bank_, symbols_);
-    }
-    const char* separator = "; ";
-    for (const auto& [atom, value] : instance.sizes) {
-      text += separator + symbols_.name(atom) + " := " + symbols_.to_string(value);
-      separator = ", ";
-    }
-    text += "\n";
+  for (const egraph::RuleInstance& use : derived.instances) {
+    const Rule& rule = deriver_.rule(use.rule).rule;
+    Instance instance{rule.id, {}, {}};
+    for (std::size_t i = 0; i < rule.variables.size(); ++i)
+      instance.terms.emplace_back(bank_.term(rule.variables[i]).name, use.variables[i]);
+    for (const auto& [atom, value] : use.sizes) instance.sizes.emplace(symbols_.name(atom), value);
+    text += to_string(instance, bank_, symbols_) + "\n";
   }
   return text;
 }

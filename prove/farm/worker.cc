@@ -56,18 +56,22 @@ Answer Worker::answer(const Task& task) {
   return result;
 }
 
-Implied Worker::implied_by_others(std::uint32_t rule, bool earlier, Workbench::Try how) {
-  const std::uint32_t end = earlier ? static_cast<std::uint32_t>(enabled_.size()) : rule + 1;
+template <typename Ask>
+auto Worker::asked_of(Others others, std::uint32_t rule, const Ask& ask) {
+  const std::uint32_t end = others == Others::All ? rule + 1 : static_cast<std::uint32_t>(enabled_.size());
   for (std::uint32_t other = rule; other < end; ++other) bench_.enable(other, false);
-  const Implied implied = bench_.implied(bench_.rule_text(rule), how);
+  auto answer = ask(bench_.rule_text(rule));
   for (std::uint32_t other = rule; other < end; ++other) bench_.enable(other, enabled_[other]);
-  return implied;
+  return answer;
 }
 
 std::string Worker::answer(const Task& task, const std::string& item) {
   const Clock::time_point begin = Clock::now();
   const double deriving = bench_.seconds();
   const auto number = [&] { return static_cast<std::uint32_t>(std::stoul(item)); };
+  const auto whether_implied = [&](Workbench::Try how) {
+    return [this, how](const std::string& rule) { return bench_.implied(rule, how); };
+  };
   const auto note_derivation = [&](bool found) {
     const double seconds = bench_.seconds() - deriving;
     ++effort_.derivations;
@@ -97,17 +101,17 @@ std::string Worker::answer(const Task& task, const std::string& item) {
     case TaskKind::ProveRule:
       return note_outcome(prove_rule(item, library_, options_.prover), true);
     case TaskKind::Settle:
-      return note_implied(implied_by_others(number(), true, Workbench::Try::Once));
+      return note_implied(asked_of(Others::Earlier, number(), whether_implied(Workbench::Try::Once)));
     case TaskKind::Admit:
-      return note_implied(implied_by_others(number(), true, Workbench::Try::Harder));
+      return note_implied(asked_of(Others::Earlier, number(), whether_implied(Workbench::Try::Harder)));
     case TaskKind::Redundant:
-      return note_implied(implied_by_others(number(), false, Workbench::Try::Once));
+      return note_implied(asked_of(Others::All, number(), whether_implied(Workbench::Try::Once)));
     case TaskKind::Superfluous:
-      return note_implied(implied_by_others(number(), false, Workbench::Try::Harder));
+      return note_implied(asked_of(Others::All, number(), whether_implied(Workbench::Try::Harder)));
     case TaskKind::Eliminate: {
-      const Implied implied = implied_by_others(number(), false, Workbench::Try::Harder);
-      if (implied == Implied::Yes) bench_.enable(number(), false);
-      return note_implied(implied);
+      Outcome outcome = asked_of(Others::All, number(), [&](const std::string& rule) { return bench_.explain(rule); });
+      if (outcome.kind == Outcome::Kind::Derived) bench_.enable(number(), false);
+      return note_outcome(std::move(outcome), false);
     }
     case TaskKind::Implied:
       return note_implied(bench_.implied(item, Workbench::Try::Harder));

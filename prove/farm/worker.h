@@ -25,8 +25,10 @@ class Worker {
 
  private:
   std::string answer(const Task& task, const std::string& item);
-  /// The numbered rule, asked of the enabled ones without it; `earlier`: of those before it.
-  Implied implied_by_others(std::uint32_t rule, bool earlier, Workbench::Try how);
+  enum class Others : std::uint8_t { All, Earlier };
+  /// What `ask` says of the numbered rule's text while it is disabled, and later ones with it if they are not asked.
+  template <typename Ask>
+  auto asked_of(Others others, std::uint32_t rule, const Ask& ask);
 
   algebra::Library& library_;
   WorkerOptions options_;

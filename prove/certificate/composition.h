@@ -1,0 +1,38 @@
+// Derivations from rules that are derived themselves: an instance of such a rule becomes the instances that imply it,
+// at its terms and sizes.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "prove/certificate/instance_text.h"
+
+namespace rulemill::prove {
+
+class Composition {
+ public:
+  explicit Composition(algebra::Library& library) : library_(library), bank_(library) {}
+
+  /// A derived rule, typed, in text form, and the lines of instances that imply it; those of rules that are derived,
+  /// too, were added before. False, and no composition cites the rule, if such a one could not be added, or if the
+  /// instances are over sizes that the rule does not have, since its equal products are dealt out to them.
+  bool add(const std::string& name, const std::string& rule, const std::string& instances);
+
+  /// The lines of a goal's derivation from rules that were not added; nothing if one that add() refused is cited.
+  std::optional<std::string> compose(const std::string& goal, const std::string& instances);
+
+ private:
+  struct DerivedRule {
+    algebra::Rule rule;
+    std::vector<Instance> instances;  // over its variables and sizes
+  };
+
+  algebra::Library& library_;
+  algebra::TermBank bank_;
+  algebra::Symbols symbols_;
+  std::map<std::string, std::optional<DerivedRule>> derived_;
+};
+
+}  // namespace rulemill::prove

@@ -1,0 +1,117 @@
+#include "prove/certificate/instance_text.h"
+
+#include <algorithm>
+
+#include "algebra/language/poly_parse.h"
+#include "algebra/terms/rule_text.h"
+#include "runtime/error.h"
+
+namespace rulemill::prove {
+
+using algebra::Rule;
+using algebra::TermId;
+using runtime::InputError;
+
+namespace {
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  if (begin == std::string::npos) return {};
+  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+/// The parts between separators that stand outside all brackets; none of an empty text.
+std::vector<std::string> split_outside(const std::string& text, char separator) {
+  if (trimmed(text).empty()) return {};
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    if (c == separator && depth == 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  for (std::string& part : parts) part = trimmed(part);
+  return parts;
+}
+
+std::pair<std::string, std::string> definition_in(const std::string& part) {
+  const std::size_t sign = part.find(":=");
+  if (sign == std::string::npos) throw InputError("instance", "expected 'name := value', found '" + part + "'");
+  return {trimmed(part.substr(0, sign)), trimmed(part.substr(sign + 2))};
+}
+
+}  // namespace
+
+std::string to_string(const Instance& instance, const algebra::TermBank& bank, const algebra::Symbols& symbols) {
+  std::string text = instance.rule + ":";
+  const char* separator = " ";
+  for (const auto& [variable, term] : instance.terms) {
+    text += separator + variable + " := " + algebra::to_string(term, bank, symbols);
+    separator = ", ";
+  }
+  separator = "; ";
+  for (const auto& [size, value] : instance.sizes) {
+    text += separator + size + " := " + symbols.to_string(value);
+    separator = ", ";
+  }
+  return text;
+}
+
+std::string rule_of(const std::string& line) {
+  const std::size_t colon = line.find(':');
+  if (colon == std::string::npos) throw InputError("instance", "'" + line + "' names no rule");
+  return line.substr(0, colon);
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (end > 0) lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+InstanceReader::InstanceReader(const std::string& goal, algebra::Library& library, algebra::TermBank& bank,
+                               algebra::Symbols& symbols)
+    : head_(goal.substr(0, goal.find('\n'))), library_(library), bank_(bank), symbols_(symbols) {}
+
+/// The terms are read as the outputs of a rule over the goal's variables. A rule without variables has sizes alone.
+Instance InstanceReader::read(const std::string& line) {
+  Instance instance;
+  instance.rule = rule_of(line);
+  std::vector<std::string> halves = split_outside(line.substr(instance.rule.size() + 1), ';');
+  if (halves.size() > 2) throw InputError("instance", "expected terms; sizes, found '" + line + "'");
+  halves.resize(2);
+  std::string outputs;
+  for (const std::string& part : split_outside(halves[0], ',')) {
+    const auto [variable, term] = definition_in(part);
+    instance.terms.emplace_back(variable, algebra::TermId{});
+    outputs += (outputs.empty() ? "" : ", ") + term;
+  }
+  if (!outputs.empty()) {
+    const std::string rule = head_ + "\n" + outputs + " => " + outputs;
+    const std::vector<Rule> rules = algebra::parse_rules(rule, "instance", library_, bank_, symbols_);
+    for (std::size_t i = 0; i < instance.terms.size(); ++i) instance.terms[i].second = rules.at(0).source.at(i);
+  }
+  for (const std::string& part : split_outside(halves[1], ',')) {
+    const auto [size, value] = definition_in(part);
+    instance.sizes.emplace(size, algebra::parse_poly(value, "instance", symbols_));
+  }
+  return instance;
+}
+
+algebra::TypedRule read_statement(const std::string& text, algebra::Library& library, algebra::TermBank& bank,
+                                  algebra::Symbols& symbols) {
+  const std::vector<Rule> rules = algebra::parse_rules(text, "statement", library, bank, symbols);
+  if (rules.size() != 1) throw InputError("statement", "expected one rule");
+  auto result = algebra::infer_types(rules[0], bank, symbols);
+  if (const auto* error = std::get_if<algebra::TypeError>(&result)) throw InputError("statement", error->what);
+  return std::move(std::get<algebra::TypedRule>(result));
+}
+
+}  // namespace rulemill::prove
