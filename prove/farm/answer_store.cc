@@ -13,7 +13,7 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr int store_version = 3;
+constexpr int store_version = 4;
 constexpr std::string_view opening = "rule ";
 
 /// The name of a rule in text form, which is its number among the candidates; empty if it has none.
@@ -52,11 +52,14 @@ bool is_proof(TaskKind kind) {
   return kind == TaskKind::Prove || kind == TaskKind::ProveRule || kind == TaskKind::Generalize;
 }
 
-bool is_outcome(TaskKind kind) { return is_proof(kind) || kind == TaskKind::Derive || kind == TaskKind::Explain; }
+/// Whether answers list instances of other rules.
+bool explains(TaskKind kind) { return kind == TaskKind::Explain || kind == TaskKind::Eliminate; }
+
+bool is_outcome(TaskKind kind) { return is_proof(kind) || kind == TaskKind::Derive || explains(kind); }
 
 /// Whether items are numbers of known rules.
 bool asks_by_number(TaskKind kind) {
-  return !is_outcome(kind) && kind != TaskKind::Implied && kind != TaskKind::Certify;
+  return kind == TaskKind::Eliminate || (!is_outcome(kind) && kind != TaskKind::Implied && kind != TaskKind::Certify);
 }
 
 /// Whether another run would say the same, whatever the candidates' numbers.
@@ -173,8 +176,13 @@ void AnswerStore::add_reach(TaskKind kind, const std::string& item, runtime::Has
   for (const std::uint32_t rule : reach_.rules_for(goal, first_out, end_out)) {
     hasher.add_number(rule_hashes_[rule].high);
     hasher.add_number(rule_hashes_[rule].low);
-    if (kind == TaskKind::Explain) question.names.emplace_back(name_of(reach_.text(rule)));
+    if (explains(kind)) question.names.emplace_back(name_of(reach_.text(rule)));
   }
+}
+
+/// The rule that an item is or names; a request for a certificate as it is.
+const std::string& AnswerStore::text_of(TaskKind kind, const std::string& item) const {
+  return asks_by_number(kind) ? reach_.text(static_cast<std::uint32_t>(std::stoul(item))) : item;
 }
 
 AnswerStore::Question AnswerStore::question(TaskKind kind, const std::string& item) {
@@ -182,7 +190,7 @@ AnswerStore::Question AnswerStore::question(TaskKind kind, const std::string& it
   runtime::Hasher hasher;
   hasher.add_text(origin_);
   hasher.add_number(static_cast<std::uint64_t>(kind));
-  const std::string& text = asks_by_number(kind) ? reach_.text(static_cast<std::uint32_t>(std::stoul(item))) : item;
+  const std::string& text = text_of(kind, item);
   if (kind == TaskKind::Certify)
     question.names = add_request(item, hasher);
   else
@@ -203,13 +211,14 @@ std::optional<std::string> AnswerStore::find(TaskKind kind, const std::string& i
   const std::string answer = with_names(kind, found->second, from_numbers(asked.names));
   if (!is_outcome(kind)) return answer;
   Outcome outcome = outcome_from_text(answer);
-  if (!outcome.candidate.empty()) outcome.candidate = name_of(item);
-  outcome.rule = renamed(outcome.rule, name_of(item));
+  const std::string_view name = name_of(text_of(kind, item));
+  if (!outcome.candidate.empty()) outcome.candidate = name;
+  outcome.rule = renamed(outcome.rule, name);
   return to_text(outcome);
 }
 
 void AnswerStore::add(TaskKind kind, const std::string& item, const std::string& answer) {
-  if (is_outcome(kind) && !is_kept(kind, outcome_from_text(answer), name_of(item))) return;
+  if (is_outcome(kind) && !is_kept(kind, outcome_from_text(answer), name_of(text_of(kind, item)))) return;
   const auto before = unanswered_.find({kind, item});
   const Question asked = before == unanswered_.end() ? question(kind, item) : before->second;
   const auto [place, is_new] = known_.try_emplace(asked.key);
@@ -224,7 +233,7 @@ void AnswerStore::each_in_turn(const Task& task, const std::function<std::option
   for (std::size_t i = 0; i < task.items.size(); ++i) {
     const std::optional<std::string> answered = answer(i);
     if (!answered) break;
-    if (*answered != implied_yes) continue;
+    if (outcome_from_text(*answered).kind != Outcome::Kind::Derived) continue;
     gone.push_back(static_cast<std::uint32_t>(std::stoul(task.items[i])));
     reach_.enable(gone.back(), false);
   }

@@ -44,6 +44,7 @@ class AnswerStore {
     std::string key;
     std::vector<std::string> names;
   };
+  const std::string& text_of(TaskKind kind, const std::string& item) const;
   Question question(TaskKind kind, const std::string& item);
   const std::string& digest_of(std::string_view word);
   void add_reach(TaskKind kind, const std::string& item, runtime::Hasher& hasher, Question& question);
