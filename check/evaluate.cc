@@ -4,8 +4,8 @@
 #include <set>
 
 #include "algebra/language/function_domain.h"
+#include "check/kernel/proof.h"
 #include "check/number.h"
-#include "check/proof.h"
 #include "runtime/error.h"
 
 namespace rulemill::check {

@@ -1,5 +1,5 @@
 // Proofs as text: what is misread is another proof, which is followed or not.
-#include "check/proof.h"
+#include "check/kernel/proof.h"
 
 #include <algorithm>
 #include <charconv>

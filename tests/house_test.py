@@ -34,6 +34,11 @@ DOORS = {
     r"(cuda\w*|cublas\w*|cudnn\w*|nvml|nvrtc)\.h|(cuda|cub|thrust)/.*": ["execute", "optimize"],
 }
 
+# What one must read to believe a proof: how long it may be, and what it stands on, besides itself.
+KERNEL, KERNEL_LINES = "check/kernel", 2520
+KERNEL_TRUSTS = {"algebra/claims/laws.h", "algebra/language/expression.h", "algebra/language/function_domain.h",
+                 "algebra/sizes/checked.h", "algebra/sizes/poly.h", "algebra/terms/term.h", "runtime/error.h"}
+
 # Words of the language of sizes, which an operator may be called as well.
 SIZE_WORDS = {"div", "mod", "min", "max"}
 
@@ -65,6 +70,21 @@ def check_includes(path, place, lines):
             tested = [f"tests/{home.split('/')[0]}" for home in homes]
             if re.fullmatch(pattern, header) and not any(place.is_relative_to(home) for home in homes + tested):
                 yield f"{place}:{number}: {header} may be included in {', '.join(homes)} only"
+
+
+def check_kernel():
+    """The checker's kernel stays small, and stands on a few headers that are named here."""
+    lines = 0
+    for path in sorted((ROOT / KERNEL).iterdir()):
+        text = path.read_text(encoding="utf-8").splitlines()
+        lines += len(text) if path.suffix in SOURCES else 0
+        for number, line in enumerate(text, 1):
+            match = INCLUDE.match(line)
+            inside = match and (match.group(1) == "<" or match.group(2).startswith(KERNEL) or match.group(2) in KERNEL_TRUSTS)
+            if match and not inside:
+                yield f"{path.relative_to(ROOT)}:{number}: the kernel may not stand on {match.group(2)}"
+    if lines > KERNEL_LINES:
+        yield f"{KERNEL}: {lines} lines must be read to believe a proof, {KERNEL_LINES} are allowed"
 
 
 def check_edges():
@@ -199,6 +219,7 @@ def main():
     for folder in [*BELOW, "slurm", "data", "docs", "tests"]:
         breaches += check_folder(folder)
     breaches += check_edges()
+    breaches += check_kernel()
     breaches += check_rooms()
     breaches += check_operator_names()
     breaches += check_mirror()

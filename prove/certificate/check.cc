@@ -6,7 +6,7 @@
 
 #include "algebra/terms/any_rank.h"
 #include "algebra/terms/rule_text.h"
-#include "check/proof.h"
+#include "check/kernel/proof.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/replay.h"
 #include "runtime/error.h"

@@ -1,5 +1,5 @@
 // Certificates of derived rules: instances of others as text, and what the checker makes of them.
-#include "check/derivation.h"
+#include "check/kernel/derivation.h"
 
 #include <algorithm>
 #include <deque>

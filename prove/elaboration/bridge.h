@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "check/kernel.h"
+#include "check/kernel/kernel.h"
 #include "prove/normal_form/align.h"
 #include "prove/solver/budget.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "algebra/terms/term.h"
-#include "check/proof.h"
+#include "check/kernel/proof.h"
 #include "prove/elaboration/limits.h"
 #include "prove/normal_form/align.h"
 #include "prove/sizes.h"

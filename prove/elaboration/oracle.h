@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "check/kernel.h"
+#include "check/kernel/kernel.h"
 #include "prove/elaboration/bridge.h"
 #include "prove/solver/models.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "check/proof.h"
+#include "check/kernel/proof.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/check.h"
 #include "prove/certificate/replay.h"

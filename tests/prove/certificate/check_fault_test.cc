@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "check/proof.h"
+#include "check/kernel/proof.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/check.h"
 #include "prove/certificate/replay.h"

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "check/proof.h"
+#include "check/kernel/proof.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/replay.h"
 #include "runtime/error.h"

@@ -1,7 +1,7 @@
 // Rules that hold by laws of functions and maxima and by counting: proved by steps, and what is near to them is not.
 #include <catch2/catch.hpp>
 
-#include "check/proof.h"
+#include "check/kernel/proof.h"
 #include "prove/certificate/certificate.h"
 #include "prove/elaboration/elaborate.h"
 #include "tests/prove/rule_files.h"

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "algebra/language/function_domain.h"
-#include "check/proof.h"
+#include "check/kernel/proof.h"
 
 namespace rulemill::check {
 

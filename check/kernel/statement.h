@@ -5,8 +5,8 @@
 #include <array>
 
 #include "algebra/terms/term.h"
-#include "check/guards.h"
-#include "check/normal_form.h"
+#include "check/kernel/guards.h"
+#include "check/kernel/normal_form.h"
 
 namespace rulemill::check {
 

@@ -1,4 +1,4 @@
-#include "check/normal_form.h"
+#include "check/kernel/normal_form.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
 // What the checker believes of a derivation: instances that type and meet their conditions, and nothing of who found
 // them.
-#include "check/derivation.h"
+#include "check/kernel/derivation.h"
 
 #include <algorithm>
 
-#include "tests/check/rules_at_hand.h"
+#include "tests/check/kernel/rules_at_hand.h"
 
 using namespace rulemill;
 using namespace rulemill::check;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algebra/language/expression.h"
-#include "check/atoms.h"
+#include "check/kernel/atoms.h"
 
 namespace rulemill::check {
 

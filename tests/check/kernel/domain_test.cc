@@ -1,5 +1,5 @@
 // What is claimed of where sides are defined, and what of it the checker believes.
-#include "tests/check/rules_at_hand.h"
+#include "tests/check/kernel/rules_at_hand.h"
 
 using namespace rulemill;
 using namespace rulemill::check;

@@ -1,4 +1,4 @@
-#include "check/guards.h"
+#include "check/kernel/guards.h"
 
 #include <algorithm>
 

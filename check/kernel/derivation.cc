@@ -1,4 +1,4 @@
-#include "check/derivation.h"
+#include "check/kernel/derivation.h"
 
 #include <algorithm>
 

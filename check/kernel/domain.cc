@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "algebra/language/function_domain.h"
-#include "check/proof.h"
+#include "check/kernel/proof.h"
 
 namespace rulemill::check {
 

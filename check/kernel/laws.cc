@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "algebra/claims/laws.h"
-#include "check/kernel.h"
+#include "check/kernel/kernel.h"
 
 namespace rulemill::check {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "check/kernel.h"
+#include "check/kernel/kernel.h"
 
 namespace rulemill::check {
 

@@ -1,5 +1,5 @@
 // What following a proof leaves to be shown.
-#include "check/proof.h"
+#include "check/kernel/proof.h"
 
 #include <algorithm>
 

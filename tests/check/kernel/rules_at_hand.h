@@ -7,7 +7,7 @@
 
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
-#include "check/proof.h"
+#include "check/kernel/proof.h"
 #include "runtime/error.h"
 
 namespace rulemill::check {

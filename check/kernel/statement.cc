@@ -1,5 +1,5 @@
 // What a rule states: the types of all its terms, by the operators' definitions alone.
-#include "check/statement.h"
+#include "check/kernel/statement.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // and that they imply the rule as ground equations.
 #pragma once
 
-#include "check/proof.h"
+#include "check/kernel/proof.h"
 
 namespace rulemill::check {
 

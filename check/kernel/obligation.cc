@@ -4,7 +4,7 @@
 #include <span>
 
 #include "algebra/sizes/checked.h"
-#include "check/kernel.h"
+#include "check/kernel/kernel.h"
 
 namespace rulemill::check {
 

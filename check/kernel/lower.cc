@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "algebra/language/function_domain.h"
-#include "check/statement.h"
+#include "check/kernel/statement.h"
 
 namespace rulemill::check {
 

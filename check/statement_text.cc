@@ -1,5 +1,5 @@
 // Normal forms as text.
-#include "check/statement.h"
+#include "check/kernel/statement.h"
 
 namespace rulemill::check {
 

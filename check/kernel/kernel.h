@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "check/statement.h"
+#include "check/kernel/statement.h"
 
 namespace rulemill::check {
 

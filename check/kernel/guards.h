@@ -2,7 +2,7 @@
 #pragma once
 
 #include "algebra/language/expression.h"
-#include "check/atoms.h"
+#include "check/kernel/atoms.h"
 
 namespace rulemill::check {
 

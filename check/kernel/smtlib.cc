@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "check/proof.h"
+#include "check/kernel/proof.h"
 #include "runtime/error.h"
 
 namespace rulemill::check {

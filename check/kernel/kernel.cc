@@ -1,4 +1,4 @@
-#include "check/kernel.h"
+#include "check/kernel/kernel.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #include <map>
 
 #include "runtime/atomic_file.h"
-#include "tests/check/rules_at_hand.h"
+#include "tests/check/kernel/rules_at_hand.h"
 
 using namespace rulemill;
 using namespace rulemill::check;
