@@ -60,7 +60,10 @@ void run(Context& context, const Inputs& inputs) {
     throw runtime::UsageError("--cost", "table needs --cost-table FILE");
   }
   if (options.cost == "onnxruntime" && options.cost_table.empty() && !runtime::cache_folder().empty()) {
-    options.cost_table = runtime::cache_folder() / ("costs-" + std::to_string(options.timing.threads) + ".json");
+    options.cost_table = runtime::cache_folder() / ("costs-" + std::to_string(options.timing.threads) + ".h5");
+  }
+  if (options.cost == "cuda" && options.cost_table.empty() && !runtime::cache_folder().empty()) {
+    options.cost_table = runtime::cache_folder();  // a file for each device and version in it
   }
   // Where results are timed, the cost need not be believed.
   options.min_gain = inputs.min_gain.value_or(options.timing.possible() ? 0 : least_gain_untimed);
@@ -106,8 +109,8 @@ void add_search_options(CLI::App& command, Inputs& inputs) {
   command
       .add_option("--cost", o.cost,
                   "what the search believes: analytic; onnxruntime: its times of single nodes, measured once each; "
-                  "table: what --cost-table has")
-      ->check(CLI::IsMember({"analytic", "onnxruntime", "table"}))
+                  "cuda: times on this machine's GPU, measured once each; table: what --cost-table has")
+      ->check(CLI::IsMember({"analytic", "onnxruntime", "cuda", "table"}))
       ->capture_default_str();
   command.add_option("--cost-table", inputs.cost_table,
                      "file of measured times, of this machine; default: in the user's cache folder");

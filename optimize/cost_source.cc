@@ -4,11 +4,11 @@
 
 #include <cmath>
 
+#include "optimize/cost_table.h"
 #include "optimize/onnx/mapping.h"
 #include "runtime/error.h"
 #include "runtime/interrupt.h"
 #include "runtime/json_report.h"
-#include "runtime/machine.h"
 
 namespace rulemill::optimize {
 
@@ -16,17 +16,9 @@ namespace {
 
 using runtime::Json;
 
-constexpr int schema = 1;
 constexpr int probe_opset = 17;
-constexpr double cannot = -1;
 constexpr double most_elements = 1 << 27;  // of a probe's tensors: what is larger is left to the analytic model
 constexpr std::chrono::seconds start_patience{60}, probe_patience{60};
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (const std::int64_t dim : shape) text += (text.empty() ? "" : "x") + std::to_string(dim);
-  return text.empty() ? "scalar" : text;
-}
 
 Json literal_json(const OnnxLiteral& literal) {
   if (literal.word) return *literal.word;
@@ -35,36 +27,6 @@ Json literal_json(const OnnxLiteral& literal) {
   for (const algebra::Poly& element : literal.integers) numbers.push_back(element.constant().value());
   return literal.is_list ? numbers : numbers.at(0);
 }
-
-class TableCosts : public CostSource {
- public:
-  TableCosts(CostTable table, const algebra::Library& library) : table_(std::move(table)), library_(library) {}
-
-  std::optional<double> seconds(const CostQuery& query) override {
-    if (library_.instance(query.instance).onnx.empty()) return std::nullopt;
-    const std::string text = text_of(query, library_);
-    auto found = table_.seconds.find(text);
-    if (found == table_.seconds.end()) {
-      const auto measured = measure(query);
-      if (!measured) return std::nullopt;
-      found = table_.seconds.emplace(text, *measured).first;
-    }
-    if (found->second < 0) return std::nullopt;
-    return found->second;
-  }
-
-  std::string description() const override {
-    return fmt::format("{}, {} thread{}, a table of {} times", table_.runtime, table_.threads,
-                       table_.threads == 1 ? "" : "s", table_.seconds.size());
-  }
-
- protected:
-  /// Nothing: it is asked again the next time.
-  virtual std::optional<double> measure(const CostQuery&) { return std::nullopt; }
-
-  CostTable table_;
-  const algebra::Library& library_;
-};
 
 class OnnxruntimeCosts final : public TableCosts {
  public:
@@ -153,47 +115,10 @@ class OnnxruntimeCosts final : public TableCosts {
 
 }  // namespace
 
-std::string text_of(const CostQuery& query, const algebra::Library& library) {
-  std::string text = library.instance(query.instance).name + "(";
-  for (std::size_t i = 0; i < query.inputs.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::string(query.constant.at(i) ? "weights " : "") + shape_text(query.inputs[i]);
-  }
-  if (!query.sizes.empty()) text += "; " + shape_text(query.sizes);
-  text += ")";
-  return query.then ? text + " then " + library.instance(*query.then).name : text;
-}
-
-std::string machine_name() {
-  const runtime::Machine machine = runtime::describe_machine();
-  return machine.cpu + ", " + std::to_string(machine.cores) + " cores";
-}
-
-CostTable read_cost_table(const std::filesystem::path& path) {
-  const Json json = runtime::read_json(path);
-  try {
-    if (json.at("schema") != schema) throw runtime::InputError(path.string(), "is a cost table of another schema");
-    return {json.at("runtime"), json.at("machine"), json.at("threads"), json.at("seconds")};
-  } catch (const Json::exception&) {
-    throw runtime::InputError(path.string(),
-                              "is no cost table: expected schema, runtime, machine, threads and seconds");
-  }
-}
-
-void write_cost_table(const CostTable& table, const std::filesystem::path& path) {
-  runtime::write_json(path, {{"schema", schema},
-                             {"runtime", table.runtime},
-                             {"machine", table.machine},
-                             {"threads", table.threads},
-                             {"seconds", table.seconds}});
-}
-
 std::unique_ptr<CostSource> table_costs(const std::filesystem::path& path, const algebra::Library& library,
-                                        std::uint32_t threads) {
+                                        std::uint32_t threads, std::span<const std::string> machines) {
   CostTable table = read_cost_table(path);
-  if (table.machine != machine_name()) {
-    throw runtime::InputError(
-        path.string(), fmt::format("was measured on another machine ({}; this is {})", table.machine, machine_name()));
-  }
+  require_machine(table, machines, path);
   if (table.threads != threads) {
     throw runtime::InputError(path.string(),
                               fmt::format("was measured with {} threads; expected {}", table.threads, threads));

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,24 +36,9 @@ class CostSource {
   virtual void save() {}
 };
 
-/// Times by the text of a query, and what they belong to.
-struct CostTable {
-  std::string runtime, machine;  // "onnxruntime 1.31.0"; processor and number of cores
-  std::uint32_t threads = 1;
-  std::map<std::string, double> seconds;  // below zero: cannot be measured
-};
-
-/// "conv2d{act=none,pad=same,stride=1}(1x64x56x56, weights 64x64x3x3) then relu{}".
-std::string text_of(const CostQuery& query, const algebra::Library& library);
-/// Throws InputError, which names the file: what is no table, or not all of one.
-CostTable read_cost_table(const std::filesystem::path& path);
-void write_cost_table(const CostTable& table, const std::filesystem::path& path);
-/// This machine as tables name it.
-std::string machine_name();
-
-/// A table of this machine and `threads`, and nothing else. Throws InputError for another machine's.
+/// A table of one of `machines` and `threads`, and nothing else. Throws InputError for another machine's.
 std::unique_ptr<CostSource> table_costs(const std::filesystem::path& path, const algebra::Library& library,
-                                        std::uint32_t threads);
+                                        std::uint32_t threads, std::span<const std::string> machines);
 /// What `path` has, and everything else measured by onnxruntime, in a process that `helper` starts, and kept there; an
 /// empty path keeps nothing. Throws UsageError if onnxruntime cannot be had.
 std::unique_ptr<CostSource> onnxruntime_costs(const std::vector<std::string>& helper, const std::filesystem::path& path,

@@ -7,6 +7,9 @@
 #include "algebra/terms/rule_text.h"
 #include "optimize/bodies.h"
 #include "optimize/choice.h"
+#include "optimize/cost_table.h"
+#include "optimize/gpu/costs.h"
+#include "optimize/gpu/executor.h"
 #include "optimize/graph_search.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"
@@ -29,9 +32,14 @@ class Clock {
 };
 
 /// Nothing for analytic costs.
-std::unique_ptr<CostSource> cost_source(const Options& options, const algebra::Library& library) {
+std::unique_ptr<CostSource> cost_source(const Options& options, algebra::Library& library) {
   const std::uint32_t threads = options.timing.threads;
-  if (options.cost == "table") return table_costs(options.cost_table, library, threads);
+  if (options.cost == "table") {
+    std::vector<std::string> machines{machine_name()};
+    if (const auto device = gpu::device_name()) machines.push_back(*device);
+    return table_costs(options.cost_table, library, threads, machines);
+  }
+  if (options.cost == "cuda") return gpu::cuda_costs(options.cost_table, library);
   if (options.cost == "onnxruntime")
     return onnxruntime_costs(options.cost_helper, options.cost_table, library, threads);
   return nullptr;

@@ -164,6 +164,10 @@ class Loaded final : public LoadedPlan {
   GraphRun run_;
 };
 
+std::string name_of(const cudaDeviceProp& properties) {
+  return fmt::format("{}, {} multiprocessors", properties.name, properties.multiProcessorCount);
+}
+
 class CudaExecutor final : public Executor {
  public:
   CudaExecutor() {
@@ -184,8 +188,11 @@ class CudaExecutor final : public Executor {
     device_.flush = device_memory(flush_bytes);
   }
 
-  std::string device() const override {
-    return fmt::format("{}, {} multiprocessors", device_.properties.name, device_.properties.multiProcessorCount);
+  std::string device() const override { return name_of(device_.properties); }
+
+  std::string failure() const override {
+    const cudaError_t status = cudaDeviceSynchronize();
+    return status == cudaSuccess ? std::string() : cudaGetErrorString(status);
   }
 
   std::string versions() const override {
@@ -208,6 +215,12 @@ class CudaExecutor final : public Executor {
 
 }  // namespace
 
+std::optional<std::string> device_name() {
+  cudaDeviceProp properties{};
+  if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) return std::nullopt;
+  return name_of(properties);
+}
+
 std::unique_ptr<Executor> Executor::open() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
@@ -218,6 +231,8 @@ std::unique_ptr<Executor> Executor::open() {
 }
 
 #else
+
+std::optional<std::string> device_name() { return std::nullopt; }
 
 std::unique_ptr<Executor> Executor::open() {
   throw runtime::InputError("GPU", "this build has no CUDA libraries; configure the preset cuda where they are");

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct Measuring {
   bool cold = true;  // caches are overwritten before each run
 };
 
+/// "NVIDIA H200, 132 multiprocessors"; nothing where there is none, or this build cannot use one.
+std::optional<std::string> device_name();
+
 /// A plan on the device, its constants there.
 class LoadedPlan {
  public:
@@ -38,8 +42,10 @@ class Executor {
   /// Throws InputError, which says what is missing.
   static std::unique_ptr<Executor> open();
 
-  virtual std::string device() const = 0;    // "NVIDIA H200, 132 multiprocessors"
+  virtual std::string device() const = 0;    // as device_name()
   virtual std::string versions() const = 0;  // "CUDA 13.0, driver 13.0, cuDNN 9.13.0, cuBLAS 13.0.2"
+  /// Why nothing can be run any more after an error; empty if it can.
+  virtual std::string failure() const = 0;
   /// `values` gives a constant's elements.
   virtual std::unique_ptr<LoadedPlan> load(const Plan& plan, std::span<const algebra::Function> functions,
                                            const std::function<std::vector<float>(ValueId)>& values) = 0;

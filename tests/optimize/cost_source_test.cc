@@ -1,7 +1,9 @@
 #include "optimize/cost_source.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
+#include "optimize/cost_table.h"
 #include "runtime/atomic_file.h"
 #include "tests/optimize/models.h"
 
@@ -10,7 +12,7 @@ namespace {
 
 struct Tables {
   ScratchFolder scratch;
-  std::filesystem::path path = scratch / "costs.json";
+  std::filesystem::path path = scratch / "costs.h5";
   void write(const std::string& machine, std::uint32_t threads, std::map<std::string, double> seconds) const {
     write_cost_table({"some runtime 1.0", machine, threads, std::move(seconds)}, path);
   }
@@ -61,24 +63,29 @@ TEST_CASE("a table of another machine, of other threads, or none at all is refus
   Tables tables;
   const algebra::Library library =
       algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data/operators");
+  const std::vector<std::string> here{machine_name(), "a device"};
   const auto refusal = [&] {
     try {
-      table_costs(tables.path, library, 1);
+      table_costs(tables.path, library, 1, here);
       return std::string("accepted");
     } catch (const runtime::InputError& error) {
+      CHECK(error.exit_code() == 3);
       return std::string(error.what());
     }
   };
   tables.write(machine_name(), 1, {});
   CHECK(refusal() == "accepted");
+  tables.write("a device", 1, {});
+  CHECK(refusal() == "accepted");
   tables.write("a calculator", 1, {});
-  CHECK_THAT(refusal(), Catch::Contains("costs.json") && Catch::Contains("another machine (a calculator; this is "));
+  CHECK_THAT(refusal(), Catch::Contains("costs.h5") && Catch::Contains("another machine (a calculator; this is "));
   tables.write(machine_name(), 4, {});
   CHECK_THAT(refusal(), Catch::Contains("4 threads"));
-  for (const char* text :
-       {"", "{}", "[1]", "{\"schema\": 2}", "{\"schema\": 1, \"seconds\": {\"a\": \"b\"}}", "\"schema\""}) {
+  tables.write(machine_name(), 1, {{"a", std::nan("")}});
+  CHECK_THAT(refusal(), Catch::Contains("costs.h5") && Catch::Contains("row 0 is no time"));
+  for (const char* text : {"", "{}", "rulemill"}) {
     runtime::write_file(tables.path, std::string_view(text));
-    CHECK_THAT(refusal(), Catch::Contains("costs.json"));
+    CHECK_THAT(refusal(), Catch::Contains("costs.h5"));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "optimize/cost_table.h"
 #include "tests/optimize/graphs.h"
 
 namespace rulemill::optimize {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Results are run against the model: the fastest is written, and nothing that is not faster by more than the noise."""
 
-import json
+import pathlib
 import shutil
 import unittest
 
@@ -124,26 +124,26 @@ class Timing(QuickstartCase):
 
     @unittest.skipIf(onnxruntime is None, "SKIPPED: onnxruntime is not installed (scripts/install-debian.sh)")
     def test_onnxruntime_measures_each_node_once_and_keeps_the_times(self):
-        table = self.folder / "costs.json"
+        table = self.folder / "costs.h5"
         command = ["optimize", MODEL, "--rules", self.rules, "--no-timing", "--cost-table", table, "--cost"]
         first = self.json(*command, "onnxruntime")
         self.assertRegex(first["cost_source"], r"^onnxruntime \d.*, [1-9]\d* of them measured now$")
-        kept = json.loads(table.read_text(encoding="utf-8"))
-        times = kept["seconds"]
-        self.assertTrue(any("then relu" in text for text in times), times)
-        self.assertTrue(any(text.startswith("conv2d") and seconds > 1e-6 for text, seconds in times.items()), times)
+        kept = table.read_bytes()
+        self.assertIn(b"then relu", kept)
+        self.assertIn(b"conv2d", kept)
         again = self.json(*command, "onnxruntime")
         self.assertRegex(again["cost_source"], r", 0 of them measured now$")
         self.assertEqual(again["cost_seconds"], first["cost_seconds"])
         self.assertEqual(self.json(*command, "table")["cost_seconds"], first["cost_seconds"])
-        kept["machine"] = "a calculator"
-        table.write_text(json.dumps(kept), encoding="utf-8")
-        self.assert_fails(rulemill(*command, "table"), 3, "costs.json", "another machine (a calculator; this is ")
+        table.write_bytes(kept[:-100])
+        self.assert_fails(rulemill(*command, "table"), 3, "costs.h5")
 
     def test_costs_that_cannot_be_had_are_named(self):
         command = ["optimize", MODEL, "--rules", self.rules, "--cost"]
         self.assert_fails(rulemill(*command, "table"), 2, "--cost", "--cost-table FILE")
         self.assert_fails(rulemill(*command, "guess"), 2, "--cost")
+        if not pathlib.Path("/dev/nvidia0").exists():
+            self.assert_fails(rulemill(*command, "cuda"), 3, "GPU")
         self.assert_fails(rulemill(*command, "table", "--cost-table", self.folder / "absent"), 3, "absent")
         self.assert_fails(rulemill(*command, "onnxruntime", env={"RULEMILL_PYTHON": ""}), 2, "--cost", "no Python")
         self.assert_fails(rulemill(*command, "onnxruntime", env=self.helper("exit 3")), 2, "--cost", "cannot import")

@@ -1,0 +1,155 @@
+#include "optimize/gpu/costs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+#include "algebra/sizes/checked.h"
+#include "optimize/cost_table.h"
+#include "runtime/error.h"
+#include "runtime/hash.h"
+#include "runtime/interrupt.h"
+
+namespace rulemill::optimize::gpu {
+
+namespace {
+
+constexpr std::int64_t most_elements = 1 << 27;  // of an input: what is larger is left to the analytic model
+constexpr std::size_t many_launches = 101;
+
+class GpuCosts final : public TableCosts {
+ public:
+  GpuCosts(std::unique_ptr<Executor> executor, std::filesystem::path path, CostTable table, algebra::Library& library)
+      : TableCosts(std::move(table), library),
+        executor_(std::move(executor)),
+        path_(std::move(path)),
+        all_operators_(library) {
+    one_launch_ = time_of(launches(1), {});
+    next_launch_ = (time_of(launches(many_launches), {}) - one_launch_) / (many_launches - 1);
+  }
+
+  std::string description() const override {
+    return TableCosts::description() + fmt::format(", {} of them measured now on {}", measured_, table_.machine);
+  }
+
+  void save() override {
+    if (!path_.empty() && measured_ > 0) write_cost_table(table_, path_);
+  }
+
+ private:
+  std::optional<double> measure(const CostQuery& query) override {
+    runtime::throw_if_interrupted("measuring costs");
+    ++measured_;
+    algebra::Symbols symbols;
+    GraphBank bank(all_operators_, symbols);
+    try {
+      const auto output = graph_of(query, bank);
+      if (!output) return cannot;
+      const Plan plan = plan_of(bank, *output, {});
+      // One launch by itself is dearer than one among many, which is what it will be.
+      return std::max(0.0, time_of(plan, bank) - one_launch_) + next_launch_;
+    } catch (const runtime::Interrupted&) {
+      throw;
+    } catch (const runtime::Error&) {
+      // A node that no library takes, or no memory: not known. A device that is gone: the end.
+      const std::string failure = executor_->failure();
+      if (!failure.empty()) throw runtime::Error("GPU", failure + ", while " + text_of(query, library_) + " was timed");
+      return cannot;
+    }
+  }
+
+  std::optional<std::vector<ValueId>> graph_of(const CostQuery& query, GraphBank& bank) const {
+    std::vector<ValueId> arguments;
+    for (std::size_t i = 0; i < query.inputs.size(); ++i) {
+      const auto& dims = query.inputs[i];
+      const std::int64_t elements = algebra::element_count(dims);
+      if (elements > most_elements) return std::nullopt;
+      const std::string name = "x" + std::to_string(i);
+      // A number that a model fixes decides what can run it, an array does not.
+      if (!query.constant.at(i) || !dims.empty()) {
+        arguments.push_back(bank.input(name, algebra::Shape(dims.begin(), dims.end())));
+      } else {
+        arguments.push_back(bank.constant(name, std::make_shared<const algebra::Tensor>(algebra::Tensor{dims, {1.0}})));
+      }
+    }
+    const std::vector<algebra::Poly> sizes(query.sizes.begin(), query.sizes.end());
+    auto node = bank.apply(query.instance, arguments, sizes);
+    if (node && query.then) node = bank.apply(*query.then, std::vector{bank.node(*node).outputs.at(0)}, {});
+    if (!node) return std::nullopt;
+    return bank.node(*node).outputs;
+  }
+
+  double time_of(const Plan& plan, std::optional<std::reference_wrapper<GraphBank>> bank) {
+    const auto constant = [&](ValueId id) {
+      RM_CHECK(bank.has_value(), "a constant of no graph");
+      return floats(*bank->get().tensor(bank->get().node_of(id).source));
+    };
+    const auto loaded = executor_->load(plan, library_.functions(), constant);
+    std::vector<std::vector<float>> inputs;
+    for (const auto& port : plan.inputs)
+      inputs.push_back(some_numbers(static_cast<std::size_t>(plan.tensors[port.tensor].elements()), port.tensor));
+    loaded->run(inputs);
+    return loaded->time({}).median;
+  }
+
+  std::unique_ptr<Executor> executor_;
+  std::filesystem::path path_;
+  algebra::Library& all_operators_;
+  double one_launch_ = 0, next_launch_ = 0;
+  std::size_t measured_ = 0;
+};
+
+}  // namespace
+
+Plan launches(std::size_t steps) {
+  algebra::Symbols symbols;
+  const algebra::Atom index = symbols.index("i0");
+  auto read = std::make_shared<Element>();
+  read->kind = Element::Kind::Read;
+  read->indices = {algebra::Poly(index)};
+  const std::vector<std::vector<std::int64_t>> dims{{Kernel::threads_a_block}};
+  const Body body{dims[0], {index}, {{index, Kernel::threads_a_block}}, read};
+  Plan plan;
+  plan.kernels.push_back(kernel_of(body, dims, {}, symbols));
+  constexpr std::size_t bytes = Kernel::threads_a_block * sizeof(float);
+  for (std::size_t t = 0; t < 2; ++t) plan.tensors.push_back({dims[0], false, t * bytes});
+  for (std::uint32_t s = 0; s < steps; ++s) plan.steps.push_back({(s + 1) % 2, {s % 2}, {}, 0});
+  plan.lifetimes.assign(2, {bytes, 0, steps});
+  plan.arena_bytes = 2 * bytes;
+  return plan;
+}
+
+std::vector<float> some_numbers(std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<float> numbers(count);
+  for (float& number : numbers) number = static_cast<float>(static_cast<double>(random() >> 11) * 0x1p-52 - 1);
+  return numbers;
+}
+
+std::unique_ptr<CostSource> gpu_costs(std::unique_ptr<Executor> executor, const std::filesystem::path& path,
+                                      algebra::Library& library) {
+  const std::vector<std::string> device{executor->device()};
+  const std::string versions = executor->versions();
+  std::filesystem::path file = path;
+  if (std::filesystem::is_directory(path)) {
+    const std::string key = device[0] + ", " + versions;
+    file /= "costs-" + runtime::to_hex(runtime::hash64(runtime::bytes_of(std::string_view(key)))) + ".h5";
+  }
+  CostTable table{versions, device[0], 1, {}};
+  if (!file.empty() && std::filesystem::exists(file)) {
+    CostTable known = read_cost_table(file);
+    require_machine(known, device, file);
+    if (known.runtime != versions)
+      throw runtime::InputError(
+          file.string(), fmt::format("was measured with other versions ({}; here are {})", known.runtime, versions));
+    table = std::move(known);
+  }
+  return std::make_unique<GpuCosts>(std::move(executor), file, std::move(table), library);
+}
+
+std::unique_ptr<CostSource> cuda_costs(const std::filesystem::path& path, algebra::Library& library) {
+  return gpu_costs(Executor::open(), path, library);
+}
+
+}  // namespace rulemill::optimize::gpu
