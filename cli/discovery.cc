@@ -9,6 +9,7 @@
 #include "cli/crew_tables.h"
 #include "cli/number_option.h"
 #include "cli/text_table.h"
+#include "dedup/general_forms.h"
 #include "fingerprint/earlier_table.h"
 #include "prove/farm/answer_store.h"
 #include "prove/farm/prune.h"
@@ -114,7 +115,7 @@ void Discovery::meet_inputs(bool may_change) {
     if (options_.fresh && may_change) {
       clear_folder(out_);
       std::filesystem::remove_all(out_ / fingerprint::earlier_folder);
-      std::filesystem::remove(out_ / prove::answers_file);
+      for (const char* store : {prove::answers_file, dedup::general_forms_file}) std::filesystem::remove(out_ / store);
       manifest.start_over();
     } else if (!manifest.inputs().empty() && manifest.inputs() != now) {
       const std::vector<enumerate::Change> changes = enumerate::changes(manifest.inputs(), now);

@@ -9,6 +9,7 @@
 
 #include "dedup/candidate_set.h"
 #include "dedup/candidate_text.h"
+#include "dedup/general_forms.h"
 #include "dedup/generalize.h"
 #include "dedup/slice.h"
 #include "runtime/atomic_file.h"
@@ -55,6 +56,7 @@ struct Frame {
   const runtime::Communicator& communicator;
   runtime::Checkpoint& checkpoint;
   std::uint64_t slices;
+  GeneralForms& forms;
 
   void go_on() const { runtime::require_going_on(join_stage, communicator); }
   std::string piece(const std::string& step, std::uint64_t number) const {
@@ -78,13 +80,19 @@ PackedCandidates generalized(const PackedCandidates& candidates, const std::stri
       continue;
     }
     PackedCandidates made(pieces[p].size());
+    std::vector<GeneralForms::Key> keys(made.size());
     frame.workers.run_unless_stopped(made.size(), [&](std::size_t i, unsigned thread) {
       if (!trials[thread]) trials[thread] = std::make_unique<Trial>(frame.programs);
       made[i] = candidates[pieces[p][i]];
       CandidateGraph graph = unpack(made[i]);
-      if (generalize(graph, *trials[thread], frame.max_ops)) made[i] = pack(graph);
+      keys[i] = frame.forms.key(graph);
+      if (const std::string* known = frame.forms.find(keys[i]))
+        made[i] = *known;
+      else if (generalize(graph, *trials[thread], frame.max_ops))
+        made[i] = pack(graph);
     });
     frame.go_on();
+    for (std::size_t i = 0; i < made.size(); ++i) frame.forms.note(keys[i], made[i]);
     if (frame.slices > 1) frame.checkpoint.save(piece, to_bytes(made));
     std::ranges::move(made, std::back_inserter(all));
   }
@@ -311,7 +319,9 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   const Vocabulary words = vocabulary(rows.dictionary(), library);
   TrialPrograms programs(words, library, profile.seed, profile.max_elements);
   const std::uint64_t slices = slices_of(fingerprints.rows, parts, options);
-  const Frame frame{words, programs, fingerprints.max_ops, workers, communicator, checkpoint, slices};
+  GeneralForms forms(out, rows.dictionary(), library,
+                     std::to_string(profile.seed) + " " + std::to_string(fingerprints.max_ops), communicator);
+  const Frame frame{words, programs, fingerprints.max_ops, workers, communicator, checkpoint, slices, forms};
 
   Summary summary;
   summary.funnel.terms = fingerprints.rows;
@@ -319,6 +329,7 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   const Found found = find_candidates(rows, parts, options.all_terms, frame, summary, times);
   std::vector<CandidateLine> lines =
       gather_lines(found.single, found.multi, profile, rows, words, workers, communicator);
+  forms.save();
   std::string figures;
   if (communicator.is_root()) {
     summary.funnel.candidates = lines.size();

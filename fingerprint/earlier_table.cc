@@ -49,15 +49,6 @@ bool begins_with(std::span<const std::uint32_t> list, std::span<const std::uint3
          (numbers.size() == list.size() || list[numbers.size()] == no_id);
 }
 
-/// An instance in words.
-std::string words_of(const std::string& name, const algebra::Parameters& parameters,
-                     const std::vector<std::uint32_t>& ranks) {
-  std::string text = name + "(";
-  for (const auto& [key, value] : parameters) text += key + "=" + algebra::to_string(value) + " ";
-  for (const std::uint32_t rank : ranks) text += " " + std::to_string(rank);
-  return text;
-}
-
 /// What of a run's inputs says which values variables have and how they are renamed.
 bool decides_values(const std::string& part) {
   return part.starts_with("variable ") || part == "order of variables" || part == "roles" || part == "max_elements" ||
@@ -169,12 +160,13 @@ void EarlierTable::match_instances() {
   std::map<std::string, std::uint16_t> numbers;
   for (std::size_t i = 0; i < heading_.dictionary.instances.size(); ++i) {
     const Dictionary::InstanceEntry& entry = heading_.dictionary.instances[i];
-    if (heading_.same[i]) numbers[words_of(entry.name, entry.parameters, entry.ranks)] = static_cast<std::uint16_t>(i);
+    if (heading_.same[i]) numbers[entry.in_words()] = static_cast<std::uint16_t>(i);
   }
   const auto& signatures = runner_.enumerator().signatures();
   for (SignatureId s = 0; s < signatures.size(); ++s) {
     const algebra::Instance& instance = *signatures[s].instance;
-    const auto found = numbers.find(words_of(instance.operator_name, instance.parameters, *signatures[s].ranks));
+    const auto found = numbers.find(
+        Dictionary::InstanceEntry{instance.operator_name, instance.parameters, *signatures[s].ranks}.in_words());
     instance_.push_back(found == numbers.end() ? no_instance : found->second);
   }
 }

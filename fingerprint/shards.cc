@@ -27,6 +27,13 @@ void TermRows::resize(std::size_t rows) {
   symmetries.resize(rows);
 }
 
+std::string Dictionary::InstanceEntry::in_words() const {
+  std::string text = name + "(";
+  for (const auto& [key, value] : parameters) text += key + "=" + algebra::to_string(value) + " ";
+  for (const std::uint32_t rank : ranks) text += " " + std::to_string(rank);
+  return text;
+}
+
 std::string Dictionary::to_json() const {
   Json root;
   root["format"] = "rulemill dictionary";

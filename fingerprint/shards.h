@@ -47,6 +47,8 @@ struct Dictionary {
     std::string name;
     algebra::Parameters parameters;
     std::vector<std::uint32_t> ranks;  // as Library::instantiate takes them
+    /// Says all of it.
+    std::string in_words() const;
   };
   std::vector<enumerate::Dims> types;
   std::vector<std::uint32_t> degrees;  // by type: largest degree of a term as a polynomial in the variables

@@ -76,23 +76,23 @@ std::string renamed_use(const std::string& use, const std::map<std::string, std:
   return found == names.end() ? use : found->second + use.substr(colon);
 }
 
-/// An answer with other names for the rules whose instances it lists.
-std::string with_names(TaskKind kind, const std::string& answer, const std::map<std::string, std::string>& names) {
-  if (names.empty()) return answer;
-  if (kind == TaskKind::Certify) {
-    CertificateText certificate = parse_certificate(answer, answers_file);
-    for (std::string& use : certificate.uses) use = renamed_use(use, names);
-    return to_string(certificate);
-  }
-  Outcome outcome = outcome_from_text(answer);
-  std::string lines;
-  for (std::size_t at = 0; at < outcome.certificate.size();) {
-    const std::size_t end = std::min(outcome.certificate.find('\n', at), outcome.certificate.size() - 1) + 1;
-    lines += renamed_use(outcome.certificate.substr(at, end - at), names);
+/// Lines of instances with other names for the rules.
+std::string renamed_uses(const std::string& lines, const std::map<std::string, std::string>& names) {
+  std::string result;
+  for (std::size_t at = 0; at < lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', at), lines.size() - 1) + 1;
+    result += renamed_use(lines.substr(at, end - at), names);
     at = end;
   }
-  outcome.certificate = lines;
-  return to_text(outcome);
+  return result;
+}
+
+/// A certificate with other names for the rules whose instances it lists.
+std::string renamed_certificate(const std::string& text, const std::map<std::string, std::string>& names) {
+  if (names.empty()) return text;
+  CertificateText certificate = parse_certificate(text, answers_file);
+  for (std::string& use : certificate.uses) use = renamed_use(use, names);
+  return to_string(certificate);
 }
 
 std::map<std::string, std::string> to_numbers(const std::vector<std::string>& names) {
@@ -208,23 +208,31 @@ std::optional<std::string> AnswerStore::find(TaskKind kind, const std::string& i
     unanswered_[{kind, item}] = std::move(asked);
     return std::nullopt;
   }
-  const std::string answer = with_names(kind, found->second, from_numbers(asked.names));
-  if (!is_outcome(kind)) return answer;
-  Outcome outcome = outcome_from_text(answer);
+  const auto names = from_numbers(asked.names);
+  if (kind == TaskKind::Certify) return renamed_certificate(found->second, names);
+  if (!is_outcome(kind)) return found->second;
+  Outcome outcome = outcome_from_text(found->second);
   const std::string_view name = name_of(text_of(kind, item));
   if (!outcome.candidate.empty()) outcome.candidate = name;
   outcome.rule = renamed(outcome.rule, name);
+  if (!names.empty()) outcome.certificate = renamed_uses(outcome.certificate, names);
   return to_text(outcome);
 }
 
 void AnswerStore::add(TaskKind kind, const std::string& item, const std::string& answer) {
-  if (is_outcome(kind) && !is_kept(kind, outcome_from_text(answer), name_of(text_of(kind, item)))) return;
+  std::string kept = answer;
   const auto before = unanswered_.find({kind, item});
   const Question asked = before == unanswered_.end() ? question(kind, item) : before->second;
-  const auto [place, is_new] = known_.try_emplace(asked.key);
-  if (!is_new) return;
-  place->second = with_names(kind, answer, to_numbers(asked.names));
-  journal_.append(asked.key, place->second);
+  if (kind == TaskKind::Certify) kept = renamed_certificate(answer, to_numbers(asked.names));
+  if (is_outcome(kind)) {
+    Outcome outcome = outcome_from_text(answer);
+    if (!is_kept(kind, outcome, name_of(text_of(kind, item)))) return;
+    if (!asked.names.empty() && !outcome.certificate.empty()) {
+      outcome.certificate = renamed_uses(outcome.certificate, to_numbers(asked.names));
+      kept = to_text(outcome);
+    }
+  }
+  if (known_.emplace(asked.key, kept).second) journal_.append(asked.key, kept);
 }
 
 /// Items in their order, until one has no answer. One that is eliminated is out of reach of those after it.

@@ -214,7 +214,8 @@ struct Crew::Round {
 };
 
 std::vector<Answer> Crew::run(const std::vector<Task>& tasks,
-                              const std::function<void(std::size_t, const Answer&)>& done) {
+                              const std::function<void(std::size_t, const Answer&)>& done,
+                              const std::function<void(std::size_t, const Answer&)>& known) {
   if (store_ == nullptr) return Round(*this, tasks, done).run();
   // Of each task, the items that the store does not answer are asked.
   std::vector<Answer> answers(tasks.size());
@@ -226,17 +227,17 @@ std::vector<Answer> Crew::run(const std::vector<Task>& tasks,
     Task rest{task.kind, {}, task.hardness};
     std::vector<std::size_t> missing;
     answers[t].items.resize(task.items.size());
-    std::vector<std::optional<std::string>> known = store_->find(task);
+    std::vector<std::optional<std::string>> there = store_->find(task);
     for (std::size_t i = 0; i < task.items.size(); ++i) {
-      if (known[i]) {
-        answers[t].items[i] = std::move(*known[i]);
+      if (there[i]) {
+        answers[t].items[i] = std::move(*there[i]);
         continue;
       }
       rest.items.push_back(task.items[i]);
       missing.push_back(i);
     }
     if (missing.empty()) {
-      if (done) done(t, answers[t]);
+      if (known) known(t, answers[t]);
       continue;
     }
     open.push_back(std::move(rest));
@@ -277,9 +278,11 @@ std::vector<std::string> Crew::run_each(TaskKind kind, const std::vector<std::st
     positions.push_back(tasks.size() - 1);
     open.push_back(tasks.back());
   }
-  std::vector<Answer> fresh = run(open, [&](std::size_t task, const Answer& answer) {
+  // What the store knows, it knows another time, too.
+  const auto remember = [&](std::size_t task, const Answer& answer) {
     if (journal_ != nullptr && answer.failure.empty()) journal_->append(journal_key(open[task]), to_text(answer));
-  });
+  };
+  std::vector<Answer> fresh = run(open, remember, {});
   if (journal_ != nullptr) journal_->sync();
   for (std::size_t t = 0; t < open.size(); ++t) answers[positions[t]] = std::move(fresh[t]);
   std::vector<std::string> result;

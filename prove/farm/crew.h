@@ -41,7 +41,9 @@ class Crew {
   void keep(AnswerStore& store);
   /// All answers, in the tasks' order. `done` is told of each as soon as it is there. Throws Interrupted.
   std::vector<Answer> run(const std::vector<Task>& tasks,
-                          const std::function<void(std::size_t, const Answer&)>& done = {});
+                          const std::function<void(std::size_t, const Answer&)>& done = {}) {
+    return run(tasks, done, done);
+  }
   /// One item a task: the answers' items. `failed` says what stands for one without an answer; without it, that throws
   /// Error.
   std::vector<std::string> run_each(TaskKind kind, const std::vector<std::string>& items, std::size_t block,
@@ -54,6 +56,9 @@ class Crew {
 
  private:
   struct Round;  // one call of run()
+  /// Likewise; `known` is told of those that the store answers.
+  std::vector<Answer> run(const std::vector<Task>& tasks, const std::function<void(std::size_t, const Answer&)>& done,
+                          const std::function<void(std::size_t, const Answer&)>& known);
   void serve();
   std::vector<Answer> answers_unless_stopped(const std::vector<Task>& tasks);
   std::string journal_key(const Task& task) const;

@@ -33,7 +33,7 @@ def results(out):
     files = {}
     for path in sorted(out.rglob("*")):
         name = str(path.relative_to(out))
-        if path.is_file() and path.parent.name != "events" and name not in ("manifest.json", "manifest.copy.json", ".lock", "verdicts.journal", "timings.json", "answers.store"):
+        if path.is_file() and path.parent.name != "events" and name not in ("manifest.json", "manifest.copy.json", ".lock", "verdicts.journal", "timings.json", "answers.store", "general.store"):
             files[name] = path.read_bytes()
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     files["listed"] = [(entry["name"], entry["checksum"]) for entry in manifest["files"] if "journal" not in entry["name"]]

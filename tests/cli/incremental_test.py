@@ -160,21 +160,24 @@ class Incremental(Case):
         self.discover(self.text, "--seed", "8", out=scratch)
         self.assertEqual(results(self.out), results(scratch))
 
-    def test_a_damaged_store_of_answers_is_not_used(self):
+    def test_a_damaged_store_is_not_used(self):
+        more = self.text + '[[operators]]\noperator = "sub"\n'
         self.discover(self.text)
         scratch = self.folder / "scratch"
-        self.discover(self.text, "--max-ops", "3", out=scratch)
-        store = (self.out / "answers.store").read_bytes()
-        for at in (3, 30, len(store) // 2, len(store) - 5):
-            out = self.folder / f"damaged-{at}"
-            shutil.copytree(self.out, out)
-            damaged = bytearray(store)
-            damaged[at] ^= 4
-            (out / "answers.store").write_bytes(damaged)
-            process = rulemill(*self.words(self.text, out, "--max-ops", "3"))
-            self.assert_works(process)
-            self.assertIn("answers.store", process.stderr)
-            self.assertEqual(results(out), results(scratch))
+        self.discover(more, out=scratch)
+        for name in ("answers.store", "general.store"):
+            store = (self.out / name).read_bytes()
+            for at in (3, 30, len(store) // 2, len(store) - 5):
+                with self.subTest(name, at=at):
+                    out = self.folder / f"damaged-{name}-{at}"
+                    shutil.copytree(self.out, out)
+                    damaged = bytearray(store)
+                    damaged[at] ^= 4
+                    (out / name).write_bytes(damaged)
+                    process = rulemill(*self.words(more, out))
+                    self.assert_works(process)
+                    self.assertIn(name, process.stderr)
+                    self.assertEqual(results(out), results(scratch))
 
 
 if __name__ == "__main__":
