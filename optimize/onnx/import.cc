@@ -11,6 +11,7 @@
 #include "optimize/onnx/model_proto.h"
 #include "optimize/onnx/opaque_shapes.h"
 #include "optimize/onnx/shape_values.h"
+#include "optimize/onnx/size_operators.h"
 #include "runtime/error.h"
 
 namespace rulemill::optimize {
@@ -199,9 +200,8 @@ class Importer {
   }
 
   static bool gives_int64(const onnx::NodeProto& node) {
-    static const std::set<std::string> truths = {"Equal", "Not",     "And",         "Or",
-                                                 "Less",  "Greater", "LessOrEqual", "GreaterOrEqual"};
-    if (node.op_type() != "Cast") return !truths.contains(node.op_type());
+    const auto op = size_operator(node.op_type());
+    if (op != SizeOperator::Cast) return !op || !gives_truths(*op);
     return node.attribute_size() > 0 && node.attribute(0).i() == onnx::TensorProto::INT64;
   }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 
+#include "optimize/onnx/size_operators.h"
 #include "runtime/error.h"
 
 namespace rulemill::optimize {
@@ -19,16 +19,17 @@ class Inference {
  public:
   Inference(const onnx::NodeProto& node, const std::vector<ShapeOperand>& inputs, std::span<const OpenSize> sizes,
             algebra::Symbols& symbols)
-      : node_(node), inputs_(inputs), sizes_(sizes), symbols_(symbols) {}
+      : node_(node), op_(size_operator(node.op_type())), inputs_(inputs), sizes_(sizes), symbols_(symbols) {}
 
   Result run() {
     using Method = Result (Inference::*)();
-    static const std::map<std::string, Method> methods = {
-        {"Expand", &Inference::expanded},        {"Slice", &Inference::slice},          {"Gather", &Inference::gather},
-        {"Reshape", &Inference::reshaped},       {"Concat", &Inference::concat},        {"Range", &Inference::range},
-        {"ConstantOfShape", &Inference::filled}, {"GatherElements", &Inference::picked}};
-    if (node_.output_size() != 1) return std::nullopt;
-    const auto method = methods.find(node_.op_type());
+    static const std::map<SizeOperator, Method> methods = {
+        {SizeOperator::Expand, &Inference::expanded},        {SizeOperator::Slice, &Inference::slice},
+        {SizeOperator::Gather, &Inference::gather},          {SizeOperator::Reshape, &Inference::reshaped},
+        {SizeOperator::Concat, &Inference::concat},          {SizeOperator::Range, &Inference::range},
+        {SizeOperator::ConstantOfShape, &Inference::filled}, {SizeOperator::GatherElements, &Inference::picked}};
+    if (node_.output_size() != 1 || !op_) return std::nullopt;
+    const auto method = methods.find(*op_);
     Result result = method == methods.end() ? elementwise() : (this->*method->second)();
     if (result) result->at_most = at_most_;
     if (!result || !std::ranges::all_of(result->dims, [&](const Poly& dim) { return symbols_.positive(dim); }))
@@ -88,13 +89,10 @@ class Inference {
   }
 
   Result elementwise() {
-    static const std::set<std::string> same = {"Add", "Sub", "Mul", "Div", "Mod", "Min",
-                                               "Max", "Pow", "And", "Or",  "Xor"};
-    static const std::set<std::string> truths = {"Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"};
-    const bool chooses = node_.op_type() == "Where";
-    if (!chooses && !same.contains(node_.op_type()) && !truths.contains(node_.op_type())) return std::nullopt;
+    const bool chooses = op_ == SizeOperator::Where;
+    if (!chooses && !is_elementwise(*op_)) return std::nullopt;
     OpaqueShape result;
-    if (truths.contains(node_.op_type())) result.element = onnx::TensorProto::BOOL;
+    if (gives_truths(*op_)) result.element = onnx::TensorProto::BOOL;
     if (chooses) result.as_input = 1;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (shape(i) == nullptr) return std::nullopt;
@@ -192,6 +190,7 @@ class Inference {
   }
 
   const onnx::NodeProto& node_;
+  std::optional<SizeOperator> op_;
   const std::vector<ShapeOperand>& inputs_;
   std::span<const OpenSize> sizes_;
   algebra::Symbols& symbols_;

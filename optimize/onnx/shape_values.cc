@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "optimize/onnx/size_operators.h"
 #include "runtime/error.h"
 
 namespace rulemill::optimize {
@@ -24,32 +25,32 @@ std::optional<std::int64_t> number(const ShapeOperand& operand) {
 class Evaluation {
  public:
   Evaluation(const onnx::NodeProto& node, const std::vector<ShapeOperand>& inputs, algebra::Symbols& symbols)
-      : node_(node), inputs_(inputs), symbols_(symbols) {}
+      : node_(node), op_(size_operator(node.op_type())), inputs_(inputs), symbols_(symbols) {}
 
   Result run() {
     using Method = Result (Evaluation::*)();
-    static const std::map<std::string, Method> methods = {
-        {"Shape", &Evaluation::shape},
-        {"Size", &Evaluation::size},
-        {"Gather", &Evaluation::gather},
-        {"Slice", &Evaluation::slice},
-        {"Concat", &Evaluation::concat},
-        {"Unsqueeze", &Evaluation::changed_rank},
-        {"Squeeze", &Evaluation::changed_rank},
-        {"Reshape", &Evaluation::reshaped},
-        {"Cast", &Evaluation::same},
-        {"Identity", &Evaluation::same},
-        {"Range", &Evaluation::range},
-        {"ConstantOfShape", &Evaluation::filled},
-        {"Expand", &Evaluation::expanded},
-        {"Where", &Evaluation::where},
-        {"Transpose", &Evaluation::transposed},
-        {"ReduceProd", &Evaluation::product},
-        {"Neg", &Evaluation::negated},
-        {"Not", &Evaluation::opposite},
+    static const std::map<SizeOperator, Method> methods = {
+        {SizeOperator::Shape, &Evaluation::shape},
+        {SizeOperator::Size, &Evaluation::size},
+        {SizeOperator::Gather, &Evaluation::gather},
+        {SizeOperator::Slice, &Evaluation::slice},
+        {SizeOperator::Concat, &Evaluation::concat},
+        {SizeOperator::Unsqueeze, &Evaluation::changed_rank},
+        {SizeOperator::Squeeze, &Evaluation::changed_rank},
+        {SizeOperator::Reshape, &Evaluation::reshaped},
+        {SizeOperator::Cast, &Evaluation::same},
+        {SizeOperator::Identity, &Evaluation::same},
+        {SizeOperator::Range, &Evaluation::range},
+        {SizeOperator::ConstantOfShape, &Evaluation::filled},
+        {SizeOperator::Expand, &Evaluation::expanded},
+        {SizeOperator::Where, &Evaluation::where},
+        {SizeOperator::Transpose, &Evaluation::transposed},
+        {SizeOperator::ReduceProd, &Evaluation::product},
+        {SizeOperator::Neg, &Evaluation::negated},
+        {SizeOperator::Not, &Evaluation::opposite},
     };
-    if (node_.output_size() != 1) return std::nullopt;
-    if (const auto method = methods.find(node_.op_type()); method != methods.end()) return (this->*method->second)();
+    if (node_.output_size() != 1 || !op_) return std::nullopt;
+    if (const auto method = methods.find(*op_); method != methods.end()) return (this->*method->second)();
     return elementwise();
   }
 
@@ -176,7 +177,7 @@ class Evaluation {
   /// A number becomes a list, a list of one a number.
   Result changed_rank() {
     Result result = same();
-    const bool grows = node_.op_type() == "Unsqueeze";
+    const bool grows = op_ == SizeOperator::Unsqueeze;
     if (!result || result->dims.size() != (grows ? 0U : 1U) || result->elements.size() != 1) return std::nullopt;
     result->dims.clear();
     if (grows) result->dims.push_back(1);
@@ -304,53 +305,42 @@ class Evaluation {
 
   Result elementwise() {
     if (inputs_.size() != 2) return std::nullopt;
-    static const std::map<std::string, int> known = {{"Add", 0},
-                                                     {"Sub", 1},
-                                                     {"Mul", 2},
-                                                     {"Div", 3},
-                                                     {"Mod", 4},
-                                                     {"Min", 5},
-                                                     {"Max", 6},
-                                                     {"And", 2},
-                                                     {"Or", 6},
-                                                     {"Less", 8},
-                                                     {"Greater", 9},
-                                                     {"LessOrEqual", 10},
-                                                     {"GreaterOrEqual", 11},
-                                                     {"Equal", 7}};
-    const auto found = known.find(node_.op_type());
-    if (found == known.end()) return std::nullopt;
-    return each([&](std::size_t i) { return combined(found->second, element(0, i), element(1, i)); });
+    return each([&](std::size_t i) { return combined(*op_, element(0, i), element(1, i)); });
   }
 
-  std::optional<Poly> combined(int operation, const Poly& a, const Poly& b) {
-    const bool divides = operation == 3 || operation == 4;
+  std::optional<Poly> combined(SizeOperator operation, const Poly& a, const Poly& b) {
+    using enum SizeOperator;
+    const bool divides = operation == Div || operation == Mod;
     if (divides && (!symbols_.nonnegative(a) || !symbols_.positive(b))) return std::nullopt;
     switch (operation) {
-      case 0:
+      case Add:
         return a + b;
-      case 1:
+      case Sub:
         return a - b;
-      case 2:
+      case Mul:
+      case And:
         return a * b;
-      case 3:
+      case Div:
         return symbols_.floor_div(a, b);
-      case 4:
+      case Mod:
         return symbols_.mod(a, b);
-      case 5:
+      case Min:
         return symbols_.min(a, b);
-      case 6:
+      case Max:
+      case Or:
         return symbols_.max(a, b);
-      case 8:
+      case Less:
         return decided(symbols_.positive(b - a), symbols_.nonnegative(a - b));
-      case 9:
+      case Greater:
         return decided(symbols_.positive(a - b), symbols_.nonnegative(b - a));
-      case 10:
+      case LessOrEqual:
         return decided(symbols_.nonnegative(b - a), symbols_.positive(a - b));
-      case 11:
+      case GreaterOrEqual:
         return decided(symbols_.nonnegative(a - b), symbols_.positive(b - a));
-      default:
+      case Equal:
         return decided(a == b, symbols_.positive(a - b) || symbols_.positive(b - a));
+      default:
+        return std::nullopt;
     }
   }
 
@@ -360,6 +350,7 @@ class Evaluation {
   }
 
   const onnx::NodeProto& node_;
+  std::optional<SizeOperator> op_;
   const std::vector<ShapeOperand>& inputs_;
   algebra::Symbols& symbols_;
 };

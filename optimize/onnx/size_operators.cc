@@ -1,0 +1,58 @@
+#include "optimize/onnx/size_operators.h"
+
+#include <map>
+
+namespace rulemill::optimize {
+
+std::optional<SizeOperator> size_operator(const std::string& op_type) {
+  using enum SizeOperator;
+  static const std::map<std::string, SizeOperator> table = {
+      {"Shape", Shape},
+      {"Size", Size},
+      {"Gather", Gather},
+      {"GatherElements", GatherElements},
+      {"Slice", Slice},
+      {"Concat", Concat},
+      {"Unsqueeze", Unsqueeze},
+      {"Squeeze", Squeeze},
+      {"Reshape", Reshape},
+      {"Cast", Cast},
+      {"Identity", Identity},
+      {"Range", Range},
+      {"ConstantOfShape", ConstantOfShape},
+      {"Expand", Expand},
+      {"Where", Where},
+      {"Transpose", Transpose},
+      {"ReduceProd", ReduceProd},
+      {"Neg", Neg},
+      {"Not", Not},
+      {"Add", Add},
+      {"Sub", Sub},
+      {"Mul", Mul},
+      {"Div", Div},
+      {"Mod", Mod},
+      {"Pow", Pow},
+      {"Min", Min},
+      {"Max", Max},
+      {"And", And},
+      {"Or", Or},
+      {"Xor", Xor},
+      {"Less", Less},
+      {"Greater", Greater},
+      {"LessOrEqual", LessOrEqual},
+      {"GreaterOrEqual", GreaterOrEqual},
+      {"Equal", Equal},
+  };
+  const auto found = table.find(op_type);
+  if (found == table.end()) return std::nullopt;
+  return found->second;
+}
+
+bool is_elementwise(SizeOperator op) { return op >= SizeOperator::Add; }
+
+bool gives_truths(SizeOperator op) {
+  using enum SizeOperator;
+  return op == Not || op == And || op == Or || op >= Less;
+}
+
+}  // namespace rulemill::optimize
