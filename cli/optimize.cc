@@ -30,6 +30,20 @@ const std::map<std::string, optimize::SearchKind> searches = {{"saturate", optim
 
 constexpr double least_gain_untimed = 0.05;
 
+/// Whatever is written, the model and its side file stay as they are.
+void require_other_file(const std::string& option, const std::filesystem::path& file, std::filesystem::path model) {
+  if (file.empty()) return;
+  runtime::require_writable_folder(std::filesystem::absolute(file).parent_path());
+  std::error_code error;
+  if (std::filesystem::equivalent(model, file, error)) {
+    throw runtime::UsageError(option, "is the model itself; choose another file");
+  }
+  model += ".data";
+  if (std::filesystem::equivalent(model, file, error)) {
+    throw runtime::UsageError(option, "is the model's side file; choose another file");
+  }
+}
+
 /// Nothing of a run that is stopped is kept.
 optimize::Summary optimized(const optimize::Options& options) {
   try {
@@ -70,15 +84,10 @@ void run(Context& context, const Inputs& inputs) {
   for (const std::string& text : inputs.shapes) options.input_shapes.insert(optimize::parse_input_shape(text));
   if (!options.out.empty()) {
     if (std::filesystem::is_directory(options.out)) options.out /= options.model.filename();
-    runtime::require_writable_folder(std::filesystem::absolute(options.out).parent_path());
-    std::error_code error;
-    if (std::filesystem::equivalent(options.model, options.out, error)) {
-      throw runtime::UsageError("--out", "is the model itself; choose another file");
-    }
   }
-  if (!inputs.report.empty()) {
-    runtime::require_writable_folder(std::filesystem::absolute(inputs.report).parent_path());
-  }
+  require_other_file("--out", options.out, options.model);
+  require_other_file("--report", inputs.report, options.model);
+  require_other_file("--json", context.options.json, options.model);
   const optimize::Summary summary = optimized(options);
   if (!options.explain.empty()) return context.print(optimize::to_text(summary.explanations));
   if (!inputs.report.empty()) runtime::write_file(inputs.report, optimize::to_html(summary));

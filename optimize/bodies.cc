@@ -21,8 +21,7 @@ class BodySearch {
   /// The best that the definitions find equal; nothing if none is better. Its rules go into `found`.
   std::optional<OnnxModel> run(BetterBodies& found) {
     CostModel cost(bank_, fusion_, with_.device, {});
-    const auto rules =
-        algebra::at_instances(with_.rules, occurrences(bank_), with_.library, with_.terms, with_.symbols);
+    const auto rules = rules_here();
     Matcher matcher(bank_, with_.terms, rules);
     const SearchResult result =
         search_graph({with_.options, bank_, with_.terms, rules, matcher, fusion_}, cost, import_.outputs,
@@ -42,7 +41,22 @@ class BodySearch {
     return std::nullopt;
   }
 
+  std::vector<Explanation> explained() {
+    CostModel cost(bank_, fusion_, with_.device, {});
+    const auto rules = rules_here();
+    Matcher matcher(bank_, with_.terms, rules);
+    try {
+      return explain({bank_, import_, with_.terms, rules, matcher, cost}, with_.options.explain);
+    } catch (const runtime::UsageError&) {  // another graph's node
+      return {};
+    }
+  }
+
  private:
+  std::vector<algebra::RuleRecord> rules_here() {
+    return algebra::at_instances(with_.rules, occurrences(bank_), with_.library, with_.terms, with_.symbols);
+  }
+
   Import imported(const OnnxModel& model, const SizeBounds& bounds) {
     return import_model(model, bank_, &with_.inference, bounds, body_.captured);
   }
@@ -95,6 +109,30 @@ void improve(OnnxModel& model, const SizeBounds& bounds, const std::map<std::str
 }
 
 }  // namespace
+
+namespace {
+
+void explain_inside(const OnnxModel& model, const SizeBounds& bounds, const std::map<std::string, ValueType>& captured,
+                    const BodySetting& with, std::vector<Explanation>& found) {
+  if (!has_bodies(model)) return;
+  GraphBank bank(with.library, with.symbols);
+  const Import import = import_model(model, bank, &with.inference, bounds, captured);
+  for (const Body& body : bodies_of(model, import, bank)) {
+    for (Explanation& each : BodySearch(body, body.model, import.bounds, with).explained()) {
+      each.place += " in " + body.model.origin();
+      found.push_back(std::move(each));
+    }
+    explain_inside(body.model, import.bounds, body.captured, with, found);
+  }
+}
+
+}  // namespace
+
+std::vector<Explanation> explain_bodies(const OnnxModel& model, const BodySetting& with) {
+  std::vector<Explanation> found;
+  explain_inside(model, {}, {}, with, found);
+  return found;
+}
 
 BetterBodies better_bodies(const OnnxModel& model, const BodySetting& with) {
   BetterBodies found;

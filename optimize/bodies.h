@@ -4,6 +4,7 @@
 #pragma once
 
 #include "optimize/cost.h"
+#include "optimize/explain.h"
 #include "optimize/onnx/bodies.h"
 #include "optimize/optimize.h"
 
@@ -27,6 +28,10 @@ struct BetterBodies {
   std::vector<Step> steps;
   std::string warning;  // why a cheaper body was not taken
 };
+
+/// Of the graphs inside nodes what `explain` says of the model's own, places followed by the graph that they are in.
+/// Nothing where the target is no rule and no node of theirs.
+std::vector<Explanation> explain_bodies(const OnnxModel& model, const BodySetting& with);
 
 /// Innermost first.
 BetterBodies better_bodies(const OnnxModel& model, const BodySetting& with);

@@ -260,9 +260,8 @@ Summary run(const Options& options, algebra::Library& library, algebra::TermBank
   const OnnxModel given_model = OnnxModel::read(options.model);
   try_timing_command(options.model, options.timing);
   NodeInference inference(options.type_helper);
-  BetterBodies bodies;
-  if (options.explain.empty())
-    bodies = better_bodies(given_model, {options, library, terms, symbols, given, device, inference});
+  const BodySetting inside{options, library, terms, symbols, given, device, inference};
+  const BetterBodies bodies = options.explain.empty() ? better_bodies(given_model, inside) : BetterBodies();
   const OnnxModel& model = bodies.model ? *bodies.model : given_model;
   GraphBank bank(library, symbols);
   Import import = import_model(model, bank, &inference);
@@ -278,7 +277,14 @@ Summary run(const Options& options, algebra::Library& library, algebra::TermBank
   };
   Matcher matcher(bank, terms, rules);
   if (!options.explain.empty()) {
-    summary.explanations = explain({bank, import, terms, rules, matcher, cost}, options.explain);
+    summary.explanations = explain_bodies(given_model, inside);
+    try {
+      for (Explanation& each : explain({bank, import, terms, rules, matcher, cost}, options.explain))
+        summary.explanations.push_back(std::move(each));
+    } catch (const runtime::UsageError&) {
+      if (summary.explanations.empty()) throw;  // no node of a graph inside either
+    }
+    std::ranges::stable_sort(summary.explanations, std::ranges::greater(), &Explanation::fits);
     return summary;
   }
   const Acceptable acceptable = [&](std::span<const ValueId> outputs) { return plan_of(outputs).refusal.empty(); };

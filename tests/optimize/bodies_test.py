@@ -115,6 +115,14 @@ class Bodies(Case):
                            "--no-timing", *more)
         return report, onnx.load(self.folder / "out.onnx")
 
+    def test_a_rule_is_explained_at_nodes_of_bodies_and_a_node_by_its_name(self):
+        onnx.save(loop_model(), self.folder / "in.onnx")
+        explained = lambda target: rulemill("optimize", self.folder / "in.onnx", "--rules", self.folder / "rules", "--explain", target)
+        self.assertRegex(explained("distribute").stdout, "distribute at sum in .*in.onnx: graph round of node loop: ")
+        self.assertIn("associate at up in ", explained("up").stdout)
+        self.assert_fails(explained("nowhere"), 2, "no rule and no node of the model is named 'nowhere'")
+        self.assert_fails(explained("loop"), 2, "'loop' is kept as it is")
+
     def test_a_body_is_optimized_as_a_graph_of_its_own_with_what_it_takes_from_outside(self):
         for name, make in MODELS.items():
             with self.subTest(name):

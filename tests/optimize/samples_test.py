@@ -163,6 +163,16 @@ class Samples(QuickstartCase):
         self.assertLess(after, before)
         self.assertIn(f"{before:.4g} -> {after:.4g} million operations", process.stdout)
 
+    def test_nothing_is_written_over_the_model_or_its_side_file(self):
+        model, side = self.folder / "in.onnx", self.folder / "in.onnx.data"
+        shutil.copy(MODEL, model)
+        side.write_bytes(b"weights")
+        for option in ("--out", "--report", "--json"):
+            for file, name in ((model, "the model itself"), (side, "the model's side file")):
+                process = rulemill("optimize", model, "--rules", self.rules, "--no-timing", option, file)
+                self.assert_fails(process, 2, f"{option}: is {name}")
+        self.assertEqual([model.read_bytes(), side.read_bytes()], [MODEL.read_bytes(), b"weights"])
+
     def test_a_full_or_missing_place_for_the_report_is_named_and_nothing_is_written(self):
         process = rulemill("optimize", MODEL, "--rules", self.rules, "--out", self.folder / "out.onnx", "--report", "/proc/x/page.html")
         self.assert_fails(process, 3, "/proc/x")
