@@ -194,6 +194,15 @@ class Audits(Case):
             self.assertEqual(minimality["independent"] + len(minimality["limit_reached"]), minimality["core"])
             self.assertEqual(minimality["shortcuts_not_implied"], [])
 
+    @needs_mpi
+    def test_sixty_four_ranks_on_this_machine_find_what_one_does(self):
+        one, many = self.folder / "one", self.folder / "many"
+        for out, ranks in ((one, 0), (many, 64)):
+            words = ["discover", "--profile", SMALL, "--out", out, "--progress", "off", "--threads", "1"]
+            self.assert_works(rulemill(*words, ranks=ranks, timeout=600))
+        self.assertEqual(results(many), results(one))
+        self.assertEqual((many / "candidates.rules").read_bytes(), (one / "candidates.rules").read_bytes())
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

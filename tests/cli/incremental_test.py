@@ -2,6 +2,7 @@
 """A run on inputs that have changed: what changed is said, what that leaves as it was is not proved again, and the database is
 byte for byte that of a run from scratch."""
 
+import json
 import pathlib
 import re
 import shutil
@@ -159,6 +160,18 @@ class Incremental(Case):
         scratch = self.folder / "scratch"
         self.discover(self.text, "--seed", "8", out=scratch)
         self.assertEqual(results(self.out), results(scratch))
+
+    def test_a_folder_of_another_version_is_refused_in_one_line_and_nothing_is_lost(self):
+        self.discover(self.text)
+        manifest = self.out / "manifest.json"
+        older = {**json.loads(manifest.read_text()), "version": 1}
+        del older["checksum"]  # the first version had none
+        manifest.write_text(json.dumps(older))
+        before = {path: path.read_bytes() for path in self.out.rglob("*") if path.is_file() and "events" not in path.parts}
+        process = rulemill(*self.words(self.text, self.out))
+        self.assert_fails(process, 3, f"{manifest}: has version 1; expected 2")
+        self.assertEqual(len(process.stderr.strip().splitlines()), 1)
+        self.assertEqual({path: path.read_bytes() for path in before}, before)
 
     def test_a_damaged_store_is_not_used(self):
         more = self.text + '[[operators]]\noperator = "sub"\n'
