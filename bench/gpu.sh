@@ -1,12 +1,20 @@
 #!/bin/bash
-# Measures a GPU build on this machine's device: bench/gpu.sh [BUILD] [MAX_OPS]
-# (default build/cuda, 4). Compares every file with those of the CPU, looks for memory errors, and times the stages with
-# the device's utilisation. Needs a device; says so and fails without.
+# Measures a GPU build on this machine's device: bench/gpu.sh [BUILD] [MAX_OPS] [MODELS]
+# (default build/cuda, 4, no models; in a folder that scripts/pack.sh made, what is packed). Compares every file with those
+# of the CPU, looks for memory errors, times the stages with the device's utilisation, and runs the test of plans on the device
+# where test programs are built, or packed. With a folder of models measures what `optimize --cost cuda` takes off their
+# times. Needs a device; says so and fails without.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/cuda}
 max_ops=${2:-4}
-profile=data/profiles/reference.toml
+models=${3:-}
+data=data
+if [[ -x bin/rulemill ]]; then
+  build=bin
+  data=share/rulemill
+fi
+profile=$data/profiles/reference.toml
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -44,3 +52,14 @@ print(f"  device busy {sum(busy) / max(1, len(busy)):.0f}% on average")
 PYTHON
 done
 "$build/rulemill" join --profile "$profile" --max-ops "$max_ops" --out "$folder/large-auto" --progress off | grep -E '^join'
+
+echo "== plans of models: cuDNN, cuBLAS and kernels against the definitions"
+if [[ -x $build/test_optimize ]]; then
+  ln -s "$PWD/$data" "$folder/data"
+  test=$PWD/$build/test_optimize
+  [[ $build != /* ]] || test=$build/test_optimize
+  (cd "$folder" && "$test" "[device]")
+fi
+if [[ -n $models ]]; then
+  python3 bench/gpu_models.py --rulemill "$build/rulemill" --json "$folder/models.json" "$models"/*.onnx
+fi

@@ -62,6 +62,7 @@ void on_first_rank(const runtime::Communicator& world, const std::function<void(
 /// Each adds one subcommand, or those that belong together, which set `chosen`.
 void add_check(CLI::App& app, Options& options, Command& chosen);
 void add_doctor(CLI::App& app, Options& options, Command& chosen);
+void add_gpu(CLI::App& app, Options& options, Command& chosen);
 void add_implied(CLI::App& app, Options& options, Command& chosen);
 void add_info(CLI::App& app, Options& options, Command& chosen);
 void add_operators(CLI::App& app, Options& options, Command& chosen);

@@ -37,6 +37,7 @@ void add_subcommands(CLI::App& app, cli::Options& options, cli::Command& chosen)
   app.require_subcommand(1);
   cli::add_check(app, options, chosen);
   cli::add_doctor(app, options, chosen);
+  cli::add_gpu(app, options, chosen);
   cli::add_implied(app, options, chosen);
   cli::add_info(app, options, chosen);
   cli::add_operators(app, options, chosen);

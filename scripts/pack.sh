@@ -69,6 +69,13 @@ ldd "${programs[@]}" ${components[0]:+"${components[@]}"} 2>/dev/null | awk '$2 
     [[ $(basename "$library") =~ $own_by_machine ]] || install -m 644 "$library" "$folder/lib/"
   done
 
+# cuDNN and NVRTC load parts of themselves at run time, from where they are.
+ldd "${programs[@]}" 2>/dev/null | awk '$1 ~ /^lib(cudnn|nvrtc)\.so/ && !seen[$1]++ {print $3}' |
+  while read -r library; do
+    parts=("${library%.so*}"[-_]*.so.*)
+    [[ ! -e ${parts[0]} ]] || install -m 644 "${parts[@]}" "$folder/lib/"
+  done
+
 # Which of its components Open MPI may use is the distribution's choice; some do not work with the others' libraries.
 for settings in /etc/openmpi "$(dirname "$mpi")/openmpi/etc" "$(dirname "$mpi")/../etc"; do
   [[ -f $settings/openmpi-mca-params.conf ]] || continue
@@ -80,6 +87,7 @@ for texts in /usr/share/openmpi "$(dirname "$mpi")/../share/openmpi"; do
 done
 cp -r data/. "$folder/share/rulemill/"
 cp -r slurm "$folder/"
+install -D -m 755 -t "$folder/bench" bench/gpu.sh bench/gpu_models.py
 cp LICENSE "$folder/"
 
 # One wrapper for all: it runs the program that has its own name.

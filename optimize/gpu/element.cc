@@ -69,7 +69,16 @@ class Lowering {
         break;
     }
     for (const auto& operand : expr.operands) made->operands.push_back(element(*operand));
-    return made;
+    return without_ones(made);
+  }
+
+  /// A factor of one is none, as of a Gemm whose numbers the model fixes.
+  static ElementPtr without_ones(const std::shared_ptr<Element>& element) {
+    if (element->kind != Kind::Mul) return element;
+    std::erase_if(element->operands,
+                  [](const ElementPtr& factor) { return factor->kind == Kind::Constant && factor->value == 1; });
+    if (element->operands.empty()) return number(1);
+    return element->operands.size() == 1 ? element->operands[0] : element;
   }
 
   ElementPtr read(const ScalarExpr& expr, Element made) {

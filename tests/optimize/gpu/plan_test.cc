@@ -111,6 +111,20 @@ TEST_CASE("products in batches, turned, and with their bias are one product each
   CHECK(std::get<Product>(dense.steps[0].form).epilogue.bias.has_value());
 }
 
+TEST_CASE("a Gemm whose numbers are one is a product with its bias, for one row, too", "[gpu]") {
+  for (const std::int64_t rows : {1, 5}) {
+    Workshop shop;
+    const ValueId x = shop.input("x", {rows, 8}), w = shop.weight("w", {10, 8}), b = shop.weight("b", {10}),
+                  one = shop.weight("one", {}, {1.0});
+    const Parameters turned{{"right", std::string("turned")}};
+    const Plan plan = checked_plan(shop, {shop.op("scaled_product_and_row", {x, w, b, one, one}, turned)});
+    CHECK(counts(plan) == std::array<std::size_t, 5>{0, 1, 0, 0, 0});
+    const Plan scaled =
+        checked_plan(shop, {shop.op("scaled_product_and_row", {x, w, b, shop.weight("half", {}, {0.5}), one}, turned)});
+    CHECK(counts(scaled)[1] == 1);
+  }
+}
+
 TEST_CASE("a chain of element-wise operators is one kernel, and a reshape is no step", "[gpu]") {
   Workshop shop;
   const ValueId x = shop.input("x", {4, 6});
