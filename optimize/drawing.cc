@@ -13,6 +13,9 @@ namespace rulemill::optimize {
 
 namespace {
 
+/// A picture that is too wide for its place is made smaller, down to what can be read.
+constexpr double least_scale = 0.65;
+
 constexpr int line_height = 15, character = 7, padding = 14, gap_x = 16, gap_y = 40, margin = 8;
 
 /// Under the operator: the shapes of its constants.
@@ -150,7 +153,10 @@ std::string to_svg(const Drawing& drawing) {
   const auto centre = [&](std::size_t i) { return margin + places.x[i]; };
   const auto top = [&](std::size_t i) { return margin + places.row[i] * row_height; };
   const int height = places.rows * row_height - gap_y + line_height + 2 * margin;
-  std::string svg = fmt::format("<svg width='{}' height='{}' role='img'>\n", places.width + 2 * margin, height);
+  const int width = places.width + 2 * margin;
+  std::string svg =
+      fmt::format("<svg width='{0}' height='{1}' viewBox='0 0 {0} {1}' style='min-width: {2}px' role='img'>\n", width,
+                  height, static_cast<int>(width * least_scale));
   for (std::size_t i = 0; i < drawing.boxes.size(); ++i) {
     for (std::uint32_t input : drawing.boxes[i].inputs) {
       const int x1 = centre(input), y1 = top(input) + height_of(drawing.boxes[input]), x2 = centre(i), y2 = top(i);

@@ -1,6 +1,8 @@
 // The report as one page that loads nothing: figures, what changed drawn large, the model in a few lines, the rules.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "optimize/changes.h"
 #include "optimize/report_text.h"
 
@@ -22,7 +24,7 @@ pre { background: #f4f6f9; padding: .6em 1em; overflow-x: auto; margin: .3em 0; 
   border: 1px solid #dfe3ea; border-radius: 8px; } .graph h3 { font-size: 13px; margin: .5em .9em 0; color: #667085; }
 .outline { line-height: 2; } .outline li { margin: .2em 0; } .stay { color: #667085; } .times { font-weight: 700; }
 a.kind { background: #dff3e1; border: 1px solid #3f8f4a; border-radius: 4px; padding: 0 .4em; color: inherit; text-decoration: none; }
-svg { font: 12px system-ui, sans-serif; display: block; margin: 0 auto; } svg path { fill: none; stroke: #98a2b3; }
+svg { font: 12px system-ui, sans-serif; display: block; margin: 0 auto; max-width: 100%; height: auto; } svg path { fill: none; stroke: #98a2b3; }
 svg text { text-anchor: middle; } svg .small { font-size: 11px; fill: #475467; }
 svg .shape { font-size: 11px; fill: #667085; paint-order: stroke; stroke: #fff; stroke-width: 4px; }
 svg rect { fill: #fff; stroke: #b8c0cc; stroke-dasharray: 3 2; } svg .input rect { fill: #e8effd; stroke: #a9c0ef; stroke-dasharray: none; }
@@ -115,8 +117,12 @@ std::string drawn(const ChangeKind& kind, std::size_t number, const Summary& sum
   std::string text =
       fmt::format("<h3 id='change-{}'>{}{}</h3>\n", name, name,
                   kind.changes.size() > 1 ? fmt::format(", {} times: the first", kind.changes.size()) : "");
-  text += "<div class='graphs'><div class='graph gone'><h3>before</h3>" + to_svg(kind.before);
-  text += "</div><div class='graph new'><h3>after</h3>" + to_svg(kind.after) + "</div></div>\n";
+  // Room by the number of nodes.
+  const auto side = [](const char* kinds, const char* title, const Drawing& drawing) {
+    return fmt::format("<div class='graph {}' style='flex-grow: {}'><h3>{}</h3>{}</div>", kinds,
+                       std::clamp<std::size_t>(drawing.boxes.size(), 3, 8), title, to_svg(drawing));
+  };
+  text += "<div class='graphs'>" + side("gone", "before", kind.before) + side("new", "after", kind.after) + "</div>\n";
   text += "<details><summary>nodes</summary><table class='text'>\n";
   for (const Change& each : kind.changes) {
     text += "<tr>" + cell(names_of(summary.picture_before, each.before)) + cell("→") +
