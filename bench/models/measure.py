@@ -137,6 +137,12 @@ def peers(model, folder):
         yield name, path
 
 
+def float64_errors(report):
+    """The model's and the result's largest error against float64, by onnxruntime or else by the definitions."""
+    judges = [each for each in report["verification"]["judges"] if each["exact"]]
+    return [judges[-1]["error_before"], judges[-1]["error_after"]] if judges else None
+
+
 def measure(name, given, folder):
     model, out = given.folder / f"{name}.onnx", folder / f"{name}.onnx"
     report, seconds = optimize(model, out, given.options)
@@ -152,7 +158,7 @@ def measure(name, given, folder):
     times = in_turns(runners, fed, given.seconds)
     result = {"model": name, "changed": report["changed"], "seconds": seconds, "peak_bytes": report["peak_bytes"],
               "search_seconds": report["search"]["seconds"], "exhausted": report["search"]["exhausted"],
-              "warning": report["warning"], "again": again["changed"], "fired": {each["rule"]: each["times"] for each in report["fired"]}, "forms": {}}
+              "warning": report["warning"], "float64": float64_errors(report), "again": again["changed"], "fired": {each["rule"]: each["times"] for each in report["fired"]}, "forms": {}}
     for form, path in forms.items():
         ratios = [a / b for a, b in zip(times["model"], times[form])]
         low, middle, high = statistics.quantiles(ratios, n=4)
@@ -168,14 +174,15 @@ def row(result):
     hand = f"{forms['by hand']['ratio']:.3f}" if "by hand" in forms else "-"
     others = " ".join(f"{forms[peer]['ratio']:.2f}" for peer in ("onnxslim", "onnxsim", "onnxoptimizer") if peer in forms) or "-"
     low, high = ours["quartiles"]
+    errors = " to ".join(f"{error:.1e}" for error in result["float64"] or []) or "-"
     same = "" if result["changed"] else ", the same file"
     return (f"| {result['model']} | {model['multiply_adds'] / 1e6:.0f} | {ours['multiply_adds'] / 1e6:.0f} | {model['nodes']} | {ours['nodes']} "
             f"| {ours['ratio']:.3f} ({low:.3f}–{high:.3f}{same}) | {hand} | {others} | {result['seconds']:.1f} | {result['peak_bytes'] / 1e6:.0f} "
-            f"| {ours['difference']:.0e} | {'changed' if result['again'] else 'the same'} |")
+            f"| {ours['difference']:.0e} | {errors} | {'changed' if result['again'] else 'the same'} |")
 
 
-HEAD = """| model | M multiply-adds | after | nodes | after | times as fast (quartiles) | by hand | onnxslim, onnxsim, onnxoptimizer | s | MB | difference | again |
-|---|---|---|---|---|---|---|---|---|---|---|---|"""
+HEAD = """| model | M multiply-adds | after | nodes | after | times as fast (quartiles) | by hand | onnxslim, onnxsim, onnxoptimizer | s | MB | difference | error against float64 | again |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|"""
 
 
 def summarize(results):
