@@ -110,8 +110,8 @@ TEST_CASE("laws of scaling, of sums and of order that do not hold are refused wi
 TEST_CASE("a law of exchange is refused where terms cancel, or sums are cut elsewhere") {
   const char* texts[] = {
       // max(p, q + r) and max(p + q, r) are two things.
-      "function f(s, t) = s * (max(exp(s * t), exp(s + t) + exp(s + t) * exp(s + t)) - max(exp(s * t) + exp(s + t), "
-      "exp(s + t) * exp(s + t))) law f(s, t) = f(t, s)",
+      R"(function f(s, t) = s * (max(exp(s * t), exp(s + t) + exp(s + t) * exp(s + t)) -
+                                 max(exp(s * t) + exp(s + t), exp(s + t) * exp(s + t))) law f(s, t) = f(t, s))",
       "function f(s, t) = s + t + 1 / s - 1 / s law f(s, t) = f(t, s)",  // undefined at s = 0, not at t = 0
       "function f(s, t) = s * t + 0 * sqrt(s) law f(s, t) = f(t, s)",
       "function f(s, t) = s + 1 / (1 / t) law f(s, t) = f(t, s)",

@@ -169,8 +169,9 @@ TEST_CASE("a rule made too general, or cut into factors too few, is told by its 
       // True for a stride of 3.
       "rule stride(x[n, c, h, w])\n  max_pool(x; kernel=3, stride=t) => max_pool(x; kernel=t, stride=t)",
       // True where a = c and b = d, but a · b = c · d does not say so.
-      "rule factors(x[a, b])\n  reshape(transpose(x; perm=[1, 0]); e=[a*b]) => "
-      "reshape(transpose(reshape(x; e=[c, d]); perm=[1, 0]); e=[a*b])\n  when a*b = c*d",
+      R"(rule factors(x[a, b])
+           reshape(transpose(x; perm=[1, 0]); e=[a*b]) => reshape(transpose(reshape(x; e=[c, d]); perm=[1, 0]); e=[a*b])
+           when a*b = c*d)",
   };
   for (const std::string text : false_rules) {
     INFO(text);
