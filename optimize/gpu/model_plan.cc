@@ -45,7 +45,7 @@ ModelPlan plan_of_model(const std::filesystem::path& model, const std::filesyste
   const Import import = import_model(file, *made.bank, &inference);
   for (const OpenSize& size : import.sizes) made.sizes[size.atom] = std::max<std::int64_t>(1, open_size - size.above);
   try {
-    made.plan = plan_of(*made.bank, import.outputs, made.sizes);
+    made.plan = plan_of(*made.bank, import.outputs, made.sizes, Joining::All, Unknown::Given);
   } catch (const runtime::Interrupted&) {
     throw;
   } catch (const runtime::Error& error) {

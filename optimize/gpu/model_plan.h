@@ -22,7 +22,8 @@ struct ModelPlan {
   std::vector<std::vector<float>> some_inputs() const;
 };
 
-/// Every open size of the model is `open_size`. Throws InputError, and Error for a node without definition.
+/// Every open size of the model is `open_size`; what nodes without definition give is given to the plan. Throws
+/// InputError, which names the model.
 ModelPlan plan_of_model(const std::filesystem::path& model, const std::filesystem::path& operators,
                         NodeInference& inference, std::int64_t open_size);
 

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "algebra/sizes/checked.h"
-#include "optimize/gpu/tensors.h"
 
 namespace rulemill::optimize::gpu {
 
@@ -45,11 +44,10 @@ class Planner {
     for (std::uint32_t t = 0; t < forms_.size(); ++t) {
       if (needed_[t] && tensors_.bodies[t] && same_as_[t] == none) add_steps(t);
     }
-    for (const auto& input : tensors_.inputs) plan_.inputs.push_back({input.value, input.tensor});
-    for (const auto& constant : tensors_.constants) {
-      if (needed_[constant.tensor]) plan_.constants.push_back({constant.value, constant.tensor});
-    }
-    for (const auto& output : tensors_.outputs) plan_.outputs.push_back({output.value, output.tensor});
+    const auto is_needed = [&](const Plan::Port& port) { return needed_[port.tensor]; };
+    std::ranges::copy_if(tensors_.inputs, std::back_inserter(plan_.inputs), is_needed);
+    std::ranges::copy_if(tensors_.constants, std::back_inserter(plan_.constants), is_needed);
+    plan_.outputs = tensors_.outputs;
     for (const auto& dims : tensors_.dims) plan_.tensors.push_back({dims, false, 0});
     place();
     return std::move(plan_);
@@ -194,8 +192,9 @@ class Planner {
 
 std::int64_t Plan::Tensor::elements() const { return algebra::element_count(dims); }
 
-Plan plan_of(const GraphBank& bank, std::span<const ValueId> outputs, const Evaluator::Sizes& sizes, Joining joining) {
-  Tensors tensors = tensors_of(bank, outputs, sizes);
+Plan plan_of(const GraphBank& bank, std::span<const ValueId> outputs, const Evaluator::Sizes& sizes, Joining joining,
+             Unknown unknown) {
+  Tensors tensors = tensors_of(bank, outputs, sizes, unknown);
   if (joining == Joining::All) join_neighbours(tensors, bank.library().functions(), bank.symbols());
   return Planner(std::move(tensors), bank.library().functions(), bank.symbols()).plan();
 }
@@ -207,10 +206,13 @@ std::string summary_of(const Plan& plan) {
   for (const auto& step : plan.steps) ++counts[step.form.index()];
   std::size_t all = 0;
   for (const Lifetime& life : plan.lifetimes) all += life.bytes;
+  const auto unknown = std::ranges::count_if(plan.inputs, [](const auto& port) { return port.unknown; });
+  const std::string given =
+      unknown == 0 ? "" : fmt::format("; {} values are given that no definition computes", unknown);
   return fmt::format(
-      "{} products, {} convolutions, {} pools, {} softmax, {} kernels ({} different); {:.1f} MB at once of {:.1f} MB",
+      "{} products, {} convolutions, {} pools, {} softmax, {} kernels ({} different); {:.1f} MB at once of {:.1f} MB{}",
       counts[1], counts[2], counts[3], counts[4], counts[0], plan.kernels.size(),
-      static_cast<double>(plan.arena_bytes) / 1e6, static_cast<double>(all) / 1e6);
+      static_cast<double>(plan.arena_bytes) / 1e6, static_cast<double>(all) / 1e6, given);
 }
 
 }  // namespace rulemill::optimize::gpu

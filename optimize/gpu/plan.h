@@ -15,6 +15,7 @@
 #include "optimize/gpu/arena.h"
 #include "optimize/gpu/form.h"
 #include "optimize/gpu/kernel_source.h"
+#include "optimize/gpu/tensors.h"
 #include "optimize/graph.h"
 
 namespace rulemill::optimize::gpu {
@@ -34,10 +35,7 @@ struct Plan {
     Form form;
     std::uint32_t kernel = no_kernel;  // number among `kernels`, if no library has the form
   };
-  struct Port {
-    ValueId value{};
-    std::uint32_t tensor = 0;
-  };
+  using Port = Tensors::Port;
 
   std::vector<Tensor> tensors;  // those that no step needs have no memory
   std::vector<Step> steps;
@@ -50,14 +48,16 @@ struct Plan {
 /// Whether neighbours become one step; without, each tensor of a definition is one.
 enum class Joining : std::uint8_t { None, All };
 
-/// Values of all sizes must be known. Throws Error, which names the node, for one that no definition is known of.
+/// Values of all sizes must be known. Throws Error, which names the node, for one that no definition is known of, where
+/// these are refused.
 Plan plan_of(const GraphBank& bank, std::span<const ValueId> outputs, const Evaluator::Sizes& sizes,
-             Joining joining = Joining::All);
+             Joining joining = Joining::All, Unknown unknown = Unknown::Refused);
 
 /// As a GPU has them.
 std::vector<float> floats(const algebra::Tensor& tensor);
 
-/// "9 products, 12 convolutions, 1 pool, 0 softmax, 40 kernels (12 different); 3.1 MB at once, 20.4 MB in all".
+/// "9 products, 12 convolutions, 1 pool, 0 softmax, 40 kernels (12 different); 3.1 MB at once of 20.4 MB", and what is
+/// given that no definition computes.
 std::string summary_of(const Plan& plan);
 
 }  // namespace rulemill::optimize::gpu

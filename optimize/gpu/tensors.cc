@@ -10,8 +10,8 @@ namespace {
 
 class Building {
  public:
-  Building(const GraphBank& bank, const Evaluator::Sizes& sizes)
-      : bank_(bank), sizes_(sizes), evaluator_(bank, sizes, [](ValueId) -> Evaluator::TensorPtr {
+  Building(const GraphBank& bank, const Evaluator::Sizes& sizes, Unknown unknown)
+      : bank_(bank), sizes_(sizes), unknown_(unknown), evaluator_(bank, sizes, [](ValueId) -> Evaluator::TensorPtr {
           throw runtime::Error("gpu", "a constant depends on an input");
         }) {}
 
@@ -24,8 +24,7 @@ class Building {
  private:
   void add(const Node& node) {
     if (node.kind == Node::Kind::Constant || node.constant) return;  // when it is used
-    if (node.kind == Node::Kind::Opaque)
-      throw runtime::Error("gpu", "no definition is known of the node that gives '" + name_of(node) + "'");
+    if (node.kind == Node::Kind::Opaque) return add_unknown(node);
     if (node.kind == Node::Kind::Input) {
       made_.inputs.push_back({node.outputs[0], given(node.outputs[0])});
       return;
@@ -53,10 +52,27 @@ class Building {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) numbers_[node.outputs[i]] = numbers[first + i];
   }
 
+  void add_unknown(const Node& node) {
+    if (unknown_ == Unknown::Refused)
+      throw runtime::Error("gpu", "no definition is known of the node that gives '" + name_of(node) + "'");
+    for (const ValueId output : node.outputs) {
+      const ValueType& type = bank_.value(output).type;
+      if (type && has_numbers(*type)) made_.inputs.push_back({output, given(output), true});
+    }
+  }
+
+  bool has_numbers(const algebra::Shape& shape) const {
+    return std::ranges::all_of(shape, [&](const algebra::Poly& dim) {
+      return std::ranges::all_of(bank_.symbols().atoms(dim), [&](algebra::Atom atom) { return sizes_.contains(atom); });
+    });
+  }
+
   std::uint32_t number_of(ValueId id) {
     const auto found = numbers_.find(id);
     if (found != numbers_.end()) return found->second;
     const Node& node = bank_.node_of(id);
+    if (node.kind == Node::Kind::Opaque)
+      throw runtime::Error("gpu", "the shape of '" + name_of(node) + "', which no definition gives, is not known");
     RM_CHECK(node.constant || node.kind == Node::Kind::Constant, "a value that is used before it is computed");
     const std::uint32_t number = given(id);
     made_.constants.push_back({id, number});
@@ -88,6 +104,7 @@ class Building {
 
   const GraphBank& bank_;
   const Evaluator::Sizes& sizes_;
+  Unknown unknown_;
   Evaluator evaluator_;
   Tensors made_;
   std::unordered_map<ValueId, std::uint32_t> numbers_;
@@ -95,8 +112,9 @@ class Building {
 
 }  // namespace
 
-Tensors tensors_of(const GraphBank& bank, std::span<const ValueId> outputs, const Evaluator::Sizes& sizes) {
-  return Building(bank, sizes).tensors(outputs);
+Tensors tensors_of(const GraphBank& bank, std::span<const ValueId> outputs, const Evaluator::Sizes& sizes,
+                   Unknown unknown) {
+  return Building(bank, sizes, unknown).tensors(outputs);
 }
 
 std::vector<std::uint32_t> reads_of(const Element& element) {

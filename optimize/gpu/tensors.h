@@ -14,18 +14,23 @@
 
 namespace rulemill::optimize::gpu {
 
+/// What becomes of nodes that no definition is known of: an error, or their outputs are inputs of what is planned.
+enum class Unknown : std::uint8_t { Refused, Given };
+
 struct Tensors {
   struct Port {
     ValueId value{};
     std::uint32_t tensor = 0;
+    bool unknown = false;  // the output of a node that no definition is known of
   };
   std::vector<std::vector<std::int64_t>> dims;  // by tensor
   std::vector<std::optional<Body>> bodies;      // by tensor; nothing for what is given
   std::vector<Port> inputs, constants, outputs;
 };
 
-/// Throws Error, which names the node, for one that no definition is known of.
-Tensors tensors_of(const GraphBank& bank, std::span<const ValueId> outputs, const Evaluator::Sizes& sizes);
+/// Throws Error, which names the node, for one that no definition is known of, where these are refused.
+Tensors tensors_of(const GraphBank& bank, std::span<const ValueId> outputs, const Evaluator::Sizes& sizes,
+                   Unknown unknown);
 
 /// Tensors that an element reads, each once, in order.
 std::vector<std::uint32_t> reads_of(const Element& element);

@@ -157,6 +157,14 @@ TEST_CASE("a node without definition is an error that names it", "[gpu]") {
   shop.bank.set_name(secret, "attention_3");
   const std::vector<ValueId> outputs{shop.op("relu", {secret})};
   CHECK_THROWS_WITH(plan_of(shop.bank, outputs, {}), Catch::Contains("attention_3"));
+  // Or what it gives is given, and what it alone needs is not.
+  const Plan plan = plan_of(shop.bank, outputs, {}, Joining::All, Unknown::Given);
+  REQUIRE(plan.inputs.size() == 1);
+  CHECK((plan.inputs[0].value == secret && plan.inputs[0].unknown && plan.steps.size() == 1));
+  CHECK_THAT(summary_of(plan), Catch::Contains("; 1 values are given that no definition computes"));
+  const ValueId lost = shop.opaque("lost", {x}, {});
+  shop.bank.set_name(lost, "lost_7");
+  CHECK_THROWS_WITH(plan_of(shop.bank, std::vector{lost}, {}, Joining::All, Unknown::Given), Catch::Contains("lost_7"));
 }
 
 TEST_CASE("plans of single nodes compute what the reference does, of every operator", "[gpu]") {
