@@ -7,6 +7,7 @@
 #include "cli/default_rules.h"
 #include "cli/model_processes.h"
 #include "cli/number_option.h"
+#include "optimize/gpu/executor.h"
 #include "runtime/atomic_file.h"
 #include "runtime/cache_folder.h"
 #include "runtime/error.h"
@@ -58,6 +59,7 @@ void run(Context& context, const Inputs& inputs) {
   // One process searches; other ranks of a larger job have nothing to do.
   if (!context.world.is_root()) return;
   optimize::Options options = inputs.options;
+  if (options.cost == "cuda") optimize::gpu::require_gpu();  // before anything that takes long
   options.rules.assign(inputs.rules.begin(), inputs.rules.end());
   if (options.rules.empty()) options.rules = default_rules(context);
   options.out = context.options.out;

@@ -221,12 +221,16 @@ std::optional<std::string> device_name() {
   return name_of(properties);
 }
 
-std::unique_ptr<Executor> Executor::open() {
+void require_gpu() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess || count == 0)
     throw runtime::InputError("GPU", std::string("none can be used here: ") +
                                          (status == cudaSuccess ? "no device" : cudaGetErrorString(status)));
+}
+
+std::unique_ptr<Executor> Executor::open() {
+  require_gpu();
   return std::make_unique<CudaExecutor>();
 }
 
@@ -234,8 +238,13 @@ std::unique_ptr<Executor> Executor::open() {
 
 std::optional<std::string> device_name() { return std::nullopt; }
 
-std::unique_ptr<Executor> Executor::open() {
+void require_gpu() {
   throw runtime::InputError("GPU", "this build has no CUDA libraries; configure the preset cuda where they are");
+}
+
+std::unique_ptr<Executor> Executor::open() {
+  require_gpu();
+  return nullptr;
 }
 
 #endif

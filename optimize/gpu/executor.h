@@ -27,6 +27,9 @@ struct Measuring {
 /// "NVIDIA H200, 132 multiprocessors"; nothing where there is none, or this build cannot use one.
 std::optional<std::string> device_name();
 
+/// Throws InputError, which says what is missing, where no GPU can be used.
+void require_gpu();
+
 /// A plan on the device, its constants there.
 class LoadedPlan {
  public:
@@ -39,7 +42,7 @@ class LoadedPlan {
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// Throws InputError, which says what is missing.
+  /// As require_gpu().
   static std::unique_ptr<Executor> open();
 
   virtual std::string device() const = 0;    // as device_name()
