@@ -42,7 +42,7 @@ void each_place(const std::vector<std::int64_t>& extents, const Visit& visit) {
 
 /// As cublasLtMatmul: D = A · B of matrices that are kept column after column, each perhaps transposed first.
 inline void run_form(const Product& p, const std::vector<HostTensor>& tensors, const HostTensor& out) {
-  const auto& [l, r, o] = std::tie(p.left_strides, p.right_strides, p.out_strides);
+  const Product::Strides &l = p.left_strides, &r = p.right_strides, &o = p.out_strides;
   const CublasMatrix a = cublas_matrix(p.depth, r.row, p.columns, r.column),
                      b = cublas_matrix(p.rows, l.row, p.depth, l.column),
                      d = cublas_matrix(p.rows, o.row, p.columns, o.column);
