@@ -35,7 +35,7 @@ std::vector<fs::path> files_of(const fs::path& folder, const std::string& extens
 std::string file_name(const fs::path& profile, const fs::path& definitions) {
   runtime::Hasher hasher;
   hasher.add_text(RULEMILL_VERSION);
-  hasher.add_text("general 4");  // how they are made
+  hasher.add_text("general 5");  // how they are made
   for (const fs::path& file : files_of(definitions, ".op")) {
     hasher.add_text(file.filename().string());
     hasher.add_text(runtime::read_file(file));

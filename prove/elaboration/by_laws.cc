@@ -1,5 +1,6 @@
 // What laws of functions, maxima and sums make of a product, where it cancels with no other as it stands.
 #include <algorithm>
+#include <set>
 
 #include "prove/elaboration/elaborator.h"
 #include "runtime/error.h"
@@ -58,6 +59,19 @@ bool Elaborator::by_laws(check::Sum& sum, std::size_t p, const Context& context,
   return false;
 }
 
+/// Forgets what is guarded of the index together with other indices, as windows are: its own range may imply that.
+void Elaborator::forget_windows(check::Sum& sum, std::size_t p, Atom atom, const Context& context, Steps& steps) {
+  for (std::size_t g = sum[p].guards.size(); g-- > 0;) {
+    std::set<Atom> atoms;
+    atoms_.collect(sum[p].guards[g].poly, atoms);
+    const bool together = std::ranges::any_of(atoms, [&](Atom other) {
+      const auto kind = atoms_.kind(other);
+      return other != atom && (kind == check::Atoms::Kind::Output || kind == check::Atoms::Kind::Bound);
+    });
+    if (together && atoms.contains(atom)) take(sum, context, step(Op::Forget, {p, g}), steps);
+  }
+}
+
 bool Elaborator::count(check::Sum& sum, std::size_t p, const Context& context, Steps& steps) {
   for (const Atom atom : std::vector<Atom>(sum[p].bound)) {
     check::Product others = sum[p];
@@ -65,6 +79,7 @@ bool Elaborator::count(check::Sum& sum, std::size_t p, const Context& context, S
     if (check::has_any(others, {atom}, atoms_)) continue;
     check::Sum trial = sum;
     Steps more;
+    forget_windows(trial, p, atom, context, more);
     std::optional<Poly> low, high;
     for (std::size_t g = trial[p].guards.size(); g-- > 0;) {
       const check::Guard guard = trial[p].guards[g];

@@ -121,6 +121,7 @@ class Elaborator {
   bool by_laws(check::Sum& sum, const Context& context, Steps& steps);
   bool by_laws(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
   /// Whole numbers: what a product does not depend on is counted, and p · 1/p is 1.
+  void forget_windows(check::Sum& sum, std::size_t p, Atom atom, const Context& context, Steps& steps);
   bool count(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
   bool multiply_out(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
   /// Adds up what differs by coefficients alone.

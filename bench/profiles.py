@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""What every shipped profile takes and finds, each at its own size, as a table; the default rules are made of data/profiles/models.
+
+    bench/profiles.py [--threads N] [PROFILE.toml ...]
+
+Times are the program's own. `general` counts the rules that say the core in general form.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def measure(binary: pathlib.Path, profile: pathlib.Path, threads: int, folder: pathlib.Path) -> dict:
+    report = folder / "report.json"
+    subprocess.run([binary, "discover", "--fresh", "--profile", profile, "--threads", str(threads), "--out", folder / "out",
+                    "--progress", "off", "--json", report], check=True, stdout=subprocess.DEVNULL)
+    result = json.loads(report.read_text(encoding="utf-8"))
+    general = subprocess.run([binary, "rules", "generalize", folder / "out" / "rules.rmdb", "--out", folder / "general.rmdb"],
+                             check=True, capture_output=True, text=True).stdout
+    result["general"] = int(re.search(r"([\d,]+) rules say them all", general)[1].replace(",", ""))
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("profiles", nargs="*", type=pathlib.Path)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    parser.add_argument("--threads", type=int, default=2)
+    arguments = parser.parse_args()
+    profiles = arguments.profiles or sorted((ROOT / "data/profiles").rglob("*.toml"))
+    print("| profile | operators | nodes | candidates | refuted, unknown | core | shortcuts | general | time | memory |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for profile in profiles:
+        with tempfile.TemporaryDirectory() as folder:
+            run = measure(arguments.build / "rulemill", profile, arguments.threads, pathlib.Path(folder))
+        funnel = run["funnel"]
+        print(f"| {profile.stem} | {run['max_ops']} | {funnel['nodes']:,} | {funnel['candidates']:,} | {funnel['refuted']}, "
+              f"{funnel['unknown']} | {funnel['core']} | {funnel['shortcut']:,} | {run['general']} | {run['seconds']:.1f} s | "
+              f"{run['peak_memory_bytes'] / 1e6:.0f} MB |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
