@@ -129,23 +129,28 @@ bool reads_infinity(const GraphBank& bank, ValueId id) {
 
 }  // namespace
 
+namespace {
+
+bool stays_finite(const algebra::Tensor& tensor, Element element) {
+  return std::ranges::all_of(tensor.values, [&](double value) { return std::isfinite(rounded(value, element)); });
+}
+
+}  // namespace
+
 ValueId ConstantFolder::folded(ValueId id) {
   const Node& node = bank_->node_of(id);
   if (node.kind != Node::Kind::Algebra || !node.constant) return id;
-  auto [entry, fresh] = folded_.try_emplace(id, id);
-  if (fresh) {
-    Evaluator evaluator(*bank_, {}, [](ValueId) -> Evaluator::TensorPtr {
-      throw runtime::Error("constant folding", "a constant depends on an input");
-    });
-    const Element element = bank_->value(id).type.element;
-    auto tensor = std::make_shared<algebra::Tensor>(*evaluator.value(id));
-    round_to(*tensor, element);
-    if (!all_finite(*tensor) && !reads_infinity(*bank_, id)) {
-      throw runtime::Error("constant folding", "finite weights would become infinite or no number");
-    }
-    entry->second = bank_->constant("rulemill_" + digest(*tensor).substr(0, 16), tensor, element);
+  if (const auto known = bank_->folded().find(id); known != bank_->folded().end()) return known->second;
+  Evaluator evaluator(*bank_, {}, [](ValueId) -> Evaluator::TensorPtr {
+    throw runtime::Error("constant folding", "a constant depends on an input");
+  });
+  const Element element = bank_->value(id).type.element;
+  const Evaluator::TensorPtr tensor = evaluator.value(id);
+  if (!stays_finite(*tensor, element) && !reads_infinity(*bank_, id)) {
+    throw runtime::Error("constant folding", "finite weights would become infinite or no number");
   }
-  return entry->second;
+  const ValueId made = bank_->constant("rulemill_" + digest(*tensor).substr(0, 16), tensor, element);
+  return bank_->folded().emplace(id, made).first->second;
 }
 
 }  // namespace rulemill::optimize

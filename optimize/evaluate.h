@@ -59,7 +59,6 @@ class ConstantFolder {
 
  private:
   GraphBank* bank_;
-  std::unordered_map<ValueId, ValueId> folded_;
 };
 
 }  // namespace rulemill::optimize

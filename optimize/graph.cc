@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "optimize/rounding.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
 
@@ -120,9 +121,23 @@ ValueId GraphBank::input(const std::string& name, ValueType type) {
   return node(intern(std::move(made), std::span(&type, 1))).outputs[0];
 }
 
+namespace {
+
+/// Rounded once, and as floats where its type is no wider than that, which is half the memory.
+GraphBank::Reader kept(const std::shared_ptr<const algebra::Tensor>& tensor, Element element) {
+  if (element == Element::Float64) return [tensor] { return tensor; };
+  std::vector<float> values;
+  values.reserve(tensor->values.size());
+  for (const double value : tensor->values) values.push_back(static_cast<float>(rounded(value, element)));
+  return [shape = tensor->shape, values = std::move(values)] {
+    return std::make_shared<const algebra::Tensor>(algebra::Tensor{shape, {values.begin(), values.end()}});
+  };
+}
+
+}  // namespace
+
 ValueId GraphBank::constant(const std::string& name, std::shared_ptr<const algebra::Tensor> tensor, Element element) {
-  return constant(
-      name, digest(*tensor), tensor->shape, [tensor] { return tensor; }, element);
+  return constant(name, digest(*tensor), tensor->shape, kept(tensor, element), element);
 }
 
 ValueId GraphBank::constant(const std::string& name, const std::string& content, std::vector<std::int64_t> shape,

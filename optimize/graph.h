@@ -78,7 +78,7 @@ class GraphBank {
 
   /// Interned by name and shape.
   ValueId input(const std::string& name, ValueType type);
-  /// Interned by name and content.
+  /// Interned by name and content; rounded to its type.
   ValueId constant(const std::string& name, std::shared_ptr<const algebra::Tensor> tensor,
                    Element element = Element::Float32);
   /// The same for one that is read when it is asked for. `content` tells it from others of the name.
@@ -104,6 +104,9 @@ class GraphBank {
   /// A constant's elements; the bank keeps none that it can read again.
   std::shared_ptr<const algebra::Tensor> tensor(std::uint32_t source) const { return readers_[source](); }
 
+  /// What values are once they are computed, of those that ConstantFolder has folded.
+  std::unordered_map<ValueId, ValueId>& folded() { return folded_; }
+
   /// The first name and origin that are given stay.
   void set_name(ValueId value, const std::string& name);
   void set_origin(NodeId node, std::uint32_t origin);
@@ -127,8 +130,9 @@ class GraphBank {
   std::vector<Node> nodes_;
   std::vector<Value> values_;
   std::vector<std::string> input_names_;
-  std::vector<Reader> readers_;                 // by constant
-  double largest_constant_ = 0;                 // elements
+  std::vector<Reader> readers_;  // by constant
+  double largest_constant_ = 0;  // elements
+  std::unordered_map<ValueId, ValueId> folded_;
   mutable std::vector<std::uint32_t> visited_;  // by node: the last walk that came by
   mutable std::uint32_t walk_ = 0;
   std::unordered_map<std::string, std::uint32_t> input_sources_, constant_sources_, opaque_sources_;

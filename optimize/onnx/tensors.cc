@@ -227,13 +227,9 @@ onnx::TensorProto number_proto(const std::string& name, const algebra::Tensor& t
   } else {
     proto.set_raw_data(written<float>(values, as_float));
   }
-  if (element == Element::Float16 || element == Element::BFloat16 || element == Element::Float32) {
-    const std::vector<double> rounded = numbers_of(proto.data_type(), proto.raw_data());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (std::isfinite(values[i]) && !std::isfinite(rounded[i]))
-        throw runtime::Error("constant folding", "finite weights would become infinite or no number");
-    }
-  }
+  const auto overflows = [&](double value) { return std::isfinite(value) && !std::isfinite(rounded(value, element)); };
+  if (std::ranges::any_of(values, overflows))
+    throw runtime::Error("constant folding", "finite weights would become infinite or no number");
   return proto;
 }
 
