@@ -135,7 +135,7 @@ void GeneralForms::save() const {
     for (const Entry& entry : runtime::take_list<Entry>(rest)) entries.emplace_back(entry.key, own.at(entry.form));
   }
   std::ranges::sort(entries);
-  entries.erase(std::ranges::unique(entries).begin(), entries.end());
+  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
   std::unordered_map<std::string_view, std::uint64_t> numbers;
   runtime::Bytes list;
   std::vector<Entry> numbered;

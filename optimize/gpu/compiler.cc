@@ -16,7 +16,8 @@ double KernelUse::occupancy() const {
   // Registers are given to warps, in pieces of 256; 65,536 for 64 warps.
   constexpr std::uint32_t all_registers = 65536, all_warps = 64, threads_a_warp = 32, piece = 256;
   const std::uint32_t a_warp = std::max<std::uint32_t>(1, (registers * threads_a_warp + piece - 1) / piece) * piece;
-  return std::min(1.0, static_cast<double>(all_registers / a_warp) / all_warps);
+  const std::uint32_t warps = all_registers / a_warp;
+  return std::min(1.0, static_cast<double>(warps) / all_warps);
 }
 
 std::map<std::string, KernelUse> parse_report(const std::string& report) {

@@ -7,7 +7,6 @@
 namespace rulemill::optimize::gpu {
 
 using algebra::Function;
-using algebra::Poly;
 using Kind = Element::Kind;
 
 bool is_program(const Function& function, std::span<const Function::Node> steps) {

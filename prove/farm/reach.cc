@@ -19,7 +19,7 @@ algebra::Rule parsed(const std::string& text, algebra::Library& library, algebra
 
 void sort_once(Reach::Instances& instances) {
   std::ranges::sort(instances);
-  instances.erase(std::ranges::unique(instances).begin(), instances.end());
+  instances.erase(std::unique(instances.begin(), instances.end()), instances.end());
 }
 
 Reach::Instances instances_in(const algebra::Rule& rule, const algebra::TermBank& bank) {

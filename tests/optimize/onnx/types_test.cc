@@ -49,10 +49,12 @@ TEST_CASE("numbers of two float types do not meet, and truths are no numbers", "
 }
 
 TEST_CASE("weights are folded in double and rounded once to their type", "[types]") {
-  const auto [element, rounding] = GENERATE(table<Element, double>({{Element::Float16, 0x1p-11},
-                                                                    {Element::BFloat16, 0x1p-8},
-                                                                    {Element::Float32, 0x1p-24},
-                                                                    {Element::Float64, 0x1p-53}}));
+  const auto type = GENERATE(table<Element, double>({{Element::Float16, 0x1p-11},
+                                                     {Element::BFloat16, 0x1p-8},
+                                                     {Element::Float32, 0x1p-24},
+                                                     {Element::Float64, 0x1p-53}}));
+  const Element element = std::get<0>(type);
+  const double rounding = std::get<1>(type);
   ScratchFolder scratch;
   ModelText text(16);
   text.input("x", {"rows", "2"}).output("y", {"rows", "2"});
