@@ -9,7 +9,6 @@
 namespace rulemill::prove {
 
 using algebra::Rule;
-using algebra::TermId;
 using runtime::InputError;
 
 namespace {
