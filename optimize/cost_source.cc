@@ -28,11 +28,11 @@ Json literal_json(const OnnxLiteral& literal) {
   return literal.is_list ? numbers : numbers.at(0);
 }
 
-class OnnxruntimeCosts final : public TableCosts {
+class OnnxruntimeCosts final : public MeasuredCosts {
  public:
   OnnxruntimeCosts(const std::vector<std::string>& helper, std::filesystem::path path, CostTable table,
                    const algebra::Library& library)
-      : TableCosts(std::move(table), library), path_(std::move(path)), process_(helper) {
+      : MeasuredCosts(std::move(path), std::move(table), library), process_(helper) {
     const auto hello = process_.receive(start_patience);
     if (!hello)
       throw runtime::UsageError("--cost", helper[0] + " cannot import onnxruntime (" + process_.end_reason() + ")");
@@ -41,18 +41,8 @@ class OnnxruntimeCosts final : public TableCosts {
     table_.runtime = runtime;
   }
 
-  std::string description() const override {
-    return TableCosts::description() + fmt::format(", {} of them measured now", measured_);
-  }
-
-  void save() override {
-    if (!path_.empty() && measured_ > 0) write_cost_table(table_, path_);
-  }
-
  private:
-  std::optional<double> measure(const CostQuery& query) override {
-    runtime::throw_if_interrupted("measuring costs");
-    ++measured_;
+  double measured(const CostQuery& query) override {
     const std::optional<Json> question = question_of(query);
     if (!question || !process_.alive()) return cannot;
     const std::string text = question->dump();
@@ -108,9 +98,7 @@ class OnnxruntimeCosts final : public TableCosts {
     return question;
   }
 
-  std::filesystem::path path_;
   runtime::Subprocess process_;
-  std::size_t measured_ = 0;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "runtime/error.h"
+#include "runtime/interrupt.h"
 #include "runtime/machine.h"
 #include "runtime/table_file.h"
 
@@ -97,6 +98,20 @@ std::optional<double> TableCosts::seconds(const CostQuery& query) {
 std::string TableCosts::description() const {
   return fmt::format("{}, {} thread{}, a table of {} times", table_.runtime, table_.threads,
                      table_.threads == 1 ? "" : "s", table_.seconds.size());
+}
+
+std::string MeasuredCosts::description() const {
+  return TableCosts::description() + fmt::format(", {} of them measured now", count_);
+}
+
+void MeasuredCosts::save() {
+  if (!path_.empty() && count_ > 0) write_cost_table(table_, path_);
+}
+
+std::optional<double> MeasuredCosts::measure(const CostQuery& query) {
+  runtime::throw_if_interrupted("measuring costs");
+  ++count_;
+  return measured(query);
 }
 
 }  // namespace rulemill::optimize

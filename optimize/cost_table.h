@@ -48,4 +48,24 @@ class TableCosts : public CostSource {
   const algebra::Library& library_;
 };
 
+/// A table that measurements are added to.
+class MeasuredCosts : public TableCosts {
+ public:
+  /// `path`: of its file; without one it is not kept.
+  MeasuredCosts(std::filesystem::path path, CostTable table, const algebra::Library& library)
+      : TableCosts(std::move(table), library), path_(std::move(path)) {}
+
+  std::string description() const override;
+  void save() override;
+
+ protected:
+  std::optional<double> measure(const CostQuery& query) final;
+  /// As measure(), now.
+  virtual double measured(const CostQuery& query) = 0;
+
+ private:
+  std::filesystem::path path_;
+  std::uint64_t count_ = 0;
+};
+
 }  // namespace rulemill::optimize

@@ -108,16 +108,10 @@ class Reading {
     switch (expr.kind) {
       case Kind::Constant:
         return SumForm::constant(expr.value);
-      case Kind::Add: {
-        SumForm sum;
-        for (const ScalarExprPtr& operand : expr.operands) sum = sum + form(*operand);
-        return sum;
-      }
-      case Kind::Mul: {
-        SumForm product = SumForm::constant({1, 1});
-        for (const ScalarExprPtr& operand : expr.operands) product = product * form(*operand);
-        return product;
-      }
+      case Kind::Add:
+        return sum_of(expr.operands, [&](const ScalarExpr& operand) { return form(operand); });
+      case Kind::Mul:
+        return product_of(expr.operands, [&](const ScalarExpr& operand) { return form(operand); });
       case Kind::Read: {  // outside of the tensor 0, which is of any kind
         std::string name = "t" + std::to_string(expr.tensor) + "[";
         for (const IndexExprPtr& index : expr.indices) name += text(*index) + ",";

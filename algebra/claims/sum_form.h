@@ -32,4 +32,18 @@ class SumForm {
   std::map<std::vector<std::string>, Rational> terms_;  // no zero coefficient
 };
 
+/// The form of a sum, or of a product, of these.
+template <class Form>
+SumForm sum_of(const std::vector<ScalarExprPtr>& operands, const Form& form) {
+  SumForm sum;
+  for (const ScalarExprPtr& operand : operands) sum = sum + form(*operand);
+  return sum;
+}
+template <class Form>
+SumForm product_of(const std::vector<ScalarExprPtr>& operands, const Form& form) {
+  SumForm product = SumForm::constant({1, 1});
+  for (const ScalarExprPtr& operand : operands) product = product * form(*operand);
+  return product;
+}
+
 }  // namespace rulemill::algebra

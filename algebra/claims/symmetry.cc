@@ -94,16 +94,10 @@ class Form {
         return SumForm::constant(expr.value);
       case Kind::InverseSize:
         return SumForm::factor("1/" + text(*expr.indices[0]));
-      case Kind::Add: {
-        SumForm sum;
-        for (const ScalarExprPtr& operand : expr.operands) sum = sum + form(*operand);
-        return sum;
-      }
-      case Kind::Mul: {
-        SumForm product = SumForm::constant({1, 1});
-        for (const ScalarExprPtr& operand : expr.operands) product = product * form(*operand);
-        return product;
-      }
+      case Kind::Add:
+        return sum_of(expr.operands, [&](const ScalarExpr& operand) { return form(operand); });
+      case Kind::Mul:
+        return product_of(expr.operands, [&](const ScalarExpr& operand) { return form(operand); });
       case Kind::Read: {
         std::string name = tensor(expr.tensor) + "[";
         for (const IndexExprPtr& index : expr.indices) name += text(*index) + ",";

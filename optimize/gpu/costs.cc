@@ -18,29 +18,18 @@ namespace {
 constexpr std::int64_t most_elements = 1 << 27;  // of an input: what is larger is left to the analytic model
 constexpr std::size_t many_launches = 101;
 
-class GpuCosts final : public TableCosts {
+class GpuCosts final : public MeasuredCosts {
  public:
   GpuCosts(std::unique_ptr<Executor> executor, std::filesystem::path path, CostTable table, algebra::Library& library)
-      : TableCosts(std::move(table), library),
+      : MeasuredCosts(std::move(path), std::move(table), library),
         executor_(std::move(executor)),
-        path_(std::move(path)),
         all_operators_(library) {
     one_launch_ = time_of(launches(1), {});
     next_launch_ = (time_of(launches(many_launches), {}) - one_launch_) / (many_launches - 1);
   }
 
-  std::string description() const override {
-    return TableCosts::description() + fmt::format(", {} of them measured now on {}", measured_, table_.machine);
-  }
-
-  void save() override {
-    if (!path_.empty() && measured_ > 0) write_cost_table(table_, path_);
-  }
-
  private:
-  std::optional<double> measure(const CostQuery& query) override {
-    runtime::throw_if_interrupted("measuring costs");
-    ++measured_;
+  double measured(const CostQuery& query) override {
     algebra::Symbols symbols;
     GraphBank bank(all_operators_, symbols);
     try {
@@ -94,10 +83,8 @@ class GpuCosts final : public TableCosts {
   }
 
   std::unique_ptr<Executor> executor_;
-  std::filesystem::path path_;
   algebra::Library& all_operators_;
   double one_launch_ = 0, next_launch_ = 0;
-  std::size_t measured_ = 0;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "algebra/terms/rule_text.h"
+#include "prove/certificate/instance_text.h"
 #include "prove/elaboration/elaborate.h"
 #include "runtime/error.h"
 #include "runtime/json_report.h"
@@ -168,13 +169,10 @@ std::string certificate_request(const std::string& statement, Certificate::Kind 
                            {"uses", runtime::Json::array()},
                            {"cited", runtime::Json::object()}};
   if (derived) {
-    for (std::size_t begin = 0; begin < uses.size();) {
-      const std::size_t end = std::min(uses.find('\n', begin), uses.size());
-      const std::string use = uses.substr(begin, end - begin);
-      const std::string name = use.substr(0, use.find(':'));
-      if (!use.empty()) request["uses"].push_back(use);
-      if (const auto found = cited.find(name); found != cited.end()) request["cited"][name] = found->second;
-      begin = end + 1;
+    for (const std::string& use : lines_of(uses)) {
+      request["uses"].push_back(use);
+      if (const auto found = cited.find(rule_of(use)); found != cited.end())
+        request["cited"][found->first] = found->second;
     }
   }
   return request.dump();

@@ -75,6 +75,18 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
+std::string with_rule_renamed(const std::string& line, const std::map<std::string, std::string>& names) {
+  const std::string rule = rule_of(line);
+  const auto found = names.find(rule);
+  return found == names.end() ? line : found->second + line.substr(rule.size());
+}
+
+std::string with_rules_renamed(std::string_view lines, const std::map<std::string, std::string>& names) {
+  std::string text;
+  for (const std::string& line : lines_of(lines)) text += with_rule_renamed(line, names) + "\n";
+  return text;
+}
+
 InstanceReader::InstanceReader(const std::string& goal, algebra::Library& library, algebra::TermBank& bank,
                                algebra::Symbols& symbols)
     : head_(goal.substr(0, goal.find('\n'))), library_(library), bank_(bank), symbols_(symbols) {}

@@ -27,6 +27,11 @@ std::string rule_of(const std::string& line);
 /// The lines of a text, without their ends; empty ones are left out.
 std::vector<std::string> lines_of(std::string_view text);
 
+/// The line with another name for the rule that it is an instance of; as it is if there is none.
+std::string with_rule_renamed(const std::string& line, const std::map<std::string, std::string>& names);
+/// Likewise all lines of a text, each with its end.
+std::string with_rules_renamed(std::string_view lines, const std::map<std::string, std::string>& names);
+
 /// Reads instances over the variables of one goal.
 class InstanceReader {
  public:

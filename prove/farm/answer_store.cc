@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "prove/certificate/certificate.h"
+#include "prove/certificate/instance_text.h"
 #include "prove/farm/outcome.h"
 #include "prove/solver/solver.h"
 #include "runtime/error.h"
@@ -69,29 +70,11 @@ bool is_kept(TaskKind kind, const Outcome& outcome, std::string_view name) {
   return !has_word(outcome.detail, name) && !(proof && has_word(outcome.certificate, name));
 }
 
-/// A line of instances, "rule: x := term", with another name for the rule; as it is, if the name is none of these.
-std::string renamed_use(const std::string& use, const std::map<std::string, std::string>& names) {
-  const std::size_t colon = std::min(use.find(':'), use.size());
-  const auto found = names.find(use.substr(0, colon));
-  return found == names.end() ? use : found->second + use.substr(colon);
-}
-
-/// Lines of instances with other names for the rules.
-std::string renamed_uses(const std::string& lines, const std::map<std::string, std::string>& names) {
-  std::string result;
-  for (std::size_t at = 0; at < lines.size();) {
-    const std::size_t end = std::min(lines.find('\n', at), lines.size() - 1) + 1;
-    result += renamed_use(lines.substr(at, end - at), names);
-    at = end;
-  }
-  return result;
-}
-
 /// A certificate with other names for the rules whose instances it lists.
 std::string renamed_certificate(const std::string& text, const std::map<std::string, std::string>& names) {
   if (names.empty()) return text;
   CertificateText certificate = parse_certificate(text, answers_file);
-  for (std::string& use : certificate.uses) use = renamed_use(use, names);
+  for (std::string& use : certificate.uses) use = with_rule_renamed(use, names);
   return to_string(certificate);
 }
 
@@ -115,11 +98,11 @@ std::vector<std::string> add_request(const std::string& item, runtime::Hasher& h
   const auto uses = request.at("uses").get<std::vector<std::string>>();
   std::vector<std::string> names;
   for (const std::string& use : uses) {
-    std::string name = use.substr(0, use.find(':'));
+    std::string name = rule_of(use);
     if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
   const auto numbers = to_numbers(names);
-  for (const std::string& use : uses) hasher.add_text(renamed_use(use, numbers));
+  for (const std::string& use : uses) hasher.add_text(with_rule_renamed(use, numbers));
   for (const std::string& name : names) hasher.add_text(request.at("cited").value(name, std::string()));
   return names;
 }
@@ -215,7 +198,7 @@ std::optional<std::string> AnswerStore::find(TaskKind kind, const std::string& i
   const std::string_view name = name_of(text_of(kind, item));
   if (!outcome.candidate.empty()) outcome.candidate = name;
   outcome.rule = renamed(outcome.rule, name);
-  if (!names.empty()) outcome.certificate = renamed_uses(outcome.certificate, names);
+  if (!names.empty()) outcome.certificate = with_rules_renamed(outcome.certificate, names);
   return to_text(outcome);
 }
 
@@ -228,7 +211,7 @@ void AnswerStore::add(TaskKind kind, const std::string& item, const std::string&
     Outcome outcome = outcome_from_text(answer);
     if (!is_kept(kind, outcome, name_of(text_of(kind, item)))) return;
     if (!asked.names.empty() && !outcome.certificate.empty()) {
-      outcome.certificate = renamed_uses(outcome.certificate, to_numbers(asked.names));
+      outcome.certificate = with_rules_renamed(outcome.certificate, to_numbers(asked.names));
       kept = to_text(outcome);
     }
   }

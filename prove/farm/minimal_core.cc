@@ -7,6 +7,7 @@
 
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/composition.h"
+#include "prove/certificate/instance_text.h"
 
 namespace rulemill::prove {
 namespace {
@@ -20,12 +21,10 @@ std::string without_answer(const std::string&) { return std::string(implied_limi
 
 std::string without_outcome(const std::string&) { return to_text(Outcome{}); }
 
-/// Whether a line of instances begins with one of the names.
-bool cites(const std::string& lines, const std::set<std::string>& names) {
-  for (std::size_t at = 0; at < lines.size(); at = std::min(lines.find('\n', at), lines.size() - 1) + 1) {
-    if (names.contains(lines.substr(at, lines.find(':', at) - at))) return true;
-  }
-  return false;
+/// Whether an instance is of one of the rules.
+bool cites(const std::string& instances, const std::set<std::string>& rules) {
+  const std::vector<std::string> lines = lines_of(instances);
+  return std::ranges::any_of(lines, [&](const std::string& line) { return rules.contains(rule_of(line)); });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "prove/certificate/certificate.h"
+#include "prove/certificate/instance_text.h"
 #include "prove/farm/minimal_core.h"
 #include "prove/farm/record.h"
 #include "runtime/atomic_file.h"
@@ -19,17 +20,6 @@ using Kind = Outcome::Kind;
 constexpr int prune_version = 8;
 constexpr const char* journal_file = "prune.journal";
 constexpr std::size_t certificates_at_once = 8;
-
-/// Candidate names in certificates become the names that the rules have in the database.
-std::string renamed(const std::string& certificate, const std::map<std::string, std::string>& names) {
-  std::string text;
-  for (std::size_t at = 0; at < certificate.size();) {
-    const std::size_t end = certificate.find('\n', at), colon = certificate.find(':', at);
-    text += names.at(certificate.substr(at, colon - at)) + certificate.substr(colon, end + 1 - colon);
-    at = end + 1;
-  }
-  return text;
-}
 
 PruneSummary summary_of(const runtime::Attributes& figures) {
   const auto count = [&](const char* key) {
@@ -64,7 +54,7 @@ algebra::RuleSet database(std::vector<Outcome> core, std::vector<Outcome> shortc
   for (const Outcome& outcome : core)
     rules.rules.push_back(record_of(outcome, names.at(outcome.candidate), library, bank, symbols));
   for (Outcome& outcome : shortcuts) {
-    if (outcome.kind == Outcome::Kind::Derived) outcome.certificate = renamed(outcome.certificate, names);
+    if (outcome.kind == Outcome::Kind::Derived) outcome.certificate = with_rules_renamed(outcome.certificate, names);
     rules.rules.push_back(record_of(outcome, "r" + std::to_string(rules.rules.size() + 1), library, bank, symbols));
   }
   return rules;

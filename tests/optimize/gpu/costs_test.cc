@@ -55,7 +55,7 @@ TEST_CASE("a node costs what it takes among others, an activation in it nothing 
   CHECK(costs->seconds(query).value() == Approx(1e-6 + 384e-9));
   CHECK(state.loaded == 4);
   CHECK_THAT(costs->description(),
-             Catch::Contains("CUDA 0.1") && Catch::Contains("2 of them measured now on a device"));
+             Catch::Contains("CUDA 0.1") && Catch::Contains("a table of 2 times, 2 of them measured now"));
 }
 
 TEST_CASE("times are kept for the device and the versions that they are of", "[gpu]") {
