@@ -44,7 +44,9 @@ int run(int argc, char** argv, const rulemill::runtime::Communicator& communicat
               communicator.size(), fingerprinted, number(summary.shards),
               static_cast<double>(summary.shard_bytes) / 1e6,
               static_cast<double>(rulemill::runtime::peak_memory_bytes()) / 1e6);
-  std::printf("join %.3f s:", joined.seconds);
+  std::printf("fingerprint %.3f s:", summary.seconds);
+  for (const auto& [step, seconds] : summary.steps) std::printf(" %s %.3f", step.c_str(), seconds);
+  std::printf("\njoin %.3f s:", joined.seconds);
   for (const auto& [step, seconds] : joined.steps) std::printf(" %s %.3f", step.c_str(), seconds);
   std::printf("; new values by level:");
   for (const std::uint64_t count : joined.new_values) std::printf(" %llu", number(count));

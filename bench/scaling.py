@@ -20,7 +20,10 @@ LATENCY = 5e-6  # seconds a message
 BANDWIDTH = 1e9  # bytes a second and rank, all ranks exchanging at once
 STORAGE = 20e9  # bytes a second that the shared file system takes from all ranks together
 RECORD = 40  # bytes of a row's fingerprint record
-SHARED_RECORD = 80  # bytes that ranks tell each other of a row of the shared level
+TOLD_ROW = 80  # bytes that ranks tell each other of a row that one of them has evaluated for another
+TOLD_BELOW = 200  # of a row of the canonical level, with the values of terms that have all their names, a fifth as many
+PIECE = 2048  # rows that are evaluated together, at most, when a shard is shared
+DIVIDED = 2  # shards a rank that are evaluated in pieces: the last ones
 RANKS = [2**k for k in range(13)]
 
 
@@ -59,9 +62,7 @@ def grown(parts: dict, rows: int, shared_rows: int, candidates: int) -> dict:
     return {
         **parts, "rows": rows, "shared_rows": shared_rows, "candidates": candidates,
         "shard_bytes": parts["shard_bytes"] * scale,
-        "fingerprint": {"own levels": f["own levels"] * shared, "shared level": f["shared level"] * shared,
-                        "count": f["count"] * scale, "evaluate and write": f["evaluate and write"] * scale,
-                        "write": f["write"] * scale},
+        "fingerprint": {name: seconds * (shared if "level" in name else scale) for name, seconds in f.items()},
         "join": {name: seconds * (more if name == "write" else shared if name == "read" else scale)
                  for name, seconds in j.items()},
     }
@@ -70,18 +71,20 @@ def grown(parts: dict, rows: int, shared_rows: int, candidates: int) -> dict:
 def predict(parts: dict, ranks: int) -> dict[str, float]:
     """Seconds by part, of the slowest rank."""
     f, j = parts["fingerprint"], parts["join"]
-    shards = shards_of(parts["rows"])
-    share = math.ceil(shards / ranks) / shards  # of the shards, on the rank that has most
+    rows, shards = parts["rows"], shards_of(parts["rows"])
+    share = math.ceil(shards / ranks) / shards  # of the shards, on the rank that writes most
     steps = math.log2(ranks) if ranks > 1 else 0
-    gather = parts["shared_rows"] * SHARED_RECORD
-    exchange = parts["rows"] * RECORD * share
-    evaluate = f["evaluate and write"] - f["write"]
+    loops = [name for name in f if name.endswith(", shared")]
+    shared = sum(f[name] for name in loops)
+    alone = sum(f[name.removesuffix(", shared")] for name in loops) - shared
+    told = parts["shared_rows"] * TOLD_BELOW + TOLD_ROW * min(DIVIDED * rows / shards, rows / ranks)
+    exchange = rows * RECORD / ranks
+    pieces = rows / PIECE
     combed = j["classes"] + j["pairs"] + j["filter"] + j["generalize"] + j["several outputs"]
     return {
-        "levels of every rank": f["own levels"] + j["read"],
-        "shared level": f["shared level"] / ranks + (gather / BANDWIDTH + steps * LATENCY if ranks > 1 else 0),
-        "count": f["count"] / ranks,
-        "evaluate": evaluate * share,
+        "every rank alone": alone + j["read"],
+        "levels below": shared / ranks + (told / BANDWIDTH + steps * LATENCY if ranks > 1 else 0),
+        "evaluate": (f["evaluate and write"] - f["write"]) * (1 / ranks if pieces > ranks else 1 / pieces),
         "write": max(f["write"] * share, parts["shard_bytes"] / STORAGE),
         "exchange": (2 * exchange / BANDWIDTH + ranks * LATENCY) if ranks > 1 else 0,
         "join": combed / ranks,

@@ -75,23 +75,22 @@ void Enumerator::index_openings() {
   }
 }
 
-void Enumerator::count_units(const ParallelFor& parallel_for, const CountShare& share) {
+void Enumerator::count_units(const ParallelFor& parallel_for, const Sum& sum) {
   // Rows and nodes of each unit, then the signatures that occur.
   std::vector<std::uint64_t> counts(2 * units_.size() + signatures_.size(), 0);
   used_.assign(signatures_.size(), 0);
   constexpr std::size_t chunk = 256;
   const std::size_t chunks = (units_.size() + chunk - 1) / chunk;
-  const std::size_t first = chunks * share.rank / share.ranks, last = chunks * (share.rank + 1) / share.ranks;
-  parallel_for(last - first, [&](std::size_t c) {
+  parallel_for(chunks, [&](std::size_t c) {
     Walker walker(*this);
-    for (std::size_t u = (first + c) * chunk; u < std::min(units_.size(), (first + c + 1) * chunk); ++u) {
+    for (std::size_t u = c * chunk; u < std::min(units_.size(), (c + 1) * chunk); ++u) {
       const LevelCounts here = walker.count(units_[u]);
       counts[2 * u] = here.terms;
       counts[2 * u + 1] = here.nodes;
     }
   });
   std::copy(used_.begin(), used_.end(), counts.end() - static_cast<std::ptrdiff_t>(used_.size()));
-  if (share.ranks > 1) counts = share.sum(counts);
+  if (sum) counts = sum(counts);
   for (std::size_t u = 0; u < units_.size(); ++u) {
     units_[u].first_row = counts[2 * u];
     units_[u].first_node = counts[2 * u + 1];
@@ -99,7 +98,7 @@ void Enumerator::count_units(const ParallelFor& parallel_for, const CountShare& 
   for (std::size_t s = 0; s < used_.size(); ++s) used_[s] = counts[2 * units_.size() + s] != 0 ? 1 : 0;
 }
 
-LevelCounts Enumerator::begin_level(std::uint32_t level, const ParallelFor& parallel_for, const CountShare& share) {
+LevelCounts Enumerator::begin_level(std::uint32_t level, const ParallelFor& parallel_for, const Sum& sum) {
   level_ = level;
   first_of_level_.resize(level);
   first_of_level_.push_back(static_cast<TermId>(terms_.terms()));
@@ -129,7 +128,7 @@ LevelCounts Enumerator::begin_level(std::uint32_t level, const ParallelFor& para
     const bool large_enough = terms_.level(t) * arity_stride_ >= level - 1;
     if (large_enough && terms_.is_extended(t) && symmetry_.is_canonical(t)) units_.push_back({t, 0, 0});
   }
-  count_units(parallel_for, share);
+  count_units(parallel_for, sum);
   std::erase_if(units_, [](const Unit& unit) { return unit.first_row == 0; });
   LevelCounts total;
   for (Unit& unit : units_) {

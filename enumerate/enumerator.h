@@ -46,16 +46,12 @@ struct CanonicalNodes {
   std::vector<std::vector<std::uint32_t>> fixing;  // by row that is new: renamings that leave its value alone
 };
 
-/// Who counts a level's rows together: part `rank` of `ranks` each; `sum` adds the lists of all up, place by place.
-struct CountShare {
-  std::uint64_t rank = 0, ranks = 1;
-  std::function<std::vector<std::uint64_t>(const std::vector<std::uint64_t>&)> sum;
-};
-
 class Enumerator {
  public:
   /// Runs body(i) for each i < count, in any order, on as many threads as the caller likes.
   using ParallelFor = std::function<void(std::size_t count, const std::function<void(std::size_t)>& body)>;
+  /// Where several processes share the loop: adds the lists of all up, place by place.
+  using Sum = std::function<std::vector<std::uint64_t>(const std::vector<std::uint64_t>&)>;
 
   /// With `every_renaming`, no two variables are taken for each other: every node is a row.
   Enumerator(const Profile& profile, algebra::Library& library, bool every_renaming = false);
@@ -69,7 +65,7 @@ class Enumerator {
   TermId named_terms() const { return named_terms_; }
 
   /// Prepares level k; levels below must be complete. Counts and numbers its rows.
-  LevelCounts begin_level(std::uint32_t level, const ParallelFor& parallel_for, const CountShare& share = {});
+  LevelCounts begin_level(std::uint32_t level, const ParallelFor& parallel_for, const Sum& sum = {});
   /// The level that was begun last.
   std::uint32_t level() const { return level_; }
   /// Signatures that occur on this level, ascending.
@@ -103,7 +99,7 @@ class Enumerator {
 
   void index_users();
   void index_openings();
-  void count_units(const ParallelFor& parallel_for, const CountShare& share);
+  void count_units(const ParallelFor& parallel_for, const Sum& sum);
   void add_terms(SignatureId signature, std::span<const TermId> arguments, std::span<const NodeId> below);
   std::vector<NodeId> union_of(std::span<const TermId> terms) const;
   void mark_used(SignatureId signature) const;

@@ -4,7 +4,6 @@
 
 #include "fingerprint/level_runner.h"
 #include "runtime/byte_lists.h"
-#include "runtime/error.h"
 
 namespace rulemill::fingerprint {
 
@@ -12,40 +11,19 @@ using enumerate::SignatureId;
 using enumerate::TermId;
 using execute::Fingerprint;
 
-namespace {
-
-/// A row as ranks tell each other of it; its arguments and the renamings that fix it follow.
-struct RowRecord {
-  OrbitPrint print;
-  std::uint64_t row = 0;
-  SignatureId signature = 0;
-  std::uint32_t images = 0;
-  std::uint32_t fixing = 0;
-  std::uint32_t unused = 0;
-};
-
-}  // namespace
-
-void LevelRunner::exchange(std::uint64_t count, RowRange& rows, enumerate::CanonicalNodes& nodes) const {
-  const std::uint32_t stride = enumerator_.arity_stride();
+void LevelRunner::exchange(RowRange& rows, enumerate::CanonicalNodes& nodes) const {
   runtime::Bytes mine;
-  for (std::uint64_t row = 0; row < count; ++row) {
+  for (std::size_t row = 0; row < rows.signatures.size(); ++row) {
     if (rows.signatures[row] == enumerate::no_id) continue;
-    runtime::append_value(mine, RowRecord{rows.prints[row], row, rows.signatures[row], rows.images[row],
-                                          static_cast<std::uint32_t>(nodes.fixing[row].size()), 0});
-    runtime::append_bytes(mine, runtime::bytes_of(std::span(rows.arguments).subspan(row * stride, stride)));
+    rows.append(row, mine);
+    runtime::append_value(mine, static_cast<std::uint32_t>(nodes.fixing[row].size()));
     runtime::append_bytes(mine, runtime::bytes_of(nodes.fixing[row]));
   }
   for (const runtime::Bytes& part : communicator_.all_gather(mine)) {
     for (runtime::ByteView rest = part; !rest.empty();) {
-      const auto record = runtime::take_value<RowRecord>(rest);
-      rows.prints[record.row] = record.print;
-      rows.signatures[record.row] = record.signature;
-      rows.images[record.row] = record.images;
-      const auto arguments = runtime::values_of<TermId>(runtime::take_bytes(rest, stride * sizeof(TermId)));
-      std::ranges::copy(arguments, rows.arguments.begin() + static_cast<std::ptrdiff_t>(record.row * stride));
-      nodes.fixing[record.row] =
-          runtime::values_of<std::uint32_t>(runtime::take_bytes(rest, record.fixing * sizeof(std::uint32_t)));
+      const std::size_t row = rows.take(rest);
+      const auto fixing = runtime::take_value<std::uint32_t>(rest);
+      nodes.fixing[row] = runtime::values_of<std::uint32_t>(runtime::take_bytes(rest, fixing * sizeof(std::uint32_t)));
     }
   }
 }
@@ -64,12 +42,8 @@ std::uint64_t LevelRunner::evaluate_canonical(std::uint64_t count, RowRange& row
     }
   };
   std::atomic<std::uint64_t> products{0};
-  const std::size_t chunks = (count + rows_at_once - 1) / rows_at_once;
-  const auto ranks = static_cast<std::size_t>(communicator_.size()),
-             rank = static_cast<std::size_t>(communicator_.rank());
-  const std::size_t first_chunk = chunks * rank / ranks, last_chunk = chunks * (rank + 1) / ranks;
-  workers_.run_unless_stopped(last_chunk - first_chunk, [&](std::size_t own, unsigned) {
-    const std::uint64_t first = (first_chunk + own) * rows_at_once;
+  share((count + rows_at_once - 1) / rows_at_once, [&](std::size_t c) {
+    const std::uint64_t first = c * rows_at_once;
     products += evaluate(first, std::min(count, first + rows_at_once), note);
   });
   return products;
@@ -83,8 +57,7 @@ void LevelRunner::complete_canonical(std::uint64_t count) {
   rows.resize(0, count, enumerator_.arity_stride());
   nodes.fixing.resize(count);
   const std::uint64_t products = evaluate_canonical(count, rows, nodes);
-  runtime::require_going_on(fingerprint_stage, communicator_);
-  if (communicator_.size() > 1) exchange(count, rows, nodes);
+  if (communicator_.size() > 1) exchange(rows, nodes);
   LevelFigures& figures = figures_.back();
   figures.products = communicator_.sum(products);
   std::unordered_set<Fingerprint, FingerprintHash> known;

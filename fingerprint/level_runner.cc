@@ -2,12 +2,14 @@
 
 #include <spdlog/spdlog.h>
 #include <algorithm>
-#include <chrono>
+#include <utility>
 
 #include "fingerprint/earlier_table.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"
 #include "runtime/quantity.h"
+#include "runtime/shared_loop.h"
+#include "runtime/stopwatch.h"
 
 namespace rulemill::fingerprint {
 
@@ -20,32 +22,11 @@ using execute::Pair;
 
 namespace {
 
+/// Of what an enumerator counts at a time, some tenths of a millisecond each.
+constexpr std::size_t units_at_once = 64;
 constexpr std::uint64_t variable_stream = 0x7661726961626c65u;
 
 }  // namespace
-
-void RowRange::resize(std::uint64_t first_row, std::uint64_t rows, std::uint32_t arity_stride) {
-  first = first_row;
-  signatures.assign(rows, enumerate::no_id);
-  arguments.assign(rows * arity_stride, enumerate::no_id);
-  prints.assign(rows, {});
-  images.assign(rows, 0);
-}
-
-void RowRange::set(const Orbit& orbit, std::uint32_t output) {
-  set(orbit.row + output, orbit.signature, orbit.arguments, static_cast<std::uint32_t>(orbit.renaming.size()),
-      orbit_print(orbit, output));
-}
-
-void RowRange::set(std::uint64_t row, SignatureId signature, std::span<const TermId> terms, std::uint32_t image_count,
-                   const OrbitPrint& print) {
-  const std::uint64_t at = row - first;
-  const std::size_t stride = arguments.size() / signatures.size();
-  signatures[at] = signature;
-  images[at] = image_count;
-  prints[at] = print;
-  std::ranges::copy(terms, arguments.begin() + static_cast<std::ptrdiff_t>(at * stride));
-}
 
 LevelRunner::LevelRunner(const enumerate::Profile& profile, algebra::Library& library, const Options& options,
                          const runtime::Communicator& communicator)
@@ -129,35 +110,37 @@ void LevelRunner::warn_of_idle_operators() const {
   }
 }
 
+void LevelRunner::share(std::size_t count, const std::function<void(std::size_t)>& body, std::size_t at_once) const {
+  const runtime::Stopwatch watch;
+  const auto at = [&](std::size_t i, unsigned) { body(i); };
+  runtime::run_shared({fingerprint_stage, count, at_once}, at, workers_, communicator_);
+  sharing_ += watch.seconds();
+}
+
 void LevelRunner::prepare(std::uint32_t last) {
   const auto parallel_for = [&](std::size_t count, const std::function<void(std::size_t)>& body) {
-    workers_.run_unless_stopped(count, [&](std::size_t i, unsigned) { body(i); });
+    share(count, body, units_at_once);
   };
-  const enumerate::CountShare alone;
-  const enumerate::CountShare share{
-      static_cast<std::uint64_t>(communicator_.rank()), static_cast<std::uint64_t>(communicator_.size()),
-      [&](const std::vector<std::uint64_t>& counts) { return communicator_.sum(counts); }};
-  auto lap = std::chrono::steady_clock::now();
-  const auto note = [&](double& time) {
-    const auto now = std::chrono::steady_clock::now();
-    time += std::chrono::duration<double>(now - lap).count();
-    lap = now;
+  const auto sum = [&](const std::vector<std::uint64_t>& counts) { return communicator_.sum(counts); };
+  runtime::Stopwatch watch;
+  const auto note = [&](StepTime& step) {
+    step.all += watch.lap();
+    step.shared += std::exchange(sharing_, 0);
   };
   for (std::uint32_t level = 1; level <= last; ++level) {
-    const enumerate::LevelCounts counts = enumerator_.begin_level(level, parallel_for, level == last ? share : alone);
-    runtime::require_going_on(fingerprint_stage, communicator_);
+    const enumerate::LevelCounts counts = enumerator_.begin_level(level, parallel_for, sum);
     enumerate::require_ids(enumerator_.terms().terms() + counts.terms, enumerator_.terms().nodes() + counts.nodes);
     figures_.push_back({0, 0, 0, 0, counts.nodes, counts.terms});
     compile();
     if (level == last) warn_of_idle_operators();
     if (level + 1 == last) open_device();
-    note(level == last ? times_.counting : times_.own_levels);
+    note(level == last ? times_.counting : times_.named_levels);
     if (level + 2 <= last) {
       complete_named(counts.terms);
-      note(times_.own_levels);
+      note(times_.named_levels);
     } else if (level + 1 == last) {
       complete_canonical(counts.terms);
-      note(times_.shared_level);
+      note(times_.canonical_level);
     }
   }
   if (last == 1) open_device();

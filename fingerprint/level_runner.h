@@ -15,7 +15,7 @@
 #include "enumerate/enumerator.h"
 #include "execute/device.h"
 #include "execute/evaluator.h"
-#include "fingerprint/orbit_print.h"
+#include "fingerprint/row_range.h"
 #include "runtime/communicator.h"
 #include "runtime/workers.h"
 
@@ -37,21 +37,6 @@ struct LevelFigures {
   std::uint64_t rows = 0;        // of the table of terms
 };
 
-/// Rows [first, first + size) of a level.
-struct RowRange {
-  std::uint64_t first = 0;
-  std::vector<enumerate::SignatureId> signatures;
-  std::vector<enumerate::TermId> arguments;  // arity_stride a row
-  std::vector<OrbitPrint> prints;
-  std::vector<std::uint32_t> images;  // nodes that the row stands for
-
-  void resize(std::uint64_t first_row, std::uint64_t rows, std::uint32_t arity_stride);
-  /// What an orbit says of the row of one of its outputs.
-  void set(const Orbit& orbit, std::uint32_t output);
-  void set(std::uint64_t row, enumerate::SignatureId signature, std::span<const enumerate::TermId> terms,
-           std::uint32_t image_count, const OrbitPrint& print);
-};
-
 class EarlierTable;
 
 class LevelRunner {
@@ -71,8 +56,8 @@ class LevelRunner {
   LevelRunner(const enumerate::Profile& profile, algebra::Library& library, const Options& options,
               const runtime::Communicator& communicator = runtime::Communicator::self());
 
-  /// Completes levels 1 … last − 1 and begins the last. Call once. Collective: small levels are completed by every
-  /// rank, the last but one is shared. Throws Error if the memory allowed is too little.
+  /// Completes levels 1 … last − 1 and begins the last. Call once. Collective: ranks share the evaluation, and every
+  /// one of them holds what comes out. Throws Error if the memory allowed is too little.
   void prepare(std::uint32_t last);
 
   const enumerate::Enumerator& enumerator() const { return enumerator_; }
@@ -88,10 +73,13 @@ class LevelRunner {
   /// "cpu avx512", or "cuda" and the device's name.
   std::string backend() const;
   std::uint64_t value_bytes() const { return values_.bytes(); }
-  /// Seconds that prepare() took for the levels that every rank completes, the one that ranks share, and counting the
-  /// last.
+  /// Seconds of a step of prepare(), and those of them in loops that ranks share.
+  struct StepTime {
+    double all = 0, shared = 0;
+  };
+  /// The levels under all names, the canonical one, and counting the last.
   struct Times {
-    double own_levels = 0, shared_level = 0, counting = 0;
+    StepTime named_levels, canonical_level, counting;
   };
   const Times& times() const { return times_; }
 
@@ -107,6 +95,8 @@ class LevelRunner {
  private:
   void add_variables();
   void compile();
+  /// Collective: runs body(i) for each i < count, on one rank each.
+  void share(std::size_t count, const std::function<void(std::size_t)>& body, std::size_t at_once = 1) const;
   void warn_of_idle_operators() const;
 
   // Levels up to the last but two, under all names: named_level.cc.
@@ -114,7 +104,13 @@ class LevelRunner {
   void complete_named(std::uint64_t rows);
   void evaluate_named(std::uint64_t first, std::uint64_t last, NamedPart& part) const;
   void add_named(const NamedPart& part, enumerate::NamedNodes& all);
+  /// Every rank's parts, in the order of rows.
+  void exchange(std::vector<NamedPart>& parts) const;
   void store_values(enumerate::TermId first_term);
+  void evaluate_values(enumerate::TermId first, enumerate::TermId last);
+  /// What the ranks have evaluated of chunks [first, last) of terms from `first_term` on; `mine`: by chunk.
+  void exchange_values(enumerate::TermId first_term, std::size_t first, std::size_t last,
+                       const std::vector<bool>& mine);
   /// Makes room for groups of terms that are new in the table.
   void grow_values();
 
@@ -123,7 +119,7 @@ class LevelRunner {
   /// Evaluates this rank's share; returns its multiply-adds.
   std::uint64_t evaluate_canonical(std::uint64_t count, RowRange& rows, enumerate::CanonicalNodes& nodes) const;
   /// What the ranks have found of their parts of a level's rows; every rank gets all.
-  void exchange(std::uint64_t count, RowRange& rows, enumerate::CanonicalNodes& nodes) const;
+  void exchange(RowRange& rows, enumerate::CanonicalNodes& nodes) const;
 
   void check_memory(std::uint64_t more, const char* what) const;
   void open_device();
@@ -155,6 +151,7 @@ class LevelRunner {
   std::vector<std::uint32_t> images_;
   std::vector<LevelFigures> figures_;
   Times times_;
+  mutable double sharing_ = 0;  // seconds in share() since the last step ended
   const EarlierTable* earlier_ = nullptr;
   std::unique_ptr<execute::Device> device_;
   mutable std::atomic<bool> device_failed_{false};

@@ -1,9 +1,10 @@
-// Completes a level whose terms are held under all their names, with their values.
+// Completes a level whose terms are held under all their names, with their values: shared by the ranks, held by each.
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "fingerprint/level_runner.h"
-#include "runtime/error.h"
+#include "runtime/byte_lists.h"
 
 namespace rulemill::fingerprint {
 
@@ -35,27 +36,69 @@ void LevelRunner::grow_values() {
   }
 }
 
-void LevelRunner::store_values(TermId first_term) {
+void LevelRunner::evaluate_values(TermId first, TermId last) {
   const auto& terms = enumerator_.terms();
-  grow_values();
-  const std::size_t count = terms.terms() - first_term;
-  workers_.run_unless_stopped((count + rows_at_once - 1) / rows_at_once, [&](std::size_t c, unsigned) {
-    execute::Evaluator evaluator(programs_, values_, executor_);
-    std::array<Fingerprint, 64> unused;
-    std::array<const Pair*, enumerate::max_arity> arguments{};
-    const auto end = static_cast<TermId>(first_term + std::min(count, (c + 1) * rows_at_once));
-    for (auto t = static_cast<TermId>(first_term + c * rows_at_once); t < end; ++t) {
-      if (!terms.is_extended(t)) continue;
-      const auto n = terms.node(t);
-      const auto taken = terms.arguments(n);
-      for (std::size_t i = 0; i < taken.size(); ++i)
-        arguments[i] = values_.tensor(terms.group(taken[i]), terms.slot(taken[i]));
-      evaluator.add(terms.signature(n), std::span(arguments).first(taken.size()), unused.data(),
-                    values_.tensor(terms.group(t), terms.slot(t)), terms.output(t));
+  execute::Evaluator evaluator(programs_, values_, executor_);
+  std::array<Fingerprint, 64> unused;
+  std::array<const Pair*, enumerate::max_arity> arguments{};
+  for (TermId t = first; t < last; ++t) {
+    if (!terms.is_extended(t)) continue;
+    const auto n = terms.node(t);
+    const auto taken = terms.arguments(n);
+    for (std::size_t i = 0; i < taken.size(); ++i)
+      arguments[i] = values_.tensor(terms.group(taken[i]), terms.slot(taken[i]));
+    evaluator.add(terms.signature(n), std::span(arguments).first(taken.size()), unused.data(),
+                  values_.tensor(terms.group(t), terms.slot(t)), terms.output(t));
+  }
+  evaluator.finish();
+}
+
+void LevelRunner::exchange_values(TermId first_term, std::size_t first, std::size_t last,
+                                  const std::vector<bool>& mine) {
+  const auto& terms = enumerator_.terms();
+  /// Calls body(values, element count) for each term of a chunk that has values.
+  const auto each_tensor = [&](std::size_t chunk, const auto& body) {
+    const std::uint64_t begin = first_term + chunk * rows_at_once;
+    const std::uint64_t end = std::min<std::uint64_t>(terms.terms(), begin + rows_at_once);
+    for (auto t = static_cast<TermId>(begin); t < end; ++t) {
+      if (terms.is_extended(t)) body(values_.tensor(terms.group(t), terms.slot(t)), values_.elements(terms.group(t)));
     }
-    evaluator.finish();
+  };
+  runtime::Bytes bytes;
+  for (std::size_t chunk = first; chunk < last; ++chunk) {
+    if (!mine[chunk]) continue;
+    runtime::append_value(bytes, std::uint64_t{chunk});
+    each_tensor(chunk, [&](const Pair* values, std::uint32_t elements) {
+      for (std::size_t e = 0; e < elements; ++e) runtime::append_value(bytes, values[e * execute::block_width]);
+    });
+  }
+  const std::vector<runtime::Bytes> all = communicator_.all_gather(bytes);
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (rank == static_cast<std::size_t>(communicator_.rank())) continue;
+    for (runtime::ByteView view = all[rank]; !view.empty();) {
+      each_tensor(runtime::take_value<std::uint64_t>(view), [&](Pair* values, std::uint32_t elements) {
+        for (std::size_t e = 0; e < elements; ++e) values[e * execute::block_width] = runtime::take_value<Pair>(view);
+      });
+    }
+  }
+}
+
+void LevelRunner::store_values(TermId first_term) {
+  grow_values();
+  const std::size_t end = enumerator_.terms().terms(), chunks = (end - first_term + rows_at_once - 1) / rows_at_once;
+  std::vector<bool> mine(chunks, false);
+  std::mutex mutex;
+  share(chunks, [&](std::size_t c) {
+    const std::uint64_t first = first_term + c * rows_at_once;
+    evaluate_values(static_cast<TermId>(first),
+                    static_cast<TermId>(std::min<std::uint64_t>(end, first + rows_at_once)));
+    const std::scoped_lock lock(mutex);
+    mine[c] = true;
   });
-  runtime::require_going_on(fingerprint_stage, communicator_);
+  if (communicator_.size() == 1) return;
+  constexpr std::size_t at_once = 16;  // some ten megabytes of values
+  for (std::size_t first = 0; first < chunks; first += at_once)
+    exchange_values(first_term, first, std::min(chunks, first + at_once), mine);
 }
 
 void LevelRunner::evaluate_named(std::uint64_t first, std::uint64_t last, NamedPart& part) const {
@@ -104,12 +147,41 @@ void LevelRunner::add_named(const NamedPart& part, enumerate::NamedNodes& all) {
   all.arguments.insert(all.arguments.end(), part.nodes.arguments.begin(), part.nodes.arguments.end());
 }
 
+void LevelRunner::exchange(std::vector<NamedPart>& parts) const {
+  runtime::Bytes mine;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const NamedPart& part = parts[p];
+    if (part.outputs.empty()) continue;
+    runtime::append_value(mine, std::uint64_t{p});
+    runtime::append_value(mine, part.products);
+    runtime::append_list(mine, part.nodes.signatures);
+    runtime::append_list(mine, part.nodes.first_image);
+    runtime::append_list(mine, part.nodes.arguments);
+    runtime::append_list(mine, part.nodes.renaming);
+    runtime::append_list(mine, part.prints);
+    runtime::append_list(mine, part.orbit_prints);
+    runtime::append_list(mine, part.outputs);
+  }
+  for (const runtime::Bytes& bytes : communicator_.all_gather(mine)) {
+    for (runtime::ByteView view = bytes; !view.empty();) {
+      NamedPart& part = parts.at(runtime::take_value<std::uint64_t>(view));
+      part.products = runtime::take_value<std::uint64_t>(view);
+      part.nodes.signatures = runtime::take_list<enumerate::SignatureId>(view);
+      part.nodes.first_image = runtime::take_list<std::uint32_t>(view);
+      part.nodes.arguments = runtime::take_list<TermId>(view);
+      part.nodes.renaming = runtime::take_list<std::uint32_t>(view);
+      part.prints = runtime::take_list<Fingerprint>(view);
+      part.orbit_prints = runtime::take_list<OrbitPrint>(view);
+      part.outputs = runtime::take_list<std::uint32_t>(view);
+    }
+  }
+}
+
 void LevelRunner::complete_named(std::uint64_t count) {
   std::vector<NamedPart> parts((count + rows_at_once - 1) / rows_at_once);
-  workers_.run_unless_stopped(parts.size(), [&](std::size_t p, unsigned) {
-    evaluate_named(p * rows_at_once, std::min(count, (p + 1) * rows_at_once), parts[p]);
-  });
-  runtime::require_going_on(fingerprint_stage, communicator_);
+  share(parts.size(),
+        [&](std::size_t p) { evaluate_named(p * rows_at_once, std::min(count, (p + 1) * rows_at_once), parts[p]); });
+  if (communicator_.size() > 1) exchange(parts);
 
   const auto first_term = static_cast<TermId>(enumerator_.terms().terms());
   std::uint64_t named = first_term;

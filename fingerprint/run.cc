@@ -1,19 +1,17 @@
 #include "fingerprint/run.h"
 
 #include <algorithm>
-#include <mutex>
 #include <optional>
 #include <set>
 
 #include "enumerate/count_graphs.h"
 #include "enumerate/profile_parts.h"
 #include "fingerprint/earlier_table.h"
-#include "fingerprint/shard_builder.h"
+#include "fingerprint/shard_writer.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
 #include "runtime/file_check.h"
 #include "runtime/hash.h"
-#include "runtime/interrupt.h"
 #include "runtime/json_report.h"
 #include "runtime/manifest.h"
 #include "runtime/stopwatch.h"
@@ -35,19 +33,6 @@ std::string inputs_digest(const enumerate::Profile& profile, const algebra::Libr
 }
 
 namespace {
-
-/// A shard that was written, as ranks tell the first of it.
-Json to_json(const std::string& name, const runtime::TableSummary& written, const ShardBuilder::Work& work) {
-  return {{"name", name},         {"bytes", written.bytes},    {"checksum", written.checksum},
-          {"rows", written.rows}, {"products", work.products}, {"nodes", work.nodes},
-          {"terms", work.terms}};
-}
-
-runtime::ManifestEntry entry_of(const Json& shard) {
-  runtime::Attributes figures;
-  for (const char* name : {"rows", "products", "nodes", "terms"}) figures[name] = shard[name].get<std::uint64_t>();
-  return {shard["name"], fingerprint_stage, shard["bytes"], shard["checksum"], figures};
-}
 
 /// One run of the stage, step by step. Every step is collective; the first rank alone has the manifest.
 class Stage {
@@ -76,15 +61,19 @@ class Stage {
     const ShardBuilder builder(profile_, runner);
     if (communicator_.is_root()) write_dictionary(builder.dictionary());
     watch_.lap();
-    write_shards(runner.workers(), builder);
+    // What is taken from a table is read shard by shard.
+    const double writing = write_shards(runner, builder, earlier == nullptr);
     const double evaluating = watch_.lap();
     Summary result = finish(runner.enumerator());
     const LevelRunner::Times& times = runner.times();
-    result.steps = {{"own levels", times.own_levels},
-                    {"shared level", times.shared_level},
-                    {"count", times.counting},
+    result.steps = {{"named levels", times.named_levels.all},
+                    {"named levels, shared", times.named_levels.shared},
+                    {"canonical level", times.canonical_level.all},
+                    {"canonical level, shared", times.canonical_level.shared},
+                    {"count", times.counting.all},
+                    {"count, shared", times.counting.shared},
                     {"evaluate and write", evaluating},
-                    {"write", writing_}};
+                    {"write", writing}};
     result.seconds = watch_.seconds();
     if (earlier) result.taken = communicator_.sum(earlier->taken());
     if (communicator_.is_root()) std::filesystem::remove_all(out_ / earlier_folder);
@@ -139,32 +128,12 @@ class Stage {
     manifest_->add(runtime::entry_of(dictionary_file, fingerprint_stage, runtime::bytes_of(json)));
   }
 
-  /// Ranks take every so manieth shard, since neighbours differ little in their work; in rounds, so that what is done
-  /// is listed before the rest is.
-  void write_shards(const runtime::Workers& workers, const ShardBuilder& builder) {
-    const auto ranks = static_cast<std::uint64_t>(communicator_.size()),
-               rank = static_cast<std::uint64_t>(communicator_.rank());
-    const std::uint64_t most = (summary_.shards + ranks - 1) / ranks;
-    const std::uint64_t round = std::max<std::uint64_t>(32, 4 * std::uint64_t{workers.threads()});
-    runtime::Progress progress(communicator_.is_root() ? options_.progress : runtime::ProgressMode::Off,
-                               "fingerprint: shards", (summary_.shards + ranks - 1 - rank) / ranks);
-    for (std::uint64_t begin = 0; begin < most; begin += round) {
-      std::vector<Json> made(std::min(round, most - begin));
-      workers.run(made.size(), [&](std::size_t i, unsigned) {
-        const std::uint64_t shard = (begin + i) * ranks + rank;
-        if (shard >= summary_.shards || present_.contains(shard_name(shard)) || runtime::interrupted()) return;
-        made[i] = write_one(shard, builder);
-        progress.advance();
-      });
-      list(made);
-      runtime::require_going_on(fingerprint_stage, communicator_);
+  /// Makes the shards that are missing. Returns the seconds that this rank spent in writing them.
+  double write_shards(const LevelRunner& runner, const ShardBuilder& builder, bool divisible) {
+    std::vector<std::uint64_t> missing;
+    for (std::uint64_t shard = 0; shard < summary_.shards; ++shard) {
+      if (!present_.contains(shard_name(shard))) missing.push_back(shard);
     }
-  }
-
-  Json write_one(std::uint64_t shard, const ShardBuilder& builder) {
-    TermRows rows;
-    const ShardBuilder::Work work =
-        builder.build(shard * rows_each_, std::min(summary_.rows, (shard + 1) * rows_each_), rows);
     const runtime::Attributes provenance{
         {"inputs", digest_},
         {"profile", profile_.name},
@@ -173,25 +142,12 @@ class Stage {
         {"seed", profile_.seed},
         {"max_ops", std::uint64_t{max_ops_}},
         {"build", options_.build}};
-    const std::scoped_lock lock(one_writer_);
-    const runtime::Stopwatch watch;
-    const runtime::TableSummary written = write_shard(out_ / shard_name(shard), rows, provenance);
-    writing_ += watch.seconds();
-    return to_json(shard_name(shard), written, work);
-  }
-
-  /// Adds what every rank has made to the manifest.
-  void list(const std::vector<Json>& made) {
-    Json mine = Json::array();
-    for (const Json& shard : made) {
-      if (!shard.is_null()) mine.push_back(shard);
-    }
-    const std::string text = mine.dump();
-    for (const runtime::Bytes& bytes : communicator_.gather(runtime::bytes_of(text))) {
-      const Json shards = Json::parse(runtime::text_of(bytes));
-      for (const Json& shard : shards) manifest_->add(entry_of(shard));
-    }
-    if (communicator_.is_root()) manifest_->save();
+    ShardWriter writer({out_, summary_.rows, rows_each_, provenance}, builder, runner.workers(), communicator_,
+                       manifest_ ? &*manifest_ : nullptr);
+    runtime::Progress progress(communicator_.is_root() ? options_.progress : runtime::ProgressMode::Off,
+                               "fingerprint: shards", missing.size());
+    writer.write(missing, divisible, progress);
+    return writer.seconds();
   }
 
   /// The same summary on every rank.
@@ -245,8 +201,6 @@ class Stage {
   std::set<std::string> present_;  // files that need not be made
   Summary summary_;                // on the first rank, in the end
   std::uint64_t rows_each_ = 0;
-  std::mutex one_writer_;  // HDF5 works for one thread at a time
-  double writing_ = 0;
 };
 
 }  // namespace

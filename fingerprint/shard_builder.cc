@@ -30,7 +30,27 @@ ShardBuilder::ShardBuilder(const enumerate::Profile& profile, const LevelRunner&
   for (const enumerate::Variable& variable : profile.variables) dictionary_.variables.push_back(variable.name);
 }
 
-ShardBuilder::Work ShardBuilder::build(std::uint64_t first, std::uint64_t last, TermRows& rows) const {
+ShardBuilder::Rows ShardBuilder::rows_of_terms(std::uint64_t first, std::uint64_t last) const {
+  const std::uint64_t known = runner_.enumerator().terms().terms();
+  if (last <= known) return {};
+  const std::uint64_t first_row = std::max(first, known) - known;
+  // A node whose first output lies in the shard before is evaluated here, too.
+  return {first_row - std::min<std::uint64_t>(first_row, most_outputs_ - 1), last - known};
+}
+
+ShardBuilder::Part ShardBuilder::part(Rows rows) const {
+  Part part{rows, {}};
+  part.range.resize(rows.first, rows.last - rows.first + most_outputs_ - 1, runner_.enumerator().arity_stride());
+  return part;
+}
+
+std::uint64_t ShardBuilder::evaluate(Part& part) const {
+  const auto [first, last] = part.rows;
+  return first < last ? runner_.evaluate(first, last, part.range) : 0;
+}
+
+ShardBuilder::Work ShardBuilder::build(std::uint64_t first, std::uint64_t last, const Part& part,
+                                       TermRows& rows) const {
   const auto& enumerator = runner_.enumerator();
   const std::uint64_t known = enumerator.terms().terms();
   rows.first = first;
@@ -40,31 +60,27 @@ ShardBuilder::Work ShardBuilder::build(std::uint64_t first, std::uint64_t last, 
   for (std::uint64_t t = first; t < std::min(last, known); ++t) known_row(static_cast<TermId>(t), t - first, rows);
   if (last <= known) return {};
 
-  const std::uint64_t first_row = std::max(first, known) - known, last_row = last - known;
-  // A node whose first output lies in the shard before is evaluated here, too.
-  const std::uint64_t from = first_row - std::min<std::uint64_t>(first_row, most_outputs_ - 1);
-  const std::uint64_t to = last_row + most_outputs_ - 1;
-  RowRange range;
-  range.resize(from, to - from, enumerator.arity_stride());
+  const std::uint64_t first_row = std::max(first, known) - known;
+  const std::uint64_t begin = part.rows.first;
+  const RowRange& range = part.range;
   Work work;
-  work.products = runner_.evaluate(from, last_row, range);
-  std::uint64_t node = enumerator.terms().nodes() + enumerator.nodes_before(from) - 1;
-  for (std::uint64_t r = from, output = 0; r < last_row; ++r) {
-    const SignatureId s = range.signatures[r - from];
-    if (s == no_id) continue;  // an output of a node that begins before `from`
+  std::uint64_t node = enumerator.terms().nodes() + enumerator.nodes_before(begin) - 1;
+  for (std::uint64_t r = begin, output = 0; r < part.rows.last; ++r) {
+    const SignatureId s = range.signatures[r - begin];
+    if (s == no_id) continue;  // an output of a node that begins before the part
     const enumerate::Signature& signature = enumerator.signatures()[s];
     const bool starts = output == 0;
     node += starts ? 1 : 0;
     if (r >= first_row) {
       const std::size_t row = known + r - first;
-      describe(s, enumerator.level(), output, range.arguments.data() + (r - from) * enumerator.arity_stride(), row,
+      describe(s, enumerator.level(), output, range.arguments.data() + (r - begin) * enumerator.arity_stride(), row,
                rows);
       rows.node[row] = static_cast<std::uint32_t>(node);
       rows.orbit[row] = static_cast<std::uint32_t>(known + r);
-      rows.images[row] = range.images[r - from];
-      set_print(range.prints[r - from], row, rows);
-      work.nodes += starts ? range.images[r - from] : 0;
-      work.terms += range.images[r - from];
+      rows.images[row] = range.images[r - begin];
+      set_print(range.prints[r - begin], row, rows);
+      work.nodes += starts ? range.images[r - begin] : 0;
+      work.terms += range.images[r - begin];
     }
     output = output + 1 == signature.outputs.size() ? 0 : output + 1;
   }

@@ -17,13 +17,28 @@ class ShardBuilder {
 
   const Dictionary& dictionary() const { return dictionary_; }
 
-  /// Terms [first, last); evaluates those of the last level. Threads may call it at once.
+  /// Rows [first, last) of the last level.
+  struct Rows {
+    std::uint64_t first = 0, last = 0;
+  };
+  /// Those that terms [first, last) are made of: a few more, since a node's outputs may lie in two shards.
+  Rows rows_of_terms(std::uint64_t first, std::uint64_t last) const;
+
+  /// Rows and, once they are evaluated, what they say.
+  struct Part {
+    Rows rows;
+    RowRange range;
+  };
+  Part part(Rows rows) const;
+  /// Returns the multiply-adds.
+  std::uint64_t evaluate(Part& part) const;
+
   struct Work {
-    std::uint64_t products = 0;  // multiply-adds
-    std::uint64_t nodes = 0;     // of the last level that the rows stand for
+    std::uint64_t nodes = 0;  // of the last level that the rows stand for
     std::uint64_t terms = 0;
   };
-  Work build(std::uint64_t first, std::uint64_t last, TermRows& rows) const;
+  /// Terms [first, last), whose part is evaluated. Threads may call any of these at once.
+  Work build(std::uint64_t first, std::uint64_t last, const Part& part, TermRows& rows) const;
 
  private:
   void describe(enumerate::SignatureId signature, std::uint32_t level, std::uint64_t output,

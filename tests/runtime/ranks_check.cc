@@ -3,10 +3,15 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/communicator.h"
 #include "runtime/error.h"
+#include "runtime/interrupt.h"
+#include "runtime/shared_loop.h"
 
 namespace {
 
@@ -86,6 +91,52 @@ void check_farm(const Communicator& world) {
   expect(!world.poll().has_value(), "messages are left over", 0);
 }
 
+/// Every index is run once, on some rank; the first one hears of each; and a loop that follows starts from the front.
+void check_shared_loop(const Communicator& world) {
+  const Workers workers(2);
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{500}}) {
+    std::vector<std::uint64_t> mine(count, 0), heard(count, 0);
+    std::mutex mutex;
+    std::vector<std::size_t> news;
+    const auto body = [&](std::size_t i, unsigned thread) {
+      expect(thread < workers.threads(), "a thread of a shared loop", world.rank());
+      const std::scoped_lock lock(mutex);
+      ++mine[i];
+      news.push_back(i);
+    };
+    const Reports reports{[&] {
+                            const std::scoped_lock lock(mutex);
+                            return std::string(text_of(bytes_of(std::exchange(news, {}))));
+                          },
+                          [&](std::string_view text) {
+                            for (const std::size_t i : values_of<std::size_t>(bytes_of(text))) ++heard.at(i);
+                          }};
+    run_shared({"a loop", count, 3}, body, workers, world, reports);
+    const std::vector<std::uint64_t> once(count, 1);
+    if (count > 0) expect(world.sum(mine) == once, "each index of a shared loop once", world.rank());
+    if (world.is_root()) expect(heard == once, "what is heard of a shared loop", 0);
+  }
+}
+
+/// One rank is told to stop: all are, and none waits for another.
+void check_stopped_loop(const Communicator& world) {
+  const int last = world.size() - 1;
+  bool stopped = false;
+  try {
+    run_shared(
+        {"a loop", 1'000'000},
+        [&](std::size_t, unsigned) {
+          if (world.rank() == last) request_interrupt();
+        },
+        Workers(1), world);
+  } catch (const Interrupted&) {
+    stopped = true;
+  }
+  clear_interrupt();
+  expect(stopped, "a shared loop that is told to stop", world.rank());
+  world.barrier();
+}
+
 /// More than fits into one MPI count, to show that nothing wraps around. Takes 2.2 GiB on two ranks.
 void check_large(const Communicator& world) {
   if (world.size() < 2) return;
@@ -117,6 +168,8 @@ int main(int argc, char** argv) {
       session.world().barrier();  // waits for ever unless somebody notices
     }
     check_collectives(session.world());
+    check_shared_loop(session.world());
+    check_stopped_loop(session.world());
     check_farm(session.world());
     if (mode == "large") check_large(session.world());
     session.world().barrier();
