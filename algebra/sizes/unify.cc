@@ -1,6 +1,7 @@
 #include "algebra/sizes/unify.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "runtime/error.h"
@@ -50,6 +51,20 @@ std::optional<Solution> solve_with_cofactor(const Poly& equation, Symbols& symbo
     if (value * cofactor == rest) return Solution{size, value, 0};
   }
   return std::nullopt;
+}
+
+/// What is left of the two equations without each of the monomials that both have.
+std::vector<Poly> eliminations(const Poly& a, const Poly& b) {
+  std::vector<Poly> result;
+  for (const Poly::Term& of_a : a.terms()) {
+    for (const Poly::Term& of_b : b.terms()) {
+      if (of_a.monomial != of_b.monomial) continue;
+      const std::int64_t common = std::gcd(of_a.coefficient, of_b.coefficient);
+      Poly left = a * Poly(of_b.coefficient / common) - b * Poly(of_a.coefficient / common);
+      if (!left.is_zero() && std::ranges::find(result, left) == result.end()) result.push_back(std::move(left));
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -147,24 +162,51 @@ bool Unifier::divides(const Poly& b, const Poly& a, Poly* quotient) {
   return unify(dividend, q * divisor);
 }
 
-bool Unifier::close() {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t i = 0; i < residue_.size() && !changed; ++i) {
-      for (std::size_t j = i + 1; j < residue_.size() && !changed; ++j) {
-        for (const Poly& combined : {residue_[i] - residue_[j], residue_[i] + residue_[j]}) {
-          const Poly equation = cancelled(combined);
-          if (equation.is_zero() || equation == cancelled(residue_[i]) || equation == cancelled(residue_[j])) continue;
-          if (symbols_->positive(equation) || symbols_->positive(-equation)) return false;
-          if (!solve(equation, *symbols_)) continue;
-          if (!unify(equation, 0)) return false;
-          changed = true;
-          break;
-        }
+bool Unifier::close(std::span<const Poly> positive) {
+  while (!residue_.empty()) {
+    std::vector<Poly> factors;
+    for (const Poly& each : positive) {
+      Poly factor = cancelled(resolve(each));
+      if (factor.terms().size() > 1 && std::ranges::find(factors, factor) == factors.end())
+        factors.push_back(std::move(factor));
+    }
+    const std::optional<Poly> equation = consequence(factors);
+    if (!equation) break;
+    if (!unify(*equation, 0)) return false;
+  }
+  return true;
+}
+
+std::optional<Poly> Unifier::consequence(const std::vector<Poly>& positive) const {
+  const auto without_factors = [&](Poly equation) {
+    for (std::size_t i = 0; i < positive.size() && !equation.is_zero();) {
+      const Poly rest = symbols_->floor_div(equation, positive[i]);
+      if (rest * positive[i] != equation) {
+        ++i;
+        continue;
+      }
+      equation = cancelled(rest);
+      i = 0;
+    }
+    return equation;
+  };
+  const auto simpler = [&](const Poly& equation) -> std::optional<Poly> {
+    const Poly reduced = without_factors(equation);
+    const bool clash = symbols_->positive(reduced) || symbols_->positive(-reduced);
+    if (clash || solve(reduced, *symbols_) || solve_with_cofactor(reduced, *symbols_)) return reduced;
+    return std::nullopt;
+  };
+  for (const Poly& equation : residue_) {
+    if (const auto found = simpler(equation)) return found;
+  }
+  for (std::size_t i = 0; i < residue_.size(); ++i) {
+    for (std::size_t j = i + 1; j < residue_.size(); ++j) {
+      for (const Poly& combined : eliminations(residue_[i], residue_[j])) {
+        if (const auto found = simpler(cancelled(combined))) return found;
       }
     }
   }
-  return true;
+  return std::nullopt;
 }
 
 }  // namespace rulemill::algebra

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,9 @@ class Unifier {
   /// Adds "b divides a": a = q·b with a fresh size q, the same for the same pair. False on a clash. The quotient is
   /// written to `quotient` if given.
   bool divides(const Poly& b, const Poly& a, Poly* quotient = nullptr);
-  /// Subtracts left-over equations from each other and tries again. False on a clash.
-  bool close();
+  /// Divides left-over equations by what is `positive` (at least 1 wherever they hold: a dimension, say), eliminates
+  /// their monomials from each other, and tries again. False on a clash.
+  bool close(std::span<const Poly> positive = {});
 
   /// The polynomial with every solved size replaced.
   Poly resolve(const Poly& poly) const;
@@ -32,6 +34,8 @@ class Unifier {
 
  private:
   bool retry_residue();
+  /// A simpler equation that follows from two, or from one and `positive`.
+  std::optional<Poly> consequence(const std::vector<Poly>& positive) const;
   Poly with_quotients(Poly poly) const;
   /// Divides by common positive factors, sign included.
   Poly cancelled(const Poly& poly) const;

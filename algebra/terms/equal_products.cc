@@ -7,7 +7,7 @@ namespace rulemill::algebra {
 
 namespace {
 
-constexpr std::size_t most_factors = 3;  // of a product
+constexpr std::size_t most_factors = 4;  // of a product
 constexpr int most_equations = 4;        // dealt out in a row
 
 /// The sizes of which each is a factor of one side alone, once.

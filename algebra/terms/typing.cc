@@ -20,8 +20,9 @@ class Inference {
 
   std::variant<TypedRule, TypeError> run() {
     try {
-      const bool typed = type_variables() && assume() && type_nodes(rule_.source) && unifier_.close() && snapshot() &&
-                         type_nodes(rule_.target) && equate_outputs() && unifier_.close() && pin();
+      const bool typed = type_variables() && assume() && type_nodes(rule_.source) && unifier_.close(positive_) &&
+                         snapshot() && type_nodes(rule_.target) && equate_outputs() && unifier_.close(positive_) &&
+                         pin();
       if (typed) return result();
     } catch (const runtime::Error& error) {
       return TypeError{error.what()};
@@ -250,7 +251,7 @@ class Inference {
         if (changed) break;
       }
     }
-    return unifier_.close();
+    return unifier_.close(positive_);
   }
 
   TypedRule result() {

@@ -14,7 +14,7 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr int store_version = 4;
+constexpr int store_version = 5;
 constexpr std::string_view opening = "rule ";
 
 /// The name of a rule in text form, which is its number among the candidates; empty if it has none.

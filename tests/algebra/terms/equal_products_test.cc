@@ -34,6 +34,15 @@ TEST_CASE("equal products of sizes are dealt out") {
   CHECK(three.find("z[r_t*s_t]") != std::string::npos);
 }
 
+TEST_CASE("equations in a row, as those of four grouped convolutions, are dealt out one after the other") {
+  const std::string text = dealt_out(
+      "rule t(v[g, q], w[q2, g2], x[q3, q4], y[g3, q5], z[q6, g4], u[q7]) add(v, v) => add(v, v) "
+      "when q3*g2 = q*q2, q5*g3 = q3*q4, q7*g4 = q5*q6");
+  INFO(text);
+  CHECK(!text.empty());
+  CHECK(text.find("when") == std::string::npos);
+}
+
 TEST_CASE("a factor of both sides is left out, and names do not clash") {
   const std::string text = dealt_out("rule t(x[p, q], y[r, s], z[t, p_r]) add(x, x) => add(x, x) when p*q*t = r*s*t");
   INFO(text);

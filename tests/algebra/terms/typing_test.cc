@@ -171,6 +171,41 @@ TEST_CASE("an equation that no size can be solved from is left over") {
   CHECK(unifier.resolve(b) == unifier.resolve(d));
 }
 
+TEST_CASE("left-over equations are divided by what is positive, and eliminate from each other") {
+  Symbols symbols;
+  const auto size = [&](const std::string& name) { return Poly(symbols.size(name)); };
+  const Poly p = size("p"), q = size("q"), r = size("r"), s = size("s"), t = size("t"), one(1), two(2);
+  {  // (q - 1)(r - s) = 0 of a dimension r - s: q = 1
+    Unifier unifier(symbols);
+    CHECK(unifier.unify(q * r + s, q * s + r));
+    CHECK((unifier.close() && unifier.resolve(q) == q));
+    const std::vector<Poly> positive = {p * p * r - p * p * s};
+    CHECK(unifier.close(positive));
+    CHECK(unifier.resolve(q) == one);
+    CHECK(unifier.residue().empty());
+  }
+  {  // (q r - s t)(s + 1 - q) = 0
+    Unifier unifier(symbols);
+    CHECK(unifier.unify(q * r * s + q * s * t + q * r, q * q * r + s * s * t + s * t));
+    const std::vector<Poly> positive = {q * r - s * t};
+    CHECK(unifier.close(positive));
+    CHECK((unifier.resolve(q) == s + 1 || unifier.resolve(s) == q - 1));
+  }
+  {  // 2 p q = s s t and p q = s t: s = 2
+    Unifier unifier(symbols);
+    CHECK(unifier.unify(two * p * q, s * s * t));
+    CHECK(unifier.unify(p * q, s * t));
+    CHECK(unifier.close());
+    CHECK(unifier.resolve(s) == two);
+  }
+  {  // p q = s t and 2 p q = s t: no sizes do
+    Unifier unifier(symbols);
+    CHECK(unifier.unify(p * q, s * t));
+    CHECK(unifier.unify(two * p * q, s * t));
+    CHECK_FALSE(unifier.close());
+  }
+}
+
 TEST_CASE("the quotient of a left-over divisibility has its name everywhere") {
   Symbols symbols;
   const Poly a(symbols.size("a")), b(symbols.size("b")), c(symbols.size("c"));
