@@ -31,6 +31,19 @@ std::optional<Poly> below_differences(const Symbols& symbols, const Poly& poly) 
   return std::nullopt;
 }
 
+/// Whether a negative term stands alone: a monomial that no positive term's is a multiple of keeps its sign when every
+/// size s is written as 1 + s'.
+bool keeps_a_negative_term(const Poly& poly) {
+  const auto outweighed = [&](const Poly::Term& negative) {
+    return std::ranges::any_of(poly.terms(), [&](const Poly::Term& term) {
+      return term.coefficient > 0 && term.monomial.size() > negative.monomial.size() &&
+             term.monomial.divided_by(negative.monomial);
+    });
+  };
+  return std::ranges::any_of(poly.terms(),
+                             [&](const Poly::Term& term) { return term.coefficient < 0 && !outweighed(term); });
+}
+
 }  // namespace
 
 bool Symbols::nonnegative(const Poly& poly) const { return nonnegative(poly, 4); }
@@ -58,6 +71,7 @@ bool Symbols::nonnegative(const Poly& poly, int depth) const {
     return nonnegative_around(poly, *compound, depth - 1);
   }
   if (!negative) return true;
+  if (keeps_a_negative_term(poly)) return false;
   // With every size s written as 1 + s' and s' ≥ 0, non-negative coefficients suffice. s itself stands for s'.
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
