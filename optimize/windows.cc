@@ -72,6 +72,27 @@ std::vector<std::size_t> crossings(const GraphBank& bank, const std::vector<Node
   return result;
 }
 
+/// Where to cut: where the fewest values cross, the shortest window among equals; not near the `others`, where that can
+/// be, which have a shorter window before them all for that.
+std::vector<std::size_t> cuts(const std::vector<std::size_t>& crossing, const WindowOptions& windows,
+                              const std::vector<std::size_t>& others) {
+  const std::size_t near = windows.smallest / 2, end = crossing.size() - 1;
+  const auto is_near = [&](std::size_t place) {
+    const auto next = std::ranges::lower_bound(others, place);
+    return (next != others.end() && *next < place + near) ||
+           (next != others.begin() && *std::prev(next) + near > place);
+  };
+  std::vector<std::size_t> result;
+  for (std::size_t begin = 0; end - begin > windows.largest; begin = result.back()) {
+    std::size_t place = begin + (begin == 0 && !others.empty() ? std::max<std::size_t>(near, 1) : windows.smallest);
+    for (std::size_t other = place + 1; other <= begin + windows.largest; ++other) {
+      if (std::pair(is_near(other), crossing[other]) < std::pair(is_near(place), crossing[place])) place = other;
+    }
+    result.push_back(place);
+  }
+  return result;
+}
+
 /// A window as a graph over placeholders, and what they stand for.
 struct Window {
   std::vector<ValueId> outputs;               // of the whole graph, used outside the window
@@ -146,7 +167,7 @@ class WindowSearch {
     std::uint32_t idle = 0;  // rounds without a gain, one after the other: each has cuts of its own
     for (std::uint32_t round = 0; round < windows_.rounds && idle < 2 && !out_of_time(); ++round) {
       const double before = current_.seconds;
-      const std::size_t windows = run_round(round % 2 == 0 ? 0 : windows_.largest / 2);
+      const std::size_t windows = run_round(round % 2 == 0 ? Cuts::Narrowest : Cuts::Between);
       idle = current_.seconds < before ? 0 : idle + 1;
       if (idle > 0 && windows == 1) break;
     }
@@ -174,8 +195,8 @@ class WindowSearch {
   bool out_of_time() const { return options_.time_limit > 0 && spent() >= options_.time_limit; }
 
   /// Searches each window of the graph as it is now, and puts all gains in at once; the number of windows.
-  std::size_t run_round(std::size_t offset) {
-    const auto split = arranged(split_into_windows(bank_, current_.outputs, windows_, offset));
+  std::size_t run_round(Cuts cuts) {
+    const auto split = arranged(split_into_windows(bank_, current_.outputs, windows_, cuts));
     begin_round();
     std::vector<Gain> gains;
     for (std::size_t number = 0; number < split.size(); ++number) {
@@ -348,26 +369,19 @@ class Saturating final : public WindowSearch {
 }  // namespace
 
 std::vector<std::vector<NodeId>> split_into_windows(const GraphBank& bank, std::span<const ValueId> outputs,
-                                                    const WindowOptions& windows, std::size_t offset) {
-  std::vector<NodeId> order = in_depth_first_order(bank, outputs);
-  std::vector<std::size_t> crossing = crossings(bank, order, outputs);
+                                                    const WindowOptions& windows, Cuts kind) {
+  const std::vector<NodeId> order = in_depth_first_order(bank, outputs);
+  const std::vector<std::size_t> crossing = crossings(bank, order, outputs);
+  std::vector<std::size_t> cut = cuts(crossing, windows, {});
+  if (kind == Cuts::Between) cut = cuts(crossing, windows, cut);
+  cut.push_back(order.size());
   std::vector<std::vector<NodeId>> result;
   std::size_t begin = 0;
-  while (begin < order.size()) {
-    std::size_t left = order.size() - begin;
-    std::size_t length = left;
-    if (begin == 0 && offset > 0 && offset < left) {
-      length = offset;
-    } else if (left > windows.largest) {
-      // The narrowest cut; the shortest window among equals.
-      length = windows.smallest;
-      for (std::size_t other = windows.smallest; other <= windows.largest; ++other) {
-        if (crossing[begin + other] < crossing[begin + length]) length = other;
-      }
-    }
-    auto first = order.begin() + static_cast<std::ptrdiff_t>(begin);
-    result.emplace_back(first, first + static_cast<std::ptrdiff_t>(length));
-    begin += length;
+  for (const std::size_t end : cut) {
+    if (end > begin)
+      result.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(begin),
+                          order.begin() + static_cast<std::ptrdiff_t>(end));
+    begin = end;
   }
   return result;
 }

@@ -23,9 +23,12 @@ SearchResult saturate_windows(GraphBank& bank, Saturator& saturator, CostModel& 
                               std::span<const ValueId> outputs, const SearchOptions& options,
                               const WindowOptions& windows, const Acceptable& acceptable);
 
-/// Nodes that are computed and not constant, arguments before users, branch after branch, cut into windows. `offset`
-/// makes the first window shorter.
+/// Where the fewest values cross; or where the fewest cross away from there, so that what one cut keeps apart the other
+/// has together.
+enum class Cuts : std::uint8_t { Narrowest, Between };
+
+/// Nodes that are computed and not constant, arguments before users, branch after branch, cut into windows.
 std::vector<std::vector<NodeId>> split_into_windows(const GraphBank& bank, std::span<const ValueId> outputs,
-                                                    const WindowOptions& windows, std::size_t offset);
+                                                    const WindowOptions& windows, Cuts kind);
 
 }  // namespace rulemill::optimize

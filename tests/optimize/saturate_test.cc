@@ -116,7 +116,8 @@ TEST_CASE("regions that differ in their weights alone have one key", "[saturate]
   text.node("MatMul", {"x", "v"}, {"a"}).node("Relu", {"a"}, {"b"});
   text.node("MatMul", {"b", "w"}, {"c"}).node("Relu", {"c"}, {"y"});
   World world(text, "");
-  const auto nodes = split_into_windows(world.bank, world.import.outputs, {.smallest = 2, .largest = 2}, 0);
+  const auto nodes =
+      split_into_windows(world.bank, world.import.outputs, {.smallest = 2, .largest = 2}, Cuts::Narrowest);
   REQUIRE(nodes.size() == 2);
   const Regions regions(world.bank, world.fusion, world.import.outputs);
   const Region first = regions.cut_out(nodes[0]), second = regions.cut_out(nodes[1]);

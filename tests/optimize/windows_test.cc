@@ -54,7 +54,7 @@ TEST_CASE("windows hold every computed node once, arguments before users", "[win
   const ValueId low = shop.chain(shop.op("matmul", {x, w}), repeated({"relu", "tanh", "neg"}, 5));
   const ValueId hidden = shop.opaque("secret", {low}, algebra::Shape{4, 4});
   const std::vector<ValueId> outputs{shop.op("add", {shop.chain(hidden, {"exp", "relu"}), low}), low};
-  const auto windows = split_into_windows(shop.bank, outputs, {.smallest = 3, .largest = 5}, 0);
+  const auto windows = split_into_windows(shop.bank, outputs, {.smallest = 3, .largest = 5}, Cuts::Narrowest);
   std::set<NodeId> before;
   for (const auto& window : windows) {
     CHECK(window.size() <= 5);
@@ -81,19 +81,30 @@ TEST_CASE("windows are cut where few values cross", "[windows]") {
     last = shop.op("add", {shop.op("exp", {top}), shop.op("tanh", {top})});
   }
   const std::vector<ValueId> outputs{last};
-  CHECK(lengths(split_into_windows(shop.bank, outputs, {.smallest = 3, .largest = 5}, 0)) ==
+  CHECK(lengths(split_into_windows(shop.bank, outputs, {.smallest = 3, .largest = 5}, Cuts::Narrowest)) ==
         std::vector<std::size_t>{4, 4, 4});
-  CHECK(lengths(split_into_windows(shop.bank, outputs, {.smallest = 3, .largest = 12}, 0)) ==
+  CHECK(lengths(split_into_windows(shop.bank, outputs, {.smallest = 3, .largest = 12}, Cuts::Narrowest)) ==
         std::vector<std::size_t>{12});
 }
 
-TEST_CASE("an offset makes the first window shorter", "[windows]") {
+TEST_CASE("the other cuts keep away from the narrowest, and so does the first of them", "[windows]") {
   Workshop shop;
-  const std::vector<ValueId> outputs{shop.chain(shop.input("x", {4}), repeated({"relu", "tanh"}, 5))};
+  const std::vector<ValueId> chain{shop.chain(shop.input("x", {4}), repeated({"relu", "tanh"}, 5))};
   const WindowOptions options{.smallest = 4, .largest = 4};
-  CHECK(lengths(split_into_windows(shop.bank, outputs, options, 0)) == std::vector<std::size_t>{4, 4, 2});
-  CHECK(lengths(split_into_windows(shop.bank, outputs, options, 3)) == std::vector<std::size_t>{3, 4, 3});
-  CHECK(lengths(split_into_windows(shop.bank, outputs, options, 10)) == std::vector<std::size_t>{4, 4, 2});
+  CHECK(lengths(split_into_windows(shop.bank, chain, options, Cuts::Narrowest)) == std::vector<std::size_t>{4, 4, 2});
+  CHECK(lengths(split_into_windows(shop.bank, chain, options, Cuts::Between)) == std::vector<std::size_t>{2, 4, 4});
+
+  // One value is alive after every fourth node alone, and yet the other cuts are elsewhere.
+  ValueId last = shop.input("y", {4, 4});
+  for (int i = 0; i < 6; ++i) {
+    const ValueId top = shop.op("relu", {last});
+    last = shop.op("add", {shop.op("exp", {top}), shop.op("tanh", {top})});
+  }
+  const WindowOptions wide{.smallest = 4, .largest = 8};
+  CHECK(lengths(split_into_windows(shop.bank, std::span(&last, 1), wide, Cuts::Narrowest)) ==
+        std::vector<std::size_t>{4, 4, 4, 4, 8});
+  CHECK(lengths(split_into_windows(shop.bank, std::span(&last, 1), wide, Cuts::Between)) ==
+        std::vector<std::size_t>{2, 4, 4, 4, 6, 4});
 }
 
 TEST_CASE("what every window gains is put together in one graph", "[windows]") {
