@@ -64,8 +64,9 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
   app.add_option("--threads", stage_options.threads, "threads of each rank; 0: all cores that it may use")
       ->check(whole_number(0, 4096))
       ->capture_default_str();
-  app.add_option("--device", stage_options.device, "auto: a GPU if there is one; cpu: none")
-      ->check(CLI::IsMember({"auto", "cpu"}))
+  app.add_option("--device", stage_options.device,
+                 "auto: a GPU if there is one; cpu: none; emulated: what a GPU would do, on the CPU, for tests")
+      ->check(CLI::IsMember({"auto", "cpu", "emulated"}))
       ->capture_default_str();
   add_proof_options(app, stage_options.proofs);
   app.add_flag("--cross-check", stage_options.cross_check,
@@ -184,7 +185,9 @@ void Discovery::fingerprint() {
   options.every_renaming = options_.every_renaming;
   options.memory = options_.memory;
   options.build = RULEMILL_VERSION;
-  options.device = options_.device == "cpu" ? fingerprint::DeviceChoice::Cpu : fingerprint::DeviceChoice::Auto;
+  options.device = options_.device == "cpu"        ? fingerprint::DeviceChoice::Cpu
+                   : options_.device == "emulated" ? fingerprint::DeviceChoice::Emulated
+                                                   : fingerprint::DeviceChoice::Auto;
   options.progress = context_.progress;
   fingerprints_ = fingerprint::run(profile_, library_, out_, context_.world, options);
   note_stage("fingerprint", fingerprints_.seconds, fingerprints_.already_done);
@@ -227,6 +230,7 @@ void Discovery::show_levels() {
   context_.report["shard_bytes"] = fingerprints_.shard_bytes;
   context_.report["backend"] = fingerprints_.backend;
   for (const auto& [step, seconds] : fingerprints_.steps) context_.report["fingerprint_steps"][step] = seconds;
+  for (const auto& [what, count] : fingerprints_.device) context_.report["device"][what] = count;
 
   std::uint64_t nodes = 0;
   std::uint64_t graphs = 0;

@@ -145,10 +145,11 @@ Pair Trial::operand_element(const CandidateGraph& graph, std::uint8_t node, std:
   const execute::FunctionKey* functions = program.functions.data() + step.first_function;
   SingleLane result{execute::pair_of(execute::reduce(a), execute::reduce(b))};
   std::uint32_t next = 0;
-  if (step.kind == ProgramStep::Kind::Max) result = execute::apply_max(program.max_key, row.data(), end - begin);
+  const auto term = [&](std::uint32_t i) { return row[i]; };
+  if (step.kind == ProgramStep::Kind::Max) result = execute::apply_max<SingleLane>(program.max_key, end - begin, term);
   if (step.kind == ProgramStep::Kind::Apply) {
     result = end - begin == 1 ? execute::apply_unary(functions[0], row[0])
-                              : execute::apply_many(functions[0], row.data(), end - begin);
+                              : execute::apply_many<SingleLane>(functions[0], end - begin, term);
     next = 1;
   }
   for (; next < step.function_count; ++next) result = execute::apply_unary(functions[next], result);

@@ -13,14 +13,19 @@
 
 namespace rulemill::execute {
 
-class Evaluator final : public WaveRunner {
+class Evaluator {
  public:
   Evaluator(std::span<const TypedProgram* const> programs, const ValueStore& values, const Executor& executor);
 
-  /// Part of a core's cache.
-  Batch batch() const override { return {1 << 13, 1 << 17}; }
-  void reserve(std::uint64_t arena_pairs) override;
-  void run(std::span<const WaveNode> nodes, std::span<Fingerprint> prints) override;
+  /// About how much to give it at a time: part of a core's cache.
+  struct Batch {
+    std::uint64_t nodes = 1 << 13;
+    std::uint64_t arena_pairs = 1 << 17;
+  };
+  static Batch batch() { return {}; }
+  /// Makes room for an arena of so many pairs; forgets what was in it.
+  void reserve(std::uint64_t arena_pairs);
+  void run(std::span<const WaveNode> nodes, std::span<Fingerprint> prints);
 
   /// Evaluates one node soon, at finish() at the latest: output o's fingerprint goes to prints[o]; with `keep`, the
   /// values of output `keep_output` go there, element e at [e · block_width].

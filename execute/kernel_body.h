@@ -71,51 +71,81 @@ RM_HD inline V apply_unary(const FunctionKey& f, V t) {
   return f.maps_zero_to_zero ? V::select(V::equal(t, V::set1(0)), t, result) : result;
 }
 
-/// f(s, t, …) as a keyed hash; symmetric for a commutative f of two arguments.
-template <class V>
-RM_HD inline V apply_many(const FunctionKey& f, V* t, std::uint32_t count) {
-  if (f.commutative && count == 2) {
-    const auto swap = V::less(t[1], t[0]);
-    const V smaller = V::select(swap, t[1], t[0]);
-    t[1] = V::select(swap, t[0], t[1]);
-    t[0] = smaller;
-  }
+/// f(s, t, …) as a keyed hash of term(0), term(1), …; symmetric for a commutative f of two arguments.
+template <class V, class Term>
+RM_HD inline V apply_many(const FunctionKey& f, std::uint32_t count, const Term& term) {
   V h = V::set1(f.key), any = V::set1(0);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    any = any | t[i];
-    h = mix_lanes(h ^ t[i]) + V::set1(f.key);
+  const auto take = [&](V t) {
+    any = any | t;
+    h = mix_lanes(h ^ t) + V::set1(f.key);
+  };
+  if (f.commutative && count == 2) {
+    const V s = term(0), t = term(1);
+    const auto swap = V::less(t, s);
+    take(V::select(swap, t, s));
+    take(V::select(swap, s, t));
+  } else {
+    for (std::uint32_t i = 0; i < count; ++i) take(term(i));
   }
   const V result = pair_of_word(h);
   return f.maps_zero_to_zero ? V::select(V::equal(any, V::set1(0)), any, result) : result;
 }
 
 /// The maximum of a set is a symmetric keyed hash of its distinct elements; of one element, that element; of none, 0.
-template <class V>
-RM_HD inline V apply_max(std::uint64_t key, const V* t, std::uint32_t count) {
+/// Elements are asked for again and again, so that no thread needs room for all of them.
+template <class V, class Term>
+RM_HD inline V apply_max(std::uint64_t key, std::uint32_t count, const Term& term) {
   if (count == 0) return V::set1(0);
+  const V first = term(0);
   V sum = V::set1(0), differ = V::set1(0);
   for (std::uint32_t i = 0; i < count; ++i) {
-    V h = mix_lanes(t[i] ^ V::set1(key));
-    for (std::uint32_t j = 0; j < i; ++j) h = V::select(V::equal(t[i], t[j]), V::set1(0), h);
+    const V t = term(i);
+    V h = mix_lanes(t ^ V::set1(key));
+    for (std::uint32_t j = 0; j < i; ++j) h = V::select(V::equal(t, term(j)), V::set1(0), h);
     sum = sum + h;
-    differ = differ | (t[i] ^ t[0]);
+    differ = differ | (t ^ first);
   }
-  return V::select(V::equal(differ, V::set1(0)), t[0], pair_of_word(mix_lanes(sum ^ V::set1(~key))));
+  return V::select(V::equal(differ, V::set1(0)), first, pair_of_word(mix_lanes(sum ^ V::set1(~key))));
 }
 
-template <class V>
-RM_HD inline V load_factor(const Pair* const* operands, std::uint32_t factor, std::uint32_t lane) {
-  return V::load(operands[factor >> operand_shift] + std::size_t{factor & element_mask} * block_width + lane);
+/// Operands as blocks of eight tensors.
+struct BlockOperands {
+  const Pair* const* blocks;
+  RM_HD const Pair* at(std::uint32_t operand) const { return blocks[operand]; }
+  /// From one element to the next.
+  RM_HD static constexpr std::uint32_t stride(std::uint32_t) { return block_width; }
+};
+
+template <class V, class Operands>
+RM_HD inline V load_factor(const Operands& operands, std::uint32_t factor, std::uint32_t lane) {
+  const std::uint32_t operand = factor >> operand_shift;
+  return V::load(operands.at(operand) + std::size_t{factor & element_mask} * operands.stride(operand) + lane);
 }
+
+/// left · right of one term; a coefficient of one is not multiplied by.
+template <class V, class Operands>
+RM_HD inline V product_of(const ProgramView& program, const Factors& factors, const Operands& operands,
+                          std::uint32_t lane) {
+  const V left = load_factor<V>(operands, factors.left, lane);
+  const std::uint32_t one = (program.inputs + program.step_count) << operand_shift;
+  return factors.right == one ? left : multiply_pairs(left, load_factor<V>(operands, factors.right, lane));
+}
+
+/// A tensor's elements, from one to the next `stride` pairs.
+struct Strided {
+  const Pair* pairs;
+  std::uint32_t stride;
+  RM_HD const Pair* at(std::uint32_t factor) const { return pairs + std::size_t{factor & element_mask} * stride; }
+};
 
 /// Σ left · right over terms [begin, end) of two operands. Four products of canonical values fit 64 bits, so a sum that
 /// is at most 2^34 takes three more before it must be folded.
 template <class V>
-RM_HD inline V sum_of_products(const Pair* left, const Pair* right, const Factors* begin, const Factors* end) {
+RM_HD inline V sum_of_products(Strided left, Strided right, const Factors* begin, const Factors* end) {
   V a = V::set1(0), b = V::set1(0);
   const auto add = [&](const Factors& f) {
-    const V x = V::load(left + std::size_t{f.left & element_mask} * block_width);
-    const V y = V::load(right + std::size_t{f.right & element_mask} * block_width);
+    const V x = V::load(left.at(f.left));
+    const V y = V::load(right.at(f.right));
     a = a + x.mul32(y);
     b = b + x.template shr<32>().mul32(y.template shr<32>());
   };
@@ -131,9 +161,9 @@ RM_HD inline V sum_of_products(const Pair* left, const Pair* right, const Factor
 }
 
 /// One element of a step, before its unary functions.
-template <class V>
+template <class V, class Operands>
 RM_HD inline V step_element(const ProgramView& program, const ProgramStep& step, std::uint32_t element,
-                            const Pair* const* operands, std::uint32_t lane) {
+                            const Operands& operands, std::uint32_t lane) {
   using Kind = ProgramStep::Kind;
   const std::uint32_t begin = program.rows[step.first_row + element];
   const std::uint32_t end = program.rows[step.first_row + element + 1];
@@ -142,7 +172,8 @@ RM_HD inline V step_element(const ProgramView& program, const ProgramStep& step,
     case Kind::Copy:
       return load_factor<V>(operands, factors[begin].left, lane);
     case Kind::Product:
-      return sum_of_products<V>(operands[step.left_operand] + lane, operands[step.right_operand] + lane,
+      return sum_of_products<V>({operands.at(step.left_operand) + lane, operands.stride(step.left_operand)},
+                                {operands.at(step.right_operand) + lane, operands.stride(step.right_operand)},
                                 factors + begin, factors + end);
     case Kind::Sum: {
       V a = V::set1(0), b = V::set1(0);
@@ -172,24 +203,29 @@ RM_HD inline V step_element(const ProgramView& program, const ProgramStep& step,
     }
     case Kind::Max:
     case Kind::Apply: {
-      V row[max_row];
-      for (std::uint32_t t = begin; t < end; ++t) {
-        row[t - begin] = multiply_pairs(load_factor<V>(operands, factors[t].left, lane),
-                                        load_factor<V>(operands, factors[t].right, lane));
-      }
-      if (step.kind == Kind::Max) return apply_max(program.max_key, row, end - begin);
+      const auto term = [&](std::uint32_t i) { return product_of<V>(program, factors[begin + i], operands, lane); };
+      if (step.kind == Kind::Max) return apply_max<V>(program.max_key, end - begin, term);
       const FunctionKey& f = program.functions[step.first_function];
-      return end - begin == 1 ? apply_unary(f, row[0]) : apply_many(f, row, end - begin);
+      return end - begin == 1 ? apply_unary(f, term(0)) : apply_many<V>(f, end - begin, term);
     }
   }
   return V::set1(0);
 }
 
-/// Runs one step on lanes [lane, lane + V::width) of a block. `out` receives the elements (none if null); `keys` holds
-/// two key pairs an element, by which the values are hashed.
+/// Adds a value to the hash, under the keys of its place.
 template <class V>
-RM_HD inline TensorHash<V> run_step(const ProgramView& program, const ProgramStep& step, const Pair* const* operands,
-                                    std::uint32_t lane, Pair* out, const Pair* keys) {
+RM_HD inline void add_to_hash(TensorHash<V>& hash, V value, const Pair* keys, std::uint32_t element) {
+  const V x = value + V::set1(keys[2 * element]);
+  const V y = value + V::set1(keys[2 * element + 1]);
+  hash.first = hash.first + x.mul32(x.template shr<32>());
+  hash.second = hash.second + y.mul32(y.template shr<32>());
+}
+
+/// Runs one step on lanes [lane, lane + V::width) of a block. `out` receives the elements (none if null), `out_stride`
+/// apart; `keys` holds two key pairs an element, by which the values are hashed.
+template <class V, class Operands>
+RM_HD inline TensorHash<V> run_step(const ProgramView& program, const ProgramStep& step, const Operands& operands,
+                                    std::uint32_t lane, Pair* out, std::uint32_t out_stride, const Pair* keys) {
   TensorHash<V> hash{V::set1(0), V::set1(0)};
   const bool apply = step.kind == ProgramStep::Kind::Apply;
   for (std::uint32_t element = 0; element < step.elements; ++element) {
@@ -197,26 +233,19 @@ RM_HD inline TensorHash<V> run_step(const ProgramView& program, const ProgramSte
     for (std::uint32_t f = apply ? 1 : 0; f < step.function_count; ++f) {
       value = apply_unary(program.functions[step.first_function + f], value);
     }
-    if (out != nullptr) value.store(out + std::size_t{element} * block_width + lane);
-    const V x = value + V::set1(keys[2 * element]);
-    const V y = value + V::set1(keys[2 * element + 1]);
-    hash.first = hash.first + x.mul32(x.template shr<32>());
-    hash.second = hash.second + y.mul32(y.template shr<32>());
+    if (out != nullptr) value.store(out + std::size_t{element} * out_stride + lane);
+    add_to_hash(hash, value, keys, element);
   }
   return hash;
 }
 
 /// The hash of a tensor that no step computed: a variable.
 template <class V>
-RM_HD inline TensorHash<V> hash_tensor(const Pair* values, std::uint32_t elements, std::uint32_t lane,
-                                       const Pair* keys) {
+RM_HD inline TensorHash<V> hash_tensor(const Pair* values, std::uint32_t stride, std::uint32_t elements,
+                                       std::uint32_t lane, const Pair* keys) {
   TensorHash<V> hash{V::set1(0), V::set1(0)};
   for (std::uint32_t element = 0; element < elements; ++element) {
-    const V value = V::load(values + std::size_t{element} * block_width + lane);
-    const V x = value + V::set1(keys[2 * element]);
-    const V y = value + V::set1(keys[2 * element + 1]);
-    hash.first = hash.first + x.mul32(x.template shr<32>());
-    hash.second = hash.second + y.mul32(y.template shr<32>());
+    add_to_hash(hash, V::load(values + std::size_t{element} * stride + lane), keys, element);
   }
   return hash;
 }

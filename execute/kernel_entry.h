@@ -12,7 +12,8 @@ void run_block(const ProgramView& program, const Pair* const* operands, const Pa
     for (std::uint32_t s = 0; s < program.step_count; ++s) {
       // A step's tensor is written through the pointer by which later steps read it.
       auto* out = const_cast<Pair*>(operands[program.inputs + s]);
-      const TensorHash<V> hash = run_step<V>(program, program.steps[s], operands, lane, out, keys);
+      const TensorHash<V> hash =
+          run_step<V>(program, program.steps[s], BlockOperands{operands}, lane, out, block_width, keys);
       hash.first.store(hashes + (2 * s) * block_width + lane);
       hash.second.store(hashes + (2 * s + 1) * block_width + lane);
     }
@@ -22,7 +23,7 @@ void run_block(const ProgramView& program, const Pair* const* operands, const Pa
 template <class V>
 void hash_block(const Pair* block, std::uint32_t elements, const Pair* keys, std::uint64_t* hashes) {
   for (std::uint32_t lane = 0; lane < block_width; lane += V::width) {
-    const TensorHash<V> hash = hash_tensor<V>(block, elements, lane, keys);
+    const TensorHash<V> hash = hash_tensor<V>(block, block_width, elements, lane, keys);
     hash.first.store(hashes + lane);
     hash.second.store(hashes + block_width + lane);
   }

@@ -1,5 +1,5 @@
 // Nodes to evaluate whose arguments are all at hand: tensors of a store, which stay for a whole level, and tensors that
-// an earlier wave left in an arena. A CPU and a GPU run waves with the same results.
+// an earlier wave left in an arena.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ class TensorRef {
   }
   static TensorRef arena(std::uint64_t at) { return TensorRef(at | arena_bit); }
   TensorRef() = default;
-  RM_HD bool in_arena() const { return (bits_ & arena_bit) != 0; }
-  RM_HD std::uint32_t group() const { return static_cast<std::uint32_t>(bits_ >> 32); }
-  RM_HD std::uint32_t slot() const { return static_cast<std::uint32_t>(bits_); }
-  RM_HD std::uint64_t at() const { return bits_ & ~arena_bit; }
+  bool in_arena() const { return (bits_ & arena_bit) != 0; }
+  std::uint32_t group() const { return static_cast<std::uint32_t>(bits_ >> 32); }
+  std::uint32_t slot() const { return static_cast<std::uint32_t>(bits_); }
+  std::uint64_t at() const { return bits_ & ~arena_bit; }
 
  private:
   static constexpr std::uint64_t arena_bit = std::uint64_t{1} << 63;
@@ -36,26 +36,11 @@ class TensorRef {
 
 struct WaveNode {
   static constexpr std::uint64_t not_kept = ~std::uint64_t{0};
-  std::uint32_t program = 0;         // number of the program that the node runs
-  std::uint32_t print = 0;           // place of output 0's fingerprint; the other outputs' follow
-  TensorRef arguments[most_inputs];  // a plain array: device code reads it
+  std::uint32_t program = 0;  // number of the program that the node runs
+  std::uint32_t print = 0;    // place of output 0's fingerprint; the other outputs' follow
+  TensorRef arguments[most_inputs];
   std::uint64_t keep_at = not_kept;  // where in the arena one output's values go
   std::uint32_t keep_output = 0;
-};
-
-/// Runs waves for one thread.
-class WaveRunner {
- public:
-  virtual ~WaveRunner() = default;
-  /// About how much to give it at a time.
-  struct Batch {
-    std::uint64_t nodes = 0;
-    std::uint64_t arena_pairs = 0;
-  };
-  virtual Batch batch() const = 0;
-  /// Makes room for an arena of so many pairs; forgets what was in it.
-  virtual void reserve(std::uint64_t arena_pairs) = 0;
-  virtual void run(std::span<const WaveNode> nodes, std::span<Fingerprint> prints) = 0;
 };
 
 }  // namespace rulemill::execute

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "execute/emulated_card.h"
+#include "fingerprint/device_orbits.h"
 #include "fingerprint/earlier_table.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"
@@ -133,7 +135,6 @@ void LevelRunner::prepare(std::uint32_t last) {
     figures_.push_back({0, 0, 0, 0, counts.nodes, counts.terms});
     compile();
     if (level == last) warn_of_idle_operators();
-    if (level + 1 == last) open_device();
     note(level == last ? times_.counting : times_.named_levels);
     if (level + 2 <= last) {
       complete_named(counts.terms);
@@ -143,13 +144,7 @@ void LevelRunner::prepare(std::uint32_t last) {
       note(times_.canonical_level);
     }
   }
-  if (last == 1) open_device();
-  if (!device_) return;
-  try {
-    device_->add_programs(programs_);
-  } catch (const DeviceError& error) {
-    leave_device(error);
-  }
+  open_device();
 }
 
 void LevelRunner::check_memory(std::uint64_t more, const char* what) const {
@@ -165,11 +160,16 @@ void LevelRunner::check_memory(std::uint64_t more, const char* what) const {
 void LevelRunner::open_device() {
   if (options_.device == DeviceChoice::Cpu) return;
   try {
-    const std::size_t count = options_.open_device ? 1 : execute::devices().size();
-    if (count == 0) return;
-    device_ = options_.open_device ? options_.open_device(executor_.keys())
-                                   : execute::Device::open(options_.device_ordinal % count, executor_.keys());
-    device_->add_values(values_);
+    const std::size_t count = options_.device == DeviceChoice::Emulated ? 0 : execute::devices().size();
+    if (options_.open_card) {
+      device_ = std::make_unique<execute::Device>(options_.open_card(), executor_.keys());
+    } else if (options_.device == DeviceChoice::Emulated) {
+      device_ = std::make_unique<execute::Device>(execute::emulated_card(), executor_.keys());
+    } else if (count != 0) {
+      device_ = execute::Device::open(options_.device_ordinal % count, executor_.keys());
+    }
+    if (!device_) return;
+    device_->add_terms(named_terms(enumerator_, options_.all_terms), values_);
     device_->add_programs(programs_);
   } catch (const DeviceError& error) {
     leave_device(error);
@@ -179,42 +179,52 @@ void LevelRunner::open_device() {
 void LevelRunner::leave_device(const DeviceError& error) {
   spdlog::warn("{}; the CPU evaluates instead", error.what());
   device_.reset();
+  device_failed_ = true;
 }
 
 std::string LevelRunner::backend() const {
-  return device_ ? "cuda " + device_->name() : "cpu " + to_string(executor_.instruction_set());
+  return device_ ? device_->name() : "cpu " + to_string(executor_.instruction_set());
+}
+
+void LevelRunner::walk(std::uint64_t first, std::uint64_t last, enumerate::NodeSink& sink, RowRange* rows) const {
+  if (earlier_ != nullptr && rows != nullptr) {
+    EarlierTable::Reader reader(*earlier_, sink, *rows);
+    enumerator_.walk(first, last, reader);
+  } else {
+    enumerator_.walk(first, last, sink);
+  }
 }
 
 std::uint64_t LevelRunner::evaluate(std::uint64_t first, std::uint64_t last, const OrbitEvaluator::Receiver& receiver,
                                     RowRange* rows) const {
   execute::Evaluator evaluator(programs_, values_, executor_);
-  return evaluate(first, last, evaluator, receiver, rows);
+  OrbitEvaluator orbits(enumerator_, programs_, options_.all_terms, evaluator, receiver);
+  walk(first, last, orbits, rows);
+  orbits.finish();
+  return orbits.products();
 }
 
-std::uint64_t LevelRunner::evaluate(std::uint64_t first, std::uint64_t last, execute::WaveRunner& runner,
-                                    const OrbitEvaluator::Receiver& receiver, RowRange* rows) const {
-  OrbitEvaluator evaluator(enumerator_, programs_, options_.all_terms, runner, receiver);
-  if (earlier_ != nullptr && rows != nullptr) {
-    EarlierTable::Reader reader(*earlier_, evaluator, *rows);
-    enumerator_.walk(first, last, reader);
-  } else {
-    enumerator_.walk(first, last, evaluator);
-  }
-  evaluator.finish();
-  return evaluator.products();
+std::uint64_t LevelRunner::evaluate_on_device(std::uint64_t first, std::uint64_t last, RowRange& rows) const {
+  DeviceOrbits orbits(
+      enumerator_, programs_, *device_,
+      [&](std::uint64_t row, SignatureId signature, std::span<const TermId> arguments, std::uint32_t images,
+          const OrbitPrint& print) { rows.set(row, signature, arguments, images, print); });
+  walk(first, last, orbits, &rows);
+  orbits.finish();
+  return orbits.products();
 }
 
 std::uint64_t LevelRunner::evaluate(std::uint64_t first, std::uint64_t last, RowRange& rows) const {
-  const OrbitEvaluator::Receiver note = [&](const Orbit& orbit) {
-    for (std::uint32_t o = 0; o < orbit.outputs; ++o) rows.set(orbit, o);
-  };
   if (device_ && !device_failed_) {
     try {
-      return evaluate(first, last, *device_->runner(), note, &rows);
+      return evaluate_on_device(first, last, rows);
     } catch (const DeviceError& error) {
       if (!device_failed_.exchange(true)) spdlog::warn("{}; the CPU continues", error.what());
     }
   }
+  const OrbitEvaluator::Receiver note = [&](const Orbit& orbit) {
+    for (std::uint32_t o = 0; o < orbit.outputs; ++o) rows.set(orbit, o);
+  };
   return evaluate(first, last, note, &rows);
 }
 

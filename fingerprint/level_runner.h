@@ -26,7 +26,7 @@ inline constexpr const char* fingerprint_stage = "fingerprint";
 inline constexpr std::uint64_t rows_at_once = 1 << 12;
 
 /// Where nodes are evaluated.
-enum class DeviceChoice : std::uint8_t { Auto, Cpu };
+enum class DeviceChoice : std::uint8_t { Auto, Cpu, Emulated };
 
 struct LevelFigures {
   std::uint64_t nodes = 0;       // under all names; of the last level known once it is evaluated
@@ -49,8 +49,8 @@ class LevelRunner {
     DeviceChoice device = DeviceChoice::Auto;  // a GPU if there is one
     std::size_t device_ordinal = 0;            // among this node's ranks; modulo its devices
     std::uint64_t memory = 0;                  // bytes that a rank may use; 0: no limit
-    /// Instead of Device::open() on one of devices().
-    std::function<std::unique_ptr<execute::Device>(std::span<const execute::Pair> keys)> open_device = nullptr;
+    /// Instead of one of devices().
+    std::function<std::unique_ptr<execute::Card>()> open_card = nullptr;
   };
 
   LevelRunner(const enumerate::Profile& profile, algebra::Library& library, const Options& options,
@@ -73,6 +73,10 @@ class LevelRunner {
   /// "cpu avx512", or "cuda" and the device's name.
   std::string backend() const;
   std::uint64_t value_bytes() const { return values_.bytes(); }
+  /// A device was there, and the CPU had to do its work.
+  bool device_failed() const { return device_failed_; }
+  /// Zeros without a device.
+  execute::DeviceCounts device_counts() const { return device_ ? device_->counts() : execute::DeviceCounts{}; }
   /// Seconds of a step of prepare(), and those of them in loops that ranks share.
   struct StepTime {
     double all = 0, shared = 0;
@@ -122,14 +126,16 @@ class LevelRunner {
   void exchange(RowRange& rows, enumerate::CanonicalNodes& nodes) const;
 
   void check_memory(std::uint64_t more, const char* what) const;
+  /// If there is one; it takes the last level.
   void open_device();
   /// The device has failed: the CPU does its work.
   void leave_device(const execute::DeviceError& error);
   /// Shows the orbits of rows [first, last), in order. With `rows`, what the earlier table has is set there instead.
   std::uint64_t evaluate(std::uint64_t first, std::uint64_t last, const OrbitEvaluator::Receiver& receiver,
                          RowRange* rows = nullptr) const;
-  std::uint64_t evaluate(std::uint64_t first, std::uint64_t last, execute::WaveRunner& runner,
-                         const OrbitEvaluator::Receiver& receiver, RowRange* rows = nullptr) const;
+  std::uint64_t evaluate_on_device(std::uint64_t first, std::uint64_t last, RowRange& rows) const;
+  /// Shows the nodes of rows [first, last) to the sink, but for what the earlier table has.
+  void walk(std::uint64_t first, std::uint64_t last, enumerate::NodeSink& sink, RowRange* rows) const;
 
   const enumerate::Profile& profile_;
   Options options_;

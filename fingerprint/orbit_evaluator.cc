@@ -19,7 +19,7 @@ static_assert(enumerate::max_arity <= execute::most_inputs);
 
 OrbitEvaluator::OrbitEvaluator(const enumerate::Enumerator& enumerator,
                                std::span<const execute::TypedProgram* const> programs, bool all_terms,
-                               execute::WaveRunner& runner, Receiver receiver)
+                               execute::Evaluator& runner, Receiver receiver)
     : enumerator_(enumerator),
       programs_(programs),
       all_terms_(all_terms),

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "enumerate/enumerator.h"
+#include "execute/evaluator.h"
 #include "execute/program.h"
-#include "execute/wave.h"
 
 namespace rulemill::fingerprint {
 
@@ -54,7 +54,7 @@ class OrbitEvaluator final : public enumerate::NodeSink {
 
   /// With `all_terms`, terms of equal value are different terms.
   OrbitEvaluator(const enumerate::Enumerator& enumerator, std::span<const execute::TypedProgram* const> programs,
-                 bool all_terms, execute::WaveRunner& runner, Receiver receiver);
+                 bool all_terms, execute::Evaluator& runner, Receiver receiver);
 
   void node(enumerate::SignatureId signature, std::span<const enumerate::TermId> arguments, std::uint64_t row) override;
   /// Evaluates what still waits. Call it after the last walk.
@@ -93,8 +93,8 @@ class OrbitEvaluator final : public enumerate::NodeSink {
   const enumerate::Enumerator& enumerator_;
   std::span<const execute::TypedProgram* const> programs_;  // by signature
   bool all_terms_;
-  execute::WaveRunner& runner_;
-  execute::WaveRunner::Batch batch_;
+  execute::Evaluator& runner_;
+  execute::Evaluator::Batch batch_;
   Receiver receiver_;
   std::vector<Row> rows_;
   std::uint64_t expected_images_ = 0;

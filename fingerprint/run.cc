@@ -34,6 +34,22 @@ std::string inputs_digest(const enumerate::Profile& profile, const algebra::Libr
 
 namespace {
 
+std::vector<std::pair<std::string, std::uint64_t>> in_words(const execute::DeviceCounts& counts) {
+  if (counts.resident_bytes == 0) return {};
+  return {{"resident bytes", counts.resident_bytes},
+          {"uploaded bytes", counts.uploaded_bytes},
+          {"downloaded bytes", counts.downloaded_bytes},
+          {"arena bytes", counts.arena_bytes},
+          {"batches", counts.batches},
+          {"pieces", counts.pieces},
+          {"passing terms", counts.passing},
+          {"passing names", counts.passing_items},
+          {"node words", counts.words},
+          {"name words", counts.names},
+          {"minima", counts.minima},
+          {"names", counts.items}};
+}
+
 /// One run of the stage, step by step. Every step is collective; the first rank alone has the manifest.
 class Stage {
  public:
@@ -74,6 +90,7 @@ class Stage {
                     {"count, shared", times.counting.shared},
                     {"evaluate and write", evaluating},
                     {"write", writing}};
+    result.device = in_words(runner.device_counts());
     result.seconds = watch_.seconds();
     if (earlier) result.taken = communicator_.sum(earlier->taken());
     if (communicator_.is_root()) std::filesystem::remove_all(out_ / earlier_folder);

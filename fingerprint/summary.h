@@ -26,6 +26,8 @@ struct Summary {
   std::uint64_t taken = 0;  // nodes of the last level that were taken from the run before; of this run alone
   /// This rank's time by step; not there if the stage was finished already.
   std::vector<std::pair<std::string, double>> steps;
+  /// What this rank's device was sent and did; nothing without one.
+  std::vector<std::pair<std::string, std::uint64_t>> device;
 };
 
 runtime::Attributes to_attributes(const Summary& summary);

@@ -148,22 +148,28 @@ TEST_CASE("what a GPU thread runs gives the executor's fingerprints") {
     compiled.type_keys.assign(compiled.program.outputs.size(), 5);
     const auto inputs = random_inputs(one);
     const Result reference = run(compiled.program, inputs, InstructionSet::Scalar);
+    for (const auto& block : inputs)
+      compiled.input_elements.push_back(static_cast<std::uint32_t>(block.size() / block_width));
     const NodeProgram node = node_program(compiled, compiled.program.view());
-    std::vector<Pair> scratch(std::size_t{node.scratch_elements + 1} * block_width);
+    std::vector<Pair> scratch(std::size_t{node.scratch_elements + 1} * warp_width);
+    const std::vector<std::uint32_t> strides(inputs.size() + 1, block_width);
     for (std::uint32_t lane = 0; lane < block_width; ++lane) {
-      std::vector<const Pair*> pointers;
+      std::vector<const Pair*> pointers{nullptr};
       for (const auto& block : inputs) pointers.push_back(block.data() + lane);
       std::array<Fingerprint, most_outputs> found;
-      run_node(node, pointers.data(), scratch.data(), executor.keys().data(), found.data());
+      ThreadOperands operands{node, pointers.data() + 1, 1, strides.data(), scratch.data()};
+      run_node(operands, executor.keys().data(), found.data(), 1);
       for (std::size_t o = 0; o < compiled.program.outputs.size(); ++o) {
         CHECK(found[o] == reference.fingerprints[o * block_width + lane]);
       }
       // Values that are kept for a later wave are those that were hashed.
       for (std::uint32_t o = 0; o < compiled.program.outputs.size(); ++o) {
         const std::uint32_t elements = compiled.program.output_elements[o];
-        std::vector<Pair> kept(std::size_t{elements} * block_width);
-        run_node(node, pointers.data(), scratch.data(), executor.keys().data(), found.data(), kept.data(), o);
-        const auto hash = hash_tensor<SingleLane>(kept.data(), elements, 0, executor.keys().data());
+        std::vector<Pair> kept(std::size_t{elements} * warp_width);
+        operands.keep = kept.data();
+        operands.kept = o;
+        run_node(operands, executor.keys().data(), found.data(), 1);
+        const auto hash = hash_tensor<SingleLane>(kept.data(), warp_width, elements, 0, executor.keys().data());
         CHECK(finish_hash(hash.first.v, hash.second.v, compiled.type_keys[o]) ==
               reference.fingerprints[o * block_width + lane]);
       }
@@ -226,7 +232,7 @@ TEST_CASE("functions in the field keep the laws that they declare, and no others
   FunctionKey symmetric{9, 0, 0, 1, 2}, ordered{9, 0, 0, 0, 2};
   const auto apply = [](const FunctionKey& f, Pair s, Pair t) {
     SingleLane row[] = {{s}, {t}};
-    return apply_many(f, row, 2).v;
+    return apply_many<SingleLane>(f, 2, [&](std::uint32_t i) { return row[i]; }).v;
   };
   CHECK(apply(symmetric, random_pair(1, 1), random_pair(1, 2)) ==
         apply(symmetric, random_pair(1, 2), random_pair(1, 1)));
@@ -236,7 +242,7 @@ TEST_CASE("functions in the field keep the laws that they declare, and no others
 TEST_CASE("a maximum does not depend on order or repetition, and of one value is that value") {
   const SingleLane a{random_pair(4, 1)}, b{random_pair(4, 2)}, c{random_pair(4, 3)};
   const auto max = [](std::vector<SingleLane> row) {
-    return apply_max(77, row.data(), static_cast<std::uint32_t>(row.size())).v;
+    return apply_max<SingleLane>(77, static_cast<std::uint32_t>(row.size()), [&](std::uint32_t i) { return row[i]; }).v;
   };
   CHECK(max({a}) == a.v);
   CHECK(max({a, a, a}) == a.v);
