@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `rulemill optimize` makes of models: `measure.py FOLDER OUT.json [NAME…] [--by-hand FOLDER] [-- OPTION…]`.
+"""What `rulemill optimize` makes of models: `measure.py FOLDER OUT.json [NAME…] [--by-hand FOLDER] [--like FOLDER] [-- OPTION…]`.
 
 Each FOLDER/NAME.onnx (see export.py) is optimized with the options after `--`; then the model, the result, the form written by
 hand (by_hand.py) and what other optimizers make of it (onnxslim, onnxsim, onnxoptimizer, where they are installed) run in
@@ -64,11 +64,17 @@ def session(path):
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def feeds(runner, seed):
+def input_shapes(path):
+    return {info.name: info.shape for info in session(path).get_inputs()}
+
+
+def feeds(runner, seed, shapes):
+    """Random inputs; sizes that the model leaves open are those of `shapes`, by input, where it has them."""
     generator = np.random.default_rng(seed)
     result = {}
     for info in runner.get_inputs():
-        shape = [d if isinstance(d, int) and d > 0 else (1 if axis == 0 else 128) for axis, d in enumerate(info.shape)]
+        assumed = shapes.get(info.name, [1] + [128] * len(info.shape))
+        shape = [d if isinstance(d, int) and d > 0 else assumed[axis] for axis, d in enumerate(info.shape)]
         if info.type == "tensor(float)":
             result[info.name] = generator.standard_normal(shape).astype(np.float32)
         else:
@@ -146,19 +152,21 @@ def float64_errors(report):
 def measure(name, given, folder):
     model, out = given.folder / f"{name}.onnx", folder / f"{name}.onnx"
     report, seconds = optimize(model, out, given.options)
-    again, _ = optimize(out, folder / "again.onnx", given.options)
+    again = None if given.alone else optimize(out, folder / "again.onnx", given.options)[0]["changed"]
     forms = {"model": model, "rulemill": out}
     by_hand = given.by_hand / f"{name}.onnx" if given.by_hand else None
     if by_hand and by_hand.exists():
         forms["by hand"] = by_hand
-    forms.update(peers(model, folder))
+    if not given.alone:
+        forms.update(peers(model, folder))
     runners = {form: session(path) for form, path in forms.items()}
-    fed = feeds(runners["model"], 0)
+    fed = feeds(runners["model"], 0, input_shapes(given.like / f"{name}.onnx") if given.like else {})
     reference = runners["model"].run(None, fed)
     times = in_turns(runners, fed, given.seconds)
     result = {"model": name, "changed": report["changed"], "seconds": seconds, "peak_bytes": report["peak_bytes"],
               "search_seconds": report["search"]["seconds"], "exhausted": report["search"]["exhausted"],
-              "warning": report["warning"], "float64": float64_errors(report), "again": again["changed"], "fired": {each["rule"]: each["times"] for each in report["fired"]}, "forms": {}}
+              "warning": report["warning"], "float64": float64_errors(report), "again": again,
+              "fired": {each["rule"]: each["times"] for each in report["fired"]}, "forms": {}}
     for form, path in forms.items():
         ratios = [a / b for a, b in zip(times["model"], times[form])]
         low, middle, high = statistics.quantiles(ratios, n=4)
@@ -176,9 +184,10 @@ def row(result):
     low, high = ours["quartiles"]
     errors = " to ".join(f"{error:.1e}" for error in result["float64"] or []) or "-"
     same = "" if result["changed"] else ", the same file"
+    again = {None: "-", True: "changed", False: "the same"}[result["again"]]
     return (f"| {result['model']} | {model['multiply_adds'] / 1e6:.0f} | {ours['multiply_adds'] / 1e6:.0f} | {model['nodes']} | {ours['nodes']} "
             f"| {ours['ratio']:.3f} ({low:.3f}–{high:.3f}{same}) | {hand} | {others} | {result['seconds']:.1f} | {result['peak_bytes'] / 1e6:.0f} "
-            f"| {ours['difference']:.0e} | {errors} | {'changed' if result['again'] else 'the same'} |")
+            f"| {ours['difference']:.0e} | {errors} | {again} |")
 
 
 HEAD = """| model | M multiply-adds | after | nodes | after | times as fast (quartiles) | by hand | onnxslim, onnxsim, onnxoptimizer | s | MB | difference | error against float64 | again |
@@ -208,6 +217,8 @@ def main():
     parser.add_argument("json", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--by-hand", type=pathlib.Path)
+    parser.add_argument("--like", type=pathlib.Path, help="folder of the same models with fixed shapes: open ones are run at these")
+    parser.add_argument("--alone", action="store_true", help="without other optimizers, and without optimizing results again")
     parser.add_argument("--seconds", type=float, default=10, help="of running the forms of one model in turns")
     arguments = sys.argv[1:]
     cut = arguments.index("--") if "--" in arguments else len(arguments)

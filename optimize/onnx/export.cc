@@ -6,6 +6,7 @@
 
 #include "optimize/evaluate.h"
 #include "optimize/onnx/model_proto.h"
+#include "optimize/onnx/run_time_sizes.h"
 #include "runtime/error.h"
 
 namespace rulemill::optimize {
@@ -29,7 +30,13 @@ class Exporter {
  public:
   Exporter(const OnnxModel& model, const Import& import, GraphBank& bank, std::span<const ValueId> outputs,
            bool keeps_constants)
-      : original_(model.proto().model.graph()), import_(import), bank_(bank), folder_(bank), result_(model) {
+      : original_(model.proto().model.graph()),
+        import_(import),
+        bank_(bank),
+        folder_(bank),
+        result_(model),
+        run_time_sizes_(bank, import),
+        sizes_(bank.symbols(), run_time_sizes_, size_output()) {
     keeps_constants_ = keeps_constants;
     for (ValueId output : outputs) outputs_.push_back(folded(output));
     used_ = model.proto().taken_names;
@@ -205,6 +212,8 @@ class Exporter {
 
   std::string add_literal(const OnnxLiteral& literal, Element element) {
     if (literal.other) return "";
+    const auto is_number = [](const algebra::Poly& value) { return value.constant().has_value(); };
+    if (!std::ranges::all_of(literal.integers, is_number)) return sizes_.list(literal.integers);
     std::string name = fresh("rulemill_integers");
     if (literal.number) {
       add_tensor(number_proto(name, {{}, {*literal.number}}, element));
@@ -212,6 +221,33 @@ class Exporter {
       add_tensor(integer_proto(name, literal));
     }
     return name;
+  }
+
+  SizeWriter::Out size_output() {
+    const auto node = [this](const char* op, const std::vector<std::string>& inputs) {
+      return add_size_node(op, inputs);
+    };
+    return {node, [this](std::int64_t number) { return add_literal(integers({number}, true), {}); },
+            [this](ValueId input) { return name_of(input); }};
+  }
+
+  static OnnxLiteral integers(std::vector<algebra::Poly> values, bool is_list) {
+    OnnxLiteral literal;
+    literal.integers = std::move(values);
+    literal.is_list = is_list;
+    return literal;
+  }
+
+  std::string add_size_node(const char* op_type, const std::vector<std::string>& inputs) {
+    onnx::NodeProto& node = *graph().add_node();
+    node.set_op_type(op_type);
+    node.set_name(fresh(std::string("rulemill_") + op_type));
+    for (const std::string& input : inputs) node.add_input(input);
+    node.add_output(fresh("rulemill_sizes"));
+    if (op_type == onnx_name(SizeOperator::Concat))
+      *node.add_attribute() = attribute_proto("axis", integers({0}, false));
+    needed_.insert(inputs.begin(), inputs.end());
+    return node.output(0);
   }
 
   /// As soon as the value is there, since a subgraph may take the copy.
@@ -271,6 +307,8 @@ class Exporter {
   std::set<std::string> needed_;                      // read by a node or an output
   std::map<std::string, std::uint64_t> last_number_;  // by stem of a fresh name
   std::vector<onnx::TensorProto> new_initializers_;
+  RunTimeSizes run_time_sizes_;
+  SizeWriter sizes_;
 };
 
 }  // namespace

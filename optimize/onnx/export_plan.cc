@@ -1,20 +1,26 @@
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 #include "optimize/onnx/export.h"
 #include "optimize/onnx/model_proto.h"
+#include "optimize/onnx/run_time_sizes.h"
 
 namespace rulemill::optimize {
 
 namespace {
 
+/// From here on ONNX has minima and maxima of sizes, too.
+constexpr int first_opset_that_computes_sizes = 13;
+
 class Planner {
  public:
   Planner(const Import& import, GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs, int opset,
           bool keeps_constants)
-      : import_(import), bank_(bank), fusion_(fusion), opset_(opset) {
+      : import_(import), bank_(bank), fusion_(fusion), opset_(opset), run_time_sizes_(bank, import) {
     plan_.keeps_constants = keeps_constants;
     auto nodes = bank.live(outputs);
+    live_.insert(nodes.begin(), nodes.end());
     uses_ = count_uses(bank, nodes, outputs);
     for (ValueId output : outputs) open_.insert(bank.value(output).node);
   }
@@ -86,20 +92,39 @@ class Planner {
     return true;
   }
 
-  /// Whether the original node takes its sizes from what the model computes, though they are numbers and what it reads
-  /// is not what it read: they may be computed from what is not needed any more.
+  /// Whether the original node takes its sizes from what the model computes, and that is not needed any more: though
+  /// they are numbers and what it reads is not what it read, or from the shape of what is no more.
   bool computes_sizes_elsewhere(const Import::NodeRecord& record, NodeId id,
-                                const std::vector<std::optional<ValueId>>& bound) const {
-    bool changed = false, computed = false;
+                                const std::vector<std::optional<ValueId>>& bound) {
+    bool changed = false, computed = false, gone = false;
     for (std::size_t i = 0; i < bound.size(); ++i) {
       if (bound[i]) changed = changed || bound[i] != record.inputs[i];
       if (!bound[i] && record.inputs[i]) {
         const Node& from = bank_.node_of(*record.inputs[i]);
         computed = computed || (from.kind == Node::Kind::Opaque && !from.constant);
+        gone = gone || stems_from_what_is_gone(*record.inputs[i]);
       }
     }
+    const std::vector<algebra::Poly>& sizes = bank_.node(id).sizes;
     const auto is_number = [](const algebra::Poly& size) { return size.constant().has_value(); };
-    return changed && computed && std::ranges::all_of(bank_.node(id).sizes, is_number);
+    if (changed && computed && std::ranges::all_of(sizes, is_number)) return true;
+    return gone && std::ranges::all_of(sizes, [&](const algebra::Poly& size) { return is_known(size); });
+  }
+
+  bool is_known(const algebra::Poly& size) const {
+    return size.constant() || (opset_ >= first_opset_that_computes_sizes && run_time_sizes_.computable(size));
+  }
+
+  /// Whether an opaque value is computed from nodes that the graph does not have any more.
+  bool stems_from_what_is_gone(ValueId value) {
+    const NodeId id = bank_.value(value).node;
+    const Node& node = bank_.node(id);
+    if (node.constant) return false;
+    if (node.kind == Node::Kind::Algebra) return !live_.contains(id);
+    if (node.kind != Node::Kind::Opaque) return false;
+    if (const auto found = gone_.find(id); found != gone_.end()) return found->second;
+    const bool gone = std::ranges::any_of(node.arguments, [&](ValueId from) { return stems_from_what_is_gone(from); });
+    return gone_[id] = gone;
   }
 
   /// All steps of the original node, `id` the last of them: some may give outputs of it, the others serve it alone.
@@ -197,7 +222,8 @@ class Planner {
     std::vector<algebra::Poly> slots;
     if (!algebra::infer(instance, shapes, sizes, bank_.symbols(), {}, &slots)) return std::nullopt;
     const int kind = arguments.empty() ? 1 : data_type_of(bank_.value(arguments[0]).type.element);
-    auto said = emit(instance, slots, opset_, bank_.symbols(), kind);
+    const auto known = [&](const algebra::Poly& size) { return is_known(size); };
+    auto said = emit(instance, slots, opset_, bank_.symbols(), {kind, shapes.empty() ? nullptr : &shapes[0], known});
     // An attribute cannot be computed when the model runs.
     for (const auto& [name, argument] : said ? said->attribute_arguments : std::map<std::string, std::uint32_t>()) {
       if (!bank_.node_of(arguments[argument]).constant) return std::nullopt;
@@ -269,7 +295,10 @@ class Planner {
   GraphBank& bank_;
   Fusion& fusion_;
   int opset_;
+  RunTimeSizes run_time_sizes_;
   std::unordered_map<ValueId, std::uint32_t> uses_;
+  std::unordered_set<NodeId> live_;
+  std::unordered_map<NodeId, bool> gone_;  // by opaque node: see stems_from_what_is_gone
   std::set<NodeId, std::greater<>> open_;
   std::set<std::uint32_t> written_;
   std::set<NodeId> absorbed_;                   // written with another node

@@ -1,6 +1,7 @@
 #include "optimize/onnx/mapping.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -21,17 +22,30 @@ OnnxLiteral literal(const algebra::OnnxValue& value, std::span<const algebra::Po
   return result;
 }
 
-/// As it can be written: numbers, and of a shape one that follows from the others. Nothing if more is not known.
+/// As it can be written: numbers, and of a shape those that the first input has in the same place, and one that follows
+/// from the others. Nothing if there is more, and it is not known when the model runs either.
 std::optional<OnnxLiteral> written(const algebra::OnnxValue& value, std::span<const algebra::Poly> sizes,
-                                   algebra::Symbols& symbols, int kind) {
-  OnnxLiteral result = literal(value, sizes, symbols, kind);
-  bool left_out = !value.shape;
-  for (algebra::Poly& element : result.integers) {
+                                   algebra::Symbols& symbols, const OnnxPlace& place) {
+  OnnxLiteral result = literal(value, sizes, symbols, place.kind);
+  std::vector<algebra::Poly*> open;
+  for (std::size_t d = 0; d < result.integers.size(); ++d) {
+    algebra::Poly& element = result.integers[d];
+    const bool copied = value.shape && place.first_shape && d < place.first_shape->size();
     if (element.constant()) continue;
-    if (std::exchange(left_out, true)) return std::nullopt;
-    element = algebra::Poly(-1);
+    if (copied && element == (*place.first_shape)[d]) {
+      element = algebra::Poly(0);
+    } else {
+      open.push_back(&element);
+    }
   }
-  return result;
+  if (value.shape && open.size() == 1) {
+    *open[0] = algebra::Poly(-1);
+    open.clear();
+  }
+  const bool computed = place.known && result.is_list && !result.reals;
+  const bool said =
+      open.empty() || (computed && std::ranges::all_of(open, [&](auto* each) { return place.known(*each); }));
+  return said ? std::optional(std::move(result)) : std::nullopt;
 }
 
 algebra::Poly product(std::span<const algebra::Poly> factors) {
@@ -163,7 +177,9 @@ std::string mismatch(const algebra::OnnxMapping& mapping, const OnnxNodeFacts& f
 }
 
 std::optional<OnnxNodeText> emit(const algebra::OnnxMapping& mapping, std::span<const algebra::Poly> sizes,
-                                 algebra::Symbols& symbols, int kind) {
+                                 algebra::Symbols& symbols, const OnnxPlace& place) {
+  OnnxPlace fixed = place;
+  fixed.known = nullptr;
   OnnxNodeText text;
   text.op_type = mapping.op_type;
   text.wrapper = mapping.wrapper;
@@ -175,7 +191,7 @@ std::optional<OnnxNodeText> emit(const algebra::OnnxMapping& mapping, std::span<
       if (attribute.value.reals) text.tensor_attributes.insert(attribute.name);
       continue;
     }
-    auto said = written(attribute.value, sizes, symbols, kind);
+    auto said = written(attribute.value, sizes, symbols, fixed);
     if (!said) {
       if (!attribute.absent_any) return std::nullopt;
     } else if (!said_by_absence(attribute, *said, sizes, symbols) ||
@@ -184,7 +200,7 @@ std::optional<OnnxNodeText> emit(const algebra::OnnxMapping& mapping, std::span<
     }
   }
   for (const algebra::OnnxInput& input : mapping.inputs) {
-    auto said = written(input.constant, sizes, symbols, kind);
+    auto said = written(input.constant, sizes, symbols, place);
     if (!input.argument && !said) return std::nullopt;
     if (said) said->other = input.absent;
     text.arguments.push_back(input.argument);
@@ -194,10 +210,15 @@ std::optional<OnnxNodeText> emit(const algebra::OnnxMapping& mapping, std::span<
 }
 
 std::optional<OnnxNodeText> emit(const algebra::Instance& instance, std::span<const algebra::Poly> sizes, int opset,
-                                 algebra::Symbols& symbols, int kind) {
-  for (const algebra::OnnxMapping& mapping : instance.onnx) {
-    if (opset < mapping.since || opset >= mapping.until || !mapping.sizes.empty()) continue;
-    if (auto text = emit(mapping, sizes, symbols, kind)) return text;
+                                 algebra::Symbols& symbols, const OnnxPlace& place) {
+  OnnxPlace fixed = place;
+  fixed.known = nullptr;
+  for (const OnnxPlace* each : std::array{&std::as_const(fixed), &place}) {
+    for (const algebra::OnnxMapping& mapping : instance.onnx) {
+      if (opset < mapping.since || opset >= mapping.until || !mapping.sizes.empty()) continue;
+      if (auto text = emit(mapping, sizes, symbols, *each)) return text;
+    }
+    if (!place.known) break;
   }
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -55,12 +56,19 @@ OnnxLiteral normalized(const algebra::OnnxValue& value, OnnxLiteral literal, con
 std::string mismatch(const algebra::OnnxMapping& mapping, const OnnxNodeFacts& facts,
                      std::span<const algebra::Poly> sizes, algebra::Symbols& symbols);
 
-/// What says the mapping, if its values are all numbers at these sizes; and the first mapping of the instance for which
-/// there is such a thing in the opset. `kind`: ONNX's number of the first input's element type.
+/// What is known where a node is written.
+struct OnnxPlace {
+  int kind = 1;                                     // ONNX's number of the first input's element type
+  const algebra::Shape* first_shape = nullptr;      // of the first input
+  std::function<bool(const algebra::Poly&)> known;  // whether an input that is a list may have this size; none: no
+};
+
+/// What says the mapping, if its values are numbers at these sizes or sizes that are known when the model runs; and the
+/// first mapping of the instance for which there is such a thing in the opset, numbers alone if that can be.
 std::optional<OnnxNodeText> emit(const algebra::OnnxMapping& mapping, std::span<const algebra::Poly> sizes,
-                                 algebra::Symbols& symbols, int kind = 1);
+                                 algebra::Symbols& symbols, const OnnxPlace& place = {});
 std::optional<OnnxNodeText> emit(const algebra::Instance& instance, std::span<const algebra::Poly> sizes, int opset,
-                                 algebra::Symbols& symbols, int kind = 1);
+                                 algebra::Symbols& symbols, const OnnxPlace& place = {});
 
 /// Every number that occurs among integers in attributes and constant inputs, then 1 and 0, each once.
 std::vector<std::int64_t> integers_of(const OnnxNodeFacts& facts);

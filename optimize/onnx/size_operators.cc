@@ -1,10 +1,13 @@
 #include "optimize/onnx/size_operators.h"
 
+#include <algorithm>
 #include <map>
 
 namespace rulemill::optimize {
 
-std::optional<SizeOperator> size_operator(const std::string& op_type) {
+namespace {
+
+const std::map<std::string, SizeOperator>& operators() {
   using enum SizeOperator;
   static const std::map<std::string, SizeOperator> table = {
       {"Shape", Shape},
@@ -43,9 +46,20 @@ std::optional<SizeOperator> size_operator(const std::string& op_type) {
       {"GreaterOrEqual", GreaterOrEqual},
       {"Equal", Equal},
   };
-  const auto found = table.find(op_type);
-  if (found == table.end()) return std::nullopt;
+  return table;
+}
+
+}  // namespace
+
+std::optional<SizeOperator> size_operator(const std::string& op_type) {
+  const auto found = operators().find(op_type);
+  if (found == operators().end()) return std::nullopt;
   return found->second;
+}
+
+const char* onnx_name(SizeOperator op) {
+  const auto found = std::ranges::find(operators(), op, [](const auto& entry) { return entry.second; });
+  return found->first.c_str();
 }
 
 bool is_elementwise(SizeOperator op) { return op >= SizeOperator::Add; }

@@ -50,6 +50,7 @@ enum class SizeOperator : std::uint8_t {
 
 /// Of ONNX's own domain.
 std::optional<SizeOperator> size_operator(const std::string& op_type);
+const char* onnx_name(SizeOperator op);
 bool is_elementwise(SizeOperator op);
 bool gives_truths(SizeOperator op);
 
