@@ -23,13 +23,14 @@ class FailedOnFirstRank : public runtime::Error {
 }  // namespace
 
 void Context::print(const std::string& text) const {
-  if (!world.is_root()) return;
+  if (!world.is_root() || silent) return;
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
 
 void add_profile_options(CLI::App& app, Options& options) {
-  app.add_option("--profile", options.profile, "profile to run (TOML)")->required();
+  app.add_option("--profile", options.profile, "profile to run (TOML), or a folder of profiles to run together")
+      ->required();
   app.add_option("--max-ops", options.max_ops, "largest number of operators in a graph; the profile's if not given")
       ->check(whole_number(1, 8));
   app.add_option("--seed", options.seed, "seed of the random inputs; the profile's if not given")

@@ -33,6 +33,7 @@ struct Context {
   Options options;
   runtime::ProgressMode progress = runtime::ProgressMode::Auto;  // Off on all ranks but the first
   runtime::Json report = runtime::Json::object();                // what --json writes
+  bool silent = false;                                           // prints nothing
 
   /// Prints to stdout, on the first rank alone.
   void print(const std::string& text) const;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
 #include "cli/audit_report.h"
@@ -10,6 +11,7 @@
 #include "cli/number_option.h"
 #include "cli/text_table.h"
 #include "dedup/general_forms.h"
+#include "dedup/unite.h"
 #include "fingerprint/earlier_table.h"
 #include "prove/farm/answer_store.h"
 #include "prove/farm/prune.h"
@@ -40,7 +42,7 @@ bool can_grow(const enumerate::Change& change) {
   for (const char* part : {"operator ", "constant ", "definition of ", "order of "}) {
     if (change.part.starts_with(part)) return true;
   }
-  if (change.part.starts_with("variable ")) return change.before.empty();
+  if (change.part.starts_with("variable ") || change.part.starts_with("profile ")) return change.before.empty();
   return change.part == "max_ops" && std::stoul(change.after) > std::stoul(change.before);
 }
 
@@ -89,17 +91,53 @@ Discovery::Discovery(Context& context, const StageOptions& options)
       options_(options),
       library_(load_library(context.options)),
       profile_(load_profile(context.options, library_)),
+      definitions_(enumerate::definitions_of(profile_, library_)),
       out_(context.options.out) {
-  on_first_rank(context.world, [&] { lock_ = std::make_unique<runtime::FolderLock>(out_); });
+  begin();
+}
+
+Discovery::Discovery(Context& context, const StageOptions& options, const std::vector<Part>& parts)
+    : context_(context), options_(options), library_(load_library(context.options)), out_(context.options.out) {
+  profile_.name = std::filesystem::canonical(context.options.profile).filename().string();
+  profile_.seed = parts.at(0).seed;
+  profile_.max_ops = 0;
+  for (const Part& part : parts) add(part);
+  profile_.digest = enumerate::digest_of(parts_);
+  begin();
+}
+
+void Discovery::begin() {
+  on_first_rank(context_.world, [&] { lock_ = std::make_unique<runtime::FolderLock>(out_); });
   log_begin();
   context_.report["profile"] = profile_.name;
   context_.report["max_ops"] = profile_.max_ops;
   context_.report["ranks"] = context_.world.size();
 }
 
+Discovery::Part Discovery::part() const {
+  return {out_,          definitions_,     profile_.name, enumerate::digest_of(inputs()),
+          profile_.seed, profile_.max_ops, times_,        funnel_};
+}
+
+/// Times and counts are those of all parts together.
+void Discovery::add(const Part& part) {
+  folders_.push_back(part.folder);
+  definitions_.insert(part.definitions.begin(), part.definitions.end());
+  parts_["profile " + part.name] = part.digest;
+  profile_.max_ops = std::max(profile_.max_ops, part.max_ops);
+  times_.resize(part.times.size(), {"", 0, true});
+  for (std::size_t s = 0; s < times_.size(); ++s) {
+    const StageTime& more = part.times[s];
+    times_[s] = {more.name, times_[s].seconds + more.seconds, times_[s].already_done && more.already_done};
+  }
+  funnel_.resize(part.funnel.size());
+  for (std::size_t f = 0; f < funnel_.size(); ++f)
+    funnel_[f] = {part.funnel[f].first, funnel_[f].second + part.funnel[f].second};
+}
+
 enumerate::Parts Discovery::inputs() const {
-  enumerate::Parts parts = enumerate::parts_of(profile_);
-  parts.merge(enumerate::definitions_of(profile_, library_));
+  enumerate::Parts parts = parts_.empty() ? enumerate::parts_of(profile_) : parts_;
+  parts.insert(definitions_.begin(), definitions_.end());
   parts["profile"] = profile_.name;
   parts["seed"] = std::to_string(profile_.seed);
   parts["max_ops"] = std::to_string(profile_.max_ops);
@@ -271,6 +309,15 @@ void Discovery::join() {
   }
 }
 
+void Discovery::unite() {
+  const auto begin = std::chrono::steady_clock::now();
+  std::uint64_t candidates = 0;
+  on_first_rank(context_.world, [&] { candidates = dedup::unite(folders_, out_, library_); });
+  note_stage(dedup::unite_stage, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
+             false);
+  funnel_.emplace_back("candidates of all profiles, each once", candidates);
+}
+
 std::string Discovery::candidates_digest() const {
   std::string digest;
   on_first_rank(context_.world, [&] {
@@ -279,7 +326,7 @@ std::string Discovery::candidates_digest() const {
     if (candidates == nullptr) throw runtime::InputError(out_.string(), "manifest.json lists no candidates.rules");
     runtime::Hasher hasher;
     hasher.add_text(candidates->checksum);
-    hasher.add_text(enumerate::digest_of(enumerate::definitions_of(profile_, library_)));
+    hasher.add_text(enumerate::digest_of(definitions_));
     digest = runtime::to_hex(hasher.digest128());
   });
   context_.world.broadcast(digest);

@@ -1,4 +1,5 @@
 // The stages from definitions to rules in one output folder, each run at most once, with what they say of themselves.
+// The profiles of a folder are enumerated and joined one by one; their candidates are proved and pruned together.
 // Every rank calls the same members in the same order.
 #pragma once
 
@@ -33,8 +34,27 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
 
 class Discovery {
  public:
+  struct StageTime {
+    std::string name;
+    double seconds = 0;
+    bool already_done = false;
+  };
+  /// What one of several profiles asked for, and what its stages took and found.
+  struct Part {
+    std::filesystem::path folder;
+    enumerate::Parts definitions;
+    std::string name, digest;  // of all its inputs
+    std::uint64_t seed = 0;
+    std::uint32_t max_ops = 0;
+    std::vector<StageTime> times;
+    std::vector<std::pair<std::string, std::uint64_t>> funnel;
+  };
+
   /// Loads definitions and profile, and holds the output folder. Collective: all ranks throw if the first one cannot.
   Discovery(Context& context, const StageOptions& options);
+  /// Of a folder of profiles, once each has been joined: what is proved and pruned of all their candidates.
+  Discovery(Context& context, const StageOptions& options, const std::vector<Part>& parts);
+  Part part() const;
 
   /// Compares what the folder was made from with what is asked now. What has changed is said; if it `may_change` and
   /// only adds to the run or takes operators away, the stages begin anew. Throws InputError otherwise. Collective.
@@ -42,6 +62,8 @@ class Discovery {
 
   void fingerprint();
   void join();
+  /// Of several profiles, after theirs: the candidates of all, in one file.
+  void unite();
   void prove();
   void prune();
   /// Time by stage, peak memory, the funnel; funnel.json.
@@ -53,6 +75,8 @@ class Discovery {
  private:
   /// All that results depend on, part by part.
   enumerate::Parts inputs() const;
+  void begin();
+  void add(const Part& part);
   /// Opens this rank's log of events.
   void log_begin();
   void show_levels();
@@ -69,18 +93,14 @@ class Discovery {
   Context& context_;
   StageOptions options_;
   algebra::Library library_;
-  enumerate::Profile profile_;
+  enumerate::Profile profile_;            // of several: name, digest, seed and number of operators alone
+  enumerate::Parts definitions_, parts_;  // of all profiles; the digests of several, by name
   std::filesystem::path out_;
-  std::unique_ptr<runtime::FolderLock> lock_;  // the first rank's
+  std::vector<std::filesystem::path> folders_;  // of several profiles
+  std::unique_ptr<runtime::FolderLock> lock_;   // the first rank's
   fingerprint::Summary fingerprints_;
   dedup::Summary joined_;
   runtime::Communicator::Traffic traffic_;  // when the last stage ended
-
-  struct StageTime {
-    std::string name;
-    double seconds = 0;
-    bool already_done = false;
-  };
   std::vector<StageTime> times_;
   std::vector<std::pair<std::string, std::uint64_t>> funnel_;
 };

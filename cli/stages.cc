@@ -1,5 +1,6 @@
 // `rulemill discover` runs all stages; `fingerprint`, `join`, `prove`, `prune` run one, on what the ones before have
 // left.
+#include <algorithm>
 #include <new>
 
 #include "cli/discovery.h"
@@ -7,6 +8,7 @@
 #include "runtime/error.h"
 #include "runtime/event_log.h"
 #include "runtime/machine.h"
+#include "runtime/quantity.h"
 
 namespace rulemill::cli {
 namespace {
@@ -24,6 +26,9 @@ constexpr Stage stages[] = {
     {prove::prune_stage, "Leave the rules that imply all others, and write the database", &Discovery::prune},
 };
 
+/// Profiles of one folder have these to themselves; the others are of all candidates.
+constexpr std::size_t stages_of_one = 2;
+
 /// Memory that is out is said with what it was out for.
 void run_stage(Discovery& discovery, const Stage& stage) {
   runtime::log_event("stage", {{"stage", stage.name}});
@@ -36,16 +41,79 @@ void run_stage(Discovery& discovery, const Stage& stage) {
   }
 }
 
-/// Runs the stages up to `last`. Those before it must be finished already if `alone`: they only say what they found.
-void run_stages(Context& context, const StageOptions& options, std::size_t last, bool alone) {
+/// The stages [first, end). If the last one is `alone`, those before it must be finished already: they only say what
+/// they found.
+struct Stretch {
+  std::size_t first = 0, end = 0, last = 0;
+  bool alone = false;
+};
+
+void run_stages(Discovery& discovery, const Stretch& stretch) {
+  for (std::size_t s = stretch.first; s < stretch.end; ++s) {
+    if (stretch.alone && s < stretch.last) discovery.require_finished(stages[s].name);
+    run_stage(discovery, stages[s]);
+  }
+}
+
+std::vector<std::filesystem::path> profiles_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> profiles;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".toml") profiles.push_back(entry.path());
+  }
+  if (profiles.empty()) throw runtime::InputError(folder.string(), "holds no profile; expected *.toml in it");
+  std::ranges::sort(profiles);
+  return profiles;
+}
+
+/// The stages that profiles have to themselves, one profile after the other, each in a folder of its own.
+std::vector<Discovery::Part> run_parts(Context& context, const StageOptions& options, Stretch stretch) {
+  stretch.end = std::min(stretch.last + 1, stages_of_one);
+  std::vector<Discovery::Part> parts;
+  for (const std::filesystem::path& profile : profiles_in(context.options.profile)) {
+    Context part{context.world, context.options, context.progress};
+    part.options.profile = profile.string();
+    part.options.out = (std::filesystem::path(context.options.out) / "profiles" / profile.stem()).string();
+    part.silent = true;
+    Discovery discovery(part, options);
+    discovery.meet_inputs(!stretch.alone || stretch.last == 0);
+    run_stages(discovery, stretch);
+    runtime::log_event("end");
+    parts.push_back(discovery.part());
+    context.report["profiles"][profile.stem().string()] = part.report;
+    context.print(profile.filename().string() + ": " + runtime::with_commas(parts.back().funnel.back().second) + " " +
+                  parts.back().funnel.back().first + "\n");
+  }
+  return parts;
+}
+
+/// Of a folder of profiles: as one run.
+void run_together(Context& context, const StageOptions& options, Stretch stretch) {
+  const std::vector<Discovery::Part> parts = run_parts(context, options, stretch);
+  if (stretch.last < stages_of_one) return;
+  Discovery discovery(context, options, parts);
+  discovery.meet_inputs(!stretch.alone);
+  discovery.unite();
+  stretch.first = stages_of_one;
+  run_stages(discovery, stretch);
+  discovery.conclude();
+}
+
+void run_one(Context& context, const StageOptions& options, const Stretch& stretch) {
   Discovery discovery(context, options);
+  discovery.meet_inputs(!stretch.alone || stretch.last == 0);
+  run_stages(discovery, stretch);
+  discovery.conclude();
+}
+
+/// Runs the stages up to `last`.
+void run(Context& context, const StageOptions& options, std::size_t last, bool alone) {
+  const bool several = std::filesystem::is_directory(context.options.profile);
   try {
-    discovery.meet_inputs(!alone || last == 0);
-    for (std::size_t s = 0; s <= last; ++s) {
-      if (alone && s < last) discovery.require_finished(stages[s].name);
-      run_stage(discovery, stages[s]);
-    }
-    discovery.conclude();
+    const Stretch stretch{0, last + 1, last, alone};
+    if (several)
+      run_together(context, options, stretch);
+    else
+      run_one(context, options, stretch);
   } catch (const std::exception& error) {
     runtime::log_event("stopped", {{"message", error.what()}});
     throw;
@@ -58,8 +126,7 @@ void add_stage(CLI::App& app, Options& options, Command& chosen, const std::stri
   auto* stage = app.add_subcommand(name, what);
   auto stage_options = std::make_shared<StageOptions>();
   add_stage_options(*stage, options, *stage_options);
-  stage->callback(
-      [=, &chosen] { chosen = [=](Context& context) { run_stages(context, *stage_options, last, alone); }; });
+  stage->callback([=, &chosen] { chosen = [=](Context& context) { run(context, *stage_options, last, alone); }; });
 }
 
 }  // namespace

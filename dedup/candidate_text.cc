@@ -9,8 +9,6 @@
 namespace rulemill::dedup {
 namespace {
 
-constexpr const char* unnumbered = "c";
-
 std::string letters_of(const std::string& name) {
   std::string letters;
   for (const char c : name) {
@@ -60,7 +58,7 @@ CandidateLine candidate_line(const CandidateGraph& graph, const Vocabulary& word
   algebra::TermBank bank(*words.library);
   const algebra::Symbols symbols;
   algebra::Candidate candidate = to_candidate(graph, words, variable_names, variable_types, bank);
-  candidate.rule.id = unnumbered;
+  candidate.rule.id = unnumbered_candidate;
   return {static_cast<std::uint32_t>(graph.size(graph.source) + graph.size(graph.target)),
           algebra::to_string(candidate.rule, bank, symbols)};
 }
@@ -68,7 +66,7 @@ CandidateLine candidate_line(const CandidateGraph& graph, const Vocabulary& word
 std::string candidates_text(std::vector<CandidateLine> lines) {
   std::ranges::sort(lines);
   std::string result;
-  const std::string head = "rule " + std::string(unnumbered);
+  const std::string head = "rule " + std::string(unnumbered_candidate);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     RM_CHECK(lines[i].text.starts_with(head), "a rule's text begins with its name");
     result += head + std::to_string(i + 1) + lines[i].text.substr(head.size()) + "\n";

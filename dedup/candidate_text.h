@@ -18,6 +18,8 @@ algebra::Candidate to_candidate(const CandidateGraph& graph, const Vocabulary& w
                                 const std::vector<std::string>& variable_names,
                                 const std::vector<std::uint16_t>& variable_types, algebra::TermBank& bank);
 
+inline constexpr const char* unnumbered_candidate = "c";
+
 /// A candidate's text without its number, and how large it is: both sides' nodes.
 struct CandidateLine {
   std::uint32_t size = 0;
@@ -27,7 +29,6 @@ struct CandidateLine {
 CandidateLine candidate_line(const CandidateGraph& graph, const Vocabulary& words,
                              const std::vector<std::string>& variable_names,
                              const std::vector<std::uint16_t>& variable_types);
-
 /// Sorts by size, then text, numbers the candidates, and joins their texts.
 std::string candidates_text(std::vector<CandidateLine> lines);
 

@@ -33,7 +33,7 @@ def results(out):
     files = {}
     for path in sorted(out.rglob("*")):
         name = str(path.relative_to(out))
-        if path.is_file() and path.parent.name != "events" and name not in ("manifest.json", "manifest.copy.json", ".lock", "verdicts.journal", "timings.json", "answers.store", "general.store"):
+        if path.is_file() and path.parent.name != "events" and path.name not in ("manifest.json", "manifest.copy.json", ".lock", "verdicts.journal", "timings.json", "answers.store", "general.store"):
             files[name] = path.read_bytes()
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     files["listed"] = [(entry["name"], entry["checksum"]) for entry in manifest["files"] if "journal" not in entry["name"]]
@@ -79,6 +79,55 @@ class Results(Case):
         all_files, single_files = results(self.folder / "all"), results(self.folder / "single")
         del all_files["funnel.json"], single_files["funnel.json"]
         self.assert_same(all_files, single_files)
+
+    def folder_of_profiles(self, names):
+        """The small profile under other names, one operator less each time."""
+        profiles = self.folder / "profiles"
+        profiles.mkdir(exist_ok=True)
+        text = SMALL.read_text(encoding="utf-8")
+        for name, without in names.items():
+            kept = [part for part in text.split("[[operators]]") if f'operator = "{without}"' not in part]
+            (profiles / f"{name}.toml").write_text("[[operators]]".join(kept).replace('"small"', f'"{name}"'), encoding="utf-8")
+        return profiles
+
+    def test_profiles_of_a_folder_are_proved_and_pruned_together(self):
+        profiles = self.folder_of_profiles({"first": "relu", "second": "concat"})
+        out = self.folder / "out"
+        report = self.json("discover", "--profile", profiles, "--out", out)
+        alone = [part["funnel"]["candidates"] if "funnel" in part else None for part in report["profiles"].values()]
+        self.assertEqual(alone, [None, None])  # said once, of all
+        united = report["funnel"]["candidates of all profiles, each once"]
+        self.assertLess(united, report["funnel"]["candidates"])
+        self.assertGreater(report["funnel"]["core"], 0)
+        self.assert_works(rulemill("check", out / "rules.rmdb", "--minimal"))
+        # All that one of the profiles gives by itself follows.
+        self.assert_works(discover(self.folder / "one", profile=profiles / "first.toml"))
+        self.assert_works(rulemill("implied", "--by", out / "rules.rmdb", self.folder / "one" / "rules.rmdb"))
+        first = results(out)
+        again = self.json("discover", "--profile", profiles, "--out", out)
+        self.assertTrue(all(stage["already_done"] for stage in again["stages"] if stage["name"] != "unite"), again["stages"])
+        self.assert_same(first, results(out))
+
+    def test_a_profile_more_in_the_folder_gives_what_a_run_from_scratch_gives(self):
+        profiles = self.folder_of_profiles({"first": "relu"})
+        self.assert_works(discover(self.folder / "grown", profile=profiles))
+        self.folder_of_profiles({"second": "concat"})
+        self.assertIn("profile second", discover(self.folder / "grown", profile=profiles).stdout)
+        self.assert_works(discover(self.folder / "fresh", profile=profiles))
+        self.assert_same(results(self.folder / "fresh"), results(self.folder / "grown"))
+        for stage in STAGES:
+            self.assert_works(discover(self.folder / "single", profile=profiles, command=stage))
+        self.assertEqual((self.folder / "single" / "rules.rmdb").read_bytes(), (self.folder / "fresh" / "rules.rmdb").read_bytes())
+
+    def test_a_folder_without_profiles_is_refused(self):
+        self.assert_fails(discover(self.folder / "out", profile=self.folder), 3, "holds no profile")
+
+    @needs_mpi
+    def test_a_folder_of_profiles_gives_the_same_bytes_on_two_ranks(self):
+        profiles = self.folder_of_profiles({"first": "relu", "second": "concat"})
+        for ranks in (0, 2):
+            self.assert_works(discover(self.folder / f"on{ranks}", profile=profiles, ranks=ranks))
+        self.assert_same(results(self.folder / "on0"), results(self.folder / "on2"))
 
     def test_a_stage_without_the_one_before_is_refused(self):
         for stage in STAGES[1:]:

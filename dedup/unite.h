@@ -1,0 +1,19 @@
+// The candidates of several profiles as those of one: each once, in the order in which all candidates stand.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "algebra/library/library.h"
+
+namespace rulemill::dedup {
+
+inline constexpr const char* unite_stage = "unite";
+
+/// Writes `out`/candidates.rules from those of folders with finished joins, and lists it; how many there are. On the
+/// first rank.
+std::uint64_t unite(const std::vector<std::filesystem::path>& folders, const std::filesystem::path& out,
+                    algebra::Library& library);
+
+}  // namespace rulemill::dedup
