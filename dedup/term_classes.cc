@@ -2,11 +2,79 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "execute/field.h"
+#include "runtime/byte_lists.h"
 #include "runtime/workers.h"
 
 namespace rulemill::dedup {
+namespace {
+
+/// The pairs that a class makes, but for its symmetries.
+std::uint64_t cost_of(const std::vector<TermId>& members) { return std::max<std::uint64_t>(1, members.size() - 1); }
+
+std::uint64_t cost_of(const TermClasses& slice) {
+  std::uint64_t cost = 0;
+  for (const auto& members : slice.classes) cost += cost_of(members);
+  return cost;
+}
+
+/// What rank `rank` gives to each other one so that none has more than its share, rounded up; the same list on every
+/// rank, in the ranks' order.
+std::vector<std::uint64_t> gifts(const std::vector<std::uint64_t>& costs, std::size_t rank) {
+  std::uint64_t total = 0;
+  for (const std::uint64_t cost : costs) total += cost;
+  const std::uint64_t share = (total + costs.size() - 1) / costs.size();
+  const auto over = [&](std::size_t r) { return costs[r] > share ? costs[r] - share : 0; };
+  std::uint64_t before = 0;  // what the ranks before this one give away
+  for (std::size_t r = 0; r < rank; ++r) before += over(r);
+  std::vector<std::uint64_t> given(costs.size(), 0);
+  std::uint64_t room = 0;  // of the ranks up to r
+  for (std::size_t r = 0; r < costs.size(); ++r) {
+    const std::uint64_t begin = std::max(room, before);
+    room += costs[r] < share ? share - costs[r] : 0;
+    const std::uint64_t end = std::min(room, before + over(rank));
+    given[r] = end > begin ? end - begin : 0;
+  }
+  return given;
+}
+
+/// Collective: classes move from ranks that have more than their share of a slice. Fingerprints are spread by hash, but
+/// some classes have thousands of members.
+void balance(std::vector<TermClasses>& slices, const runtime::Communicator& communicator) {
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  std::vector<std::uint64_t> mine;
+  for (const TermClasses& slice : slices) mine.push_back(cost_of(slice));
+  std::vector<std::vector<std::uint64_t>> costs;  // by rank, then slice
+  for (const runtime::Bytes& bytes : communicator.all_gather(runtime::bytes_of(mine)))
+    costs.push_back(runtime::values_of<std::uint64_t>(bytes));
+  std::vector<runtime::Bytes> outgoing(ranks);
+  for (std::size_t s = 0; s < slices.size(); ++s) {
+    std::vector<std::uint64_t> here;
+    for (const auto& of_rank : costs) here.push_back(of_rank[s]);
+    const std::vector<std::uint64_t> given = gifts(here, static_cast<std::size_t>(communicator.rank()));
+    auto& classes = slices[s].classes;
+    if (std::ranges::any_of(given, [](std::uint64_t cost) { return cost > 0; })) {
+      std::ranges::stable_sort(classes, std::greater{}, &std::vector<TermId>::size);
+    }
+    for (std::size_t to = 0; to < ranks; ++to) {
+      for (std::uint64_t left = given[to]; !classes.empty() && cost_of(classes.back()) <= left; classes.pop_back()) {
+        runtime::append_value(outgoing[to], std::uint64_t{s});
+        runtime::append_list(outgoing[to], classes.back());
+        left -= cost_of(classes.back());
+      }
+    }
+  }
+  for (const runtime::Bytes& bytes : communicator.all_to_all(std::move(outgoing))) {
+    for (runtime::ByteView view = bytes; !view.empty();) {
+      auto& classes = slices.at(runtime::take_value<std::uint64_t>(view)).classes;
+      classes.push_back(runtime::take_list<TermId>(view));
+    }
+  }
+}
+
+}  // namespace
 
 std::vector<TermClasses> find_classes(const TermRows& rows, std::uint64_t part, std::uint64_t parts,
                                       std::uint64_t slices, const runtime::Communicator& communicator) {
@@ -49,6 +117,7 @@ std::vector<TermClasses> find_classes(const TermRows& rows, std::uint64_t part, 
     }
     begin = end;
   }
+  if (ranks > 1) balance(result, communicator);
   return result;
 }
 

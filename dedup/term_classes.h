@@ -23,7 +23,7 @@ struct TermClasses {
 inline std::uint64_t slice_of(std::uint64_t low, std::uint64_t slices) { return (low & 0xffffffffu) % slices; }
 
 /// Collective. By slice of `slices`, a multiple of `parts`: the classes of part `part`, which are slices part, part +
-/// parts, ….
+/// parts, …. Every rank has about as many members of each slice's classes as every other.
 std::vector<TermClasses> find_classes(const TermRows& rows, std::uint64_t part, std::uint64_t parts,
                                       std::uint64_t slices, const runtime::Communicator& communicator);
 
