@@ -32,21 +32,19 @@ std::string renamed(const std::string& rule, std::string_view name) {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Each once, in the order of their first use.
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
+/// Calls visit(word) for each, in order, until it says that this is enough.
+template <class Visit>
+bool any_word(std::string_view text, const Visit& visit) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const std::size_t begin = at;
     while (at < text.size() && is_word(text[at])) ++at;
-    const std::string_view word = text.substr(begin, at - begin);
-    if (!word.empty() && std::ranges::find(words, word) == words.end()) words.push_back(word);
+    if (at > begin && visit(text.substr(begin, at - begin))) return true;
   }
-  return words;
+  return false;
 }
 
 bool has_word(std::string_view text, std::string_view word) {
-  const std::vector<std::string_view> words = words_of(text);
-  return std::ranges::find(words, word) != words.end();
+  return any_word(text, [&](std::string_view each) { return each == word; });
 }
 
 bool is_proof(TaskKind kind) {
@@ -72,38 +70,26 @@ bool is_kept(TaskKind kind, const Outcome& outcome, std::string_view name) {
 
 /// A certificate with other names for the rules whose instances it lists.
 std::string renamed_certificate(const std::string& text, const std::map<std::string, std::string>& names) {
-  if (names.empty()) return text;
   CertificateText certificate = parse_certificate(text, answers_file);
   for (std::string& use : certificate.uses) use = with_rule_renamed(use, names);
   return to_string(certificate);
 }
 
-std::map<std::string, std::string> to_numbers(const std::vector<std::string>& names) {
-  std::map<std::string, std::string> result;
-  for (const std::string& name : names) result.emplace(name, "#" + std::to_string(result.size()));
-  return result;
+runtime::Hash128 hash_of(TaskKind kind, const std::string& item) {
+  return runtime::hash128(runtime::bytes_of(item), static_cast<std::uint64_t>(kind));
 }
 
-std::map<std::string, std::string> from_numbers(const std::vector<std::string>& names) {
-  std::map<std::string, std::string> result;
-  for (const auto& [name, number] : to_numbers(names)) result.emplace(number, name);
-  return result;
+std::string_view key_text(const runtime::Hash128& key) {
+  return runtime::text_of(runtime::bytes_of(std::span(&key, 1)));
 }
 
-/// A request for a certificate with its rules' names aside; these, in the order of their use.
-std::vector<std::string> add_request(const std::string& item, runtime::Hasher& hasher) {
-  const runtime::Json request = runtime::Json::parse(item);
-  hasher.add_text(request.at("statement").get<std::string>());
-  hasher.add_number(request.at("derived").get<bool>() ? 1 : 0);
-  const auto uses = request.at("uses").get<std::vector<std::string>>();
+/// The names of the rules that a request for a certificate uses, in the order of their use.
+std::vector<std::string> rules_of(const std::vector<std::string>& uses) {
   std::vector<std::string> names;
   for (const std::string& use : uses) {
     std::string name = rule_of(use);
     if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
-  const auto numbers = to_numbers(names);
-  for (const std::string& use : uses) hasher.add_text(with_rule_renamed(use, numbers));
-  for (const std::string& name : names) hasher.add_text(request.at("cited").value(name, std::string()));
   return names;
 }
 
@@ -112,11 +98,31 @@ std::vector<std::string> add_request(const std::string& item, runtime::Hasher& h
 AnswerStore::AnswerStore(const std::filesystem::path& folder, algebra::Library& library, std::uint64_t seed)
     : library_(library),
       origin_(runtime::program_digest() + " " + Solver::version() + " " + std::to_string(seed)),
-      journal_(runtime::Journal::of_folder(folder, answers_file, "answers " + std::to_string(store_version))),
+      journal_(runtime::Journal::of_folder(folder, answers_file, "answers " + std::to_string(store_version),
+                                           runtime::Journal::Payloads::InFile)),
       reach_(library) {
   for (const runtime::Journal::Record& record : journal_.records()) {
-    known_[record.key] = std::string(runtime::text_of(record.payload));
+    for (const auto& key : runtime::values_of<runtime::Hash128>(runtime::bytes_of(record.key)))
+      known_[key] = record.place;
   }
+}
+
+AnswerStore::Names::Names(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const std::string number = "#" + std::to_string(to_numbers.size());
+    if (to_numbers.emplace(name, number).second) from_numbers.emplace(number, name);
+  }
+}
+
+std::shared_ptr<const AnswerStore::Names> AnswerStore::names_of(const std::vector<std::uint32_t>& rules) {
+  // Goals of the same instances follow each other, and are asked with the same rules in reach.
+  if (last_names_ == nullptr || last_rules_ != rules) {
+    std::vector<std::string> list;
+    for (const std::uint32_t rule : rules) list.emplace_back(name_of(reach_.text(rule)));
+    last_names_ = std::make_shared<const Names>(list);
+    last_rules_ = rules;
+  }
+  return last_names_;
 }
 
 void AnswerStore::change(const std::vector<std::string>& changes) {
@@ -139,10 +145,17 @@ const std::string& AnswerStore::digest_of(std::string_view word) {
   return digests_[name] = library_.has_operator(name) ? library_.digest(name) : std::string();
 }
 
+/// Each definition once, in the order of their first use.
 void AnswerStore::add_definitions(const std::string& text, runtime::Hasher& hasher) {
-  for (const std::string_view word : words_of(text)) {
-    if (const std::string& digest = digest_of(word); !digest.empty()) hasher.add_text(digest);
-  }
+  std::vector<const std::string*> added;
+  any_word(text, [&](std::string_view word) {
+    const std::string& digest = digest_of(word);
+    if (!digest.empty() && std::ranges::find(added, &digest) == added.end()) {
+      added.push_back(&digest);
+      hasher.add_text(digest);
+    }
+    return false;
+  });
 }
 
 void AnswerStore::add_reach(TaskKind kind, const std::string& item, runtime::Hasher& hasher, Question& question) {
@@ -156,16 +169,29 @@ void AnswerStore::add_reach(TaskKind kind, const std::string& item, runtime::Has
   } else {
     goal = reach_.instances_of(item);
   }
-  for (const std::uint32_t rule : reach_.rules_for(goal, first_out, end_out)) {
+  const std::vector<std::uint32_t> rules = reach_.rules_for(goal, first_out, end_out);
+  for (const std::uint32_t rule : rules) {
     hasher.add_number(rule_hashes_[rule].high);
     hasher.add_number(rule_hashes_[rule].low);
-    if (explains(kind)) question.names.emplace_back(name_of(reach_.text(rule)));
   }
+  if (explains(kind)) question.names = names_of(rules);
 }
 
 /// The rule that an item is or names; a request for a certificate as it is.
 const std::string& AnswerStore::text_of(TaskKind kind, const std::string& item) const {
   return asks_by_number(kind) ? reach_.text(static_cast<std::uint32_t>(std::stoul(item))) : item;
+}
+
+/// A request for a certificate with its rules' names aside.
+void AnswerStore::add_request(const std::string& item, runtime::Hasher& hasher, Question& question) {
+  const runtime::Json request = runtime::Json::parse(item);
+  hasher.add_text(request.at("statement").get<std::string>());
+  hasher.add_number(request.at("derived").get<bool>() ? 1 : 0);
+  const auto uses = request.at("uses").get<std::vector<std::string>>();
+  const std::vector<std::string> names = rules_of(uses);
+  if (!names.empty()) question.names = std::make_shared<const Names>(names);
+  for (const std::string& use : uses) hasher.add_text(with_rule_renamed(use, question.names->to_numbers));
+  for (const std::string& name : names) hasher.add_text(request.at("cited").value(name, std::string()));
 }
 
 AnswerStore::Question AnswerStore::question(TaskKind kind, const std::string& item) {
@@ -175,12 +201,12 @@ AnswerStore::Question AnswerStore::question(TaskKind kind, const std::string& it
   hasher.add_number(static_cast<std::uint64_t>(kind));
   const std::string& text = text_of(kind, item);
   if (kind == TaskKind::Certify)
-    question.names = add_request(item, hasher);
+    add_request(item, hasher, question);
   else
     hasher.add_text(renamed(text, ""));
   add_definitions(text, hasher);
   if (!is_proof(kind) && kind != TaskKind::Certify) add_reach(kind, item, hasher, question);
-  question.key = runtime::to_hex(hasher.digest128());
+  question.key = hasher.digest128();
   return question;
 }
 
@@ -188,34 +214,36 @@ std::optional<std::string> AnswerStore::find(TaskKind kind, const std::string& i
   Question asked = question(kind, item);
   const auto found = known_.find(asked.key);
   if (found == known_.end()) {
-    unanswered_[{kind, item}] = std::move(asked);
+    unanswered_[hash_of(kind, item)] = std::move(asked);
     return std::nullopt;
   }
-  const auto names = from_numbers(asked.names);
-  if (kind == TaskKind::Certify) return renamed_certificate(found->second, names);
-  if (!is_outcome(kind)) return found->second;
-  Outcome outcome = outcome_from_text(found->second);
+  const std::string kept = journal_.read(found->second);
+  if (kind == TaskKind::Certify) return asked.names ? renamed_certificate(kept, asked.names->from_numbers) : kept;
+  if (!is_outcome(kind)) return kept;
+  Outcome outcome = outcome_from_text(kept);
   const std::string_view name = name_of(text_of(kind, item));
   if (!outcome.candidate.empty()) outcome.candidate = name;
   outcome.rule = renamed(outcome.rule, name);
-  if (!names.empty()) outcome.certificate = with_rules_renamed(outcome.certificate, names);
+  if (asked.names) outcome.certificate = with_rules_renamed(outcome.certificate, asked.names->from_numbers);
   return to_text(outcome);
 }
 
 void AnswerStore::add(TaskKind kind, const std::string& item, const std::string& answer) {
+  const auto before = unanswered_.find(hash_of(kind, item));
+  const Question asked = before == unanswered_.end() ? question(kind, item) : std::move(before->second);
+  if (before != unanswered_.end()) unanswered_.erase(before);
   std::string kept = answer;
-  const auto before = unanswered_.find({kind, item});
-  const Question asked = before == unanswered_.end() ? question(kind, item) : before->second;
-  if (kind == TaskKind::Certify) kept = renamed_certificate(answer, to_numbers(asked.names));
+  if (kind == TaskKind::Certify && asked.names) kept = renamed_certificate(answer, asked.names->to_numbers);
   if (is_outcome(kind)) {
     Outcome outcome = outcome_from_text(answer);
     if (!is_kept(kind, outcome, name_of(text_of(kind, item)))) return;
-    if (!asked.names.empty() && !outcome.certificate.empty()) {
-      outcome.certificate = with_rules_renamed(outcome.certificate, to_numbers(asked.names));
+    if (asked.names && !outcome.certificate.empty()) {
+      outcome.certificate = with_rules_renamed(outcome.certificate, asked.names->to_numbers);
       kept = to_text(outcome);
     }
   }
-  if (known_.emplace(asked.key, kept).second) journal_.append(asked.key, kept);
+  const auto [place, fresh] = known_.try_emplace(asked.key);
+  if (fresh) place->second = journal_.append(key_text(asked.key), kept);
 }
 
 /// Items in their order, until one has no answer. One that is eliminated is out of reach of those after it.

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "algebra/library/library.h"
@@ -39,15 +39,27 @@ class AnswerStore {
   void sync() { journal_.sync(); }
 
  private:
-  /// What an answer is kept under, and how it names other rules: the first of `names` is #0 there.
-  struct Question {
-    std::string key;
-    std::vector<std::string> names;
+  /// How kept answers name other rules, #0, #1, …, and how this run does.
+  struct Names {
+    explicit Names(const std::vector<std::string>& names);
+    std::map<std::string, std::string> to_numbers, from_numbers;
   };
+  /// What an answer is kept under. Of answers that name no rules: without names.
+  struct Question {
+    runtime::Hash128 key;
+    std::shared_ptr<const Names> names;
+  };
+  struct HashOfHash {
+    std::size_t operator()(const runtime::Hash128& hash) const { return hash.low; }
+  };
+  template <class Value>
+  using ByHash = std::unordered_map<runtime::Hash128, Value, HashOfHash>;
   const std::string& text_of(TaskKind kind, const std::string& item) const;
   Question question(TaskKind kind, const std::string& item);
   const std::string& digest_of(std::string_view word);
   void add_reach(TaskKind kind, const std::string& item, runtime::Hasher& hasher, Question& question);
+  std::shared_ptr<const Names> names_of(const std::vector<std::uint32_t>& rules);
+  void add_request(const std::string& item, runtime::Hasher& hasher, Question& question);
   void add_definitions(const std::string& text, runtime::Hasher& hasher);
   std::optional<std::string> find(TaskKind kind, const std::string& item);
   void add(TaskKind kind, const std::string& item, const std::string& answer);
@@ -56,9 +68,11 @@ class AnswerStore {
   algebra::Library& library_;
   std::string origin_;  // what every key begins with
   runtime::Journal journal_;
-  std::unordered_map<std::string, std::string> known_;
-  std::map<std::string, std::string, std::less<>> digests_;          // of definitions, by word; of no operator: empty
-  std::map<std::pair<TaskKind, std::string>, Question> unanswered_;  // so that the answer is kept without asking again
+  ByHash<runtime::Journal::Place> known_;                    // by key
+  std::map<std::string, std::string, std::less<>> digests_;  // of definitions, by word; of no operator: empty
+  ByHash<Question> unanswered_;            // by kind and item, so that the answer is kept without asking again
+  std::vector<std::uint32_t> last_rules_;  // in reach of the last goal
+  std::shared_ptr<const Names> last_names_;
   Reach reach_;
   std::vector<runtime::Hash128> rule_hashes_;  // by rule that workers know
 };

@@ -33,6 +33,27 @@ TEST_CASE("a journal gives back its records in order") {
   CHECK(keys(Journal(folder / "j", "digest 1")).size() == 3);
 }
 
+TEST_CASE("payloads that stay in the file are read from there, before and after they are written") {
+  const ScratchFolder folder;
+  Journal::Place one, two;
+  {
+    Journal journal(folder / "j", "d", Journal::Payloads::InFile);
+    one = journal.append("first", "payload one");
+    CHECK(journal.read(one) == "payload one");
+    journal.sync();
+    two = journal.append("second", std::string(1 << 19, 'x'));
+    CHECK(journal.read(one) == "payload one");
+    CHECK(journal.read(two) == std::string(1 << 19, 'x'));
+    journal.append("third", "");
+  }
+  const Journal journal(folder / "j", "d", Journal::Payloads::InFile);
+  CHECK(keys(journal) == std::vector<std::string>{"first", "second", "third"});
+  CHECK(journal.records()[0].payload.empty());
+  CHECK(journal.records()[0].place.offset == one.offset);
+  CHECK(journal.read(journal.records()[1].place) == std::string(1 << 19, 'x'));
+  CHECK(journal.read(journal.records()[2].place).empty());
+}
+
 TEST_CASE("a journal cut off at any byte keeps its whole records and goes on") {
   const ScratchFolder folder;
   std::size_t header = 0;
