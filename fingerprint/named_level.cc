@@ -69,7 +69,10 @@ void LevelRunner::exchange_values(TermId first_term, std::size_t first, std::siz
     if (!mine[chunk]) continue;
     runtime::append_value(bytes, std::uint64_t{chunk});
     each_tensor(chunk, [&](const Pair* values, std::uint32_t elements) {
-      for (std::size_t e = 0; e < elements; ++e) runtime::append_value(bytes, values[e * execute::block_width]);
+      const std::size_t at = bytes.size();
+      bytes.resize(at + elements * sizeof(Pair));
+      for (std::size_t e = 0; e < elements; ++e)
+        std::memcpy(bytes.data() + at + e * sizeof(Pair), values + e * execute::block_width, sizeof(Pair));
     });
   }
   const std::vector<runtime::Bytes> all = communicator_.all_gather(bytes);
@@ -77,7 +80,9 @@ void LevelRunner::exchange_values(TermId first_term, std::size_t first, std::siz
     if (rank == static_cast<std::size_t>(communicator_.rank())) continue;
     for (runtime::ByteView view = all[rank]; !view.empty();) {
       each_tensor(runtime::take_value<std::uint64_t>(view), [&](Pair* values, std::uint32_t elements) {
-        for (std::size_t e = 0; e < elements; ++e) values[e * execute::block_width] = runtime::take_value<Pair>(view);
+        const runtime::ByteView told = runtime::take_bytes(view, elements * sizeof(Pair));
+        for (std::size_t e = 0; e < elements; ++e)
+          std::memcpy(values + e * execute::block_width, told.data() + e * sizeof(Pair), sizeof(Pair));
       });
     }
   }
