@@ -1,10 +1,12 @@
 // Run by mpirun with any number of ranks: every operation of Communicator against what it must give. Prints "ranks: N
 // ok".
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -123,12 +125,12 @@ void check_stopped_loop(const Communicator& world) {
   const int last = world.size() - 1;
   bool stopped = false;
   try {
-    run_shared(
-        {"a loop", 1'000'000},
-        [&](std::size_t, unsigned) {
-          if (world.rank() == last) request_interrupt();
-        },
-        Workers(1), world);
+    // Long enough for every rank to be given something.
+    const auto body = [&](std::size_t, unsigned) {
+      if (world.rank() == last) return request_interrupt();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    };
+    run_shared({"a loop", 200'000}, body, Workers(1), world);
   } catch (const Interrupted&) {
     stopped = true;
   }
