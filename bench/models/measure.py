@@ -166,7 +166,8 @@ def measure(name, given, folder):
     result = {"model": name, "changed": report["changed"], "seconds": seconds, "peak_bytes": report["peak_bytes"],
               "search_seconds": report["search"]["seconds"], "exhausted": report["search"]["exhausted"],
               "warning": report["warning"], "float64": float64_errors(report), "again": again,
-              "fired": {each["rule"]: each["times"] for each in report["fired"]}, "forms": {}}
+              "fired": {each["rule"]: each["times"] for each in report["fired"]},
+              "rules": {each["rule"]: each["text"] for each in report["fired"]}, "forms": {}}
     for form, path in forms.items():
         ratios = [a / b for a, b in zip(times["model"], times[form])]
         low, middle, high = statistics.quantiles(ratios, n=4)

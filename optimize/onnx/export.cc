@@ -284,11 +284,17 @@ class Exporter {
     for (auto& tensor : new_initializers_) *graph().add_initializer() = std::move(tensor);
   }
 
+  /// Those without names of sizes: exporters name sizes that differ where an image is small, and onnxruntime gives
+  /// values of equal names one buffer.
   void write_value_infos() {
     std::set<std::string> written;
     for (const auto& node : graph().node()) written.insert(node.output().begin(), node.output().end());
+    const auto names_a_size = [](const onnx::ValueInfoProto& info) {
+      const auto& dims = info.type().tensor_type().shape().dim();
+      return std::ranges::any_of(dims, [](const auto& dim) { return !dim.dim_param().empty(); });
+    };
     for (const auto& info : original_.value_info()) {
-      if (written.contains(info.name())) *graph().add_value_info() = info;
+      if (written.contains(info.name()) && !names_a_size(info)) *graph().add_value_info() = info;
     }
   }
 

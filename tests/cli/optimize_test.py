@@ -102,7 +102,11 @@ class Optimize(QuickstartCase):
         self.assert_fails(rulemill("optimize", MODEL, "--rules", self.rules, "--out", "/proc/x/out.onnx"), 3, "/proc/x")
         copy = self.folder / "model.onnx"
         shutil.copy(MODEL, copy)
-        self.assert_fails(rulemill("optimize", copy, "--rules", self.rules, "--out", copy), 2, "--out", "is the model itself")
+        soft, hard = self.folder / "soft.onnx", self.folder / "hard.onnx"
+        soft.symlink_to(copy)
+        hard.hardlink_to(copy)
+        for out in (copy, soft, hard, self.folder / "absent" / ".." / "model.onnx"):
+            self.assert_fails(rulemill("optimize", copy, "--rules", self.rules, "--out", out), 2, "--out", "is the model itself")
         self.assertEqual(copy.read_bytes(), MODEL.read_bytes())
 
 

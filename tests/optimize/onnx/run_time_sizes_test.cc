@@ -63,8 +63,13 @@ TEST_CASE("a node with other sizes than any that the model computes takes them f
   shape_of(text, "x", "image", "sizes");
   text.node("Resize", {"x", "", "", "sizes"}, {"large"}, {"mode='linear'"}).node("Conv", {"large", "k"}, {"y"});
   text.output("y", {"batch", "2", "rows", "columns"});
+  *text.graph().add_value_info() = text.graph().output(0);
+  onnx::ValueInfoProto& large = *text.graph().mutable_value_info(0);
+  large.set_name("large");
+  large.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_value(16);
   const Summary summary = RulesFromText(resized_later).optimize(options_for(scratch, text));
   REQUIRE(summary.changed);
+  CHECK(OnnxModel::read(scratch / "out.onnx").proto().model.graph().value_info_size() == 0);
   CHECK(summary.operations_after < summary.operations_before / 2);
   // Two channels: the list is written anew, and what computed the old one is gone.
   const auto operators = operators_of(scratch / "out.onnx");
