@@ -21,13 +21,15 @@ trap 'rm -rf "$folder"' EXIT
 nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader || { echo "no NVIDIA device here" >&2; exit 1; }
 "$build/rulemill" doctor
 
-echo "== the same bytes as on the CPU, three operators"
-for device in cpu auto; do
+echo "== the same bytes as on the CPU, three operators; what a GPU does, done by the CPU, is between them"
+for device in cpu emulated auto; do
   "$build/rulemill" fingerprint --profile "$profile" --max-ops 3 --device "$device" --out "$folder/$device" --progress off |
     grep -E 'fingerprint:|rows in'
 done
 (cd "$folder/cpu" && sha256sum shards/*) > "$folder/expected"
-(cd "$folder/auto" && sha256sum --quiet -c "$folder/expected") && echo "identical"
+for device in emulated auto; do
+  (cd "$folder/$device" && sha256sum --quiet -c "$folder/expected") && echo "$device: identical"
+done
 
 echo "== compute-sanitizer, two operators"
 compute-sanitizer --tool memcheck --error-exitcode 1 "$build/rulemill" fingerprint --profile "$profile" --max-ops 2 \
@@ -45,12 +47,20 @@ for device in cpu auto; do
   kill "$monitor"
   python3 - "$folder/$device.json" "$folder/$device.usage" <<'PYTHON'
 import json, sys
-steps = json.load(open(sys.argv[1]))["fingerprint_steps"]
+report = json.load(open(sys.argv[1]))
+steps, device = report["fingerprint_steps"], report.get("device")
 print("  " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in steps.items()))
+if device:
+    seconds = device["device microseconds"] * 1e-6
+    print(f"  {device['names']:,} names in {device['batches']} batches; threads were {seconds:.2f} s in its calls, waiting included")
 busy = [float(line.split("%")[0]) for line in open(sys.argv[2]) if "%" in line]
 print(f"  device busy {sum(busy) / max(1, len(busy)):.0f}% on average")
 PYTHON
 done
+echo "== one thread, beside the model of an H100"
+"$build/rulemill" fingerprint --profile "$profile" --max-ops "$max_ops" --threads 1 --out "$folder/one" --json "$folder/one.json" --progress off |
+  grep -E 'fingerprint:'
+python3 bench/fingerprint_model.py "$folder/one.json"
 "$build/rulemill" join --profile "$profile" --max-ops "$max_ops" --out "$folder/large-auto" --progress off | grep -E '^join'
 
 echo "== plans of models: cuDNN, cuBLAS and kernels against the definitions"

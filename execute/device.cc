@@ -54,13 +54,18 @@ DeviceCounts& DeviceCounts::operator+=(const DeviceCounts& other) {
   downloaded_bytes += other.downloaded_bytes;
   batches += other.batches;
   pieces += other.pieces;
+  nodes += other.nodes;
   passing += other.passing;
   passing_items += other.passing_items;
   words += other.words;
   names += other.names;
   minima += other.minima;
   items += other.items;
+  operands += other.operands;
+  staged += other.staged;
+  arguments += other.arguments;
   arena_bytes += other.arena_bytes;
+  microseconds += other.microseconds;
   return *this;
 }
 
@@ -204,6 +209,7 @@ void DeviceLane::run(Device::Slot& slot) {
   view.first = parts.take<std::uint32_t>(packed.items);
   view.turns = parts.take<std::uint32_t>(packed.items);
 
+  const runtime::Stopwatch watch;
   slot.queue->upload(upload, slot.upload.get(), packed.upload_bytes());
   if (packed.passing_pieces != 0) {
     view.pieces = passing_pieces;
@@ -215,23 +221,34 @@ void DeviceLane::run(Device::Slot& slot) {
   view.minima = minima;
   slot.queue->run(view);
   slot.queue->download(slot.download.get(), reinterpret_cast<const std::byte*>(minima), packed.download_bytes());
+  note_time(watch);
 
   counts_ += {.uploaded_bytes = packed.upload_bytes(),
               .downloaded_bytes = packed.download_bytes(),
               .batches = 1,
               .pieces = packed.passing_pieces + packed.row_pieces,
+              .nodes = packed.nodes,
               .passing = packed.passing,
               .passing_items = packed.passing_items,
               .words = packed.words,
               .names = packed.names,
               .minima = packed.minima,
               .items = slot.batch.items(),
+              .operands = packed.operands,
+              .staged = packed.staged,
+              .arguments = packed.arguments,
               .arena_bytes = packed.arena_pairs * sizeof(Pair)};
+}
+
+void DeviceLane::note_time(const runtime::Stopwatch& watch) {
+  counts_.microseconds += static_cast<std::uint64_t>(watch.seconds() * 1e6);
 }
 
 std::span<const OrbitMinimum> DeviceLane::collect(std::size_t slot) {
   Device::Slot& one = *slots_[slot];
+  const runtime::Stopwatch watch;
   one.queue->wait();
+  note_time(watch);
   one.under_way = false;
   return {reinterpret_cast<const OrbitMinimum*>(one.download.get()), one.packed.minima};
 }

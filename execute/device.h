@@ -14,6 +14,7 @@
 #include "execute/card.h"
 #include "execute/program.h"
 #include "execute/value_store.h"
+#include "runtime/stopwatch.h"
 
 namespace rulemill::execute {
 
@@ -27,8 +28,12 @@ std::vector<DeviceInfo> devices();
 /// What a device was sent and did, for the model of its costs.
 struct DeviceCounts {
   std::uint64_t resident_bytes = 0, uploaded_bytes = 0, downloaded_bytes = 0;
-  std::uint64_t batches = 0, pieces = 0, passing = 0, passing_items = 0, words = 0, names = 0, minima = 0, items = 0;
-  std::uint64_t arena_bytes = 0;  // of passing terms, written once
+  std::uint64_t batches = 0, pieces = 0, nodes = 0, passing = 0, passing_items = 0, words = 0, names = 0, minima = 0;
+  std::uint64_t items = 0;                 // names of the nodes
+  std::uint64_t operands = 0, staged = 0;  // of names, passing terms' as well; of these in shared memory
+  std::uint64_t arguments = 0;             // of nodes, passing terms' as well
+  std::uint64_t arena_bytes = 0;           // of passing terms, written once
+  std::uint64_t microseconds = 0;          // that lanes spent in calls of their queues, waiting included
   DeviceCounts& operator+=(const DeviceCounts& other);
 };
 
@@ -108,6 +113,7 @@ class DeviceLane {
 
  private:
   void run(Device::Slot& slot);
+  void note_time(const runtime::Stopwatch& watch);
 
   Device& device_;
   Device::Slots slots_;

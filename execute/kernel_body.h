@@ -119,7 +119,7 @@ struct BlockOperands {
 template <class V, class Operands>
 RM_HD inline V load_factor(const Operands& operands, std::uint32_t factor, std::uint32_t lane) {
   const std::uint32_t operand = factor >> operand_shift;
-  return V::load(operands.at(operand) + std::size_t{factor & element_mask} * operands.stride(operand) + lane);
+  return V::load(operands.at(operand) + (factor & element_mask) * operands.stride(operand) + lane);
 }
 
 /// left · right of one term; a coefficient of one is not multiplied by.
@@ -135,7 +135,7 @@ RM_HD inline V product_of(const ProgramView& program, const Factors& factors, co
 struct Strided {
   const Pair* pairs;
   std::uint32_t stride;
-  RM_HD const Pair* at(std::uint32_t factor) const { return pairs + std::size_t{factor & element_mask} * stride; }
+  RM_HD const Pair* at(std::uint32_t factor) const { return pairs + (factor & element_mask) * stride; }
 };
 
 /// Σ left · right over terms [begin, end) of two operands. Four products of canonical values fit 64 bits, so a sum that
@@ -233,7 +233,7 @@ RM_HD inline TensorHash<V> run_step(const ProgramView& program, const ProgramSte
     for (std::uint32_t f = apply ? 1 : 0; f < step.function_count; ++f) {
       value = apply_unary(program.functions[step.first_function + f], value);
     }
-    if (out != nullptr) value.store(out + std::size_t{element} * out_stride + lane);
+    if (out != nullptr) value.store(out + element * out_stride + lane);
     add_to_hash(hash, value, keys, element);
   }
   return hash;
@@ -245,7 +245,7 @@ RM_HD inline TensorHash<V> hash_tensor(const Pair* values, std::uint32_t stride,
                                        std::uint32_t lane, const Pair* keys) {
   TensorHash<V> hash{V::set1(0), V::set1(0)};
   for (std::uint32_t element = 0; element < elements; ++element) {
-    add_to_hash(hash, V::load(values + std::size_t{element} * stride + lane), keys, element);
+    add_to_hash(hash, V::load(values + element * stride + lane), keys, element);
   }
   return hash;
 }

@@ -200,6 +200,9 @@ void OrbitBatch::cut(Wave& wave, std::uint32_t first_word) {
     item += piece.items;
     code += piece.items * program.view.inputs;
     print += piece.items * program.output_count;
+    packed_.arguments += std::uint64_t{piece.nodes} * program.view.inputs;
+    packed_.operands += std::uint64_t{piece.items} * program.view.inputs;
+    for (const StagedColumns& staged : piece.staged) packed_.staged += staged.columns != 0 ? piece.items : 0;
     packed_.most_arguments = std::max(packed_.most_arguments, program.view.inputs);
     wave.pieces.push_back(piece);
     begin = end;
@@ -218,6 +221,7 @@ const PackedBatch& OrbitBatch::arrange() {
   cut(rows_, static_cast<std::uint32_t>(passing_.words.size()));
   packed_.passing_pieces = static_cast<std::uint32_t>(passing_.pieces.size());
   packed_.row_pieces = static_cast<std::uint32_t>(rows_.pieces.size());
+  packed_.nodes = rows_.nodes.size();
   packed_.passing = static_cast<std::uint32_t>(places_.size());
   packed_.words = static_cast<std::uint32_t>(passing_.words.size() + rows_.words.size());
   packed_.names = static_cast<std::uint32_t>(names_.size());

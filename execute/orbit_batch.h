@@ -31,6 +31,9 @@ struct PackedBatch {
   std::uint32_t codes = 0, prints = 0;         // likewise
   std::uint32_t most_arguments = 0;
   std::uint64_t arena_pairs = 0;
+  // Of both waves, to be counted.
+  std::uint64_t nodes = 0, arguments = 0;  // rows' nodes alone; arguments of all
+  std::uint64_t operands = 0, staged = 0;  // of all names; of these in shared memory
 
   std::uint64_t upload_bytes() const {
     return (passing_pieces + row_pieces) * sizeof(OrbitPiece) + passing * sizeof(PassingPlace) +
@@ -102,7 +105,6 @@ class OrbitBatch {
   void cut(Wave& wave, std::uint32_t first_word);
   void stage(Wave& wave, OrbitPiece& piece, std::size_t first, std::size_t last) const;
   StagedColumns columns_of(const Wave& wave, std::size_t first, std::size_t last, std::uint32_t argument) const;
-  void count_wave(const Wave& wave);
   Section& section_of(std::uint32_t elements);
 
   std::span<const NodeProgram> programs_;

@@ -25,7 +25,9 @@ struct SingleLane {
   RM_HD SingleLane shl() const {
     return {v << n};
   }
-  RM_HD SingleLane mul32(SingleLane b) const { return {(v & lane_mask) * (b.v & lane_mask)}; }
+  RM_HD SingleLane mul32(SingleLane b) const {
+    return {std::uint64_t{static_cast<std::uint32_t>(v)} * static_cast<std::uint32_t>(b.v)};
+  }
   RM_HD SingleLane mul64(SingleLane b) const { return {v * b.v}; }
   RM_HD static Mask equal(SingleLane a, SingleLane b) { return a.v == b.v; }
   RM_HD static Mask less(SingleLane a, SingleLane b) { return a.v < b.v; }

@@ -73,6 +73,7 @@ class LevelRunner {
   /// "cpu avx512", or "cuda" and the device's name.
   std::string backend() const;
   std::uint64_t value_bytes() const { return values_.bytes(); }
+  bool has_device() const { return device_ != nullptr; }
   /// A device was there, and the CPU had to do its work.
   bool device_failed() const { return device_failed_; }
   /// Zeros without a device.

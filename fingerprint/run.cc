@@ -42,12 +42,17 @@ std::vector<std::pair<std::string, std::uint64_t>> in_words(const execute::Devic
           {"arena bytes", counts.arena_bytes},
           {"batches", counts.batches},
           {"pieces", counts.pieces},
+          {"nodes", counts.nodes},
           {"passing terms", counts.passing},
           {"passing names", counts.passing_items},
           {"node words", counts.words},
           {"name words", counts.names},
           {"minima", counts.minima},
-          {"names", counts.items}};
+          {"names", counts.items},
+          {"arguments", counts.arguments},
+          {"operands", counts.operands},
+          {"staged operands", counts.staged},
+          {"device microseconds", counts.microseconds}};
 }
 
 /// One run of the stage, step by step. Every step is collective; the first rank alone has the manifest.
@@ -77,8 +82,8 @@ class Stage {
     const ShardBuilder builder(profile_, runner);
     if (communicator_.is_root()) write_dictionary(builder.dictionary());
     watch_.lap();
-    // What is taken from a table is read shard by shard.
-    const double writing = write_shards(runner, builder, earlier == nullptr);
+    // What is taken from a table is read shard by shard; a device is given as much as there is.
+    const double writing = write_shards(runner, builder, earlier == nullptr && !runner.has_device());
     const double evaluating = watch_.lap();
     Summary result = finish(runner.enumerator());
     const LevelRunner::Times& times = runner.times();

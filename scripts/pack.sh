@@ -87,7 +87,7 @@ for texts in /usr/share/openmpi "$(dirname "$mpi")/../share/openmpi"; do
 done
 cp -r data/. "$folder/share/rulemill/"
 cp -r slurm "$folder/"
-install -D -m 755 -t "$folder/bench" bench/gpu.sh bench/gpu_models.py
+install -D -m 755 -t "$folder/bench" bench/gpu.sh bench/gpu_models.py bench/fingerprint_model.py
 cp LICENSE "$folder/"
 
 # One wrapper for all: it runs the program that has its own name.

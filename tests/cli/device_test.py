@@ -1,0 +1,46 @@
+"""Fingerprints by a device's arrangement, run on the CPU: the shards' bytes are the CPU's, and what would go over the bus is what the model
+of its costs says."""
+
+import subprocess
+import sys
+import unittest
+
+from binary import ROOT, Case, rulemill
+
+PROFILE = ROOT / "data" / "profiles" / "reference.toml"
+MODEL = ROOT / "bench" / "fingerprint_model.py"
+
+
+def shards(folder):
+    return {path.name: path.read_bytes() for path in sorted((folder / "shards").iterdir())}
+
+
+class Device(Case):
+    def fingerprint(self, name, *words, max_ops=3):
+        out, report = self.folder / name, self.folder / f"{name}.json"
+        process = rulemill("fingerprint", "--profile", PROFILE, "--max-ops", max_ops, "--out", out, "--json", report, "--progress", "off", *words)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        return shards(out), report, process.stdout
+
+    def test_shards_of_three_operators_are_the_same_bytes(self):
+        expected, _, _ = self.fingerprint("cpu", "--device", "cpu")
+        made, report, said = self.fingerprint("device", "--device", "emulated", "--threads", 1)
+        self.assertIn("emulated gpu", said)
+        self.assertEqual(list(made), list(expected))
+        for name, content in expected.items():
+            self.assertTrue(made[name] == content, name)
+        threads, _, _ = self.fingerprint("threads", "--device", "emulated", "--threads", 3)
+        self.assertTrue(threads == expected)
+        # The model's bytes are those that were counted: it exits with 1 otherwise.
+        model = subprocess.run([sys.executable, MODEL, report], capture_output=True, text=True, check=False)
+        self.assertEqual(model.returncode, 0, model.stdout + model.stderr)
+        self.assertRegex(model.stdout, r"uploaded bytes +model +([\d,]+) +counted +\1\n")
+
+    def test_the_model_refuses_a_run_without_a_device(self):
+        _, report, _ = self.fingerprint("plain", "--device", "cpu", max_ops=1)
+        model = subprocess.run([sys.executable, MODEL, report], capture_output=True, text=True, check=False)
+        self.assertEqual((model.returncode, model.stderr), (1, f"{report}: not of a run with --device emulated\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
