@@ -2,11 +2,11 @@
 """What the last level's fingerprints would take on an H100, step by step, from a run in which the CPU did what a GPU would:
 
     rulemill fingerprint --profile P --max-ops 4 --threads 1 --device emulated --out OUT --json report.json
-    bench/fingerprint_model.py report.json [--cores 16] [--join SECONDS] [--grow OPERATORS NODES ROWS PRODUCTS CANONICAL]
+    bench/fingerprint_model.py report.json [--cores 16] [--join SECONDS] [--grow OPERATORS NODES ROWS PRODUCTS BELOW JOIN]
 
 Bytes are the records' sizes times their counts and must equal what the run counted: it fails otherwise. Times are bytes over bandwidth and
 instructions over what the card issues: a model, nothing here was measured on a GPU. `--grow`: a larger level of so many nodes, rows and
-multiply-adds, whose rows need what this run's did; CANONICAL: processor seconds of the level below, which the CPU evaluates. `--join`:
+multiply-adds, whose rows and names need what this run's did; BELOW: processor seconds of the levels below, which the CPU evaluates. `--join`:
 processor seconds of the join. `--other report.json`: predicts that run's counts from this one's, and says how far off it is."""
 
 import argparse
@@ -18,6 +18,7 @@ import sys
 # multiplications; names that run at a time: threads of as many blocks as registers leave room for (bench/gpu_kernels.py).
 MEMORY, BUS, ISSUED, MULTIPLIED = 3.35e12, 50e9, 132 * 128 * 1.755e9, 132 * 64 * 1.755e9
 RUNNING = 132 * 7 * 128
+NEAR = 132 * 128 * 1.755e9  # bytes a second of first caches
 LAUNCH = 5e-6
 # Bytes of OrbitPiece, PassingPlace, a node's words and names' words, OrbitMinimum.
 PIECE, PASSING, WORD, NAME, MINIMUM = 64, 20, 4, 2, 40
@@ -45,10 +46,10 @@ def check(counts, level):
 
 
 def grown(counts, level, larger):
-    """Counts of a level of so many rows, if its rows need what this one's did; what is resident grows by what stays (a level more)."""
-    share = larger["rows"] / level["rows"]
-    more = {name: count * share for name, count in counts.items()}
-    return more
+    """Counts of a level of so many nodes and rows, if each needs what this one's did."""
+    by_rows, by_nodes = larger["rows"] / level["rows"], larger["nodes"] / level["nodes"]
+    of_nodes = {"names", "batches", "operands", "staged operands", "arena bytes", "resident bytes"}
+    return {name: count * (by_nodes if name in of_nodes else by_rows) for name, count in counts.items()}
 
 
 def steps(counts, level, host, cores):
@@ -61,6 +62,9 @@ def steps(counts, level, host, cores):
     yield "passing terms' values, written and read once", 2 * counts["arena bytes"], 2 * counts["arena bytes"] / MEMORY
     yield "multiply-adds", 0, products * max(INSTRUCTIONS / ISSUED, MULTIPLICATIONS / MULTIPLIED)
     yield "the same at a fifth of what the card issues", 0, 5 * products * max(INSTRUCTIONS / ISSUED, MULTIPLICATIONS / MULTIPLIED)
+    operands = 2 * PAIR * products
+    yield "operands, through first caches and shared memory", operands, operands / NEAR
+    yield "operands, if no cache held any of them", operands, operands / MEMORY
     yield f"the host's part, {cores} cores", 0, host / cores
 
 
@@ -93,7 +97,7 @@ def main():
     parser.add_argument("report", type=pathlib.Path, help="of one thread: its time is the host's")
     parser.add_argument("--cores", type=int, default=16)
     parser.add_argument("--join", type=float, default=0)
-    parser.add_argument("--grow", nargs=5, type=float, metavar=("OPERATORS", "NODES", "ROWS", "PRODUCTS", "CANONICAL"))
+    parser.add_argument("--grow", nargs=6, type=float, metavar=("OPERATORS", "NODES", "ROWS", "PRODUCTS", "BELOW", "JOIN"))
     parser.add_argument("--other", type=pathlib.Path)
     words = parser.parse_args()
     report, counts, level = last_level(words.report)
@@ -106,13 +110,13 @@ def main():
           f"{1 - level['nodes'] / counts['names']:.0%}")
     show(f"{level['operators']} operators", counts, level, host, words.cores, below, words.join)
     if words.grow:
-        operators, nodes, rows, products, canonical = words.grow
+        operators, nodes, rows, products, below, join = words.grow
         larger = {"nodes": int(nodes), "rows": int(rows), "products": int(products)}
-        show(f"{operators:.0f} operators", grown(counts, level, larger), larger, host * rows / level["rows"], words.cores, canonical, 0)
+        show(f"{operators:.0f} operators", grown(counts, level, larger), larger, host * rows / level["rows"], words.cores, below, join)
     if words.other:
         _, theirs, other = last_level(words.other)
         predicted = grown(counts, level, other)
-        print("\ncounts of the other run, predicted from this one's by rows:")
+        print("\ncounts of the other run, predicted from this one's by rows and nodes:")
         for name in ("uploaded bytes", "downloaded bytes", "arena bytes", "pieces", "passing names", "names"):
             print(f"{name:20} predicted {predicted[name]:>15,.0f}   counted {theirs[name]:>15,}   {predicted[name] / theirs[name]:.2f}")
 
