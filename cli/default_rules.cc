@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <vector>
 
 #include "runtime/atomic_file.h"
 #include "runtime/cache_folder.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
+#include "runtime/program_digest.h"
 #include "runtime/shell_command.h"
 #include "runtime/subprocess.h"
 
@@ -31,17 +33,17 @@ std::vector<fs::path> files_of(const fs::path& folder, const std::string& extens
   return files;
 }
 
-/// "convolution-0123456789abcdef.rmdb": of everything that the rules follow from.
-std::string file_name(const fs::path& profile, const fs::path& definitions) {
+/// "models-0123456789abcdef.rmdb": of everything that the rules follow from.
+std::string file_name(const fs::path& profiles, const fs::path& definitions) {
   runtime::Hasher hasher;
-  hasher.add_text(RULEMILL_VERSION);
-  hasher.add_text("general 5");  // how they are made
-  for (const fs::path& file : files_of(definitions, ".op")) {
-    hasher.add_text(file.filename().string());
-    hasher.add_text(runtime::read_file(file));
+  hasher.add_text(runtime::program_digest());
+  for (const auto& [folder, extension] : {std::pair(definitions, ".op"), std::pair(profiles, ".toml")}) {
+    for (const fs::path& file : files_of(folder, extension)) {
+      hasher.add_text(file.filename().string());
+      hasher.add_text(runtime::read_file(file));
+    }
   }
-  hasher.add_text(runtime::read_file(profile));
-  return profile.stem().string() + "-" + runtime::to_hex(hasher.digest64()) + ".rmdb";
+  return profiles.filename().string() + "-" + runtime::to_hex(hasher.digest64()) + ".rmdb";
 }
 
 std::string quoted(const std::string& text) {
@@ -51,60 +53,49 @@ std::string quoted(const std::string& text) {
 }
 
 /// This binary in a process of its own; its output's path comes last.
-void run_self(const fs::path& profile, const std::string& arguments, const fs::path& out) {
+void run_self(const std::string& arguments, const fs::path& out) {
   const std::string command = without_launchers + ("exec " + quoted(runtime::own_binary().string())) + " " + arguments;
   const runtime::ShellResult result = runtime::run_shell_command(command, out.string(), patience);
   if (result.failure.empty()) return;
-  throw runtime::Error(profile.string(), "its rules cannot be found: `rulemill " +
-                                             arguments.substr(0, arguments.find(" -")) + "` ended with " +
-                                             result.failure);
+  throw runtime::Error(out.string(), "the default rules cannot be found: `rulemill " +
+                                         arguments.substr(0, arguments.find(" -")) + "` ended with " + result.failure);
 }
 
-/// Finds the profile's rules, in general form, too; what else that leaves is removed.
-void discover(const fs::path& profile, const fs::path& definitions, const fs::path& database) {
+/// Finds the profiles' rules, in general form, too; what else that leaves is removed.
+void discover(const fs::path& profiles, const fs::path& definitions, const fs::path& database) {
   runtime::require_writable_folder(database.parent_path());
   fs::path work = database;
   work.replace_extension(".making");
   const std::string common =
       " --definitions " + quoted(definitions.string()) + " --progress off --log-level error --out";
-  run_self(profile, "discover --profile " + quoted(profile.string()) + common, work);
+  run_self("discover --profile " + quoted(profiles.string()) + common, work);
   const fs::path general = work / "general.rmdb";
-  run_self(profile, "rules generalize --all --keep " + quoted((work / "rules.rmdb").string()) + common, general);
+  run_self("rules generalize --all --keep " + quoted((work / "rules.rmdb").string()) + common, general);
   fs::rename(general, database);
   std::error_code ignored;
   fs::remove_all(work, ignored);
 }
 
-/// The database of a profile: packed, in `folder`, or made there.
-fs::path database_of(const fs::path& profile, const fs::path& definitions, const fs::path& folder, bool announce) {
-  const std::string name = file_name(profile, definitions);
+/// The packed database, the one in `folder`, or one that is made there.
+fs::path database_in(const Context& context, const fs::path& folder, bool announce) {
+  const fs::path profiles = data_folder() / "profiles" / "models", definitions = definitions_folder(context.options);
+  if (files_of(profiles, ".toml").empty()) throw runtime::Error(profiles.string(), "holds no profile; give --rules");
+  const std::string name = file_name(profiles, definitions);
   const fs::path packed = data_folder() / "rules" / "models" / name, own = folder / name;
   if (fs::exists(packed)) return packed;
   if (folder.empty())
     throw runtime::Error("--rules",
                          "is not given, and there is no cache folder for the default rules: set RULEMILL_CACHE");
-  if (!fs::exists(own)) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) throw runtime::IoError(folder.string(), "cannot be made: " + error.message());
-    if (announce) {
-      std::fprintf(stderr, "rulemill: finding the rules of %s, once; they are kept in %s\n", profile.filename().c_str(),
-                   folder.c_str());
-    }
-    discover(profile, definitions, own);
+  if (fs::exists(own)) return own;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw runtime::IoError(folder.string(), "cannot be made: " + error.message());
+  if (announce) {
+    std::fprintf(stderr, "rulemill: finding the rules of %s, once; they are kept in %s\n", profiles.c_str(),
+                 folder.c_str());
   }
+  discover(profiles, definitions, own);
   return own;
-}
-
-std::vector<fs::path> databases(const Context& context, const fs::path& folder, bool announce) {
-  const std::vector<fs::path> profiles = files_of(data_folder() / "profiles" / "models", ".toml");
-  if (profiles.empty())
-    throw runtime::Error((data_folder() / "profiles" / "models").string(), "holds no profile; give --rules");
-  std::vector<fs::path> result;
-  for (const fs::path& profile : profiles) {
-    result.push_back(database_of(profile, definitions_folder(context.options), folder, announce));
-  }
-  return result;
 }
 
 fs::path rules_cache() {
@@ -114,23 +105,21 @@ fs::path rules_cache() {
 
 }  // namespace
 
-std::vector<fs::path> default_rules(const Context& context) { return databases(context, rules_cache(), true); }
+fs::path default_rules(const Context& context) { return database_in(context, rules_cache(), true); }
 
 void add_rules_default(CLI::App& rules, Options& options, Command& chosen) {
   auto* command =
-      rules.add_subcommand("default", "Make the rules that `optimize` uses by itself, or say where they are");
-  command->add_option("--out", options.out, "a folder for them; default: rules in the user's cache folder");
+      rules.add_subcommand("default", "Make the rules that `optimize` uses by itself, or say where these are");
+  command->add_option("--out", options.out, "a folder for it; default: rules in the user's cache folder");
   add_definitions_option(*command, options);
   add_common_options(*command, options);
   command->callback([&chosen] {
     chosen = [](Context& context) {
       if (!context.world.is_root()) return;
       const fs::path folder = context.options.out.empty() ? rules_cache() : fs::path(context.options.out);
-      context.report["databases"] = runtime::Json::array();
-      for (const fs::path& database : databases(context, folder, false)) {
-        context.report["databases"].push_back(database.string());
-        context.print(database.string() + "\n");
-      }
+      const fs::path database = database_in(context, folder, false);
+      context.report["database"] = database.string();
+      context.print(database.string() + "\n");
     };
   });
 }

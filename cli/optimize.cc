@@ -61,7 +61,7 @@ void run(Context& context, const Inputs& inputs) {
   optimize::Options options = inputs.options;
   if (options.cost == "cuda") optimize::gpu::require_gpu();  // before anything that takes long
   options.rules.assign(inputs.rules.begin(), inputs.rules.end());
-  if (options.rules.empty()) options.rules = default_rules(context);
+  if (options.rules.empty()) options.rules = {default_rules(context)};
   options.out = context.options.out;
   options.operators = definitions_folder(context.options);
   options.together = data_folder() / "runtimes" / "onnxruntime.patterns";
@@ -203,7 +203,7 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
   optimize
       ->add_option("--rules", inputs->rules,
                    "rule databases (rules.rmdb), or output folders with one; may be given again; "
-                   "default: those of data/profiles/models, found on first use")
+                   "default: what data/profiles/models gives, found on first use")
       ->allow_extra_args(false);
   optimize->add_option("--out", options.out, "where to write the result; without it only the report is made");
   add_search_options(*optimize, *inputs);

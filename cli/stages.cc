@@ -65,7 +65,8 @@ std::vector<std::filesystem::path> profiles_in(const std::filesystem::path& fold
   return profiles;
 }
 
-/// The stages that profiles have to themselves, one profile after the other, each in a folder of its own.
+/// One profile after the other, each in a folder of its own. Where candidates of all are to be proved, it is known of
+/// each profile's which are core among themselves.
 std::vector<Discovery::Part> run_parts(Context& context, const StageOptions& options, Stretch stretch) {
   stretch.end = std::min(stretch.last + 1, stages_of_one);
   std::vector<Discovery::Part> parts;
@@ -77,8 +78,9 @@ std::vector<Discovery::Part> run_parts(Context& context, const StageOptions& opt
     Discovery discovery(part, options);
     discovery.meet_inputs(!stretch.alone || stretch.last == 0);
     run_stages(discovery, stretch);
-    runtime::log_event("end");
     parts.push_back(discovery.part());
+    if (stretch.last >= stages_of_one) run_stages(discovery, {stages_of_one, std::size(stages), 0, false});
+    runtime::log_event("end");
     context.report["profiles"][profile.stem().string()] = part.report;
     context.print(profile.filename().string() + ": " + runtime::with_commas(parts.back().funnel.back().second) + " " +
                   parts.back().funnel.back().first + "\n");

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
+#include "algebra/rules/rule_set.h"
 #include "algebra/terms/rule_text.h"
 #include "dedup/candidate_text.h"
 #include "dedup/join.h"
@@ -14,12 +16,25 @@
 namespace rulemill::dedup {
 namespace {
 
-/// By size; of one size, those of fewer operator instances come first. What a rule of two operators says would follow
-/// from rules of a third one, too (a sum from differences), and a search is better off with the rule.
-CandidateLine line_of(algebra::Rule rule, const algebra::TermBank& bank, const algebra::Symbols& symbols) {
-  constexpr std::size_t most_instances = 64;
+/// Both sides, whichever comes first, and nothing of sizes.
+std::string sides_of(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols) {
+  algebra::Rule plain;
+  plain.variables = rule.variables;
+  plain.source = rule.source;
+  plain.target = rule.target;
+  const std::string forward = algebra::to_string(plain, bank, symbols);
+  std::swap(plain.source, plain.target);
+  return std::min(forward, algebra::to_string(plain, bank, symbols));
+}
+
+/// What is core among its profile's rules comes first: it is the simplest way to say so in the words of the profile.
+/// Then by size; of one size, those of fewer operator instances first. A law of two operators would follow from laws of
+/// a third one, too (of a sum from those of differences), and a search is better off with the law.
+CandidateLine line_of(algebra::Rule rule, const std::set<std::string>& core, const algebra::TermBank& bank,
+                      const algebra::Symbols& symbols) {
+  constexpr std::size_t most_instances = 64, most_nodes = 64;
   std::set<algebra::InstanceId> instances;
-  std::size_t nodes = 0;
+  std::size_t nodes = core.contains(sides_of(rule, bank, symbols)) ? 0 : most_nodes;
   for (const auto* side : {&rule.source, &rule.target}) {
     for (const algebra::NodeId node : bank.nodes(*side)) {
       instances.insert(bank.node(node).instance);
@@ -40,13 +55,22 @@ std::uint64_t unite(const std::vector<std::filesystem::path>& folders, const std
   std::vector<CandidateLine> lines;
   for (const std::filesystem::path& folder : folders) {
     const std::string text = runtime::read_listed(runtime::Manifest(folder), candidates_file);
+    std::set<std::string> core;
+    for (const algebra::RuleRecord& record :
+         algebra::load_rule_set(folder / "rules.rmdb", library, bank, symbols).rules) {
+      if (record.rule.tier == algebra::Tier::Core) core.insert(sides_of(record.rule, bank, symbols));
+    }
     const std::string origin = (folder / candidates_file).string();
     for (const algebra::Rule& rule : algebra::parse_rules(text, origin, library, bank, symbols)) {
-      lines.push_back(line_of(rule, bank, symbols));
+      lines.push_back(line_of(rule, core, bank, symbols));
     }
   }
-  std::ranges::sort(lines);
-  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  // Of one text, the first place.
+  std::ranges::sort(lines, [](const CandidateLine& a, const CandidateLine& b) {
+    return std::tie(a.text, a.size) < std::tie(b.text, b.size);
+  });
+  const auto same = [](const CandidateLine& a, const CandidateLine& b) { return a.text == b.text; };
+  lines.erase(std::unique(lines.begin(), lines.end(), same), lines.end());
   const std::uint64_t count = lines.size();
   const std::string text = candidates_text(std::move(lines));
   runtime::Manifest manifest(out);

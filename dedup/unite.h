@@ -1,4 +1,4 @@
-// The candidates of several profiles as those of one: each once, in the order in which all candidates stand.
+// The candidates of several profiles as those of one: each once, first those that are core in theirs.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace rulemill::dedup {
 
 inline constexpr const char* unite_stage = "unite";
 
-/// Writes `out`/candidates.rules from those of folders with finished joins, and lists it; how many there are. On the
+/// Writes `out`/candidates.rules from those of folders, whose rules are known, and lists it; how many there are. On the
 /// first rank.
 std::uint64_t unite(const std::vector<std::filesystem::path>& folders, const std::filesystem::path& out,
                     algebra::Library& library);
