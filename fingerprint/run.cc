@@ -69,7 +69,10 @@ class Stage {
         digest_(inputs_digest(profile, library, max_ops_, options.all_terms, options.every_renaming)) {}
 
   Summary run() {
-    if (const std::optional<Summary> before = begin()) return *before;
+    if (const std::optional<Summary> before = begin()) {
+      forget_earlier();  // of a run that was ended right after it had finished
+      return *before;
+    }
     LevelRunner runner(
         profile_, library_,
         {options_.threads, options_.all_terms, options_.every_renaming, execute::available_instruction_sets().back(),
@@ -98,7 +101,7 @@ class Stage {
     result.device = in_words(runner.device_counts());
     result.seconds = watch_.seconds();
     if (earlier) result.taken = communicator_.sum(earlier->taken());
-    if (communicator_.is_root()) std::filesystem::remove_all(out_ / earlier_folder);
+    forget_earlier();
     return result;
   }
 
@@ -132,6 +135,10 @@ class Stage {
     if (heard.contains("figures")) return summary_of(runtime::to_attributes(heard["figures"]));
     present_ = heard["present"].get<std::set<std::string>>();
     return std::nullopt;
+  }
+
+  void forget_earlier() const {
+    if (communicator_.is_root()) std::filesystem::remove_all(out_ / earlier_folder);
   }
 
   void note_levels(const LevelRunner& runner) {

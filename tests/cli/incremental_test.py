@@ -111,6 +111,12 @@ class Incremental(Case):
             self.assertEqual(results(out), results(scratch))
             self.assertEqual(table(out), table(scratch))
 
+    def test_a_table_that_lies_aside_when_its_successor_is_finished_is_removed(self):
+        self.discover(self.text)
+        shutil.copytree(self.out / "shards", self.out / "earlier" / "shards")
+        self.discover(self.text)
+        self.assertFalse((self.out / "earlier").exists())
+
     def test_an_operator_taken_away(self):
         self.assert_follows((self.text, []), (self.text.replace(RELU, ""), []), r"run: definition of relu is gone; operator relu\(\) is gone\n")
 
