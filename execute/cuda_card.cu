@@ -29,7 +29,7 @@ constexpr int blocks_a_multiprocessor = 7;
 
 __global__ void __launch_bounds__(threads_a_block, blocks_a_multiprocessor)
     run_orbits(const __grid_constant__ OrbitView view) {
-  extern __shared__ unsigned char shared[];
+  extern __shared__ __align__(16) unsigned char shared[];
   GridBlock block;
   run_pieces(block, view, shared);
 }

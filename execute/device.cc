@@ -182,6 +182,10 @@ bool DeviceLane::fits(const OrbitBatch::More& more) {
 void DeviceLane::submit() {
   Device::Slot& slot = *slots_[slot_];
   slot.packed = slot.batch.arrange();
+  const BatchLimits& limits = device_.limits_;
+  RM_CHECK(slot.packed.upload_bytes() <= limits.upload_bytes && slot.packed.download_bytes() <= limits.download_bytes &&
+               slot.packed.work_bytes() <= limits.work_bytes,
+           "a batch fits the memory that it was measured by");
   slot.batch.pack(slot.upload.get());
   slot.under_way = true;
   run(slot);

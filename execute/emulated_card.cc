@@ -59,7 +59,9 @@ class EmulatedCard final : public Card {
     return {made, [](std::byte* memory) { std::free(memory); }};
   }
   Memory pinned(std::uint64_t bytes) override { return memory(bytes); }
-  void write(std::byte* to, const std::byte* from, std::uint64_t bytes) override { std::memcpy(to, from, bytes); }
+  void write(std::byte* to, const std::byte* from, std::uint64_t bytes) override {
+    if (bytes != 0) std::memcpy(to, from, bytes);
+  }
   std::unique_ptr<CardQueue> queue() override { return std::make_unique<EmulatedQueue>(); }
   std::uint32_t blocks() const override { return emulated_blocks; }
   BatchLimits limits() const override { return limits_; }
