@@ -15,7 +15,8 @@ from models import CannotRun, draw, one_line, serve, session, shape_of
 
 import numpy as np
 
-OPEN_SIZES = [(3, 5, 2, 7, 4, 6), (2, 3, 4, 5), (1,), (8,), (16,), (32,), (64,), (224,)]
+# Not so small at first that windows have nothing to look at: what is made of empty tensors is no value to compare.
+OPEN_SIZES = [(3, 69, 66, 71, 68, 70), (3, 5, 2, 7, 4, 6), (2, 3, 4, 5), (1,), (8,), (16,), (32,), (64,), (224,)]
 DRAWS = 6  # for each seed, before an output counts as not verified
 OWN_ERROR = 3  # times what onnxruntime's own optimizations change in the original, where float64 cannot judge
 EXACT_SECONDS = 3
