@@ -17,7 +17,7 @@ void add_proof_options(CLI::App& app, ProofOptions& proofs) {
   app.add_option("--proof-memory", proofs.memory, "megabytes for each proof helper; 0: no limit")
       ->check(whole_number(0, 1 << 24))
       ->capture_default_str();
-  app.add_option("--proof-seconds", proofs.seconds, "time for one proof, which is tried twice")
+  app.add_option("--proof-seconds", proofs.seconds, "processor time for one proof, which is tried twice")
       ->check(real_number(0.001, 1e6))
       ->capture_default_str();
 }

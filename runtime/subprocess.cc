@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -224,6 +225,13 @@ std::optional<Bytes> Subprocess::receive(milliseconds timeout) {
   if (outcome == 1) return frame;
   end(outcome == 0 ? "" : "time limit of " + std::to_string(timeout.count()) + " ms");
   return std::nullopt;
+}
+
+double Subprocess::processor_seconds() const {
+  clockid_t clock{};
+  timespec time{};
+  if (!alive() || ::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 void Subprocess::kill(const std::string& reason) {

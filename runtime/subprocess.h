@@ -43,6 +43,8 @@ class Subprocess {
   /// The next frame; nothing if the time is over or the process is gone, after which it is dead for sure.
   std::optional<Bytes> receive(std::chrono::milliseconds timeout);
   bool alive() const { return pid_ > 0; }
+  /// Processor time that it has had so far, of all its threads; 0 if it is gone.
+  double processor_seconds() const;
   /// Why it ended: "time limit of 2000 ms", "signal 9", "exit code 1"; empty while it lives.
   const std::string& end_reason() const { return end_reason_; }
   void kill(const std::string& reason);

@@ -75,7 +75,10 @@ void WorkerProcess::begin() {
       {"task", to_text(*task_)}};
   // A fresh helper has all rules to read.
   const auto catching_up = std::chrono::milliseconds(10) * (changes_.size() - told_);
-  deadline_ = std::chrono::steady_clock::now() + catching_up + options_.patience * task_->items.size();
+  limit_ = catching_up + options_.patience * task_->items.size();
+  looked_ = std::chrono::steady_clock::now();
+  deadline_ = looked_ + limit_;
+  had_at_begin_ = had_at_look_ = process_->processor_seconds();
   told_ = changes_.size();
   process_->send(runtime::bytes_of(frame.dump()));
 }
@@ -86,19 +89,31 @@ std::optional<Answer> WorkerProcess::finish(std::chrono::microseconds wait) {
     task_.reset();
     return std::exchange(answer_, std::nullopt);
   }
-  using std::chrono::milliseconds;
   const auto left = deadline_ - std::chrono::steady_clock::now();
   const bool ready = process_->ready(
       std::min(wait, std::chrono::duration_cast<std::chrono::microseconds>(std::max(left, left.zero()))));
-  if (!ready && std::chrono::steady_clock::now() < deadline_) return std::nullopt;
-  if (!ready) {
-    const auto limit = options_.patience * task_->items.size();
-    process_->kill("time limit of " + std::to_string(std::chrono::duration_cast<milliseconds>(limit).count()) + " ms");
-  }
+  if (!ready && !is_over()) return std::nullopt;
+  if (!ready) process_->kill("time limit of " + std::to_string(limit_.count()) + " ms");
   const std::optional<Bytes> frame = process_->receive(start_patience);
   if (!frame) return after_end();
   task_.reset();
   return answer_from_text(runtime::text_of(*frame));
+}
+
+/// Whether the helper has had the task's time of a processor, or none of one since the last look: it hangs. On a
+/// machine that others use, too, the clock alone would end proofs that have hardly begun.
+bool WorkerProcess::is_over() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < deadline_) return false;
+  using Seconds = std::chrono::duration<double>;
+  constexpr double moves = 0.01;  // of the time since the last look
+  const double had = process_->processor_seconds();
+  const double left = Seconds(limit_).count() - (had - had_at_begin_);
+  if (left <= 0 || had - had_at_look_ < moves * Seconds(now - looked_).count()) return true;
+  looked_ = now;
+  had_at_look_ = had;
+  deadline_ = now + std::chrono::ceil<std::chrono::milliseconds>(Seconds(left));
+  return false;
 }
 
 void WorkerProcess::abandon() {

@@ -18,7 +18,7 @@ struct WorkerProcessOptions {
   std::filesystem::path definitions;           // the folder from which the helper loads the same library
   unsigned helpers = 1;                        // of a rank
   std::uint64_t memory_bytes = 0;              // of each one's address space; 0: no limit
-  std::chrono::milliseconds patience{60'000};  // for one item of a task
+  std::chrono::milliseconds patience{60'000};  // processor time for one item of a task; see is_over
 };
 
 class WorkerProcess {
@@ -43,6 +43,7 @@ class WorkerProcess {
   void begin();
   void spawn();
   void send(const std::string& frame);
+  bool is_over();
   std::optional<Answer> after_end();
 
   algebra::Library& library_;
@@ -53,7 +54,9 @@ class WorkerProcess {
   std::unique_ptr<runtime::Subprocess> process_;
   std::optional<Task> task_;
   std::optional<Answer> answer_;  // of a task done in this process
-  std::chrono::steady_clock::time_point deadline_;
+  std::chrono::milliseconds limit_{0};  // of the task
+  std::chrono::steady_clock::time_point looked_, deadline_;
+  double had_at_begin_ = 0, had_at_look_ = 0;  // seconds of a processor
   bool second_try_ = false;
   std::uint64_t restarts_ = 0;
 };

@@ -32,6 +32,17 @@ TEST_CASE("a helper that does not answer is killed at its time limit") {
   CHECK_FALSE(helper.send(bytes_of("x")));
 }
 
+TEST_CASE("a helper's processor time is its own, not the clock's") {
+  Subprocess busy({"/bin/sh", "-c", "while :; do :; done"}), idle({"/bin/sleep", "100"});
+  const auto start = std::chrono::steady_clock::now();
+  while (busy.processor_seconds() < 0.2 && std::chrono::steady_clock::now() - start < std::chrono::minutes(2))
+    CHECK_FALSE(busy.ready(std::chrono::microseconds(10'000)));
+  CHECK(busy.processor_seconds() >= 0.2);
+  CHECK(idle.processor_seconds() < 0.1);
+  idle.kill("enough");
+  CHECK(idle.processor_seconds() == 0);
+}
+
 TEST_CASE("a helper that ends says how") {
   Subprocess failing({"/bin/sh", "-c", "exit 7"});
   CHECK_FALSE(failing.receive(milliseconds(5000)).has_value());
