@@ -187,12 +187,15 @@ std::uint64_t node_count(const std::map<std::string, CostRow>& rows) {
 constexpr std::uint64_t most_nodes_searched_again = 150000;
 /// Results that are exported and timed.
 constexpr std::size_t most_tried = 4;
+/// A share of a cost below which two costs are the same.
+constexpr double rounding = 1e-9;
 
-/// The best of a search with another cost, second in line.
+/// The best of a search with another cost, second in line, or first if it is the cheaper by this one.
 void add_best(SearchResult& found, SearchResult other, CostModel& cost) {
   Candidate best = std::move(other.best.at(0));
   best.seconds = cost.graph_seconds(best.outputs);
-  found.best.insert(found.best.begin() + 1, std::move(best));
+  const bool cheaper = best.seconds < found.best.at(0).seconds * (1 - rounding);
+  found.best.insert(found.best.begin() + (cheaper ? 0 : 1), std::move(best));
   found.made += other.made;
   found.extended += other.extended;
   found.windows += other.windows;
@@ -220,7 +223,7 @@ std::vector<Candidate> worth_trying(const std::vector<Candidate>& found, const I
   std::vector<Candidate> candidates;
   for (const Candidate& each : found) {
     const auto same = [&](const Candidate& other) { return other.outputs == each.outputs; };
-    if (!each.steps.empty() && each.seconds <= seconds_before * (1 - options.min_gain) &&
+    if (!each.steps.empty() && each.seconds < seconds_before * (1 - std::max(options.min_gain, rounding)) &&
         std::ranges::none_of(candidates, same)) {
       candidates.push_back(each);
     }

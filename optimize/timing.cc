@@ -46,6 +46,12 @@ double binomial_tail(std::size_t few, std::size_t n) {
   return total;
 }
 
+/// By more than the noise in the middle, and in so many rounds that chance does not do it.
+bool above_one(const std::vector<double>& sorted, double noise) {
+  const auto not_above = static_cast<std::size_t>(std::ranges::upper_bound(sorted, 1.0) - sorted.begin());
+  return quantile(sorted, 0.5) > 1 + noise && binomial_tail(not_above, sorted.size()) <= chance;
+}
+
 /// The model's time in a round is the geometric mean of its two runs.
 std::vector<double> ratios(const Rounds& rounds, std::size_t model) {
   const auto& times = rounds.milliseconds;
@@ -85,12 +91,12 @@ Timed evaluate_candidate(std::span<const Rounds> rounds, std::size_t model, doub
     }
   }
   timed.milliseconds = median(rounds[0].milliseconds[model]);
+  timed.ratios = combined;
   std::ranges::sort(combined);
   timed.ratio = quantile(combined, 0.5);
   timed.lower = quantile(combined, 0.25);
   timed.upper = quantile(combined, 0.75);
-  const auto not_faster = static_cast<std::size_t>(std::ranges::upper_bound(combined, 1.0) - combined.begin());
-  timed.faster = timed.ratio > 1 + noise && !slower_somewhere && binomial_tail(not_faster, combined.size()) <= chance;
+  timed.faster = !slower_somewhere && above_one(combined, noise);
   return timed;
 }
 
@@ -236,6 +242,14 @@ Timing evaluate(std::span<const Rounds> rounds) {
     timing.candidates.push_back(evaluate_candidate(rounds, model, timing.noise));
   }
   return timing;
+}
+
+bool surely_faster(const Timed& one, const Timed& other, double noise) {
+  std::vector<double> quotients;
+  for (std::size_t r = 0; r < std::min(one.ratios.size(), other.ratios.size()); ++r)
+    quotients.push_back(one.ratios[r] / other.ratios[r]);
+  std::ranges::sort(quotients);
+  return !quotients.empty() && above_one(quotients, noise);
 }
 
 Timing time_models(const std::filesystem::path& model, std::span<const std::filesystem::path> candidates,

@@ -37,6 +37,7 @@ struct Timed {
   double ratio = 0;             // times as fast as the model: the median over the rounds
   double lower = 0, upper = 0;  // quartiles of the ratio
   bool faster = false;          // by more than the noise, and nowhere slower
+  std::vector<double> ratios;   // by round
 };
 
 struct Timing {
@@ -57,6 +58,10 @@ inline constexpr double least_noise = 0.01;
 
 /// What times say of the candidates, models 2 and on.
 Timing evaluate(std::span<const Rounds> rounds);
+
+/// Whether one candidate is faster than another, of a choice between two results, by what makes one faster than the
+/// model: the median of their rounds is above the noise, and chance does not do it.
+bool surely_faster(const Timed& one, const Timed& other, double noise);
 
 /// Times candidates against the model. Throws UsageError for a command of the user's that fails on the model, hangs, or
 /// prints something else than one number.

@@ -22,6 +22,7 @@ SHORTEST = 2e-3  # seconds: a model that is faster runs several times for one me
 MOST_ROUNDS = 101
 PATIENCE = 4  # times the seconds: of work for the fewest rounds, by the clock for more than these
 ALIKE = 0.02  # share by which two times differ that are alike
+CHANCE = 0.01  # how often chance alone may put a candidate behind another in as many rounds
 
 
 def feeds_at(model, given, batch, other):
@@ -63,13 +64,25 @@ def ratios(times, number):
     return [math.sqrt(a * b) / c for a, b, c in zip(times[0], times[1], times[number])]
 
 
+def surely_behind(one, best):
+    """Whether its ratios are below those of the best in the middle, and in so many rounds that chance does not do it."""
+    quotients = [b / a for a, b in zip(one, best)]
+    not_behind = sum(quotient <= 1 for quotient in quotients)
+    by_chance = sum(math.comb(len(quotients), few) for few in range(not_behind + 1)) / 2 ** len(quotients)
+    return statistics.median(quotients) > 1 + ALIKE and by_chance <= CHANCE
+
+
 def worth_more_rounds(times, running):
-    """Candidates that may be the fastest; none if more rounds would not change what is taken."""
-    middle = {number: statistics.median(ratios(times, number)) for number in running if number > 1}
-    best = max(middle.values(), default=0)
-    left = [number for number, ratio in middle.items() if ratio >= best * (1 - ALIKE) and ratio > 1 - ALIKE]
-    surely_faster = all(min(ratios(times, number)) > 1 + ALIKE for number in left)
-    return [] if surely_faster else left
+    """Candidates that may be taken; none if more rounds would not change which is: all left are faster than the model, and
+    the first of them, the cheapest, is not behind."""
+    by_round = {number: ratios(times, number) for number in running if number > 1}
+    if not by_round:
+        return []
+    middle = {number: statistics.median(each) for number, each in by_round.items()}
+    best = max(middle, key=middle.get)
+    left = [number for number in middle if not surely_behind(by_round[number], by_round[best]) and middle[number] > 1 - ALIKE]
+    surely_faster = all(min(by_round[number]) > 1 + ALIKE for number in left)
+    return [] if surely_faster and (not left or middle[left[0]] >= middle[best] * (1 - ALIKE / 2)) else left
 
 
 def run_rounds(models, feeds, seconds, least, clock):
