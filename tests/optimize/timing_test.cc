@@ -49,6 +49,21 @@ TEST_CASE("a candidate that is slower at one of several shapes is not faster", "
   CHECK(timed({steady(10, 10, 5), steady(40, 40, 40)}).ratio == Approx(std::sqrt(2.0)));
 }
 
+TEST_CASE("of two candidates one is surely faster if it is in almost all rounds, and by more than the noise",
+          "[timing]") {
+  Rounds rounds = steady(10, 10, 8);
+  const std::vector<double> always{7.8, 7.8, 7.8, 7.8, 7.8, 7.8, 7.8}, mostly{7, 7, 7, 7, 7, 7, 8.1};
+  rounds.milliseconds.insert(rounds.milliseconds.end(), {always, mostly, {}});
+  const Timing timing = evaluate(std::vector{rounds});
+  const auto& timed = timing.candidates;
+  CHECK(surely_faster(timed[1], timed[0], timing.noise));
+  CHECK_FALSE(surely_faster(timed[0], timed[1], timing.noise));
+  CHECK_FALSE(surely_faster(timed[1], timed[0], 0.03));
+  CHECK(timed[2].ratio > timed[1].ratio);
+  CHECK_FALSE(surely_faster(timed[2], timed[0], timing.noise));  // by luck of some rounds
+  CHECK_FALSE(surely_faster(timed[3], timed[0], timing.noise));  // it does not run
+}
+
 TEST_CASE("a candidate without times does not run, and hinders no other", "[timing]") {
   Rounds rounds = steady(10, 10, 8);
   rounds.milliseconds.insert(rounds.milliseconds.begin() + 2, std::vector<double>{});
