@@ -196,10 +196,13 @@ double CostModel::node_seconds(NodeId id) {
   return found->second;
 }
 
-bool CostModel::folds_into_user(const Node& node, const Node& inner) const {
-  if (inner.kind != Node::Kind::Algebra) return false;
+/// A variadic operator takes what another of its kind joins, as its first argument; a layout is taken anywhere.
+bool CostModel::folds_into_user(const Node& node, std::size_t place) const {
+  const Node& inner = bank_->node_of(node.arguments[place]);
+  if (node.kind != Node::Kind::Algebra || node.constant || inner.kind != Node::Kind::Algebra) return false;
+  if (fusion_->takes(node.instance, place, inner.instance)) return true;
   const algebra::Instance& outer = bank_->instance(node);
-  if (bank_->instance(inner).operator_name != outer.operator_name) return false;
+  if (place > 0 || bank_->instance(inner).operator_name != outer.operator_name) return false;
   if (bank_->instance(inner).parameters != outer.parameters) return false;
   return std::ranges::any_of(outer.onnx, [](const auto& mapping) { return mapping.variadic; });
 }
@@ -238,11 +241,9 @@ void CostModel::visit(std::span<const ValueId> outputs, const std::function<void
   std::unordered_map<NodeId, bool> folded;
   for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
     const Node node = bank_->node(*id);
-    if (node.kind == Node::Kind::Algebra && !node.constant && !node.arguments.empty()) {
-      const Node& inner = bank_->node_of(node.arguments[0]);
-      if (uses[node.arguments[0]] == 1 && folds_into_user(node, inner)) {
-        folded[bank_->value(node.arguments[0]).node] = true;
-      }
+    for (std::size_t place = 0; place < node.arguments.size(); ++place) {
+      const ValueId argument = node.arguments[place];
+      if (uses[argument] == 1 && folds_into_user(node, place)) folded[bank_->value(argument).node] = true;
     }
     const std::optional<double> inside = folded.contains(*id) ? 0 : inside_another(*id, uses);
     report(*id, inside ? *inside : node_seconds(*id));

@@ -6,7 +6,8 @@
 // flops: arithmetic of one output element, reductions by their extents, times the elements; guards are not counted.
 // bytes: inputs and outputs once each. busy: the share of the device that the outputs can occupy.
 // Nodes on constants cost nothing, since they are folded. A node that runs inside its producer (the last step of a
-// composite; an activation that the producer has a fused instance for) costs nothing either.
+// composite; an activation that the producer has a fused instance for) costs nothing either, nor does one whose only
+// user reads what it is made of (a transposed operand of a product).
 #pragma once
 
 #include <functional>
@@ -70,7 +71,7 @@ class CostModel {
   Alone alone(const Node& node) const;
   /// Seconds of a node that runs inside another; nothing for one that does not.
   std::optional<double> inside_another(NodeId id, const std::unordered_map<ValueId, std::uint32_t>& uses);
-  bool folds_into_user(const Node& node, const Node& inner) const;
+  bool folds_into_user(const Node& node, std::size_t place) const;
   void visit(std::span<const ValueId> outputs, const std::function<void(NodeId, double)>& report);
 
   GraphBank* bank_;

@@ -72,6 +72,10 @@ std::unordered_map<ValueId, std::uint32_t> count_uses(const GraphBank& bank, std
 Fusion::Fusion(GraphBank& bank, Together together)
     : bank_(&bank), together_(std::move(together)), names_(bank.library().operator_names()) {}
 
+bool Fusion::takes(algebra::InstanceId user, std::size_t place, algebra::InstanceId inner) const {
+  return together_.takes(bank_->library().instance(user), place, bank_->library().instance(inner));
+}
+
 const std::optional<CompositeMatch>& Fusion::composite(NodeId node) {
   auto found = composites_.find(node);
   if (found == composites_.end()) found = composites_.emplace(node, find_composite(node)).first;

@@ -33,6 +33,8 @@ class Fusion {
 
   /// Nodes that the runtime computes in one pass with this one, the last of them.
   std::vector<NodeId> together_with(NodeId last) const { return together_.with(*bank_, last); }
+  /// Whether the runtime reads what `inner` is made of in its layout, where that is the user's argument at this place.
+  bool takes(algebra::InstanceId user, std::size_t place, algebra::InstanceId inner) const;
 
  private:
   bool find_composite(const algebra::Instance& producer, const algebra::Instance& last, const std::string& name);

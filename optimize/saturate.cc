@@ -38,6 +38,7 @@ struct Saturator::State {
   double seconds_of(ENode node) const;
   double seconds_in_graph(ENode node, ENode argument, ENode user, double alone) const;
   bool is_said_with(ENode last, ENode inner) const;
+  bool is_taken_by(ENode user, ENode node) const;
   bool may_be_said(ENode node) const;
   void use(bool core_alone);
   bool improve(std::span<const RegionLeaf> leaves, Solution& solution, const egraph::Limits& limits);
@@ -140,9 +141,20 @@ bool Saturator::State::may_be_said(ENode node) const {
   return false;
 }
 
-/// What runs inside its producer is free; the last node of what the runtime does in one pass gives back what the
-/// earlier ones cost by themselves. What no runtime has an operator for is next to impossible, unless a composite says
-/// it along with its neighbour.
+/// Whether the only user reads what the node is made of.
+bool Saturator::State::is_taken_by(ENode user, ENode node) const {
+  if (user == nothing) return false;
+  const auto arguments = egraph.arguments(user);
+  for (std::size_t place = 0; place < arguments.size(); ++place) {
+    if (!egraph.equal(arguments[place], egraph.output(node, 0))) continue;
+    if (fusion.takes(egraph.instance(user), place, egraph.instance(node))) return true;
+  }
+  return false;
+}
+
+/// What runs inside its producer is free, and a layout that its user reads as it is; the last node of what the runtime
+/// does in one pass gives back what the earlier ones cost by themselves. What no runtime has an operator for is next to
+/// impossible, unless a composite says it along with its neighbour.
 double Saturator::State::seconds_in_graph(ENode node, ENode argument, ENode user, double alone) const {
   if (is_said_with(node, argument)) {
     double given_back = 0;
@@ -152,6 +164,7 @@ double Saturator::State::seconds_in_graph(ENode node, ENode argument, ENode user
     }
     return 0;
   }
+  if (is_taken_by(user, node)) return 0;
   const algebra::Instance& instance = bank.library().instance(egraph.instance(node));
   if (instance.inputs.size() == 1 && argument != nothing &&
       fusion.has_fused(egraph.instance(argument), egraph.instance(node))) {

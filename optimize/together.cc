@@ -12,18 +12,21 @@ namespace {
 
 constexpr std::size_t deepest = 32;
 
-/// TERM := WORD [ "(" TERM { "," TERM } ")" ]
+/// TERM := WORD [ "(" TERM { "," TERM } { ";" WORD "=" "[" INTEGER { "," INTEGER } "]" } ")" ]
 class Line {
  public:
   Line(std::string_view text, std::string place) : text_(text), place_(std::move(place)) {}
 
-  NamedTerm pattern() {
+  /// `takes`: whether the line says so.
+  NamedTerm pattern(bool& takes) {
     word("the pattern's name");
-    expect(':');
+    takes = !take(':');
+    if (takes && (!is_word_next() || word("'takes'") != "takes" || !take(':'))) refuse("':' or 'takes:'");
     NamedTerm result = term(0);
     if (result.arguments.empty()) refuse("an operator with its arguments");
     skip_blanks();
     if (at_ < text_.size()) refuse("the end of the line");
+    if (takes && inner_ != 1) refuse("one operator inside the other");
     return result;
   }
 
@@ -34,6 +37,24 @@ class Line {
 
   [[noreturn]] void refuse(const std::string& expected) const {
     throw runtime::InputError(place_ + ":" + std::to_string(at_ + 1), "expected " + expected);
+  }
+
+  bool is_word_next() {
+    skip_blanks();
+    return at_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[at_])) != 0;
+  }
+
+  std::vector<std::int64_t> integers() {
+    std::vector<std::int64_t> result;
+    expect('[');
+    do {
+      const std::string digits = word("an integer");
+      if (digits.size() > 3 || !std::ranges::all_of(digits, [](unsigned char c) { return std::isdigit(c) != 0; }))
+        refuse("an integer of up to three digits");
+      result.push_back(std::stoll(digits));
+    } while (take(','));
+    expect(']');
+    return result;
   }
 
   std::string word(const std::string& what) {
@@ -60,9 +81,15 @@ class Line {
     if (depth > deepest) refuse("no more than " + std::to_string(deepest) + " operators inside each other");
     NamedTerm result{word("an operator or a value"), {}};
     if (!take('(')) return result;
+    if (depth > 0) ++inner_;
     do {
       result.arguments.push_back(term(depth + 1));
     } while (take(','));
+    while (take(';')) {
+      const std::string name = word("a parameter's name");
+      expect('=');
+      result.lists[name] = integers();
+    }
     expect(')');
     return result;
   }
@@ -70,6 +97,7 @@ class Line {
   std::string_view text_;
   std::string place_;
   std::size_t at_ = 0;
+  std::size_t inner_ = 0;  // operators inside others
 };
 
 /// A try to find one pattern: what its names stand for, and the nodes met below the last.
@@ -77,6 +105,15 @@ struct Try {
   std::map<std::string, ValueId> values;
   std::vector<NodeId> inner;
 };
+
+/// What the term says of the operator itself.
+bool is_named(const algebra::Instance& instance, const NamedTerm& term) {
+  return instance.operator_name == term.name && instance.inputs.size() == term.arguments.size() &&
+         std::ranges::all_of(term.lists, [&](const auto& list) {
+           const auto own = instance.parameters.find(list.first);
+           return own != instance.parameters.end() && own->second == algebra::ParameterValue(list.second);
+         });
+}
 
 bool fits(const GraphBank& bank, const NamedTerm& term, ValueId value, Try& state);
 
@@ -91,7 +128,7 @@ bool node_fits(const GraphBank& bank, const NamedTerm& term, NodeId id, Try& sta
   const Node& node = bank.node(id);
   if (node.kind != Node::Kind::Algebra || node.constant || node.outputs.size() != 1) return false;
   const algebra::Instance& instance = bank.instance(node);
-  if (instance.operator_name != term.name || node.arguments.size() != term.arguments.size()) return false;
+  if (!is_named(instance, term)) return false;
   const Try before = state;
   if (arguments_fit(bank, term, node.arguments, state)) return true;
   state = before;
@@ -119,7 +156,9 @@ Together Together::parse(const std::string& text, const std::string& file) {
     ++number;
     begin = end + 1;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    result.patterns_.push_back(Line(line, file + ":" + std::to_string(number)).pattern());
+    bool takes = false;
+    NamedTerm pattern = Line(line, file + ":" + std::to_string(number)).pattern(takes);
+    (takes ? result.taken_ : result.patterns_).push_back(std::move(pattern));
   }
   return result;
 }
@@ -132,6 +171,13 @@ std::vector<NodeId> Together::with(const GraphBank& bank, NodeId last) const {
     if (node_fits(bank, pattern, last, state)) return state.inner;
   }
   return {};
+}
+
+bool Together::takes(const algebra::Instance& user, std::size_t place, const algebra::Instance& inner) const {
+  return std::ranges::any_of(taken_, [&](const NamedTerm& pattern) {
+    return is_named(user, pattern) && place < pattern.arguments.size() && !pattern.arguments[place].arguments.empty() &&
+           is_named(inner, pattern.arguments[place]);
+  });
 }
 
 }  // namespace rulemill::optimize

@@ -36,7 +36,13 @@ TEST_CASE("what is wrong with a pattern is said with its place", "[together]") {
     }
   };
   CHECK(fault("\n# nothing\n") == "none");
-  CHECK(fault("\ngelu") == "p:2:5: expected ':'");
+  CHECK(fault("\ngelu") == "p:2:5: expected ':' or 'takes:'");
+  CHECK(fault("a took: add(neg(x), y)") == "p:1:7: expected ':' or 'takes:'");
+  CHECK(fault("a takes: add(x, y)") == "p:1:19: expected one operator inside the other");
+  CHECK(fault("a takes: add(neg(x), neg(y))") == "p:1:29: expected one operator inside the other");
+  CHECK(fault("a takes: add(turn(x; perm = [1, b]), y)") == "p:1:34: expected an integer of up to three digits");
+  CHECK(fault("a takes: add(turn(x; perm [1]), y)") == "p:1:27: expected '='");
+  CHECK(fault("a takes: add(turn(x; perm = [1, 0]), y)") == "none");
   CHECK(fault(": add(x, y)") == "p:1:1: expected the pattern's name");
   CHECK(fault("a: x") == "p:1:5: expected an operator with its arguments");
   CHECK(fault("a: add(x, )") == "p:1:11: expected an operator or a value");
@@ -73,6 +79,54 @@ rule scale_of_weights(x:3, w:2, s:0)
 TEST_CASE("nothing is taken out of what the runtime computes in one pass", "[together]") {
   CHECK(steps_with({}) == 1);
   CHECK(steps_with(Together::parse("swish: scale(mul(x, sigmoid(x)), s)", "p")) == 0);
+}
+
+constexpr const char* turned_operands =
+    "left takes: matmul(transpose(x; perm = [1, 0]), y)\nright takes: matmul(x, transpose(y; perm = [1, 0]))";
+
+TEST_CASE("a layout is taken at the place, by the operator and with the parameters that the pattern has",
+          "[together]") {
+  Workshop shop;
+  const Together right = Together::parse("right takes: matmul(x, transpose(y; perm = [1, 0]))", "p");
+  const auto instance = [&](const char* name, const algebra::Parameters& parameters, std::vector<std::uint32_t> ranks) {
+    return shop.library.instantiate(name, parameters, ranks);
+  };
+  const auto perm = [](std::vector<std::int64_t> list) { return algebra::Parameters{{"perm", std::move(list)}}; };
+  const auto product = instance("matmul", {}, {2, 2}), turned = instance("transpose", perm({1, 0}), {2});
+  CHECK(right.takes(product, 1, turned));
+  CHECK_FALSE(right.takes(product, 0, turned));
+  CHECK_FALSE(right.takes(product, 1, instance("transpose", perm({0, 1}), {2})));
+  CHECK_FALSE(right.takes(instance("add", {}, {2, 2}), 1, turned));
+  CHECK_FALSE(Together().takes(product, 1, turned));
+}
+
+/// relu(transpose(a · b)), of a small product of large operands.
+double cost_of_a_turned_product(const Together& together) {
+  RulesFromText rules(R"(
+rule other_way_round(a:2, b:2)
+  transpose(matmul(a, b); perm=[1, 0]) => matmul(transpose(b; perm=[1, 0]), transpose(a; perm=[1, 0]))
+)");
+  ModelText text;
+  text.input("a", {"8", "4096"}).input("b", {"4096", "8"}).output("y", {"8", "8"});
+  text.node("MatMul", {"a", "b"}, {"p"}).node("Transpose", {"p"}, {"t"}).node("Relu", {"t"}, {"y"});
+  GraphBank bank(rules.library, rules.symbols);
+  const Import import = import_model(text.parsed(), bank);
+  Fusion fusion(bank, together);
+  CostModel cost(bank, fusion, find_device("t4"), {});
+  Saturator saturator(bank, rules.terms, rules.rules, cost, fusion);
+  const Region region = Regions(bank, fusion, import.outputs).cut_out(bank.live(import.outputs));
+  const Solution& solution = saturator.solve(region);
+  std::vector<ValueId> leaves;
+  for (const RegionLeaf& leaf : region.leaves) leaves.push_back(leaf.value);
+  return cost.graph_seconds(*build(solution.graph, region, leaves, bank)) / cost.graph_seconds(import.outputs);
+}
+
+TEST_CASE("rules are chosen for layouts that cost nothing: a result that is turned is a product of turned operands",
+          "[together]") {
+  CHECK(cost_of_a_turned_product({}) == 1);
+  const double share = cost_of_a_turned_product(Together::parse(turned_operands, "p"));
+  CHECK(share < 0.8);
+  CHECK(share > 0.4);  // the product and the relu are left
 }
 
 TEST_CASE("the patterns that are shipped are read, and name operators that there are", "[together]") {
