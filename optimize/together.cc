@@ -79,7 +79,7 @@ class Line {
 
   NamedTerm term(std::size_t depth) {
     if (depth > deepest) refuse("no more than " + std::to_string(deepest) + " operators inside each other");
-    NamedTerm result{word("an operator or a value"), {}};
+    NamedTerm result{word("an operator or a value"), {}, {}};
     if (!take('(')) return result;
     if (depth > 0) ++inner_;
     do {
