@@ -53,7 +53,7 @@ class WorkerProcess {
   std::optional<Worker> local_;       // without a command
   std::unique_ptr<runtime::Subprocess> process_;
   std::optional<Task> task_;
-  std::optional<Answer> answer_;  // of a task done in this process
+  std::optional<Answer> answer_;        // of a task done in this process
   std::chrono::milliseconds limit_{0};  // of the task
   std::chrono::steady_clock::time_point looked_, deadline_;
   double had_at_begin_ = 0, had_at_look_ = 0;  // seconds of a processor
