@@ -12,6 +12,7 @@
 
 #include "runtime/error.h"
 #include "runtime/interrupt.h"
+#include "runtime/machine.h"
 
 namespace rulemill::runtime {
 namespace {
@@ -149,7 +150,8 @@ class Part {
       try {
         threads_.emplace_back([this, t] { work(t); });
       } catch (const std::system_error& error) {
-        if (threads_.empty()) throw Error("a thread", std::string("cannot be started: ") + error.what());
+        if (threads_.empty())
+          throw Error("a thread", std::string("cannot be started: ") + error.what() + "; memory: " + memory_in_words());
         break;
       }
     }
