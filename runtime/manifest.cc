@@ -85,9 +85,10 @@ bool Manifest::finished(const std::string& stage, const std::string& inputs_dige
   const auto found = stages_.find(stage);
   if (found == stages_.end()) return false;
   if (found->second.inputs_digest != inputs_digest) {
-    throw InputError(path().string(), "stage " + stage + " was run on other inputs (digest " +
+    throw InputError(path().string(), "stage " + stage +
+                                          " was run by another version of rulemill or on other inputs (digest " +
                                           found->second.inputs_digest + ", now " + inputs_digest +
-                                          "); choose another --out or remove this folder");
+                                          "); choose another --out, or `rulemill discover --fresh`, which starts over");
   }
   return found->second.finished;
 }

@@ -12,7 +12,7 @@ scripts/build.sh release rulemill
 rulemill=build/release/rulemill
 out=${1:-build/quickstart}
 mkdir -p "$out"
-"$rulemill" discover --profile data/profiles/quickstart.toml --out "$out/rules"
+"$rulemill" discover --profile data/profiles/quickstart.toml --out "$out/rules" --fresh  # of another build, perhaps
 "$rulemill" optimize data/models/acnet_block.onnx --rules "$out/rules" --out "$out/acnet_block.onnx"
 
 # Both models in onnxruntime, in turn; 77: it is not installed.
