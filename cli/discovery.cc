@@ -3,12 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 
 #include "cli/audit_report.h"
 #include "cli/crew_tables.h"
-#include "cli/number_option.h"
 #include "cli/text_table.h"
 #include "dedup/general_forms.h"
 #include "dedup/unite.h"
@@ -21,6 +19,7 @@
 #include "runtime/machine.h"
 #include "runtime/manifest.h"
 #include "runtime/quantity.h"
+#include "runtime/stopwatch.h"
 #include "runtime/workers.h"
 
 namespace rulemill::cli {
@@ -58,33 +57,6 @@ void clear_folder(const std::filesystem::path& out) {
 }
 
 }  // namespace
-
-void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_options) {
-  add_profile_options(app, options);
-  add_out_option(app, options);
-  add_definitions_option(app, options);
-  app.add_option("--threads", stage_options.threads, "threads of each rank; 0: all cores that it may use")
-      ->check(whole_number(0, 4096))
-      ->capture_default_str();
-  app.add_option("--device", stage_options.device,
-                 "auto: a GPU if there is one; cpu: none; emulated: what a GPU would do, on the CPU, for tests")
-      ->check(CLI::IsMember({"auto", "cpu", "emulated"}))
-      ->capture_default_str();
-  add_proof_options(app, stage_options.proofs);
-  app.add_flag("--cross-check", stage_options.cross_check,
-               "prove what was derived from the definitions, too; both must agree");
-  app.add_flag("--fresh", stage_options.fresh, "start over, whatever the output folder holds");
-  app.add_flag("--all-terms", stage_options.all_terms, "build on every term, not on one of each class");
-  app.add_flag("--every-renaming", stage_options.every_renaming, "visit a node under all names, not up to renaming");
-  app.add_option("--memory", stage_options.memory, "memory that each rank may use, as in 4GB; 0: no limit")
-      ->transform(memory_size())
-      ->capture_default_str();
-  app.add_option("--checkpoint-rows", stage_options.checkpoint_rows,
-                 "rows of terms that the join saves together: what a run that is stopped loses at most")
-      ->check(whole_number(1))
-      ->capture_default_str();
-  add_common_options(app, options);
-}
 
 Discovery::Discovery(Context& context, const StageOptions& options)
     : context_(context),
@@ -270,8 +242,7 @@ void Discovery::show_levels() {
   for (const auto& [step, seconds] : fingerprints_.steps) context_.report["fingerprint_steps"][step] = seconds;
   for (const auto& [what, count] : fingerprints_.device) context_.report["device"][what] = count;
 
-  std::uint64_t nodes = 0;
-  std::uint64_t graphs = 0;
+  std::uint64_t nodes = 0, graphs = 0;
   for (const auto& level : fingerprints_.levels) nodes += level.nodes;
   for (const std::uint64_t covered : fingerprints_.graphs) graphs += covered;
   funnel_ = {{"graphs", graphs},
@@ -310,11 +281,10 @@ void Discovery::join() {
 }
 
 void Discovery::unite() {
-  const auto begin = std::chrono::steady_clock::now();
+  const runtime::Stopwatch watch;
   std::uint64_t candidates = 0;
   on_first_rank(context_.world, [&] { candidates = dedup::unite(folders_, out_, library_); });
-  note_stage(dedup::unite_stage, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
-             false);
+  note_stage(dedup::unite_stage, watch.seconds(), false);
   funnel_.emplace_back("candidates of all profiles, each once", candidates);
 }
 
@@ -357,9 +327,8 @@ void Discovery::cross_check() {
   prove::CrossReport report;
   crew.work([&] {
     std::vector<std::string> derived;
-    for (const prove::Outcome& outcome : prove::read_outcomes(out_)) {
+    for (const prove::Outcome& outcome : prove::read_outcomes(out_))
       if (outcome.kind == prove::Outcome::Kind::Derived) derived.push_back(outcome.rule);
-    }
     report = prove::cross_check(derived, crew);
   });
   show_cross_check(context_, report, crew.figures());

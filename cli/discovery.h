@@ -30,7 +30,6 @@ struct StageOptions {
   bool cross_check = false;
   bool fresh = false;
 };
-void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_options);
 
 class Discovery {
  public:

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "cli/discovery.h"
+#include "cli/number_option.h"
 #include "prove/farm/prune.h"
 #include "runtime/error.h"
 #include "runtime/event_log.h"
@@ -28,6 +29,33 @@ constexpr Stage stages[] = {
 
 /// Profiles of one folder have these to themselves; the others are of all candidates.
 constexpr std::size_t stages_of_one = 2;
+
+void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_options) {
+  add_profile_options(app, options);
+  add_out_option(app, options);
+  add_definitions_option(app, options);
+  app.add_option("--threads", stage_options.threads, "threads of each rank; 0: all cores that it may use")
+      ->check(whole_number(0, 4096))
+      ->capture_default_str();
+  app.add_option("--device", stage_options.device,
+                 "auto: a GPU if there is one; cpu: none; emulated: what a GPU would do, on the CPU, for tests")
+      ->check(CLI::IsMember({"auto", "cpu", "emulated"}))
+      ->capture_default_str();
+  add_proof_options(app, stage_options.proofs);
+  app.add_flag("--cross-check", stage_options.cross_check,
+               "prove what was derived from the definitions, too; both must agree");
+  app.add_flag("--fresh", stage_options.fresh, "start over, whatever the output folder holds");
+  app.add_flag("--all-terms", stage_options.all_terms, "build on every term, not on one of each class");
+  app.add_flag("--every-renaming", stage_options.every_renaming, "visit a node under all names, not up to renaming");
+  app.add_option("--memory", stage_options.memory, "memory that each rank may use, as in 4GB; 0: no limit")
+      ->transform(memory_size())
+      ->capture_default_str();
+  app.add_option("--checkpoint-rows", stage_options.checkpoint_rows,
+                 "rows of terms that the join saves together: what a run that is stopped loses at most")
+      ->check(whole_number(1))
+      ->capture_default_str();
+  add_common_options(app, options);
+}
 
 /// Memory that is out is said with what it was out for.
 void run_stage(Discovery& discovery, const Stage& stage) {
