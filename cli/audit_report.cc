@@ -52,8 +52,10 @@ void show_cross_check(Context& context, const prove::CrossReport& report,
 void show_minimality(Context& context, const prove::MinimalityReport& report,
                      const std::vector<prove::RankFigures>& ranks) {
   std::string text = fmt::format(
-      "core: {} rules; {} do not follow from the others (saturated), {} not within the limits, {} do follow; {}\n",
-      with_commas(report.core), with_commas(report.independent), report.at_limit.size(), report.implied.size(),
+      "core: {} rules{}; {} do not follow from the others (saturated), {} not within the limits, {} do follow; {}\n",
+      with_commas(report.core),
+      report.instances > 0 ? fmt::format(" and {} instances of them", with_commas(report.instances)) : "",
+      with_commas(report.independent), report.at_limit.size(), report.implied.size(),
       runtime::in_seconds(report.seconds_core));
   if (!report.at_limit.empty()) text += "limit reached: " + list_of(report.at_limit) + "\n";
   if (!report.implied.empty()) text += "follow from the others: " + list_of(report.implied) + "\n";
@@ -63,6 +65,7 @@ void show_minimality(Context& context, const prove::MinimalityReport& report,
   if (!report.not_implied.empty()) text += "do not follow: " + list_of(report.not_implied) + "\n";
   context.print(text + crew_table(ranks) + crew_averages(ranks) + "\n");
   context.report["minimality"] = {{"core", report.core},
+                                  {"instances", report.instances},
                                   {"independent", report.independent},
                                   {"limit_reached", report.at_limit},
                                   {"implied", report.implied},

@@ -69,7 +69,7 @@ void check(Context& context, const CheckChoice& choice) {
   if (choice.minimal) {
     prove::Crew crew(context.world, library, helper);
     prove::MinimalityReport result;
-    crew.work([&] { result = prove::check_minimality(rules, bank, symbols, crew); });
+    crew.work([&] { result = prove::check_minimality(rules, library, bank, symbols, crew); });
     show_minimality(context, result, crew.figures());
   }
   if (choice.cross_check) {

@@ -30,11 +30,15 @@ void report(Context& context, const prove::GeneralizationReport& report, const a
   context.report["any_rank"] = report.any_rank;
   context.report["any_parameter"] = report.any_parameter;
   context.report["general"] = report.general;
+  context.report["core"] = report.core;
+  context.report["shortcuts"] = report.shortcuts;
   context.report["seconds"] = report.seconds;
-  context.print(table.text() + fmt::format("\n{} rules: {} hold at any rank of a group of dimensions, {} for any "
-                                           "value of a parameter; {} rules say them all; {:.1f} s\n",
-                                           report.asked, report.any_rank, report.any_parameter, report.general,
-                                           report.seconds));
+  context.print(table.text() +
+                fmt::format("\n{} rules: {} hold at any rank of a group of dimensions, {} for any "
+                            "value of a parameter; {} rules say them all; {} core rules and {} shortcuts "
+                            "written; {:.1f} s\n",
+                            report.asked, report.any_rank, report.any_parameter, report.general, report.core,
+                            report.shortcuts, report.seconds));
 }
 
 struct GeneralizeOptions {
@@ -58,8 +62,10 @@ void generalize(Context& context, const GeneralizeOptions& options) {
   prove::Crew crew(context.world, library, helper, "generalize");
   crew.work([&] {
     prove::GeneralizationReport result;
-    const algebra::RuleSet general = prove::generalized(rules, options.all, library, bank, symbols, crew, result);
-    algebra::save(options.keep ? prove::with_general(rules, general, bank) : general, bank, symbols, out);
+    algebra::RuleSet general = prove::generalized(rules, options.all, library, bank, symbols, crew, result);
+    algebra::RuleSet made = options.keep ? prove::with_general(rules, general, bank) : general;
+    prove::find_core(made, library, bank, symbols, crew, result);
+    algebra::save(made, bank, symbols, out);
     report(context, result, general, bank, symbols);
   });
 }

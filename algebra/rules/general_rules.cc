@@ -1,6 +1,7 @@
 #include "algebra/rules/general_rules.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "algebra/terms/any_rank.h"
@@ -19,8 +20,16 @@ constexpr int most_rounds = 3;
 
 class Instances {
  public:
-  Instances(const Occurrences& found, Library& library, TermBank& bank, Symbols& symbols)
-      : present_(found.instances), shapes_(found.shapes), library_(library), bank_(bank), symbols_(symbols) {
+  /// Whether an instance that an earlier rule has, too, counts, and one whose parameters stay open.
+  enum class Wanted : std::uint8_t { NewAndFixed, All };
+
+  Instances(const Occurrences& found, Wanted wanted, Library& library, TermBank& bank, Symbols& symbols)
+      : present_(found.instances),
+        shapes_(found.shapes),
+        wanted_(wanted),
+        library_(library),
+        bank_(bank),
+        symbols_(symbols) {
     name_operators();
     for (const auto& shape : shapes_) {
       for (const std::int64_t size : shape) {
@@ -33,19 +42,25 @@ class Instances {
   void note(const RuleRecord& record) {
     if (applies(record.rule, record)) note_made(record.rule);
   }
-  /// False if it is known: databases may have rules in common.
+  /// False if it is known: databases may have rules in common. It is core if any of those that say it is.
   bool know(const Rule& rule) {
     const std::string key = renaming_key(rule, bank_);
     const auto [begin, end] = known_.equal_range(key);
-    const auto same = [&](const auto& known) { return same_rule(known.second, rule, bank_, symbols_); };
-    if (std::any_of(begin, end, same)) return false;
-    known_.emplace(key, rule);
+    for (auto known = begin; known != end; ++known) {
+      if (!same_rule(known->second.rule, rule, bank_, symbols_)) continue;
+      if (rule.tier == Tier::Core) core_.insert(known->second.number);
+      return false;
+    }
+    known_.emplace(key, Known{rule, known_.size()});
     return true;
   }
+  /// Of those that were not known, in that order: which are core by a rule that came later.
+  const std::set<std::size_t>& core() const { return core_; }
 
-  /// Those that can be applied now and could not before.
+  /// Those that can be applied now and could not before. Of a rule that is not general: none.
   std::vector<RuleRecord> of(const RuleRecord& record) {
     std::vector<RuleRecord> found;
+    if (!is_general(record.rule, bank_)) return found;
     const bool may = may_apply(record.rule.source) || (record.reversible && may_apply(record.rule.target));
     if (may) try_ranks(record.rule, 0, "", record, found);
     return found;
@@ -97,7 +112,8 @@ class Instances {
   void try_numbers(const Rule& rule, const std::string& name, const RuleRecord& record,
                    std::vector<RuleRecord>& found) {
     const std::vector<Atom> open = open_sizes(rule, bank_);
-    if (open.empty()) return take(rule, name, record, found);
+    if (open.empty() || wanted_ == Wanted::All) take(rule, name, record, found);
+    if (open.empty()) return;
     for (const std::int64_t number : numbers_for(rule, open[0])) {
       const auto other = with_sizes(rule, {{open[0], Poly(number)}}, library_, bank_, symbols_);
       if (other) try_numbers(*other, extended(name, open[0], std::to_string(number)), record, found);
@@ -140,9 +156,10 @@ class Instances {
   void take(const Rule& rule, const std::string& name, const RuleRecord& record, std::vector<RuleRecord>& found) {
     const std::string id = record.rule.id + name;
     if (taken_.contains(id)) return;
+    if (wanted_ == Wanted::All && rule.source == record.rule.source && rule.target == record.rule.target) return;
     if (!applies(rule, record) || !makes_what_occurs(rule)) return;
     taken_.insert(id);
-    if (!know(rule)) return;
+    if (wanted_ == Wanted::NewAndFixed && !know(rule)) return;
     RuleRecord& result = found.emplace_back(record);
     result.rule = rule;
     result.rule.id = id;
@@ -196,8 +213,14 @@ class Instances {
   std::set<std::string> operators_;  // of those that are present
   std::set<std::int64_t> numbers_;   // the smaller sizes of constants
   const std::set<std::vector<std::int64_t>>& shapes_;
+  const Wanted wanted_;
   std::set<std::string> taken_;
-  std::multimap<std::string, Rule> known_;
+  struct Known {
+    Rule rule;
+    std::size_t number = 0;
+  };
+  std::multimap<std::string, Known> known_;
+  std::set<std::size_t> core_;
   Library& library_;
   TermBank& bank_;
   Symbols& symbols_;
@@ -214,7 +237,7 @@ std::vector<RuleRecord> at_instances(const std::vector<RuleRecord>& rules, const
   std::vector<RuleRecord> result;
   std::vector<const RuleRecord*> general, others;
   for (const RuleRecord& record : rules) (is_general(record.rule, bank) ? general : others).push_back(&record);
-  Instances instances(found, library, bank, symbols);
+  Instances instances(found, Instances::Wanted::NewAndFixed, library, bank, symbols);
   for (const RuleRecord* record : others) {
     if (general.empty() || instances.know(record->rule)) result.push_back(*record);
   }
@@ -225,7 +248,54 @@ std::vector<RuleRecord> at_instances(const std::vector<RuleRecord>& rules, const
     }
     if (!instances.grow()) break;
   }
+  for (const std::size_t number : instances.core()) result.at(number).rule.tier = Tier::Core;
   return result;
+}
+
+std::vector<std::vector<RuleRecord>> instances_within(const std::vector<RuleRecord>& rules, Library& library,
+                                                      TermBank& bank, Symbols& symbols) {
+  Occurrences found;
+  for (const RuleRecord& record : rules) {
+    for (const auto* side : {&record.rule.source, &record.rule.target}) {
+      for (const NodeId node : bank.nodes(*side)) found.instances.insert(bank.node(node).instance);
+    }
+  }
+  Instances instances(found, Instances::Wanted::All, library, bank, symbols);
+  std::vector<std::vector<RuleRecord>> result;
+  for (const RuleRecord& record : rules) result.push_back(instances.of(record));
+  return result;
+}
+
+std::optional<Rule> instance_named(const Rule& rule, std::string_view name, Library& library, TermBank& bank,
+                                   Symbols& symbols) {
+  Rule result = rule;
+  Substitution sizes;
+  while (!name.empty()) {
+    name.remove_prefix(1);
+    const std::size_t end = std::min(name.find(','), name.size()), sign = name.find('=');
+    if (sign >= end) return std::nullopt;
+    const Atom atom = symbols.size(std::string(name.substr(0, sign)));
+    std::int64_t value = -1;
+    const std::string_view digits = name.substr(sign + 1, end - sign - 1);
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || value < 0) return std::nullopt;
+    name.remove_prefix(end);
+    if (std::ranges::find(rule.groups, atom) == rule.groups.end()) {
+      sizes[atom] = Poly(value);
+      continue;
+    }
+    auto other = value <= highest_rank
+                     ? with_rank(result, atom, static_cast<std::uint32_t>(value), library, bank, symbols)
+                     : std::nullopt;
+    if (!other) return std::nullopt;
+    result = std::move(*other);
+  }
+  const std::vector<Atom> open = open_sizes(result, bank);
+  const auto is_open = [&](const auto& size) { return std::ranges::find(open, size.first) != open.end(); };
+  if (!std::ranges::all_of(sizes, is_open)) return std::nullopt;
+  result.groups.clear();
+  if (sizes.empty()) return result;
+  return with_sizes(result, sizes, library, bank, symbols);
 }
 
 }  // namespace rulemill::algebra

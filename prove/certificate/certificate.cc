@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "algebra/rules/general_rules.h"
 #include "algebra/terms/rule_text.h"
 #include "prove/certificate/instance_text.h"
 #include "prove/elaboration/elaborate.h"
@@ -200,22 +201,51 @@ std::string certificate_for(const std::string& request, algebra::Library& librar
 
 bool is_followed(const std::string& certificate) { return !certificate.ends_with(std::string("\n") + unfollowed); }
 
-void certify(algebra::RuleSet& rules, const algebra::TermBank& bank, const algebra::Symbols& symbols,
-             const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of) {
-  std::map<std::string, std::string> cited;
+CitedRules::CitedRules(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
+                       algebra::Symbols& symbols)
+    : library_(library), bank_(bank), symbols_(symbols) {
   for (const algebra::RuleRecord& record : rules.rules) {
-    if (record.certificate.kind == Certificate::Kind::Definitions) {
-      cited[record.rule.id] = statement_of(record.rule, bank, symbols);
-    }
+    if (record.certificate.kind == Certificate::Kind::Definitions) rules_.emplace(record.rule.id, &record.rule);
   }
+}
+
+std::map<std::string, std::string> CitedRules::named_in(const std::vector<std::string>& uses) {
+  std::map<std::string, std::string> result;
+  for (const std::string& use : uses) {
+    const std::string name = rule_of(use);
+    if (auto text = statement(name)) result.emplace(name, std::move(*text));
+  }
+  return result;
+}
+
+std::optional<std::string> CitedRules::statement(const std::string& name) {
+  const auto [known, is_new] = statements_.try_emplace(name);
+  if (!is_new) return known->second;
+  const std::size_t at = std::min(name.find('@'), name.size());
+  const auto rule = rules_.find(name.substr(0, at));
+  if (rule == rules_.end()) return std::nullopt;
+  if (at == name.size()) {
+    known->second = statement_of(*rule->second, bank_, symbols_);
+  } else if (const auto instance =
+                 algebra::instance_named(*rule->second, std::string_view(name).substr(at), library_, bank_, symbols_)) {
+    known->second = statement_of(*instance, bank_, symbols_);
+  }
+  return known->second;
+}
+
+void certify_by(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
+                const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of) {
+  CitedRules cited(rules, library, bank, symbols);
   std::vector<std::string> requests;
   std::vector<Certificate*> certificates;
   for (algebra::RuleRecord& record : rules.rules) {
     Certificate& certificate = record.certificate;
     const bool is_final = certificate.kind == Certificate::Kind::Definitions && !certificate.text.empty();
     if (certificate.kind == Certificate::Kind::None || is_final) continue;
-    requests.push_back(
-        certificate_request(statement_of(record.rule, bank, symbols), certificate.kind, certificate.text, cited));
+    const bool derived = certificate.kind == Certificate::Kind::Derivation;
+    requests.push_back(certificate_request(
+        statement_of(record.rule, bank, symbols), certificate.kind, certificate.text,
+        derived ? cited.named_in(lines_of(certificate.text)) : std::map<std::string, std::string>()));
     certificates.push_back(&certificate);
   }
   std::vector<std::string> texts = texts_of(requests);
@@ -225,9 +255,9 @@ void certify(algebra::RuleSet& rules, const algebra::TermBank& bank, const algeb
   });
 }
 
-void certify(algebra::RuleSet& rules, algebra::Library& library, const algebra::TermBank& bank,
-             const algebra::Symbols& symbols, const ProverOptions& options) {
-  certify(rules, bank, symbols, [&](const std::vector<std::string>& requests) {
+void certify(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
+             const ProverOptions& options) {
+  certify_by(rules, library, bank, symbols, [&](const std::vector<std::string>& requests) {
     std::vector<std::string> texts;
     for (const std::string& request : requests) texts.push_back(certificate_for(request, library, options));
     return texts;

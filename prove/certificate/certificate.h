@@ -64,6 +64,26 @@ struct FollowedDerivation {
 FollowedDerivation follow_derivation(const CertificateText& certificate,
                                      const std::map<std::string, std::string>& cited, algebra::Library& library);
 
+/// The statements of the rules that derivations may cite: those proved from the definitions, under their names, and
+/// their instances at other ranks and numbers, as in "r5@d=2,stride=1" (algebra/rules/general_rules.h).
+class CitedRules {
+ public:
+  CitedRules(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
+             algebra::Symbols& symbols);
+
+  /// Of those that a derivation names: those that there are.
+  std::map<std::string, std::string> named_in(const std::vector<std::string>& uses);
+
+ private:
+  std::optional<std::string> statement(const std::string& name);
+
+  std::map<std::string, const algebra::Rule*> rules_;
+  std::map<std::string, std::optional<std::string>> statements_;
+  algebra::Library& library_;
+  algebra::TermBank& bank_;
+  algebra::Symbols& symbols_;
+};
+
 /// What a rule's certificate is made from, as text, for certificate_for: its statement, and of a derived rule the lines
 /// of instances and the statements of the rules that they are of. `cited` has all that may be, by name.
 std::string certificate_request(const std::string& statement, algebra::Certificate::Kind kind, const std::string& uses,
@@ -77,10 +97,10 @@ bool is_followed(const std::string& certificate);
 /// Replaces the certificates of a pruned set, which are the lines of instances, by final ones, `text_of` by request;
 /// those of core rules that have theirs are kept. Derived rules whose derivation the checker cannot follow are left
 /// out.
-void certify(algebra::RuleSet& rules, const algebra::TermBank& bank, const algebra::Symbols& symbols,
-             const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of);
+void certify_by(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
+                const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of);
 /// Likewise, all in this process.
-void certify(algebra::RuleSet& rules, algebra::Library& library, const algebra::TermBank& bank,
-             const algebra::Symbols& symbols, const ProverOptions& options);
+void certify(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
+             const ProverOptions& options);
 
 }  // namespace rulemill::prove

@@ -36,14 +36,18 @@ class Checker {
  public:
   Checker(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
           const CheckOptions& options)
-      : rules_(rules), library_(library), bank_(bank), symbols_(symbols), options_(options) {}
+      : rules_(rules),
+        library_(library),
+        bank_(bank),
+        symbols_(symbols),
+        options_(options),
+        cited_(rules, library, bank, symbols) {}
 
   CheckReport run() {
     std::set<std::string> names;
     for (const RuleRecord& record : rules_.rules) {
       if (!names.insert(record.rule.id).second) find(record.rule.id, "two rules have this name");
     }
-    collect_cited();
     std::vector<std::uint64_t> sizes;
     for (const RuleRecord& record : rules_.rules) {
       runtime::throw_if_interrupted("check");
@@ -70,14 +74,6 @@ class Checker {
   };
 
   void find(const std::string& rule, std::string what) { report_.findings.push_back({rule, std::move(what)}); }
-
-  /// Rules that derivations may cite: those proved from the definitions. Their own certificates are checked, too.
-  void collect_cited() {
-    for (const RuleRecord& record : rules_.rules) {
-      if (record.certificate.kind != Certificate::Kind::Definitions) continue;
-      cited_[record.rule.id] = statement_of(record.rule, bank_, symbols_);
-    }
-  }
 
   void check_rule(const RuleRecord& record) {
     const std::string& id = record.rule.id;
@@ -167,7 +163,7 @@ class Checker {
     FollowedDerivation followed;
     {
       const Stopwatch watch(report_.seconds_follow);
-      followed = follow_derivation(certificate, cited_, library_);
+      followed = follow_derivation(certificate, cited_.named_in(certificate.uses), library_);
       report_.obligations += followed.scripts.size() - 1;
       report_.identities += followed.plain;
     }
@@ -203,7 +199,7 @@ class Checker {
   algebra::TermBank& bank_;
   algebra::Symbols& symbols_;
   const CheckOptions& options_;
-  std::map<std::string, std::string> cited_;
+  CitedRules cited_;  // their own certificates are checked, too
   std::vector<Script> scripts_;
   Z3Session z3_;
   CheckReport report_;

@@ -20,6 +20,9 @@ class Composition {
   /// instances are over sizes that the rule does not have, since its equal products are dealt out to them.
   bool add(const std::string& name, const std::string& rule, const std::string& instances);
 
+  /// No composition cites this rule: no instances are known that imply it.
+  void refuse(const std::string& name) { derived_[name]; }
+
   /// The lines of a goal's derivation from rules that were not added; nothing if one that add() refused is cited.
   std::optional<std::string> compose(const std::string& goal, const std::string& instances);
 

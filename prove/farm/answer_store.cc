@@ -162,9 +162,10 @@ void AnswerStore::add_reach(TaskKind kind, const std::string& item, runtime::Has
   std::uint32_t first_out = 0, end_out = 0;
   Reach::Instances goal;
   if (asks_by_number(kind)) {
-    first_out = static_cast<std::uint32_t>(std::stoul(item));
+    const KnownRule known = known_rule_from_text(item);
+    first_out = known.number;
     const bool earlier = kind == TaskKind::Settle || kind == TaskKind::Admit;
-    end_out = earlier ? reach_.size() : first_out + 1;
+    end_out = earlier ? reach_.size() : known.end();
     goal = reach_.instances_of(first_out);
   } else {
     goal = reach_.instances_of(item);
@@ -179,7 +180,7 @@ void AnswerStore::add_reach(TaskKind kind, const std::string& item, runtime::Has
 
 /// The rule that an item is or names; a request for a certificate as it is.
 const std::string& AnswerStore::text_of(TaskKind kind, const std::string& item) const {
-  return asks_by_number(kind) ? reach_.text(static_cast<std::uint32_t>(std::stoul(item))) : item;
+  return asks_by_number(kind) ? reach_.text(known_rule_from_text(item).number) : item;
 }
 
 /// A request for a certificate with its rules' names aside.
@@ -253,8 +254,11 @@ void AnswerStore::each_in_turn(const Task& task, const std::function<std::option
     const std::optional<std::string> answered = answer(i);
     if (!answered) break;
     if (outcome_from_text(*answered).kind != Outcome::Kind::Derived) continue;
-    gone.push_back(static_cast<std::uint32_t>(std::stoul(task.items[i])));
-    reach_.enable(gone.back(), false);
+    const KnownRule known = known_rule_from_text(task.items[i]);
+    for (std::uint32_t rule = known.number; rule < known.end(); ++rule) {
+      gone.push_back(rule);
+      reach_.enable(rule, false);
+    }
   }
   for (const std::uint32_t rule : gone) reach_.enable(rule, true);
 }

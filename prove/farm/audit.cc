@@ -1,6 +1,7 @@
 #include "prove/farm/audit.h"
 
 #include "algebra/terms/rule_text.h"
+#include "prove/farm/general_core.h"
 
 namespace rulemill::prove {
 namespace {
@@ -46,16 +47,23 @@ CrossReport cross_check(const std::vector<std::string>& rules, Crew& crew) {
   return report;
 }
 
-MinimalityReport check_minimality(const algebra::RuleSet& rules, const algebra::TermBank& bank,
-                                  const algebra::Symbols& symbols, Crew& crew) {
+MinimalityReport check_minimality(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
+                                  algebra::Symbols& symbols, Crew& crew) {
   MinimalityReport report;
-  std::vector<std::string> core_names, underived_names, changes, numbers, underived;
-  for (const algebra::RuleRecord& record : rules.rules) {
+  std::vector<std::string> core_names, underived_names, changes, numbers, underived, names;
+  for (std::size_t i = 0; i < rules.rules.size(); ++i) names.push_back("c" + std::to_string(i + 1));
+  const FamilyTexts families = family_texts(rules, names, library, bank, symbols);
+  for (std::size_t i = 0; i < rules.rules.size(); ++i) {
+    const algebra::RuleRecord& record = rules.rules[i];
     const std::string text = algebra::to_string(record.rule, bank, symbols);
     if (record.rule.tier == algebra::Tier::Core) {
-      numbers.push_back(std::to_string(core_names.size()));
+      const std::vector<std::string>& instances = families.texts[i];
+      const KnownRule known{static_cast<std::uint32_t>(changes.size()), static_cast<std::uint32_t>(instances.size())};
+      numbers.push_back(to_text(known));
       core_names.push_back(record.rule.id);
       changes.push_back(adding(text));
+      for (const std::string& instance : instances) changes.push_back(adding(instance));
+      report.instances += instances.size();
       continue;
     }
     ++report.shortcuts;

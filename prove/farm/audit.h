@@ -21,9 +21,10 @@ struct CrossReport {
 /// Proves each rule, typed and in text form, from the definitions alone. On the first rank, in Crew::work.
 CrossReport cross_check(const std::vector<std::string>& rules, Crew& crew);
 
-/// The core against itself and against the shortcuts.
+/// The core, with its instances, against itself and against the shortcuts.
 struct MinimalityReport {
   std::uint64_t core = 0;
+  std::uint64_t instances = 0;    // of core rules in general form, at ranks and numbers that occur in the set
   std::uint64_t independent = 0;  // the others do not imply it: nothing new could be added within the bound on terms
   std::vector<std::string> at_limit;  // not shown to be implied: a limit came first
   std::vector<std::string> implied;   // by the other core rules
@@ -33,7 +34,7 @@ struct MinimalityReport {
 };
 /// On the first rank, in Crew::work; once a crew, whose workers must know no rules yet. A shortcut with a derivation
 /// follows by it: the certificates have been checked before.
-MinimalityReport check_minimality(const algebra::RuleSet& rules, const algebra::TermBank& bank,
-                                  const algebra::Symbols& symbols, Crew& crew);
+MinimalityReport check_minimality(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
+                                  algebra::Symbols& symbols, Crew& crew);
 
 }  // namespace rulemill::prove

@@ -7,6 +7,7 @@
 #include "algebra/terms/open_parameters.h"
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
+#include "prove/farm/general_core.h"
 #include "prove/farm/outcome.h"
 
 namespace rulemill::prove {
@@ -88,6 +89,18 @@ algebra::RuleSet generalized(const algebra::RuleSet& rules, bool shortcuts, alge
   result.funnel.emplace_back("general", report.general);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
+}
+
+void find_core(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
+               Crew& crew, GeneralizationReport& report) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::size_t left_out = find_general_core(rules, library, bank, symbols, crew);
+  for (const RuleRecord& record : rules.rules)
+    (record.rule.tier == algebra::Tier::Core ? report.core : report.shortcuts) += 1;
+  if (left_out > 0) rules.funnel.emplace_back("general, left out: no steps to follow", left_out);
+  rules.funnel.emplace_back("core with general forms", report.core);
+  rules.funnel.emplace_back("shortcut with general forms", report.shortcuts);
+  report.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 algebra::RuleSet with_general(const algebra::RuleSet& rules, const algebra::RuleSet& general,

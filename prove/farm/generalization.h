@@ -17,8 +17,13 @@ struct GeneralizationReport {
   std::uint64_t any_parameter = 0;                                       // of these: hold for any value of a parameter
   std::uint64_t general = 0;                                             // rules that say all these
   std::vector<std::pair<std::string, std::vector<std::string>>> covers;  // by name: the rules that one stands for
+  std::uint64_t core = 0, shortcuts = 0;  // of the set that is made, once its core is found
   double seconds = 0;
 };
+
+/// Finds the core of what generalized() or with_general() made; counts it in the funnel.
+void find_core(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
+               Crew& crew, GeneralizationReport& report);
 
 /// The core rules in general form, with `shortcuts` all rules, under the name of the first that says so, with
 /// certificates; those that hold at no other rank and for no other parameter stay as they are, shortcuts are left out
@@ -27,7 +32,8 @@ algebra::RuleSet generalized(const algebra::RuleSet& rules, bool shortcuts, alge
                              algebra::TermBank& bank, algebra::Symbols& symbols, Crew& crew,
                              GeneralizationReport& report);
 
-/// All rules of a set, and after them those of `general` that are in general form, their names followed by "g".
+/// All rules of a set, and after them those of `general` that are in general form, their names followed by "g". Which
+/// of them are core is to be found (general_core.h).
 algebra::RuleSet with_general(const algebra::RuleSet& rules, const algebra::RuleSet& general,
                               const algebra::TermBank& bank);
 

@@ -21,6 +21,12 @@ std::string without_answer(const std::string&) { return std::string(implied_limi
 
 std::string without_outcome(const std::string&) { return to_text(Outcome{}); }
 
+/// Of a rule in text form.
+std::string name_of(const std::string& rule) {
+  const std::size_t begin = rule.find(' ') + 1;
+  return rule.substr(begin, rule.find('(') - begin);
+}
+
 /// Whether an instance is of one of the rules.
 bool cites(const std::string& instances, const std::set<std::string>& rules) {
   const std::vector<std::string> lines = lines_of(instances);
@@ -30,14 +36,18 @@ bool cites(const std::string& instances, const std::set<std::string>& rules) {
 }  // namespace
 
 MinimalCore::MinimalCore(const std::vector<Outcome>& outcomes, Crew& crew, std::size_t block, algebra::Library& library,
-                         std::function<std::string(const Outcome&)> statement_of)
-    : crew_(crew), block_(block), library_(library), statement_of_(std::move(statement_of)) {
+                         std::function<std::string(const Outcome&)> statement_of, InstanceTexts instances)
+    : crew_(crew),
+      block_(block),
+      library_(library),
+      statement_of_(std::move(statement_of)),
+      instances_(std::move(instances)) {
   for (const Outcome& outcome : outcomes) {
     if (outcome.kind == Kind::Proved || outcome.kind == Kind::Derived) rules_.push_back(outcome);
   }
   const auto number_of = [](const Outcome& outcome) { return std::stoul(outcome.candidate.substr(1)); };
   std::ranges::stable_sort(rules_, {}, number_of);
-  number_.resize(rules_.size());
+  known_.resize(rules_.size());
   eliminations_.resize(rules_.size());
 }
 
@@ -112,7 +122,10 @@ bool MinimalCore::take_derivation(std::size_t rule, const std::string& answer) {
 /// Those that left the core as derived rules, and the derived ones whose instances are of these.
 MinimalCore::Positions MinimalCore::resting_on(const Positions& gone) const {
   std::set<std::string> names;
-  for (const std::size_t rule : gone) names.insert(rules_[rule].candidate);
+  for (const std::size_t rule : gone) {
+    names.insert(rules_[rule].candidate);
+    for (const std::string& text : instances_of(rule)) names.insert(name_of(text));
+  }
   Positions open;
   for (const std::size_t rule : of_kind(Kind::Derived)) {
     if (names.contains(rules_[rule].candidate) || cites(rules_[rule].certificate, names)) open.push_back(rule);
@@ -144,7 +157,7 @@ MinimalCore::Positions MinimalCore::unexplained(const Positions& open) {
   Positions without = explain_each(open);
   std::erase_if(without, [&](std::size_t rule) { return !rules_[rule].certificate.empty(); });
   if (!without.empty() && !left_.empty()) {
-    enter(left_);
+    enter(left_, With::Nothing);
     without = explain_each(without);
     leave(left_);
   }
@@ -155,8 +168,10 @@ MinimalCore::Positions MinimalCore::unexplained(const Positions& open) {
 /// that have no derivation.
 MinimalCore::Positions MinimalCore::uncomposed(const Positions& open) {
   Composition composition(library_);
-  for (auto rule = left_.rbegin(); rule != left_.rend(); ++rule)
+  for (auto rule = left_.rbegin(); rule != left_.rend(); ++rule) {
     composition.add(rules_[*rule].candidate, rules_[*rule].rule, rules_[*rule].certificate);
+    for (const std::string& text : instances_of(*rule)) composition.refuse(name_of(text));
+  }
   Positions rest;
   for (const std::size_t rule : open) {
     Outcome& outcome = rules_[rule];
@@ -225,25 +240,37 @@ MinimalCore::Positions MinimalCore::of_kind(Kind kind) const {
   return positions;
 }
 
-/// Workers know these from now on, each under a number of its own.
-void MinimalCore::enter(const Positions& positions) {
+/// Workers know these from now on, each under a number of its own, its instances under those that follow.
+void MinimalCore::enter(const Positions& positions, With with) {
   std::vector<std::string> changes;
   for (const std::size_t rule : positions) {
-    number_[rule] = told_++;
+    const std::vector<std::string>& instances = instances_of(rule);
+    known_[rule] = {told_, with == With::Instances ? static_cast<std::uint32_t>(instances.size()) : 0};
+    told_ = known_[rule].end();
     changes.push_back(adding(rules_[rule].rule));
+    for (std::uint32_t i = 0; i < known_[rule].more; ++i) changes.push_back(adding(instances[i]));
   }
   crew_.change(changes);
 }
 
 void MinimalCore::leave(const Positions& positions) {
   std::vector<std::string> changes;
-  for (const std::size_t rule : positions) changes.push_back(removing(number_[rule]));
+  for (const std::size_t rule : positions) {
+    for (std::uint32_t number = known_[rule].number; number < known_[rule].end(); ++number)
+      changes.push_back(removing(number));
+  }
   crew_.change(changes);
+}
+
+const std::vector<std::string>& MinimalCore::instances_of(std::size_t rule) const {
+  static const std::vector<std::string> none;
+  const auto found = instances_.find(rules_[rule].candidate);
+  return found == instances_.end() ? none : found->second;
 }
 
 std::vector<std::string> MinimalCore::numbers_of(const Positions& positions) const {
   std::vector<std::string> numbers;
-  for (const std::size_t rule : positions) numbers.push_back(std::to_string(number_[rule]));
+  for (const std::size_t rule : positions) numbers.push_back(to_text(known_[rule]));
   return numbers;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,15 @@
 
 namespace rulemill::prove {
 
+/// By candidate: instances of its rule at other ranks and numbers, in text form, with names of their own. They hold
+/// with the rule, and are of use as long as it is core.
+using InstanceTexts = std::map<std::string, std::vector<std::string>>;
+
 class MinimalCore {
  public:
   /// `block`: derivations in one task. `statement_of`: what a rule's certificate states, as the database has the rule.
   MinimalCore(const std::vector<Outcome>& outcomes, Crew& crew, std::size_t block, algebra::Library& library,
-              std::function<std::string(const Outcome&)> statement_of);
+              std::function<std::string(const Outcome&)> statement_of, InstanceTexts instances = {});
 
   /// Every rule is core or derived then, each with its certificate, or unknown: proved by no steps that the checker can
   /// follow.
@@ -38,7 +43,9 @@ class MinimalCore {
   Positions certify();
 
   Positions of_kind(Outcome::Kind kind) const;
-  void enter(const Positions& positions);
+  enum class With : std::uint8_t { Instances, Nothing };
+  void enter(const Positions& positions, With with = With::Instances);
+  const std::vector<std::string>& instances_of(std::size_t rule) const;
   void leave(const Positions& positions);
   std::vector<std::string> numbers_of(const Positions& positions) const;
   std::vector<std::string> texts_of(const Positions& positions) const;
@@ -48,10 +55,11 @@ class MinimalCore {
   algebra::Library& library_;
   std::function<std::string(const Outcome&)> statement_of_;
   std::vector<Outcome> rules_;
-  std::vector<std::size_t> number_;  // by position: under which the workers know it
-  std::vector<int> eliminations_;    // by position: how often it has left the core
-  Positions left_;                   // that left the core and are not back, in that order
-  std::size_t told_ = 0;             // rules that workers have been told of
+  InstanceTexts instances_;
+  std::vector<KnownRule> known_;   // by position: under which number the workers know it
+  std::vector<int> eliminations_;  // by position: how often it has left the core
+  Positions left_;                 // that left the core and are not back, in that order
+  std::uint32_t told_ = 0;         // rules that workers have been told of
 };
 
 }  // namespace rulemill::prove

@@ -87,7 +87,7 @@ algebra::RuleSet pruned(const std::vector<Outcome>& outcomes, Crew& crew, const 
   summary.shortcut = shortcuts.size();
   summary.proved = summary.core + summary.shortcut + summary.instances_of_core;
   algebra::RuleSet rules = database(std::move(core), std::move(shortcuts), library, bank, symbols);
-  certify(rules, bank, symbols, [&](const std::vector<std::string>& requests) {
+  certify_by(rules, library, bank, symbols, [&](const std::vector<std::string>& requests) {
     return crew.run_each(TaskKind::Certify, requests, certificates_at_once);
   });
   return rules;

@@ -21,6 +21,16 @@ Effort& Effort::operator+=(const Effort& other) {
 std::string adding(const std::string& rule) { return "+" + rule; }
 std::string removing(std::size_t number) { return "-" + std::to_string(number); }
 
+std::string to_text(const KnownRule& rule) {
+  return std::to_string(rule.number) + (rule.more == 0 ? "" : " " + std::to_string(rule.more));
+}
+
+KnownRule known_rule_from_text(const std::string& item) {
+  const std::size_t space = item.find(' ');
+  const auto number = [](const std::string& text) { return static_cast<std::uint32_t>(std::stoul(text)); };
+  return {number(item), space == std::string::npos ? 0 : number(item.substr(space))};
+}
+
 std::string to_text(const Task& task) {
   return Json{{"kind", static_cast<int>(task.kind)}, {"items", task.items}, {"hardness", task.hardness}}.dump();
 }

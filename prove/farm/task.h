@@ -29,6 +29,15 @@ enum class TaskKind : std::uint8_t {
 /// Whether a rule follows from others, as answers say it.
 inline constexpr std::string_view implied_yes = "implied", implied_no = "saturated", implied_limit = "limit reached";
 
+/// An item that is a number of a known rule: with it `more` after it, such as its instances, which count as the same
+/// rule when others are asked about it.
+struct KnownRule {
+  std::uint32_t number = 0, more = 0;
+  std::uint32_t end() const { return number + 1 + more; }
+};
+std::string to_text(const KnownRule& rule);
+KnownRule known_rule_from_text(const std::string& item);
+
 struct Task {
   TaskKind kind = TaskKind::Derive;
   std::vector<std::string> items;

@@ -57,18 +57,18 @@ Answer Worker::answer(const Task& task) {
 }
 
 template <typename Ask>
-auto Worker::asked_of(Others others, std::uint32_t rule, const Ask& ask) {
-  const std::uint32_t end = others == Others::All ? rule + 1 : static_cast<std::uint32_t>(enabled_.size());
-  for (std::uint32_t other = rule; other < end; ++other) bench_.enable(other, false);
-  auto answer = ask(bench_.rule_text(rule));
-  for (std::uint32_t other = rule; other < end; ++other) bench_.enable(other, enabled_[other]);
+auto Worker::asked_of(Others others, const KnownRule& rule, const Ask& ask) {
+  const std::uint32_t end = others == Others::All ? rule.end() : static_cast<std::uint32_t>(enabled_.size());
+  for (std::uint32_t other = rule.number; other < end; ++other) bench_.enable(other, false);
+  auto answer = ask(bench_.rule_text(rule.number));
+  for (std::uint32_t other = rule.number; other < end; ++other) bench_.enable(other, enabled_[other]);
   return answer;
 }
 
 std::string Worker::answer(const Task& task, const std::string& item) {
   const Clock::time_point begin = Clock::now();
   const double deriving = bench_.seconds();
-  const auto number = [&] { return static_cast<std::uint32_t>(std::stoul(item)); };
+  const auto known = [&] { return known_rule_from_text(item); };
   const auto whether_implied = [&](Workbench::Try how) {
     return [this, how](const std::string& rule) { return bench_.implied(rule, how); };
   };
@@ -101,16 +101,18 @@ std::string Worker::answer(const Task& task, const std::string& item) {
     case TaskKind::ProveRule:
       return note_outcome(prove_rule(item, library_, options_.prover), true);
     case TaskKind::Settle:
-      return note_implied(asked_of(Others::Earlier, number(), whether_implied(Workbench::Try::Once)));
+      return note_implied(asked_of(Others::Earlier, known(), whether_implied(Workbench::Try::Once)));
     case TaskKind::Admit:
-      return note_implied(asked_of(Others::Earlier, number(), whether_implied(Workbench::Try::Harder)));
+      return note_implied(asked_of(Others::Earlier, known(), whether_implied(Workbench::Try::Harder)));
     case TaskKind::Redundant:
-      return note_implied(asked_of(Others::All, number(), whether_implied(Workbench::Try::Once)));
+      return note_implied(asked_of(Others::All, known(), whether_implied(Workbench::Try::Once)));
     case TaskKind::Superfluous:
-      return note_implied(asked_of(Others::All, number(), whether_implied(Workbench::Try::Harder)));
+      return note_implied(asked_of(Others::All, known(), whether_implied(Workbench::Try::Harder)));
     case TaskKind::Eliminate: {
-      Outcome outcome = asked_of(Others::All, number(), [&](const std::string& rule) { return bench_.explain(rule); });
-      if (outcome.kind == Outcome::Kind::Derived) bench_.enable(number(), false);
+      Outcome outcome = asked_of(Others::All, known(), [&](const std::string& rule) { return bench_.explain(rule); });
+      const KnownRule asked = known();
+      for (std::uint32_t rule = asked.number; outcome.kind == Outcome::Kind::Derived && rule < asked.end(); ++rule)
+        bench_.enable(rule, false);
       return note_outcome(std::move(outcome), false);
     }
     case TaskKind::Implied:

@@ -26,9 +26,9 @@ class Worker {
  private:
   std::string answer(const Task& task, const std::string& item);
   enum class Others : std::uint8_t { All, Earlier };
-  /// What `ask` says of the numbered rule's text while it is disabled, and later ones with it if they are not asked.
+  /// What `ask` says of the known rule's text while it is disabled, and later ones with it if they are not asked.
   template <typename Ask>
-  auto asked_of(Others others, std::uint32_t rule, const Ask& ask);
+  auto asked_of(Others others, const KnownRule& rule, const Ask& ask);
 
   algebra::Library& library_;
   WorkerOptions options_;

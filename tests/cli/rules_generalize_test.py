@@ -52,6 +52,24 @@ class Generalize(Case):
         self.assertEqual(claim["rules"][0]["verdict"], "unknown")
         self.assertIn("more than pass m... through", claim["rules"][0]["detail"])
 
+    def test_rules_beside_their_general_forms_follow_from_these(self):
+        with (self.folder / "given.rules").open("a", encoding="utf-8") as given:
+            given.write("rule sums_4(x:4, y:4, z:4)\n  add(add(x, y), z) => add(x, add(y, z))\n"
+                        "rule swapped(x:4, y:4, z:4)\n  add(add(x, y), z) => add(add(x, z), y)\n")
+        self.assert_works(rulemill("rules", "import", self.folder / "given.rules", "--out", self.rules))
+        before = self.json("rules", "list", "--rules", self.rules)["rules"]
+        report = self.generalize("--keep", "--all")
+        tiers = {rule["id"]: rule["tier"] for rule in self.json("rules", "list", "--rules", self.general)["rules"]}
+        core = [name for name, tier in tiers.items() if tier == "core"]
+        self.assertEqual((len(core), report["core"], report["shortcuts"]), (3, 3, len(tiers) - 3))
+        self.assertTrue(all(name.endswith("g") for name in core), core)
+        self.assertLessEqual({rule["id"] for rule in before}, set(tiers))
+        checked = self.json("check", "--minimal", self.general)
+        self.assertEqual((checked["findings"], checked["minimality"]["implied"]), ([], []))
+        self.assertGreater(checked["minimality"]["instances"], 2)
+        shown = rulemill("rules", "show", "--certificate", "--rules", self.general, "sums_4").stdout
+        self.assertRegex(shown, r"; use sums_2g@\w+=4: ")
+
     def test_what_is_no_database_is_refused(self):
         (self.folder / "broken.rmdb").write_bytes(b"no database")
         self.assert_fails(rulemill("rules", "generalize", self.folder / "broken.rmdb", "--out", self.general), 3, "broken.rmdb",

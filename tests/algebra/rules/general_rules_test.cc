@@ -197,3 +197,53 @@ TEST_CASE("what an operator would make must be of a shape that occurs, where its
   found.shapes.insert({100, 100});
   CHECK(names() == std::vector<std::string>{"s@rows=3,cols=5"});
 }
+
+TEST_CASE(
+    "a set's rules in general form have their instances where their operators occur in the set, under names that say "
+    "them") {
+  Bench bench;
+  std::vector<RuleRecord> rules(3);
+  rules[0].rule = at_any_rank(bench.rule("rule r1(x[d, m]) total(neg(x)) => neg(total(x))"), bench.library, bench.bank,
+                              bench.symbols);
+  rules[1].rule = bench.rule("rule r2(x[m]) spaced(neg(x); stride=s) => neg(spaced(x; stride=s))");
+  rules[2].rule = bench.rule("rule r3(x[m, n, k]) total(neg(neg(x))) => total(x)");
+  const auto instances = instances_within(rules, bench.library, bench.bank, bench.symbols);
+  REQUIRE(instances.size() == 3);
+  REQUIRE(instances[0].size() == 1);  // at rank 1 it is the rule itself
+  CHECK(instances[0][0].rule.id == "r1@d=2");
+  CHECK(instances[1].empty());
+  CHECK(instances[2].empty());
+  const auto named = [&](std::size_t rule, std::string_view name) {
+    return instance_named(rules[rule].rule, name, bench.library, bench.bank, bench.symbols);
+  };
+  REQUIRE(named(0, "@d=2"));
+  CHECK(named(0, "@d=2")->source == instances[0][0].rule.source);
+  CHECK(named(0, "@d=2")->groups.empty());
+  REQUIRE(named(1, "@s=4"));
+  CHECK(bench.library.instance(bench.bank.node_of(named(1, "@s=4")->source[0]).instance).name ==
+        "spaced{far=1,stride=4}");
+  for (const char* no_instance : {"@d=9", "@d", "@d=-1", "@d=2x", "@m=2", "@other=1"}) {
+    INFO(no_instance);
+    CHECK_FALSE(named(0, no_instance));
+  }
+  CHECK_FALSE(named(2, "@m=2"));
+}
+
+TEST_CASE("a shortcut that a core rule in general form says, too, is core where that is used") {
+  Bench bench;
+  std::vector<RuleRecord> rules(2);
+  rules[0].rule = bench.rule("rule plain(x[m, n, k]) total(neg(x)) => neg(total(x))");
+  rules[0].rule.tier = Tier::Shortcut;
+  rules[1].rule = at_any_rank(bench.rule("rule r1(x[d, m]) total(neg(x)) => neg(total(x))"), bench.library, bench.bank,
+                              bench.symbols);
+  Occurrences found;
+  for (const NodeId node : bench.bank.nodes(rules[0].rule.source))
+    found.instances.insert(bench.bank.node(node).instance);
+  for (const Tier tier : {Tier::Core, Tier::Shortcut}) {
+    rules[1].rule.tier = tier;
+    const auto used = at_instances(rules, found, bench.library, bench.bank, bench.symbols);
+    REQUIRE(used.size() == 1);
+    CHECK(used[0].rule.id == "plain");
+    CHECK(used[0].rule.tier == tier);
+  }
+}

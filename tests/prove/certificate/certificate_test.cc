@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "check/kernel/proof.h"
 #include "prove/certificate/certificate.h"
@@ -13,6 +14,26 @@ using namespace rulemill;
 using namespace rulemill::prove;
 
 namespace {
+
+/// The line of an instance at a goal of the same variables and sizes.
+std::string uses_itself(const algebra::Rule& rule, const Court& court) {
+  std::string text, separator = ": ";
+  std::set<std::string> sizes;
+  for (std::size_t v = 0; v < rule.variables.size(); ++v) {
+    const std::string& name = court.bank.term(rule.variables[v]).name;
+    text += separator + name + " := " + name;
+    separator = ", ";
+    for (const algebra::Poly& dim : rule.shapes[v]) {
+      for (const algebra::Atom atom : court.symbols.atoms(dim)) sizes.insert(court.symbols.name(atom));
+    }
+  }
+  separator = "; ";
+  for (const std::string& size : sizes) {
+    text += separator + size + " := " + size;
+    separator = ", ";
+  }
+  return text + "\n";
+}
 
 /// The rules of the data files as a database with certificates, and one rule derived from two of them.
 struct Database : Court {
@@ -232,6 +253,49 @@ TEST_CASE("names of sizes and of indices are told apart in obligations") {
     INFO(reason);
     REQUIRE(certificate);
     CHECK(certificate->proof.find("[-1 + " + name + " - #0 >= 0]") != std::string::npos);
+  }
+}
+
+TEST_CASE("a derivation cites a rule in general form at ranks and numbers, and at no others") {
+  Court court;
+  algebra::RuleSet rules;
+  const auto add = [&](const std::string& text, algebra::Certificate certificate) {
+    algebra::RuleRecord& record = rules.rules.emplace_back();
+    record.rule = std::get<algebra::TypedRule>(algebra::infer_types(court.rule(text), court.bank, court.symbols)).rule;
+    record.certificate = std::move(certificate);
+  };
+  using Kind = algebra::Certificate::Kind;
+  add("rule sums(x[d...], y[d...], z[d...])\n  add(add(x, y), z) => add(x, add(y, z))", {Kind::Definitions, ""});
+  add("rule strides(x[n, c, h, w], y[n, c, h, w], k[f, c, r, s])\n  add(conv2d(x, k; stride=t), conv2d(y, k; "
+      "stride=t)) "
+      "=> conv2d(add(x, y), k; stride=t)",
+      {Kind::Definitions, ""});
+  const std::string of_sums = ": x := a, y := b, z := c; d_1 := m, d_2 := n\n";
+  const std::string derived = "rule at_two(a[m, n], b[m, n], c[m, n])\n  add(add(a, b), c) => add(a, add(b, c))";
+  SECTION("a rank") {
+    add(derived, {Kind::Derivation, "sums@d=2" + of_sums});
+    certify(rules, court.library, court.bank, court.symbols, {});
+    REQUIRE(rules.rules.size() == 3);
+    CHECK(prove::check(rules, court.library, court.bank, court.symbols, {}).findings.empty());
+    std::string& text = rules.rules[2].certificate.text;
+    for (const char* other : {"sums@d=3", "sums@d=9", "sums@e=2", "sums", "none@d=2", "sums@"}) {
+      INFO(other);
+      const std::string kept = text;
+      text.replace(text.find("sums@d=2"), 8, other);
+      CHECK_FALSE(prove::check(rules, court.library, court.bank, court.symbols, {}).findings.empty());
+      text = kept;
+    }
+  }
+  SECTION("a number") {
+    add("rule at_three(x[n, c, h, w], y[n, c, h, w], k[f, c, r, s])\n"
+        "  add(conv2d(x, k; stride=3), conv2d(y, k; stride=3)) => conv2d(add(x, y), k; stride=3)",
+        {Kind::Derivation, "strides@t=3" + uses_itself(rules.rules[1].rule, court)});
+    certify(rules, court.library, court.bank, court.symbols, {});
+    REQUIRE(rules.rules.size() == 3);
+    CHECK(prove::check(rules, court.library, court.bank, court.symbols, {}).findings.empty());
+    std::string& text = rules.rules[2].certificate.text;
+    text.replace(text.find("strides@t=3"), 11, "strides@t=2");
+    CHECK_FALSE(prove::check(rules, court.library, court.bank, court.symbols, {}).findings.empty());
   }
 }
 
