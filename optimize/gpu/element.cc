@@ -209,16 +209,16 @@ Poly index_of(const Body& body, std::size_t dimension) {
   return body.dims[dimension] == 1 ? Poly(0) : Poly(body.indices[dimension]);
 }
 
-Poly position(std::span<const Poly> indices, std::span<const std::int64_t> dims) {
+Poly position(std::span<const Poly> indices, std::span<const std::int64_t> dims, Layout layout) {
   Poly result;
-  for (std::size_t d = 0; d < dims.size(); ++d) result = result * Poly(dims[d]) + indices[d];
+  for (const std::size_t d : memory_order(layout, dims.size())) result = result * Poly(dims[d]) + indices[d];
   return result;
 }
 
-Poly own_position(const Body& body) {
+Poly own_position(const Body& body, Layout layout) {
   std::vector<Poly> indices;
   for (std::size_t d = 0; d < body.dims.size(); ++d) indices.push_back(index_of(body, d));
-  return position(indices, body.dims);
+  return position(indices, body.dims, layout);
 }
 
 bool inside(const Poly& index, std::int64_t dim, const Extents& extents, const algebra::Symbols& symbols) {

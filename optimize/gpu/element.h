@@ -13,6 +13,7 @@
 
 #include "algebra/language/instance.h"
 #include "optimize/gpu/index_range.h"
+#include "optimize/gpu/layout.h"
 
 namespace rulemill::optimize::gpu {
 
@@ -69,10 +70,11 @@ void each_below(const Element& element, const std::function<void(const Element&)
 /// The index of a dimension as it stands in the element: 0 where there is only one.
 algebra::Poly index_of(const Body& body, std::size_t dimension);
 
-/// Row-major position of an element.
-algebra::Poly position(std::span<const algebra::Poly> indices, std::span<const std::int64_t> dims);
+/// Position of an element in memory.
+algebra::Poly position(std::span<const algebra::Poly> indices, std::span<const std::int64_t> dims,
+                       Layout layout = Layout::RowMajor);
 /// The position that the body is the element of.
-algebra::Poly own_position(const Body& body);
+algebra::Poly own_position(const Body& body, Layout layout = Layout::RowMajor);
 /// Whether the index is inside the dimension for all values of what it is made of.
 bool inside(const algebra::Poly& index, std::int64_t dim, const Extents& extents, const algebra::Symbols& symbols);
 

@@ -55,7 +55,10 @@ class Loaded final : public LoadedPlan {
         arena_(device_memory(plan.arena_bytes)),
         constants_(device_memory(plan.constant_bytes)) {
     must(cudaMemset(arena_.get(), 0, plan.arena_bytes), "cudaMemset");
-    for (const auto& port : plan.constants) upload(port.tensor, values(port.value));
+    for (const auto& port : plan.constants) {
+      const auto& tensor = plan.tensors[port.tensor];
+      upload(port.tensor, rearranged(values(port.value), tensor.dims, tensor.layout));
+    }
     load_kernels(functions);
     for (const auto& step : plan_.steps) {
       calls_.push_back(step.kernel == Plan::no_kernel

@@ -121,8 +121,8 @@ template <class Index> static __device__ Index larger(Index a, Index b) { return
 class Writer {
  public:
   Writer(const Body& body, std::span<const std::vector<std::int64_t>> dims, std::span<const Function> library,
-         const Symbols& symbols)
-      : body_(body), dims_(dims), library_(library), symbols_(symbols) {}
+         const Symbols& symbols, const KernelLayouts& layouts)
+      : body_(body), dims_(dims), library_(library), symbols_(symbols), layouts_(layouts) {}
 
   Kernel kernel() {
     Kernel made;
@@ -149,7 +149,9 @@ class Writer {
   std::string places() const {
     std::string text;
     std::int64_t below = 1;
-    for (std::size_t d = body_.dims.size(); d-- > 0;) {
+    const std::vector<std::size_t> order = memory_order(layouts_.out, body_.dims.size());
+    for (std::size_t i = order.size(); i-- > 0;) {
+      const std::size_t d = order[i];
       const std::int64_t dim = body_.dims[d];
       const std::string quotient = below == 1 ? "e" : fmt::format("e / {}", below);
       if (dim > 1 && used_.contains(body_.indices[d])) {
@@ -266,8 +268,9 @@ class Writer {
       if (range.high >= dims[d]) checks += (checks.empty() ? "" : " && ") + index + " < " + std::to_string(dims[d]);
       note(dims[d]);
     }
-    const Poly at = position(element.indices, dims);
-    const bool own = checks.empty() && at == own_position(body_);
+    const Poly at =
+        position(element.indices, dims, layouts_.reads.empty() ? Layout::RowMajor : layouts_.reads[element.tensor]);
+    const bool own = checks.empty() && at == own_position(body_, layouts_.out);
     const std::string found = fmt::format("t{}[{}]", place, own ? "e" : text(at));
     return checks.empty() ? found : "(" + checks + " ? " + found + " : 0.0f)";
   }
@@ -318,6 +321,7 @@ class Writer {
   std::span<const std::vector<std::int64_t>> dims_;
   std::span<const Function> library_;
   const Symbols& symbols_;
+  const KernelLayouts& layouts_;
   std::string lines_;
   std::size_t depth_ = 1, values_ = 0;
   bool wide_ = false;
@@ -329,8 +333,8 @@ class Writer {
 }  // namespace
 
 Kernel kernel_of(const Body& body, std::span<const std::vector<std::int64_t>> dims, std::span<const Function> functions,
-                 const Symbols& symbols) {
-  return Writer(body, dims, functions, symbols).kernel();
+                 const Symbols& symbols, const KernelLayouts& layouts) {
+  return Writer(body, dims, functions, symbols, layouts).kernel();
 }
 
 std::string translation_unit(std::span<const Kernel> kernels, std::span<const Function> functions) {

@@ -27,9 +27,16 @@ struct Kernel {
   }
 };
 
+/// In which order tensors lie: what a kernel writes, and what it reads, by number.
+struct KernelLayouts {
+  Layout out = Layout::RowMajor;
+  std::span<const Layout> reads;  // empty: all row-major
+};
+
 /// `dims` are those of the tensors that the body reads, by number. Throws Overflow for indices beyond 64 bits.
 Kernel kernel_of(const Body& body, std::span<const std::vector<std::int64_t>> dims,
-                 std::span<const algebra::Function> functions, const algebra::Symbols& symbols);
+                 std::span<const algebra::Function> functions, const algebra::Symbols& symbols,
+                 const KernelLayouts& layouts = {});
 
 /// All that has to be compiled together: what kernels call, and each kernel once.
 std::string translation_unit(std::span<const Kernel> kernels, std::span<const algebra::Function> functions);

@@ -31,14 +31,18 @@ std::vector<int> plane_dims(std::span<const std::int64_t> dims) {
   return result;
 }
 
-TensorDescriptor tensor_descriptor(const std::vector<int>& dims) {
+TensorDescriptor tensor_descriptor(const std::vector<int>& dims, Layout layout = Layout::RowMajor) {
   auto made = made_by<TensorDescriptor>(cudnnCreateTensorDescriptor, "cudnnCreateTensorDescriptor");
-  std::vector<int> strides(dims.size(), 1);
-  for (std::size_t d = dims.size(); d-- > 1;) strides[d - 1] = strides[d] * dims[d];
+  const std::vector<std::int64_t> wide(dims.begin(), dims.end());
+  const std::vector<int> apart = ints(strides(wide, layout));
   must(cudnnSetTensorNdDescriptor(made.get(), CUDNN_DATA_FLOAT, static_cast<int>(dims.size()), dims.data(),
-                                  strides.data()),
+                                  apart.data()),
        "cudnnSetTensorNdDescriptor");
   return made;
+}
+
+TensorDescriptor image_descriptor(const Plan::Tensor& tensor) {
+  return tensor_descriptor(plane_dims(tensor.dims), tensor.layout);
 }
 
 class ConvolutionCall final : public LibraryCall {
@@ -47,16 +51,19 @@ class ConvolutionCall final : public LibraryCall {
                   const Libraries& libraries)
       : libraries_(libraries), form_(form), x_(pointer(form.image)), w_(pointer(form.filters)), y_(pointer(step.out)) {
     const auto &out = plan.tensors[step.out].dims, &filters = plan.tensors[form.filters].dims;
-    x_type_ = tensor_descriptor(plane_dims(plan.tensors[form.image].dims));
-    y_type_ = tensor_descriptor(plane_dims(out));
+    const Layout layout = plan.tensors[step.out].layout;
+    x_type_ = image_descriptor(plan.tensors[form.image]);
+    y_type_ = image_descriptor(plan.tensors[step.out]);
     std::vector<int> bias_dims(std::max<std::size_t>(out.size(), 4), 1);
     bias_dims[1] = static_cast<int>(out[1]);
-    bias_type_ = tensor_descriptor(bias_dims);
+    bias_type_ = tensor_descriptor(bias_dims, layout);
     bias_ = form.epilogue.bias ? pointer(*form.epilogue.bias) : static_cast<float*>(libraries.zeros.get());
     RM_CHECK(form.epilogue.bias || libraries.zero_count >= static_cast<std::size_t>(out[1]), "too few zeros");
     const std::vector<int> filter_dims = plane_dims(filters);
     w_type_ = made_by<FilterDescriptor>(cudnnCreateFilterDescriptor, "cudnnCreateFilterDescriptor");
-    must(cudnnSetFilterNdDescriptor(w_type_.get(), CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW,
+    // The order of dimensions is said by the format alone: their lengths stay where they are.
+    must(cudnnSetFilterNdDescriptor(w_type_.get(), CUDNN_DATA_FLOAT,
+                                    layout == Layout::ChannelsLast ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW,
                                     static_cast<int>(filter_dims.size()), filter_dims.data()),
          "cudnnSetFilterNdDescriptor");
     describe(form);
@@ -143,8 +150,8 @@ class PoolingCall final : public LibraryCall {
       : libraries_(libraries),
         x_(pointer(form.image)),
         y_(pointer(step.out)),
-        x_type_(tensor_descriptor(plane_dims(plan.tensors[form.image].dims))),
-        y_type_(tensor_descriptor(plane_dims(plan.tensors[step.out].dims))),
+        x_type_(image_descriptor(plan.tensors[form.image])),
+        y_type_(image_descriptor(plan.tensors[step.out])),
         type_(made_by<PoolingDescriptor>(cudnnCreatePoolingDescriptor, "cudnnCreatePoolingDescriptor")) {
     const std::vector<int> window = planes(form.window, 1), pad = planes(form.pad, 0), stride = planes(form.stride, 1);
     must(cudnnSetPoolingNdDescriptor(

@@ -36,7 +36,7 @@ std::vector<std::vector<float>> ModelPlan::some_inputs() const {
 }
 
 ModelPlan plan_of_model(const std::filesystem::path& model, const std::filesystem::path& operators,
-                        NodeInference& inference, std::int64_t open_size) {
+                        NodeInference& inference, std::int64_t open_size, LayoutCosts* layouts) {
   ModelPlan made;
   made.library = std::make_unique<algebra::Library>(algebra::Library::load(operators));
   made.symbols = std::make_unique<algebra::Symbols>();
@@ -45,7 +45,7 @@ ModelPlan plan_of_model(const std::filesystem::path& model, const std::filesyste
   const Import import = import_model(file, *made.bank, &inference);
   for (const OpenSize& size : import.sizes) made.sizes[size.atom] = std::max<std::int64_t>(1, open_size - size.above);
   try {
-    made.plan = plan_of(*made.bank, import.outputs, made.sizes, Joining::All, Unknown::Given);
+    made.plan = plan_of(*made.bank, import.outputs, made.sizes, Joining::All, Unknown::Given, layouts);
   } catch (const runtime::Interrupted&) {
     throw;
   } catch (const runtime::Error& error) {

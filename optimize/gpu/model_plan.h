@@ -22,9 +22,9 @@ struct ModelPlan {
   std::vector<std::vector<float>> some_inputs() const;
 };
 
-/// Every open size of the model is `open_size`; what nodes without definition give is given to the plan. Throws
-/// InputError, which names the model.
+/// Every open size of the model is `open_size`; what nodes without definition give is given to the plan; without costs
+/// of layouts all is row-major. Throws InputError, which names the model.
 ModelPlan plan_of_model(const std::filesystem::path& model, const std::filesystem::path& operators,
-                        NodeInference& inference, std::int64_t open_size);
+                        NodeInference& inference, std::int64_t open_size, LayoutCosts* layouts = nullptr);
 
 }  // namespace rulemill::optimize::gpu

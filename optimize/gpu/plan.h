@@ -15,6 +15,7 @@
 #include "optimize/gpu/arena.h"
 #include "optimize/gpu/form.h"
 #include "optimize/gpu/kernel_source.h"
+#include "optimize/gpu/layouts.h"
 #include "optimize/gpu/tensors.h"
 #include "optimize/graph.h"
 
@@ -27,6 +28,7 @@ struct Plan {
     std::vector<std::int64_t> dims;
     bool constant = false;   // in the memory of constants; else in the arena
     std::size_t offset = 0;  // bytes
+    Layout layout = Layout::RowMajor;
     std::int64_t elements() const;
   };
   struct Step {
@@ -43,21 +45,24 @@ struct Plan {
   std::vector<Port> inputs, constants, outputs;
   std::vector<Lifetime> lifetimes;  // of what is in the arena
   std::size_t arena_bytes = 0, constant_bytes = 0;
+  std::size_t copies = 0;  // steps from one layout to the other, and nothing else
+  /// Of what depends on layouts, by their costs: as chosen, and with everything row-major. 0 where none were chosen.
+  double layout_seconds = 0, row_major_seconds = 0;
 };
 
 /// Whether neighbours become one step; without, each tensor of a definition is one.
 enum class Joining : std::uint8_t { None, All };
 
-/// Values of all sizes must be known. Throws Error, which names the node, for one that no definition is known of, where
-/// these are refused.
+/// Values of all sizes must be known. Inputs and outputs are row-major; without costs of layouts everything is. Throws
+/// Error, which names the node, for one that no definition is known of, where these are refused.
 Plan plan_of(const GraphBank& bank, std::span<const ValueId> outputs, const Evaluator::Sizes& sizes,
-             Joining joining = Joining::All, Unknown unknown = Unknown::Refused);
+             Joining joining = Joining::All, Unknown unknown = Unknown::Refused, LayoutCosts* layouts = nullptr);
 
 /// As a GPU has them.
 std::vector<float> floats(const algebra::Tensor& tensor);
 
-/// "9 products, 12 convolutions, 1 pool, 0 softmax, 40 kernels (12 different); 3.1 MB at once of 20.4 MB", and what is
-/// given that no definition computes.
+/// "9 products, 12 convolutions, 1 pool, 0 softmax, 40 kernels (12 different); 3.1 MB at once of 20.4 MB", what is
+/// given that no definition computes, and how many calls have channels last.
 std::string summary_of(const Plan& plan);
 
 }  // namespace rulemill::optimize::gpu

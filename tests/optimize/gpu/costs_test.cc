@@ -1,6 +1,7 @@
 #include "optimize/gpu/costs.h"
 
 #include "optimize/cost_table.h"
+#include "optimize/gpu/layout_costs.h"
 #include "runtime/error.h"
 #include "tests/optimize/gpu/host_run.h"
 #include "tests/optimize/graphs.h"
@@ -13,6 +14,7 @@ struct Pretended final : Executor {
   struct State {
     std::size_t loaded = 0;
     std::string device = "a device", versions = "CUDA 0.1", refusal, failure;
+    std::optional<double> channels_last = std::nullopt;  // seconds of an element then; it is refused without
   };
   struct Timed final : LoadedPlan {
     explicit Timed(double taken) : seconds(taken) {}
@@ -31,8 +33,12 @@ struct Pretended final : Executor {
     if (!state.refusal.empty()) throw runtime::Error("GPU", state.refusal);
     for (const auto& port : plan.constants) values(port.value);
     double seconds = 10e-6 + 1e-6 * static_cast<double>(plan.steps.size());
-    for (const auto& output : plan.outputs)
-      seconds += 1e-9 * static_cast<double>(plan.tensors[output.tensor].elements());
+    for (const auto& output : plan.outputs) {
+      const auto& tensor = plan.tensors[output.tensor];
+      const bool last = tensor.layout == Layout::ChannelsLast;
+      if (last && !state.channels_last) throw runtime::Error("GPU", "cuDNN has no algorithm");
+      seconds += (last ? *state.channels_last : 1e-9) * static_cast<double>(tensor.elements());
+    }
     return std::make_unique<Timed>(seconds);
   }
   State& state;
@@ -50,10 +56,10 @@ TEST_CASE("a node costs what it takes among others, an activation in it nothing 
   CostQuery query = convolution(shop);
   CHECK(costs->seconds(query).value() == Approx(1e-6 + 384e-9));
   CHECK(costs->seconds(query).value() == Approx(1e-6 + 384e-9));
-  CHECK(state.loaded == 3);  // the second time from the table
+  CHECK(state.loaded == 4);  // in both layouts; the second time from the table
   query.then = shop.instance("relu", {4});
   CHECK(costs->seconds(query).value() == Approx(1e-6 + 384e-9));
-  CHECK(state.loaded == 4);
+  CHECK(state.loaded == 6);
   CHECK_THAT(costs->description(),
              Catch::Contains("CUDA 0.1") && Catch::Contains("a table of 2 times, 2 of them measured now"));
 }
@@ -70,7 +76,7 @@ TEST_CASE("times are kept for the device and the versions that they are of", "[g
     return state.loaded;
   };
   const std::filesystem::path file = scratch / "costs.h5";
-  CHECK(measured(file) == 1);
+  CHECK(measured(file) == 2);
   CHECK(measured(file) == 0);
   state.device = "another device";
   CHECK_THROWS_WITH(measured(file),
@@ -79,9 +85,9 @@ TEST_CASE("times are kept for the device and the versions that they are of", "[g
   state.versions = "CUDA 0.2";
   CHECK_THROWS_WITH(measured(file), Catch::Contains("other versions (CUDA 0.1; here are CUDA 0.2)"));
   // In a folder each has a file of its own.
-  CHECK(measured(scratch.path()) == 1);
+  CHECK(measured(scratch.path()) == 2);
   state.versions = "CUDA 0.3";
-  CHECK(measured(scratch.path()) == 1);
+  CHECK(measured(scratch.path()) == 2);
   CHECK(measured(scratch.path()) == 0);
 }
 
@@ -98,6 +104,41 @@ TEST_CASE("what a library refuses is not known, and a device that is gone is the
   CostQuery other = convolution(shop);
   other.inputs[0][0] = 2;
   CHECK_THROWS_WITH(costs->seconds(other), Catch::Contains("illegal memory access") && Catch::Contains("conv2d"));
+}
+
+TEST_CASE("a node costs what it does in the better layout", "[gpu]") {
+  Workshop shop;
+  Pretended::State state;
+  state.channels_last = 0.25e-9;
+  const auto costs = gpu_costs(std::make_unique<Pretended>(state), {}, shop.library);
+  CHECK(costs->seconds(convolution(shop)).value() == Approx(1e-6 + 96e-9));
+  state.channels_last = 4e-9;
+  CostQuery other = convolution(shop);
+  other.inputs[0][0] = 2;
+  CHECK(costs->seconds(other).value() == Approx(1e-6 + 768e-9));
+}
+
+TEST_CASE("calls in either layout are measured once, and what is refused is known to be", "[gpu]") {
+  Pretended::State state;
+  Pretended device(state);
+  CostTable table;
+  const auto costs = measured_layouts(find_device("h100"), table, &device);
+  Convolution form;
+  form.stride = form.dilation = {1, 1};
+  form.front = form.back = {1, 1};
+  form.epilogue = {7, true};
+  LayoutQuery query{form, {1, 4, 8, 8}, {6, 4, 3, 3}, {1, 6, 8, 8}, Layout::RowMajor};
+  for (int twice = 0; twice < 2; ++twice) CHECK(costs->seconds(query).value() == Approx(10e-6 + 1e-6 + 384e-9));
+  query.layout = Layout::ChannelsLast;
+  for (int twice = 0; twice < 2; ++twice) CHECK_FALSE(costs->seconds(query).has_value());
+  CHECK(state.loaded == 2);
+  CHECK(table.seconds.at("convolution 1x4x8x8 * 6x4x3x3, stride 1x1, dilation 1x1, pad 1x1-1x1, bias, relu, "
+                         "row-major") > 0);
+  // Without a device the table says what it has, and figures the rest.
+  const auto known = measured_layouts(find_device("h100"), table, nullptr);
+  CHECK_FALSE(known->seconds(query).has_value());
+  query.image[0] = query.out[0] = 2;
+  CHECK(known->seconds(query).value() > 0);
 }
 
 TEST_CASE("kernels that do nothing are run in turn", "[gpu]") {

@@ -14,6 +14,7 @@ namespace rulemill::optimize::gpu {
 struct HostTensor {
   std::vector<std::int64_t> dims;
   float* values = nullptr;
+  Layout layout = Layout::RowMajor;
 };
 
 inline std::size_t at(std::int64_t element) { return static_cast<std::size_t>(element); }
@@ -62,10 +63,12 @@ inline void run_form(const Product& p, const std::vector<HostTensor>& tensors, c
   }
 }
 
-inline std::int64_t element_at(const std::vector<std::int64_t>& place, const std::vector<std::int64_t>& dims) {
+/// As a descriptor's strides say.
+inline float& element_at(const HostTensor& tensor, const std::vector<std::int64_t>& place) {
+  const std::vector<std::int64_t> apart = strides(tensor.dims, tensor.layout);
   std::int64_t element = 0;
-  for (std::size_t d = 0; d < dims.size(); ++d) element = element * dims[d] + place[d];
-  return element;
+  for (std::size_t d = 0; d < place.size(); ++d) element += place[d] * apart[d];
+  return tensor.values[element];
 }
 
 /// What a window reads there; nothing outside of the image.
@@ -73,7 +76,7 @@ inline const float* read_at(const HostTensor& image, const std::vector<std::int6
   for (std::size_t d = 0; d < place.size(); ++d) {
     if (place[d] < 0 || place[d] >= image.dims[d]) return nullptr;
   }
-  return image.values + element_at(place, image.dims);
+  return &element_at(image, place);
 }
 
 /// As cudnnConvolutionForward: cross-correlation, groups of channels, zeros around the image, as many in front as
@@ -83,26 +86,28 @@ inline void run_form(const Convolution& c, const std::vector<HostTensor>& tensor
   REQUIRE(c.symmetric(image.dims, filters.dims, out.dims));
   const std::int64_t filters_a_group = filters.dims[0] / c.groups;
   REQUIRE(image.dims[1] == filters.dims[1] * c.groups);
+  REQUIRE((same_order(image.dims) || image.layout == out.layout));
+  REQUIRE((same_order(filters.dims) || filters.layout == out.layout));
   const std::vector<std::int64_t> window(filters.dims.begin() + 1, filters.dims.end());
-  each_place(out.dims, [&](std::int64_t element, const std::vector<std::int64_t>& to) {
+  each_place(out.dims, [&](std::int64_t, const std::vector<std::int64_t>& to) {
     double sum = 0;
-    each_place(window, [&](std::int64_t tap, const std::vector<std::int64_t>& in) {
+    each_place(window, [&](std::int64_t, const std::vector<std::int64_t>& in) {
       std::vector<std::int64_t> from{to[0], to[1] / filters_a_group * filters.dims[1] + in[0]};
       for (std::size_t d = 0; d < c.stride.size(); ++d)
         from.push_back(to[d + 2] * c.stride[d] + in[d + 1] * c.dilation[d] - c.front[d]);
-      std::int64_t taps = 1;
-      for (const std::int64_t length : window) taps *= length;
-      if (const float* value = read_at(image, from))
-        sum += static_cast<double>(*value) * filters.values[to[1] * taps + tap];
+      std::vector<std::int64_t> tap{to[1]};
+      tap.insert(tap.end(), in.begin(), in.end());
+      if (const float* value = read_at(image, from)) sum += static_cast<double>(*value) * element_at(filters, tap);
     });
-    out.values[element] = finished(sum, c.epilogue, tensors, to[1]);
+    element_at(out, to) = finished(sum, c.epilogue, tensors, to[1]);
   });
 }
 
 /// As cudnnPoolingForward: a maximum without the padding, a mean with it.
 inline void run_form(const Pooling& p, const std::vector<HostTensor>& tensors, const HostTensor& out) {
   const HostTensor& image = tensors[p.image];
-  each_place(out.dims, [&](std::int64_t element, const std::vector<std::int64_t>& to) {
+  REQUIRE((same_order(image.dims) || image.layout == out.layout));
+  each_place(out.dims, [&](std::int64_t, const std::vector<std::int64_t>& to) {
     double sum = 0, most = -std::numeric_limits<double>::infinity();
     std::int64_t count = 0;
     each_place(p.window, [&](std::int64_t, const std::vector<std::int64_t>& in) {
@@ -114,7 +119,7 @@ inline void run_form(const Pooling& p, const std::vector<HostTensor>& tensors, c
         most = std::max(most, static_cast<double>(*value));
       }
     });
-    out.values[element] = static_cast<float>(p.mean ? sum / static_cast<double>(count) : most);
+    element_at(out, to) = static_cast<float>(p.mean ? sum / static_cast<double>(count) : most);
   });
 }
 
@@ -139,9 +144,13 @@ inline std::vector<std::vector<float>> run_on_host(const Plan& plan, const HostK
       constants(plan.constant_bytes / sizeof(float), std::nanf(""));
   std::vector<HostTensor> tensors;
   for (const auto& tensor : plan.tensors)
-    tensors.push_back({tensor.dims, (tensor.constant ? constants : arena).data() + tensor.offset / sizeof(float)});
+    tensors.push_back(
+        {tensor.dims, (tensor.constant ? constants : arena).data() + tensor.offset / sizeof(float), tensor.layout});
   for (const auto* ports : {&plan.inputs, &plan.constants}) {
-    for (const auto& port : *ports) std::ranges::copy(given(port.value), tensors[port.tensor].values);
+    for (const auto& port : *ports) {
+      const HostTensor& tensor = tensors[port.tensor];
+      std::ranges::copy(rearranged(given(port.value), tensor.dims, tensor.layout), tensor.values);
+    }
   }
   for (const auto& step : plan.steps) {
     const HostTensor& out = tensors[step.out];

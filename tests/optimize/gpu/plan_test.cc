@@ -53,8 +53,9 @@ double difference(Workshop& shop, std::span<const ValueId> outputs, const Plan& 
   return apart / most;
 }
 
-Plan checked_plan(Workshop& shop, std::vector<ValueId> outputs, Joining joining = Joining::All) {
-  Plan plan = plan_of(shop.bank, outputs, {}, joining);
+Plan checked_plan(Workshop& shop, std::vector<ValueId> outputs, Joining joining = Joining::All,
+                  LayoutCosts* layouts = nullptr) {
+  Plan plan = plan_of(shop.bank, outputs, {}, joining, Unknown::Refused, layouts);
   INFO(summary_of(plan));
   const HostKernels host(plan.kernels, shop.library.functions());
   REQUIRE(host.compiled());
@@ -264,6 +265,91 @@ TEST_CASE("plans of random graphs compute what the definitions say, in memory th
       CHECK(plan.arena_bytes >= least_bytes(plan.lifetimes));
     }
   }
+}
+
+/// A device on which calls by themselves take so long in either layout; a copy takes `launch` and little more.
+struct GivenCosts final : LayoutCosts {
+  GivenCosts(double copy, std::function<std::optional<double>(const LayoutQuery&)> of_call) : call(std::move(of_call)) {
+    launch = copy;
+  }
+  std::optional<double> seconds(const LayoutQuery& query) override { return call(query); }
+  std::function<std::optional<double>(const LayoutQuery&)> call;
+};
+
+std::size_t calls_with_channels_last(const Plan& plan) {
+  return static_cast<std::size_t>(std::ranges::count_if(plan.steps, [&](const Plan::Step& step) {
+    return step.kernel == Plan::no_kernel && plan.tensors[step.out].layout == Layout::ChannelsLast;
+  }));
+}
+
+TEST_CASE("a layout is kept over a chain that gains by it, and a copy is paid at its ends alone", "[gpu]") {
+  // Two convolutions, something between them that no library does.
+  const auto plan_at = [](double gain) {
+    Workshop shop;
+    ValueId y = shop.input("x", {2, 4, 6, 6});
+    y = shop.op("conv2d", {y, shop.weight("w", {4, 4, 3, 3})}, convolving(1, "same"));
+    y = shop.op("sigmoid", {y});
+    y = shop.op("conv2d", {y, shop.weight("v", {4, 4, 3, 3})}, convolving(1, "same"));
+    GivenCosts costs(
+        1e-3, [&](const LayoutQuery& query) { return query.layout == Layout::ChannelsLast ? 5e-3 - gain : 5e-3; });
+    return checked_plan(shop, {y}, Joining::All, &costs);
+  };
+  const Plan kept = plan_at(0.9e-3), changed = plan_at(1.2e-3);
+  CHECK(calls_with_channels_last(kept) == 0);
+  CHECK(kept.copies == 0);
+  CHECK(calls_with_channels_last(changed) == 2);
+  CHECK(changed.copies == 2);
+  CHECK(changed.layout_seconds < changed.row_major_seconds);
+  CHECK(changed.constants.size() == 2);  // filters are loaded as they are read
+  for (const auto& port : changed.constants) CHECK(changed.tensors[port.tensor].layout == Layout::ChannelsLast);
+  CHECK_THAT(summary_of(changed), Catch::Contains("; 2 calls with channels last, 2 copies between layouts"));
+}
+
+TEST_CASE("what a library refuses with channels last is row-major, and the other way round", "[gpu]") {
+  for (const Layout refused : {Layout::RowMajor, Layout::ChannelsLast}) {
+    Workshop shop;
+    const ValueId x = shop.input("x", {1, 4, 6, 6});
+    const ValueId y = shop.op("conv2d", {x, shop.weight("w", {4, 4, 3, 3})}, convolving(1, "same"));
+    GivenCosts costs(1e-3, [&](const LayoutQuery& query) {
+      return query.layout == refused ? std::nullopt : std::optional(query.layout == Layout::RowMajor ? 9.0 : 1e-3);
+    });
+    CHECK(calls_with_channels_last(checked_plan(shop, {y}, Joining::All, &costs)) ==
+          (refused == Layout::RowMajor ? 1 : 0));
+  }
+}
+
+TEST_CASE("a model's own transposes between layouts are no step where the layout makes them a renaming", "[gpu]") {
+  // Images with channels last outside, as other frameworks have them, and a convolution that takes both as well.
+  Workshop shop;
+  const ValueId x = shop.input("x", {1, 6, 6, 8});
+  ValueId y = shop.op("transpose", {x}, {{"perm", std::vector<std::int64_t>{0, 3, 1, 2}}});
+  y = shop.op("conv2d", {y, shop.weight("w", {8, 8, 3, 3})}, convolving(1, "same"));
+  y = shop.op("transpose", {y}, {{"perm", std::vector<std::int64_t>{0, 2, 3, 1}}});
+  GivenCosts costs(1e-3, [](const LayoutQuery&) { return 1e-3; });
+  const Plan plan = checked_plan(shop, {y}, Joining::All, &costs);
+  CHECK(plan.steps.size() == 1);
+  CHECK(calls_with_channels_last(plan) == 1);
+  CHECK(checked_plan(shop, {y}).steps.size() == 3);
+}
+
+TEST_CASE("plans of random graphs compute the same with layouts chosen by whatever costs", "[gpu]") {
+  std::mt19937 random(17);
+  std::size_t with_last = 0, with_copies = 0;
+  for (int trial = 0; trial < 12; ++trial) {
+    Workshop shop;
+    const std::vector<ValueId> outputs = random_graph(shop, random);
+    GivenCosts costs(trial % 2 == 0 ? 1e-6 : 1e-4, [&](const LayoutQuery&) -> std::optional<double> {
+      return random() % 16 == 0 ? std::nullopt : std::optional(1e-5 * static_cast<double>(random() % 30));
+    });
+    for (const Joining joining : {Joining::None, Joining::All}) {
+      const Plan plan = checked_plan(shop, outputs, joining, &costs);
+      with_last += calls_with_channels_last(plan) > 0 ? 1 : 0;
+      with_copies += plan.copies > 0 ? 1 : 0;
+      CHECK(plan.layout_seconds <= plan.row_major_seconds);
+    }
+  }
+  CHECK(with_last > 6);
+  CHECK(with_copies > 6);
 }
 
 }  // namespace
