@@ -22,6 +22,9 @@ SHORTEST = 2e-3  # seconds: a model that is faster runs several times for one me
 MOST_ROUNDS = 101
 PATIENCE = 4  # times the seconds: of work for the fewest rounds, by the clock for more than these
 ALIKE = 0.02  # share by which two times differ that are alike
+LEAST_GAIN = 0.01  # what a candidate must be faster by at least; see optimize/timing.h
+PROMISING = LEAST_GAIN / 2  # a gain that more rounds may tell from noise
+MORE = 1  # times the seconds, for these
 CHANCE = 0.01  # how often chance alone may put a candidate behind another in as many rounds
 
 
@@ -64,12 +67,15 @@ def ratios(times, number):
     return [math.sqrt(a * b) / c for a, b, c in zip(times[0], times[1], times[number])]
 
 
+def surely_above_one(quotients, share):
+    """Whether they are, in the middle by more than the share, and in so many rounds that chance does not do it."""
+    not_above = sum(quotient <= 1 for quotient in quotients)
+    by_chance = sum(math.comb(len(quotients), few) for few in range(not_above + 1)) / 2 ** len(quotients)
+    return statistics.median(quotients) > 1 + share and by_chance <= CHANCE
+
+
 def surely_behind(one, best):
-    """Whether its ratios are below those of the best in the middle, and in so many rounds that chance does not do it."""
-    quotients = [b / a for a, b in zip(one, best)]
-    not_behind = sum(quotient <= 1 for quotient in quotients)
-    by_chance = sum(math.comb(len(quotients), few) for few in range(not_behind + 1)) / 2 ** len(quotients)
-    return statistics.median(quotients) > 1 + ALIKE and by_chance <= CHANCE
+    return surely_above_one([b / a for a, b in zip(one, best)], ALIKE)
 
 
 def worth_more_rounds(times, running):
@@ -85,28 +91,45 @@ def worth_more_rounds(times, running):
     return [] if surely_faster and (not left or middle[left[0]] >= middle[best] * (1 - ALIKE / 2)) else left
 
 
+def promising(times, running):
+    """The best candidate, if it seems faster than the model and nothing is surely so yet."""
+    by_round = {number: ratios(times, number) for number in running if number > 1}
+    if not by_round or any(surely_above_one(each, LEAST_GAIN) for each in by_round.values()):
+        return None
+    best = max(by_round, key=lambda number: statistics.median(by_round[number]))
+    return best if statistics.median(by_round[best]) > 1 + PROMISING else None
+
+
 def run_rounds(models, feeds, seconds, least, clock):
-    """Milliseconds by model and round; each round in the other order than the one before. A candidate that falls behind
-    has fewer rounds than the others."""
+    """Milliseconds by model and round; each round begins with the next model, so that none runs twice in a row. A candidate
+    that falls behind has fewer rounds than the others; where none is surely faster when the seconds are over and one may be,
+    this one has as many again: that it is asked twice makes chance twice as likely, and no more."""
     runners = {number: model for number, model in enumerate(models) if model is not None}
-    once = [min(seconds_of(model, feeds, 1) for _ in range(2)) for model in runners.values()]
+    once = [min(seconds_of(model, feeds, 1, clock) for _ in range(2)) for model in runners.values()]
     repeats = max(1, round(SHORTEST / max(min(once), 1e-6)))
     times = [[] for _ in models]
-    start, began = time.perf_counter(), clock()
+    start, began, allowed = time.perf_counter(), clock(), seconds
     for turn in range(MOST_ROUNDS):
         # On a busy machine rounds take longer by the clock: their work counts, and whoever asked stops waiting some time.
         worked = clock() - began
         if turn < least and worked >= PATIENCE * seconds:
             break
-        if turn >= least and (worked >= seconds or time.perf_counter() - start >= PATIENCE * seconds):
+        if turn >= least and time.perf_counter() - start >= PATIENCE * seconds:
             break
+        if turn >= least and worked >= allowed:
+            best = promising(times, runners) if allowed == seconds else None
+            if best is None:
+                break
+            allowed += MORE * seconds
+            runners = {number: model for number, model in runners.items() if number in (0, 1, best)}
         if turn >= least and len(runners) > 2:
             left = worth_more_rounds(times, runners)
             if not left:
                 break
             runners = {number: model for number, model in runners.items() if number < 2 or number in left}
         order = list(runners.items())
-        for number, model in order if turn % 2 == 0 else reversed(order):
+        first = turn % len(order)
+        for number, model in order[first:] + order[:first]:
             times[number].append(seconds_of(model, feeds, repeats, clock) * 1e3)
     return times
 
