@@ -61,15 +61,16 @@ class Reached {
     if (egraph.is_duplicate(node) || !std::isfinite(problem_.seconds[node])) return;
     if (!added_.emplace(node, true).second) return;
     const auto own = static_cast<int>(nodes.size());
+    // Each class once, though a node may read it twice or give it by two outputs: a row that names a column twice
+    // writes beyond the solver's memory.
     std::vector<std::size_t> needed, made;
-    for (std::uint32_t o = 0; o < egraph.output_count(node); ++o) {
-      open(egraph.output(node, o));
-      if (const auto at = number(egraph.output(node, o))) made.push_back(*at);
-    }
-    for (const Value argument : egraph.arguments(node)) {
-      open(argument);
-      if (const auto at = number(argument)) needed.push_back(*at);
-    }
+    const auto add_to = [&](std::vector<std::size_t>& numbers, Value value) {
+      open(value);
+      const auto at = number(value);
+      if (at && std::ranges::find(numbers, *at) == numbers.end()) numbers.push_back(*at);
+    };
+    for (std::uint32_t o = 0; o < egraph.output_count(node); ++o) add_to(made, egraph.output(node, o));
+    for (const Value argument : egraph.arguments(node)) add_to(needed, argument);
     const auto rests_on_itself = [&](std::size_t at) { return std::ranges::find(made, at) != made.end(); };
     if (std::ranges::any_of(needed, rests_on_itself)) return;
     for (const std::size_t at : made) members[at].push_back(own);
