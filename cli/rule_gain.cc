@@ -4,6 +4,7 @@
 #include <map>
 
 #include "algebra/execution/plan.h"
+#include "algebra/terms/open_parameters.h"
 #include "runtime/error.h"
 
 namespace rulemill::cli {
@@ -16,23 +17,60 @@ namespace {
 
 using Dims = std::vector<std::int64_t>;
 
-/// Sizes that are dimensions of variables, as the example has them.
-algebra::Substitution sizes_of(const algebra::RuleRecord& record) {
+/// Values of sizes, and with them the shapes of variables.
+struct Sample {
   algebra::Substitution sizes;
+  std::vector<Dims> shapes;
+};
+
+/// The example, and sizes that are dimensions of variables, as it has them.
+Sample example_of(const algebra::RuleRecord& record) {
+  Sample sample{{}, record.example};
   for (std::size_t v = 0; v < record.rule.shapes.size(); ++v) {
     for (std::size_t d = 0; d < record.rule.shapes[v].size(); ++d) {
-      if (const auto atom = record.rule.shapes[v][d].atom()) sizes.emplace(*atom, Poly(record.example.at(v).at(d)));
+      if (const auto atom = record.rule.shapes[v][d].atom())
+        sample.sizes.emplace(*atom, Poly(record.example.at(v).at(d)));
     }
   }
-  return sizes;
+  return sample;
+}
+
+/// Some sizes for a rule without an example; nothing if they make a dimension that is none. Open parameters, and what a
+/// sum or a difference has, are smaller the later they come.
+std::optional<Sample> sample_of(const algebra::RuleRecord& record, int attempt, const algebra::TermBank& bank,
+                                algebra::Symbols& symbols) {
+  static constexpr std::int64_t values[] = {8, 6, 4, 3, 2, 1};
+  Sample sample;
+  std::size_t next = 0;
+  const auto note = [&](algebra::Atom atom, std::size_t from) {
+    const std::size_t place = std::min(from + next++ * static_cast<std::size_t>(attempt) / 4, std::size(values) - 1);
+    sample.sizes.emplace(atom, Poly(values[place]));
+  };
+  for (const algebra::Atom atom : algebra::open_sizes(record.rule, bank)) note(atom, 4);
+  for (const algebra::Shape& shape : record.rule.shapes) {
+    for (const Poly& dim : shape) {
+      for (const algebra::Atom atom : symbols.atoms(dim)) {
+        if (!sample.sizes.contains(atom)) note(atom, 0);
+      }
+    }
+  }
+  for (const algebra::Shape& shape : record.rule.shapes) {
+    Dims& dims = sample.shapes.emplace_back();
+    for (const Poly& dim : shape) {
+      const auto value = symbols.substitute(dim, sample.sizes).constant();
+      if (!value || *value < 1) return std::nullopt;
+      dims.push_back(*value);
+    }
+  }
+  return sample;
 }
 
 class Costs {
  public:
-  Costs(const algebra::RuleRecord& record, algebra::TermBank& bank, algebra::Symbols& symbols)
-      : bank_(bank), symbols_(symbols), sizes_(sizes_of(record)) {
+  Costs(const algebra::RuleRecord& record, const Sample& sample, algebra::TermBank& bank, algebra::Symbols& symbols)
+      : bank_(bank), symbols_(symbols), sizes_(sample.sizes) {
     for (std::size_t v = 0; v < record.rule.variables.size(); ++v)
-      shapes_[record.rule.variables[v]] = record.example.at(v);
+      shapes_[record.rule.variables[v]] = sample.shapes.at(v);
   }
 
   std::optional<std::uint64_t> of(const std::vector<TermId>& side) {
@@ -74,17 +112,32 @@ double RuleCost::gain() const {
   return more == 0 ? 0 : 1 - static_cast<double>(less) / static_cast<double>(more);
 }
 
-std::optional<RuleCost> cost_at_example(const algebra::RuleRecord& record, algebra::TermBank& bank,
-                                        algebra::Symbols& symbols) {
-  if (record.example.size() != record.rule.variables.size()) return std::nullopt;
+namespace {
+
+std::optional<RuleCost> cost_at(const Sample& sample, const algebra::RuleRecord& record, algebra::TermBank& bank,
+                                algebra::Symbols& symbols) {
   try {
-    Costs costs(record, bank, symbols);
+    Costs costs(record, sample, bank, symbols);
     const auto source = costs.of(record.rule.source), target = costs.of(record.rule.target);
     if (!source || !target) return std::nullopt;
     return RuleCost{*source, *target};
   } catch (const runtime::Error&) {
     return std::nullopt;
   }
+}
+
+}  // namespace
+
+std::optional<RuleCost> cost_at_example(const algebra::RuleRecord& record, algebra::TermBank& bank,
+                                        algebra::Symbols& symbols) {
+  if (record.example.size() == record.rule.variables.size()) return cost_at(example_of(record), record, bank, symbols);
+  constexpr int attempts = 12;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    const auto sample = sample_of(record, attempt, bank, symbols);
+    if (!sample) continue;
+    if (const auto cost = cost_at(*sample, record, bank, symbols)) return cost;
+  }
+  return std::nullopt;
 }
 
 }  // namespace rulemill::cli

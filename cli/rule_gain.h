@@ -1,4 +1,4 @@
-// What a rule saves, at the shapes on which it was found.
+// What a rule saves, at the shapes on which it was found; one in general form, at small ones.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct RuleCost {
   double gain() const;
 };
 
-/// Nothing if the record has no example, or one that does not fix all sizes.
+/// At sizes of at most 8 where the record has no example; nothing if these, or the example, do not fix all sizes.
 std::optional<RuleCost> cost_at_example(const algebra::RuleRecord& record, algebra::TermBank& bank,
                                         algebra::Symbols& symbols);
 

@@ -14,7 +14,7 @@
 namespace rulemill::cli {
 namespace {
 
-void report(Context& context, const prove::GeneralizationReport& report, const algebra::RuleSet& rules,
+void report(Context& context, const prove::GeneralizationReport& report, bool words, const algebra::RuleSet& rules,
             const algebra::TermBank& bank, const algebra::Symbols& symbols) {
   TextTable table({"id", "stands for", "rule"});
   context.report["rules"] = runtime::Json::array();
@@ -29,21 +29,23 @@ void report(Context& context, const prove::GeneralizationReport& report, const a
   context.report["asked"] = report.asked;
   context.report["any_rank"] = report.any_rank;
   context.report["any_parameter"] = report.any_parameter;
+  context.report["any_word"] = report.any_word;
   context.report["general"] = report.general;
   context.report["core"] = report.core;
   context.report["shortcuts"] = report.shortcuts;
   context.report["seconds"] = report.seconds;
   context.print(table.text() +
                 fmt::format("\n{} rules: {} hold at any rank of a group of dimensions, {} for any "
-                            "value of a parameter; {} rules say them all; {} core rules and {} shortcuts "
+                            "value of a parameter{}; {} rules say them all; {} core rules and {} shortcuts "
                             "written; {:.1f} s\n",
-                            report.asked, report.any_rank, report.any_parameter, report.general, report.core,
-                            report.shortcuts, report.seconds));
+                            report.asked, report.any_rank, report.any_parameter,
+                            words ? fmt::format(", {} for every word of one", report.any_word) : "", report.general,
+                            report.core, report.shortcuts, report.seconds));
 }
 
 struct GeneralizeOptions {
   ProofOptions proofs;
-  bool keep = false, all = false;
+  bool keep = false, all = false, words = false;
 };
 
 void generalize(Context& context, const GeneralizeOptions& options) {
@@ -62,11 +64,12 @@ void generalize(Context& context, const GeneralizeOptions& options) {
   prove::Crew crew(context.world, library, helper, "generalize");
   crew.work([&] {
     prove::GeneralizationReport result;
-    algebra::RuleSet general = prove::generalized(rules, options.all, library, bank, symbols, crew, result);
+    algebra::RuleSet general =
+        prove::generalized(rules, {options.all, options.words}, library, bank, symbols, crew, result);
     algebra::RuleSet made = options.keep ? prove::with_general(rules, general, bank) : general;
     prove::find_core(made, library, bank, symbols, crew, result);
     algebra::save(made, bank, symbols, out);
-    report(context, result, general, bank, symbols);
+    report(context, result, options.words, general, bank, symbols);
   });
 }
 
@@ -79,6 +82,8 @@ void add_rules_generalize(CLI::App& rules, Options& options, Command& chosen) {
   command->add_option("RULES", options.rules, "rule database, or the folder that has one")->required();
   command->add_option("--out", options.out, "database to write (*.rmdb), or the folder for rules.rmdb")->required();
   command->add_flag("--all", given->all, "shortcuts, too");
+  command->add_flag("--words", given->words,
+                    "other words of parameters, too, such as pad=valid: a rule for each that is proved");
   command->add_flag("--keep", given->keep, "the database's own rules stay, the general ones come after them");
   add_proof_options(*command, given->proofs);
   add_definitions_option(*command, options);

@@ -210,4 +210,46 @@ std::vector<Atom> open_sizes(const Rule& rule, const TermBank& bank) {
   return result;
 }
 
+std::vector<WordClass> word_classes(const Rule& rule, const TermBank& bank) {
+  std::vector<WordClass> classes;
+  for (const NodeId node : nodes_of(rule, bank)) {
+    const Instance& instance = bank.library().instance(bank.node(node).instance);
+    for (const auto& [name, value] : instance.parameters) {
+      if (bank.library().parameter_kind(instance.operator_name, name) != ParameterKind::Words) continue;
+      const auto* word = std::get_if<std::string>(&value);
+      if (word == nullptr) continue;
+      const auto is_known = [&](const WordClass& known) { return known.name == name && known.word == *word; };
+      const bool is_new = std::ranges::none_of(classes, is_known);
+      if (is_new) classes.push_back({name, *word, {}});
+      WordClass& own = *std::ranges::find_if(classes, is_known);
+      std::vector<std::string> others;
+      for (const ParameterValue& each : bank.library().domain(instance.operator_name, name, {})) {
+        const std::string& other = std::get<std::string>(each);
+        const bool common = is_new || std::ranges::find(own.others, other) != own.others.end();
+        if (other != *word && common) others.push_back(other);
+      }
+      own.others = std::move(others);
+    }
+  }
+  return classes;
+}
+
+std::optional<Rule> with_word(const Rule& rule, const WordClass& words, const std::string& word, Library& library,
+                              TermBank& bank, Symbols& symbols) {
+  try {
+    const Rule other = rebuilt(rule, library, bank, [&](NodeId, Parameters& parameters, std::vector<Poly>&) {
+      const auto value = parameters.find(words.name);
+      if (value != parameters.end() && value->second == ParameterValue(words.word)) value->second = word;
+    });
+    auto types = infer_types(other, bank, symbols);
+    auto* typed = std::get_if<TypedRule>(&types);
+    if (typed == nullptr || typed->rule.shapes != rule.shapes || typed->rule.condition != rule.condition ||
+        open_sizes(typed->rule, bank) != open_sizes(rule, bank))
+      return std::nullopt;
+    return std::move(typed->rule);
+  } catch (const runtime::Error&) {  // no such instance
+    return std::nullopt;
+  }
+}
+
 }  // namespace rulemill::algebra

@@ -1,4 +1,5 @@
-// Rules for any stride, kernel or padding: integer parameters of a rule's operators left open, and given numbers again.
+// Rules for any stride, kernel or padding: integer parameters of a rule's operators left open, and given numbers again;
+// words replaced by others.
 #pragma once
 
 #include <optional>
@@ -34,5 +35,19 @@ std::optional<Rule> with_sizes(const Rule& rule, const Substitution& sizes, Libr
 
 /// Sizes of a rule that are open parameters of its nodes, in order of first use.
 std::vector<Atom> open_sizes(const Rule& rule, const TermBank& bank);
+
+/// A word that all parameters of one name with it have in a rule, and those that they may have instead.
+struct WordClass {
+  std::string name, word;
+  std::vector<std::string> others;
+};
+
+/// In order of first use.
+std::vector<WordClass> word_classes(const Rule& rule, const TermBank& bank);
+
+/// The typed rule with another word in the place of a class's. Not implied by the rule: it is to be proved. Nothing where
+/// an operator has no such instance, or the rule does not type so for all sizes for which it did.
+std::optional<Rule> with_word(const Rule& rule, const WordClass& words, const std::string& word, Library& library,
+                              TermBank& bank, Symbols& symbols);
 
 }  // namespace rulemill::algebra

@@ -1,12 +1,16 @@
 #include "prove/farm/generalization.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 
 #include "algebra/rules/general_rules.h"
 #include "algebra/terms/open_parameters.h"
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
+#include "check/kernel/proof.h"
+#include "prove/certificate/certificate.h"
 #include "prove/farm/general_core.h"
 #include "prove/farm/outcome.h"
 
@@ -37,6 +41,8 @@ class Distinct {
   }
 
   std::vector<RuleRecord>& records() { return records_; }
+  /// How many rules one stands for, itself among them.
+  std::size_t asked(std::size_t record) const { return covers_[record].second.size(); }
   std::vector<std::pair<std::string, std::vector<std::string>>>& covers() { return covers_; }
 
  private:
@@ -47,16 +53,65 @@ class Distinct {
   std::multimap<std::string, std::size_t> by_key_;
 };
 
+/// A rule with another word, to be proved.
+struct Reworded {
+  std::size_t of = 0, in_class = 0;  // the rule, and which of its words
+  RuleRecord record;
+};
+
+/// Rules with other words in the place of a parameter's that are proved as they stand, under no further condition. A
+/// word chooses among branches of a definition, so each case has a proof of its own, and is a rule of its own.
+void add_words(Distinct& distinct, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
+               Crew& crew, GeneralizationReport& report) {
+  constexpr std::uint64_t seed = 1;
+  std::vector<Reworded> cases;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> missing;  // words of a class without a proof
+  for (std::size_t i = 0; i < distinct.records().size(); ++i) {
+    const RuleRecord& record = distinct.records()[i];
+    const std::vector<algebra::WordClass> classes = algebra::word_classes(record.rule, bank);
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      if (!classes[c].others.empty()) missing[{i, c}] = classes[c].others.size();
+      for (const std::string& word : classes[c].others) {
+        auto other = algebra::with_word(record.rule, classes[c], word, library, bank, symbols);
+        if (!other || check::evaluate(*other, bank, symbols, seed)) continue;
+        Reworded& reworded = cases.emplace_back(Reworded{i, c, record});
+        reworded.record.rule = std::move(*other);
+        reworded.record.rule.id += "_" + word;
+        reworded.record.example.clear();
+      }
+    }
+  }
+  std::vector<std::string> requests;
+  for (const Reworded& each : cases) {
+    requests.push_back(certificate_request(statement_of(each.record.rule, bank, symbols),
+                                           algebra::Certificate::Kind::Definitions, {}, {}));
+  }
+  const auto failed = [](const std::string&) { return std::string("\n") + unfollowed; };
+  const std::vector<std::string> certificates = crew.run_each(TaskKind::Certify, requests, 1, failed);
+  const std::size_t count = distinct.records().size();
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (!is_followed(certificates[i])) continue;
+    cases[i].record.certificate = {algebra::Certificate::Kind::Definitions, certificates[i]};
+    --missing.at({cases[i].of, cases[i].in_class});
+    distinct.add(std::move(cases[i].record));
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto end = missing.lower_bound({i + 1, 0});
+    const bool free = std::any_of(missing.lower_bound({i, 0}), end, [](const auto& each) { return each.second == 0; });
+    if (free) report.any_word += distinct.asked(i);
+  }
+}
+
 }  // namespace
 
-algebra::RuleSet generalized(const algebra::RuleSet& rules, bool shortcuts, algebra::Library& library,
+algebra::RuleSet generalized(const algebra::RuleSet& rules, const GeneralizationChoice& choice, algebra::Library& library,
                              algebra::TermBank& bank, algebra::Symbols& symbols, Crew& crew,
                              GeneralizationReport& report) {
   const auto begin = std::chrono::steady_clock::now();
   std::vector<const RuleRecord*> asked;
   std::vector<std::string> texts;
   for (const RuleRecord& record : rules.rules) {
-    if (record.rule.tier != algebra::Tier::Core && !shortcuts) continue;
+    if (record.rule.tier != algebra::Tier::Core && !choice.shortcuts) continue;
     asked.push_back(&record);
     texts.push_back(algebra::to_string(record.rule, bank, symbols));
   }
@@ -78,6 +133,7 @@ algebra::RuleSet generalized(const algebra::RuleSet& rules, bool shortcuts, alge
     report.any_parameter += algebra::open_sizes(record.rule, bank).empty() ? 0 : 1;
     distinct.add(std::move(record));
   }
+  if (choice.words) add_words(distinct, library, bank, symbols, crew, report);
   algebra::RuleSet result;
   result.provenance = rules.provenance;
   result.rules = std::move(distinct.records());
@@ -86,6 +142,7 @@ algebra::RuleSet generalized(const algebra::RuleSet& rules, bool shortcuts, alge
   result.funnel = rules.funnel;
   result.funnel.emplace_back("at any rank", report.any_rank);
   result.funnel.emplace_back("for any parameter", report.any_parameter);
+  if (choice.words) result.funnel.emplace_back("for any word", report.any_word);
   result.funnel.emplace_back("general", report.general);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
@@ -106,10 +163,13 @@ void find_core(algebra::RuleSet& rules, algebra::Library& library, algebra::Term
 algebra::RuleSet with_general(const algebra::RuleSet& rules, const algebra::RuleSet& general,
                               const algebra::TermBank& bank) {
   algebra::RuleSet result = rules;
+  std::set<std::string> known;
+  for (const RuleRecord& record : rules.rules) known.insert(record.rule.id);
   result.funnel = general.funnel;
   for (RuleRecord record : general.rules) {
-    if (!algebra::is_general(record.rule, bank)) continue;
-    record.rule.id += "g";
+    const bool general_form = algebra::is_general(record.rule, bank);
+    if (!general_form && known.contains(record.rule.id)) continue;
+    if (general_form) record.rule.id += "g";
     result.rules.push_back(std::move(record));
   }
   return result;

@@ -12,10 +12,11 @@
 namespace rulemill::prove {
 
 struct GeneralizationReport {
-  std::uint64_t asked = 0;                                               // rules
-  std::uint64_t any_rank = 0;                                            // of these: hold at any rank of a group
-  std::uint64_t any_parameter = 0;                                       // of these: hold for any value of a parameter
-  std::uint64_t general = 0;                                             // rules that say all these
+  std::uint64_t asked = 0;          // rules
+  std::uint64_t any_rank = 0;       // of these: hold at any rank of a group
+  std::uint64_t any_parameter = 0;  // of these: hold for any value of a parameter
+  std::uint64_t any_word = 0;       // of these: hold for every word of a parameter, each with a proof
+  std::uint64_t general = 0;        // rules that say all these
   std::vector<std::pair<std::string, std::vector<std::string>>> covers;  // by name: the rules that one stands for
   std::uint64_t core = 0, shortcuts = 0;  // of the set that is made, once its core is found
   double seconds = 0;
@@ -25,15 +26,20 @@ struct GeneralizationReport {
 void find_core(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
                Crew& crew, GeneralizationReport& report);
 
-/// The core rules in general form, with `shortcuts` all rules, under the name of the first that says so, with
+struct GeneralizationChoice {
+  bool shortcuts = false;  // all rules, not the core alone
+  bool words = false;      // other words in the place of a parameter's, too: a rule for each with which it is proved
+};
+
+/// The core rules, or all, in general form, under the name of the first that says so, with
 /// certificates; those that hold at no other rank and for no other parameter stay as they are, shortcuts are left out
 /// then. On the first rank, in Crew::work.
-algebra::RuleSet generalized(const algebra::RuleSet& rules, bool shortcuts, algebra::Library& library,
-                             algebra::TermBank& bank, algebra::Symbols& symbols, Crew& crew,
+algebra::RuleSet generalized(const algebra::RuleSet& rules, const GeneralizationChoice& choice,
+                             algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols, Crew& crew,
                              GeneralizationReport& report);
 
-/// All rules of a set, and after them those of `general` that are in general form, their names followed by "g". Which
-/// of them are core is to be found (general_core.h).
+/// All rules of a set, and after them those of `general` that it does not have: in general form, their names followed
+/// by "g", or with other words. Which of them are core is to be found (general_core.h).
 algebra::RuleSet with_general(const algebra::RuleSet& rules, const algebra::RuleSet& general,
                               const algebra::TermBank& bank);
 

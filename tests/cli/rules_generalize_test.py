@@ -59,7 +59,9 @@ class Generalize(Case):
         self.assert_works(rulemill("rules", "import", self.folder / "given.rules", "--out", self.rules))
         before = self.json("rules", "list", "--rules", self.rules)["rules"]
         report = self.generalize("--keep", "--all")
-        tiers = {rule["id"]: rule["tier"] for rule in self.json("rules", "list", "--rules", self.general)["rules"]}
+        listed = self.json("rules", "list", "--rules", self.general, "--sort", "gain")["rules"]
+        self.assertEqual([rule["id"] for rule in listed if "cost" not in rule], [])
+        tiers = {rule["id"]: rule["tier"] for rule in listed}
         core = [name for name, tier in tiers.items() if tier == "core"]
         self.assertEqual((len(core), report["core"], report["shortcuts"]), (3, 3, len(tiers) - 3))
         self.assertTrue(all(name.endswith("g") for name in core), core)
@@ -69,6 +71,21 @@ class Generalize(Case):
         self.assertGreater(checked["minimality"]["instances"], 2)
         shown = rulemill("rules", "show", "--certificate", "--rules", self.general, "sums_4").stdout
         self.assertRegex(shown, r"; use sums_2g@\w+=4: ")
+
+    def test_words_are_opened_where_each_case_is_proved(self):
+        """A padding passes any sum of convolutions, an activation a concatenation of filters alone; the size stays only with padding."""
+        (self.folder / "given.rules").write_text(RULES + """
+rule joined(x[n, c, h, w], k[f, c, r, s], l[e, c, r, s])
+  concat(conv2d(x, k), conv2d(x, l); axis=1) => conv2d(x, concat(k, l; axis=0))
+""", encoding="utf-8")
+        self.assert_works(rulemill("rules", "import", self.folder / "given.rules", "--out", self.rules))
+        without = self.generalize()
+        report = self.generalize("--words")
+        self.assertEqual((without["any_word"], report["any_word"]), (0, 2))
+        added = {rule["id"] for rule in report["rules"]} - {rule["id"] for rule in without["rules"]}
+        self.assertEqual(added, {"branches_valid", "joined_valid", "joined_relu"})
+        checked = self.json("check", "--minimal", self.general)
+        self.assertEqual((checked["findings"], checked["minimality"]["implied"]), ([], []))
 
     def test_what_is_no_database_is_refused(self):
         (self.folder / "broken.rmdb").write_bytes(b"no database")

@@ -199,6 +199,49 @@ class Compared(Import):
         self.assert_fails(process, 1, "are not shown to follow from")
         self.assertRegex(process.stdout, r"not implied +saturated")
 
+    def test_grouped_convolutions_in_a_row_are_derived_under_equations_of_products(self):
+        """Filters of the first are channels of the second: q3·g2 = q·q2, in sizes of both (of three: two such equations)."""
+        given = self.write("given.rules", """
+rule out_of_the_image(x:4, k:4, s:0)
+  scale(conv2d(x, k), s) => conv2d(scale(x, s), k)
+rule into_the_kernel(x:4, k:4, s:0)
+  scale(conv2d(x, k), s) => conv2d(x, scale(k, s))
+rule sum_of_images(x:4, y:4, k:4)
+  add(conv2d(x, k), conv2d(y, k)) => conv2d(add(x, y), k)
+""")
+        in_a_row = self.write("in_a_row.rules", """
+rule from_one_to_the_other(x:4, k:4, l:4, s:0)
+  conv2d(conv2d(x, scale(k, s)), l) => conv2d(conv2d(x, k), scale(l, s))
+rule sum_before_two(x:4, y:4, k:4, l:4)
+  add(conv2d(conv2d(x, k), l), conv2d(conv2d(y, k), l)) => conv2d(conv2d(add(x, y), k), l)
+rule three_in_a_row(x:4, k:4, l:4, m:4, s:0)
+  conv2d(conv2d(conv2d(x, scale(k, s)), l), m) => conv2d(conv2d(conv2d(x, k), l), scale(m, s))
+""")
+        process = rulemill("implied", "--by", given, in_a_row)
+        self.assert_works(process)
+        self.assertIn("3 rules: 3 implied", process.stdout)
+        both = self.write("both.rules", given.read_text() + in_a_row.read_text())
+        report = self.json("rules", "import", both, "--out", self.folder / "both.rmdb")
+        self.assertEqual({rule["name"]: rule["tier"] for rule in report["rules"] if rule["tier"] == "shortcut"},
+                         dict.fromkeys(("from_one_to_the_other", "sum_before_two", "three_in_a_row"), "shortcut"))
+        self.assert_works(rulemill("check", self.folder / "both.rmdb"))
+        self.assert_works(rulemill("rules", "export", "--rules", self.folder / "both.rmdb", self.folder / "out.rules"))
+        equations = re.findall(r"rule (\w+)[^\n]*\n[^\n]*\n[^\n]*\n  when ([^\n]*)", (self.folder / "out.rules").read_text())
+        counts = {name: condition.count("=") for name, condition in equations}
+        self.assertEqual((counts["from_one_to_the_other"], counts["three_in_a_row"]), (1, 2))
+
+    def test_what_needs_a_number_or_a_word_is_not_symbolic(self):
+        definitions = self.folder / "definitions"
+        definitions.mkdir()
+        (definitions / "chosen.op").write_text("operator chosen(x[m]; way: int = 1, how in {plain, turned})\n"
+                                               "  let step = 1 if way = 1 else 0\n  y[i < m] = x[i * step]\n", encoding="utf-8")
+        for parameter, part in (("way=s", "given.rules:2:3: this cannot be made of 'chosen': "), ("how=s", "how=s is not one of plain, turned")):
+            path = self.write("given.rules", f"rule r(x[m])\n  chosen(x; {parameter}) => x\n")
+            self.assert_fails(self.import_file(path, "--definitions", definitions), 3, part, "given.rules:2:3")
+        path = self.write("given.rules", "rule r(x[m])\n  chosen(x; way=s) => x\n")
+        self.assert_fails(self.import_file(path, "--definitions", definitions), 3,
+                          "chosen.op:2:16: 'way' is open here, and the definition chooses by its number")
+
     def test_a_database_implies_its_own_rules_and_those_of_other_forms(self):
         self.assert_works(rulemill("implied", "--by", self.rules, self.rules))
         path = self.taso({"one": taso_form.KNOWN["product associates"]}, taso_form.ILL_TYPED)
