@@ -1,6 +1,11 @@
 #include "cli/default_rules.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <vector>
 
@@ -8,6 +13,7 @@
 #include "runtime/cache_folder.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
+#include "runtime/interrupt.h"
 #include "runtime/program_digest.h"
 #include "runtime/shell_command.h"
 #include "runtime/subprocess.h"
@@ -52,6 +58,24 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
+/// Of those who would make rules in a folder at the same time, one after the other: who comes second finds them made.
+/// It ends with its process. Where a file system has no locks, nobody waits.
+class Turn {
+ public:
+  explicit Turn(const fs::path& folder) : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    while (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR)
+      runtime::throw_if_interrupted("waiting for the default rules");
+  }
+  ~Turn() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  int descriptor_;
+};
+
 /// This binary in a process of its own; its output's path comes last.
 void run_self(const std::string& arguments, const fs::path& out) {
   const std::string command = without_launchers + ("exec " + quoted(runtime::own_binary().string())) + " " + arguments;
@@ -94,6 +118,8 @@ fs::path database_in(const Context& context, const fs::path& folder, bool announ
     std::fprintf(stderr, "rulemill: finding the rules of %s, once; they are kept in %s\n", profiles.c_str(),
                  folder.c_str());
   }
+  const Turn turn(folder);
+  if (fs::exists(own)) return own;
   discover(profiles, definitions, own);
   return own;
 }

@@ -23,7 +23,7 @@ def searched(model, options):
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        process = subprocess.run([measure.BINARY, "optimize", str(model), "--no-timing", "--min-gain", "0.999", "--time-limit", "60",
+        process = subprocess.run([measure.BINARY, "optimize", str(model), "--no-timing", "--min-gain", "0.999", "--time-limit", "900",
                                   "--judge", "definitions", "--verify-seeds", "1", "--json", str(report), *options],
                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if process.returncode != 0:  # what a signal ends says nothing

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`optimize` without --rules: the rules of data/profiles/models are found once, kept, and found anew for other definitions."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -31,7 +32,8 @@ class DefaultRules(Case):
     def setUpClass(cls):
         cls.cache = pathlib.Path(tempfile.mkdtemp(prefix="rulemill-test-"))
         cls.environment = {"RULEMILL_CACHE": str(cls.cache)}
-        cls.first = rulemill("rules", "default", env=cls.environment)
+        with concurrent.futures.ThreadPoolExecutor() as both:
+            cls.first, cls.second = both.map(lambda _: rulemill("rules", "default", env=cls.environment), range(2))
 
     @classmethod
     def tearDownClass(cls):
@@ -43,6 +45,10 @@ class DefaultRules(Case):
     def test_there_is_one_database_and_nothing_else_is_kept(self):
         self.assert_works(self.first)
         self.assertEqual(list(self.kept()), [pathlib.Path(self.first.stdout.strip()).name])
+
+    def test_who_asks_while_they_are_made_waits_for_them(self):
+        self.assert_works(self.second)
+        self.assertEqual(self.second.stdout, self.first.stdout)
 
     def test_the_rules_as_text_are_those_that_are_found(self):
         text = self.folder / "models.rules"
