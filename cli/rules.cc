@@ -187,7 +187,8 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
   listing->add_option("--uses", filter->uses, "only rules in which one of these operators occurs")->delimiter(',');
   listing
       ->add_option("--sort", filter->sort,
-                   "by id, or by gain: which part of the dearer side's arithmetic the other saves on the example, or at small sizes")
+                   "by id, or by gain: which part of the dearer side's arithmetic the other saves on the example, or "
+                   "at small sizes")
       ->check(CLI::IsMember({"id", "gain"}));
   listing->add_flag("--all", filter->all, "also rules of constants or of single elements alone");
   listing

@@ -45,8 +45,8 @@ struct WordClass {
 /// In order of first use.
 std::vector<WordClass> word_classes(const Rule& rule, const TermBank& bank);
 
-/// The typed rule with another word in the place of a class's. Not implied by the rule: it is to be proved. Nothing where
-/// an operator has no such instance, or the rule does not type so for all sizes for which it did.
+/// The typed rule with another word in the place of a class's. Not implied by the rule: it is to be proved. Nothing
+/// where an operator has no such instance, or the rule does not type so for all sizes for which it did.
 std::optional<Rule> with_word(const Rule& rule, const WordClass& words, const std::string& word, Library& library,
                               TermBank& bank, Symbols& symbols);
 

@@ -104,8 +104,8 @@ void add_words(Distinct& distinct, algebra::Library& library, algebra::TermBank&
 
 }  // namespace
 
-algebra::RuleSet generalized(const algebra::RuleSet& rules, const GeneralizationChoice& choice, algebra::Library& library,
-                             algebra::TermBank& bank, algebra::Symbols& symbols, Crew& crew,
+algebra::RuleSet generalized(const algebra::RuleSet& rules, const GeneralizationChoice& choice,
+                             algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols, Crew& crew,
                              GeneralizationReport& report) {
   const auto begin = std::chrono::steady_clock::now();
   std::vector<const RuleRecord*> asked;
