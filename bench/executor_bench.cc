@@ -45,7 +45,7 @@ double rate(const fp::Program& program, const std::vector<std::vector<fp::Pair>>
 
 int run() {
   rulemill::algebra::Library library = rulemill::algebra::Library::load("data/operators");
-  const auto functions = fp::function_keys(library.functions(), 1);
+  const fp::Ground ground(rulemill::algebra::Domain::Field, library.functions(), 1);
   const std::array<Case, 5> cases = {{
       {"conv2d 3x3", "conv2d", {{"pad", "same"}, {"act", "none"}}, {{2, 4, 5, 5}, {4, 4, 3, 3}}},
       {"conv2d 3x3 relu", "conv2d", {{"pad", "same"}, {"act", "relu"}}, {{2, 4, 5, 5}, {4, 4, 3, 3}}},
@@ -68,7 +68,7 @@ int run() {
     }
     const auto& instance = library.instantiate(one.name, one.parameters, ranks);
     const auto plan = rulemill::algebra::compile(instance, one.inputs, {});
-    const fp::Program program = fp::make_program(*plan, functions, 1);
+    const fp::Program program = fp::make_program(*plan, ground);
     std::printf("%-18s", one.label);
     for (const auto set : fp::available_instruction_sets()) std::printf("%10.2f", rate(program, blocks, set) * 1e-9);
     std::printf("\n");

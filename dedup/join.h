@@ -48,7 +48,8 @@ struct Summary {
   bool already_done = false;
   Funnel funnel;
   std::vector<std::uint64_t> new_values;  // by level: classes that begin there
-  double expected_false = 0;  // bound on the expected number of pairs of unequal terms that share a fingerprint
+  /// Bound on the expected number of pairs of unequal terms that share a fingerprint; over the reals by the hash alone.
+  double expected_false = 0;
   double seconds = 0;
   /// This rank's time by step; not there if the stage was finished already.
   std::vector<std::pair<std::string, double>> steps;

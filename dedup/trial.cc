@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "execute/kernel_body.h"
+#include "execute/real_values.h"
 #include "execute/single_lane.h"
 #include "runtime/error.h"
 
@@ -20,13 +21,12 @@ constexpr std::uint64_t trial_stream = 0x747269616c732121u;
 constexpr std::uint32_t sampled_elements = 3;
 }  // namespace
 
-TrialPrograms::TrialPrograms(const Vocabulary& words, const algebra::Library& library, std::uint64_t seed,
-                             std::size_t max_elements)
+TrialPrograms::TrialPrograms(const Vocabulary& words, const algebra::Library& library,
+                             const enumerate::Profile& profile)
     : words_(words),
-      seed_(seed ^ trial_stream),
-      max_elements_(max_elements),
-      executor_(seed_, max_elements),
-      functions_(execute::function_keys(library.functions(), seed_)) {}
+      max_elements_(profile.max_elements),
+      ground_(profile.values, library.functions(), profile.seed ^ trial_stream),
+      executor_(ground_.seed, profile.max_elements, execute::available_instruction_sets().back(), profile.values) {}
 
 TrialPrograms::Key TrialPrograms::key(const CandidateGraph& graph, const GraphNode& node) {
   // Zero is a fixed point of mix: every part is made different from zero.
@@ -46,7 +46,7 @@ const execute::TypedProgram& TrialPrograms::get(const Key& key, const CandidateG
     for (const GraphTerm argument : node.arguments) shapes.push_back(words_.types[graph.type(argument)]);
     entry = std::make_unique<execute::TypedProgram>(execute::compile_node(
         *words_.instances[node.instance], shapes, std::span<const std::int64_t>(node.sizes.begin(), node.sizes.end()),
-        functions_, seed_, max_elements_));
+        ground_, max_elements_));
   }
   return *entry;
 }
@@ -59,7 +59,8 @@ const execute::TypedProgram& Trial::compiled(const CandidateGraph& graph, const 
 }
 
 std::uint32_t Trial::elements(std::uint16_t type) const {
-  return static_cast<std::uint32_t>(enumerate::element_count(programs_.words().types[type]));
+  return static_cast<std::uint32_t>(enumerate::element_count(programs_.words().types[type])) *
+         execute::points_of(programs_.executor().domain());
 }
 
 const Pair* Trial::leaf_block(std::size_t leaf, std::uint16_t type) {
@@ -67,7 +68,12 @@ const Pair* Trial::leaf_block(std::size_t leaf, std::uint16_t type) {
   std::vector<Pair>& block = leaves_[leaf][type];
   if (block.empty()) {
     block.resize(std::size_t{elements(type)} * block_width);
-    for (std::size_t i = 0; i < block.size(); ++i) block[i] = execute::random_pair(programs_.seed() + leaf, i);
+    const std::uint64_t variable = programs_.seed() + leaf;
+    for (std::uint32_t i = 0; i < block.size(); ++i) {
+      block[i] = over_field() ? execute::random_pair(variable, i)
+                              : execute::random_value(algebra::Domain::Reals,
+                                                      execute::random_word(variable, i % block_width), i / block_width);
+    }
   }
   return block.data();
 }
@@ -78,7 +84,7 @@ bool Trial::holds(const CandidateGraph& graph) {
   }
   for (std::size_t l = 0; l < graph.leaves.size(); ++l) leaf_values_[l] = leaf_block(l, graph.leaves[l]);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) node_programs_[n] = &compiled(graph, graph.nodes[n]);
-  return some_elements_agree(graph) && all_elements_agree(graph);
+  return (!over_field() || some_elements_agree(graph)) && all_elements_agree(graph);
 }
 
 bool Trial::some_elements_agree(const CandidateGraph& graph) {

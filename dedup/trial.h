@@ -1,4 +1,4 @@
-// Evaluates candidates at fresh random points of the field: does an equality still hold after a change? Most changes
+// Evaluates candidates at fresh random points: does an equality still hold after a change? Most changes
 // break it, so a few elements are computed first, on demand, and everything only if those agree.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dedup/canonical.h"
+#include "enumerate/profile.h"
 #include "execute/executor.h"
 
 namespace rulemill::dedup {
@@ -16,7 +17,7 @@ namespace rulemill::dedup {
 /// Programs by instance, argument types and sizes; compiled once, shared by threads.
 class TrialPrograms {
  public:
-  TrialPrograms(const Vocabulary& words, const algebra::Library& library, std::uint64_t seed, std::size_t max_elements);
+  TrialPrograms(const Vocabulary& words, const algebra::Library& library, const enumerate::Profile& profile);
 
   struct Key {
     std::uint64_t types = 0;  // argument types and instance
@@ -31,14 +32,13 @@ class TrialPrograms {
 
   const Vocabulary& words() const { return words_; }
   const execute::Executor& executor() const { return executor_; }
-  std::uint64_t seed() const { return seed_; }
+  std::uint64_t seed() const { return ground_.seed; }
 
  private:
   const Vocabulary& words_;
-  std::uint64_t seed_;
   std::size_t max_elements_;
+  execute::Ground ground_;
   execute::Executor executor_;
-  std::vector<execute::FunctionKey> functions_;
   std::mutex mutex_;
   std::unordered_map<Key, std::unique_ptr<execute::TypedProgram>, KeyHash> programs_;
 };
@@ -48,7 +48,8 @@ class Trial {
  public:
   explicit Trial(TrialPrograms& programs) : programs_(programs) {}
 
-  /// Whether all outputs agree: a few elements at one random point, then everything at eight.
+  /// Whether all outputs agree: over the field a few elements at one random point; then everything, with eight values
+  /// of the variables.
   bool holds(const CandidateGraph& graph);
 
  private:
@@ -57,6 +58,7 @@ class Trial {
     std::vector<std::vector<std::uint32_t>> known;  // round in which the value was computed
   };
 
+  bool over_field() const { return programs_.executor().domain() == algebra::Domain::Field; }
   const execute::TypedProgram& compiled(const CandidateGraph& graph, const GraphNode& node);
   const execute::Pair* leaf_block(std::size_t leaf, std::uint16_t type);
   bool some_elements_agree(const CandidateGraph& graph);
@@ -64,7 +66,7 @@ class Trial {
   execute::Pair element(const CandidateGraph& graph, GraphTerm term, std::uint32_t element);
   execute::Pair operand_element(const CandidateGraph& graph, std::uint8_t node, std::uint32_t operand,
                                 std::uint32_t element);
-  std::uint32_t elements(std::uint16_t type) const;
+  std::uint32_t elements(std::uint16_t type) const;  // as they are stored
 
   TrialPrograms& programs_;
   std::unordered_map<TrialPrograms::Key, const execute::TypedProgram*, TrialPrograms::KeyHash> local_;

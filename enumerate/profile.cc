@@ -58,7 +58,8 @@ class Reader {
     expect_short_words(root);
     Profile profile;
     profile.origin = origin_;
-    expect_keys(root, {"name", "seed", "max_ops", "max_elements", "roles", "variables", "constants", "operators"});
+    expect_keys(root,
+                {"name", "seed", "max_ops", "max_elements", "values", "roles", "variables", "constants", "operators"});
     profile.name = text_of(required(root, "name"), "name");
     if (const auto* seed = root.get("seed"))
       profile.seed = static_cast<std::uint64_t>(number(*seed, "seed", 0, INT64_MAX));
@@ -67,6 +68,12 @@ class Reader {
     }
     if (const auto* elements = root.get("max_elements")) {
       profile.max_elements = static_cast<std::uint64_t>(number(*elements, "max_elements", 1, 1 << 20));
+    }
+    if (const auto* values = root.get("values")) {
+      const std::string word = text_of(*values, "values");
+      if (word != "field" && word != "reals")
+        fail(*values, "values must be \"field\" or \"reals\", found \"" + word + "\"");
+      if (word == "reals") profile.values = algebra::Domain::Reals;
     }
     if (const auto* roles = root.get("roles")) {
       profile.roles.clear();

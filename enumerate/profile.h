@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algebra/execution/domain.h"
 #include "algebra/library/library.h"
 
 namespace rulemill::enumerate {
@@ -68,7 +69,8 @@ struct Profile {
   std::string name;
   std::uint64_t seed = 1;
   std::uint32_t max_ops = 3;
-  std::uint64_t max_elements = 4096;  // terms with more elements are left out
+  std::uint64_t max_elements = 4096;                // terms with more elements are left out
+  algebra::Domain values = algebra::Domain::Field;  // what terms are evaluated over
   /// Weakest first. A variable has the role that the profile gives it, a node the strongest role among its arguments; a
   /// constant has the weakest.
   std::vector<std::string> roles = {"any"};

@@ -56,6 +56,7 @@ Parts parts_of(const Profile& profile) {
   Parts parts;
   std::string variables, operators;
   parts["max_elements"] = std::to_string(profile.max_elements);
+  if (profile.values == algebra::Domain::Reals) parts["values"] = "reals";
   parts["roles"] = list(profile.roles, [](const std::string& role) { return role; });
   for (const Variable& variable : profile.variables) {
     add(parts, "variable " + variable.name, numbers(variable.shape) + ", role " + profile.roles[variable.role]);

@@ -17,6 +17,7 @@ class Evaluator {
  public:
   Evaluator(std::span<const TypedProgram* const> programs, const ValueStore& values, const Executor& executor);
 
+  algebra::Domain domain() const { return executor_.domain(); }
   /// About how much to give it at a time: part of a core's cache.
   struct Batch {
     std::uint64_t nodes = 1 << 13;

@@ -3,6 +3,8 @@
 #include <array>
 
 #include "execute/kernels.h"
+#include "execute/real_kernel.h"
+#include "execute/real_values.h"
 #include "runtime/error.h"
 
 namespace rulemill::execute {
@@ -55,35 +57,42 @@ std::vector<InstructionSet> available_instruction_sets() {
   return sets;
 }
 
-Executor::Executor(std::uint64_t seed, std::size_t max_elements, InstructionSet set)
-    : keys_(hash_keys(seed, max_elements)), set_(set) {}
+Executor::Executor(std::uint64_t seed, std::size_t max_elements, InstructionSet set, algebra::Domain domain)
+    : keys_(hash_keys(seed, max_elements * points_of(domain))), set_(set), domain_(domain) {}
 
 std::size_t Executor::scratch_pairs(const Program& program) {
   std::size_t elements = 0;
   for (const ProgramStep& step : program.steps) elements += step.elements;
-  return elements * block_width;
+  return elements * points_of(program.domain) * block_width;
 }
 
 const Pair* Executor::output(const Program& program, const Pair* const* inputs, const Pair* scratch, std::uint32_t o) {
   const std::uint32_t operand = program.outputs[o];
   if (operand < program.inputs) return inputs[operand];
-  for (std::uint32_t s = 0; s < operand - program.inputs; ++s) scratch += program.steps[s].elements * block_width;
+  const std::size_t width = points_of(program.domain) * block_width;
+  for (std::uint32_t s = 0; s < operand - program.inputs; ++s) scratch += program.steps[s].elements * width;
   return scratch;
 }
 
 void Executor::run(const Program& program, const Pair* const* inputs, Pair* scratch,
                    std::span<const std::uint64_t> type_keys, Fingerprint* fingerprints) const {
+  RM_CHECK(program.domain == domain_, "a program of another domain");
+  const std::uint32_t points = points_of(domain_);
   std::array<const Pair*, max_operands + 1> operands;
   for (std::uint32_t i = 0; i < program.inputs; ++i) operands[i] = inputs[i];
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
-    RM_CHECK(program.steps[s].elements * 2 <= keys_.size(), "a tensor has more elements than the profile allows");
+    const std::size_t stored = std::size_t{program.steps[s].elements} * points;
+    RM_CHECK(stored * 2 <= keys_.size(), "a tensor has more elements than the profile allows");
     operands[program.inputs + s] = scratch;
-    scratch += program.steps[s].elements * block_width;
+    scratch += stored * block_width;
   }
   operands[program.coefficient_operand] = program.coefficients.data();
 
   alignas(64) std::array<std::uint64_t, 2 * max_operands * block_width> hashes;
-  kernels_of(set_).run(program.view(), operands.data(), keys_.data(), hashes.data());
+  if (domain_ == algebra::Domain::Reals)
+    run_reals(program, operands.data(), keys_.data(), hashes.data());
+  else
+    kernels_of(set_).run(program.view(), operands.data(), keys_.data(), hashes.data());
   for (std::size_t o = 0; o < program.outputs.size(); ++o) {
     const std::uint32_t operand = program.outputs[o];
     if (operand < program.inputs) {
@@ -100,7 +109,10 @@ void Executor::run(const Program& program, const Pair* const* inputs, Pair* scra
 void Executor::hash(const Pair* block, std::uint32_t elements, std::uint64_t type, Fingerprint* fingerprints) const {
   RM_CHECK(std::size_t{elements} * 2 <= keys_.size(), "a tensor has more elements than the profile allows");
   alignas(64) std::array<std::uint64_t, 2 * block_width> hashes;
-  kernels_of(set_).hash(block, elements, keys_.data(), hashes.data());
+  if (domain_ == algebra::Domain::Reals)
+    hash_reals(block, elements, keys_.data(), hashes.data());
+  else
+    kernels_of(set_).hash(block, elements, keys_.data(), hashes.data());
   for (std::uint32_t l = 0; l < block_width; ++l) {
     fingerprints[l] = finish_hash(hashes[l], hashes[block_width + l], type);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "execute/real_values.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
 
@@ -41,6 +42,12 @@ std::uint32_t elements_of(std::span<const std::int64_t> shape) {
   return static_cast<std::uint32_t>(elements);
 }
 
+Pair coefficient_word(const algebra::Rational& value, algebra::Domain domain) {
+  if (domain == algebra::Domain::Reals) return word_of(static_cast<double>(value.num) / static_cast<double>(value.den));
+  const std::uint64_t element = field_element(value.num, value.den);
+  return pair_of(element, element);
+}
+
 /// Factors that a product lacks are coefficients: c · left is (left, c), c alone is (c, 1), c · left · right is
 /// (left, right) with c among the scales.
 void add_term(Program& program, const algebra::PlanTerm& term, bool any_scaled) {
@@ -67,15 +74,17 @@ void specialize(ProgramStep& step, std::span<const Factors> factors) {
   step.right_operand = right;
 }
 
-void add_step(Program& program, const algebra::PlanStep& source, std::span<const FunctionKey> functions,
-              bool any_scaled) {
+void add_step(Program& program, const algebra::PlanStep& source, const Ground& ground, bool any_scaled) {
   ProgramStep step;
   step.kind = kind_of(source);
   step.elements = source.elements();
   step.first_row = static_cast<std::uint32_t>(program.rows.size());
   step.first_function = static_cast<std::uint32_t>(program.functions.size());
   step.function_count = static_cast<std::uint32_t>(source.functions.size());
-  for (const std::uint32_t f : source.functions) program.functions.push_back(functions[f]);
+  for (const std::uint32_t f : source.functions) {
+    program.functions.push_back(ground.keys[f]);
+    program.formulas.push_back(&ground.functions[f]);
+  }
 
   const auto base = static_cast<std::uint32_t>(program.factors.size());
   for (const std::uint32_t row : source.rows) program.rows.push_back(base + row);
@@ -90,6 +99,9 @@ void add_step(Program& program, const algebra::PlanStep& source, std::span<const
 }
 
 }  // namespace
+
+Ground::Ground(algebra::Domain of, std::span<const algebra::Function> known, std::uint64_t seeded)
+    : domain(of), seed(seeded), keys(function_keys(known, seeded)), functions(known) {}
 
 std::vector<FunctionKey> function_keys(std::span<const algebra::Function> functions, std::uint64_t seed) {
   std::vector<FunctionKey> keys;
@@ -123,23 +135,26 @@ void require_that_it_fits(const algebra::Plan& plan, std::uint64_t max_elements)
 
 }  // namespace
 
-Program make_program(const algebra::Plan& plan, std::span<const FunctionKey> functions, std::uint64_t seed) {
+Program make_program(const algebra::Plan& plan, const Ground& ground) {
   Program program;
+  program.domain = ground.domain;
   program.inputs = plan.inputs;
   program.coefficient_operand = plan.inputs + static_cast<std::uint32_t>(plan.steps.size());
   program.outputs = plan.outputs;
-  program.max_key = random_word(seed ^ max_stream, 0);
+  program.max_key = random_word(ground.seed ^ max_stream, 0);
   program.products = plan.products();
   for (const auto& coefficient : plan.coefficients) {
-    const std::uint64_t value = field_element(coefficient.num, coefficient.den);
-    program.coefficients.insert(program.coefficients.end(), block_width, pair_of(value, value));
+    program.coefficients.insert(program.coefficients.end(), block_width, coefficient_word(coefficient, ground.domain));
   }
-  if (program.coefficients.empty()) program.coefficients.assign(block_width, pair_of(1, 1));
-  RM_CHECK(program.coefficients[0] == pair_of(1, 1), "a plan's first coefficient is one");
-  for (const auto& shape : plan.output_shapes) program.output_elements.push_back(elements_of(shape));
+  const Pair one = coefficient_word({1, 1}, ground.domain);
+  if (program.coefficients.empty()) program.coefficients.assign(block_width, one);
+  RM_CHECK(program.coefficients[0] == one, "a plan's first coefficient is one");
+  for (const auto& shape : plan.output_shapes) {
+    program.output_elements.push_back(elements_of(shape) * points_of(ground.domain));
+  }
   const bool any_scaled = std::ranges::any_of(
       plan.steps, [](const algebra::PlanStep& step) { return kind_of(step) == ProgramStep::Kind::Scaled; });
-  for (const algebra::PlanStep& step : plan.steps) add_step(program, step, functions, any_scaled);
+  for (const algebra::PlanStep& step : plan.steps) add_step(program, step, ground, any_scaled);
   return program;
 }
 
@@ -150,14 +165,13 @@ std::uint64_t type_key(std::span<const std::int64_t> shape, std::uint64_t seed) 
 }
 
 TypedProgram compile_node(const algebra::Instance& instance, std::span<const std::vector<std::int64_t>> shapes,
-                          std::span<const std::int64_t> sizes, std::span<const FunctionKey> functions,
-                          std::uint64_t seed, std::uint64_t max_elements) {
+                          std::span<const std::int64_t> sizes, const Ground& ground, std::uint64_t max_elements) {
   const auto plan = algebra::compile(instance, shapes, sizes);
   RM_CHECK(plan.has_value(), "a node that types has a plan");
   require_that_it_fits(*plan, max_elements);
-  TypedProgram made{make_program(*plan, functions, seed), {}, {}};
-  for (const auto& shape : shapes) made.input_elements.push_back(elements_of(shape));
-  for (const auto& shape : plan->output_shapes) made.type_keys.push_back(type_key(shape, seed));
+  TypedProgram made{make_program(*plan, ground), {}, {}};
+  for (const auto& shape : shapes) made.input_elements.push_back(elements_of(shape) * points_of(ground.domain));
+  for (const auto& shape : plan->output_shapes) made.type_keys.push_back(type_key(shape, ground.seed));
   return made;
 }
 

@@ -1,5 +1,5 @@
-// A program is an evaluation plan made compact for one executor over the field: operand addresses as 32-bit offsets,
-// the rows of every step in one array, rational coefficients as field elements. Immutable, shared by all threads.
+// A program is an evaluation plan made compact for one executor: operand addresses as 32-bit offsets, the rows of every
+// step in one array, rational coefficients as values of its domain. Immutable, shared by all threads.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algebra/execution/plan.h"
+#include "execute/ground.h"
 #include "execute/program_view.h"
 
 namespace rulemill::execute {
@@ -18,9 +19,11 @@ struct Program {
   std::vector<Factors> factors;
   std::vector<std::uint32_t> scales;  // Scaled: coefficient of each term, parallel to factors; else empty
   std::vector<FunctionKey> functions;
-  std::vector<Pair> coefficients;      // a block: each coefficient block_width times; the first is one
-  std::vector<std::uint32_t> outputs;  // operand of each output
-  std::vector<std::uint32_t> output_elements;
+  std::vector<const algebra::Function*> formulas;  // over the reals: parallel to functions
+  std::vector<Pair> coefficients;                  // a block: each coefficient block_width times; the first is one
+  std::vector<std::uint32_t> outputs;              // operand of each output
+  std::vector<std::uint32_t> output_elements;      // as they are stored: see points_of()
+  algebra::Domain domain = algebra::Domain::Field;
   std::uint32_t inputs = 0;
   std::uint32_t coefficient_operand = 0;
   std::uint64_t max_key = 0;
@@ -44,15 +47,12 @@ struct Program {
 /// A program and what fingerprints take from the types of a node that runs it.
 struct TypedProgram {
   Program program;
-  std::vector<std::uint32_t> input_elements;
-  std::vector<std::uint64_t> type_keys;  // of the outputs
+  std::vector<std::uint32_t> input_elements;  // as they are stored
+  std::vector<std::uint64_t> type_keys;       // of the outputs
 };
 
-/// One key a function, by its name and the seed: the same in every run with that seed.
-std::vector<FunctionKey> function_keys(std::span<const algebra::Function> functions, std::uint64_t seed);
-
 /// Throws Error if the plan has more operands or elements than the encoding holds.
-Program make_program(const algebra::Plan& plan, std::span<const FunctionKey> functions, std::uint64_t seed);
+Program make_program(const algebra::Plan& plan, const Ground& ground);
 
 /// What the fingerprint takes from the type.
 std::uint64_t type_key(std::span<const std::int64_t> shape, std::uint64_t seed);
@@ -65,7 +65,6 @@ struct TooLarge : std::runtime_error {
 /// The program of a node, for executors of `max_elements`. Its shapes and size parameters type: RM_CHECK otherwise.
 /// Throws TooLarge.
 TypedProgram compile_node(const algebra::Instance& instance, std::span<const std::vector<std::int64_t>> shapes,
-                          std::span<const std::int64_t> sizes, std::span<const FunctionKey> functions,
-                          std::uint64_t seed, std::uint64_t max_elements);
+                          std::span<const std::int64_t> sizes, const Ground& ground, std::uint64_t max_elements);
 
 }  // namespace rulemill::execute

@@ -12,7 +12,7 @@ namespace rulemill::execute {
 
 class ValueStore {
  public:
-  /// Makes room, zeroed, for so many tensors of so many elements each.
+  /// Makes room, zeroed, for so many tensors of so many elements each, as they are stored.
   void add_group(std::uint64_t tensors, std::uint32_t elements);
   /// Bytes that add_group() would take.
   static std::uint64_t needed(std::uint64_t tensors, std::uint32_t elements);

@@ -52,7 +52,7 @@ bool begins_with(std::span<const std::uint32_t> list, std::span<const std::uint3
 /// What of a run's inputs says which values variables have and how they are renamed.
 bool decides_values(const std::string& part) {
   return part.starts_with("variable ") || part == "order of variables" || part == "roles" || part == "max_elements" ||
-         part == "seed" || part == "max_ops" || part.starts_with("--");
+         part == "values" || part == "seed" || part == "max_ops" || part.starts_with("--");
 }
 
 /// What a row is, in the table's numbers.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "execute/emulated_card.h"
+#include "execute/real_values.h"
 #include "fingerprint/device_orbits.h"
 #include "fingerprint/earlier_table.h"
 #include "runtime/error.h"
@@ -37,8 +38,8 @@ LevelRunner::LevelRunner(const enumerate::Profile& profile, algebra::Library& li
       communicator_(communicator),
       enumerator_(profile, library, options.every_renaming),
       workers_(options.threads),
-      executor_(profile.seed, profile.max_elements, options.instructions),
-      functions_(execute::function_keys(library.functions(), profile.seed)) {
+      executor_(profile.seed, profile.max_elements, options.instructions, profile.values),
+      ground_(profile.values, library.functions(), profile.seed) {
   add_variables();
 }
 
@@ -47,9 +48,9 @@ void LevelRunner::add_variables() {
   grow_values();
   for (TermId t = 0; t < terms.terms(); ++t) {
     Pair* target = values_.tensor(terms.group(t), terms.slot(t));
+    const std::uint64_t variable = execute::random_word(profile_.seed ^ variable_stream, t);
     for (std::uint32_t e = 0; e < values_.elements(terms.group(t)); ++e) {
-      target[std::size_t{e} * block_width] =
-          execute::random_pair(execute::random_word(profile_.seed ^ variable_stream, t), e);
+      target[std::size_t{e} * block_width] = execute::random_value(ground_.domain, variable, e);
     }
   }
   std::vector<Fingerprint> prints(terms.terms());
@@ -90,8 +91,8 @@ void LevelRunner::compile() {
     std::vector<enumerate::Dims> shapes;
     for (const auto type : signature.arguments) shapes.push_back(enumerator_.types().shape(type));
     try {
-      owned_[base + i] = std::make_unique<execute::TypedProgram>(execute::compile_node(
-          *signature.instance, shapes, signature.sizes, functions_, profile_.seed, profile_.max_elements));
+      owned_[base + i] = std::make_unique<execute::TypedProgram>(
+          execute::compile_node(*signature.instance, shapes, signature.sizes, ground_, profile_.max_elements));
     } catch (const execute::TooLarge& error) {
       const enumerate::Family& family = enumerator_.signatures().families()[signature.family];
       throw runtime::InputError(family.place(), signature.instance->name + ", " + error.what());
@@ -159,6 +160,12 @@ void LevelRunner::check_memory(std::uint64_t more, const char* what) const {
 
 void LevelRunner::open_device() {
   if (options_.device == DeviceChoice::Cpu) return;
+  if (ground_.domain == algebra::Domain::Reals) {
+    const bool there = options_.device == DeviceChoice::Emulated || options_.open_card || !execute::devices().empty();
+    if (there && communicator_.is_root())
+      spdlog::warn("{}: values = \"reals\": no device evaluates over the reals; the CPU does", profile_.origin);
+    return;
+  }
   try {
     const std::size_t count = options_.device == DeviceChoice::Emulated ? 0 : execute::devices().size();
     if (options_.open_card) {
@@ -183,7 +190,8 @@ void LevelRunner::leave_device(const DeviceError& error) {
 }
 
 std::string LevelRunner::backend() const {
-  return device_ ? device_->name() : "cpu " + to_string(executor_.instruction_set());
+  if (device_) return device_->name();
+  return ground_.domain == algebra::Domain::Reals ? "cpu reals" : "cpu " + to_string(executor_.instruction_set());
 }
 
 void LevelRunner::walk(std::uint64_t first, std::uint64_t last, enumerate::NodeSink& sink, RowRange* rows) const {
@@ -229,6 +237,7 @@ std::uint64_t LevelRunner::evaluate(std::uint64_t first, std::uint64_t last, Row
 }
 
 std::vector<std::uint32_t> LevelRunner::degree_bounds() const {
+  if (ground_.domain == algebra::Domain::Reals) return std::vector<std::uint32_t>(enumerator_.types().size(), 0);
   std::vector<std::uint32_t> bounds(enumerator_.types().size(), 1);
   // A level raises degrees once; as many rounds as levels cover every chain of nodes.
   for (std::size_t level = 1; level < figures_.size(); ++level) {

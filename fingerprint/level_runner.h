@@ -95,6 +95,7 @@ class LevelRunner {
   std::uint64_t evaluate(std::uint64_t first, std::uint64_t last, RowRange& rows) const;
 
   /// Largest degree, as a polynomial in the variables, of any term of each type; hashed values count as variables.
+  /// Zeros over the reals, where degrees bound nothing.
   std::vector<std::uint32_t> degree_bounds() const;
 
  private:
@@ -144,7 +145,7 @@ class LevelRunner {
   enumerate::Enumerator enumerator_;
   runtime::Workers workers_;
   execute::Executor executor_;
-  std::vector<execute::FunctionKey> functions_;
+  execute::Ground ground_;
   std::vector<std::unique_ptr<execute::TypedProgram>> owned_;
   std::vector<const execute::TypedProgram*> programs_;  // by signature
   execute::ValueStore values_;

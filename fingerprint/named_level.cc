@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "execute/real_values.h"
 #include "fingerprint/level_runner.h"
 #include "runtime/byte_lists.h"
 
@@ -24,7 +25,7 @@ struct LevelRunner::NamedPart {
 void LevelRunner::grow_values() {
   const auto& groups = enumerator_.terms().groups();
   const auto elements = [&](const enumerate::Group& group) {
-    return static_cast<std::uint32_t>(enumerator_.types().elements(group.type));
+    return static_cast<std::uint32_t>(enumerator_.types().elements(group.type)) * execute::points_of(ground_.domain);
   };
   std::uint64_t needed = 0;
   for (std::size_t g = values_.groups(); g < groups.size(); ++g) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "execute/real_values.h"
 #include "runtime/error.h"
 
 namespace rulemill::fingerprint {
@@ -46,7 +47,8 @@ void OrbitEvaluator::add_passing(TermId t) {
   const auto& terms = enumerator_.terms();
   Passing& passing = passing_[t];
   passing.variables = terms.variables(t);
-  passing.elements = static_cast<std::uint32_t>(enumerator_.types().elements(terms.type(t)));
+  passing.elements =
+      static_cast<std::uint32_t>(enumerator_.types().elements(terms.type(t))) * execute::points_of(runner_.domain());
   passing.place = arena_pairs_;
   const std::uint32_t count = enumerator_.symmetry().renamings().of(passing.variables).count;
   arena_pairs_ += std::uint64_t{(count + block_width - 1) / block_width} * passing.elements * block_width;

@@ -72,9 +72,9 @@ class OrbitEvaluator final : public enumerate::NodeSink {
   /// A term that is not named, under all its names.
   struct Passing {
     enumerate::VariableSet variables = 0;
-    std::size_t first = 0;    // wave node of renaming 0
-    std::uint64_t place = 0;  // of renaming 0 in the arena
-    std::uint32_t elements = 0;
+    std::size_t first = 0;               // wave node of renaming 0
+    std::uint64_t place = 0;             // of renaming 0 in the arena
+    std::uint32_t elements = 0;          // as they are stored
     std::vector<std::uint32_t> same_as;  // by renaming: the first that gives the same term
   };
   std::uint64_t place(const Passing& passing, std::uint32_t renaming) const;

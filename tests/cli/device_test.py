@@ -36,6 +36,17 @@ class Device(Case):
         self.assertEqual(model.returncode, 0, model.stdout + model.stderr)
         self.assertRegex(model.stdout, r"uploaded bytes +model +([\d,]+) +counted +\1\n")
 
+    def test_what_is_evaluated_over_the_reals_is_left_to_the_cpu(self):
+        words = ["fingerprint", "--profile", ROOT / "data" / "profiles" / "shifted_rows.toml", "--progress", "off"]
+        made = {}
+        for device in ("cpu", "emulated"):
+            process = rulemill(*words, "--max-ops", 2, "--device", device, "--out", self.folder / device)
+            self.assert_works(process)
+            self.assertIn("cpu reals", process.stdout)
+            made[device] = shards(self.folder / device)
+        self.assertTrue(made["cpu"] == made["emulated"])
+        self.assertEqual(process.stderr.count("no device evaluates over the reals; the CPU does"), 1, process.stderr)
+
     def test_the_model_refuses_a_run_without_a_device(self):
         _, report, _ = self.fingerprint("plain", "--device", "cpu", max_ops=1)
         model = subprocess.run([sys.executable, MODEL, report], capture_output=True, text=True, check=False)

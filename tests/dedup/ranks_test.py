@@ -13,9 +13,9 @@ def digests(folder):
 
 @needs_mpi
 class Ranks(Case):
-    def run_on(self, ranks):
-        out = self.folder / f"ranks{ranks}"
-        profile = ROOT / "data" / "profiles" / "quickstart.toml"
+    def run_on(self, ranks, name="quickstart.toml"):
+        profile = ROOT / "data" / "profiles" / name
+        out = self.folder / f"{profile.stem}-ranks{ranks}"
         for stage in ("fingerprint", "join"):
             self.assert_works(rulemill(stage, "--profile", profile, "--out", out, ranks=ranks))
         return digests(out)
@@ -26,6 +26,12 @@ class Ranks(Case):
         self.assertIn("shards/terms-00000.h5", golden)
         for ranks in (2, 3, 4, 7):
             self.assertEqual(self.run_on(ranks), golden)
+
+    def test_the_same_bytes_over_the_reals(self):
+        golden = self.run_on(1, "shifted_rows.toml")
+        self.assertIn("softmax", (self.folder / "shifted_rows-ranks1" / "candidates.rules").read_text(encoding="utf-8"))
+        for ranks in (2, 3):
+            self.assertEqual(self.run_on(ranks, "shifted_rows.toml"), golden)
 
 
 if __name__ == "__main__":

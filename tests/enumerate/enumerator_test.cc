@@ -350,6 +350,18 @@ TEST_CASE("parts of a level show the nodes of the whole, in their places") {
   CHECK(parts.arguments == whole.arguments);
 }
 
+TEST_CASE("the field is what is meant where nothing is said, and says so itself nowhere") {
+  const algebra::Library library = load_library();
+  const std::string rest = "[[variables]]\nnames = [\"a\"]\nshape = [2]\n[[operators]]\noperator = \"relu\"\n";
+  const auto profile = [&](const std::string& values) {
+    return Profile::parse("name = \"p\"\n" + values + rest, "p.toml", library);
+  };
+  CHECK(profile("").values == algebra::Domain::Field);
+  CHECK(profile("values = \"reals\"\n").values == algebra::Domain::Reals);
+  CHECK(profile("values = \"field\"\n").digest == profile("").digest);
+  CHECK(profile("values = \"reals\"\n").digest != profile("").digest);
+}
+
 TEST_CASE("a profile's mistakes are told with their place") {
   const algebra::Library library = load_library();
   const auto message = [&](const std::string& text) -> std::string {
@@ -389,6 +401,8 @@ TEST_CASE("a profile's mistakes are told with their place") {
       Catch::Contains("p.toml:4:9") && Catch::Contains("'q'") && Catch::Contains("[2, 3, 4]"));
   CHECK_THAT(message(head + variables + "[[operators]]\noperator = \"relu\"\nranks = [2\n"),
              Catch::Contains("p.toml:"));
+  CHECK_THAT(message(head + "values = \"real\"\n" + variables),
+             Catch::Contains("p.toml:2:10") && Catch::Contains("must be \"field\" or \"reals\", found \"real\""));
   CHECK(message(head + variables + "[[operators]]\noperator = \"relu\"\n").empty());
 }
 

@@ -53,7 +53,7 @@ class World {
  public:
   World()
       : library(algebra::Library::load(std::string(RULEMILL_SOURCE_DIR) + "/data/operators")),
-        functions(function_keys(library.functions(), seed)) {}
+        ground(algebra::Domain::Field, library.functions(), seed) {}
 
   Program program(const Case& one) {
     std::vector<std::uint32_t> ranks;
@@ -62,11 +62,11 @@ class World {
     const algebra::Instance& instance = library.instantiate(one.name, one.parameters, ranks);
     const auto plan = algebra::compile(instance, one.inputs, one.sizes);
     REQUIRE(plan.has_value());
-    return make_program(*plan, functions, seed);
+    return make_program(*plan, ground);
   }
 
   algebra::Library library;
-  std::vector<FunctionKey> functions;
+  Ground ground;
 };
 
 std::size_t elements(const Shape& shape) {
@@ -216,7 +216,7 @@ TEST_CASE("functions in the field keep the laws that they declare, and no others
     FAIL("no function " + name);
     return std::size_t{0};
   };
-  const FunctionKey relu = world.functions[index("relu")], sigmoid = world.functions[index("sigmoid")];
+  const FunctionKey relu = world.ground.keys[index("relu")], sigmoid = world.ground.keys[index("sigmoid")];
   CHECK(relu.idempotent);
   CHECK(apply_unary(relu, SingleLane{0}).v == 0);
   CHECK(apply_unary(sigmoid, SingleLane{0}).v != 0);
