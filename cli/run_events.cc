@@ -31,6 +31,8 @@ void take(const Json& event, std::vector<RankRun>& runs, int rank) {
     run.stages.back().finished = true;
     run.stages.back().figures = event;
     run.progress = nullptr;
+  } else if (what == "crew" && !run.stages.empty()) {
+    run.stages.back().helpers = event.at("report").at("ranks");
   } else if (what == "progress") {
     run.progress = event;
   } else if (what == "end" || what == "stopped") {

@@ -17,6 +17,7 @@ struct RankRun {
     double begin = 0, end = 0;  // as far as it is known
     bool finished = false;
     runtime::Json figures = runtime::Json::object();  // of its end: seconds, bytes_sent, …
+    runtime::Json helpers = runtime::Json::array();   // on the first rank: what those of each rank did
   };
   int rank = 0;
   double begin = 0, last = 0;  // its first event, and the last one that was heard

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <ctime>
+#include <optional>
 #include <sstream>
 
 #include "cli/command.h"
@@ -28,6 +30,7 @@ using runtime::with_commas;
 
 constexpr const char* stage_names[] = {fingerprint::fingerprint_stage, dedup::join_stage, prove::prove_stage,
                                        prove::prune_stage};
+constexpr double same_run = 60;  // seconds within which the ranks of a run begin
 constexpr double silence = 120;  // seconds after which a run on another machine is taken to be gone
 
 struct Inputs {
@@ -93,6 +96,18 @@ std::string progress_of(const Json& progress) {
   return text;
 }
 
+/// What a rank's helpers did of a stage, as the first rank tells it of the run that began at about the same time.
+Json helpers_of(const std::vector<RankRun>& runs, const RankRun& run, const std::string& stage) {
+  const auto rank = static_cast<std::size_t>(run.rank);
+  for (const RankRun& first : runs) {
+    if (first.rank != 0 || std::abs(first.begin - run.begin) > same_run) continue;
+    for (const RankRun::Stage& told : first.stages) {
+      if (told.name == stage && told.helpers.is_array() && rank < told.helpers.size()) return told.helpers[rank];
+    }
+  }
+  return Json::object();
+}
+
 /// Time, bytes and balance by stage and rank, of the runs in which the stage was worked on.
 Json balance(const std::vector<RankRun>& runs) {
   Json rows = Json::array();
@@ -108,6 +123,10 @@ Json balance(const std::vector<RankRun>& runs) {
       for (const char* key : {"waiting", "bytes_sent", "memory", "idle"}) {
         if (stage.figures.contains(key)) row[key] = stage.figures[key];
       }
+      const Json helpers = helpers_of(runs, run, stage.name);
+      for (const char* key : {"busy_seconds", "idle_seconds"}) {
+        if (helpers.contains(key)) row[key] = helpers[key];
+      }
       rows.push_back(std::move(row));
     }
   }
@@ -115,11 +134,15 @@ Json balance(const std::vector<RankRun>& runs) {
 }
 
 void print_balance(Context& context, const Json& rows, double since) {
-  TextTable table({"stage", "rank", "time", "waiting", "sent", "memory"});
+  TextTable table({"stage", "rank", "time", "waiting", "helpers busy", "idle", "sent", "peak memory"});
+  const auto seconds_or_nothing = [](const Json& row, const char* key) {
+    return row.contains(key) ? runtime::in_seconds(row[key]) : std::string();
+  };
   for (const Json& row : rows) {
     if (row["run"] < since || !row.contains("memory")) continue;
     table.add({row["stage"], std::to_string(row["rank"].get<int>()), runtime::in_seconds(row["seconds"]),
-               runtime::in_seconds(row.value("waiting", 0.0)),
+               runtime::in_seconds(row.value("waiting", 0.0)), seconds_or_nothing(row, "busy_seconds"),
+               seconds_or_nothing(row, "idle_seconds"),
                runtime::in_bytes(row.value("bytes_sent", std::uint64_t{0})),
                runtime::in_bytes(row.value("memory", std::uint64_t{0}))});
   }
@@ -151,6 +174,19 @@ std::string stage_state(const runtime::Manifest& manifest, const std::string& st
   return state;
 }
 
+/// What the first rank spent on a stage, in all runs; in the stage's own run if there are no events.
+std::optional<double> seconds_of(const Json& rows, const runtime::Manifest& manifest, const std::string& stage) {
+  double all = 0;
+  for (const Json& row : rows) {
+    if (row["rank"] == 0 && row["stage"] == stage) all += row["seconds"].get<double>();
+  }
+  if (all > 0) return all;
+  const auto figures = manifest.figures(stage);
+  const auto found = figures.find("seconds");
+  if (found == figures.end() || !std::holds_alternative<double>(found->second)) return std::nullopt;
+  return std::get<double>(found->second);
+}
+
 void show_run(Context& context, const Inputs& inputs) {
   const runtime::Manifest manifest(inputs.out);
   const std::vector<RankRun> runs = read_runs(inputs.out);
@@ -165,18 +201,17 @@ void show_run(Context& context, const Inputs& inputs) {
     context.print(inputs.out + ": " + run->facts.value("profile", "") +
                   fmt::format(", {} operators\n", run->facts.value("max_ops", 0)) + state_of(*run, running) + "\n\n");
   }
+  report["ranks"] = balance(runs);
   TextTable table({"stage", "state", "time"});
   for (const char* stage : stage_names) {
     const std::string state = stage_state(manifest, stage, run, running);
-    const auto figures = manifest.figures(stage);
-    const auto seconds = figures.find("seconds");
-    const bool timed = seconds != figures.end() && std::holds_alternative<double>(seconds->second);
-    table.add({stage, state, timed ? runtime::in_seconds(std::get<double>(seconds->second)) : ""});
+    const std::optional<double> seconds = seconds_of(report["ranks"], manifest, stage);
+    table.add({stage, state, seconds ? runtime::in_seconds(*seconds) : ""});
     report["stages"].push_back({{"name", stage}, {"state", state}});
+    if (seconds) report["stages"].back()["seconds"] = *seconds;
   }
   context.print(table.text());
-  report["ranks"] = balance(runs);
-  if (run != nullptr) print_balance(context, report["ranks"], run->begin - 60);
+  if (run != nullptr) print_balance(context, report["ranks"], run->begin - same_run);
   if (const auto funnel = std::filesystem::path(inputs.out) / "funnel.json"; std::filesystem::exists(funnel)) {
     try {
       report["funnel"] = runtime::read_json(funnel).value("funnel", Json::object());

@@ -47,6 +47,7 @@ class Status(Case):
         for row in rows:
             self.assertGreater(row["memory"], 1e6)
             self.assertLessEqual(row["waiting"], row["seconds"] + 0.1)
+            self.assertEqual("busy_seconds" in row, row["stage"] in ("prove", "prune"), row)
         # What goes to the other rank: 40 bytes a row of the table, of which about half is not one's own.
         sent = sum(row["bytes_sent"] for row in rows if row["stage"] == "join")
         self.assertGreater(sent, 1000)
@@ -61,6 +62,8 @@ class Status(Case):
         self.assertEqual([stage["state"] for stage in state["stages"]], ["done"] * 4)
         self.assertTrue(state["state"].startswith("done at "), state["state"])
         self.assertFalse(state["running"])
+        for stage in state["stages"]:
+            self.assertGreater(stage["seconds"], 0)
 
     def test_a_running_one_then_stopped_then_killed(self):
         command = [str(BINARY), "discover", "--profile", str(REFERENCE), "--max-ops", "3", "--threads", "1", "--out", str(self.out)]
