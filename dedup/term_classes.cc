@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "dedup/gifts.h"
 #include "execute/field.h"
 #include "runtime/byte_lists.h"
 #include "runtime/workers.h"
@@ -18,26 +19,6 @@ std::uint64_t cost_of(const TermClasses& slice) {
   std::uint64_t cost = 0;
   for (const auto& members : slice.classes) cost += cost_of(members);
   return cost;
-}
-
-/// What rank `rank` gives to each other one so that none has more than its share, rounded up; the same list on every
-/// rank, in the ranks' order.
-std::vector<std::uint64_t> gifts(const std::vector<std::uint64_t>& costs, std::size_t rank) {
-  std::uint64_t total = 0;
-  for (const std::uint64_t cost : costs) total += cost;
-  const std::uint64_t share = (total + costs.size() - 1) / costs.size();
-  const auto over = [&](std::size_t r) { return costs[r] > share ? costs[r] - share : 0; };
-  std::uint64_t before = 0;  // what the ranks before this one give away
-  for (std::size_t r = 0; r < rank; ++r) before += over(r);
-  std::vector<std::uint64_t> given(costs.size(), 0);
-  std::uint64_t room = 0;  // of the ranks up to r
-  for (std::size_t r = 0; r < costs.size(); ++r) {
-    const std::uint64_t begin = std::max(room, before);
-    room += costs[r] < share ? share - costs[r] : 0;
-    const std::uint64_t end = std::min(room, before + over(rank));
-    given[r] = end > begin ? end - begin : 0;
-  }
-  return given;
 }
 
 /// Collective: classes move from ranks that have more than their share of a slice. Fingerprints are spread by hash, but
