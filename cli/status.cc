@@ -142,8 +142,7 @@ void print_balance(Context& context, const Json& rows, double since) {
     if (row["run"] < since || !row.contains("memory")) continue;
     table.add({row["stage"], std::to_string(row["rank"].get<int>()), runtime::in_seconds(row["seconds"]),
                runtime::in_seconds(row.value("waiting", 0.0)), seconds_or_nothing(row, "busy_seconds"),
-               seconds_or_nothing(row, "idle_seconds"),
-               runtime::in_bytes(row.value("bytes_sent", std::uint64_t{0})),
+               seconds_or_nothing(row, "idle_seconds"), runtime::in_bytes(row.value("bytes_sent", std::uint64_t{0})),
                runtime::in_bytes(row.value("memory", std::uint64_t{0}))});
   }
   if (!table.empty()) context.print("\n" + table.text());
