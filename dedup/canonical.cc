@@ -7,6 +7,7 @@
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
 #include "dedup/candidate_text.h"
+#include "dedup/general_forms.h"
 #include "runtime/hash.h"
 
 namespace rulemill::dedup {
@@ -87,6 +88,14 @@ std::string typed_text(const CandidateGraph& graph, const Vocabulary& words) {
   const auto typed = algebra::infer_types(candidate.rule, bank, symbols, &candidate.example);
   const auto* result = std::get_if<algebra::TypedRule>(&typed);
   return result == nullptr ? "" : algebra::to_string(result->rule, bank, symbols);
+}
+
+/// Of that text, zeros if it is empty.
+runtime::Hash128 typed_hash(const CandidateGraph& graph, const Vocabulary& words) {
+  const auto text = [&] { return typed_text(graph, words); };
+  if (words.forms != nullptr) return words.forms->typed(graph, text);
+  const std::string written = text();
+  return written.empty() ? runtime::Hash128{} : runtime::hash128(runtime::bytes_of(written));
 }
 
 /// What a term looks like when every variable of a type looks alike.
@@ -214,8 +223,9 @@ std::string canonicalize(CandidateGraph& graph, const Vocabulary& words, KeyKind
   graph = form.graph;
   if (exact != nullptr) *exact = serialize(form.exact_graph, words, Detail::Content);
   if (form.detail == Detail::Structure) {
-    const std::string typed = typed_text(graph, words);
-    form.key += typed.empty() ? serialize(graph, words, Detail::Exact) : typed;
+    const runtime::Hash128 typed = typed_hash(graph, words);
+    form.key += typed == runtime::Hash128{} ? serialize(graph, words, Detail::Exact)
+                                            : runtime::text_of(runtime::bytes_of(std::span(&typed, 1)));
   }
   return std::move(form.key);
 }

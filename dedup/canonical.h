@@ -10,6 +10,8 @@
 
 namespace rulemill::dedup {
 
+class GeneralForms;
+
 /// Instances by dictionary number, and the types.
 struct Vocabulary {
   std::vector<const algebra::Instance*> instances;
@@ -19,6 +21,7 @@ struct Vocabulary {
   /// what they are when a profile grows.
   std::vector<std::uint32_t> instance_words, type_words;
   const algebra::Library* library = nullptr;
+  GeneralForms* forms = nullptr;  // knows what was typed before; may be null
 };
 Vocabulary vocabulary(const fingerprint::Dictionary& dictionary, algebra::Library& library);
 

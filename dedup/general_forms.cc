@@ -9,11 +9,12 @@
 #include "runtime/program_digest.h"
 
 // The file: a checksum of the rest, the origin, hashes of types and of instances by the number that they have in the
-// forms, the forms, and the entries by key.
+// forms, the forms, their entries by key, and hashes of typed candidates by key.
 namespace rulemill::dedup {
 namespace {
 
 constexpr std::uint16_t unknown = fingerprint::no_instance;
+constexpr std::size_t most_typed = std::size_t{1} << 22;  // entries that are kept, of all ranks: 134 MB
 
 std::uint64_t hash_of(std::string_view text) { return runtime::hash64(runtime::bytes_of(text)); }
 
@@ -67,6 +68,7 @@ GeneralForms::GeneralForms(std::filesystem::path out, const fingerprint::Diction
   if (content.empty() || read(content)) return;
   known_.clear();
   forms_.clear();
+  typed_.clear();
   if (communicator.is_root()) spdlog::warn("{}: is damaged; it is made again", file.string());
 }
 
@@ -83,6 +85,7 @@ bool GeneralForms::read(const std::string& content) {
     forms_.push_back(renumbered(runtime::take_text(rest), types, instances));
   }
   for (const Entry& entry : runtime::take_list<Entry>(rest)) known_.emplace(entry.key, entry.form);
+  typed_ = runtime::take_list<TypedEntry>(rest);
   return true;
 }
 
@@ -117,6 +120,18 @@ void GeneralForms::note(const Key& key, const std::string& packed) {
   noted_.push_back({key, numbers_.try_emplace(packed, numbers_.size()).first->second});
 }
 
+runtime::Hash128 GeneralForms::typed(const CandidateGraph& graph, const std::function<std::string()>& text) {
+  TypedEntry entry{key(graph), {}};
+  const auto found = std::ranges::lower_bound(typed_, entry.key, {}, &TypedEntry::key);
+  if (found != typed_.end() && found->key == entry.key)
+    entry.text = found->text;
+  else if (const std::string written = text(); !written.empty())
+    entry.text = runtime::hash128(runtime::bytes_of(written));
+  const std::scoped_lock lock(mutex_);
+  if (noted_typed_.size() < most_typed / static_cast<std::size_t>(communicator_.size())) noted_typed_.push_back(entry);
+  return entry.text;
+}
+
 void GeneralForms::save() const {
   PackedCandidates forms(numbers_.size());
   for (const auto& [packed, number] : numbers_) forms[number] = packed;
@@ -124,18 +139,24 @@ void GeneralForms::save() const {
   runtime::append_value(mine, std::uint64_t{forms.size()});
   for (const std::string& form : forms) runtime::append_text(mine, form);
   runtime::append_list(mine, noted_);
+  runtime::append_list(mine, noted_typed_);
   const std::vector<runtime::Bytes> parts = communicator_.gather(mine);
   if (!communicator_.is_root()) return;
 
   std::vector<std::pair<Key, std::string_view>> entries;
+  std::vector<TypedEntry> typed;
   for (const runtime::Bytes& part : parts) {
     runtime::ByteView rest = part;
     std::vector<std::string_view> own(runtime::take_value<std::uint64_t>(rest));
     for (std::string_view& form : own) form = runtime::take_text(rest);
     for (const Entry& entry : runtime::take_list<Entry>(rest)) entries.emplace_back(entry.key, own.at(entry.form));
+    const auto told = runtime::take_list<TypedEntry>(rest);
+    typed.insert(typed.end(), told.begin(), told.end());
   }
   std::ranges::sort(entries);
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+  std::ranges::sort(typed);
+  typed.erase(std::unique(typed.begin(), typed.end()), typed.end());
   std::unordered_map<std::string_view, std::uint64_t> numbers;
   runtime::Bytes list;
   std::vector<Entry> numbered;
@@ -151,6 +172,7 @@ void GeneralForms::save() const {
   runtime::append_value(content, std::uint64_t{numbers.size()});
   runtime::append_bytes(content, list);
   runtime::append_list(content, numbered);
+  runtime::append_list(content, typed);
   const Key checksum = runtime::hash128(content);
   const std::vector<runtime::ByteView> pieces{runtime::bytes_of(std::span(&checksum, 1)), content};
   runtime::write_file(out_ / general_forms_file, pieces);

@@ -1,9 +1,11 @@
-// What candidates became when they were brought to their most general form, kept from one run to the next: a candidate
-// is known by its types, its operator instances and their definitions, so that a profile with one operator more tries
-// only those that are new. The file carries its own checksum; one that is damaged or of another program is made anew.
+// What candidates became when they were brought to their most general form, and what they are with symbolic sizes, kept
+// from one run to the next: a candidate is known by its types, its operator instances and their definitions, so that a
+// profile with one operator more tries and types only those that are new. The file carries its own checksum; one that is damaged or of another program is made anew.
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -30,6 +32,10 @@ class GeneralForms {
   /// From now on it is known to save().
   void note(const Key& key, const std::string& packed);
   std::uint64_t noted() const { return noted_.size(); }
+
+  /// A hash of the candidate with symbolic sizes, which `text` writes; zeros if that is empty. Either way it is known to
+  /// save(). Any number of threads may call it.
+  runtime::Hash128 typed(const CandidateGraph& graph, const std::function<std::string()>& text);
   /// Collective. Writes what every rank has noted.
   void save() const;
 
@@ -42,6 +48,13 @@ class GeneralForms {
     std::uint64_t form = 0;  // its number
   };
 
+  struct TypedEntry {
+    Key key;
+    runtime::Hash128 text;
+    bool operator==(const TypedEntry&) const = default;
+    auto operator<=>(const TypedEntry&) const = default;
+  };
+
   bool read(const std::string& content);
 
   std::filesystem::path out_;
@@ -52,6 +65,9 @@ class GeneralForms {
   std::unordered_map<Key, std::uint64_t, KeyHash> known_;  // likewise
   std::vector<Entry> noted_;
   std::unordered_map<std::string, std::uint64_t> numbers_;  // of the noted forms
+  std::vector<TypedEntry> typed_;                           // of the file, ascending
+  std::mutex mutex_;                                        // of the list that follows
+  std::vector<TypedEntry> noted_typed_;
 };
 
 }  // namespace rulemill::dedup

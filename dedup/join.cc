@@ -316,12 +316,13 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   const runtime::Workers workers(options.threads);
   const enumerate::Renamings renamings(profile, options.every_renaming);
   TermRows rows(out, shards_digest, fingerprints, renamings, communicator);
-  const Vocabulary words = vocabulary(rows.dictionary(), library);
+  Vocabulary words = vocabulary(rows.dictionary(), library);
   TrialPrograms programs(words, library, profile);
   const std::uint64_t slices = slices_of(fingerprints.rows, parts, options);
   const std::string origin = std::to_string(profile.seed) + " " + std::to_string(fingerprints.max_ops);
   GeneralForms forms(out, rows.dictionary(), library,
                      profile.values == algebra::Domain::Field ? origin : origin + " reals", communicator);
+  words.forms = &forms;
   const Frame frame{words, programs, fingerprints.max_ops, workers, communicator, checkpoint, slices, forms};
 
   Summary summary;

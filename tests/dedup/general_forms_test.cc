@@ -92,3 +92,29 @@ TEST_CASE("a file of general forms with any byte changed, or cut, knows nothing"
     CHECK(folder.open(words).find(key) == nullptr);
   }
 }
+
+TEST_CASE("what a candidate is with symbolic sizes is written once, and known to the next run") {
+  Folder folder;
+  const Dictionary before = dictionary({{2, 3}, {4, 5}}, {relu}), after = dictionary({{4, 5}, {2, 3}}, {add, relu});
+  int written = 0;
+  const auto text = [&](const char* what) {
+    return [&written, what] {
+      ++written;
+      return std::string(what);
+    };
+  };
+  GeneralForms forms = folder.open(before);
+  const runtime::Hash128 hash = forms.typed(graph(0, 0), text("relu(x) => relu(x)"));
+  CHECK(hash == runtime::hash128(runtime::bytes_of(std::string("relu(x) => relu(x)"))));
+  CHECK(forms.typed(graph(1, 0), text("")) == runtime::Hash128{});
+  CHECK(written == 2);
+  forms.save();
+  GeneralForms next = folder.open(after);
+  CHECK(next.typed(graph(1, 1), text("another")) == hash);
+  CHECK(next.typed(graph(0, 1), text("another")) == runtime::Hash128{});
+  CHECK(written == 2);
+  next.save();
+  CHECK(folder.open(after).typed(graph(1, 1), text("another")) == hash);
+  CHECK(folder.open(before, "seed 2").typed(graph(0, 0), text("another")) != hash);
+  CHECK(written == 3);
+}
