@@ -1,6 +1,7 @@
 // What candidates became when they were brought to their most general form, and what they are with symbolic sizes, kept
 // from one run to the next: a candidate is known by its types, its operator instances and their definitions, so that a
-// profile with one operator more tries and types only those that are new. The file carries its own checksum; one that is damaged or of another program is made anew.
+// profile with one operator more tries and types only those that are new. The file carries its own checksum; one that
+// is damaged or of another program is made anew.
 #pragma once
 
 #include <filesystem>
@@ -33,8 +34,8 @@ class GeneralForms {
   void note(const Key& key, const std::string& packed);
   std::uint64_t noted() const { return noted_.size(); }
 
-  /// A hash of the candidate with symbolic sizes, which `text` writes; zeros if that is empty. Either way it is known to
-  /// save(). Any number of threads may call it.
+  /// A hash of the candidate with symbolic sizes, which `text` writes; zeros if that is empty. Either way it is known
+  /// to save(). Any number of threads may call it.
   runtime::Hash128 typed(const CandidateGraph& graph, const std::function<std::string()>& text);
   /// Collective. Writes what every rank has noted.
   void save() const;

@@ -209,13 +209,13 @@ std::uint64_t parts_of(const fingerprint::Summary& fingerprints, const JoinOptio
   // A record, the copy of it that is sent, and the rows, classes and pairs that about one in four makes.
   constexpr std::uint64_t bytes_a_row = 2 * sizeof(FingerprintRecord) + sizeof(TermRow);
   const std::uint64_t base = communicator.max(runtime::current_memory_bytes());
-  const std::uint64_t held = TermRows::held_bytes(fingerprints);
+  const std::uint64_t held = communicator.max(TermRows::held_bytes(fingerprints, communicator.node().size()));
   const std::uint64_t share = fingerprints.rows / static_cast<std::uint64_t>(communicator.size()) * bytes_a_row;
   const std::uint64_t least = base + held + (options.all_terms ? share : std::uint64_t{64} << 20);
   if (least > options.memory) {
     throw runtime::Error("--memory " + runtime::in_bytes(options.memory),
                          "the join needs at least " + runtime::in_bytes(least) + " a rank for this table, of which " +
-                             runtime::in_bytes(held) + " are the levels below the last, which every rank holds");
+                             runtime::in_bytes(held) + " are the levels below the last, which every node holds");
   }
   return options.all_terms ? 1 : std::bit_ceil(share / (options.memory - base - held) + 1);
 }

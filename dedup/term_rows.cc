@@ -1,6 +1,7 @@
 #include "dedup/term_rows.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "runtime/error.h"
 #include "runtime/file_check.h"
@@ -35,17 +36,27 @@ TermRows::TermRows(const std::filesystem::path& out, const std::string& digest, 
     first += level.rows;
   }
   first_of_level_.push_back(first);
-  const std::uint64_t known = first_of_level_[summary.levels.size() - 1];
-  known_.resize(known);
-  for (std::uint64_t shard = 0; shard * rows_each_ < known; ++shard) {
-    const fingerprint::TermRows rows = read(shard);
-    for (std::size_t i = 0; i < rows.size() && rows.first + i < known; ++i) known_[rows.first + i] = row_at(rows, i);
-  }
+  read_known();
 }
 
-std::uint64_t TermRows::held_bytes(const fingerprint::Summary& summary) {
+void TermRows::read_known() {
+  static_assert(std::is_trivially_copyable_v<TermRow>, "what ranks share is bytes");
+  const std::uint64_t known = first_of_level_[last_level()];
+  known_memory_ = runtime::NodeMemory(known * sizeof(TermRow), communicator_);
+  const std::span rows(reinterpret_cast<TermRow*>(known_memory_.data()), known);
+  const runtime::Communicator reading = known_memory_.shared() ? communicator_.node() : runtime::Communicator::self();
+  const auto readers = static_cast<std::uint64_t>(reading.size());
+  for (auto shard = static_cast<std::uint64_t>(reading.rank()); shard * rows_each_ < known; shard += readers) {
+    const fingerprint::TermRows part = read(shard);
+    for (std::size_t i = 0; i < part.size() && part.first + i < known; ++i) rows[part.first + i] = row_at(part, i);
+  }
+  reading.barrier();
+  known_ = rows;
+}
+
+std::uint64_t TermRows::held_bytes(const fingerprint::Summary& summary, int sharing) {
   const std::uint64_t last = summary.levels.back().rows;
-  return (summary.rows - last) * sizeof(TermRow) + last * sizeof(std::uint32_t);
+  return (summary.rows - last) * sizeof(TermRow) / static_cast<std::uint64_t>(sharing) + last * sizeof(std::uint32_t);
 }
 
 fingerprint::TermRows TermRows::read(std::uint64_t shard) const {

@@ -1,4 +1,4 @@
-// Access to the table of all terms: the levels below the last are held by every rank, rows of the last level are
+// Access to the table of all terms: the levels below the last are held by every node, rows of the last level are
 // fetched from the ranks that hold their shards. A term stands for its renamings; an occurrence is one of these.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "fingerprint/run.h"
 #include "fingerprint/shards.h"
 #include "runtime/communicator.h"
+#include "runtime/node_memory.h"
 
 namespace rulemill::dedup {
 
@@ -61,9 +62,9 @@ class TermRows {
 
   const fingerprint::Dictionary& dictionary() const { return dictionary_; }
   std::uint64_t rows() const { return summary_.rows; }
-  /// What every rank holds of the table: the rows below the last level, and where those of the last level are once
-  /// fetched.
-  static std::uint64_t held_bytes(const fingerprint::Summary& summary);
+  /// What a rank holds of the table beside its share of it: the rows below the last level, which `sharing` ranks have
+  /// once, and where those of the last level are once fetched.
+  static std::uint64_t held_bytes(const fingerprint::Summary& summary, int sharing);
   /// First term of a level; rows() for the one after the last.
   std::uint64_t first_of_level(std::size_t level) const { return first_of_level_[level]; }
   std::uint32_t level(TermId t) const;
@@ -93,6 +94,8 @@ class TermRows {
   const TermRow& row(TermId t) const { return t < known_.size() ? known_[t] : fetched_[place_[t - known_.size()]]; }
 
  private:
+  /// Collective.
+  void read_known();
   TermRow row_at(const fingerprint::TermRows& rows, std::size_t i) const;
   int owner(std::uint64_t shard) const;
   fingerprint::TermRows read(std::uint64_t shard) const;
@@ -105,7 +108,8 @@ class TermRows {
   fingerprint::Dictionary dictionary_;
   std::uint64_t rows_each_ = 0;
   std::vector<std::uint64_t> first_of_level_;
-  std::vector<TermRow> known_;        // levels below the last
+  runtime::NodeMemory known_memory_;
+  std::span<const TermRow> known_;    // levels below the last, once for the ranks of a node
   std::vector<std::uint32_t> place_;  // by term of the last level: in fetched_; no_id: not fetched
   std::vector<TermRow> fetched_;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "execute/aligned_pairs.h"
+
 namespace rulemill::execute {
 
 namespace {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "execute/aligned_pairs.h"
 #include "execute/executor.h"
 #include "execute/value_store.h"
 #include "execute/wave.h"

@@ -39,7 +39,8 @@ LevelRunner::LevelRunner(const enumerate::Profile& profile, algebra::Library& li
       enumerator_(profile, library, options.every_renaming),
       workers_(options.threads),
       executor_(profile.seed, profile.max_elements, options.instructions, profile.values),
-      ground_(profile.values, library.functions(), profile.seed) {
+      ground_(profile.values, library.functions(), profile.seed),
+      values_(communicator) {
   add_variables();
 }
 
@@ -150,7 +151,10 @@ void LevelRunner::prepare(std::uint32_t last) {
 
 void LevelRunner::check_memory(std::uint64_t more, const char* what) const {
   if (options_.memory == 0) return;
-  const std::uint64_t used = runtime::current_memory_bytes();
+  // What ranks share is divided among them, whoever has touched it.
+  const std::uint64_t shared = values_.shared() ? values_.bytes() : 0;
+  const std::uint64_t own = runtime::current_memory_bytes() - std::min(shared, runtime::common_memory_bytes());
+  const std::uint64_t used = own + shared / static_cast<std::uint64_t>(communicator_.node().size());
   if (used + more <= options_.memory) return;
   throw runtime::Error("--memory " + runtime::in_bytes(options_.memory),
                        std::string(what) + " of level " + std::to_string(enumerator_.level()) + " need " +

@@ -114,9 +114,11 @@ class LevelRunner {
   void exchange(std::vector<NamedPart>& parts) const;
   void store_values(enumerate::TermId first_term);
   void evaluate_values(enumerate::TermId first, enumerate::TermId last);
-  /// What the ranks have evaluated of chunks [first, last) of terms from `first_term` on; `mine`: by chunk.
-  void exchange_values(enumerate::TermId first_term, std::size_t first, std::size_t last,
-                       const std::vector<bool>& mine);
+  /// Collective: what others have evaluated of the chunks of terms from `first_term` on; `mine`: 1 by chunk of this
+  /// rank's.
+  void exchange_values(enumerate::TermId first_term, const std::vector<std::uint64_t>& mine);
+  void swap_values(enumerate::TermId first_term, const std::vector<std::uint64_t>& ours,
+                   const runtime::Communicator& communicator);
   /// Makes room for groups of terms that are new in the table.
   void grow_values();
 

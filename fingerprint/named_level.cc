@@ -1,6 +1,6 @@
-// Completes a level whose terms are held under all their names, with their values: shared by the ranks, held by each.
+// Completes a level whose terms are held under all their names, with their values: shared by the ranks, held by each,
+// values by each node.
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "execute/real_values.h"
@@ -27,14 +27,14 @@ void LevelRunner::grow_values() {
   const auto elements = [&](const enumerate::Group& group) {
     return static_cast<std::uint32_t>(enumerator_.types().elements(group.type)) * execute::points_of(ground_.domain);
   };
+  std::vector<execute::ValueStore::GroupSize> sizes;
   std::uint64_t needed = 0;
   for (std::size_t g = values_.groups(); g < groups.size(); ++g) {
-    needed += execute::ValueStore::needed(groups[g].members.size(), elements(groups[g]));
+    sizes.push_back({groups[g].members.size(), elements(groups[g])});
+    needed += execute::ValueStore::needed(sizes.back());
   }
-  check_memory(needed, "the values");
-  for (std::size_t g = values_.groups(); g < groups.size(); ++g) {
-    values_.add_group(groups[g].members.size(), elements(groups[g]));
-  }
+  check_memory(needed / static_cast<std::uint64_t>(communicator_.node().size()), "the values");
+  values_.add_groups(sizes);
 }
 
 void LevelRunner::evaluate_values(TermId first, TermId last) {
@@ -54,8 +54,8 @@ void LevelRunner::evaluate_values(TermId first, TermId last) {
   evaluator.finish();
 }
 
-void LevelRunner::exchange_values(TermId first_term, std::size_t first, std::size_t last,
-                                  const std::vector<bool>& mine) {
+void LevelRunner::swap_values(TermId first_term, const std::vector<std::uint64_t>& ours,
+                              const runtime::Communicator& communicator) {
   const auto& terms = enumerator_.terms();
   /// Calls body(values, element count) for each term of a chunk that has values.
   const auto each_tensor = [&](std::size_t chunk, const auto& body) {
@@ -65,46 +65,54 @@ void LevelRunner::exchange_values(TermId first_term, std::size_t first, std::siz
       if (terms.is_extended(t)) body(values_.tensor(terms.group(t), terms.slot(t)), values_.elements(terms.group(t)));
     }
   };
-  runtime::Bytes bytes;
-  for (std::size_t chunk = first; chunk < last; ++chunk) {
-    if (!mine[chunk]) continue;
-    runtime::append_value(bytes, std::uint64_t{chunk});
-    each_tensor(chunk, [&](const Pair* values, std::uint32_t elements) {
-      const std::size_t at = bytes.size();
-      bytes.resize(at + elements * sizeof(Pair));
-      for (std::size_t e = 0; e < elements; ++e)
-        std::memcpy(bytes.data() + at + e * sizeof(Pair), values + e * execute::block_width, sizeof(Pair));
-    });
-  }
-  const std::vector<runtime::Bytes> all = communicator_.all_gather(bytes);
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    if (rank == static_cast<std::size_t>(communicator_.rank())) continue;
-    for (runtime::ByteView view = all[rank]; !view.empty();) {
-      each_tensor(runtime::take_value<std::uint64_t>(view), [&](Pair* values, std::uint32_t elements) {
-        const runtime::ByteView told = runtime::take_bytes(view, elements * sizeof(Pair));
+  constexpr std::size_t at_once = 16;  // chunks, some ten megabytes of values
+  for (std::size_t first = 0; first < ours.size(); first += at_once) {
+    runtime::Bytes bytes;
+    for (std::size_t chunk = first; chunk < std::min(ours.size(), first + at_once); ++chunk) {
+      if (ours[chunk] == 0) continue;
+      runtime::append_value(bytes, std::uint64_t{chunk});
+      each_tensor(chunk, [&](const Pair* values, std::uint32_t elements) {
+        const std::size_t at = bytes.size();
+        bytes.resize(at + elements * sizeof(Pair));
         for (std::size_t e = 0; e < elements; ++e)
-          std::memcpy(values + e * execute::block_width, told.data() + e * sizeof(Pair), sizeof(Pair));
+          std::memcpy(bytes.data() + at + e * sizeof(Pair), values + e * execute::block_width, sizeof(Pair));
       });
     }
+    const std::vector<runtime::Bytes> all = communicator.all_gather(bytes);
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      if (rank == static_cast<std::size_t>(communicator.rank())) continue;
+      for (runtime::ByteView view = all[rank]; !view.empty();) {
+        each_tensor(runtime::take_value<std::uint64_t>(view), [&](Pair* values, std::uint32_t elements) {
+          const runtime::ByteView told = runtime::take_bytes(view, elements * sizeof(Pair));
+          for (std::size_t e = 0; e < elements; ++e)
+            std::memcpy(values + e * execute::block_width, told.data() + e * sizeof(Pair), sizeof(Pair));
+        });
+      }
+    }
   }
+}
+
+void LevelRunner::exchange_values(TermId first_term, const std::vector<std::uint64_t>& mine) {
+  if (!values_.shared()) return swap_values(first_term, mine, communicator_);
+  const runtime::Communicator& node = communicator_.node();
+  if (communicator_.has_other_nodes()) {
+    const std::vector<std::uint64_t> ours = node.sum(mine);
+    if (const auto leaders = communicator_.leaders()) swap_values(first_term, ours, *leaders);
+  }
+  node.barrier();
 }
 
 void LevelRunner::store_values(TermId first_term) {
   grow_values();
   const std::size_t end = enumerator_.terms().terms(), chunks = (end - first_term + rows_at_once - 1) / rows_at_once;
-  std::vector<bool> mine(chunks, false);
-  std::mutex mutex;
+  std::vector<std::uint64_t> mine(chunks, 0);
   share(chunks, [&](std::size_t c) {
     const std::uint64_t first = first_term + c * rows_at_once;
     evaluate_values(static_cast<TermId>(first),
                     static_cast<TermId>(std::min<std::uint64_t>(end, first + rows_at_once)));
-    const std::scoped_lock lock(mutex);
-    mine[c] = true;
+    mine[c] = 1;
   });
-  if (communicator_.size() == 1) return;
-  constexpr std::size_t at_once = 16;  // some ten megabytes of values
-  for (std::size_t first = 0; first < chunks; first += at_once)
-    exchange_values(first_term, first, std::min(chunks, first + at_once), mine);
+  if (communicator_.size() > 1) exchange_values(first_term, mine);
 }
 
 void LevelRunner::evaluate_named(std::uint64_t first, std::uint64_t last, NamedPart& part) const {

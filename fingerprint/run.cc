@@ -76,7 +76,7 @@ class Stage {
     LevelRunner runner(
         profile_, library_,
         {options_.threads, options_.all_terms, options_.every_renaming, execute::available_instruction_sets().back(),
-         options_.device, static_cast<std::size_t>(communicator_.node_rank()), options_.memory},
+         options_.device, static_cast<std::size_t>(communicator_.node().rank()), options_.memory},
         communicator_);
     runner.prepare(max_ops_);
     note_levels(runner);

@@ -52,20 +52,62 @@ bool set(const char* name) { return std::getenv(name) != nullptr; }
 
 /// Two communicators: one for messages and collectives, one for the bulk that follows a size.
 struct Communicator::Handle {
+  /// Collective; keeps `group`. What it sends is counted in `counted`, too.
+  explicit Handle(MPI_Comm group, std::shared_ptr<Traffic> counted = std::make_shared<Traffic>())
+      : comm(group), traffic(std::move(counted)) {
+    check(MPI_Comm_dup(comm, &bulk), "MPI_Comm_dup");
+    check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check(MPI_Comm_set_errhandler(bulk, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm bulk = MPI_COMM_NULL;
-  mutable Traffic traffic{};
+  std::shared_ptr<Traffic> traffic;
 };
+
+struct Communicator::Nodes {
+  Communicator own;
+  std::optional<Communicator> leaders;
+};
+
+Communicator::Communicator(std::shared_ptr<const Handle> handle) : handle_(std::move(handle)) {
+  check(MPI_Comm_rank(handle_->comm, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(handle_->comm, &size_), "MPI_Comm_size");
+}
+
+const Communicator& Communicator::node() const { return nodes_ ? nodes_->own : *this; }
+
+std::optional<Communicator> Communicator::leaders() const {
+  if (nodes_) return nodes_->leaders;
+  return is_root() ? std::optional(self()) : std::nullopt;
+}
+
+void Communicator::set_nodes(std::shared_ptr<const Handle> ranks_of_node) {
+  Communicator node(std::move(ranks_of_node));
+  MPI_Comm leaders = MPI_COMM_NULL;
+  check(MPI_Comm_split(handle_->comm, node.is_root() ? 0 : MPI_UNDEFINED, rank_, &leaders), "MPI_Comm_split");
+  std::optional<Communicator> first;
+  if (leaders != MPI_COMM_NULL) first = Communicator(std::make_shared<Handle>(leaders, handle_->traffic));
+  nodes_ = std::make_shared<Nodes>(Nodes{std::move(node), std::move(first)});
+}
+
+Communicator Communicator::in_nodes_of(int ranks) const {
+  Communicator posed = *this;
+  if (!handle_) return posed;
+  MPI_Comm node = MPI_COMM_NULL;
+  check(MPI_Comm_split(handle_->comm, rank_ / ranks, rank_, &node), "MPI_Comm_split");
+  posed.set_nodes(std::make_shared<Handle>(node, handle_->traffic));
+  return posed;
+}
 
 /// Counts what one call sends and how long it takes.
 class Communicator::Meter {
  public:
   Meter(const Communicator& communicator, std::size_t bytes) : handle_(communicator.handle_.get()) {
-    if (handle_ != nullptr) handle_->traffic.bytes_sent += bytes;
+    if (handle_ != nullptr) handle_->traffic->bytes_sent += bytes;
   }
   ~Meter() {
     if (handle_ == nullptr) return;
-    handle_->traffic.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    handle_->traffic->seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   }
   Meter(const Meter&) = delete;
   Meter& operator=(const Meter&) = delete;
@@ -75,7 +117,7 @@ class Communicator::Meter {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-Communicator::Traffic Communicator::traffic() const { return handle_ ? handle_->traffic : Traffic{}; }
+Communicator::Traffic Communicator::traffic() const { return handle_ ? *handle_->traffic : Traffic{}; }
 
 bool mpi_launcher_present() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"}) {
@@ -96,7 +138,7 @@ std::string mpi_library_version() {
   return version.substr(0, version.find_first_of(",\n"));
 }
 
-Communicator Communicator::self() { return {nullptr, 0, 1, 0}; }
+Communicator Communicator::self() { return {}; }
 
 void Communicator::barrier() const {
   const Meter meter(*this, 0);
@@ -321,22 +363,12 @@ MpiSession::MpiSession() : world_(Communicator::self()) {
   int provided = 0;
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   started_ = true;
-  auto handle = std::make_shared<Communicator::Handle>();
-  check(MPI_Comm_dup(MPI_COMM_WORLD, &handle->comm), "MPI_Comm_dup");
-  check(MPI_Comm_dup(MPI_COMM_WORLD, &handle->bulk), "MPI_Comm_dup");
-  check(MPI_Comm_set_errhandler(handle->comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check(MPI_Comm_set_errhandler(handle->bulk, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  int rank = 0;
-  int size = 1;
-  check(MPI_Comm_rank(handle->comm, &rank), "MPI_Comm_rank");
-  check(MPI_Comm_size(handle->comm, &size), "MPI_Comm_size");
-  MPI_Comm node = MPI_COMM_NULL;
-  int node_rank = 0;
-  check(MPI_Comm_split_type(handle->comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
-  check(MPI_Comm_rank(node, &node_rank), "MPI_Comm_rank");
-  check(MPI_Comm_free(&node), "MPI_Comm_free");
-  world_ = Communicator(std::move(handle), rank, size, node_rank);
-  if (size > 1) watch_ = std::make_unique<PeerWatch>(world_);
+  MPI_Comm all = MPI_COMM_NULL, node = MPI_COMM_NULL;
+  check(MPI_Comm_dup(MPI_COMM_WORLD, &all), "MPI_Comm_dup");
+  world_ = Communicator(std::make_shared<Communicator::Handle>(all));
+  check(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, world_.rank(), MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+  world_.set_nodes(std::make_shared<Communicator::Handle>(node, world_.handle_->traffic));
+  if (world_.size() > 1) watch_ = std::make_unique<PeerWatch>(world_);
 }
 
 MpiSession::~MpiSession() {

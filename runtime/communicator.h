@@ -30,8 +30,14 @@ class Communicator {
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool is_root() const { return rank_ == 0; }
-  /// This rank's number among those of its node.
-  int node_rank() const { return node_rank_; }
+  /// The ranks of this rank's node, who can share memory.
+  const Communicator& node() const;
+  /// The first rank of every node; there for these alone.
+  std::optional<Communicator> leaders() const;
+  /// Whether there are ranks on other nodes.
+  bool has_other_nodes() const { return size_ > node().size(); }
+  /// Collective: the same ranks, as if every `ranks` consecutive ones had a node. For tests of several nodes on one.
+  Communicator in_nodes_of(int ranks) const;
 
   /// What this rank has sent so far, and the seconds in which it exchanged, or waited for others to do so.
   struct Traffic {
@@ -76,14 +82,17 @@ class Communicator {
  private:
   friend class MpiSession;
   struct Handle;
+  struct Nodes;
   class Meter;
-  Communicator(std::shared_ptr<const Handle> handle, int rank, int size, int node_rank)
-      : handle_(std::move(handle)), rank_(rank), size_(size), node_rank_(node_rank) {}
+  Communicator() = default;
+  explicit Communicator(std::shared_ptr<const Handle> handle);
+  /// Collective.
+  void set_nodes(std::shared_ptr<const Handle> node);
 
   std::shared_ptr<const Handle> handle_;  // none: a single process
+  std::shared_ptr<const Nodes> nodes_;    // none: it is one node
   int rank_ = 0;
   int size_ = 1;
-  int node_rank_ = 0;
 };
 
 class PeerWatch;

@@ -58,6 +58,16 @@ std::optional<double> control_group_limit(const std::string& name) {
   return least;
 }
 
+/// A line of what the kernel says of this process.
+std::optional<std::uint64_t> status_bytes(const std::string& name) {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    std::uint64_t kilobytes = 0;
+    if (line.rfind(name, 0) == 0 && std::istringstream(line.substr(name.size())) >> kilobytes) return kilobytes * 1024;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 unsigned available_cores() {
@@ -100,13 +110,11 @@ std::uint64_t current_memory_bytes() {
   return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+std::uint64_t common_memory_bytes() { return status_bytes("RssShmem:").value_or(0); }
+
 /// What the program has had since it began; getrusage counts what the process was before that, too.
 std::uint64_t peak_memory_bytes() {
-  std::ifstream file("/proc/self/status");
-  for (std::string line; std::getline(file, line);) {
-    std::uint64_t kilobytes = 0;
-    if (line.rfind("VmHWM:", 0) == 0 && std::istringstream(line.substr(6)) >> kilobytes) return kilobytes * 1024;
-  }
+  if (const auto peak = status_bytes("VmHWM:")) return *peak;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;

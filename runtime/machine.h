@@ -23,6 +23,8 @@ unsigned available_cores();
 std::uint64_t peak_memory_bytes();
 /// Resident set now, of this process.
 std::uint64_t current_memory_bytes();
+/// Of these, what is in memory that other processes may have, too (NodeMemory, an MPI library's).
+std::uint64_t common_memory_bytes();
 /// "1.2 GB in use, at most 1.5 GB of address space allowed (ulimit -v)": what to say when memory is out.
 std::string memory_in_words();
 

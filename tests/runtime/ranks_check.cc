@@ -1,10 +1,15 @@
 // Run by mpirun with any number of ranks: every operation of Communicator against what it must give. Prints "ranks: N
 // ok".
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -13,6 +18,7 @@
 #include "runtime/communicator.h"
 #include "runtime/error.h"
 #include "runtime/interrupt.h"
+#include "runtime/node_memory.h"
 #include "runtime/shared_loop.h"
 
 namespace {
@@ -37,7 +43,10 @@ void check_collectives(const Communicator& world) {
   world.broadcast(text);
   expect(text_of(text) == "from the root", "broadcast", rank);
 
-  expect(world.node_rank() == rank, "a rank's number on the one node that there is", rank);
+  expect(world.node().rank() == rank && world.node().size() == size && !world.has_other_nodes(),
+         "the one node that there is", rank);
+  const auto leaders = world.leaders();
+  expect(leaders.has_value() == (rank == 0) && (!leaders || leaders->size() == 1), "the first rank of a node", rank);
 
   const auto gathered = world.gather(message(rank, 0));
   expect(gathered.size() == (rank == 0 ? static_cast<std::size_t>(size) : 0), "gather's size", rank);
@@ -120,6 +129,23 @@ void check_shared_loop(const Communicator& world) {
   }
 }
 
+/// A rank that is held up at its first index keeps no more than it was handed: the others do the rest meanwhile.
+void check_slow_rank(const Communicator& world) {
+  constexpr std::size_t count = 500, at_once = 3;
+  const NodeMemory memory(sizeof(std::uint64_t), world);
+  const std::atomic_ref done(*reinterpret_cast<std::uint64_t*>(memory.data()));
+  const bool slow = world.size() > 1 && world.rank() == world.size() - 1;
+  std::size_t mine = 0;
+  const auto body = [&](std::size_t, unsigned) {
+    if (slow && mine++ == 0) {
+      while (done < count - at_once) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ++done;
+  };
+  run_shared({"a loop", count, at_once}, body, Workers(1), world);
+  expect(mine <= at_once && done == count, "what a slow rank did of a shared loop", world.rank());
+}
+
 /// One rank is told to stop: all are, and none waits for another.
 void check_stopped_loop(const Communicator& world) {
   const int last = world.size() - 1;
@@ -137,6 +163,47 @@ void check_stopped_loop(const Communicator& world) {
   clear_interrupt();
   expect(stopped, "a shared loop that is told to stop", world.rank());
   world.barrier();
+}
+
+/// What each rank of a node writes, all of it see; ranks of other nodes have memory of their own.
+void check_node_memory(const Communicator& world) {
+  for (const int ranks_each : {1, 2, 64}) {
+    const Communicator posed = world.in_nodes_of(ranks_each);
+    const int rank = posed.rank(), node = rank / ranks_each, first = node * ranks_each;
+    const int there = std::min(world.size() - first, ranks_each);
+    expect(posed.node().size() == there && posed.node().rank() == rank - first, "a posed node", rank);
+    expect(posed.leaders().has_value() == (rank == first), "a posed node's first rank", rank);
+    expect(posed.has_other_nodes() == (world.size() > there), "other nodes", rank);
+    constexpr std::size_t words = 100'000;
+    NodeMemory memory(words * sizeof(std::uint64_t), posed);
+    const bool several = ranks_each > 1 && world.size() > 1;
+    expect(memory.shared() == several, "memory that ranks of a node share", rank);
+    const std::span all(reinterpret_cast<std::uint64_t*>(memory.data()), words);
+    for (const std::uint64_t word : all) expect(word == 0, "memory of a node begins with zeros", rank);
+    world.barrier();
+    for (std::size_t i = static_cast<std::size_t>(rank - first); i < words; i += static_cast<std::size_t>(there))
+      all[i] = i * 1000 + static_cast<std::size_t>(node);
+    posed.node().barrier();
+    for (std::size_t i = 0; i < words && (several || there == 1); ++i)
+      expect(all[i] == i * 1000 + static_cast<std::size_t>(node), "what the others of a node wrote", rank);
+    NodeMemory moved = std::move(memory);
+    expect(memory.data() == nullptr && moved.data() == reinterpret_cast<std::byte*>(all.data()), "moved memory", rank);
+  }
+  expect(NodeMemory(0, world).data() == nullptr, "no memory at all", world.rank());
+}
+
+/// One rank may not make as large a file: all have memory of their own, and none waits for another.
+void check_no_node_memory(const Communicator& world) {
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{4096, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  const NodeMemory memory(1'000'000, world);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  expect(!memory.shared() && memory.data() != nullptr, "memory that cannot be shared", world.rank());
+  memory.data()[999'999] = static_cast<std::byte>(world.rank());
+  world.barrier();
+  expect(memory.data()[999'999] == static_cast<std::byte>(world.rank()), "memory of a rank's own", world.rank());
 }
 
 /// More than fits into one MPI count, to show that nothing wraps around. Takes 2.2 GiB on two ranks.
@@ -171,8 +238,11 @@ int main(int argc, char** argv) {
     }
     check_collectives(session.world());
     check_shared_loop(session.world());
+    check_slow_rank(session.world());
     check_stopped_loop(session.world());
     check_farm(session.world());
+    check_node_memory(session.world());
+    check_no_node_memory(session.world());
     if (mode == "large") check_large(session.world());
     session.world().barrier();
     if (session.world().is_root()) std::printf("ranks: %d ok\n", session.world().size());
