@@ -52,7 +52,7 @@ struct Saturator::State {
   egraph::SizeTable sizes;
   egraph::RuleIndex index;
   std::vector<std::uint32_t> rule_numbers;  // by number in the index: position in the rule set
-  std::vector<std::uint32_t> shortcuts;     // numbers in the index of what others imply
+  std::vector<std::uint32_t> shortcuts;     // numbers in the index of what comes after the core
   egraph::EGraph egraph;
   egraph::Saturation saturation;
   std::vector<egraph::Value> values;  // of the region that was added last, by its numbers
@@ -70,7 +70,7 @@ void Saturator::State::add_rules(const algebra::TermBank& terms, const std::vect
     egraph::CompiledRule compiled = egraph::compile(typed, terms, sizes, egraph::Constants::Made);
     if (!rules[r].reversible) std::erase_if(compiled.directions, [](const auto& each) { return !each.forward; });
     const std::uint32_t number = index.add(std::move(compiled));
-    if (rules[r].rule.tier == algebra::Tier::Shortcut) shortcuts.push_back(number);
+    if (algebra::comes_later(rules[r])) shortcuts.push_back(number);
     rule_numbers.push_back(r);
   }
 }

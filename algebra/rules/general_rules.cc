@@ -42,20 +42,15 @@ class Instances {
   void note(const RuleRecord& record) {
     if (applies(record.rule, record)) note_made(record.rule);
   }
-  /// False if it is known: databases may have rules in common. It is core if any of those that say it is.
+  /// False if it is known: databases may have rules in common.
   bool know(const Rule& rule) {
     const std::string key = renaming_key(rule, bank_);
     const auto [begin, end] = known_.equal_range(key);
-    for (auto known = begin; known != end; ++known) {
-      if (!same_rule(known->second.rule, rule, bank_, symbols_)) continue;
-      if (rule.tier == Tier::Core) core_.insert(known->second.number);
-      return false;
-    }
-    known_.emplace(key, Known{rule, known_.size()});
+    const auto same = [&](const auto& known) { return same_rule(known.second, rule, bank_, symbols_); };
+    if (std::any_of(begin, end, same)) return false;
+    known_.emplace(key, rule);
     return true;
   }
-  /// Of those that were not known, in that order: which are core by a rule that came later.
-  const std::set<std::size_t>& core() const { return core_; }
 
   /// Those that can be applied now and could not before. Of a rule that is not general: none.
   std::vector<RuleRecord> of(const RuleRecord& record) {
@@ -215,12 +210,7 @@ class Instances {
   const std::set<std::vector<std::int64_t>>& shapes_;
   const Wanted wanted_;
   std::set<std::string> taken_;
-  struct Known {
-    Rule rule;
-    std::size_t number = 0;
-  };
-  std::multimap<std::string, Known> known_;
-  std::set<std::size_t> core_;
+  std::multimap<std::string, Rule> known_;
   Library& library_;
   TermBank& bank_;
   Symbols& symbols_;
@@ -248,7 +238,6 @@ std::vector<RuleRecord> at_instances(const std::vector<RuleRecord>& rules, const
     }
     if (!instances.grow()) break;
   }
-  for (const std::size_t number : instances.core()) result.at(number).rule.tier = Tier::Core;
   return result;
 }
 

@@ -22,7 +22,7 @@ struct Occurrences {
 
 /// The rules, those in general form replaced by their instances at ranks and parameters for which every operator of one
 /// side occurs, or is made by such an instance; named after what they are an instance of, as in "r5@d=2,stride=1".
-/// Those that are one of the other rules are left out; such a rule is core if one of those that say it is.
+/// Those that are one of the other rules are left out.
 std::vector<RuleRecord> at_instances(const std::vector<RuleRecord>& rules, const Occurrences& found, Library& library,
                                      TermBank& bank, Symbols& symbols);
 

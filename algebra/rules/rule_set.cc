@@ -46,6 +46,7 @@ class RuleWriter {
     }
     for (const Atom group : rule.groups) to.add_groups(symbols_.name(group));
     to.set_reversible(record.reversible);
+    to.set_turn(static_cast<proto::SearchTurn>(record.turn));
     to.mutable_certificate()->set_kind(static_cast<proto::Certificate::Kind>(record.certificate.kind));
     to.mutable_certificate()->set_text(record.certificate.text);
     to.mutable_statistics()->set_queries(record.statistics.queries);

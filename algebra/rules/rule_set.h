@@ -29,13 +29,24 @@ struct ProofStatistics {
   bool operator==(const ProofStatistics&) const = default;
 };
 
+/// When a search tries a rule: core first, then shortcuts, or as it is said: what is core may change, and with it what
+/// a search finds within its limits, as rules in general form come in.
+enum class SearchTurn : std::uint8_t { ByTier, WithCore, WithShortcuts };
+
 struct RuleRecord {
   Rule rule;  // typed: rule.shapes is set
   Certificate certificate;
   ProofStatistics statistics;
-  bool reversible = false;                         // both directions are of use to a search
+  bool reversible = false;  // both directions are of use to a search
+  SearchTurn turn = SearchTurn::ByTier;
   std::vector<std::vector<std::int64_t>> example;  // by variable; may be empty
 };
+
+/// Whether a search tries the rule after the core.
+inline bool comes_later(const RuleRecord& record) {
+  return record.turn == SearchTurn::WithShortcuts ||
+         (record.turn == SearchTurn::ByTier && record.rule.tier == Tier::Shortcut);
+}
 
 struct Provenance {
   std::string profile_name, profile_digest;

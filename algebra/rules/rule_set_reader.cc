@@ -44,6 +44,8 @@ class RuleReader {
       rule.groups.push_back(*group);
     }
     record.reversible = from_.reversible();
+    if (!proto::SearchTurn_IsValid(from_.turn())) fail("turn", "has the unknown value " + std::to_string(from_.turn()));
+    record.turn = static_cast<SearchTurn>(from_.turn());
     if (!proto::Certificate::Kind_IsValid(from_.certificate().kind())) fail("certificate.kind", "has an unknown value");
     record.certificate = {static_cast<Certificate::Kind>(from_.certificate().kind()), from_.certificate().text()};
     record.statistics = {from_.statistics().queries(), from_.statistics().instances()};

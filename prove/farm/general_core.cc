@@ -131,7 +131,11 @@ class GeneralCore {
       RuleRecord& record = rules_.rules[position];
       known[position] = outcome.kind != Outcome::Kind::Unknown;
       const bool core = outcome.kind == Outcome::Kind::Proved;
+      const bool was_later = algebra::comes_later(record);
       record.rule.tier = core ? Tier::Core : Tier::Shortcut;
+      record.turn = was_later != core ? algebra::SearchTurn::ByTier
+                    : was_later       ? algebra::SearchTurn::WithShortcuts
+                                      : algebra::SearchTurn::WithCore;
       record.certificate =
           core ? Certificate{Certificate::Kind::Definitions, outcome.certificate}
                : Certificate{Certificate::Kind::Derivation, with_rules_renamed(outcome.certificate, names)};

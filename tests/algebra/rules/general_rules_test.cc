@@ -228,22 +228,3 @@ TEST_CASE(
   }
   CHECK_FALSE(named(2, "@m=2"));
 }
-
-TEST_CASE("a shortcut that a core rule in general form says, too, is core where that is used") {
-  Bench bench;
-  std::vector<RuleRecord> rules(2);
-  rules[0].rule = bench.rule("rule plain(x[m, n, k]) total(neg(x)) => neg(total(x))");
-  rules[0].rule.tier = Tier::Shortcut;
-  rules[1].rule = at_any_rank(bench.rule("rule r1(x[d, m]) total(neg(x)) => neg(total(x))"), bench.library, bench.bank,
-                              bench.symbols);
-  Occurrences found;
-  for (const NodeId node : bench.bank.nodes(rules[0].rule.source))
-    found.instances.insert(bench.bank.node(node).instance);
-  for (const Tier tier : {Tier::Core, Tier::Shortcut}) {
-    rules[1].rule.tier = tier;
-    const auto used = at_instances(rules, found, bench.library, bench.bank, bench.symbols);
-    REQUIRE(used.size() == 1);
-    CHECK(used[0].rule.id == "plain");
-    CHECK(used[0].rule.tier == tier);
-  }
-}

@@ -54,6 +54,8 @@ struct World {
       record.certificate = {Certificate::Kind::Definitions, "(assert (= a\n b))"};
       record.statistics = {13, 2};
       record.reversible = rule.id == "merge";
+      if (rule.id == "merge") record.turn = SearchTurn::WithShortcuts;
+      if (rule.id == "distributes") record.turn = SearchTurn::WithCore;
       if (rule.id == "distributes") record.example = {{2, 4}, {4, 4}, {4, 4}};
       set.rules.push_back(record);
     }
@@ -108,7 +110,15 @@ TEST_CASE("a rule set comes back from its bytes as it was, in another bank") {
     CHECK(back.rules[i].certificate == set.rules[i].certificate);
     CHECK(back.rules[i].statistics == set.rules[i].statistics);
     CHECK(back.rules[i].reversible == set.rules[i].reversible);
+    CHECK(back.rules[i].turn == set.rules[i].turn);
     CHECK(back.rules[i].example == set.rules[i].example);
+  }
+  RuleRecord record;
+  record.rule.tier = Tier::Shortcut;
+  for (const auto& [turn, later] : {std::pair(SearchTurn::ByTier, true), std::pair(SearchTurn::WithCore, false),
+                                    std::pair(SearchTurn::WithShortcuts, true)}) {
+    record.turn = turn;
+    CHECK(comes_later(record) == later);
   }
   CHECK(back.funnel == set.funnel);
   CHECK(back.provenance.seeds == set.provenance.seeds);
