@@ -37,7 +37,7 @@ class Device(Case):
         self.assertRegex(model.stdout, r"uploaded bytes +model +([\d,]+) +counted +\1\n")
 
     def test_what_is_evaluated_over_the_reals_is_left_to_the_cpu(self):
-        words = ["fingerprint", "--profile", ROOT / "data" / "profiles" / "shifted_rows.toml", "--progress", "off"]
+        words = ["fingerprint", "--profile", ROOT / "data" / "profiles" / "models" / "shifted_rows.toml", "--progress", "off"]
         made = {}
         for device in ("cpu", "emulated"):
             process = rulemill(*words, "--max-ops", 2, "--device", device, "--out", self.folder / device)

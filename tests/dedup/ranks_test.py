@@ -28,10 +28,10 @@ class Ranks(Case):
             self.assertEqual(self.run_on(ranks), golden)
 
     def test_the_same_bytes_over_the_reals(self):
-        golden = self.run_on(1, "shifted_rows.toml")
+        golden = self.run_on(1, "models/shifted_rows.toml")
         self.assertIn("softmax", (self.folder / "shifted_rows-ranks1" / "candidates.rules").read_text(encoding="utf-8"))
         for ranks in (2, 3):
-            self.assertEqual(self.run_on(ranks, "shifted_rows.toml"), golden)
+            self.assertEqual(self.run_on(ranks, "models/shifted_rows.toml"), golden)
 
 
 if __name__ == "__main__":

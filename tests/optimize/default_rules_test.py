@@ -74,13 +74,14 @@ class DefaultRules(Case):
         rulemill("implied", "--by", self.folder / "all.rules", ROOT / "tests" / "optimize" / "named.rules",
                  "--json", self.folder / "implied.json")
         answers = json.loads((self.folder / "implied.json").read_text())["rules"]
-        self.assertEqual(len(answers), 33)
+        self.assertEqual(len(answers), 37)
         return {rule["name"] for rule in answers if rule["answer"] != "implied"}
 
     def test_what_people_do_by_hand_follows_from_them(self):
         self.assertEqual(self.named(), set())
         self.assertEqual(self.named(without="pool_kernel"), {"an_average_branch"})
         self.assertIn("adapter_into_its_layer", self.named(without="matmul"))
+        self.assertIn("softmax_of_a_shifted_row", self.named(without="add_column"))
 
     def test_models_are_optimized_with_them_and_they_are_not_found_again(self):
         before = self.kept()
@@ -130,6 +131,17 @@ class DefaultRules(Case):
             model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
             with self.subTest(stride):
                 self.assertEqual(self.optimized(model), {"Conv": 1})
+
+    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
+    def test_what_is_added_to_a_whole_row_leaves_its_softmax(self):
+        def value(name, *shape):
+            return helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+
+        def model(nodes, inputs, output):
+            graph = helper.make_graph(nodes, "reals", inputs, [output])
+            return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+        nodes = [helper.make_node("Add", ["x", "r"], ["s"]), helper.make_node("Softmax", ["s"], ["y"], axis=-1)]
+        self.assertEqual(self.optimized(model(nodes, [value("x", 2, 4, 32, 64), value("r", 2, 4, 32, 1)], value("y", 2, 4, 32, 64))), {"Softmax": 1})
 
     def pooled(self, **attributes):
         """Multiply-adds of the convolution before a pool, and behind it."""
