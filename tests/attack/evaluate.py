@@ -295,7 +295,7 @@ def sizes_of(op, shapes, parameters):
                 raise IllTyped(f"{op.name}: {dim} is {env.get(dim, dim)} and {value}")
     rank = len(shapes[0]) if shapes else 0
     for name, (kind, about) in op.parameters.items():
-        if name not in parameters and kind not in ("choice", "int"):
+        if name not in parameters and kind not in ("choice", "int", "spread"):
             raise IllTyped(f"{op.name}: {name} is not given")
         value = parameters.get(name, about[0] if kind == "choice" else about)
         if kind == "choice" and value not in about or kind == "axis" and not 0 <= value < rank or value is None:
@@ -334,6 +334,32 @@ class Compiled:
         return agree
 
 
+def spread_out(op, tensors, parameters):
+    """The inputs, those that are repeated against others in the shape that all have together. A spread says of every dimension
+    whether the input has it whole (0), as one element (1), or not at all (2); nothing given: all whole."""
+    rank = max(len(parameters.get(spread, ())) for spread in op.spreads.values())
+    spreads = [parameters.get(op.spreads.get(name)) or (0,) * rank for name, _ in op.inputs]
+    sizes = []  # by input and dimension, where it has that
+    for (name, dims), tensor, spread in zip(op.inputs, tensors, spreads):
+        own = iter(tensor.shape)
+        sizes.append([None if what == 2 else next(own, None) for what in spread])
+        if len(dims) != 1 or len(tensor.shape) != len(spread) - spread.count(2):
+            raise IllTyped(f"{op.name}: {name} is {list(tensor.shape)}, by {list(spread)}")
+        if any(what == 1 and size != 1 for what, size in zip(spread, sizes[-1])):
+            raise IllTyped(f"{op.name}: {name} has more than one element where it is repeated")
+    whole = [[size[k] for size, spread in zip(sizes, spreads) if spread[k] == 0] for k in range(rank)]
+    if not all(whole):
+        raise IllTyped(f"{op.name}: no input has dimension {whole.index([])}")
+    return [repeated(tensor, spread, tuple(each[0] for each in whole)) if any(spread) else tensor
+            for tensor, spread in zip(tensors, spreads)]
+
+
+def repeated(tensor, spread, shape):
+    def element(index):
+        return tensor.at(tuple(0 if what == 1 else i for i, what in zip(index, spread) if what != 2))
+    return Values(shape, element)
+
+
 def names_of(op):
     names = {dim for _, dims in op.inputs for kind, dim in dims if kind != "num"}
     return names | set(op.parameters) | {name for name, _ in op.lets} | {"rank"}
@@ -344,6 +370,8 @@ def apply_operator(world, name, inputs, parameters):
     op = world.operators.get(name)
     if op is None:
         raise SyntaxError(f"unknown operator {name!r}")
+    if any(parameters.get(parameter) for parameter in op.spreads.values()):
+        inputs = spread_out(op, inputs, parameters)
     env = sizes_of(op, [t.shape for t in inputs], parameters)
     if name not in world.compiled:
         world.compiled[name] = Compiled(op, Compiler(world, names_of(op)))

@@ -42,6 +42,11 @@ def by_hand():
     yield "transpose", elements("", "transpose", [matrix], {"perm": (1, 0)}), ((3, 2), [1, 4, 2, 5, 3, 6])
     yield "concat", elements("", "concat", [matrix, matrix], {"axis": 0}), ((4, 3), [1, 2, 3, 4, 5, 6] * 2)
     yield "matmul", elements("", "matmul", [((1, 2), [1, 2]), ((2, 1), [3, 4])], {}), ((1, 1), [11])
+    row, column = ((3,), [10, 20, 30]), ((2, 1), [100, 200])
+    yield "spread, absent", elements("", "add", [matrix, row], {"right": (2, 0)}), ((2, 3), [11, 22, 33, 14, 25, 36])
+    yield "spread, one", elements("", "add", [matrix, column], {"right": (0, 1)}), ((2, 3), [101, 102, 103, 204, 205, 206])
+    both = {"left": (0, 1), "right": (2, 0)}
+    yield "spread, both", elements("", "mul", [column, row], both), ((2, 3), [1000, 2000, 3000, 2000, 4000, 6000])
     floor = "operator f(x[n])\n  y[i < n] = x[(i - n) // 2 + 2] - x[(i - n) % 2]\n"
     yield "floor", elements(floor, "f", [((3,), [7, 8, 9])], {}), ((3,), [7 - 8, 8 - 7, 8 - 8])
     nested = "operator f(x[n])\n  y[i < n] = sum(p < i + 1, q < p) x[q] / 2 if n > 2 else 0\n"

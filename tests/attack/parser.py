@@ -33,6 +33,7 @@ class Tensor:
 class Operator:
     name: str
     inputs: list = field(default_factory=list)      # (name, dims); a dim is ("pack", name), ("name", name), ("num", n)
+    spreads: dict = field(default_factory=dict)     # input: the parameter that says which of its pack's dimensions it has
     parameters: dict = field(default_factory=dict)  # name: (kind, default or values)
     where: list = field(default_factory=list)       # (condition, guards)
     lets: list = field(default_factory=list)        # (name, expression)
@@ -355,7 +356,7 @@ class Definitions(Expressions):
         self.operators[op.name] = op
         self.expect("(")
         while self.now.text not in (")", ";"):
-            op.inputs.append(self.input())
+            op.inputs.append(self.input(op.spreads))
             if not self.accept(","):
                 break
         if self.accept(";"):
@@ -367,10 +368,10 @@ class Definitions(Expressions):
         while self.now.kind != "end" and not (self.now.first and self.now.text in PARAGRAPHS):
             self.clause(op)
 
-    def input(self):
+    def input(self, spreads):
         name = self.name()
         self.expect("[")
-        dims = self.list_of(self.dimension, "]")
+        dims = self.list_of(lambda: self.dimension(name, spreads), "]")
         self.element_kind()
         return (name, dims)
 
@@ -379,14 +380,14 @@ class Definitions(Expressions):
         if self.accept("of"):
             self.name()
 
-    def dimension(self):
+    def dimension(self, of, spreads):
         if self.now.kind == "number":
             return ("num", int(self.take().text))
         name = self.name()
         if not self.accept("..."):
             return ("name", name)
-        if self.accept("by"):  # whole unless a parameter says otherwise, which is not understood here
-            self.name()
+        if self.accept("by"):
+            spreads[of] = self.name()
         return ("pack", name)
 
     def parameter(self, op):
@@ -408,6 +409,7 @@ class Definitions(Expressions):
             self.expect(":")
             kind = self.name()
             if kind == "spread":
+                op.parameters[name] = (kind, ())  # all dimensions whole
                 return
             if kind in ("axes", "new"):
                 self.fail("axes are not understood here")
