@@ -214,9 +214,10 @@ std::vector<WordClass> word_classes(const Rule& rule, const TermBank& bank) {
   std::vector<WordClass> classes;
   for (const NodeId node : nodes_of(rule, bank)) {
     const Instance& instance = bank.library().instance(bank.node(node).instance);
-    for (const auto& [name, value] : instance.parameters) {
+    for (const auto& parameter : instance.parameters) {
+      const std::string& name = parameter.first;
       if (bank.library().parameter_kind(instance.operator_name, name) != ParameterKind::Words) continue;
-      const auto* word = std::get_if<std::string>(&value);
+      const auto* word = std::get_if<std::string>(&parameter.second);
       if (word == nullptr) continue;
       const auto is_known = [&](const WordClass& known) { return known.name == name && known.word == *word; };
       const bool is_new = std::ranges::none_of(classes, is_known);

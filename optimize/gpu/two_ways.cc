@@ -153,8 +153,8 @@ std::int64_t TwoWays::cost(const std::vector<bool>& second) const {
   for (std::size_t i = 0; i < own_.size(); ++i) total += own_[i][second[i] ? 1 : 0];
   for (const auto& [one, other, table] : both_) total += table[second[one] ? 1 : 0][second[other] ? 1 : 0];
   for (const auto& [owner, users, cost] : alike_) {
-    const bool alike = std::ranges::all_of(users, [&](std::uint32_t user) { return second[user] == second[owner]; });
-    if (!alike) total += cost;
+    const bool way = second[owner];
+    if (!std::ranges::all_of(users, [&](std::uint32_t user) { return second[user] == way; })) total += cost;
   }
   return total;
 }
