@@ -5,7 +5,8 @@ Weights are random (no download), and so are batch norms' statistics, since defa
 TorchScript exporter (opset 17 unless said otherwise), `default` the exporter that torch.onnx.export uses by itself. `--dynamic`
 leaves the batch open, and the sequence or the size of the image where the model takes more than one (if it cannot be exported so, the
 batch alone). Needs torch, torchvision, timm, transformers, peft and onnx.
-Without names: the models of the table below; `--list` prints it. Writes FOLDER/NAME.onnx.
+Without names: the models of the table below; `--list` prints it. `timm:NAME` or `timm:NAME@SIZE` is any model of timm, its images
+SIZE wide and high (what timm says, if nothing is said). Writes FOLDER/NAME.onnx.
 """
 
 import argparse
@@ -55,6 +56,16 @@ def timm_model(name, size=224, open_size=True):
         return timm.create_model(name, pretrained=False), *image(size, open_size)
 
     return make
+
+
+def any_timm_model(name):
+    """`timm:NAME` or `timm:NAME@SIZE`; of images of no other size."""
+    import timm
+
+    name, _, size = name.removeprefix("timm:").partition("@")
+    if not timm.is_model(name):
+        raise KeyError(name)
+    return timm_model(name, int(size) if size else timm.create_model(name).default_cfg["input_size"][-1], open_size=False)
 
 
 def torchvision_model(name, size=224, pick=None):
@@ -241,6 +252,14 @@ models = {
                                 lambda: ({"pixel_values": torch.randn(1, 3, 512, 512)},
                                          {"pixel_values": {0: "batch", 2: "height", 3: "width"}}),
                                 num_labels=150),
+    "segformer_b1": transformer("Segformer", "ForSemanticSegmentation", ("logits",),
+                                lambda: ({"pixel_values": torch.randn(1, 3, 512, 512)},
+                                         {"pixel_values": {0: "batch", 2: "height", 3: "width"}}),
+                                num_labels=150, hidden_sizes=[64, 128, 320, 512]),
+    "roberta": transformer("Roberta", "ForSequenceClassification", ("logits",), tokens, **small),
+    "electra": transformer("Electra", "ForSequenceClassification", ("logits",), tokens, **small),
+    "albert": transformer("Albert", "Model", hidden, tokens, hidden_size=768, intermediate_size=3072, num_attention_heads=12, **small),
+    "squeezebert": transformer("SqueezeBert", "ForSequenceClassification", ("logits",), tokens, **small),
     "distilbert_lora": with_adapters(distilbert, ["q_lin", "v_lin"]),
     "bert_lora": with_adapters(bert, ["query", "value"]),
     "resnet18_acnet": asymmetric_resnet18,
@@ -308,6 +327,10 @@ def export_most_open(name, path, given):
                 raise
 
 
+def file_name(name):
+    return name.removeprefix("timm:").partition("@")[0] + ".onnx"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?")
@@ -323,16 +346,20 @@ def main():
     if given.list or given.folder is None:
         print("\n".join(models))
         return 0 if given.list else 2
-    unknown = [name for name in given.names if name not in models]
-    if unknown:
-        print(f"unknown model {unknown[0]}; known are {', '.join(models)}", file=sys.stderr)
-        return 2
+    for name in given.names:
+        try:
+            if name.startswith("timm:"):
+                models[name] = any_timm_model(name)
+            models[name]
+        except (KeyError, ValueError):
+            print(f"unknown model {name}; known are {', '.join(models)}, and timm:NAME or timm:NAME@SIZE", file=sys.stderr)
+            return 2
     os.makedirs(given.folder, exist_ok=True)
     failed = 0
     for name in given.names or models:
         start = time.time()
         try:
-            left_open = export_most_open(name, os.path.join(given.folder, name + ".onnx"), given)
+            left_open = export_most_open(name, os.path.join(given.folder, file_name(name)), given)
             print(f"{name}: {time.time() - start:.1f} s{' open: ' if left_open else ''}{left_open}", flush=True)
         except Exception as error:  # one model that does not export must not end the others
             failed += 1
