@@ -4,7 +4,7 @@
 The weights are those of export.py (same seed, same statistics), so that outputs are comparable. Most are timm's
 `reparameterize_model`; DenseNet's transitions pool before their convolution; SegFormer's head convolves each branch before it
 is resized; a classifier's last layer is computed for the row that is read; adapters and ACNet's branches are merged; linear
-attention multiplies keys with values first. Writes FOLDER/NAME.onnx.
+attention multiplies keys with values first. Of a model named as `timm:NAME` (see export.py) timm's form. Writes FOLDER/NAME.onnx.
 """
 
 import os
@@ -138,7 +138,9 @@ by_hand = {
     "fastvit_t8": reparameterized,
     "levit_128s": reparameterized,
     "densenet121": pooled_first,
+    "timm:densenet169": pooled_first,
     "segformer_b0": resized_last,
+    "segformer_b1": resized_last,
     "distilbert": first_row,
     "distilbert_lora": merged,
     "bert_lora": merged,
@@ -154,17 +156,18 @@ def main():
     os.makedirs(folder, exist_ok=True)
     for name in names:
         torch.manual_seed(0)
-        model, inputs, _ = export.models[name]()
+        change = by_hand[name] if name in by_hand else reparameterized
+        model, inputs, _ = export.model_of(name)()
         model = model.eval()
         with torch.no_grad():
             export.randomize(model)
             before = model(*inputs.values())
-            model = by_hand[name](model).eval()
+            model = change(model).eval()
             after = model(*inputs.values())
             if isinstance(before, tuple):
                 before, after = before[0], after[0]
             difference = float((after - before).abs().max() / before.abs().max())
-            torch.onnx.export(model, tuple(inputs.values()), os.path.join(folder, name + ".onnx"), dynamo=False,
+            torch.onnx.export(model, tuple(inputs.values()), os.path.join(folder, export.file_name(name)), dynamo=False,
                               opset_version=17, input_names=list(inputs), output_names=["y"])
         print(f"{name}: by hand, differs by {difference:.1e} of the largest value", flush=True)
 

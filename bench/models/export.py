@@ -288,7 +288,7 @@ def randomize(model):
 def export(name, path, exporter, opset, dynamic):
     """`dynamic`: which axes are left open, by input."""
     torch.manual_seed(0)
-    model, inputs, _ = models[name]()
+    model, inputs, _ = model_of(name)()
     model = model.eval()
     arguments = tuple(inputs.values())
     options = dict(input_names=list(inputs), output_names=["y"])
@@ -309,7 +309,7 @@ def export(name, path, exporter, opset, dynamic):
 
 def open_axes(name):
     """The most open first."""
-    axes = models[name]()[2]
+    axes = model_of(name)()[2]
     sizes = ("height", "width")
     batch_alone = {key: {at: axis for at, axis in of.items() if axis not in sizes} for key, of in axes.items()}
     return [axes] if axes == batch_alone else [axes, batch_alone]
@@ -325,6 +325,11 @@ def export_most_open(name, path, given):
         except Exception:
             if dynamic is tries[-1]:
                 raise
+
+
+def model_of(name):
+    """What makes the model, its inputs, and the axes that may be open."""
+    return any_timm_model(name) if name.startswith("timm:") else models[name]
 
 
 def file_name(name):
@@ -348,9 +353,7 @@ def main():
         return 0 if given.list else 2
     for name in given.names:
         try:
-            if name.startswith("timm:"):
-                models[name] = any_timm_model(name)
-            models[name]
+            model_of(name)
         except (KeyError, ValueError):
             print(f"unknown model {name}; known are {', '.join(models)}, and timm:NAME or timm:NAME@SIZE", file=sys.stderr)
             return 2
