@@ -196,14 +196,14 @@ std::string OnnxTypes::infer(const onnx::NodeProto& node, const std::vector<std:
     input.set_name(called);
     auto known = type(name);
     auto other = declared_.find(name);
-    if (known) {
+    if (auto value = integers.find(name); value != integers.end()) {
+      *input.mutable_type() = type_of(*value->second);  // of which the library wants the very type, an int32's for one
+      *graph.add_initializer() = *value->second;
+      graph.mutable_initializer(graph.initializer_size() - 1)->set_name(called);
+    } else if (known) {
       *input.mutable_type() = written(*known, element_type(name));  // an int32 stays one
     } else if (other != declared_.end()) {
       *input.mutable_type() = other->second;
-    }
-    if (auto value = integers.find(name); value != integers.end()) {
-      *graph.add_initializer() = *value->second;
-      graph.mutable_initializer(graph.initializer_size() - 1)->set_name(called);
     }
   };
   onnx::NodeProto& asked = *graph.add_node();

@@ -48,6 +48,23 @@ TEST_CASE("numbers of two float types do not meet, and truths are no numbers", "
   CHECK(understood(text, library) == std::vector<std::string>{"", "add", "", "number_of_truth", ""});
 }
 
+TEST_CASE("an axis that is an int32 is no reason to lose a type", "[types]") {
+  algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data/operators");
+  ModelText text(16);
+  text.input("m", {"1", "8"}).output("y", {"1", "8"});
+  set_type(*text.graph().mutable_input(0), onnx::TensorProto::BOOL);
+  text.node("Constant", {}, {"axis"})
+      .node("Cast", {"m"}, {"ones"}, {"to=6"})
+      .node("CumSum", {"ones", "axis"}, {"places"});
+  text.node("Cast", {"places"}, {"x"}, {"to=1"}).node("Relu", {"x"}, {"y"});
+  auto& value = *text.graph().mutable_node(0)->add_attribute();
+  value.set_name("value");
+  value.set_type(onnx::AttributeProto::TENSOR);
+  value.mutable_t()->set_data_type(onnx::TensorProto::INT32);
+  value.mutable_t()->add_int32_data(1);
+  CHECK(understood(text, library).back() == "relu");
+}
+
 TEST_CASE("weights are folded in double and rounded once to their type", "[types]") {
   const auto type = GENERATE(table<Element, double>({{Element::Float16, 0x1p-11},
                                                      {Element::BFloat16, 0x1p-8},
