@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <set>
+#include <unordered_map>
 
 #include "algebra/language/lexer.h"
 #include "algebra/library/definition_check.h"
@@ -18,14 +19,13 @@ struct Library::State {
   std::vector<Function> functions;
   std::vector<std::string> function_texts;                   // for digests
   std::vector<std::unique_ptr<syntax::Operator>> operators;  // in order of definition
+  std::unordered_map<std::string_view, const syntax::Operator*> by_name;
   std::deque<Instance> instances;
   std::unordered_map<std::string, InstanceId> interned;
 
   const syntax::Operator* find(const std::string& name) const {
-    for (const auto& op : operators) {
-      if (op->name == name) return op.get();
-    }
-    return nullptr;
+    const auto found = by_name.find(name);
+    return found == by_name.end() ? nullptr : found->second;
   }
 
   const syntax::Operator& get(const std::string& name) const {
@@ -160,6 +160,7 @@ void Library::add_operator(std::unique_ptr<syntax::Operator> op) {
   }
   const ExpansionContext context = state_->context(*this);
   check_definition(*op, state_->functions, context);
+  state_->by_name.emplace(op->name, op.get());
   state_->operators.push_back(std::move(op));
 }
 

@@ -76,8 +76,13 @@ bool allowed(const syntax::Parameter& declared, const ParameterValue& value, std
     const auto* number = std::get_if<std::int64_t>(&value);
     return number && *number >= 0 && *number < (1 << 20);
   }
-  const std::vector<ParameterValue> values = domain(declared, rank);
-  return std::ranges::find(values, value) != values.end();
+  if (declared.kind == ParameterKind::Words) {
+    const auto* word = std::get_if<std::string>(&value);
+    return word != nullptr && std::ranges::find(declared.words, *word) != declared.words.end();
+  }
+  const auto* number = std::get_if<std::int64_t>(&value);
+  if (declared.kind == ParameterKind::Axis) return number != nullptr && *number >= 0 && *number < rank;
+  return number != nullptr && std::ranges::find(declared.numbers, *number) != declared.numbers.end();
 }
 
 std::string expected(const syntax::Parameter& declared, std::uint32_t rank, std::uint32_t length) {
