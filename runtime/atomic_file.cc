@@ -95,17 +95,17 @@ std::string read_file(const std::filesystem::path& path) {
   }
   if (S_ISDIR(status.st_mode)) throw IoError(path.string(), "cannot be read: " + reason(EISDIR));
   if (!S_ISREG(status.st_mode)) throw IoError(path.string(), "cannot be read: it is not a regular file");
-  std::string text;
-  if (status.st_size > 0) text.reserve(static_cast<std::size_t>(status.st_size) + 1);
-  constexpr std::size_t step = std::size_t{1} << 20;
+  // One more than it has: its end is met without more room.
+  std::string text(static_cast<std::size_t>(status.st_size) + 1, '\0');
   for (std::size_t used = 0;;) {
-    text.resize(used + step);
-    const ssize_t got = ::read(file.get(), text.data() + used, step);
+    if (used == text.size()) text.resize(2 * used);
+    const ssize_t got = ::read(file.get(), text.data() + used, text.size() - used);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw IoError(path.string(), "cannot be read: " + reason(errno));
     used += static_cast<std::size_t>(got);
+    if (got > 0) continue;
     text.resize(used);
-    if (got == 0) return text;
+    return text;
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <array>
 #include <cerrno>
 #include <fstream>
 #include <system_error>
@@ -41,28 +42,30 @@ std::uint64_t checksum(std::string_view key, std::string_view payload) {
 /// Reads records one by one; of what is not a whole record nothing is held.
 class Reader {
  public:
-  Reader(const std::filesystem::path& path, std::uint64_t offset)
-      : in_(path, std::ios::binary), offset_(offset), size_(std::filesystem::file_size(path)) {
+  Reader(const std::filesystem::path& path, std::uint64_t offset, Journal::Payloads payloads)
+      : in_(path, std::ios::binary), offset_(offset), size_(std::filesystem::file_size(path)), payloads_(payloads) {
     in_.seekg(static_cast<std::streamoff>(offset));
   }
 
   /// Whether there was another; if not, offset() is where the whole records end.
   bool next(Journal::Record& record) {
     if (size_ - offset_ < frame_bytes) return false;
-    std::string frame(frame_bytes, '\0');
-    if (!in_.read(frame.data(), frame_bytes)) return false;
+    std::array<char, frame_bytes> frame_data{};
+    if (!in_.read(frame_data.data(), frame_bytes)) return false;
+    const std::string_view frame(frame_data.data(), frame_bytes);
     const auto key_size = std::uint64_t{value_at<std::uint32_t>(frame, 0)};
     const auto payload_size = value_at<std::uint64_t>(frame, 4);
     const std::uint64_t rest = size_ - offset_ - frame_bytes;
     if (key_size > rest || payload_size > rest - key_size) return false;
-    std::string text(key_size + payload_size, '\0');
-    if (!in_.read(text.data(), static_cast<std::streamsize>(text.size()))) return false;
-    const std::string_view payload = std::string_view(text).substr(key_size);
-    if (value_at<std::uint64_t>(frame, 12) != checksum(std::string_view(text).substr(0, key_size), payload))
-      return false;
-    record = {
-        text.substr(0, key_size), {offset_ + frame_bytes + key_size, payload_size}, copy_bytes(bytes_of(payload))};
-    offset_ += frame_bytes + text.size();
+    text_.resize(key_size + payload_size);
+    if (!in_.read(text_.data(), static_cast<std::streamsize>(text_.size()))) return false;
+    const std::string_view key = std::string_view(text_).substr(0, key_size);
+    const std::string_view payload = std::string_view(text_).substr(key_size);
+    if (value_at<std::uint64_t>(frame, 12) != checksum(key, payload)) return false;
+    record.key = key;
+    record.place = {offset_ + frame_bytes + key_size, payload_size};
+    if (payloads_ == Journal::Payloads::Held) record.payload = copy_bytes(bytes_of(payload));
+    offset_ += frame_bytes + text_.size();
     return true;
   }
   std::uint64_t offset() const { return offset_; }
@@ -71,6 +74,8 @@ class Reader {
  private:
   std::ifstream in_;
   std::uint64_t offset_, size_;
+  Journal::Payloads payloads_;
+  std::string text_;
 };
 
 std::string reason() { return std::generic_category().message(errno); }
@@ -105,11 +110,8 @@ Journal::Journal(std::filesystem::path path, std::string_view belongs_to, Payloa
     throw InputError(path_.string(), "belongs to " + found + "; expected " + std::string(belongs_to) +
                                          ": its inputs have changed, choose another folder or remove it");
   }
-  Reader reader(path_, header.size());
-  for (Record record; reader.next(record);) {
-    if (payloads_ == Payloads::InFile) record.payload = {};
-    records_.push_back(std::move(record));
-  }
+  Reader reader(path_, header.size(), payloads_);
+  for (Record record; reader.next(record); record = {}) records_.push_back(std::move(record));
   size_ = reader.offset();
   cut_bytes_ = reader.size() - size_;
   descriptor_ = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CLOEXEC);
@@ -127,6 +129,7 @@ Journal::Journal(Journal&& other) noexcept
       descriptor_(std::exchange(other.descriptor_, -1)),
       size_(other.size_),
       waiting_(std::move(other.waiting_)),
+      unsynced_(other.unsynced_),
       records_(std::move(other.records_)),
       cut_bytes_(other.cut_bytes_) {}
 
@@ -158,6 +161,7 @@ Journal Journal::of_folder(const std::filesystem::path& folder, const std::strin
 }
 
 Journal::Place Journal::append(std::string_view key, ByteView payload) {
+  unsynced_ = true;
   append_value(waiting_, static_cast<std::uint32_t>(key.size()));
   append_value(waiting_, std::uint64_t{payload.size()});
   append_value(waiting_, checksum(key, text_of(payload)));
@@ -184,6 +188,8 @@ void Journal::write_out() {
 }
 
 void Journal::sync() {
+  if (!unsynced_) return;
+  unsynced_ = false;
   write_out();
   if (::fdatasync(descriptor_) != 0) throw_write_error(path_, errno);
 }

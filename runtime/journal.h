@@ -61,6 +61,7 @@ class Journal {
   int descriptor_ = -1;
   std::uint64_t size_ = 0;  // of the file, once what waits is written
   Bytes waiting_;           // for being written
+  bool unsynced_ = false;   // something was appended since sync()
   std::vector<Record> records_;
   std::uint64_t cut_bytes_ = 0;
 };
