@@ -1,11 +1,13 @@
-// A list of at most N plain values, in place: candidates are copied and compared by the million.
+// A list of at most N plain values, in place: candidates are copied and compared by the million. Places beyond its end
+// are not touched.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <type_traits>
 
 #include "runtime/error.h"
 
@@ -13,32 +15,36 @@ namespace rulemill::dedup {
 
 template <class T, std::size_t N>
 class BoundedList {
+  static_assert(std::is_trivially_destructible_v<T>, "places are begun and never ended");
+
  public:
-  BoundedList() = default;
-  BoundedList(const BoundedList& other) : size_(other.size_) { std::copy_n(other.data_.begin(), size_, data_.begin()); }
+  BoundedList() {}
+  BoundedList(const BoundedList& other) : size_(other.size_) { std::uninitialized_copy_n(other.data_, size_, data_); }
   BoundedList& operator=(const BoundedList& other) {
+    if (this == &other) return *this;
     size_ = other.size_;
-    std::copy_n(other.data_.begin(), size_, data_.begin());
+    std::uninitialized_copy_n(other.data_, size_, data_);
     return *this;
   }
 
   void push_back(const T& value) {
     RM_CHECK(size_ < N, "a candidate has more parts than it can hold");
-    data_[size_++] = value;
+    std::construct_at(data_ + size_, value);
+    ++size_;
   }
   void resize(std::size_t size, const T& fill = {}) {
     RM_CHECK(size <= N, "a candidate has more parts than it can hold");
-    for (; size_ < size; ++size_) data_[size_] = fill;
+    for (; size_ < size; ++size_) std::construct_at(data_ + size_, fill);
     size_ = static_cast<std::uint8_t>(size);
   }
   void clear() { size_ = 0; }
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  T* begin() { return data_.data(); }
-  T* end() { return data_.data() + size_; }
-  const T* begin() const { return data_.data(); }
-  const T* end() const { return data_.data() + size_; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
   T& operator[](std::size_t i) { return data_[i]; }
   const T& operator[](std::size_t i) const { return data_[i]; }
   T& back() { return data_[size_ - 1u]; }
@@ -46,7 +52,9 @@ class BoundedList {
   bool operator==(const BoundedList& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
 
  private:
-  std::array<T, N> data_;
+  union {
+    T data_[N];
+  };
   std::uint8_t size_ = 0;
 };
 

@@ -36,6 +36,7 @@ bool make_key(CandidateGraph& graph, const Vocabulary& words, CandidateKey& made
 
 std::string pack(const CandidateGraph& graph) {
   runtime::Bytes bytes;
+  bytes.reserve(192);
   append(bytes, graph);
   return std::string(runtime::text_of(bytes));
 }
@@ -52,10 +53,12 @@ KeyedCandidates best_of(std::size_t count, const CandidateSource& source, const 
   KeyedCandidates best;
   std::vector<CandidateKey>& keys = best.keys;
   keys.resize(count);
+  PackedCandidates packed(count);
   workers.run_unless_stopped((count + chunk - 1) / chunk, [&](std::size_t c, unsigned) {
     for (std::size_t i = c * chunk; i < std::min(count, (c + 1) * chunk); ++i) {
       CandidateGraph graph = source(i);
       keys[i].index = make_key(graph, words, keys[i]) ? i : dropped;
+      if (keys[i].index == i) packed[i] = pack(graph);
     }
   });
   std::erase_if(keys, [](const CandidateKey& k) { return k.index == dropped; });
@@ -67,16 +70,10 @@ KeyedCandidates best_of(std::size_t count, const CandidateSource& source, const 
   }
   keep_best(keys);
 
-  // Only what is kept is built again.
-  best.packed.resize(keys.size());
-  workers.run_unless_stopped((keys.size() + chunk - 1) / chunk, [&](std::size_t c, unsigned) {
-    for (std::size_t i = c * chunk; i < std::min(keys.size(), (c + 1) * chunk); ++i) {
-      CandidateGraph graph = source(keys[i].index);
-      bring_to_form(graph, words, KeyKind::AnyShapes);
-      best.packed[i] = pack(graph);
-      keys[i].index = i;
-    }
-  });
+  for (CandidateKey& key : keys) {
+    best.packed.push_back(std::move(packed[key.index]));
+    key.index = best.packed.size() - 1;
+  }
   return best;
 }
 

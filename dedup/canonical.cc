@@ -99,18 +99,17 @@ runtime::Hash128 typed_hash(const CandidateGraph& graph, const Vocabulary& words
 }
 
 /// What a term looks like when every variable of a type looks alike.
-std::vector<std::uint64_t> skeletons(const CandidateGraph& graph, const Vocabulary& words) {
-  std::vector<std::uint64_t> result(graph.nodes.size());
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    const GraphNode& node = graph.nodes[n];
-    std::vector<std::uint64_t> parts;
+BoundedList<std::uint64_t, most_graph_nodes> skeletons(const CandidateGraph& graph, const Vocabulary& words) {
+  BoundedList<std::uint64_t, most_graph_nodes> result;
+  for (const GraphNode& node : graph.nodes) {
+    BoundedList<std::uint64_t, enumerate::max_arity + 1 + TermRow::most_sizes> parts;
     for (const GraphTerm t : node.arguments) {
       parts.push_back(t.is_leaf ? words.type_words[graph.leaves[t.index]] : result[t.index] + t.output + 1);
     }
     if (words.instances[node.instance]->commutative) std::ranges::sort(parts);
     parts.push_back(words.instance_words[node.instance]);
     for (const std::int64_t size : node.sizes) parts.push_back(static_cast<std::uint64_t>(size));
-    result[n] = runtime::hash64(runtime::bytes_of(parts));
+    result.push_back(runtime::hash64(runtime::bytes_of(std::span(parts.begin(), parts.size()))));
   }
   return result;
 }
@@ -170,32 +169,39 @@ struct Form {
 void find_form(CandidateGraph& graph, const Vocabulary& words, KeyKind kind, bool want_exact, Form& form) {
   graph.clean();
   // Commutative arguments in the order of their skeletons; where these are equal, both orders are tried.
-  const std::vector<std::uint64_t> skeleton = skeletons(graph, words);
+  const auto skeleton = skeletons(graph, words);
   const auto rank = [&](GraphTerm t) {
     return std::pair(t.is_leaf ? std::uint64_t{graph.leaves[t.index]} : skeleton[t.index] + t.output + 1, t.is_leaf);
   };
   BoundedList<std::uint8_t, most_ties> ties;
-  bool sized = false;
+  bool sized = false, in_order = true;  // as clean() leaves it
   for (std::uint8_t n = 0; n < graph.nodes.size(); ++n) {
     GraphNode& node = graph.nodes[n];
     sized = sized || !node.sizes.empty();
     if (kind == KeyKind::AnyShapes) node.mark = quotients(graph, node, words);
     if (!words.instances[node.instance]->commutative || node.arguments[0] == node.arguments[1]) continue;
     const auto first = rank(node.arguments[0]), second = rank(node.arguments[1]);
-    if (second < first) std::swap(node.arguments[0], node.arguments[1]);
+    if (second < first) {
+      std::swap(node.arguments[0], node.arguments[1]);
+      in_order = false;
+    }
     if (second == first && ties.size() < most_ties) ties.push_back(n);
   }
   const std::size_t source_size = graph.size(graph.source), target_size = graph.size(graph.target);
-  if (source_size < target_size) std::swap(graph.source, graph.target);
+  if (source_size < target_size) {
+    std::swap(graph.source, graph.target);
+    in_order = false;
+  }
   form.detail = kind == KeyKind::Exact ? Detail::Exact : sized ? Detail::Structure : Detail::Ranks;
-  for (std::size_t exchanged = 0; exchanged < (source_size == target_size ? 2U : 1U); ++exchanged) {
+  const bool exchangeable = source_size == target_size && !(graph.source == graph.target);
+  for (std::size_t exchanged = 0; exchanged < (exchangeable ? 2U : 1U); ++exchanged) {
     for (std::size_t choice = 0; choice < std::size_t{1} << ties.size(); ++choice) {
       CandidateGraph tried = graph;
       if (exchanged) std::swap(tried.source, tried.target);
       for (std::size_t i = 0; i < ties.size(); ++i) {
         if (choice >> i & 1) std::swap(tried.nodes[ties[i]].arguments[0], tried.nodes[ties[i]].arguments[1]);
       }
-      tried.clean();
+      if (!in_order || exchanged > 0 || choice > 0) tried.clean();
       std::string key = serialize(tried, words, form.detail);
       if (want_exact) {
         std::string exact = serialize(tried, words, Detail::Exact);

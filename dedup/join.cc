@@ -96,6 +96,9 @@ PackedCandidates generalized(const PackedCandidates& candidates, const std::stri
     if (frame.slices > 1) frame.checkpoint.save(piece, to_bytes(made));
     std::ranges::move(made, std::back_inserter(all));
   }
+  // Many become the same.
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   KeyedCandidates best = best_of(
       all.size(), [&](std::size_t i) { return unpack(all[i]); }, frame.words, frame.workers);
   frame.go_on();

@@ -52,6 +52,15 @@ void TermRows::read_known() {
   }
   reading.barrier();
   known_ = rows;
+  // Arguments come before what is applied to them.
+  for (TermId t = 0; reading.rank() == 0 && t < known; ++t) note_variables(t, rows[t]);
+  reading.barrier();
+}
+
+void TermRows::note_variables(TermId t, TermRow& row) const {
+  const enumerate::VariableSet found = variables(t, row);
+  row.variables = static_cast<std::uint32_t>(found);
+  if (row.variables != found) row.variables = 0;
 }
 
 std::uint64_t TermRows::held_bytes(const fingerprint::Summary& summary, int sharing) {
@@ -123,8 +132,8 @@ void TermRows::forget() {
   fetched_.shrink_to_fit();
 }
 
-enumerate::VariableSet TermRows::variables(TermId t) const {
-  const TermRow& row = this->row(t);
+enumerate::VariableSet TermRows::variables(TermId t, const TermRow& row) const {
+  if (row.variables != 0) return row.variables;
   if (row.instance == fingerprint::no_instance) return enumerate::VariableSet{1} << t;
   enumerate::VariableSet found = 0;
   for (const std::uint32_t argument : row.arguments) {
@@ -183,6 +192,7 @@ void TermRows::fetch(std::vector<TermId> wanted) {
     const auto from = static_cast<std::size_t>(owner(t / rows_each_));
     place_[t - known_.size()] = static_cast<std::uint32_t>(fetched_.size());
     fetched_.push_back(received[from][next[from]++]);
+    note_variables(t, fetched_.back());
   }
 }
 

@@ -31,6 +31,7 @@ struct TermRow {
   std::uint16_t padding = 0;
   std::uint32_t orbit = no_id;
   std::uint32_t renaming = 0;
+  std::uint32_t variables = 0;  // the first 32 variables below it, if it has no others; 0: they are to be found
   std::uint64_t symmetries = 0;
   std::array<std::uint32_t, most_arguments> arguments{};
   std::array<std::uint32_t, most_sizes> sizes{};
@@ -79,7 +80,7 @@ class TermRows {
   /// Rows that were fetched are no longer at hand.
   void forget();
   /// Variables below the term.
-  enumerate::VariableSet variables(TermId t) const;
+  enumerate::VariableSet variables(TermId t) const { return variables(t, row(t)); }
   /// What the variables of the term are called in the occurrence.
   class Names {
    public:
@@ -96,6 +97,8 @@ class TermRows {
  private:
   /// Collective.
   void read_known();
+  enumerate::VariableSet variables(TermId t, const TermRow& row) const;
+  void note_variables(TermId t, TermRow& row) const;
   TermRow row_at(const fingerprint::TermRows& rows, std::size_t i) const;
   int owner(std::uint64_t shard) const;
   fingerprint::TermRows read(std::uint64_t shard) const;
