@@ -309,6 +309,7 @@ prove::FarmOptions Discovery::farm_options() const {
   options.helper = worker_options(context_.options, options_.proofs);
   options.helper.helpers = runtime::Workers(options_.threads).threads();
   options.helper.worker.prover.seed = profile_.seed;
+  options.helper.idle = helpers_;
   return options;
 }
 

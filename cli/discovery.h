@@ -91,6 +91,7 @@ class Discovery {
 
   Context& context_;
   StageOptions options_;
+  std::shared_ptr<prove::IdleHelpers> helpers_ = std::make_shared<prove::IdleHelpers>();  // between stages
   algebra::Library library_;
   enumerate::Profile profile_;            // of several: name, digest, seed and number of operators alone
   enumerate::Parts definitions_, parts_;  // of all profiles; the digests of several, by name

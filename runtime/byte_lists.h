@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,13 @@ inline void append_bytes(Bytes& bytes, ByteView more) { bytes.insert(bytes.end()
 inline void append_text(Bytes& bytes, std::string_view text) {
   append_value(bytes, static_cast<std::uint32_t>(text.size()));
   append_bytes(bytes, bytes_of(text));
+}
+
+/// Any range of texts.
+template <class Texts>
+void append_texts(Bytes& bytes, const Texts& texts) {
+  append_value(bytes, std::uint64_t{std::size(texts)});
+  for (const auto& text : texts) append_text(bytes, text);
 }
 
 template <class T>
@@ -45,6 +53,12 @@ T take_value(ByteView& bytes) {
 inline std::string_view take_text(ByteView& bytes) {
   const auto size = take_value<std::uint32_t>(bytes);
   return text_of(take_bytes(bytes, size));
+}
+
+inline std::vector<std::string> take_texts(ByteView& bytes) {
+  std::vector<std::string> texts;
+  for (auto left = take_value<std::uint64_t>(bytes); left > 0; --left) texts.emplace_back(take_text(bytes));
+  return texts;
 }
 
 template <class T>

@@ -7,8 +7,8 @@
 #include "algebra/terms/rule_text.h"
 #include "prove/certificate/instance_text.h"
 #include "prove/elaboration/elaborate.h"
+#include "runtime/byte_lists.h"
 #include "runtime/error.h"
-#include "runtime/json_report.h"
 
 namespace rulemill::prove {
 
@@ -165,28 +165,37 @@ std::optional<CertificateText> certify_by_definitions(const std::string& stateme
 std::string certificate_request(const std::string& statement, Certificate::Kind kind, const std::string& uses,
                                 const std::map<std::string, std::string>& cited) {
   const bool derived = kind == Certificate::Kind::Derivation;
-  runtime::Json request = {{"statement", statement},
-                           {"derived", derived},
-                           {"uses", runtime::Json::array()},
-                           {"cited", runtime::Json::object()}};
-  if (derived) {
-    for (const std::string& use : lines_of(uses)) {
-      request["uses"].push_back(use);
-      if (const auto found = cited.find(rule_of(use)); found != cited.end())
-        request["cited"][found->first] = found->second;
-    }
+  std::vector<std::string> instances, rules;  // names and statements of rules in turn
+  if (derived) instances = lines_of(uses);
+  std::set<std::string> names;
+  for (const std::string& use : instances) {
+    const auto found = cited.find(rule_of(use));
+    if (found != cited.end() && names.insert(found->first).second)
+      rules.insert(rules.end(), {found->first, found->second});
   }
-  return request.dump();
+  runtime::Bytes request;
+  runtime::append_text(request, statement);
+  runtime::append_value(request, derived);
+  runtime::append_texts(request, instances);
+  runtime::append_texts(request, rules);
+  return std::string(runtime::text_of(request));
+}
+
+CertificateRequest unpack_request(std::string_view request) {
+  runtime::ByteView rest = runtime::bytes_of(request);
+  CertificateRequest result;
+  result.statement = runtime::take_text(rest);
+  result.derived = runtime::take_value<bool>(rest);
+  result.uses = runtime::take_texts(rest);
+  const std::vector<std::string> rules = runtime::take_texts(rest);
+  for (std::size_t i = 0; i + 1 < rules.size(); i += 2) result.cited.emplace(rules[i], rules[i + 1]);
+  return result;
 }
 
 std::string certificate_for(const std::string& request, algebra::Library& library, const ProverOptions& options) {
-  const runtime::Json json = runtime::Json::parse(request);
-  const auto statement = json.at("statement").get<std::string>();
-  if (json.at("derived").get<bool>()) {
-    return to_string(certify_by_instances(statement, json.at("uses").get<std::vector<std::string>>(),
-                                          json.at("cited").get<std::map<std::string, std::string>>(), library,
-                                          options));
-  }
+  const CertificateRequest asked = unpack_request(request);
+  const std::string& statement = asked.statement;
+  if (asked.derived) return to_string(certify_by_instances(statement, asked.uses, asked.cited, library, options));
   std::string reason;
   if (const auto certificate = certify_by_definitions(statement, library, options, reason))
     return to_string(*certificate);

@@ -84,10 +84,18 @@ class CitedRules {
   algebra::Symbols& symbols_;
 };
 
-/// What a rule's certificate is made from, as text, for certificate_for: its statement, and of a derived rule the lines
-/// of instances and the statements of the rules that they are of. `cited` has all that may be, by name.
+/// What a rule's certificate is made from: its statement, and of a derived rule the lines of instances and the
+/// statements of the rules that they are of.
+struct CertificateRequest {
+  std::string statement;
+  bool derived = false;
+  std::vector<std::string> uses;
+  std::map<std::string, std::string> cited;  // by name
+};
+/// One in bytes, for certificate_for: `cited` has all that may be. And back.
 std::string certificate_request(const std::string& statement, algebra::Certificate::Kind kind, const std::string& uses,
                                 const std::map<std::string, std::string>& cited);
+CertificateRequest unpack_request(std::string_view request);
 /// The text of the certificate that is requested; one without a proof, which no check passes, if no steps are found.
 std::string certificate_for(const std::string& request, algebra::Library& library, const ProverOptions& options);
 

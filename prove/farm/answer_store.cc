@@ -1,12 +1,13 @@
 #include "prove/farm/answer_store.h"
 
 #include <algorithm>
-#include <cctype>
+#include <array>
 
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/instance_text.h"
 #include "prove/farm/outcome.h"
 #include "prove/solver/solver.h"
+#include "runtime/byte_lists.h"
 #include "runtime/error.h"
 #include "runtime/hash.h"
 #include "runtime/program_digest.h"
@@ -14,7 +15,7 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr int store_version = 5;
+constexpr int store_version = 6;
 constexpr std::string_view opening = "rule ";
 
 /// The name of a rule in text form, which is its number among the candidates; empty if it has none.
@@ -30,7 +31,16 @@ std::string renamed(const std::string& rule, std::string_view name) {
   return old.empty() ? rule : std::string(opening) + std::string(name) + rule.substr(opening.size() + old.size());
 }
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+/// By character: whether names have it.
+constexpr std::array<bool, 256> in_words = [] {
+  std::array<bool, 256> table{};
+  for (const char* ends : {"az", "AZ", "09", "__"}) {
+    for (char c = ends[0]; c <= ends[1]; ++c) table[static_cast<unsigned char>(c)] = true;
+  }
+  return table;
+}();
+
+bool is_word(char c) { return in_words[static_cast<unsigned char>(c)]; }
 
 /// Calls visit(word) for each, in order, until it says that this is enough.
 template <class Visit>
@@ -83,6 +93,32 @@ std::string_view key_text(const runtime::Hash128& key) {
   return runtime::text_of(runtime::bytes_of(std::span(&key, 1)));
 }
 
+/// What is kept of a candidate whose sides are defined alike, by hash of what it is.
+runtime::Hash128 alike_key(const runtime::Hash128& own) {
+  constexpr std::uint64_t seed = 0x616c696b65;
+  return runtime::hash128(runtime::bytes_of(std::span(&own, 1)), seed);
+}
+
+std::string pack(const Reach::Nodes& nodes) {
+  runtime::Bytes bytes;
+  runtime::append_list(bytes, nodes.all);
+  for (const auto& [found, built] : nodes.uses) {
+    runtime::append_list(bytes, found);
+    runtime::append_list(bytes, built);
+  }
+  return std::string(runtime::text_of(bytes));
+}
+
+Reach::Nodes unpack_nodes(std::string_view packed) {
+  runtime::ByteView rest = runtime::bytes_of(packed);
+  Reach::Nodes nodes{runtime::take_list<std::uint64_t>(rest), {}};
+  while (!rest.empty()) {
+    Reach::Hashes found = runtime::take_list<std::uint64_t>(rest);
+    nodes.uses.emplace_back(std::move(found), runtime::take_list<std::uint64_t>(rest));
+  }
+  return nodes;
+}
+
 /// The names of the rules that a request for a certificate uses, in the order of their use.
 std::vector<std::string> rules_of(const std::vector<std::string>& uses) {
   std::vector<std::string> names;
@@ -114,35 +150,47 @@ AnswerStore::Names::Names(const std::vector<std::string>& names) {
   }
 }
 
-std::shared_ptr<const AnswerStore::Names> AnswerStore::names_of(const std::vector<std::uint32_t>& rules) {
-  // Goals of the same instances follow each other, and are asked with the same rules in reach.
-  if (last_names_ == nullptr || last_rules_ != rules) {
-    std::vector<std::string> list;
-    for (const std::uint32_t rule : rules) list.emplace_back(name_of(reach_.text(rule)));
-    last_names_ = std::make_shared<const Names>(list);
-    last_rules_ = rules;
-  }
-  return last_names_;
-}
-
 void AnswerStore::change(const std::vector<std::string>& changes) {
   unanswered_.clear();
+  reached_.clear();
   for (const std::string& change : changes) {
-    reach_.change(change);
-    if (reach_.size() == rule_hashes_.size()) continue;
-    const std::string& rule = reach_.text(reach_.size() - 1);
+    if (!change.starts_with('+')) {
+      reach_.remove(change);
+      continue;
+    }
+    const std::string rule = change.substr(1);
     runtime::Hasher hasher;
+    hasher.add_text(origin_);
     hasher.add_text(renamed(rule, ""));
     add_definitions(rule, hasher);
     rule_hashes_.push_back(hasher.digest128());
+    reach_.add(rule, nodes(rule_hashes_.back(), [&] { return Reach::nodes_of_rule(rule, library_); }));
   }
+}
+
+void AnswerStore::enable(std::uint32_t rule, bool enabled) {
+  reached_.clear();
+  reach_.enable(rule, enabled);
+}
+
+/// As they are kept under the hash of what they are of, or made now.
+Reach::Nodes AnswerStore::nodes(const runtime::Hash128& own, const std::function<Reach::Nodes()>& make) {
+  constexpr std::uint64_t seed = 0x6e6f646573;  // no answer is kept under such a hash
+  const runtime::Hash128 key = runtime::hash128(runtime::bytes_of(std::span(&own, 1)), seed);
+  const auto [place, is_new] = known_.try_emplace(key);
+  if (is_new) {
+    Reach::Nodes made = make();
+    place->second = journal_.append(key_text(key), pack(made));
+    return made;
+  }
+  return unpack_nodes(journal_.read(place->second));
 }
 
 const std::string& AnswerStore::digest_of(std::string_view word) {
   const auto found = digests_.find(word);
   if (found != digests_.end()) return found->second;
-  const std::string name(word);
-  return digests_[name] = library_.has_operator(name) ? library_.digest(name) : std::string();
+  std::string name(word), digest = library_.has_operator(name) ? library_.digest(name) : std::string();
+  return digests_.emplace(std::move(name), std::move(digest)).first->second;
 }
 
 /// Each definition once, in the order of their first use.
@@ -158,24 +206,39 @@ void AnswerStore::add_definitions(const std::string& text, runtime::Hasher& hash
   });
 }
 
+AnswerStore::InReach AnswerStore::reached_from(const Reach::Instances& goal, std::uint32_t first_out,
+                                               std::uint32_t end_out) {
+  InReach result;
+  result.rules = reach_.rules_for(goal, first_out, end_out);
+  std::vector<runtime::Hash128> hashes;
+  for (const std::uint32_t rule : result.rules) hashes.push_back(rule_hashes_[rule]);
+  result.hash = runtime::hash128(runtime::bytes_of(hashes));
+  return result;
+}
+
 void AnswerStore::add_reach(TaskKind kind, const std::string& item, runtime::Hasher& hasher, Question& question) {
-  std::uint32_t first_out = 0, end_out = 0;
-  Reach::Instances goal;
+  InReach alone;
+  InReach* in_reach = &alone;
   if (asks_by_number(kind)) {
     const KnownRule known = known_rule_from_text(item);
-    first_out = known.number;
     const bool earlier = kind == TaskKind::Settle || kind == TaskKind::Admit;
-    end_out = earlier ? reach_.size() : known.end();
-    goal = reach_.instances_of(first_out);
+    alone = reached_from(reach_.instances_of(known.number), known.number, earlier ? reach_.size() : known.end());
   } else {
-    goal = reach_.instances_of(item);
+    const Reach::Instances goal =
+        reach_.instances_of(nodes(question.own, [&] { return Reach::nodes_of_goal(item, library_); }));
+    const auto [place, is_new] = reached_.try_emplace(goal);
+    if (is_new) place->second = reached_from(goal, 0, 0);
+    in_reach = &place->second;
   }
-  const std::vector<std::uint32_t> rules = reach_.rules_for(goal, first_out, end_out);
-  for (const std::uint32_t rule : rules) {
-    hasher.add_number(rule_hashes_[rule].high);
-    hasher.add_number(rule_hashes_[rule].low);
+  hasher.add_number(in_reach->hash.high);
+  hasher.add_number(in_reach->hash.low);
+  if (!explains(kind)) return;
+  if (in_reach->names == nullptr) {
+    std::vector<std::string> list;
+    for (const std::uint32_t rule : in_reach->rules) list.emplace_back(name_of(reach_.text(rule)));
+    in_reach->names = std::make_shared<const Names>(list);
   }
-  if (explains(kind)) question.names = names_of(rules);
+  question.names = in_reach->names;
 }
 
 /// The rule that an item is or names; a request for a certificate as it is.
@@ -185,14 +248,20 @@ const std::string& AnswerStore::text_of(TaskKind kind, const std::string& item) 
 
 /// A request for a certificate with its rules' names aside.
 void AnswerStore::add_request(const std::string& item, runtime::Hasher& hasher, Question& question) {
-  const runtime::Json request = runtime::Json::parse(item);
-  hasher.add_text(request.at("statement").get<std::string>());
-  hasher.add_number(request.at("derived").get<bool>() ? 1 : 0);
-  const auto uses = request.at("uses").get<std::vector<std::string>>();
-  const std::vector<std::string> names = rules_of(uses);
+  const CertificateRequest request = unpack_request(item);
+  hasher.add_text(request.statement);
+  hasher.add_number(request.derived ? 1 : 0);
+  const std::vector<std::string> names = rules_of(request.uses);
   if (!names.empty()) question.names = std::make_shared<const Names>(names);
-  for (const std::string& use : uses) hasher.add_text(with_rule_renamed(use, question.names->to_numbers));
-  for (const std::string& name : names) hasher.add_text(request.at("cited").value(name, std::string()));
+  for (const std::string& use : request.uses) hasher.add_text(with_rule_renamed(use, question.names->to_numbers));
+  std::string texts = request.statement;
+  for (const std::string& use : request.uses) texts += use + "\n";
+  for (const std::string& name : names) {
+    const auto cited = request.cited.find(name);
+    hasher.add_text(cited == request.cited.end() ? std::string() : cited->second);
+    if (cited != request.cited.end()) texts += cited->second;
+  }
+  add_definitions(texts, hasher);
 }
 
 AnswerStore::Question AnswerStore::question(TaskKind kind, const std::string& item) {
@@ -200,13 +269,15 @@ AnswerStore::Question AnswerStore::question(TaskKind kind, const std::string& it
   runtime::Hasher hasher;
   hasher.add_text(origin_);
   hasher.add_number(static_cast<std::uint64_t>(kind));
-  const std::string& text = text_of(kind, item);
-  if (kind == TaskKind::Certify)
+  if (kind == TaskKind::Certify) {
     add_request(item, hasher, question);
-  else
+  } else {
+    const std::string& text = text_of(kind, item);
     hasher.add_text(renamed(text, ""));
-  add_definitions(text, hasher);
-  if (!is_proof(kind) && kind != TaskKind::Certify) add_reach(kind, item, hasher, question);
+    add_definitions(text, hasher);
+    question.own = hasher.digest128();
+    if (!is_proof(kind)) add_reach(kind, item, hasher, question);
+  }
   question.key = hasher.digest128();
   return question;
 }
@@ -221,30 +292,44 @@ std::optional<std::string> AnswerStore::find(TaskKind kind, const std::string& i
   const std::string kept = journal_.read(found->second);
   if (kind == TaskKind::Certify) return asked.names ? renamed_certificate(kept, asked.names->from_numbers) : kept;
   if (!is_outcome(kind)) return kept;
-  Outcome outcome = outcome_from_text(kept);
+  Outcome outcome = unpack_outcome(kept);
   const std::string_view name = name_of(text_of(kind, item));
   if (!outcome.candidate.empty()) outcome.candidate = name;
   outcome.rule = renamed(outcome.rule, name);
   if (asked.names) outcome.certificate = with_rules_renamed(outcome.certificate, asked.names->from_numbers);
-  return to_text(outcome);
+  return pack(outcome);
+}
+
+std::string AnswerStore::asked(TaskKind kind, const std::string& item) const {
+  const auto question = unanswered_.find(hash_of(kind, item));
+  const bool alike =
+      kind == TaskKind::Derive && question != unanswered_.end() && known_.contains(alike_key(question->second.own));
+  return alike ? std::string(defined_alike) + item : item;
 }
 
 void AnswerStore::add(TaskKind kind, const std::string& item, const std::string& answer) {
+  if (item.starts_with(defined_alike)) return add(kind, item.substr(defined_alike.size()), answer);
   const auto before = unanswered_.find(hash_of(kind, item));
   const Question asked = before == unanswered_.end() ? question(kind, item) : std::move(before->second);
   if (before != unanswered_.end()) unanswered_.erase(before);
-  std::string kept = answer;
+  std::string kept = answer, keys(key_text(asked.key));
   if (kind == TaskKind::Certify && asked.names) kept = renamed_certificate(answer, asked.names->to_numbers);
   if (is_outcome(kind)) {
-    Outcome outcome = outcome_from_text(answer);
+    Outcome outcome = unpack_outcome(answer);
     if (!is_kept(kind, outcome, name_of(text_of(kind, item)))) return;
     if (asked.names && !outcome.certificate.empty()) {
       outcome.certificate = with_rules_renamed(outcome.certificate, asked.names->to_numbers);
-      kept = to_text(outcome);
+      kept = pack(outcome);
+    }
+    // What is derived is defined alike whatever it is derived from.
+    if (const auto alike = alike_key(asked.own);
+        kind == TaskKind::Derive && outcome.kind == Outcome::Kind::Derived && !known_.contains(alike)) {
+      known_[alike];
+      keys += key_text(alike);
     }
   }
   const auto [place, fresh] = known_.try_emplace(asked.key);
-  if (fresh) place->second = journal_.append(key_text(asked.key), kept);
+  if (fresh) place->second = journal_.append(keys, kept);
 }
 
 /// Items in their order, until one has no answer. One that is eliminated is out of reach of those after it.
@@ -253,14 +338,14 @@ void AnswerStore::each_in_turn(const Task& task, const std::function<std::option
   for (std::size_t i = 0; i < task.items.size(); ++i) {
     const std::optional<std::string> answered = answer(i);
     if (!answered) break;
-    if (outcome_from_text(*answered).kind != Outcome::Kind::Derived) continue;
+    if (unpack_outcome(*answered).kind != Outcome::Kind::Derived) continue;
     const KnownRule known = known_rule_from_text(task.items[i]);
     for (std::uint32_t rule = known.number; rule < known.end(); ++rule) {
       gone.push_back(rule);
-      reach_.enable(rule, false);
+      enable(rule, false);
     }
   }
-  for (const std::uint32_t rule : gone) reach_.enable(rule, true);
+  for (const std::uint32_t rule : gone) enable(rule, true);
 }
 
 std::vector<std::optional<std::string>> AnswerStore::find(const Task& task) {

@@ -1,7 +1,8 @@
 // Answers that workers gave, with all that they depend on: of proofs and certificates the question and the definitions
-// that it names, of derivations the rules in reach, too. They are kept beside a run's other files from one run to the
-// next, so that a profile with one operator more, or one level more, asks only what is new. Nothing is believed that
-// was asked of another seed, program, rule or definition. Names of rules are those of the run that asks.
+// that it names, of derivations the rules in reach, too; and what decides that reach. They are kept beside a run's
+// other files from one run to the next, so that a profile with one operator more, or one level more, asks only what is
+// new. Nothing is believed that was asked of another seed, program, rule or definition. Names of rules are those of the
+// run that asks.
 #pragma once
 
 #include <filesystem>
@@ -36,6 +37,8 @@ class AnswerStore {
   std::vector<std::optional<std::string>> find(const Task& task);
   /// Verdicts that a limit of time decided are not kept.
   void add(const Task& task, const std::vector<std::string>& answers);
+  /// How a worker is asked an item that find() has no answer to: with what is known of it all the same.
+  std::string asked(TaskKind kind, const std::string& item) const;
   void sync() { journal_.sync(); }
 
  private:
@@ -47,10 +50,21 @@ class AnswerStore {
   /// What an answer is kept under. Of answers that name no rules: without names.
   struct Question {
     runtime::Hash128 key;
+    runtime::Hash128 own;  // of what it asks and the definitions, whatever rules there are
     std::shared_ptr<const Names> names;
+  };
+  /// What a goal is derived from.
+  struct InReach {
+    std::vector<std::uint32_t> rules;
+    runtime::Hash128 hash;               // of these
+    std::shared_ptr<const Names> names;  // of these, once they are needed
   };
   struct HashOfHash {
     std::size_t operator()(const runtime::Hash128& hash) const { return hash.low; }
+  };
+  struct HashOfText {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
   template <class Value>
   using ByHash = std::unordered_map<runtime::Hash128, Value, HashOfHash>;
@@ -58,7 +72,9 @@ class AnswerStore {
   Question question(TaskKind kind, const std::string& item);
   const std::string& digest_of(std::string_view word);
   void add_reach(TaskKind kind, const std::string& item, runtime::Hasher& hasher, Question& question);
-  std::shared_ptr<const Names> names_of(const std::vector<std::uint32_t>& rules);
+  InReach reached_from(const Reach::Instances& goal, std::uint32_t first_out, std::uint32_t end_out);
+  Reach::Nodes nodes(const runtime::Hash128& own, const std::function<Reach::Nodes()>& make);
+  void enable(std::uint32_t rule, bool enabled);
   void add_request(const std::string& item, runtime::Hasher& hasher, Question& question);
   void add_definitions(const std::string& text, runtime::Hasher& hasher);
   std::optional<std::string> find(TaskKind kind, const std::string& item);
@@ -68,13 +84,13 @@ class AnswerStore {
   algebra::Library& library_;
   std::string origin_;  // what every key begins with
   runtime::Journal journal_;
-  ByHash<runtime::Journal::Place> known_;                    // by key
-  std::map<std::string, std::string, std::less<>> digests_;  // of definitions, by word; of no operator: empty
-  ByHash<Question> unanswered_;            // by kind and item, so that the answer is kept without asking again
-  std::vector<std::uint32_t> last_rules_;  // in reach of the last goal
-  std::shared_ptr<const Names> last_names_;
+  ByHash<runtime::Journal::Place> known_;  // by key
+  /// Of definitions, by word; of no operator: empty.
+  std::unordered_map<std::string, std::string, HashOfText, std::equal_to<>> digests_;
+  ByHash<Question> unanswered_;  // by kind and item, so that the answer is kept without asking again
   Reach reach_;
-  std::vector<runtime::Hash128> rule_hashes_;  // by rule that workers know
+  std::map<Reach::Instances, InReach> reached_;  // by goals that may use all rules
+  std::vector<runtime::Hash128> rule_hashes_;    // by rule that workers know
 };
 
 }  // namespace rulemill::prove

@@ -31,10 +31,10 @@ CrossReport cross_check(const std::vector<std::string>& rules, Crew& crew) {
   const auto failed = [](const std::string& reason) {
     Outcome outcome;
     outcome.detail = reason;
-    return to_text(outcome);
+    return pack(outcome);
   };
   for (std::size_t i = 0; const std::string& text : crew.run_each(TaskKind::ProveRule, rules, 1, failed)) {
-    const Outcome outcome = outcome_from_text(text);
+    const Outcome outcome = unpack_outcome(text);
     const std::string name = rules[i].substr(0, rules[i].find('('));
     ++i;
     if (outcome.kind == Outcome::Kind::Proved)

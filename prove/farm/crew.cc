@@ -4,19 +4,22 @@
 #include <numeric>
 #include <thread>
 
+#include "runtime/byte_lists.h"
 #include "runtime/error.h"
 #include "runtime/interrupt.h"
 
 namespace rulemill::prove {
 
-using runtime::Json;
-
 namespace {
+
+/// What a message to a worker begins with.
+enum class Word : std::uint8_t { Work, End, Stop };
 
 constexpr int work_tag = 21, answer_tag = 22, stop_tag = 23;
 constexpr std::chrono::microseconds nap{100};                        // between two looks for messages
 constexpr std::chrono::microseconds no_wait{0}, long_wait{100'000};  // between two looks for signals
-constexpr double largest_chunk = 8;                                  // tasks for each helper of a rank
+constexpr std::chrono::microseconds short_wait{10'000};  // while a helper that is yet to be started may help
+constexpr double largest_chunk = 8;                      // tasks for each helper of a rank
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -77,8 +80,7 @@ void Crew::remember(runtime::Journal& journal) {
 }
 
 std::string Crew::journal_key(const Task& task) const {
-  return runtime::to_hex(changes_hash_.digest128()) +
-         runtime::to_hex(runtime::hash128(runtime::bytes_of(to_text(task))));
+  return runtime::to_hex(changes_hash_.digest128()) + runtime::to_hex(runtime::hash128(runtime::bytes_of(pack(task))));
 }
 
 void Crew::credit(int rank, const Answer& answer) {
@@ -112,7 +114,10 @@ struct Crew::Round {
         open(given.size()) {
     std::iota(queue.begin(), queue.end(), 0);
     std::ranges::stable_sort(queue, {}, [&](std::size_t task) { return tasks[task].hardness; });
-    for (const Task& task : tasks) left += task.hardness;
+    for (const Task& task : tasks) {
+      left += task.hardness;
+      waiting += task.items.size();
+    }
   }
 
   std::vector<Answer> run() {
@@ -124,7 +129,7 @@ struct Crew::Round {
       const auto message = crew.communicator_.poll(runtime::Communicator::any_rank, answer_tag);
       if (message) take_answers(*message);
       if (crew.team_.busy()) {
-        for (auto& [task, answer] : crew.team_.finished(message ? no_wait : any_out() ? nap : long_wait))
+        for (auto& [task, answer] : crew.team_.finished(message ? no_wait : any_out() ? nap : patience()))
           settle(0, task, std::move(answer));
         crew.figures_[0].restarts = crew.team_.restarts();
       } else if (!message && any_out()) {
@@ -140,12 +145,15 @@ struct Crew::Round {
     for (std::size_t rank = hands.size() - 1; rank > 0; --rank) {
       if (!hands[rank].empty() || queue.empty()) continue;
       hands[rank] = chunk();
-      Json list = Json::array();
-      for (const std::size_t task : hands[rank]) list.push_back(to_text(tasks[task]));
-      const std::string message = Json{{"changes", crew.news_for(static_cast<int>(rank))}, {"tasks", list}}.dump();
-      crew.communicator_.send(static_cast<int>(rank), work_tag, runtime::bytes_of(message));
+      std::vector<std::string> packed;
+      for (const std::size_t task : hands[rank]) packed.push_back(pack(tasks[task]));
+      runtime::Bytes message;
+      runtime::append_value(message, Word::Work);
+      runtime::append_texts(message, crew.news_for(static_cast<int>(rank)));
+      runtime::append_texts(message, packed);
+      crew.communicator_.send(static_cast<int>(rank), work_tag, message);
     }
-    while (!queue.empty() && crew.team_.has_idle()) {
+    while (!queue.empty() && crew.team_.has_idle(waiting)) {
       crew.team_.change(crew.news_for(0));
       const std::size_t task = next();
       crew.team_.start(task, tasks[task]);
@@ -156,6 +164,7 @@ struct Crew::Round {
     const std::size_t task = queue.back();
     queue.pop_back();
     left -= tasks[task].hardness;
+    waiting -= tasks[task].items.size();
     return task;
   }
 
@@ -173,14 +182,14 @@ struct Crew::Round {
   }
 
   void take_answers(const runtime::Communicator::Message& message) {
-    const Json json = Json::parse(runtime::text_of(message.bytes));
+    runtime::ByteView rest = message.bytes;
     const Hand hand = std::exchange(hands[static_cast<std::size_t>(message.from)], {});
-    crew.figures_[static_cast<std::size_t>(message.from)].restarts = json.at("restarts").get<std::uint64_t>();
-    interrupted |= json.at("interrupted").get<bool>();
+    crew.figures_[static_cast<std::size_t>(message.from)].restarts = runtime::take_value<std::uint64_t>(rest);
+    interrupted |= runtime::take_value<bool>(rest);
     // A worker that is told to stop leaves the rest.
     std::size_t position = 0;
-    for (const Json& text : json.at("answers"))
-      settle(message.from, hand.at(position++), answer_from_text(text.get<std::string>()));
+    for (const std::string& packed : runtime::take_texts(rest))
+      settle(message.from, hand.at(position++), unpack_answer(packed));
   }
 
   void settle(int rank, std::size_t task, Answer answer) {
@@ -198,6 +207,8 @@ struct Crew::Round {
     crew.team_.abandon();
   }
 
+  std::chrono::microseconds patience() const { return queue.empty() ? long_wait : short_wait; }
+
   bool any_out() const {
     return std::ranges::any_of(hands, [](const Hand& hand) { return !hand.empty(); });
   }
@@ -207,6 +218,7 @@ struct Crew::Round {
   const std::function<void(std::size_t, const Answer&)>& done;
   std::vector<std::size_t> queue;  // hardest last
   double left = 0;                 // hardness of what is in the queue
+  std::size_t waiting = 0;         // items of that
   std::vector<Hand> hands;         // by rank; the first one's helpers are given single tasks
   std::vector<Answer> answers;
   std::size_t open;
@@ -214,8 +226,7 @@ struct Crew::Round {
 };
 
 std::vector<Answer> Crew::run(const std::vector<Task>& tasks,
-                              const std::function<void(std::size_t, const Answer&)>& done,
-                              const std::function<void(std::size_t, const Answer&)>& known) {
+                              const std::function<void(std::size_t, const Answer&)>& done) {
   if (store_ == nullptr) return Round(*this, tasks, done).run();
   // Of each task, the items that the store does not answer are asked.
   std::vector<Answer> answers(tasks.size());
@@ -233,13 +244,10 @@ std::vector<Answer> Crew::run(const std::vector<Task>& tasks,
         answers[t].items[i] = std::move(*there[i]);
         continue;
       }
-      rest.items.push_back(task.items[i]);
+      rest.items.push_back(store_->asked(task.kind, task.items[i]));
       missing.push_back(i);
     }
-    if (missing.empty()) {
-      if (known) known(t, answers[t]);
-      continue;
-    }
+    if (missing.empty()) continue;
     open.push_back(std::move(rest));
     positions.push_back(t);
     places.push_back(std::move(missing));
@@ -273,16 +281,15 @@ std::vector<std::string> Crew::run_each(TaskKind kind, const std::vector<std::st
          {items.begin() + static_cast<std::ptrdiff_t>(begin), items.begin() + static_cast<std::ptrdiff_t>(end)},
          1});
     const auto known = journal_ == nullptr ? remembered_.end() : remembered_.find(journal_key(tasks.back()));
-    answers.push_back(known == remembered_.end() ? Answer{} : answer_from_text(known->second));
+    answers.push_back(known == remembered_.end() ? Answer{} : unpack_answer(known->second));
     if (known != remembered_.end()) continue;
     positions.push_back(tasks.size() - 1);
     open.push_back(tasks.back());
   }
-  // What the store knows, it knows another time, too.
   const auto remember = [&](std::size_t task, const Answer& answer) {
-    if (journal_ != nullptr && answer.failure.empty()) journal_->append(journal_key(open[task]), to_text(answer));
+    if (journal_ != nullptr && answer.failure.empty()) journal_->append(journal_key(open[task]), pack(answer));
   };
-  std::vector<Answer> fresh = run(open, remember, {});
+  std::vector<Answer> fresh = run(open, remember);
   if (journal_ != nullptr) journal_->sync();
   for (std::size_t t = 0; t < open.size(); ++t) answers[positions[t]] = std::move(fresh[t]);
   std::vector<std::string> result;
@@ -300,8 +307,11 @@ std::vector<std::string> Crew::run_each(TaskKind kind, const std::vector<std::st
 /// again another time.
 std::vector<Answer> Crew::answers_unless_stopped(const std::vector<Task>& tasks) {
   std::vector<std::optional<Answer>> answers(tasks.size());
+  std::size_t waiting = 0;
+  for (const Task& task : tasks) waiting += task.items.size();
   for (std::size_t next = 0; next < tasks.size() || team_.busy();) {
-    while (next < tasks.size() && team_.has_idle()) {
+    while (next < tasks.size() && team_.has_idle(waiting)) {
+      waiting -= tasks[next].items.size();
       team_.start(next, tasks[next]);
       ++next;
     }
@@ -309,7 +319,8 @@ std::vector<Answer> Crew::answers_unless_stopped(const std::vector<Task>& tasks)
       team_.abandon();
       break;
     }
-    for (auto& [task, answer] : team_.finished(long_wait)) answers[task] = std::move(answer);
+    for (auto& [task, answer] : team_.finished(next < tasks.size() ? short_wait : long_wait))
+      answers[task] = std::move(answer);
   }
   std::vector<Answer> result;
   for (std::size_t i = 0; i < answers.size() && answers[i]; ++i) result.push_back(std::move(*answers[i]));
@@ -321,27 +332,31 @@ std::vector<Answer> Crew::answers_unless_stopped(const std::vector<Task>& tasks)
 void Crew::serve() {
   for (;;) {
     const runtime::Communicator::Message message = next_message(communicator_, work_tag);
-    const Json json = Json::parse(runtime::text_of(message.bytes));
-    if (json.contains("end")) {
+    runtime::ByteView rest = message.bytes;
+    const auto word = runtime::take_value<Word>(rest);
+    if (word != Word::Work) {
       while (communicator_.poll(0, stop_tag)) {
       }
-      if (json.at("end").get<bool>()) throw stopped(stage_);
+      if (word == Word::Stop) throw stopped(stage_);
       return;
     }
-    team_.change(json.at("changes").get<std::vector<std::string>>());
+    team_.change(runtime::take_texts(rest));
     std::vector<Task> tasks;
-    for (const Json& text : json.at("tasks")) tasks.push_back(task_from_text(text.get<std::string>()));
-    Json answers = Json::array();
-    for (const Answer& answer : answers_unless_stopped(tasks)) answers.push_back(to_text(answer));
-    const Json reply = {{"answers", answers}, {"restarts", team_.restarts()}, {"interrupted", runtime::interrupted()}};
-    communicator_.send(0, answer_tag, runtime::bytes_of(reply.dump()));
+    for (const std::string& packed : runtime::take_texts(rest)) tasks.push_back(unpack_task(packed));
+    std::vector<std::string> answers;
+    for (const Answer& answer : answers_unless_stopped(tasks)) answers.push_back(pack(answer));
+    runtime::Bytes reply;
+    runtime::append_value(reply, team_.restarts());
+    runtime::append_value(reply, runtime::interrupted());
+    runtime::append_texts(reply, answers);
+    communicator_.send(0, answer_tag, reply);
   }
 }
 
 void Crew::end_service(bool interrupted) {
-  const std::string message = Json{{"end", interrupted}}.dump();
+  const Word word = interrupted ? Word::Stop : Word::End;
   for (int rank = 1; rank < communicator_.size(); ++rank)
-    communicator_.send(rank, work_tag, runtime::bytes_of(message));
+    communicator_.send(rank, work_tag, runtime::bytes_of(std::span(&word, 1)));
 }
 
 }  // namespace rulemill::prove

@@ -11,7 +11,6 @@
 #include "runtime/communicator.h"
 #include "runtime/hash.h"
 #include "runtime/journal.h"
-#include "runtime/json_report.h"
 
 namespace rulemill::prove {
 
@@ -39,11 +38,12 @@ class Crew {
   void remember(runtime::Journal& journal);
   /// From now on nobody is asked what the store answers, and it keeps what is heard.
   void keep(AnswerStore& store);
-  /// All answers, in the tasks' order. `done` is told of each as soon as it is there. Throws Interrupted.
+  /// All answers, in the tasks' order. `done` is told of each that is asked, as soon as it is there; what the store
+  /// knows, it knows another time, too. Throws Interrupted.
   std::vector<Answer> run(const std::vector<Task>& tasks,
-                          const std::function<void(std::size_t, const Answer&)>& done = {}) {
-    return run(tasks, done, done);
-  }
+                          const std::function<void(std::size_t, const Answer&)>& done = {});
+  /// What an answer depends on: the task, and the changes so far.
+  std::string journal_key(const Task& task) const;
   /// One item a task: the answers' items. `failed` says what stands for one without an answer; without it, that throws
   /// Error.
   std::vector<std::string> run_each(TaskKind kind, const std::vector<std::string>& items, std::size_t block,
@@ -56,12 +56,8 @@ class Crew {
 
  private:
   struct Round;  // one call of run()
-  /// Likewise; `known` is told of those that the store answers.
-  std::vector<Answer> run(const std::vector<Task>& tasks, const std::function<void(std::size_t, const Answer&)>& done,
-                          const std::function<void(std::size_t, const Answer&)>& known);
   void serve();
   std::vector<Answer> answers_unless_stopped(const std::vector<Task>& tasks);
-  std::string journal_key(const Task& task) const;
   void end_service(bool interrupted);
   std::vector<std::string> news_for(int rank);
   void credit(int rank, const Answer& answer);

@@ -11,6 +11,7 @@
 #include "runtime/file_check.h"
 #include "runtime/hash.h"
 #include "runtime/journal.h"
+#include "runtime/json_report.h"
 
 namespace rulemill::prove {
 namespace {
@@ -19,7 +20,7 @@ using Kind = Outcome::Kind;
 using runtime::Json;
 
 constexpr const char* journal_file = "verdicts.journal";
-constexpr int farm_version = 6;  // part of the stage's digest: outcomes of another way of judging do not mix
+constexpr int farm_version = 7;  // part of the stage's digest: outcomes of another way of judging do not mix
 
 /// The texts of the rules of a file, each from its line "rule …" to the next one's.
 std::vector<std::string> split_rules(const std::string& text) {
@@ -74,56 +75,57 @@ class Farm {
   }
 
  private:
-  /// The answers to tasks that have names for the journal: what it holds is not asked again. Where a helper failed,
-  /// time or memory decided: that is no answer to keep.
-  std::vector<Answer> answers(const std::vector<std::pair<std::string, Task>>& named) {
-    std::vector<Answer> all(named.size());
-    std::vector<Task> tasks;
+  /// The answers to tasks: what the journal holds, under the task and the rules so far, is not asked again. Where a
+  /// helper failed, time or memory decided: that is no answer to keep.
+  std::vector<Answer> answers(const std::vector<Task>& tasks) {
+    std::vector<Answer> all(tasks.size());
+    std::vector<Task> open;
     std::vector<std::size_t> positions;
-    for (std::size_t i = 0; i < named.size(); ++i) {
-      if (const auto found = known_.find(named[i].first); found != known_.end()) {
-        all[i] = answer_from_text(found->second);
-      } else {
-        tasks.push_back(named[i].second);
-        positions.push_back(i);
+    std::vector<std::string> keys;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      std::string key = crew_.journal_key(tasks[i]);
+      if (const auto found = known_.find(key); found != known_.end()) {
+        all[i] = unpack_answer(found->second);
+        continue;
       }
+      open.push_back(tasks[i]);
+      positions.push_back(i);
+      keys.push_back(std::move(key));
     }
-    std::vector<Answer> fresh = crew_.run(tasks, [&](std::size_t task, const Answer& answer) {
-      if (answer.failure.empty()) journal_.append(named[positions[task]].first, to_text(answer));
+    std::vector<Answer> fresh = crew_.run(open, [&](std::size_t task, const Answer& answer) {
+      if (answer.failure.empty()) journal_.append(keys[task], pack(answer));
     });
-    for (std::size_t t = 0; t < tasks.size(); ++t) all[positions[t]] = std::move(fresh[t]);
-    // What a journal has after answers that it lacks, it has from a run in which these failed.
-    if (!tasks.empty()) known_.clear();
+    for (std::size_t t = 0; t < open.size(); ++t) all[positions[t]] = std::move(fresh[t]);
     return all;
   }
 
   /// Types the round's candidates and derives them from the core. Those of a block whose helper fails are left to
   /// prove.
   void derive() {
-    std::vector<std::pair<std::string, Task>> tasks;
+    std::vector<Task> tasks;
     for (std::size_t at = begin_; at < outcomes_.size(); at += options_.block) {
       const std::size_t end = std::min<std::size_t>(outcomes_.size(), at + options_.block);
       Task task{TaskKind::Derive, {}, static_cast<double>(end - at)};
       for (std::size_t i = at; i < end; ++i) task.items.push_back(candidates_[i]);
-      tasks.emplace_back("derive " + std::to_string(at), std::move(task));
+      tasks.push_back(std::move(task));
     }
     std::size_t next = begin_;
     const std::vector<Answer> all = answers(tasks);
     for (std::size_t t = 0; t < all.size(); ++t) {
-      for (std::size_t i = 0; i < tasks[t].second.items.size(); ++i, ++next) {
-        if (all[t].failure.empty()) outcomes_[next] = outcome_from_text(all[t].items.at(i));
+      for (std::size_t i = 0; i < tasks[t].items.size(); ++i, ++next) {
+        if (all[t].failure.empty()) outcomes_[next] = unpack_outcome(all[t].items.at(i));
       }
     }
   }
 
   /// Proves the others from the definitions.
   void prove() {
-    std::vector<std::pair<std::string, Task>> tasks;
+    std::vector<Task> tasks;
     std::vector<std::size_t> open;
     for (std::size_t i = begin_; i < outcomes_.size(); ++i) {
       if (outcomes_[i].kind != Kind::Unknown) continue;
       open.push_back(i);
-      tasks.emplace_back("prove " + std::to_string(i), Task{TaskKind::Prove, {candidates_[i]}, outcomes_[i].hardness});
+      tasks.push_back({TaskKind::Prove, {candidates_[i]}, outcomes_[i].hardness});
     }
     const std::vector<Answer> all = answers(tasks);
     for (std::size_t t = 0; t < all.size(); ++t) {
@@ -132,7 +134,7 @@ class Farm {
         outcome.detail = all[t].failure + "; not final, the next run tries again";
         continue;
       }
-      Outcome proof = outcome_from_text(all[t].items.at(0));
+      Outcome proof = unpack_outcome(all[t].items.at(0));
       proof.seconds += outcome.seconds;
       proof.hardness = outcome.hardness;
       if (proof.rule.empty()) proof.rule = outcome.rule;
@@ -145,14 +147,12 @@ class Farm {
   void settle() {
     std::vector<std::size_t> proved;
     std::vector<std::string> changes;
-    std::vector<std::pair<std::string, Task>> tasks;
+    std::vector<Task> tasks;
     for (std::size_t i = begin_; i < outcomes_.size(); ++i) {
       if (outcomes_[i].kind != Kind::Proved) continue;
-      if (proved.size() % options_.block == 0) {
-        tasks.emplace_back("settle " + std::to_string(i),
-                           Task{TaskKind::Settle, {}, static_cast<double>(options_.block)});
-      }
-      tasks.back().second.items.push_back(std::to_string(rules_ + proved.size()));
+      if (proved.size() % options_.block == 0)
+        tasks.push_back({TaskKind::Settle, {}, static_cast<double>(options_.block)});
+      tasks.back().items.push_back(std::to_string(rules_ + proved.size()));
       proved.push_back(i);
       changes.push_back(adding(outcomes_[i].rule));
     }
@@ -161,7 +161,7 @@ class Farm {
     const std::vector<Answer> all = answers(tasks);
     std::size_t next = 0;
     for (std::size_t t = 0; t < all.size(); ++t) {
-      for (std::size_t i = 0; i < tasks[t].second.items.size(); ++i, ++next) {
+      for (std::size_t i = 0; i < tasks[t].items.size(); ++i, ++next) {
         const bool implied = all[t].failure.empty() && all[t].items.at(i) == implied_yes;
         if (!implied) {
           ++core_;

@@ -115,12 +115,12 @@ algebra::RuleSet generalized(const algebra::RuleSet& rules, const Generalization
     asked.push_back(&record);
     texts.push_back(algebra::to_string(record.rule, bank, symbols));
   }
-  const auto failed = [](const std::string&) { return to_text(Outcome{}); };
+  const auto failed = [](const std::string&) { return pack(Outcome{}); };
   const std::vector<std::string> answers = crew.run_each(TaskKind::Generalize, texts, 1, failed);
   Distinct distinct(bank, symbols);
   report.asked = asked.size();
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    const Outcome outcome = outcome_from_text(answers[i]);
+    const Outcome outcome = unpack_outcome(answers[i]);
     RuleRecord record = *asked[i];
     if (outcome.kind == Outcome::Kind::Proved) {
       record.rule = algebra::parse_rules(outcome.rule, "rule", library, bank, symbols).at(0);

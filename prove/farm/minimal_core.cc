@@ -19,7 +19,7 @@ constexpr int most_eliminations = 2;  // of one rule
 
 std::string without_answer(const std::string&) { return std::string(implied_limit); }
 
-std::string without_outcome(const std::string&) { return to_text(Outcome{}); }
+std::string without_outcome(const std::string&) { return pack(Outcome{}); }
 
 /// Of a rule in text form.
 std::string name_of(const std::string& rule) {
@@ -111,7 +111,7 @@ MinimalCore::Positions MinimalCore::eliminate(TaskKind asked, Positions& core) {
 
 /// The rule is derived if the answer says so.
 bool MinimalCore::take_derivation(std::size_t rule, const std::string& answer) {
-  const Outcome outcome = outcome_from_text(answer);
+  const Outcome outcome = unpack_outcome(answer);
   if (outcome.kind != Kind::Derived) return false;
   rules_[rule].kind = Kind::Derived;
   rules_[rule].instances = outcome.instances;
@@ -167,8 +167,22 @@ MinimalCore::Positions MinimalCore::unexplained(const Positions& open) {
 /// Puts the derivations of rules that left in place of their instances; those for which that cannot be done, and those
 /// that have no derivation.
 MinimalCore::Positions MinimalCore::uncomposed(const Positions& open) {
+  // A rule is derived from rules that left after it.
+  std::set<std::string> cited;
+  const auto add_cited = [&](std::size_t rule) {
+    for (const std::string& line : lines_of(rules_[rule].certificate)) cited.insert(rule_of(line));
+  };
+  std::ranges::for_each(open, add_cited);
+  Positions wanted;
+  for (const std::size_t rule : left_) {
+    const std::vector<std::string>& texts = instances_of(rule);
+    const auto is_cited = [&](const std::string& text) { return cited.contains(name_of(text)); };
+    if (!cited.contains(rules_[rule].candidate) && std::ranges::none_of(texts, is_cited)) continue;
+    wanted.push_back(rule);
+    add_cited(rule);
+  }
   Composition composition(library_);
-  for (auto rule = left_.rbegin(); rule != left_.rend(); ++rule) {
+  for (auto rule = wanted.rbegin(); rule != wanted.rend(); ++rule) {
     composition.add(rules_[*rule].candidate, rules_[*rule].rule, rules_[*rule].certificate);
     for (const std::string& text : instances_of(*rule)) composition.refuse(name_of(text));
   }
@@ -193,7 +207,7 @@ MinimalCore::Positions MinimalCore::admit(const Positions& open) {
   for (std::size_t i = 0; i < open.size(); ++i) (implied[i] == implied_yes ? rest : admitted).push_back(open[i]);
   const std::vector<std::string> proofs = crew_.run_each(TaskKind::ProveRule, texts_of(admitted), 1, without_outcome);
   for (std::size_t i = 0; i < admitted.size(); ++i) {
-    const Outcome proof = outcome_from_text(proofs[i]);
+    const Outcome proof = unpack_outcome(proofs[i]);
     Outcome& rule = rules_[admitted[i]];
     rule.kind = proof.kind;
     rule.queries = proof.queries;

@@ -1,5 +1,6 @@
 #include "prove/farm/outcome.h"
 
+#include "runtime/byte_lists.h"
 #include "runtime/error.h"
 #include "runtime/json_number.h"
 
@@ -34,34 +35,28 @@ Outcome outcome_from_json(const Json& json) {
   return outcome;
 }
 
-std::string to_text(const Outcome& outcome) {
-  Json json = to_json(outcome);
-  json["hardness"] = outcome.hardness;
-  json["seconds"] = outcome.seconds;
-  return json.dump();
+std::string pack(const Outcome& outcome) {
+  runtime::Bytes bytes;
+  runtime::append_value(bytes, outcome.kind);
+  for (const std::string* text : {&outcome.candidate, &outcome.rule, &outcome.detail, &outcome.certificate})
+    runtime::append_text(bytes, *text);
+  for (const std::uint64_t count : {outcome.queries, outcome.instances}) runtime::append_value(bytes, count);
+  for (const double number : {outcome.hardness, outcome.seconds}) runtime::append_value(bytes, number);
+  for (const auto& dims : outcome.example) runtime::append_list(bytes, dims);
+  return std::string(runtime::text_of(bytes));
 }
 
-namespace {
-
-/// What `read` makes of the text as JSON. Throws InputError if it cannot.
-template <class Read>
-auto from_json_text(std::string_view text, const char* expected, const Read& read) {
-  try {
-    return read(runtime::parse_json(std::string(text), "outcome"));
-  } catch (const Json::exception&) {
-    throw runtime::InputError("outcome", std::string("damaged: expected ") + expected);
-  }
-}
-
-}  // namespace
-
-Outcome outcome_from_text(std::string_view text) {
-  return from_json_text(text, "one outcome", [](const Json& json) {
-    Outcome outcome = outcome_from_json(json);
-    json.at("hardness").get_to(outcome.hardness);
-    json.at("seconds").get_to(outcome.seconds);
-    return outcome;
-  });
+Outcome unpack_outcome(std::string_view packed) {
+  runtime::ByteView rest = runtime::bytes_of(packed);
+  Outcome outcome;
+  outcome.kind = runtime::take_value<Outcome::Kind>(rest);
+  RM_CHECK(outcome.kind <= Outcome::Kind::IllTyped, "an outcome of a known kind");
+  for (std::string* text : {&outcome.candidate, &outcome.rule, &outcome.detail, &outcome.certificate})
+    *text = runtime::take_text(rest);
+  for (std::uint64_t* count : {&outcome.queries, &outcome.instances}) *count = runtime::take_value<std::uint64_t>(rest);
+  for (double* number : {&outcome.hardness, &outcome.seconds}) *number = runtime::take_value<double>(rest);
+  while (!rest.empty()) outcome.example.push_back(runtime::take_list<std::int64_t>(rest));
+  return outcome;
 }
 
 std::string to_text(const std::vector<Outcome>& outcomes) {
@@ -71,11 +66,14 @@ std::string to_text(const std::vector<Outcome>& outcomes) {
 }
 
 std::vector<Outcome> outcomes_from_text(std::string_view text) {
-  return from_json_text(text, "a list of outcomes", [](const Json& list) {
+  try {
     std::vector<Outcome> outcomes;
-    for (const Json& json : list) outcomes.push_back(outcome_from_json(json));
+    for (const Json& json : runtime::parse_json(std::string(text), "outcome"))
+      outcomes.push_back(outcome_from_json(json));
     return outcomes;
-  });
+  } catch (const Json::exception&) {
+    throw runtime::InputError("outcome", "damaged: expected a list of outcomes");
+  }
 }
 
 }  // namespace rulemill::prove

@@ -1,5 +1,5 @@
-// What the prove-and-prune pass says of one candidate, as text: rules travel between ranks and into the journal in
-// their text form, so that every process reads the same thing whatever it did before.
+// What the prove-and-prune pass says of one candidate. Rules travel between ranks and into the journal in their text
+// form, so that every process reads the same thing whatever it did before.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,9 @@ struct Outcome {
 runtime::Json to_json(const Outcome& outcome);
 Outcome outcome_from_json(const runtime::Json& json);
 
-/// The text of one outcome with its hardness and time, as workers answer it, and back. Throw InputError on other text.
-std::string to_text(const Outcome& outcome);
-Outcome outcome_from_text(std::string_view text);
+/// One outcome with its hardness and time in bytes, as workers answer it, and back: between processes of one program.
+std::string pack(const Outcome& outcome);
+Outcome unpack_outcome(std::string_view packed);
 
 /// The text of a list of outcomes, as all runs agree on it, and back. Throw InputError on other text.
 std::string to_text(const std::vector<Outcome>& outcomes);

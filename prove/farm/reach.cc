@@ -6,6 +6,7 @@
 #include "algebra/terms/typing.h"
 #include "egraph/pattern.h"
 #include "runtime/error.h"
+#include "runtime/hash.h"
 
 namespace rulemill::prove {
 namespace {
@@ -17,63 +18,91 @@ algebra::Rule parsed(const std::string& text, algebra::Library& library, algebra
   return std::move(rules[0]);
 }
 
-void sort_once(Reach::Instances& instances) {
-  std::ranges::sort(instances);
-  instances.erase(std::unique(instances.begin(), instances.end()), instances.end());
+template <class Numbers>
+void sort_once(Numbers& numbers) {
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
 }
 
-Reach::Instances instances_in(const algebra::Rule& rule, const algebra::TermBank& bank) {
-  Reach::Instances instances;
+/// Two instances of one hash would only put more rules in reach.
+std::uint64_t hash_of(const algebra::Instance& instance) {
+  runtime::Hasher hasher;
+  hasher.add_text(instance.name);
+  for (const auto& input : instance.inputs) hasher.add_number(input.size());
+  for (const auto& output : instance.outputs) hasher.add_number(output.dims.size());
+  return hasher.digest64();
+}
+
+Reach::Hashes hashes_in(const algebra::Rule& rule, const algebra::TermBank& bank) {
+  Reach::Hashes hashes;
   for (const auto* side : {&rule.source, &rule.target}) {
-    for (const algebra::NodeId node : bank.nodes(*side)) {
-      instances.push_back(static_cast<std::uint32_t>(bank.node(node).instance));
-    }
+    for (const algebra::NodeId node : bank.nodes(*side))
+      hashes.push_back(hash_of(bank.library().instance(bank.node(node).instance)));
   }
-  sort_once(instances);
-  return instances;
+  sort_once(hashes);
+  return hashes;
 }
 
 }  // namespace
 
-void Reach::change(const std::string& change) {
-  RM_CHECK(change.size() > 1 && (change[0] == '+' || change[0] == '-'), "a change adds or removes a rule");
-  if (change[0] == '+')
-    add(change.substr(1));
-  else
-    enable(static_cast<std::uint32_t>(std::stoul(change.substr(1))), false);
+Reach::Nodes Reach::nodes_of_goal(const std::string& rule, algebra::Library& library) {
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  return {hashes_in(parsed(rule, library, bank, symbols), bank), {}};
 }
 
-Reach::Instances Reach::instances_of(const std::string& rule) {
-  algebra::TermBank bank(library_);
+Reach::Nodes Reach::nodes_of_rule(const std::string& text, algebra::Library& library) {
+  algebra::TermBank bank(library);
   algebra::Symbols symbols;
-  return instances_in(parsed(rule, library_, bank, symbols), bank);
-}
-
-void Reach::add(const std::string& text) {
-  algebra::TermBank bank(library_);
-  algebra::Symbols symbols;
-  const algebra::Rule rule = parsed(text, library_, bank, symbols);
-  const auto number = static_cast<std::uint32_t>(rules_.size());
-  rules_.push_back({text, instances_in(rule, bank)});
+  const algebra::Rule rule = parsed(text, library, bank, symbols);
+  Nodes nodes{hashes_in(rule, bank), {}};
   const auto typed = algebra::infer_types(rule, bank, symbols);
   const auto* typed_rule = std::get_if<algebra::TypedRule>(&typed);
   RM_CHECK(typed_rule != nullptr, "a rule that is known types");
-  egraph::SizeTable sizes(library_, symbols);
+  egraph::SizeTable sizes(library, symbols);
   const egraph::CompiledRule compiled = egraph::compile(*typed_rule, bank, sizes);
   for (const egraph::Direction& direction : compiled.directions) {
-    const auto instances = [&](const std::vector<std::uint32_t>& nodes) {
-      Instances result;
-      for (const std::uint32_t n : nodes) result.push_back(static_cast<std::uint32_t>(compiled.nodes[n].instance));
+    const auto hashes = [&](const std::vector<std::uint32_t>& of) {
+      Hashes result;
+      for (const std::uint32_t n : of) result.push_back(hash_of(library.instance(compiled.nodes[n].instance)));
       sort_once(result);
       return result;
     };
-    const Instances found = instances(direction.found);
-    if (found.empty()) continue;
-    for (const std::uint32_t instance : found) {
+    if (!direction.found.empty()) nodes.uses.emplace_back(hashes(direction.found), hashes(direction.built));
+  }
+  return nodes;
+}
+
+void Reach::change(const std::string& change) {
+  RM_CHECK(change.size() > 1 && (change[0] == '+' || change[0] == '-'), "a change adds or removes a rule");
+  if (change[0] == '+')
+    add(change.substr(1), nodes_of_rule(change.substr(1), library_));
+  else
+    remove(change);
+}
+
+void Reach::remove(const std::string& change) {
+  enable(static_cast<std::uint32_t>(std::stoul(change.substr(1))), false);
+}
+
+Reach::Instances Reach::numbers_of(const Hashes& hashes) {
+  Instances numbers;
+  for (const std::uint64_t hash : hashes)
+    numbers.push_back(numbers_.try_emplace(hash, static_cast<std::uint32_t>(numbers_.size())).first->second);
+  sort_once(numbers);
+  return numbers;
+}
+
+void Reach::add(const std::string& text, const Nodes& nodes) {
+  const auto number = static_cast<std::uint32_t>(rules_.size());
+  rules_.push_back({text, numbers_of(nodes.all)});
+  for (const auto& [found, built] : nodes.uses) {
+    const Instances waited_for = numbers_of(found);
+    for (const std::uint32_t instance : waited_for) {
       if (instance >= waiting_.size()) waiting_.resize(instance + 1);
       waiting_[instance].push_back(static_cast<std::uint32_t>(uses_.size()));
     }
-    uses_.push_back({number, static_cast<std::uint32_t>(found.size()), instances(direction.built)});
+    uses_.push_back({number, static_cast<std::uint32_t>(waited_for.size()), numbers_of(built)});
   }
 }
 

@@ -1,10 +1,8 @@
 #include "prove/farm/task.h"
 
-#include "runtime/json_report.h"
+#include "runtime/byte_lists.h"
 
 namespace rulemill::prove {
-
-using runtime::Json;
 
 Effort& Effort::operator+=(const Effort& other) {
   seconds += other.seconds;
@@ -31,31 +29,39 @@ KnownRule known_rule_from_text(const std::string& item) {
   return {number(item), space == std::string::npos ? 0 : number(item.substr(space))};
 }
 
-std::string to_text(const Task& task) {
-  return Json{{"kind", static_cast<int>(task.kind)}, {"items", task.items}, {"hardness", task.hardness}}.dump();
+std::string pack(const Task& task) {
+  runtime::Bytes bytes;
+  runtime::append_value(bytes, task.kind);
+  runtime::append_value(bytes, task.hardness);
+  runtime::append_texts(bytes, task.items);
+  return std::string(runtime::text_of(bytes));
 }
 
-Task task_from_text(std::string_view text) {
-  const Json json = Json::parse(text);
-  return {static_cast<TaskKind>(json.at("kind").get<int>()), json.at("items").get<std::vector<std::string>>(),
-          json.at("hardness").get<double>()};
+Task unpack_task(std::string_view packed) {
+  runtime::ByteView rest = runtime::bytes_of(packed);
+  Task task;
+  task.kind = runtime::take_value<TaskKind>(rest);
+  task.hardness = runtime::take_value<double>(rest);
+  task.items = runtime::take_texts(rest);
+  return task;
 }
 
-std::string to_text(const Answer& answer) {
-  const Effort& e = answer.effort;
-  const Json effort = {e.seconds, e.queries,         e.derivations, e.derivation_seconds,
-                       e.derived, e.derived_seconds, e.proofs,      e.proof_seconds};
-  return Json{{"items", answer.items}, {"effort", effort}, {"failure", answer.failure}}.dump();
+std::string pack(const Answer& answer) {
+  static_assert(std::is_trivially_copyable_v<Effort>);
+  runtime::Bytes bytes;
+  runtime::append_value(bytes, answer.effort);
+  runtime::append_texts(bytes, answer.items);
+  runtime::append_text(bytes, answer.failure);
+  return std::string(runtime::text_of(bytes));
 }
 
-Answer answer_from_text(std::string_view text) {
-  const Json json = Json::parse(text);
-  const Json& e = json.at("effort");
-  const auto count = [&](std::size_t i) { return e.at(i).get<std::uint64_t>(); };
-  const auto time = [&](std::size_t i) { return e.at(i).get<double>(); };
-  return {json.at("items").get<std::vector<std::string>>(),
-          {time(0), count(1), count(2), time(3), count(4), time(5), count(6), time(7)},
-          json.at("failure").get<std::string>()};
+Answer unpack_answer(std::string_view packed) {
+  runtime::ByteView rest = runtime::bytes_of(packed);
+  Answer answer;
+  answer.effort = runtime::take_value<Effort>(rest);
+  answer.items = runtime::take_texts(rest);
+  answer.failure = runtime::take_text(rest);
+  return answer;
 }
 
 }  // namespace rulemill::prove

@@ -1,5 +1,5 @@
-// What workers are asked and what they answer, as text: it travels between ranks, through pipes and into the journal,
-// so that every process reads the same thing whatever it did before.
+// What workers are asked and what they answer: rules as text, which every process reads alike whatever it did before,
+// between lengths. It travels between ranks, through pipes and into the journal.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ namespace rulemill::prove {
 
 /// A task's items are rules in text form unless said otherwise; there is one answer an item.
 enum class TaskKind : std::uint8_t {
-  Derive,     // candidates → outcomes: derived from the known rules, ill-typed, or unknown so far
+  Derive,     // candidates, defined_alike before them or not → outcomes: derived from the known rules, ill-typed, or
+              // unknown so far
   Prove,      // candidates → outcomes, from the definitions
   Settle,     // numbers of known rules → implied by the enabled ones before it?
   Redundant,  // numbers of known rules → implied by the other enabled ones?
@@ -25,6 +26,9 @@ enum class TaskKind : std::uint8_t {
   Admit,       // numbers of known rules → implied by the enabled ones before it? tried harder
   Superfluous  // numbers of known rules → implied by the other enabled ones? tried harder
 };
+
+/// What a candidate's text follows whose sides are known to be defined at the same points.
+inline constexpr std::string_view defined_alike = "defined alike\n";
 
 /// Whether a rule follows from others, as answers say it.
 inline constexpr std::string_view implied_yes = "implied", implied_no = "saturated", implied_limit = "limit reached";
@@ -68,9 +72,9 @@ struct Answer {
 std::string adding(const std::string& rule);
 std::string removing(std::size_t number);
 
-std::string to_text(const Task& task);
-Task task_from_text(std::string_view text);
-std::string to_text(const Answer& answer);
-Answer answer_from_text(std::string_view text);
+std::string pack(const Task& task);
+Task unpack_task(std::string_view packed);
+std::string pack(const Answer& answer);
+Answer unpack_answer(std::string_view packed);
 
 }  // namespace rulemill::prove

@@ -9,6 +9,8 @@ namespace rulemill::prove {
 namespace {
 
 constexpr std::chrono::microseconds no_wait{0};
+constexpr std::chrono::milliseconds start_time{30};
+constexpr std::size_t many = 32;
 
 }  // namespace
 
@@ -21,8 +23,15 @@ void Team::change(const std::vector<std::string>& changes) {
   for (const auto& member : helpers_) member->helper.change(changes);
 }
 
-bool Team::has_idle() const {
-  return std::ranges::any_of(helpers_, [](const auto& member) { return !member->helper.busy(); });
+bool Team::has_idle(std::size_t waiting) const {
+  bool any_started = false, any_to_start = false;
+  for (const auto& member : helpers_) {
+    const bool busy = member->helper.busy();
+    if (!busy && member->helper.process() != nullptr) return true;
+    (busy ? any_started : any_to_start) = true;
+  }
+  if (!any_started || !any_to_start) return any_to_start;
+  return waiting >= many || std::chrono::steady_clock::now() - busy_since_ >= start_time;
 }
 
 bool Team::busy() const {
@@ -30,7 +39,11 @@ bool Team::busy() const {
 }
 
 void Team::start(std::size_t number, const Task& task) {
-  const auto idle = std::ranges::find_if(helpers_, [](const auto& member) { return !member->helper.busy(); });
+  if (!busy()) busy_since_ = std::chrono::steady_clock::now();
+  const auto is_idle = [](const auto& member) { return !member->helper.busy(); };
+  auto idle = std::ranges::find_if(
+      helpers_, [&](const auto& member) { return is_idle(member) && member->helper.process() != nullptr; });
+  if (idle == helpers_.end()) idle = std::ranges::find_if(helpers_, is_idle);
   RM_CHECK(idle != helpers_.end(), "a helper is idle");
   (*idle)->task = number;
   (*idle)->helper.start(task);

@@ -21,7 +21,9 @@ class Team {
   std::size_t size() const { return helpers_.size(); }
   /// Changes of the rules, to be known before the next task.
   void change(const std::vector<std::string>& changes);
-  bool has_idle() const;
+  /// Whether one may begin a task now, while so many items wait. One that has yet to be started may if they are many,
+  /// or if the others have been at work for about as long as starting takes: some short tasks are not worth it.
+  bool has_idle(std::size_t waiting) const;
   bool busy() const;
   /// One that has nothing to do begins the task.
   void start(std::size_t number, const Task& task);
@@ -41,6 +43,7 @@ class Team {
   std::vector<Done> poll(std::chrono::microseconds wait);
 
   std::vector<std::unique_ptr<Member>> helpers_;
+  std::chrono::steady_clock::time_point busy_since_;  // the last time that none was
 };
 
 }  // namespace rulemill::prove

@@ -80,7 +80,7 @@ egraph::Derivation Workbench::derive(const TypedRule& goal, bool explain, Try ho
   return derivation;
 }
 
-Outcome Workbench::derive(const std::string& candidate) {
+Outcome Workbench::derive(const std::string& candidate, Domains domains) {
   CandidateRule parsed = parse_candidate(candidate, library_, bank_, symbols_);
   Outcome outcome;
   outcome.candidate = parsed.rule.id;
@@ -95,7 +95,8 @@ Outcome Workbench::derive(const std::string& candidate) {
   outcome.rule = algebra::to_string(goal.rule, bank_, symbols_);
   // Derivations compare values: where they are defined is asked by itself.
   const auto defined_alike = [&] {
-    return !applies(goal, bank_, partial_functions_) || same_domain(outcome.rule, library_, {});
+    return domains == Domains::Alike || !applies(goal, bank_, partial_functions_) ||
+           same_domain(outcome.rule, library_, {});
   };
   if (std::holds_alternative<egraph::Derived>(derive(goal, false, Try::Once)) && defined_alike()) {
     outcome.kind = Outcome::Kind::Derived;

@@ -36,8 +36,10 @@ class Workbench {
     egraph::Deriver::Mark rules_;
   };
 
+  /// Whether a candidate's sides are known to be defined at the same points.
+  enum class Domains : std::uint8_t { Unknown, Alike };
   /// Types a candidate in text form, its shapes an example, and derives it. Unknown, if it is to be proved.
-  Outcome derive(const std::string& candidate);
+  Outcome derive(const std::string& candidate, Domains domains);
   /// What is tried harder is tried again with larger limits where one was met.
   enum class Try : std::uint8_t { Once, Harder };
   /// Whether the enabled rules imply a typed rule in text form.

@@ -89,11 +89,13 @@ std::string Worker::answer(const Task& task, const std::string& item) {
     if (!proof) note_derivation(outcome.kind == Outcome::Kind::Derived);
     if (outcome.kind == Outcome::Kind::Proved) ++effort_.proofs;
     if (outcome.kind == Outcome::Kind::Proved) effort_.proof_seconds += outcome.seconds;
-    return to_text(outcome);
+    return pack(outcome);
   };
   switch (task.kind) {
     case TaskKind::Derive:
-      return note_outcome(bench_.derive(item), false);
+      return item.starts_with(defined_alike)
+                 ? note_outcome(bench_.derive(item.substr(defined_alike.size()), Workbench::Domains::Alike), false)
+                 : note_outcome(bench_.derive(item, Workbench::Domains::Unknown), false);
     case TaskKind::Explain:
       return note_outcome(bench_.explain(item), false);
     case TaskKind::Prove:

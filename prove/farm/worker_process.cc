@@ -4,6 +4,7 @@
 
 #include <new>
 
+#include "runtime/byte_lists.h"
 #include "runtime/error.h"
 #include "runtime/json_report.h"
 
@@ -37,9 +38,20 @@ std::string in_words(const std::string& reason) {
 
 }  // namespace
 
+std::unique_ptr<runtime::Subprocess> IdleHelpers::take() {
+  if (processes_.empty()) return nullptr;
+  std::unique_ptr<runtime::Subprocess> process = std::move(processes_.back());
+  processes_.pop_back();
+  return process;
+}
+
 WorkerProcess::WorkerProcess(algebra::Library& library, const WorkerProcessOptions& options)
     : library_(library), options_(options) {
   if (options_.command.empty()) local_.emplace(library, options_.worker);
+}
+
+WorkerProcess::~WorkerProcess() {
+  if (options_.idle && process_ && process_->alive() && !busy()) options_.idle->put(std::move(process_));
 }
 
 void WorkerProcess::change(const std::vector<std::string>& changes) {
@@ -57,6 +69,9 @@ void WorkerProcess::start(const Task& task) {
 
 void WorkerProcess::spawn() {
   told_ = 0;
+  process_ = options_.idle ? options_.idle->take() : nullptr;
+  anew_ = process_ != nullptr;
+  if (anew_) return;
   process_ = std::make_unique<runtime::Subprocess>(options_.command, options_.memory_bytes);
   process_->send(introduction(options_, library_));
   const std::optional<Bytes> ready = process_->receive(start_patience);
@@ -70,9 +85,10 @@ void WorkerProcess::spawn() {
 
 void WorkerProcess::begin() {
   if (!process_ || !process_->alive()) spawn();
-  Json frame = {
-      {"changes", std::vector<std::string>(changes_.begin() + static_cast<std::ptrdiff_t>(told_), changes_.end())},
-      {"task", to_text(*task_)}};
+  Bytes frame;
+  runtime::append_value(frame, std::exchange(anew_, false));
+  runtime::append_texts(frame, std::span(changes_).subspan(told_));
+  runtime::append_text(frame, pack(*task_));
   // A fresh helper has all rules to read.
   const auto catching_up = std::chrono::milliseconds(10) * (changes_.size() - told_);
   limit_ = catching_up + options_.patience * task_->items.size();
@@ -80,7 +96,7 @@ void WorkerProcess::begin() {
   deadline_ = looked_ + limit_;
   had_at_begin_ = had_at_look_ = process_->processor_seconds();
   told_ = changes_.size();
-  process_->send(runtime::bytes_of(frame.dump()));
+  process_->send(frame);
 }
 
 std::optional<Answer> WorkerProcess::finish(std::chrono::microseconds wait) {
@@ -97,7 +113,7 @@ std::optional<Answer> WorkerProcess::finish(std::chrono::microseconds wait) {
   const std::optional<Bytes> frame = process_->receive(start_patience);
   if (!frame) return after_end();
   task_.reset();
-  return answer_from_text(runtime::text_of(*frame));
+  return unpack_answer(runtime::text_of(*frame));
 }
 
 /// Whether the helper has had the task's time of a processor, or none of one since the last look: it hangs. On a
@@ -136,10 +152,10 @@ std::optional<Answer> WorkerProcess::after_end() {
 void serve_tasks() {
   std::optional<algebra::Library> library;
   std::optional<Worker> worker;
+  WorkerOptions options;
   runtime::serve_frames([&](ByteView frame) -> Bytes {
     try {
       if (!worker) {
-        WorkerOptions options;
         RM_CHECK(frame.size() > sizeof options, "a helper's first frame has its options");
         std::memcpy(&options, frame.data(), sizeof options);
         const Json rest = Json::parse(runtime::text_of(frame.subspan(sizeof options)));
@@ -151,17 +167,17 @@ void serve_tasks() {
         worker.emplace(*library, options);
         return {};
       }
-      const Json request = Json::parse(runtime::text_of(frame));
-      for (const Json& change : request.at("changes")) worker->change(change.get<std::string>());
-      const std::string task = request.at("task").get<std::string>();
-      return runtime::copy_bytes(runtime::bytes_of(to_text(worker->answer(task_from_text(task)))));
+      if (runtime::take_value<bool>(frame)) worker.emplace(*library, options);
+      for (const std::string& change : runtime::take_texts(frame)) worker->change(change);
+      const std::string answer = pack(worker->answer(unpack_task(runtime::take_text(frame))));
+      return runtime::copy_bytes(runtime::bytes_of(answer));
     } catch (const std::bad_alloc&) {
       ::_exit(out_of_memory);
     } catch (const runtime::Interrupted& interrupted) {
       ::_exit(interrupted.exit_code());
     } catch (const runtime::Error& error) {
       if (!worker) return runtime::copy_bytes(runtime::bytes_of(error.what()));
-      return runtime::copy_bytes(runtime::bytes_of(to_text(Answer{{}, {}, error.what()})));
+      return runtime::copy_bytes(runtime::bytes_of(pack(Answer{{}, {}, error.what()})));
     }
   });
 }

@@ -6,11 +6,24 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "prove/farm/worker.h"
 #include "runtime/subprocess.h"
 
 namespace rulemill::prove {
+
+/// Helpers that have loaded the definitions and have nothing to do: they stay from one stage of a run to the next,
+/// which asks them under the same options.
+class IdleHelpers {
+ public:
+  void put(std::unique_ptr<runtime::Subprocess> process) { processes_.push_back(std::move(process)); }
+  /// Null if there is none.
+  std::unique_ptr<runtime::Subprocess> take();
+
+ private:
+  std::vector<std::unique_ptr<runtime::Subprocess>> processes_;
+};
 
 struct WorkerProcessOptions {
   WorkerOptions worker;
@@ -19,11 +32,15 @@ struct WorkerProcessOptions {
   unsigned helpers = 1;                        // of a rank
   std::uint64_t memory_bytes = 0;              // of each one's address space; 0: no limit
   std::chrono::milliseconds patience{60'000};  // processor time for one item of a task; see is_over
+  std::shared_ptr<IdleHelpers> idle;           // where helpers come from and go to; null: they start, and end
 };
 
 class WorkerProcess {
  public:
   WorkerProcess(algebra::Library& library, const WorkerProcessOptions& options);
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   /// Changes of the rules, to be known before the next task.
   void change(const std::vector<std::string>& changes);
@@ -50,6 +67,7 @@ class WorkerProcess {
   WorkerProcessOptions options_;
   std::vector<std::string> changes_;  // all so far
   std::size_t told_ = 0;              // of these: known to the helper
+  bool anew_ = false;                 // the helper still knows rules of another stage
   std::optional<Worker> local_;       // without a command
   std::unique_ptr<runtime::Subprocess> process_;
   std::optional<Task> task_;

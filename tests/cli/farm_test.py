@@ -113,6 +113,18 @@ class Farm(Case):
         self.assert_works(rulemill(*arguments(whole)))
         self.assertEqual(results(killed), results(whole))
 
+    def test_a_helper_stays_from_one_stage_to_the_next(self):
+        (out,) = self.prepared("out")
+        report, seen = self.folder / "report.json", set()
+        process = self.start(*arguments(out, "--threads", "1"), "--json", report)
+        while process.poll() is None:
+            seen.update(helpers(process.pid))
+            time.sleep(0.002)
+        self.assertEqual(process.returncode, 0, process.communicate()[1])
+        crews = json.loads(report.read_text())["crews"]
+        self.assertTrue(all(crews[stage]["ranks"][0]["tasks"] > 0 for stage in ("prove", "prune")), crews)
+        self.assertEqual(len(seen), 1)
+
     def test_a_helper_dies_with_the_run_that_started_it(self):
         (out,) = self.prepared("out")
         process = self.start(*arguments(out))
