@@ -1,6 +1,9 @@
 // `rulemill rules generalize`: the core of a database in general form, proved anew: at any rank, for any parameter.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "algebra/terms/rule_text.h"
 #include "cli/crew_tables.h"
 #include "cli/proof_options.h"
@@ -13,6 +16,15 @@
 
 namespace rulemill::cli {
 namespace {
+
+/// As in " (stride 12, kernel 9)", the most frequent first.
+std::string by_name(const std::map<std::string, std::uint64_t>& counts) {
+  std::vector<std::pair<std::string, std::uint64_t>> sorted(counts.begin(), counts.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater{}, &std::pair<std::string, std::uint64_t>::second);
+  std::string text;
+  for (const auto& [name, count] : sorted) text += fmt::format("{}{} {}", text.empty() ? " (" : ", ", name, count);
+  return text.empty() ? "" : text + ")";
+}
 
 void report(Context& context, const prove::GeneralizationReport& report, bool words, const algebra::RuleSet& rules,
             const algebra::TermBank& bank, const algebra::Symbols& symbols) {
@@ -29,18 +41,21 @@ void report(Context& context, const prove::GeneralizationReport& report, bool wo
   context.report["asked"] = report.asked;
   context.report["any_rank"] = report.any_rank;
   context.report["any_parameter"] = report.any_parameter;
+  context.report["by_parameter"] = report.by_parameter;
   context.report["any_word"] = report.any_word;
+  context.report["by_word"] = report.by_word;
   context.report["general"] = report.general;
   context.report["core"] = report.core;
   context.report["shortcuts"] = report.shortcuts;
   context.report["seconds"] = report.seconds;
-  context.print(table.text() +
-                fmt::format("\n{} rules: {} hold at any rank of a group of dimensions, {} for any "
-                            "value of a parameter{}; {} rules say them all; {} core rules and {} shortcuts "
-                            "written; {:.1f} s\n",
-                            report.asked, report.any_rank, report.any_parameter,
-                            words ? fmt::format(", {} for every word of one", report.any_word) : "", report.general,
-                            report.core, report.shortcuts, report.seconds));
+  context.print(
+      table.text() +
+      fmt::format("\n{} rules: {} hold at any rank of a group of dimensions, {} for any "
+                  "value of a parameter{}{}; {} rules say them all; {} core rules and {} shortcuts "
+                  "written; {:.1f} s\n",
+                  report.asked, report.any_rank, report.any_parameter, by_name(report.by_parameter),
+                  words ? fmt::format(", {} for every word of one{}", report.any_word, by_name(report.by_word)) : "",
+                  report.general, report.core, report.shortcuts, report.seconds));
 }
 
 struct GeneralizeOptions {

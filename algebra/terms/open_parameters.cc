@@ -196,17 +196,36 @@ std::optional<Rule> with_sizes(const Rule& rule, const Substitution& sizes, Libr
   }
 }
 
-std::vector<Atom> open_sizes(const Rule& rule, const TermBank& bank) {
-  std::vector<Atom> result;
+namespace {
+
+using OpenSizeVisitor = std::function<void(const OpenParameter& parameter, Atom size)>;
+
+void visit_open_sizes(const Rule& rule, const TermBank& bank, const OpenSizeVisitor& visit) {
   for (const NodeId id : nodes_of(rule, bank)) {
     const Node& node = bank.node(id);
     for (const OpenParameter& open : bank.library().instance(node.instance).open) {
       for (std::uint32_t k = 0; k < open.count; ++k) {
-        const auto atom = node.sizes[open.first + k].atom();
-        if (atom && std::ranges::find(result, *atom) == result.end()) result.push_back(*atom);
+        if (const auto atom = node.sizes[open.first + k].atom()) visit(open, *atom);
       }
     }
   }
+}
+
+}  // namespace
+
+std::vector<Atom> open_sizes(const Rule& rule, const TermBank& bank) {
+  std::vector<Atom> result;
+  visit_open_sizes(rule, bank, [&](const OpenParameter&, Atom size) {
+    if (std::ranges::find(result, size) == result.end()) result.push_back(size);
+  });
+  return result;
+}
+
+std::vector<std::string> open_names(const Rule& rule, const TermBank& bank) {
+  std::vector<std::string> result;
+  visit_open_sizes(rule, bank, [&](const OpenParameter& parameter, Atom) {
+    if (std::ranges::find(result, parameter.name) == result.end()) result.push_back(parameter.name);
+  });
   return result;
 }
 

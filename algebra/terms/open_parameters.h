@@ -36,6 +36,9 @@ std::optional<Rule> with_sizes(const Rule& rule, const Substitution& sizes, Libr
 /// Sizes of a rule that are open parameters of its nodes, in order of first use.
 std::vector<Atom> open_sizes(const Rule& rule, const TermBank& bank);
 
+/// The names of parameters that are open in a rule, each once, in order of first use.
+std::vector<std::string> open_names(const Rule& rule, const TermBank& bank);
+
 /// A word that all parameters of one name with it have in a rule, and those that they may have instead.
 struct WordClass {
   std::string name, word;

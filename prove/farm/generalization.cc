@@ -66,11 +66,14 @@ void add_words(Distinct& distinct, algebra::Library& library, algebra::TermBank&
   constexpr std::uint64_t seed = 1;
   std::vector<Reworded> cases;
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> missing;  // words of a class without a proof
+  std::map<std::pair<std::size_t, std::size_t>, std::string> names;    // of its parameter
   for (std::size_t i = 0; i < distinct.records().size(); ++i) {
     const RuleRecord& record = distinct.records()[i];
     const std::vector<algebra::WordClass> classes = algebra::word_classes(record.rule, bank);
     for (std::size_t c = 0; c < classes.size(); ++c) {
-      if (!classes[c].others.empty()) missing[{i, c}] = classes[c].others.size();
+      if (classes[c].others.empty()) continue;
+      missing[{i, c}] = classes[c].others.size();
+      names[{i, c}] = classes[c].name;
       for (const std::string& word : classes[c].others) {
         auto other = algebra::with_word(record.rule, classes[c], word, library, bank, symbols);
         if (!other || check::evaluate(*other, bank, symbols, seed)) continue;
@@ -96,9 +99,12 @@ void add_words(Distinct& distinct, algebra::Library& library, algebra::TermBank&
     distinct.add(std::move(cases[i].record));
   }
   for (std::size_t i = 0; i < count; ++i) {
-    const auto end = missing.lower_bound({i + 1, 0});
-    const bool free = std::any_of(missing.lower_bound({i, 0}), end, [](const auto& each) { return each.second == 0; });
-    if (free) report.any_word += distinct.asked(i);
+    std::set<std::string> free;
+    for (auto each = missing.lower_bound({i, 0}); each != missing.lower_bound({i + 1, 0}); ++each) {
+      if (each->second == 0) free.insert(names.at(each->first));
+    }
+    if (!free.empty()) report.any_word += distinct.asked(i);
+    for (const std::string& name : free) report.by_word[name] += distinct.asked(i);
   }
 }
 
@@ -130,7 +136,9 @@ algebra::RuleSet generalized(const algebra::RuleSet& rules, const Generalization
       continue;
     }
     report.any_rank += record.rule.groups.empty() ? 0 : 1;
-    report.any_parameter += algebra::open_sizes(record.rule, bank).empty() ? 0 : 1;
+    const std::vector<std::string> open = algebra::open_names(record.rule, bank);
+    report.any_parameter += open.empty() ? 0 : 1;
+    for (const std::string& name : open) ++report.by_parameter[name];
     distinct.add(std::move(record));
   }
   if (choice.words) add_words(distinct, library, bank, symbols, crew, report);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +17,8 @@ struct GeneralizationReport {
   std::uint64_t any_rank = 0;       // of these: hold at any rank of a group
   std::uint64_t any_parameter = 0;  // of these: hold for any value of a parameter
   std::uint64_t any_word = 0;       // of these: hold for every word of a parameter, each with a proof
-  std::uint64_t general = 0;        // rules that say all these
+  std::map<std::string, std::uint64_t> by_parameter, by_word;            // the same by the parameters' names
+  std::uint64_t general = 0;                                             // rules that say all these
   std::vector<std::pair<std::string, std::vector<std::string>>> covers;  // by name: the rules that one stands for
   std::uint64_t core = 0, shortcuts = 0;  // of the set that is made, once its core is found
   double seconds = 0;

@@ -35,6 +35,7 @@ class Generalize(Case):
     def test_rules_of_one_rank_and_one_stride_hold_at_others_and_every_certificate_is_replayed(self):
         report = self.generalize()
         self.assertEqual((report["asked"], report["any_rank"], report["any_parameter"]), (3, 1, 2))
+        self.assertEqual(report["by_parameter"], {"kernel": 1, "stride": 1})
         rules = " ".join(rule["rule"] for rule in report["rules"])
         for part in ("conv2d(x, add(k, l); stride=stride)", "identity_kernel(; kernel=kernel, c=c)"):
             self.assertIn(part, rules)
