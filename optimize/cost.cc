@@ -196,15 +196,10 @@ double CostModel::node_seconds(NodeId id) {
   return found->second;
 }
 
-/// A variadic operator takes what another of its kind joins, as its first argument; a layout is taken anywhere.
 bool CostModel::folds_into_user(const Node& node, std::size_t place) const {
   const Node& inner = bank_->node_of(node.arguments[place]);
   if (node.kind != Node::Kind::Algebra || node.constant || inner.kind != Node::Kind::Algebra) return false;
-  if (fusion_->takes(node.instance, place, inner.instance)) return true;
-  const algebra::Instance& outer = bank_->instance(node);
-  if (place > 0 || bank_->instance(inner).operator_name != outer.operator_name) return false;
-  if (bank_->instance(inner).parameters != outer.parameters) return false;
-  return std::ranges::any_of(outer.onnx, [](const auto& mapping) { return mapping.variadic; });
+  return fusion_->takes(node.instance, place, inner.instance);
 }
 
 std::optional<double> CostModel::inside_another(NodeId id, const std::unordered_map<ValueId, std::uint32_t>& uses) {

@@ -46,6 +46,7 @@ class CostModel {
       : bank_(&bank), fusion_(&fusion), device_(std::move(device)), sizes_(std::move(sizes)), source_(source) {}
 
   const Device& device() const { return device_; }
+  Fusion& fusion() const { return *fusion_; }
   double graph_seconds(std::span<const ValueId> outputs);
   /// Arithmetic operations of the graph, as far as definitions say what its nodes compute.
   double operations(std::span<const ValueId> outputs) const;

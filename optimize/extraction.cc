@@ -103,19 +103,20 @@ double Extraction::price(const std::vector<ENode>& order, std::span<const Value>
     const Mark& mark = marks_[egraph_.find(egraph_.output(node, 0))];
     return mark.uses == 1 ? mark.user : nothing;
   };
+  const auto own_argument = [&](ENode node) {
+    if (node == nothing || egraph_.arguments(node).empty()) return nothing;
+    const Value first = egraph_.find(egraph_.arguments(node)[0]);
+    const ENode argument = variable_[first] == nothing ? choice_[first] : nothing;
+    return only_user(argument) == node ? argument : nothing;
+  };
   double seconds = 0;
   for (const ENode node : order) {
     if (cost_[node] == least_seconds) {
       seconds += least_seconds;
       continue;
     }
-    ENode argument = nothing;
-    if (!egraph_.arguments(node).empty()) {
-      const Value first = egraph_.find(egraph_.arguments(node)[0]);
-      argument = variable_[first] == nothing ? choice_[first] : nothing;
-      if (only_user(argument) != node) argument = nothing;
-    }
-    seconds += price_.in_graph(node, argument, only_user(node), cost_[node]);
+    const ENode argument = own_argument(node);
+    seconds += price_.in_graph({node, argument, own_argument(argument), only_user(node)}, cost_[node]);
   }
   return seconds;
 }

@@ -16,12 +16,15 @@ namespace rulemill::optimize {
 
 class Extraction {
  public:
-  /// Seconds of a node that is not computed from constants alone, by itself; and in a graph, where `argument` is the
-  /// node that computes its first argument and nothing else uses (or nothing), `user` likewise the only one that uses
-  /// it.
+  /// Where a chosen node stands: `argument` computes its first argument, for it alone, and `before` likewise that
+  /// one's; `user` is the only one that uses it. Nothing where there is none.
+  struct Place {
+    egraph::ENode node, argument, before, user;
+  };
+  /// Seconds of a node that is not computed from constants alone: by itself, and in a graph.
   struct Price {
     std::function<double(egraph::ENode)> alone;
-    std::function<double(egraph::ENode node, egraph::ENode argument, egraph::ENode user, double alone)> in_graph;
+    std::function<double(const Place& place, double alone)> in_graph;
   };
 
   /// The e-graph is rebuilt and stays as it is; so does the price.

@@ -73,7 +73,10 @@ Fusion::Fusion(GraphBank& bank, Together together)
     : bank_(&bank), together_(std::move(together)), names_(bank.library().operator_names()) {}
 
 bool Fusion::takes(algebra::InstanceId user, std::size_t place, algebra::InstanceId inner) const {
-  return together_.takes(bank_->library().instance(user), place, bank_->library().instance(inner));
+  const algebra::Instance &outer = bank_->library().instance(user), &other = bank_->library().instance(inner);
+  if (together_.takes(outer, place, other)) return true;
+  const bool same = place == 0 && other.operator_name == outer.operator_name && other.parameters == outer.parameters;
+  return same && std::ranges::any_of(outer.onnx, [](const auto& mapping) { return mapping.variadic; });
 }
 
 const std::optional<CompositeMatch>& Fusion::composite(NodeId node) {
@@ -191,25 +194,37 @@ bool Fusion::has_fused(algebra::InstanceId producer, algebra::InstanceId activat
   return false;
 }
 
-bool Fusion::has_composite(algebra::InstanceId producer, algebra::InstanceId last) {
-  auto [entry, fresh] = composed_.emplace(std::pair(producer, last), false);
+bool Fusion::runs_inside(NodeId before, algebra::InstanceId activation) {
+  const Node& node = bank_->node(before);
+  if (node.kind != Node::Kind::Algebra || node.constant) return false;
+  if (has_fused(node.instance, activation)) return true;
+  const std::optional<CompositeMatch>& match = composite(before);
+  return match && std::ranges::any_of(match->inner,
+                                      [&](NodeId inner) { return has_fused(bank_->node(inner).instance, activation); });
+}
+
+std::optional<algebra::InstanceId> Fusion::composite_of(algebra::InstanceId producer, algebra::InstanceId last) {
+  auto [entry, fresh] = composed_.emplace(std::pair(producer, last), std::nullopt);
   if (!fresh) return entry->second;
   algebra::Library& library = bank_->library();
   // Instantiating may move instances: these are copies.
   const algebra::Instance first = library.instance(producer), second = library.instance(last);
-  if (second.inputs.empty() || first.outputs.size() != 1) return false;
-  return entry->second = std::ranges::any_of(
-             library.operator_names(), [&](const std::string& name) { return find_composite(first, second, name); });
+  if (second.inputs.empty() || first.outputs.size() != 1) return std::nullopt;
+  for (const std::string& name : library.operator_names()) {
+    if (const auto found = find_composite(first, second, name)) return entry->second = found;
+  }
+  return std::nullopt;
 }
 
 /// The composite takes what the producer takes, then the rest of what the last step takes.
-bool Fusion::find_composite(const algebra::Instance& producer, const algebra::Instance& last, const std::string& name) {
+std::optional<algebra::InstanceId> Fusion::find_composite(const algebra::Instance& producer,
+                                                          const algebra::Instance& last, const std::string& name) {
   algebra::Library& library = bank_->library();
   std::vector<std::uint32_t> ranks;
   for (const auto& input : producer.inputs) ranks.push_back(static_cast<std::uint32_t>(input.size()));
   for (std::size_t i = 1; i < last.inputs.size(); ++i)
     ranks.push_back(static_cast<std::uint32_t>(last.inputs[i].size()));
-  if (library.arity(name) != ranks.size() || !library.accepts_ranks(name, ranks)) return false;
+  if (library.arity(name) != ranks.size() || !library.accepts_ranks(name, ranks)) return std::nullopt;
   algebra::Parameters parameters;
   for (const std::string& parameter : library.parameter_names(name)) {
     for (const algebra::Instance* step : {&producer, &last}) {
@@ -218,10 +233,12 @@ bool Fusion::find_composite(const algebra::Instance& producer, const algebra::In
     }
   }
   try {
-    const auto& steps = library.instantiate(name, parameters, ranks).composite;
-    return steps.size() == 2 && steps[0].instance == producer.id && steps[1].instance == last.id;
+    const algebra::Instance& made = library.instantiate(name, parameters, ranks);
+    const auto& steps = made.composite;
+    const bool says = steps.size() == 2 && steps[0].instance == producer.id && steps[1].instance == last.id;
+    return says ? std::optional(made.id) : std::nullopt;
   } catch (const runtime::InputError&) {
-    return false;  // a parameter that the steps do not determine
+    return std::nullopt;  // a parameter that the steps do not determine
   }
 }
 

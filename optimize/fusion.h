@@ -28,16 +28,21 @@ class Fusion {
   const std::optional<CompositeMatch>& composite(NodeId node);
   /// Whether `producer` followed by the one-input instance `activation` is said by one instance of producer's operator.
   bool has_fused(algebra::InstanceId producer, algebra::InstanceId activation);
-  /// Whether one composite says `producer` followed by `last`, whose first argument is the producer's output.
-  bool has_composite(algebra::InstanceId producer, algebra::InstanceId last);
+  /// Likewise where `before` may be the last step of a composite that has a fused instance for one of its other steps:
+  /// a convolution with a bias.
+  bool runs_inside(NodeId before, algebra::InstanceId activation);
+  /// The composite that says `producer` followed by `last`, whose first argument is the producer's output.
+  std::optional<algebra::InstanceId> composite_of(algebra::InstanceId producer, algebra::InstanceId last);
 
   /// Nodes that the runtime computes in one pass with this one, the last of them.
   std::vector<NodeId> together_with(NodeId last) const { return together_.with(*bank_, last); }
-  /// Whether the runtime reads what `inner` is made of in its layout, where that is the user's argument at this place.
+  /// Whether the user reads what `inner` is made of, where that is its argument at this place: a layout that the
+  /// runtime knows; as the first argument of a variadic operator, another of its kind.
   bool takes(algebra::InstanceId user, std::size_t place, algebra::InstanceId inner) const;
 
  private:
-  bool find_composite(const algebra::Instance& producer, const algebra::Instance& last, const std::string& name);
+  std::optional<algebra::InstanceId> find_composite(const algebra::Instance& producer, const algebra::Instance& last,
+                                                    const std::string& name);
   std::optional<CompositeMatch> find_composite(NodeId node);
   std::optional<CompositeMatch> try_leaves(const std::string& name, NodeId root, const std::vector<ValueId>& leaves,
                                            bool& is_composite);
@@ -48,7 +53,8 @@ class Fusion {
   Together together_;
   std::vector<std::string> names_;  // operators that are, or may be, composites
   std::unordered_map<NodeId, std::optional<CompositeMatch>> composites_;
-  std::map<std::pair<algebra::InstanceId, algebra::InstanceId>, bool> fused_, composed_;
+  std::map<std::pair<algebra::InstanceId, algebra::InstanceId>, bool> fused_;
+  std::map<std::pair<algebra::InstanceId, algebra::InstanceId>, std::optional<algebra::InstanceId>> composed_;
 };
 
 /// How often each value is used by the nodes and as a root.

@@ -36,7 +36,8 @@ struct Saturator::State {
   Solution solve(const Region& region);
   CostModel::Alone by_itself(ENode node) const;
   double seconds_of(ENode node) const;
-  double seconds_in_graph(ENode node, ENode argument, ENode user, double alone) const;
+  double seconds_in_graph(const Extraction::Place& place, double alone) const;
+  std::optional<CostModel::Alone> runs_in(const Extraction::Place& place) const;
   bool is_said_with(ENode last, ENode inner) const;
   bool is_taken_by(ENode user, ENode node) const;
   bool may_be_said(ENode node) const;
@@ -123,7 +124,7 @@ double Saturator::State::seconds_of(ENode node) const {
 
 bool Saturator::State::is_said_with(ENode last, ENode inner) const {
   return last != nothing && inner != nothing &&
-         (said.contains({last, inner}) || fusion.has_composite(egraph.instance(inner), egraph.instance(last)));
+         (said.contains({last, inner}) || fusion.composite_of(egraph.instance(inner), egraph.instance(last)));
 }
 
 /// Whether an ONNX operator says the node, or a composite along with some neighbour.
@@ -152,10 +153,32 @@ bool Saturator::State::is_taken_by(ENode user, ENode node) const {
   return false;
 }
 
-/// What runs inside its producer is free, and a layout that its user reads as it is; the last node of what the runtime
+/// What an activation runs inside: its argument, or, where that is said with the node before it, as a bias with its
+/// convolution, both of them. The whole graph is priced likewise (CostModel::inside_another): an activation that seemed
+/// to cost something here would be taken away from its convolution to where it does.
+std::optional<CostModel::Alone> Saturator::State::runs_in(const Extraction::Place& place) const {
+  const algebra::InstanceId activation = egraph.instance(place.node);
+  if (place.argument == nothing || bank.library().instance(activation).inputs.size() != 1) return std::nullopt;
+  const algebra::InstanceId last = egraph.instance(place.argument);
+  if (fusion.has_fused(last, activation)) return by_itself(place.argument);
+  if (!is_said_with(place.argument, place.before)) return std::nullopt;
+  const algebra::InstanceId producer = egraph.instance(place.before);
+  if (!fusion.has_fused(producer, activation)) return std::nullopt;
+  CostModel::Alone whole = by_itself(place.before);
+  if (const auto composite = fusion.composite_of(producer, last); composite && whole.sizes.empty()) {
+    const CostModel::Alone rest = by_itself(place.argument);
+    whole.instance = *composite;
+    whole.arguments.insert(whole.arguments.end(), rest.arguments.begin() + 1, rest.arguments.end());
+    whole.constant.insert(whole.constant.end(), rest.constant.begin() + 1, rest.constant.end());
+  }
+  return whole;
+}
+
+/// What runs inside its producer is free, and what its user takes as it is; the last node of what the runtime
 /// does in one pass gives back what the earlier ones cost by themselves. What no runtime has an operator for is next to
 /// impossible, unless a composite says it along with its neighbour.
-double Saturator::State::seconds_in_graph(ENode node, ENode argument, ENode user, double alone) const {
+double Saturator::State::seconds_in_graph(const Extraction::Place& place, double alone) const {
+  const auto& [node, argument, before, user] = place;
   if (is_said_with(node, argument)) {
     double given_back = 0;
     if (const auto found = one_pass.find(node); found != one_pass.end()) {
@@ -165,12 +188,9 @@ double Saturator::State::seconds_in_graph(ENode node, ENode argument, ENode user
     return 0;
   }
   if (is_taken_by(user, node)) return 0;
-  const algebra::Instance& instance = bank.library().instance(egraph.instance(node));
-  if (instance.inputs.size() == 1 && argument != nothing &&
-      fusion.has_fused(egraph.instance(argument), egraph.instance(node))) {
-    return cost.seconds_inside(by_itself(argument), egraph.instance(node));
-  }
-  const bool sayable = !may_be_said(node) || !instance.onnx.empty() || is_said_with(user, node);
+  if (const auto producer = runs_in(place)) return cost.seconds_inside(*producer, egraph.instance(node));
+  const bool has_word = !bank.library().instance(egraph.instance(node)).onnx.empty();
+  const bool sayable = !may_be_said(node) || has_word || is_said_with(user, node);
   return sayable ? alone : alone + unsayable_seconds;
 }
 
@@ -193,10 +213,9 @@ void Saturator::State::use(bool core_alone) {
 
 bool Saturator::State::improve(std::span<const RegionLeaf> leaves, Solution& solution, const egraph::Limits& limits) {
   add_graph(leaves, solution.graph);
-  const Extraction::Price price = {[&](ENode node) { return seconds_of(node); },
-                                   [&](ENode node, ENode argument, ENode user, double alone) {
-                                     return seconds_in_graph(node, argument, user, alone);
-                                   }};
+  const Extraction::Price price = {
+      [&](ENode node) { return seconds_of(node); },
+      [&](const Extraction::Place& place, double alone) { return seconds_in_graph(place, alone); }};
   Extraction as_it_is(egraph, price);
   as_it_is.choose(roots, egraph.node_count(), 0);
   const ENode original = egraph.node_count();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <tuple>
 
 #include "runtime/error.h"
 #include "runtime/interrupt.h"
@@ -72,21 +73,36 @@ std::vector<std::size_t> crossings(const GraphBank& bank, const std::vector<Node
   return result;
 }
 
-/// Where to cut: where the fewest values cross, the shortest window among equals; not near the `others`, where that can
-/// be, which have a shorter window before them all for that.
-std::vector<std::size_t> cuts(const std::vector<std::size_t>& crossing, const WindowOptions& windows,
-                              const std::vector<std::size_t>& others) {
+/// Before which positions a node would be parted from the one that it runs inside.
+std::vector<bool> partings(const GraphBank& bank, Fusion& fusion, const std::vector<NodeId>& order) {
+  std::vector<bool> result(order.size() + 1, false);
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const Node node = bank.node(order[i]);  // a copy: looking for composites makes nodes
+    const bool behind = node.kind == Node::Kind::Algebra && node.arguments.size() == 1 &&
+                        bank.value(node.arguments[0]).node == order[i - 1];
+    result[i] = behind && fusion.runs_inside(order[i - 1], node.instance);
+  }
+  return result;
+}
+
+/// Where to cut: where nothing is parted from what it runs inside; where the fewest values cross, the shortest window
+/// among equals; not near the `others`, where that can be, which have a shorter window before them all for that.
+std::vector<std::size_t> cuts(const std::vector<std::size_t>& crossing, const std::vector<bool>& parting,
+                              const WindowOptions& windows, const std::vector<std::size_t>& others) {
   const std::size_t near = windows.smallest / 2, end = crossing.size() - 1;
   const auto is_near = [&](std::size_t place) {
     const auto next = std::ranges::lower_bound(others, place);
     return (next != others.end() && *next < place + near) ||
            (next != others.begin() && *std::prev(next) + near > place);
   };
+  const auto rank = [&](std::size_t place) {
+    return std::tuple<bool, bool, std::size_t>(parting[place], is_near(place), crossing[place]);
+  };
   std::vector<std::size_t> result;
   for (std::size_t begin = 0; end - begin > windows.largest; begin = result.back()) {
     std::size_t place = begin + (begin == 0 && !others.empty() ? std::max<std::size_t>(near, 1) : windows.smallest);
     for (std::size_t other = place + 1; other <= begin + windows.largest; ++other) {
-      if (std::pair(is_near(other), crossing[other]) < std::pair(is_near(place), crossing[place])) place = other;
+      if (rank(other) < rank(place)) place = other;
     }
     result.push_back(place);
   }
@@ -196,7 +212,7 @@ class WindowSearch {
 
   /// Searches each window of the graph as it is now, and puts all gains in at once; the number of windows.
   std::size_t run_round(Cuts cuts) {
-    const auto split = arranged(split_into_windows(bank_, current_.outputs, windows_, cuts));
+    const auto split = arranged(split_into_windows(bank_, cost_.fusion(), current_.outputs, windows_, cuts));
     begin_round();
     std::vector<Gain> gains;
     for (std::size_t number = 0; number < split.size(); ++number) {
@@ -368,12 +384,14 @@ class Saturating final : public WindowSearch {
 
 }  // namespace
 
-std::vector<std::vector<NodeId>> split_into_windows(const GraphBank& bank, std::span<const ValueId> outputs,
-                                                    const WindowOptions& windows, Cuts kind) {
+std::vector<std::vector<NodeId>> split_into_windows(const GraphBank& bank, Fusion& fusion,
+                                                    std::span<const ValueId> outputs, const WindowOptions& windows,
+                                                    Cuts kind) {
   const std::vector<NodeId> order = in_depth_first_order(bank, outputs);
   const std::vector<std::size_t> crossing = crossings(bank, order, outputs);
-  std::vector<std::size_t> cut = cuts(crossing, windows, {});
-  if (kind == Cuts::Between) cut = cuts(crossing, windows, cut);
+  const std::vector<bool> parting = partings(bank, fusion, order);
+  std::vector<std::size_t> cut = cuts(crossing, parting, windows, {});
+  if (kind == Cuts::Between) cut = cuts(crossing, parting, windows, cut);
   cut.push_back(order.size());
   std::vector<std::vector<NodeId>> result;
   std::size_t begin = 0;

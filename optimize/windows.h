@@ -27,8 +27,10 @@ SearchResult saturate_windows(GraphBank& bank, Saturator& saturator, CostModel& 
 /// has together.
 enum class Cuts : std::uint8_t { Narrowest, Between };
 
-/// Nodes that are computed and not constant, arguments before users, branch after branch, cut into windows.
-std::vector<std::vector<NodeId>> split_into_windows(const GraphBank& bank, std::span<const ValueId> outputs,
-                                                    const WindowOptions& windows, Cuts kind);
+/// Nodes that are computed and not constant, arguments before users, branch after branch, cut into windows; not between
+/// an activation and what it runs inside, where windows may be long enough.
+std::vector<std::vector<NodeId>> split_into_windows(const GraphBank& bank, Fusion& fusion,
+                                                    std::span<const ValueId> outputs, const WindowOptions& windows,
+                                                    Cuts kind);
 
 }  // namespace rulemill::optimize

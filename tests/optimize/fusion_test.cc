@@ -46,15 +46,28 @@ TEST_CASE("an activation is fused into what has an instance for it", "[fusion]")
   CHECK(shop.fusion.has_fused(conv, shop.instance("relu", {4})));  // asked again
 }
 
+TEST_CASE("an activation runs inside a convolution, and inside one with its bias", "[fusion]") {
+  Workshop shop;
+  const ValueId x = shop.input("x", {1, 4, 9, 9}), k = shop.weight("k", {4, 4, 3, 3}), b = shop.weight("b", {4});
+  const ValueId conv = shop.op("conv2d", {x, k}), biased = shop.op("add_channel", {conv, b});
+  const ValueId shifted = shop.op("add_channel", {x, b});
+  const auto relu = shop.instance("relu", {4}), tanh = shop.instance("tanh", {4});
+  CHECK(shop.fusion.runs_inside(shop.node(conv), relu));
+  CHECK(shop.fusion.runs_inside(shop.node(biased), relu));
+  CHECK_FALSE(shop.fusion.runs_inside(shop.node(biased), tanh));
+  CHECK_FALSE(shop.fusion.runs_inside(shop.node(shifted), relu));
+  CHECK_FALSE(shop.fusion.runs_inside(shop.node(x), relu));
+}
+
 TEST_CASE("a producer and a last step have a composite if one says just these two", "[fusion]") {
   Workshop shop;
   const auto conv = shop.instance("conv2d", {4, 4}), bias = shop.instance("add_channel", {4, 1});
-  CHECK(shop.fusion.has_composite(conv, bias));
-  CHECK(shop.fusion.has_composite(shop.instance("conv2d", {4, 4}, {{"stride", std::int64_t{3}}}), bias));
-  CHECK_FALSE(shop.fusion.has_composite(conv, shop.instance("mul_channel", {4, 1})));
-  CHECK_FALSE(shop.fusion.has_composite(shop.instance("max_pool", {4}, {{"kernel", std::int64_t{2}}}), bias));
-  CHECK_FALSE(shop.fusion.has_composite(bias, conv));
-  CHECK_FALSE(shop.fusion.has_composite(shop.instance("split", {4}, {{"axis", std::int64_t{1}}}), bias));
+  CHECK(shop.fusion.composite_of(conv, bias));
+  CHECK(shop.fusion.composite_of(shop.instance("conv2d", {4, 4}, {{"stride", std::int64_t{3}}}), bias));
+  CHECK_FALSE(shop.fusion.composite_of(conv, shop.instance("mul_channel", {4, 1})));
+  CHECK_FALSE(shop.fusion.composite_of(shop.instance("max_pool", {4}, {{"kernel", std::int64_t{2}}}), bias));
+  CHECK_FALSE(shop.fusion.composite_of(bias, conv));
+  CHECK_FALSE(shop.fusion.composite_of(shop.instance("split", {4}, {{"axis", std::int64_t{1}}}), bias));
 }
 
 TEST_CASE("uses are counted once for each argument and each root", "[fusion]") {

@@ -116,8 +116,8 @@ TEST_CASE("regions that differ in their weights alone have one key", "[saturate]
   text.node("MatMul", {"x", "v"}, {"a"}).node("Relu", {"a"}, {"b"});
   text.node("MatMul", {"b", "w"}, {"c"}).node("Relu", {"c"}, {"y"});
   World world(text, "");
-  const auto nodes =
-      split_into_windows(world.bank, world.import.outputs, {.smallest = 2, .largest = 2}, Cuts::Narrowest);
+  const auto nodes = split_into_windows(world.bank, world.fusion, world.import.outputs, {.smallest = 2, .largest = 2},
+                                        Cuts::Narrowest);
   REQUIRE(nodes.size() == 2);
   const Regions regions(world.bank, world.fusion, world.import.outputs);
   const Region first = regions.cut_out(nodes[0]), second = regions.cut_out(nodes[1]);
@@ -189,6 +189,69 @@ rule twice(x:3)
   std::vector<std::string> names;
   for (const auto& node : out.proto().model.graph().node()) names.push_back(node.op_type());
   CHECK(names == std::vector<std::string>{"Relu", "Reshape", "Sigmoid"});
+}
+
+TEST_CASE("an activation stays with its convolution, and comes to it, whether or not that has a bias", "[saturate]") {
+  // By itself it would cost less behind the pool, which leaves a quarter of the elements.
+  const char* exchange = R"(
+rule exchange(x[n, c, h, w])
+  max_pool(relu(x); kernel=2, stride=2, pad=valid) => relu(max_pool(x; kernel=2, stride=2, pad=valid))
+)";
+  for (const bool bias : {false, true}) {
+    for (const bool behind : {false, true}) {
+      INFO(bias << behind);
+      ModelText text;
+      text.input("x", {"1", "4", "64", "64"}).output("y", {"1", "4", "32", "32"});
+      text.weight("k", {4, 4, 3, 3}).weight("b", {4});
+      text.node("Conv", bias ? std::vector<std::string>{"x", "k", "b"} : std::vector<std::string>{"x", "k"}, {"c"},
+                {"pads=1,1,1,1"});
+      if (!behind) text.node("Relu", {"c"}, {"r"});
+      text.node("MaxPool", {behind ? "c" : "r"}, {behind ? "p" : "y"}, {"kernel_shape=2,2", "strides=2,2"});
+      if (behind) text.node("Relu", {"p"}, {"y"});
+      World world(text, exchange, true);
+      const Region region = world.whole();
+      const Solution& solution = world.saturator.solve(region);
+      CHECK(solution.steps.empty() == !behind);
+      const auto built = world.built(region, solution);
+      CHECK(world.bank.instance(world.bank.node_of(built.at(0))).operator_name == "max_pool");
+      CHECK(world.cost.graph_seconds(built) <= world.cost.graph_seconds(world.import.outputs));
+    }
+  }
+}
+
+TEST_CASE("what an extraction says that a graph costs is what the graph costs", "[saturate]") {
+  ModelText text;
+  text.input("x", {"1", "4", "64", "64"}).output("y", {"1", "4", "32", "32"});
+  text.weight("k", {4, 4, 3, 3}).weight("b", {4});
+  text.node("Conv", {"x", "k", "b"}, {"c"}, {"pads=1,1,1,1"}).node("Relu", {"c"}, {"r"});
+  text.node("MaxPool", {"r"}, {"p"}, {"kernel_shape=2,2", "strides=2,2"}).node("Relu", {"p"}, {"y"});
+  World world(text, R"(
+rule outer_is_nothing(x[n, c, h, w])
+  relu(max_pool(relu(x); kernel=2, stride=2, pad=valid)) => max_pool(relu(x); kernel=2, stride=2, pad=valid)
+)");
+  const Region region = world.whole();
+  const Solution& solution = world.saturator.solve(region);
+  REQUIRE(solution.steps.size() == 1);
+  CHECK(solution.steps[0].before == Approx(world.cost.graph_seconds(world.import.outputs)));
+  CHECK(solution.steps[0].after == Approx(world.cost.graph_seconds(world.built(region, solution))));
+}
+
+TEST_CASE("a concatenation in a concatenation costs an extraction nothing, as in the whole graph", "[saturate]") {
+  // Regrouped, both are one node of ONNX.
+  ModelText text;
+  text.input("x", {"4", "8"}).input("z", {"4", "8"}).input("v", {"4", "8"}).output("y", {"4", "24"});
+  text.node("Concat", {"z", "v"}, {"c"}, {"axis=1"}).node("Concat", {"x", "c"}, {"y"}, {"axis=1"});
+  World world(text, R"(
+rule regroup(x[m, k], y[m, l], z[m, n])
+  concat(x, concat(y, z; axis=1); axis=1) => concat(concat(x, y; axis=1), z; axis=1)
+)",
+              true);
+  const Region region = world.whole();
+  const Solution& solution = world.saturator.solve(region);
+  REQUIRE(solution.steps.size() == 1);
+  const auto built = world.built(region, solution);
+  CHECK(solution.steps[0].after == Approx(world.cost.graph_seconds(built)));
+  CHECK(world.cost.graph_seconds(built) < world.cost.graph_seconds(world.import.outputs));
 }
 
 TEST_CASE("what no ONNX operator says is not extracted alone", "[saturate]") {

@@ -54,7 +54,8 @@ TEST_CASE("windows hold every computed node once, arguments before users", "[win
   const ValueId low = shop.chain(shop.op("matmul", {x, w}), repeated({"relu", "tanh", "neg"}, 5));
   const ValueId hidden = shop.opaque("secret", {low}, algebra::Shape{4, 4});
   const std::vector<ValueId> outputs{shop.op("add", {shop.chain(hidden, {"exp", "relu"}), low}), low};
-  const auto windows = split_into_windows(shop.bank, outputs, {.smallest = 3, .largest = 5}, Cuts::Narrowest);
+  const auto windows =
+      split_into_windows(shop.bank, shop.fusion, outputs, {.smallest = 3, .largest = 5}, Cuts::Narrowest);
   std::set<NodeId> before;
   for (const auto& window : windows) {
     CHECK(window.size() <= 5);
@@ -81,9 +82,9 @@ TEST_CASE("windows are cut where few values cross", "[windows]") {
     last = shop.op("add", {shop.op("exp", {top}), shop.op("tanh", {top})});
   }
   const std::vector<ValueId> outputs{last};
-  CHECK(lengths(split_into_windows(shop.bank, outputs, {.smallest = 3, .largest = 5}, Cuts::Narrowest)) ==
+  CHECK(lengths(split_into_windows(shop.bank, shop.fusion, outputs, {.smallest = 3, .largest = 5}, Cuts::Narrowest)) ==
         std::vector<std::size_t>{4, 4, 4});
-  CHECK(lengths(split_into_windows(shop.bank, outputs, {.smallest = 3, .largest = 12}, Cuts::Narrowest)) ==
+  CHECK(lengths(split_into_windows(shop.bank, shop.fusion, outputs, {.smallest = 3, .largest = 12}, Cuts::Narrowest)) ==
         std::vector<std::size_t>{12});
 }
 
@@ -91,8 +92,10 @@ TEST_CASE("the other cuts keep away from the narrowest, and so does the first of
   Workshop shop;
   const std::vector<ValueId> chain{shop.chain(shop.input("x", {4}), repeated({"relu", "tanh"}, 5))};
   const WindowOptions options{.smallest = 4, .largest = 4};
-  CHECK(lengths(split_into_windows(shop.bank, chain, options, Cuts::Narrowest)) == std::vector<std::size_t>{4, 4, 2});
-  CHECK(lengths(split_into_windows(shop.bank, chain, options, Cuts::Between)) == std::vector<std::size_t>{2, 4, 4});
+  CHECK(lengths(split_into_windows(shop.bank, shop.fusion, chain, options, Cuts::Narrowest)) ==
+        std::vector<std::size_t>{4, 4, 2});
+  CHECK(lengths(split_into_windows(shop.bank, shop.fusion, chain, options, Cuts::Between)) ==
+        std::vector<std::size_t>{2, 4, 4});
 
   // One value is alive after every fourth node alone, and yet the other cuts are elsewhere.
   ValueId last = shop.input("y", {4, 4});
@@ -101,10 +104,23 @@ TEST_CASE("the other cuts keep away from the narrowest, and so does the first of
     last = shop.op("add", {shop.op("exp", {top}), shop.op("tanh", {top})});
   }
   const WindowOptions wide{.smallest = 4, .largest = 8};
-  CHECK(lengths(split_into_windows(shop.bank, std::span(&last, 1), wide, Cuts::Narrowest)) ==
+  CHECK(lengths(split_into_windows(shop.bank, shop.fusion, std::span(&last, 1), wide, Cuts::Narrowest)) ==
         std::vector<std::size_t>{4, 4, 4, 4, 8});
-  CHECK(lengths(split_into_windows(shop.bank, std::span(&last, 1), wide, Cuts::Between)) ==
+  CHECK(lengths(split_into_windows(shop.bank, shop.fusion, std::span(&last, 1), wide, Cuts::Between)) ==
         std::vector<std::size_t>{2, 4, 4, 4, 6, 4});
+}
+
+TEST_CASE("windows part no activation from the convolution that it runs inside", "[windows]") {
+  Workshop shop;
+  const ValueId k = shop.weight("k", {4, 4, 3, 3}), b = shop.weight("b", {4});
+  ValueId last = shop.input("x", {1, 4, 9, 9});
+  for (int i = 0; i < 3; ++i) last = shop.op("relu", {shop.op("add_channel", {shop.op("conv2d", {last, k}), b})});
+  const auto cut = [&](const WindowOptions& options) {
+    return lengths(split_into_windows(shop.bank, shop.fusion, std::span(&last, 1), options, Cuts::Narrowest));
+  };
+  CHECK(cut({.smallest = 2, .largest = 3}) == std::vector<std::size_t>{3, 3, 3});
+  CHECK(cut({.smallest = 5, .largest = 6}) == std::vector<std::size_t>{6, 3});
+  CHECK(cut({.smallest = 2, .largest = 2}) == std::vector<std::size_t>{2, 2, 2, 2, 1});  // no other way
 }
 
 TEST_CASE("what every window gains is put together in one graph", "[windows]") {
