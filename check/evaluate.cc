@@ -355,8 +355,10 @@ class Evaluation {
       signs.push_back(argument.signs);
     }
     const algebra::FunctionRange range = algebra::range_of(f, signs);
-    if (!range.defined) frame.demands->emplace(function, numbers);
-    return {apply(f, function, std::move(numbers)), range.signs};
+    const Number value = apply(f, function, numbers);
+    if (f.parity != 0) numbers[0] = std::min(numbers[0], minus(numbers[0]));  // defined at both or at neither
+    if (!range.defined) frame.demands->emplace(function, std::move(numbers));
+    return {value, range.signs};
   }
 
   Value read(const ScalarExpr& e, const Frame& frame) {

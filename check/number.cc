@@ -64,6 +64,8 @@ Number exponential(const Number& t) {
   });
 }
 
+bool is_odd(Op op) { return op == Op::Tanh || op == Op::Erf || op == Op::Sin || op == Op::Asin || op == Op::Atan; }
+
 /// `b` is the last operand, `a` the one before, where there are two. Nothing where it is undefined.
 std::optional<Number> step(Op op, const Number& a, const Number& b) {
   switch (op) {
@@ -98,6 +100,8 @@ std::optional<Number> step(Op op, const Number& a, const Number& b) {
     default: {
       const long double real = algebra::apply(op, a.real, b.real);
       if (std::isnan(real)) return std::nullopt;
+      if (is_odd(op) && less(b, zero)) return minus(*step(op, minus(b), minus(b)));
+      if (op == Op::Cos && less(b, zero)) return step(op, minus(b), minus(b));
       if (algebra::is_unary(op)) return b == zero && real == 0 ? b : hashed(static_cast<Residue>(op), {b}, real);
       return hashed(static_cast<Residue>(op), {a, b}, real);
     }
@@ -105,6 +109,10 @@ std::optional<Number> step(Op op, const Number& a, const Number& b) {
 }
 
 Number with_assumed_laws(const Function& f, std::uint32_t number, std::vector<Number> arguments) {
+  if (f.parity != 0 && less(arguments[0], zero)) {
+    const Number opposite = with_assumed_laws(f, number, {minus(arguments[0])});
+    return f.parity < 0 ? minus(opposite) : opposite;
+  }
   const bool of_zero = std::ranges::all_of(arguments, [](const Number& a) { return a == zero; });
   constexpr Residue image = primes[0] / 2;  // residues of an idempotent function's values are below
   if (f.maps_zero_to_zero && of_zero) return zero;

@@ -35,8 +35,9 @@ Number inverse(const Number& a);
 /// Throws Undecided.
 bool less(const Number& a, const Number& b);
 
-/// One function of numbers: what its formula computes, where roots, logarithms, tanh and erf are hashes that have their
-/// values at 0 and 1; 0 outside of its domain. If laws of it are assumed, a hash that has its laws. Throws Undecided.
+/// One function of numbers: what its formula computes, where roots, logarithms, tanh, sin and the like are hashes that
+/// have their values at 0 and 1 and are odd or even as these are; 0 outside of its domain. If laws of it are assumed, a
+/// hash that has its laws. Throws Undecided.
 Number apply(const algebra::Function& f, std::uint32_t number, std::vector<Number> arguments);
 
 }  // namespace rulemill::check

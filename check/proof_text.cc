@@ -14,11 +14,11 @@ using Op = Step::Op;
 
 namespace {
 
-constexpr const char* words[] = {"drop",   "set",   "split", "map",     "know",   "forget",   "index",
-                                 "within", "same",  "zero",  "unwrap",  "swap",   "open",     "cancel",
-                                 "name",   "leave", "count", "expand",  "reduce", "constant", "scale",
-                                 "part",   "join",  "lift",  "flatten", "gather"};
-constexpr const char* claim_words[] = {"signs", "signs at points", "empty", "split", "from"};
+constexpr const char* words[] = {"drop",    "set",    "split",  "map",      "know",  "forget", "index", "within",
+                                 "same",    "zero",   "unwrap", "swap",     "open",  "cancel", "name",  "leave",
+                                 "count",   "expand", "reduce", "constant", "scale", "part",   "join",  "lift",
+                                 "flatten", "gather", "order",  "turn",     "unit"};
+constexpr const char* claim_words[] = {"signs", "signs at points", "empty", "split", "from", "opposite"};
 constexpr const char* domain_words[] = {"domain of source", "domain of target"};
 constexpr std::size_t word_count = std::size(words);
 constexpr int deepest = 50;
@@ -27,9 +27,12 @@ bool on_maximum(Op op) {
   return op == Op::Set || op == Op::Map || op == Op::Know || op == Op::Forget || op == Op::Name || op == Op::Leave;
 }
 bool has_point(Op op) { return op == Op::Open || op == Op::Lift || op == Op::Flatten; }
-bool has_block(Op op) { return op == Op::Within || op == Op::Same; }
+bool names_demand(Claim::Kind kind) { return kind == Claim::Kind::From || kind == Claim::Kind::Opposite; }
+bool has_block(Op op) { return op == Op::Within || op == Op::Same || op == Op::Unit; }
 
-/// How many positions an operation takes; of a maximum, one more. Cancel takes any number.
+bool takes_any_number(Op op) { return op == Op::Cancel || op == Op::Order; }
+
+/// How many positions an operation takes; of a maximum, one more.
 std::size_t positions(Op op) {
   switch (op) {
     case Op::Drop:
@@ -52,6 +55,8 @@ std::size_t positions(Op op) {
     case Op::Lift:
     case Op::Flatten:
     case Op::Gather:
+    case Op::Turn:
+    case Op::Unit:
       return 2;
     case Op::Index:
     case Op::Within:
@@ -62,6 +67,7 @@ std::size_t positions(Op op) {
     case Op::Same:
       return 6;
     case Op::Cancel:
+    case Op::Order:
       break;
   }
   return 0;
@@ -91,7 +97,7 @@ void write(const std::vector<Step>& steps, const std::string& indent, const Atom
 void write(const Claim& claim, const std::string& indent, const Atoms& atoms, std::string& text) {
   text += indent + claim_words[static_cast<std::size_t>(claim.kind)];
   if (claim.kind == Claim::Kind::Split) text += ": " + atoms.text(*claim.guard);
-  if (claim.kind == Claim::Kind::From)
+  if (names_demand(claim.kind))
     text += " " + std::to_string(claim.demand) + (claim.at.empty() ? "" : ": ") + list(claim.at, atoms);
   text += "\n";
   write(claim.times, indent + " ", atoms, text);
@@ -244,15 +250,15 @@ class ProofReader {
     const std::string_view rest = text.substr(std::min(colon + 2, text.size()));
     std::string_view word = text.substr(0, colon);
     Claim result;
-    if (word.starts_with("from ")) {
-      result.demand = number(word.substr(5));
-      word = "from";
+    if (const std::size_t blank = word.find(' '); word.starts_with("from ") || word.starts_with("opposite ")) {
+      result.demand = number(word.substr(blank + 1));
+      word = word.substr(0, blank);
     }
     const auto found = std::find(std::begin(claim_words), std::end(claim_words), word);
     if (found == std::end(claim_words)) fail("'" + std::string(text.substr(0, 60)) + "' is no claim");
     result.kind = static_cast<Claim::Kind>(found - std::begin(claim_words));
     if (result.kind == Claim::Kind::Split) result.guard = atoms_.parse_guard(rest, place());
-    if (result.kind == Claim::Kind::From) {
+    if (names_demand(result.kind)) {
       for (const auto part : parts(rest, "; ")) result.at.push_back(image(part));
     }
     ++next_;
@@ -283,7 +289,7 @@ class ProofReader {
       fail("'" + std::string(word) + "' is no step on a maximum");
     }
     for (std::size_t i = 1; i < head.size(); ++i) step.at.push_back(number(head[i]));
-    if (step.op != Op::Cancel && step.at.size() != positions(step.op) + (step.of_maximum ? 1 : 0))
+    if (!takes_any_number(step.op) && step.at.size() != positions(step.op) + (step.of_maximum ? 1 : 0))
       fail("another number of positions is expected");
     read_rest(step, rest);
     ++next_;

@@ -143,19 +143,40 @@ std::optional<Piecewise> piecewise(const Function& function) {
   return run<Piecewise>(function, leaf, apply);
 }
 
-/// What a function of two arguments multiplies out to, and what it demands to be defined: the divisors, the arguments
-/// of roots and so on. Terms may cancel, demands stay.
+/// What a function multiplies out to, and what it demands to be defined: the divisors, the arguments of roots and so
+/// on. Terms may cancel, demands stay.
 struct Symmetric {
   std::string value;
   std::set<std::string> demands;
   bool operator==(const Symmetric&) const = default;
 };
 
-std::optional<Symmetric> form(const Function& function, bool exchanged) {
+enum class Change : std::uint8_t { None, Exchanged, Negated, NegatedOutside };
+
+/// Either of a form and its negative is taken for both.
+SumForm with_one_sign(const SumForm& form, int& sign) {
+  const SumForm other = form * SumForm::constant({-1, 1});
+  sign = other.text() < form.text() ? -1 : 1;
+  return sign < 0 ? other : form;
+}
+
+/// The function at exchanged arguments, at the negative one, or its own negative.
+std::optional<Symmetric> form(const Function& function, Change change) {
   Symmetric result;
   const auto leaf = [&](const Function::Node& node) -> std::optional<SumForm> {
-    if (node.op == Op::Argument) return SumForm::factor((node.argument == 0) != exchanged ? "s" : "t");
+    if (node.op == Op::Argument) {
+      const SumForm argument = SumForm::factor((node.argument == 0) != (change == Change::Exchanged) ? "s" : "t");
+      return change == Change::Negated ? argument * SumForm::constant({-1, 1}) : argument;
+    }
     return node.exact ? std::optional(SumForm::constant(*node.exact)) : std::nullopt;
+  };
+  // Of an odd function of a form, or of an even one, which is defined for both signs or for neither.
+  const auto of_one_sign = [&](const SumForm& form, const std::string& word, Op op) {
+    int sign = 1;
+    const std::string name = word + "(" + with_one_sign(form, sign).text() + ")";
+    if (op == Op::Div || op == Op::Asin) result.demands.insert(name);
+    const bool even = op == Op::Abs || op == Op::Cos;
+    return SumForm::factor(name) * SumForm::constant({even ? 1 : sign, 1});
   };
   const auto apply = [&](Op op, const SumForm& a, const SumForm& b) -> std::optional<SumForm> {
     const bool sorted = op == Op::Max || op == Op::Min || op == Op::Equal;
@@ -173,11 +194,17 @@ std::optional<Symmetric> form(const Function& function, bool exchanged) {
         if (const auto divisor = b.constant(); divisor && divisor->num != 0) {
           return a * SumForm::constant(make_rational(divisor->den, divisor->num));
         }
-        result.demands.insert("1/" + both[1]);
-        return a * SumForm::factor("1/" + both[1]);
+        return of_one_sign(b, "1/", Op::Div) * a;
+      case Op::Asin:
+      case Op::Tanh:
+      case Op::Erf:
+      case Op::Sin:
+      case Op::Atan:
+      case Op::Abs:
+      case Op::Cos:
+        return of_one_sign(b, std::to_string(static_cast<int>(op)), op);
       case Op::Log:
       case Op::Sqrt:
-      case Op::Asin:
       case Op::Acos:
       case Op::Power:
         result.demands.insert(name);
@@ -188,7 +215,7 @@ std::optional<Symmetric> form(const Function& function, bool exchanged) {
   };
   const std::optional<SumForm> value = run<SumForm>(function, leaf, apply);
   if (!value) return std::nullopt;
-  result.value = value->text();
+  result.value = (change == Change::NegatedOutside ? *value * SumForm::constant({-1, 1}) : *value).text();
   return result;
 }
 
@@ -288,6 +315,18 @@ std::optional<std::string> counterexample(const Function& function, Law law) {
     }
     return std::nullopt;
   }
+  if (law == Law::Odd || law == Law::Even) {
+    for (const Real t : samples(function, 2000)) {
+      const std::optional<Real> here = value(function, t, 0), there = value(function, -t, 0);
+      const Real expected = here.value_or(0) * (law == Law::Odd ? -1 : 1);
+      if (here.has_value() == there.has_value() && !apart(there.value_or(0), expected, 0)) continue;
+      const auto at = [&](Real s, const std::optional<Real>& of) {
+        return f + "(" + shown(s) + ")" + (of ? " = " + shown(*of) : " is undefined");
+      };
+      return at(t, here) + ", " + at(-t, there);
+    }
+    return std::nullopt;
+  }
   if (law != Law::Commutative) return counterexample_of_shape(function, law);
   const std::vector<Real> points = samples(function, 40);
   for (const Real s : points) {
@@ -315,9 +354,18 @@ std::optional<LawVerdict> decide(const Function& function, Law law) {
     return result->num == 0 ? proved : refuted(function.name + "(0) = " + to_string(*result));
   }
   if (law == Law::Commutative) {
-    const std::optional<Symmetric> one = form(function, false), other = form(function, true);
+    const std::optional<Symmetric> one = form(function, Change::None), other = form(function, Change::Exchanged);
     if (one && one == other) return proved;
     return std::nullopt;
+  }
+  if (law == Law::Odd || law == Law::Even) {
+    const std::optional<Symmetric> one = form(function, Change::Negated),
+                                   other = form(function, law == Law::Odd ? Change::NegatedOutside : Change::None);
+    if (one && one == other) return proved;
+    const std::optional<Piecewise> lines = piecewise(function);
+    if (!lines) return std::nullopt;
+    const bool same = lines->after(Piecewise({{-1, 1}, {0, 1}})) == (law == Law::Odd ? lines->scaled({-1, 1}) : *lines);
+    return same ? std::optional(proved) : std::nullopt;
   }
   const auto if_shown = [&](bool shown) { return shown ? std::optional(proved) : std::nullopt; };
   if (law == Law::Exponential) return if_shown(is_exponential(function));

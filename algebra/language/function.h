@@ -12,7 +12,8 @@
 namespace rulemill::algebra {
 
 /// f(0) = 0, f(f(t)) = f(t), f(s, t) = f(t, s); f(s + t) = f(s) · f(t); for c > 0 f(c · t) = c · f(t), of two arguments
-/// likewise, or f(t) / c; max(f(s), f(t)) = f(max(s, t)), which says that f does not fall.
+/// likewise, or f(t) / c; max(f(s), f(t)) = f(max(s, t)), which says that f does not fall; f(-t) = -f(t) or f(-t) =
+/// f(t), and f is defined at -t where it is at t.
 enum class Law : std::uint8_t {
   ZeroToZero,
   Idempotent,
@@ -21,6 +22,8 @@ enum class Law : std::uint8_t {
   Homogeneous,
   Reciprocal,
   Monotone,
+  Odd,
+  Even,
 };
 
 /// A scalar function: its meaning over the reals, and the laws that proofs may use; the first three hold in the field,
@@ -70,6 +73,7 @@ struct Function {
   bool exponential = false;          // law f(s + t) = f(s) * f(t)
   int degree = 0;                    // 1: law f(c * t) = c * f(t); -1: law f(c * t) = f(t) / c; for c > 0
   bool monotone = false;             // law max(f(s), f(t)) = f(max(s, t))
+  int parity = 0;                    // 1: law f(-t) = f(t); -1: law f(-t) = -f(t)
   std::vector<std::string> assumed;  // the laws that are not proved, as written
   std::string onnx;                  // ONNX operator of the same meaning, may be empty
 };

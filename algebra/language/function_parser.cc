@@ -26,7 +26,9 @@ std::vector<LawForm> law_forms(const std::string& f, const std::vector<std::stri
           {Law::Exponential, of(s + " + " + t) + " = " + of(s) + " * " + of(t)},
           {Law::Homogeneous, of("c * " + t) + " = c * " + of(t)},
           {Law::Reciprocal, of("c * " + t) + " = " + of(t) + " / c"},
-          {Law::Monotone, "max(" + of(s) + ", " + of(t) + ") = " + of("max(" + s + ", " + t + ")")}};
+          {Law::Monotone, "max(" + of(s) + ", " + of(t) + ") = " + of("max(" + s + ", " + t + ")")},
+          {Law::Odd, of("-" + t) + " = -" + of(t)},
+          {Law::Even, of("-" + t) + " = " + of(t)}};
 }
 
 std::string without_blanks(std::string text) {
@@ -170,8 +172,8 @@ LawClaim Parser::parse_law(Function& function, const std::vector<std::string>& a
   int depth = 0;
   constexpr std::size_t longest = 1000;
   while (!cursor_.at_end() && left.size() + right.size() < longest) {
-    const bool goes_on =
-        cursor_.is("(") || cursor_.is("*") || cursor_.is("/") || right.ends_with('*') || right.ends_with('/');
+    const bool goes_on = cursor_.is("(") || cursor_.is("*") || cursor_.is("/") || right.ends_with('*') ||
+                         right.ends_with('/') || right.ends_with('-');
     if (depth == 0 && side == &right && !right.empty() && !goes_on) break;
     if (depth == 0 && cursor_.is("=")) {
       cursor_.next();

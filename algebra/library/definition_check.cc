@@ -30,6 +30,8 @@ void judge_laws(syntax::FunctionSyntax& syntax) {
     if (claim.law == Law::Homogeneous) function.degree = 1;
     if (claim.law == Law::Reciprocal) function.degree = -1;
     if (claim.law == Law::Monotone) function.monotone = true;
+    if (claim.law == Law::Odd) function.parity = -1;
+    if (claim.law == Law::Even) function.parity = 1;
   }
 }
 

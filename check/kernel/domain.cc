@@ -74,6 +74,7 @@ class SignReader {
   bool points_;
 };
 
+/// A law f(−t) = ±f(t) says, too, that f is defined at −t where it is at t.
 void follow_from(const Claim& claim, const Demand& demand, const Demand& other, const Guards& given,
                  Statement& statement, Kernel& kernel) {
   const Images at(claim.at.begin(), claim.at.end());
@@ -92,8 +93,12 @@ void follow_from(const Claim& claim, const Demand& demand, const Demand& other, 
   const Factor &wanted = demand.factors.at(0), &found = instance.factors.at(0);
   if (wanted.symbol != found.symbol || claim.arguments.size() != wanted.arguments.size())
     throw Objection{"the demands are on different functions"};
+  const bool opposite = claim.kind == Claim::Kind::Opposite;
+  if (opposite && statement.function(wanted.symbol).parity == 0)
+    throw Objection{"no law says how the function takes a change of sign"};
   for (std::size_t a = 0; a < wanted.arguments.size(); ++a) {
-    kernel.empty(difference_of(wanted.arguments[a], found.arguments.at(a)), {given, scope}, claim.arguments[a],
+    const Sum there = opposite ? difference_of({}, found.arguments.at(a)) : found.arguments.at(a);
+    kernel.empty(difference_of(wanted.arguments[a], there), {given, scope}, claim.arguments[a],
                  "the demands are not shown to be on one value");
   }
 }
@@ -132,7 +137,8 @@ void follow(const Claim& claim, const Demand& demand, bool of_target, const Guar
         follow(claim.parts[i], demand, of_target, joined(given, {regions[i]}), statement, kernel);
       return;
     }
-    case Claim::Kind::From: {
+    case Claim::Kind::From:
+    case Claim::Kind::Opposite: {
       const std::vector<Demand>& others = statement.demands(!of_target).all;
       if (claim.demand >= others.size()) throw Objection{"there is no such demand"};
       return follow_from(claim, demand, others[claim.demand], given, statement, kernel);

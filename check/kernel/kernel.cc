@@ -85,6 +85,7 @@ void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
   };
   if (step.op == Op::Cancel) return cancel(sum, context, step);
   if (step.op == Op::Same) return same(sum, context, step);
+  if (step.op == Op::Order) return order(sum, step);
   const std::size_t p = position(0);
   Product& product = at(sum, p, "product");
   const bool on_product = step.op == Op::Name || step.op == Op::Count || step.op == Op::Gather;
@@ -148,6 +149,7 @@ void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
       return open(sum, p, position(1), context, step);
     case Op::Cancel:
     case Op::Same:
+    case Op::Order:
       return;
     case Op::Name:
       return name(product, factor, context, step), check_scope(sum[p], context.scope);

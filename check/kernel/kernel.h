@@ -24,6 +24,10 @@ struct Obligation {
   std::vector<Times> times;
 };
 
+/// Whether its formula is made of numbers, its arguments, + − ·, quotients by numbers, max, min and abs: of such
+/// functions the formula counts, of others their laws.
+bool is_piecewise(const algebra::Function& function);
+
 /// Whether it is seen without a solver: the goal stands among what is given up to a number, two givens contradict each
 /// other, indicators of the same guards cancel.
 bool is_plain(const Obligation& obligation);
@@ -58,9 +62,15 @@ struct Step {
                // leaves a maximum, or a function whose law says so
     Part,  // part P F Q              f(s + t) = f(s) · f(t): product Q of the argument goes into a factor of its own
     Join,  // join P F G              f(s) · f(t) = f(s + t): factor G goes into factor F
-    Lift,  // lift P F poly, …        max f(t) = f(max t) of a function that does not fall [the range has the point]
+    Lift,  // lift P F poly, …        max f(t) = f(max t) of a function that does not fall [the range has the point]; of
+           // a maximum or minimum of two values f(s) and f(t), or of f(t) and a number that f leaves as it is, likewise
     Flatten,  // flatten P F poly, …     a maximum of maxima over both ranges [the inner range has the point]
     Gather,   // gather P Q              products that differ by their coefficients alone: one with the sum of these
+    Order,    // order P P …             products of the same guards and bound indices add up to nothing, whichever of
+              // their values is the larger: functions made of max, min, abs and arithmetic are what their formulas say
+    Turn,     // turn P F                f(−t) = −f(t), or f(t), by the function's law
+    Unit,     // unit P F {steps}        Σ t · 1/(Σ t) = 1 [the sum's signs say that it is not 0]; the steps make the
+              // difference of what factor F does not have and what it divides by empty
   };
   Op op = Op::Drop;
   bool of_maximum = false;      // set, map, know, forget and name: on the maximum that factor F is, not on product P
@@ -113,11 +123,14 @@ class Kernel {
   void leave(Product& product, Factor& maximum, const Context& context, const Step& step);
   void count(Product& product, const Context& context, const Step& step);
   void gather(Sum& sum, std::size_t p, std::size_t q);
+  void order(Sum& sum, const Step& step);
   void expand(Sum& sum, std::size_t p, std::size_t f);
   void reduce(Product& product, std::size_t f, std::size_t g, const Context& context, const Step& step);
   void constant(Sum& sum, std::size_t p, std::size_t f);
   void scale(Product& product, std::size_t f, const Context& context, const Step& step);
   void lift(Product& product, Factor& factor, const Context& context, const Step& step);
+  void lift_from_two(Factor& factor) const;
+  void unit(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step);
   void flatten(Product& product, Factor& factor, const Context& context, const Step& step);
   /// Owes that the guards hold at the point, wherever `given` holds; the point's indices are in scope.
   void owe_point(const std::vector<Atom>& bound, const Guards& guards, const Guards& given, const std::set<Atom>& scope,

@@ -3,7 +3,8 @@
 #include <numeric>
 
 #include "algebra/claims/laws.h"
-#include "check/kernel/kernel.h"
+#include "algebra/language/function_domain.h"
+#include "check/kernel/proof.h"
 
 namespace rulemill::check {
 
@@ -27,6 +28,17 @@ const Factor* alone(const Sum& sum) {
   const bool single = sum.size() == 1 && sum[0].coefficient == Rational{1, 1} && sum[0].guards.empty() &&
                       sum[0].bound.empty() && sum[0].factors.size() == 1;
   return single ? &sum[0].factors[0] : nullptr;
+}
+
+/// Whether all functions in it are defined everywhere.
+bool only_total(const Sum& sum, const Statement& statement) {
+  return std::ranges::all_of(sum, [&](const Product& product) {
+    return std::ranges::all_of(product.factors, [&](const Factor& factor) {
+      const bool total = factor.kind != Kind::Apply || algebra::is_total(statement.function(factor.symbol));
+      return total && std::ranges::all_of(factor.arguments,
+                                          [&](const Sum& argument) { return only_total(argument, statement); });
+    });
+  });
 }
 
 Rational reciprocal(Rational value) { return algebra::make_rational(value.den, value.num); }
@@ -76,6 +88,8 @@ void Kernel::by_law(Sum& sum, std::size_t p, std::size_t f, const Context& conte
       return reduce(product, f, step.at.at(2), context, step);
     case Op::Constant:
       return constant(sum, p, f);
+    case Op::Unit:
+      return unit(sum, p, f, context, step);
     case Op::Scale:
       scale(product, f, context, step);
       break;
@@ -107,6 +121,11 @@ void Kernel::by_law(Sum& sum, std::size_t p, std::size_t f, const Context& conte
       break;
     case Op::Flatten:
       flatten(product, factor, context, step);
+      break;
+    case Op::Turn:
+      if (!function || function->parity == 0) throw Objection{"no law says how the function takes a change of sign"};
+      for (Product& part : factor.arguments.at(0)) part.coefficient = part.coefficient * Rational{-1, 1};
+      product.coefficient = product.coefficient * Rational{function->parity, 1};
       break;
     default:
       throw Objection{"no step by a law"};
@@ -299,6 +318,7 @@ void Kernel::scale(Product& product, std::size_t f, const Context& context, cons
 
 /// max_{b: H} f(t) = f(max_{b: H} t) where f does not fall and H is not empty, or f(0) = 0.
 void Kernel::lift(Product& product, Factor& factor, const Context& context, const Step& step) {
+  if (factor.kind == Kind::Apply) return lift_from_two(factor);
   const Factor* inner = factor.kind == Kind::Max ? alone(factor.arguments.at(0)) : nullptr;
   const algebra::Function* function = inner ? function_of(*inner) : nullptr;
   if (!function || !function->monotone) throw Objection{"the factor is no maximum of a function that does not fall"};
@@ -312,6 +332,59 @@ void Kernel::lift(Product& product, Factor& factor, const Context& context, cons
   held.factors.push_back(factor);
   outer.arguments = {{held}};
   factor = std::move(outer);
+}
+
+/// max(f(s), f(t)) = f(max(s, t)), and of min, where f does not fall; s may be a number c = f(c), as in relu(f(t)).
+void Kernel::lift_from_two(Factor& factor) const {
+  using FunctionOp = algebra::Function::Op;
+  const algebra::Function& outer = statement_.function(factor.symbol);
+  const Factor* first = alone(factor.arguments.at(0));
+  const algebra::Function* function = first ? function_of(*first) : nullptr;
+  const FunctionOp last = outer.real.back().op;
+  if (!function || !function->monotone || outer.real.size() != 3 ||
+      (last != FunctionOp::Max && last != FunctionOp::Min))
+    throw Objection{"the factor is no maximum of a function that does not fall"};
+  for (const algebra::Function::Node& node : outer.real) {
+    if (node.op != FunctionOp::Number) continue;
+    if (!node.exact || algebra::exact_value(*function, std::vector{*node.exact}) != node.exact)
+      throw Objection{"the function changes the number"};
+  }
+  Factor inner = factor;
+  for (Sum& argument : inner.arguments) {
+    const Factor* of = alone(argument);
+    if (!of || of->kind != Kind::Apply || of->symbol != first->symbol) throw Objection{"the functions differ"};
+    const Sum taken = of->arguments.at(0);
+    argument = taken;
+  }
+  Product whole;
+  whole.factors.push_back(std::move(inner));
+  Factor outside = *first;
+  outside.arguments = {Sum{std::move(whole)}};
+  factor = std::move(outside);
+}
+
+/// (Σ_b [G] R) · 1/S = 1 where S = Σ_b [G] R and is not 0. Signs are those of defined values, and what is undefined
+/// counts as 0 here: so nothing within S may be.
+void Kernel::unit(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step) {
+  using FunctionOp = algebra::Function::Op;
+  const Factor quotient = sum[p].factors[f];
+  const algebra::Function* function = function_of(quotient);
+  const auto is_inverse = [](const std::vector<algebra::Function::Node>& real) {
+    return real.size() == 3 && real[0].exact == Rational{1, 1} && real[1].op == FunctionOp::Argument &&
+           real[2].op == FunctionOp::Div;
+  };
+  if (!function || function->arity != 1 || !is_inverse(function->real))
+    throw Objection{"the factor is no 1/t by its formula"};
+  if (!only_total(quotient.arguments.at(0), statement_)) throw Objection{"what is divided by may be undefined itself"};
+  if (has_any(quotient, sum[p].bound, atoms_)) throw Objection{"what is divided by varies"};
+  Product rest = sum[p];
+  rest.coefficient = {1, 1};
+  erase(rest.factors, f);
+  empty(difference_of({rest}, quotient.arguments.at(0)), context, step.block, "another value is divided by");
+  auto owed = met_by_signs({{1, 1}, {}, {}, {quotient}}, true, context.given, statement_);
+  if (!owed) throw Objection{"signs alone do not tell that it is not 0"};
+  for (Obligation& obligation : *owed) owe(step, std::move(obligation));
+  sum[p] = {sum[p].coefficient, {}, {}, {}};
 }
 
 /// max_{b: G} max_{c: H} t = max_{b, c: G, H} t where H is empty for no b in G.

@@ -17,6 +17,8 @@ struct Claim {
     Split,   // split: guard     a claim where it holds, and one for each region where it does not
     From,  // from D: x := poly; …  {steps} …  demand D of the other side is the same at these values of its indices
            // [where it is made]; for each argument, steps that make the difference empty
+    Opposite,  // opposite D: x := poly; …  {steps} …  likewise of a function with f(−t) = −f(t), or f(t): its argument
+               // there is minus this one's; steps that make the sum empty
   };
   Kind kind = Kind::Signs;
   std::size_t demand = 0;

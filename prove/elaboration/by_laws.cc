@@ -31,11 +31,16 @@ bool Elaborator::by_laws(check::Sum& sum, std::size_t p, const Context& context,
     const check::Factor factor = sum[p].factors[f];
     const algebra::Function* function = kind == Kind::Apply ? &statement_.function(factor.symbol) : nullptr;
     if (function && take(sum, context, step(Op::Constant, {p, f}), steps)) return true;
+    if (function && function->parity != 0 && is_turned(factor.arguments[0]) &&
+        take(sum, context, step(Op::Turn, {p, f}), steps))
+      return true;
     if (function && function->exponential) {
       for (std::size_t g = f + 1; g < sum[p].factors.size(); ++g) {
         if (take(sum, context, step(Op::Join, {p, f, g}), steps)) return true;
       }
     }
+    if (function && check::is_piecewise(*function) && take(sum, context, step(Op::Lift, {p, f}), steps)) return true;
+    if (function && !function->real.empty() && unit(sum, p, f, context, steps)) return true;
     if (!function && at_some_point(sum, step(Op::Open, {p, f}), factor.bound, factor.guards, context, steps))
       return true;
     if (!function || function->degree != 0) {

@@ -128,11 +128,23 @@ std::optional<Claim> Elaborator::same_value(const Demand& demand, const Demand& 
     result.times.insert(result.times.end(), times->begin(), times->end());
   }
   const Context context{given, {demand.bound.begin(), demand.bound.end()}};
-  for (std::size_t a = 0; a < demand.factors[0].arguments.size(); ++a) {
-    check::Sum difference = check::difference_of(demand.factors[0].arguments[a], instance.factors[0].arguments.at(a));
-    if (!zero(difference, context, result.arguments.emplace_back())) return std::nullopt;
+  const check::Factor& wanted = demand.factors[0];
+  check::Factor& found = instance.factors[0];
+  if (same_arguments(wanted, found, context, result)) return result;
+  if (statement_.function(wanted.symbol).parity == 0) return std::nullopt;
+  result.kind = Claim::Kind::Opposite;
+  found.arguments.at(0) = check::difference_of({}, found.arguments.at(0));
+  return same_arguments(wanted, found, context, result) ? std::optional(result) : std::nullopt;
+}
+
+bool Elaborator::same_arguments(const check::Factor& wanted, const check::Factor& found, const Context& context,
+                                Claim& claim) {
+  claim.arguments.clear();
+  for (std::size_t a = 0; a < wanted.arguments.size(); ++a) {
+    check::Sum difference = check::difference_of(wanted.arguments[a], found.arguments.at(a));
+    if (!zero(difference, context, claim.arguments.emplace_back())) return false;
   }
-  return result;
+  return true;
 }
 
 std::vector<Demand> Elaborator::cells(Demand demand, int depth) {

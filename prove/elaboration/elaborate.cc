@@ -157,7 +157,9 @@ check::Guards Elaborator::joined(check::Guards a, const check::Guards& b) {
 bool Elaborator::zero(check::Sum& sum, const Context& context, Steps& steps) {
   simplify(sum, context, steps);
   while (!sum.empty()) {
-    if (!cancel(sum, context, steps) && !split(sum, context, steps) && !by_laws(sum, context, steps)) return false;
+    if (!cancel(sum, context, steps) && !split(sum, context, steps) && !by_order(sum, context, steps) &&
+        !by_laws(sum, context, steps))
+      return false;
   }
   return true;
 }

@@ -72,6 +72,9 @@ class Elaborator {
                                          const check::Demand& cell, const check::Guards& given, int depth);
   std::optional<check::Claim> same_value(const check::Demand& demand, const check::Demand& other,
                                          const check::Images& at, const check::Guards& given);
+  /// Steps for each argument; of a law's, those at minus the other's argument.
+  bool same_arguments(const check::Factor& wanted, const check::Factor& found, const Context& context,
+                      check::Claim& claim);
   /// The demand, its arguments simplified, in the regions that the guards within them tell apart.
   std::vector<check::Demand> cells(check::Demand demand, int depth);
   std::vector<check::Images> witnesses(const check::Demand& wanted, const check::Demand& found);
@@ -120,6 +123,12 @@ class Elaborator {
   /// Changes products by all laws that apply; false if none does.
   bool by_laws(check::Sum& sum, const Context& context, Steps& steps);
   bool by_laws(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
+  /// Products that add up to nothing whichever of their values is the larger.
+  bool by_order(check::Sum& sum, const Context& context, Steps& steps);
+  /// A sum times its reciprocal.
+  bool unit(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  /// Whether the sum or its negative is the one that functions with f(−t) = ±f(t) are to be applied to.
+  bool is_turned(const check::Sum& argument) const;
   /// Whole numbers: what a product does not depend on is counted, and p · 1/p is 1.
   void forget_windows(check::Sum& sum, std::size_t p, Atom atom, const Context& context, Steps& steps);
   bool count(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);

@@ -195,13 +195,17 @@ std::vector<Substitution> Definedness::witnesses(const Demand& wanted, const Dem
 bool Definedness::same(const Factor& a, const Factor& b) {
   if (equality_.same(a, b)) return true;
   if (!by_laws_ || a.kind != Factor::Kind::Apply) return false;
-  for (std::size_t i = 0; i < a.arguments.size(); ++i) {
-    Sum difference = a.arguments[i];
-    const Sum minus = negated(b.arguments[i]);
-    difference.insert(difference.end(), minus.begin(), minus.end());
-    if (!by_laws_(difference)) return false;
-  }
-  return true;
+  const auto agree = [&](bool opposite) {
+    for (std::size_t i = 0; i < a.arguments.size(); ++i) {
+      Sum difference = a.arguments[i];
+      const Sum other = opposite ? b.arguments[i] : negated(b.arguments[i]);
+      difference.insert(difference.end(), other.begin(), other.end());
+      if (!by_laws_(difference)) return false;
+    }
+    return true;
+  };
+  // A law f(−t) = ±f(t) says, too, that f is defined at both or at neither.
+  return agree(false) || (bank_.library().functions()[a.symbol].parity != 0 && agree(true));
 }
 
 /// Whether the arguments' signs alone keep the function in its domain.

@@ -9,7 +9,7 @@ BINARY = {"+", "-", "*", "/"}
 LAWS = {"zero": "{f}(0) = 0", "idempotent": "{f}({f}(t)) = {f}(t)", "exponential": "{f}(s + t) = {f}(s) * {f}(t)",
         "scaling": "{f}(c * t) = c * {f}(t)", "reciprocal": "{f}(c * t) = {f}(t) / c",
         "monotone": "max({f}(s), {f}(t)) = {f}(max(s, t))", "commutative": "{f}(s, t) = {f}(t, s)",
-        "scaling of two": "{f}(c * s, c * t) = c * {f}(s, t)"}
+        "scaling of two": "{f}(c * s, c * t) = c * {f}(s, t)", "odd": "{f}(-t) = -{f}(t)", "even": "{f}(-t) = {f}(t)"}
 REAL = {"exp": math.exp, "log": math.log, "tanh": math.tanh, "erf": math.erf, "sin": math.sin, "cos": math.cos,
         "atan": math.atan, "sqrt": math.sqrt, "asin": math.asin}
 FUNCTIONS = """function recip(t) = 1 / t
@@ -182,6 +182,26 @@ class Formulas:
             return (self.pick("exp", "tanh", "erf"), self.rising(depth - 1, sign))
         return (self.pick("sqrt", "log"), self.pick(self.rising(depth - 1, sign), ("exp", self.rising(depth - 1, sign))))
 
+    def of_parity(self, depth, odd):
+        """Turned with t, or not changed by that."""
+        if depth == 0:
+            return "t" if odd else self.pick(("abs", "t"), ("*", "t", "t"), self.number())
+        kind = self.random.randrange(6)
+        if kind == 0:
+            return (self.pick("+", "-"), self.of_parity(depth - 1, odd), self.of_parity(depth - 1, odd))
+        if kind < 3:
+            first = self.chance(0.5)
+            return (self.pick("*", "/"), self.of_parity(depth - 1, first), self.of_parity(depth - 1, first != odd))
+        if kind == 3 and odd:
+            return ("max", self.number(), ("min", self.number(), "t"))  # one in a few
+        if odd:
+            return (self.pick("tanh", "erf", "sin", "asin", "atan"), self.of_parity(depth - 1, True))
+        if kind == 3:
+            return (self.pick("abs", "cos"), self.of_parity(depth - 1, True))
+        if kind == 4:
+            return (self.pick("exp", "sqrt", "log", "floor", "asin"), self.of_parity(depth - 1, False))
+        return (self.pick("max", "min", "less", "gate"), self.of_parity(depth - 1, False), self.of_parity(depth - 1, False))
+
     def bent(self, depth):
         if depth == 0:
             return "t" if self.chance(0.6) else self.number()
@@ -237,6 +257,7 @@ class Formulas:
                 "exponential": lambda: ("exp", self.pick(("*", self.number(), "t"), ("/", "t", Fraction(3)), self.bent(1))),
                 "scaling": lambda: self.of_degree(names, depth, 1), "reciprocal": lambda: self.of_degree(names, depth, -1),
                 "scaling of two": lambda: self.of_degree(names, depth, 1), "monotone": lambda: self.rising(depth),
+                "odd": lambda: self.of_parity(depth, True), "even": lambda: self.of_parity(depth, False),
                 "commutative": lambda: self.symmetric(names, lambda: self.any(names, depth), "s", "t")}[law]()
         return law, self.changed(made, names) if self.chance(0.4) else made
 
@@ -308,4 +329,6 @@ def holds(law, tree, point):
         return same((s, t), (t, s))
     if law == "scaling of two":
         return same((c * s, c * t), (s, t), c)
+    if law in ("odd", "even"):
+        return same((-t,), (t,), Fraction(-1 if law == "odd" else 1))
     return same((c * t,), (t,), c if law == "scaling" else 1 / c)

@@ -82,6 +82,8 @@ class World:
             return 1
 
     def opaque(self, function, arguments):
+        if {"odd", "even"} & function.laws and arguments[0] < 0:
+            return (-1 if "odd" in function.laws else 1) * self.opaque(function, [-arguments[0]])
         sign = self.sign(function, arguments)
         if "zero" in function.laws and arguments == [0]:
             return 0

@@ -331,6 +331,10 @@ class Definitions(Expressions):
     def law(self, name, left, right):
         if right[0] == "num":
             return "zero"
+        if right[0] == "neg":
+            return "odd"
+        if left[0] == "apply" and left[2][0][0] == "neg":
+            return "even"
         if right[0] in ("*", "/"):
             return "exponential" if left[2][0][0] == "+" else "scaling"
         if "max" in left[:2]:

@@ -107,6 +107,43 @@ TEST_CASE("laws of scaling, of sums and of order that do not hold are refused wi
   }
 }
 
+TEST_CASE("laws of parity are proved from the formula, and refused with a value") {
+  const char* true_ones[] = {
+      "function f(t) = tanh(t) law f(-t) = -f(t)",
+      "function f(t) = sin(t) / cos(t) law f(-t) = -f(t)",
+      "function f(t) = (exp(t) - exp(-t)) / 2 law f(-t) = -f(t)",
+      "function f(t) = exp(t) + exp(-t) law f(-t) = f(t)",
+      "function f(t) = 1 / t law f(-t) = -f(t)",
+      "function f(t) = 1 / (t - 1) + 1 / (t + 1) law f(-t) = -f(t)",
+      "function f(t) = max(-2, min(2, t)) law f(-t) = -f(t)",
+      "function f(t) = abs(t) law f(-t) = f(t)",
+      "function f(t) = t * erf(t / 3) law f(-t) = f(t)",
+      "function f(t) = asin(t) * sqrt(t * t) law f(-t) = -f(t)",
+      "function f(t) = 0 law f(-t) = f(t) law f(-t) = -f(t)",
+  };
+  for (const std::string text : true_ones) {
+    INFO(text);
+    CHECK(functions(text)[0].assumed.empty());
+  }
+  CHECK(functions("function f(t) = tanh(t) law f(-t) = -f(t)")[0].parity == -1);
+  CHECK(functions("function f(t) = cos(t) law f(-t) = f(t)")[0].parity == 1);
+  CHECK(functions("function f(t) = tanh(t)")[0].parity == 0);
+  const char* false_ones[] = {
+      "function f(t) = tanh(t) law f(-t) = f(t)",          "function f(t) = cos(t) law f(-t) = -f(t)",
+      "function f(t) = max(t, 0) law f(-t) = -f(t)",       "function f(t) = max(-2, min(3, t)) law f(-t) = -f(t)",
+      "function f(t) = 1 / (t - 1) law f(-t) = -f(t)",
+      "function f(t) = t + 0 * sqrt(t) law f(-t) = -f(t)",  // undefined below 0
+      "function f(t) = t + 0 / (t - 1) law f(-t) = -f(t)",  // undefined at 1, not at -1
+      "function f(t) = exp(t) - 1 law f(-t) = -f(t)",      "function f(t) = t * t + 0.001 * t law f(-t) = f(t)",
+      "function f(t) = acos(t) law f(-t) = -f(t)",
+  };
+  for (const std::string text : false_ones) {
+    INFO(text);
+    Library library;
+    CHECK_THROWS_AS(library.add(text, "d.op"), runtime::InputError);
+  }
+}
+
 TEST_CASE("a law of exchange is refused where terms cancel, or sums are cut elsewhere") {
   const char* texts[] = {
       // max(p, q + r) and max(p + q, r) are two things.

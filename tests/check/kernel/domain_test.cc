@@ -79,6 +79,22 @@ TEST_CASE("where the other side makes no demand, nothing follows from it") {
   CHECK(late.claimed(true, "from 0: #0 := #1\n argument\n cancel 0 1\n end\n").empty());
 }
 
+TEST_CASE("a demand on minus a value is one on the value where a law says how the function takes a change of sign") {
+  const auto at = [](const Case& test) {
+    const auto index = [&](bool of_target) {
+      return test.atoms.text(Poly(test.statement->demands(of_target).all.at(0).bound.at(0)));
+    };
+    return " 0: " + index(false) + " := " + index(true) + "\n argument\n cancel 0 1\n end\n";
+  };
+  Case odd("rule test(x[n]) recip(neg(x)) => neg(recip(x))");
+  CHECK(odd.claimed(true, "opposite" + at(odd)).empty());
+  CHECK(odd.claimed(true, "from" + at(odd)) == "products cancel: never\n");
+  Case other("rule test(x[n]) recip(x) => recip(relu(x))");
+  check_has(other.claimed(true, "opposite" + at(other)), "have other factors");
+  Case root("rule test(x[n]) sqrt(neg(x)) => sqrt(x)");
+  check_has(root.claimed(true, "opposite" + at(root)), "change of sign");
+}
+
 TEST_CASE("of a sum that may cancel signs say nothing") {
   Case cancels("rule test(y[n]) scale(recip(y), recip(sum_all(recip(y)))) => recip(y)");
   for (const char* claim : {"signs\n", "signs at points\n"}) check_has(cancels.claimed(false, claim), "signs alone");

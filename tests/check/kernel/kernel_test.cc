@@ -13,7 +13,10 @@ namespace {
 struct Case : RulesAtHand {
   std::unique_ptr<Statement> statement;
 
-  explicit Case(const std::string& text) { statement = std::make_unique<Statement>(rule(text), bank, symbols, atoms); }
+  explicit Case(const std::string& text, const std::string& definitions = "") {
+    if (!definitions.empty()) library.add(definitions, "test.op");
+    statement = std::make_unique<Statement>(rule(text), bank, symbols, atoms);
+  }
 
   /// The claim: its lines of steps, after the normal form.
   Followed follow(const std::string& steps) {
@@ -213,6 +216,96 @@ TEST_CASE("functions scale, split and have values as their laws say") {
   check_has(owed(mean, " scale 0 0\n"), "nothing cancels 1 relu(1 sum");
   Case one("rule test(x[m, n]) exp(ones(; d=[m, n])) => ones(; d=[m, n])");
   check_has(owed(one, " constant 0 0\n"), "not known exactly");
+}
+
+TEST_CASE("what cancels whichever value is the larger does so in every case") {
+  Case relu("rule test(x:2) relu(x) => add(x, relu(neg(x)))");
+  CHECK(owed(relu, " order 0 1 2\n") == "");
+  check_has(owed(relu, " order 0 1\n"), "not cancel in every case");
+  check_has(owed(relu, " order 0 0 1 2\n"), "different products");
+  check_has(owed(relu, " order 0 1 9\n"), "there is no product 9");
+  check_has(owed(relu, " order\n"), "different products");
+  Case sums("rule test(x[m, n]) sum_kept(relu(x); axes=[1]) => sum_kept(x; axes=[1])");
+  check_has(owed(sums, " order 0 1\n"), "other guards or bound indices");
+  struct Claim {
+    const char* rule;
+    const char* products;
+    bool holds;
+  };
+  for (const auto& [rule, products, holds] :
+       {Claim{"rule test(x:2) relu(x) => x", "0 1", false}, Claim{"rule test(x:2) relu(exp(x)) => exp(x)", "0 1", true},
+        Claim{"rule test(x:2) relu(tanh(x)) => tanh(x)", "0 1", false},
+        Claim{"rule test(x:2) relu(neg(exp(x))) => exp(x)", "0 1", false},
+        // Three comparisons, of which two decide the third; x < y, y < z, z < x is no case.
+        Claim{"rule test(x:2, y:2, z:2) larger(x, larger(y, z)) => larger(larger(x, y), z)", "0 1", true},
+        Claim{"rule test(x:2, y:2, z:2) larger(x, larger(y, z)) => larger(larger(x, y), y)", "0 1", false},
+        // A product's sign is that of its factors.
+        Claim{"rule test(x:2, y:2) abs(mul(x, y)) => mul(abs(x), abs(y))", "0 1", true},
+        Claim{"rule test(x:2, y:2) relu(mul(x, y)) => mul(relu(x), relu(y))", "0 1", false},
+        Claim{"rule test(x:2, y:2) mul(abs(x), abs(y)) => mul(x, y)", "0 1", false},
+        Claim{"rule test(x:2) hard_swish(x) => mul(x, hard_swish(x))", "0 1", false}}) {
+    Case test(rule);
+    INFO(rule);
+    CHECK(owed(test, std::string(" order ") + products + "\n") ==
+          (holds ? "" : "the products do not cancel in every case"));
+  }
+}
+
+TEST_CASE("of a function that is nothing everywhere no sign is known that would leave no case") {
+  Case test("rule test(x:2) add(relu(x), nil(x)) => x",
+            "function nil(t) = 0 * exp(t)\noperator nil(x[d...])\n  y[i... < d...] = nil(x[i...])\n");
+  check_has(owed(test, " order 0 1 2\n"), "not cancel in every case");
+}
+
+TEST_CASE("a change of sign leaves a function whose law says so alone") {
+  Case odd("rule test(x:2) tanh(neg(x)) => neg(tanh(x))");
+  CHECK(owed(odd, " turn 0 0\n cancel 0 1\n") == "");
+  CHECK(owed(odd, " turn 1 0\n cancel 0 1\n") == "");
+  check_has(owed(odd, " turn 0 0\n turn 1 0\n cancel 0 1\n"), "other factors");
+  Case even("rule test(x:2) cos(neg(x)) => cos(x)");
+  CHECK(owed(even, " turn 0 0\n cancel 0 1\n") == "");
+  Case neither("rule test(x:2) sigmoid(neg(x)) => x");
+  check_has(owed(neither, " turn 0 0\n"), "change of sign");
+  check_has(owed(neither, " turn 1 0\n"), "change of sign");
+}
+
+TEST_CASE("what is divided by itself is 1 where signs keep it from 0 and nothing in it may be undefined") {
+  // Of the product, sum #0 [#0 >= 0] [-1 + n - #0 >= 0] t(#0) 1/(sum #1 … t(#1)), the steps are given at the end.
+  const auto claim = [](const std::string& t) {
+    Case test("rule test(x[m, n]) sum_kept(div(" + t + ", sum_kept(" + t + "; axes=[1]); right=[0, 1]); axes=[1]) => " +
+              "ones(; d=[m, 1])");
+    const Factor quotient = test.statement->difference(0).at(0).factors.back();
+    const auto name = [&](Atom atom) { return test.atoms.text(Poly(atom)); };
+    const std::string own = name(test.statement->difference(0)[0].bound.at(0));
+    const std::string other = name(quotient.arguments.at(0).at(0).bound.at(0));
+    const std::string f = std::to_string(test.statement->difference(0)[0].factors.size() - 1);
+    return owed(test, " unit 0 " + f + "\n  map 0: " + own + " := " + other + " <- " + other + " := " + own +
+                          "\n  cancel 0 1\n end\n cancel 0 1\n");
+  };
+  CHECK(claim("exp(x)") == "a sum has a point; ");
+  check_has(claim("x"), "signs alone do not tell");
+  check_has(claim("mul(x, x)"), "signs alone do not tell");
+  check_has(claim("recip(exp(x))"), "may be undefined itself");
+  Case power("rule test(x:2) mul(exp(x), exp(neg(x))) => x");
+  check_has(owed(power, " unit 0 0\n end\n"), "no 1/t");
+  Case varies("rule test(x[m, n]) sum_kept(div(exp(x), exp(x)); axes=[1]) => ones(; d=[m, 1])");
+  check_has(owed(varies, " unit 0 1\n end\n"), "varies");
+}
+
+TEST_CASE("a maximum of two values of a function that does not fall is one of its arguments") {
+  Case tanh("rule test(x:2, y:2) larger(tanh(x), tanh(y)) => tanh(larger(x, y))");
+  CHECK(owed(tanh, " lift 0 0:\n cancel 0 1\n") == "");
+  check_has(owed(tanh, " lift 1 0:\n"), "does not fall");
+  Case two("rule test(x:2, y:2) larger(tanh(x), erf(y)) => tanh(larger(x, y))");
+  check_has(owed(two, " lift 0 0:\n"), "the functions differ");
+  Case falls("rule test(x:2, y:2) larger(abs(x), abs(y)) => abs(larger(x, y))");
+  check_has(owed(falls, " lift 0 0:\n"), "does not fall");
+  Case sum("rule test(x:2, y:2) larger(add(tanh(x), x), tanh(y)) => tanh(larger(x, y))");
+  check_has(owed(sum, " lift 0 0:\n"), "does not fall");
+  Case zero("rule test(x:2) relu(tanh(x)) => tanh(relu(x))");
+  CHECK(owed(zero, " lift 0 0:\n cancel 0 1\n") == "");
+  Case half("rule test(x:2) relu(sigmoid(x)) => sigmoid(relu(x))");
+  check_has(owed(half, " lift 0 0:\n"), "changes the number");
 }
 
 TEST_CASE("rules that are false differ at random sizes, and rules that are true do not") {

@@ -24,7 +24,7 @@ using Op = Step::Op;
 
 namespace {
 
-constexpr int kinds = 26;
+constexpr int kinds = 29;
 
 /// Steps that are near to others, or to nothing, over what occurs in a sum.
 class Mutator {
@@ -123,8 +123,8 @@ class Mutator {
   }
 
   Step of_kind(Op op) {
-    static constexpr std::size_t positions[kinds] = {1, 1, 1, 1, 1, 2, 3, 3, 6, 2, 2, 2, 2,
-                                                     2, 1, 2, 1, 2, 3, 2, 2, 3, 3, 2, 2, 2};
+    static constexpr std::size_t positions[kinds] = {1, 1, 1, 1, 1, 2, 3, 3, 6, 2, 2, 2, 2, 2, 1,
+                                                     2, 1, 2, 3, 2, 2, 3, 3, 2, 2, 2, 3, 2, 2};
     Step step;
     step.op = op;
     const bool may = op == Op::Set || op == Op::Map || op == Op::Know || op == Op::Forget || op == Op::Name;

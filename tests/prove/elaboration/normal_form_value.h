@@ -131,11 +131,26 @@ class NormalFormValue {
     if (++work_ > most_work) throw Untold{};
     if (!holds_so_far(guards, point)) return;
     if (next == free.size()) return visit(on_border);
+    if (is_outside(free[next], guards, point)) throw Untold{};
     for (std::int64_t i = lowest; i <= highest; ++i) {
       point[free[next]] = i;
       walk(free, next + 1, guards, point, visit, on_border || i == lowest || i == highest);
     }
     point.erase(free[next]);
+  }
+
+  /// Whether an equation gives the index, the last that it speaks of, a value that is not in the box.
+  bool is_outside(Atom index, const Guards& guards, Point& point) {
+    for (const Guard& guard : guards) {
+      const std::vector<Atom>& all = indices_[guard.poly];
+      const auto known = [&](Atom atom) { return atom == index || point.contains(atom); };
+      if (!guard.equality || std::ranges::find(all, index) == all.end() || !std::ranges::all_of(all, known)) continue;
+      bool inside = false;
+      for (point[index] = lowest; point[index] <= highest; ++point[index]) inside = inside || holds(guard, point);
+      point.erase(index);
+      if (!inside) return true;
+    }
+    return false;
   }
 
   double value(const Product& product, Point& point) {
