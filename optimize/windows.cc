@@ -77,10 +77,11 @@ std::vector<std::size_t> crossings(const GraphBank& bank, const std::vector<Node
 std::vector<bool> partings(const GraphBank& bank, Fusion& fusion, const std::vector<NodeId>& order) {
   std::vector<bool> result(order.size() + 1, false);
   for (std::size_t i = 1; i < order.size(); ++i) {
-    const Node node = bank.node(order[i]);  // a copy: looking for composites makes nodes
+    const Node& node = bank.node(order[i]);
     const bool behind = node.kind == Node::Kind::Algebra && node.arguments.size() == 1 &&
                         bank.value(node.arguments[0]).node == order[i - 1];
-    result[i] = behind && fusion.runs_inside(order[i - 1], node.instance);
+    const algebra::InstanceId instance = node.instance;  // looking for composites makes nodes
+    result[i] = behind && fusion.runs_inside(order[i - 1], instance);
   }
   return result;
 }

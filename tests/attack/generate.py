@@ -355,7 +355,7 @@ def case(seed):
         source = ("node", "f", [("node", "e", arguments[:1], {}, None)] + arguments[1:], {}, None)
     else:
         first = generator.operator("f", inputs, generator.pick(0, 0, 1, 2, 2, 3))
-        second = Operator("g", first.inputs, {}, first.where, first.lets, [], list(first.outputs))
+        second = Operator("g", first.inputs, where=first.where, lets=first.lets, outputs=list(first.outputs))
         definitions = [first, second]
         source = ("node", "f", arguments, {}, None)
     output = second.outputs[0]
