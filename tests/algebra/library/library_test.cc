@@ -65,7 +65,7 @@ TEST_CASE("an error in a definition is one line with file, line, column and what
       {"operator f(x[n])", "ops.op:2:17: operator 'f' defines no output"},
       {"function g(t) = t law g(t) = t",
        "ops.op:2:23: a law must have the form g(0) = 0, g(g(t)) = g(t), g(s + t) = g(s) * g(t), g(c * t) = c * g(t), "
-       "g(c * t) = g(t) / c or max(g(s), g(t)) = g(max(s, t)); found g(t) = t"},
+       "g(c * t) = g(t) / c, max(g(s), g(t)) = g(max(s, t)), g(-t) = -g(t) or g(-t) = g(t); found g(t) = t"},
   };
   for (const auto& [definition, expected] : cases) {
     INFO(definition);
