@@ -15,7 +15,6 @@
 #include "prove/farm/prune.h"
 #include "runtime/error.h"
 #include "runtime/event_log.h"
-#include "runtime/hash.h"
 #include "runtime/machine.h"
 #include "runtime/manifest.h"
 #include "runtime/quantity.h"

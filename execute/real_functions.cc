@@ -1,8 +1,9 @@
 #include "execute/real_functions.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "algebra/language/scalar_op.h"
 
 namespace rulemill::execute {
 namespace {
@@ -112,24 +113,8 @@ double real_power(double base, double exponent) {
 double real_step(algebra::Function::Op op, double a, double b) {
   using Op = algebra::Function::Op;
   switch (op) {
-    case Op::Add:
-      return a + b;
-    case Op::Sub:
-      return a - b;
-    case Op::Mul:
-      return a * b;
     case Op::Div:
       return b == 0 ? undefined : a / b;
-    case Op::Max:
-      return std::max(a, b);
-    case Op::Min:
-      return std::min(a, b);
-    case Op::Less:
-      return a < b ? 1 : 0;
-    case Op::Equal:
-      return a == b ? 1 : 0;
-    case Op::Gate:
-      return a != 0 ? b : 0;
     case Op::Power:
       return real_power(a, b);
     case Op::Exp:
@@ -142,10 +127,6 @@ double real_step(algebra::Function::Op op, double a, double b) {
       return real_tanh(b);
     case Op::Erf:
       return real_erf(b);
-    case Op::Abs:
-      return std::fabs(b);
-    case Op::Floor:
-      return std::floor(b);
     case Op::Sin:
       return real_sin(b);
     case Op::Cos:
@@ -156,11 +137,9 @@ double real_step(algebra::Function::Op op, double a, double b) {
       return std::fabs(b) > 1 ? undefined : half_pi - real_asin(b);
     case Op::Atan:
       return real_atan(b);
-    case Op::Argument:
-    case Op::Number:
-      break;
+    default:
+      return algebra::apply(op, a, b);  // which is rounded exactly, or not at all
   }
-  return undefined;
 }
 
 }  // namespace rulemill::execute

@@ -1,5 +1,6 @@
 // Functions of real numbers in double precision, by series of our own: only operations that IEEE 754 rounds exactly
-// take part, so that every machine and compiler gives the same bits. Accurate to some units in the last place.
+// take part, so that every machine and compiler gives the same bits. Accurate to some units in the last place of the
+// larger of the value and 1.
 #pragma once
 
 #include "algebra/language/function.h"

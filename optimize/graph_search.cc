@@ -22,9 +22,8 @@ SearchResult search_graph(const SearchSetting& with, CostModel& cost, std::span<
   }
   SaturationOptions saturation;
   saturation.exact.nodes = with.options.search.exact_nodes;
-  Saturator saturator(with.bank, with.terms, with.rules, cost, with.fusion, saturation);
-  return saturate_windows(with.bank, saturator, cost, with.fusion, outputs, options.search, options.windows,
-                          acceptable);
+  Saturator saturator(with.bank, with.terms, with.rules, cost, saturation);
+  return saturate_windows(with.bank, saturator, cost, outputs, options.search, options.windows, acceptable);
 }
 
 }  // namespace rulemill::optimize

@@ -22,10 +22,10 @@ constexpr double unsayable_seconds = 1;
 }  // namespace
 
 struct Saturator::State {
-  State(GraphBank& graph_bank, const CostModel& cost_model, Fusion& all_fusion, SaturationOptions all_options)
+  State(GraphBank& graph_bank, const CostModel& cost_model, SaturationOptions all_options)
       : bank(graph_bank),
         cost(cost_model),
-        fusion(all_fusion),
+        fusion(cost_model.fusion()),
         options(all_options),
         sizes(graph_bank.library(), graph_bank.symbols()),
         egraph(graph_bank.library(), sizes),
@@ -293,8 +293,8 @@ std::vector<Step> Saturator::State::steps_of(const Extraction& extraction, doubl
 }
 
 Saturator::Saturator(GraphBank& bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules,
-                     const CostModel& cost, Fusion& fusion, SaturationOptions options)
-    : state_(std::make_unique<State>(bank, cost, fusion, options)) {
+                     const CostModel& cost, SaturationOptions options)
+    : state_(std::make_unique<State>(bank, cost, options)) {
   state_->add_rules(terms, rules);
 }
 

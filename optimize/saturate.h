@@ -51,7 +51,7 @@ class Saturator {
  public:
   /// `terms` and the bank's symbols are the rules' own.
   Saturator(GraphBank& bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules,
-            const CostModel& cost, Fusion& fusion, SaturationOptions options = {});
+            const CostModel& cost, SaturationOptions options = {});
   ~Saturator();
 
   /// The region itself, without steps, if nothing cheaper is found. Valid until the next call.

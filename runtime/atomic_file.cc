@@ -7,29 +7,13 @@
 
 #include <cerrno>
 #include <system_error>
-#include <utility>
+
+#include "runtime/descriptor.h"
 
 namespace rulemill::runtime {
 namespace {
 
 std::string reason(int error) { return std::generic_category().message(error); }
-
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return value_; }
-  bool valid() const { return value_ >= 0; }
-  /// Closes it now; false with errno set if that fails.
-  bool close() { return ::close(std::exchange(value_, -1)) == 0; }
-
- private:
-  int value_;
-};
 
 bool write_all(int descriptor, ByteView bytes) {
   while (!bytes.empty()) {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <random>
 
+#include "runtime/descriptor.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"
 #include "runtime/quantity.h"
@@ -27,20 +28,6 @@ struct Offer {
   int descriptor = -1;     // of that process; -1: it could not make it
   std::uint64_t size = 0;  // in whole pages, with the token behind what was asked for
   Token token{};           // in a container of its own, a rank may see another process by that number
-};
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-
- private:
-  int number_;
 };
 
 std::size_t whole_pages(std::size_t bytes) {

@@ -22,6 +22,8 @@ struct Rational {
   auto operator<=>(const Rational&) const = default;
 };
 Rational make_rational(std::int64_t num, std::int64_t den);
+/// Of a number that is not 0.
+inline Rational reciprocal(Rational value) { return make_rational(value.den, value.num); }
 Rational operator+(Rational a, Rational b);
 Rational operator*(Rational a, Rational b);
 std::string to_string(Rational value);

@@ -41,8 +41,6 @@ bool only_total(const Sum& sum, const Statement& statement) {
   });
 }
 
-Rational reciprocal(Rational value) { return algebra::make_rational(value.den, value.num); }
-
 /// The greatest positive number of which all coefficients are whole multiples.
 Rational content(const std::vector<Sum*>& arguments) {
   std::int64_t num = 0, den = 1;

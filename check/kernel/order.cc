@@ -15,8 +15,6 @@ using FunctionOp = algebra::Function::Op;
 
 namespace {
 
-Rational reciprocal(Rational value) { return algebra::make_rational(value.den, value.num); }
-
 /// The products' sum is a continuous function of the values of their other factors: polynomials with max, min and abs.
 /// Each of these asks for the sign of a polynomial, and both signs are gone through, so that a case is a set of
 /// polynomials that are above 0. Where these contradict each other there is nothing to show; elsewhere the sum is one

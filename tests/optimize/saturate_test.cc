@@ -14,7 +14,7 @@ struct World {
         import(import_model(text.parsed(), bank)),
         fusion(bank),
         cost(bank, fusion, find_device("t4"), {}),
-        saturator(bank, rules.terms, rules.rules, cost, fusion) {}
+        saturator(bank, rules.terms, rules.rules, cost) {}
 
   Region whole() { return Regions(bank, fusion, import.outputs).cut_out(bank.live(import.outputs)); }
   std::vector<ValueId> built(const Region& region, const Solution& solution) {

@@ -71,7 +71,7 @@ rule scale_of_weights(x:3, w:2, s:0)
   const Import import = import_model(gated_row().parsed(), bank);
   Fusion fusion(bank, std::move(together));
   CostModel cost(bank, fusion, find_device("t4"), {});
-  Saturator saturator(bank, rules.terms, rules.rules, cost, fusion);
+  Saturator saturator(bank, rules.terms, rules.rules, cost);
   const Region region = Regions(bank, fusion, import.outputs).cut_out(bank.live(import.outputs));
   return saturator.solve(region).steps.size();
 }
@@ -113,7 +113,7 @@ rule other_way_round(a:2, b:2)
   const Import import = import_model(text.parsed(), bank);
   Fusion fusion(bank, together);
   CostModel cost(bank, fusion, find_device("t4"), {});
-  Saturator saturator(bank, rules.terms, rules.rules, cost, fusion);
+  Saturator saturator(bank, rules.terms, rules.rules, cost);
   const Region region = Regions(bank, fusion, import.outputs).cut_out(bank.live(import.outputs));
   const Solution& solution = saturator.solve(region);
   std::vector<ValueId> leaves;

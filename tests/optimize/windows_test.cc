@@ -22,14 +22,14 @@ std::vector<std::size_t> lengths(const std::vector<std::vector<NodeId>>& windows
 /// Both searches by windows, where every node costs one.
 struct Searcher : Workshop {
   explicit Searcher(const std::string& text = {})
-      : Workshop(text), matcher(bank, terms, rules), saturator(bank, terms, rules, cost, fusion) {}
+      : Workshop(text), matcher(bank, terms, rules), saturator(bank, terms, rules, cost) {}
   SearchResult backtrack(const std::vector<ValueId>& outputs, const WindowOptions& windows,
                          const SearchOptions& options = {}, const Acceptable& acceptable = anything) {
     return search_windows(bank, matcher, cost, outputs, options, windows, acceptable);
   }
   SearchResult saturate(const std::vector<ValueId>& outputs, const WindowOptions& windows,
                         const Acceptable& acceptable = anything) {
-    return saturate_windows(bank, saturator, cost, fusion, outputs, {}, windows, acceptable);
+    return saturate_windows(bank, saturator, cost, outputs, {}, windows, acceptable);
   }
 
   CostModel cost{bank, fusion, counting_device(), {}};
