@@ -6,6 +6,27 @@
 
 namespace rulemill::prove {
 
+namespace {
+
+/// Where factors leave a map open, as those of two windows over one tensor do, the ranges tell: the maps under which
+/// more of the guards agree go first, since few are tried.
+void put_nearest_first(std::vector<Substitution>& maps, const Guards& own, const Guards& wanted, Symbols& symbols,
+                       Budget& budget) {
+  std::vector<std::pair<std::size_t, Substitution>> ranked;
+  for (Substitution& map : maps) {
+    budget.spend(100 * (1 + own.size()));
+    const auto differ = std::ranges::count_if(own, [&](const Guard& guard) {
+      const Guard image{guard.equality, symbols.substitute(guard.poly, map)};
+      return std::ranges::find(wanted, image) == wanted.end();
+    });
+    ranked.emplace_back(static_cast<std::size_t>(differ), std::move(map));
+  }
+  std::ranges::stable_sort(ranked, {}, [](const auto& entry) { return entry.first; });
+  for (std::size_t i = 0; i < maps.size(); ++i) maps[i] = std::move(ranked[i].second);
+}
+
+}  // namespace
+
 void Elaborator::accept(Attempt attempt, check::Sum& sum, Steps& steps) {
   sum = std::move(attempt.sum);
   steps.insert(steps.end(), std::make_move_iterator(attempt.steps.begin()),
@@ -52,8 +73,10 @@ std::vector<Elaborator::Attempt> Elaborator::alignments(const Attempt& from, std
   if (!comparable(product, model)) return result;
   bridge_.rename(product);
   for (const std::vector<FactorPair>& pairs : pairings(product.factors, model.factors, align_.maps)) {
-    for (const Substitution& map :
-         candidate_maps(product, model, pairs, commutative_, bridge_.symbols(), align_, budget_)) {
+    std::vector<Substitution> maps =
+        candidate_maps(product, model, pairs, commutative_, bridge_.symbols(), align_, budget_);
+    if (maps.size() > 1) put_nearest_first(maps, product.guards, model.guards, bridge_.symbols(), budget_);
+    for (const Substitution& map : maps) {
       Attempt attempt = from;
       if (!product.bound.empty() &&
           !take_map(attempt, {p}, map, from.sum[p].bound, product.bound, from.sum[onto].bound, context))
