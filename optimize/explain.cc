@@ -22,7 +22,7 @@ struct Fit {
 
 class Explainer {
  public:
-  explicit Explainer(const ExplainedModel& model) : model_(model) {
+  explicit Explainer(const ExplainedModel& model) : model_(model), positives_(model.bank) {
     for (const Import::NodeRecord& record : model.import.nodes) {
       if (record.recipe.opaque()) continue;
       for (const ValueId output : record.outputs) record_of_[model.bank.value(output).node] = &record;
@@ -105,9 +105,14 @@ class Explainer {
     found.push_back({std::move(rule), place, std::move(reason), operators});
   }
 
-  Fit fits(algebra::TermId id, ValueId value) const {
+  Fit fits(algebra::TermId id, ValueId value) {
     const algebra::Term& term = model_.terms.term(id);
     const Value& actual = model_.bank.value(value);
+    if (const auto variable = positive_variable(id, model_.terms)) {
+      if (positives_.contains(value)) return fits(*variable, value);
+      return {0, described(value) + " is not known to be positive, the rule's " + model_.terms.term(*variable).name +
+                     " is of positives"};
+    }
     if (term.is_variable) {
       if (!actual.type) return {0, "the type of " + described(value) + " is not known"};
       if (actual.type->size() == term.rank) return {};
@@ -134,7 +139,7 @@ class Explainer {
     return fit;
   }
 
-  Fit arguments_fit(const std::vector<algebra::TermId>& wanted, const std::vector<ValueId>& values) const {
+  Fit arguments_fit(const std::vector<algebra::TermId>& wanted, const std::vector<ValueId>& values) {
     Fit all;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const Fit fit = fits(wanted[i], values[i]);
@@ -189,6 +194,7 @@ class Explainer {
   }
 
   const ExplainedModel& model_;
+  Positives positives_;
   std::map<NodeId, const Import::NodeRecord*> record_of_;
 };
 

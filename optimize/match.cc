@@ -37,7 +37,7 @@ std::optional<Match> merge(const Match& a, const Match& b) {
 bool usable(const Pattern& pattern, const algebra::TermBank& terms) {
   std::set<algebra::TermId> bound;
   for (std::size_t i = 0; i < pattern.source.size(); ++i) {
-    if (terms.term(pattern.source[i]).is_variable) return false;
+    if (terms.term(pattern.source[i]).is_variable || positive_variable(pattern.source[i], terms)) return false;
     auto variables = terms.variables(std::span(&pattern.source[i], 1));
     bool shares = std::ranges::any_of(variables, [&](algebra::TermId each) { return bound.contains(each); });
     if (i > 0 && !shares) return false;
@@ -53,6 +53,7 @@ std::vector<Pattern> patterns_of(const std::vector<algebra::RuleRecord>& rules, 
   std::vector<Pattern> patterns;
   for (std::uint32_t i = 0; i < rules.size(); ++i) {
     const algebra::Rule& rule = rules[i].rule;
+    if (!has_positive_variables_alone(rule, terms)) continue;
     Pattern forward{i, false, rule.source, rule.target};
     if (usable(forward, terms)) patterns.push_back(std::move(forward));
     Pattern backward{i, true, rule.target, rule.source};
@@ -62,7 +63,7 @@ std::vector<Pattern> patterns_of(const std::vector<algebra::RuleRecord>& rules, 
 }
 
 Matcher::Matcher(GraphBank& bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules)
-    : bank_(&bank), terms_(&terms), rules_(&rules), patterns_(patterns_of(rules, terms)) {
+    : bank_(&bank), terms_(&terms), rules_(&rules), patterns_(patterns_of(rules, terms)), positives_(bank) {
   for (std::uint32_t p = 0; p < patterns_.size(); ++p) {
     for (std::uint32_t i = 0; i < patterns_[p].source.size(); ++i) {
       roots_[terms.node_of(patterns_[p].source[i]).instance].push_back({p, i});
@@ -70,7 +71,7 @@ Matcher::Matcher(GraphBank& bank, const algebra::TermBank& terms, const std::vec
   }
 }
 
-void Matcher::extend(algebra::TermId pattern, ValueId value, const Match& match, std::vector<Match>& found) const {
+void Matcher::extend(algebra::TermId pattern, ValueId value, const Match& match, std::vector<Match>& found) {
   if (const ValueId* there = find(match.terms, pattern)) {
     if (*there == value) found.push_back(match);
     return;
@@ -81,6 +82,12 @@ void Matcher::extend(algebra::TermId pattern, ValueId value, const Match& match,
   grown.terms.emplace_back(pattern, value);
   if (term.is_variable) {
     if (actual.type && actual.type->size() == term.rank) found.push_back(std::move(grown));
+    return;
+  }
+  if (const auto variable = positive_variable(pattern, *terms_)) {
+    if (!actual.type || actual.type->size() != terms_->term(*variable).rank || !positives_.contains(value)) return;
+    grown.terms.emplace_back(*variable, value);
+    found.push_back(std::move(grown));
     return;
   }
   const algebra::Node& wanted = terms_->node(term.node);
@@ -99,7 +106,7 @@ void Matcher::extend(algebra::TermId pattern, ValueId value, const Match& match,
 }
 
 void Matcher::extend_arguments(const std::vector<algebra::TermId>& patterns, const std::vector<ValueId>& values,
-                               const Match& match, std::vector<Match>& found) const {
+                               const Match& match, std::vector<Match>& found) {
   std::vector<Match> partial{match};
   for (std::size_t i = 0; i < patterns.size() && !partial.empty(); ++i) {
     std::vector<Match> next;
@@ -216,6 +223,9 @@ std::optional<Rewrite> Matcher::instantiate(std::uint32_t number, const Match& m
   for (algebra::TermId variable : terms_->variables(pattern.source)) {
     built.emplace(variable, *find(match.terms, variable));
     variables.push_back(*find(match.terms, variable));
+  }
+  for (const auto& [term, value] : match.terms) {
+    if (positive_variable(term, *terms_)) built.emplace(term, value);
   }
   Rewrite rewrite;
   rewrite.pattern = number;

@@ -12,6 +12,7 @@
 #include "algebra/rules/rule_set.h"
 #include "algebra/terms/typing.h"
 #include "optimize/graph.h"
+#include "optimize/positives.h"
 
 namespace rulemill::optimize {
 
@@ -21,13 +22,15 @@ struct Pattern {
   std::vector<algebra::TermId> source, target;
 };
 
-/// Every direction of every rule that can be matched: no side of the source is a bare variable, the target's variables
-/// occur in the source, and outputs of the source that do not share a variable with the others are left out.
+/// Every direction of every rule that can be matched: no side of the source is a bare variable, be it of positives,
+/// which no other terms speak of (positives.h), the target's variables occur in the source, and outputs of the source
+/// that do not share a variable with the others are left out.
 std::vector<Pattern> patterns_of(const std::vector<algebra::RuleRecord>& rules, const algebra::TermBank& terms);
 
 /// What a pattern's source stands for in the graph. Short lists, searched from the front.
 struct Match {
-  std::vector<std::pair<algebra::TermId, ValueId>> terms;  // variables and results, by pattern term
+  /// Variables and results, by pattern term; of positive(c) both it and c, which has its type.
+  std::vector<std::pair<algebra::TermId, ValueId>> terms;
   std::vector<std::pair<algebra::NodeId, NodeId>> nodes;
 };
 
@@ -56,9 +59,9 @@ class Matcher {
     std::uint32_t number = 0;  // which of the source's outputs
   };
   const std::vector<Match>& matches(std::uint32_t pattern, std::uint32_t number, ValueId value);
-  void extend(algebra::TermId pattern, ValueId value, const Match& match, std::vector<Match>& found) const;
+  void extend(algebra::TermId pattern, ValueId value, const Match& match, std::vector<Match>& found);
   void extend_arguments(const std::vector<algebra::TermId>& patterns, const std::vector<ValueId>& values,
-                        const Match& match, std::vector<Match>& found) const;
+                        const Match& match, std::vector<Match>& found);
   std::vector<Match> join(std::uint32_t pattern, std::span<const NodeId> nodes);
   std::optional<algebra::Substitution> sizes(const Pattern& pattern, const Match& match) const;
   std::optional<Rewrite> instantiate(std::uint32_t pattern, const Match& match);
@@ -69,6 +72,7 @@ class Matcher {
   const algebra::TermBank* terms_;
   const std::vector<algebra::RuleRecord>* rules_;
   std::vector<Pattern> patterns_;
+  Positives positives_;
   std::map<algebra::InstanceId, std::vector<Root>> roots_;  // by the instance at the top of an output of the source
   // By pattern, output of the source, and value: what was found holds for every graph that has the value.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::unordered_map<ValueId, std::vector<Match>>> found_;

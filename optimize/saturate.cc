@@ -1,11 +1,13 @@
 #include "optimize/saturate.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_map>
 
 #include "egraph/explain.h"
 #include "optimize/extraction.h"
+#include "optimize/positives.h"
 #include "runtime/error.h"
 
 namespace rulemill::optimize {
@@ -29,9 +31,13 @@ struct Saturator::State {
         options(all_options),
         sizes(graph_bank.library(), graph_bank.symbols()),
         egraph(graph_bank.library(), sizes),
-        saturation(index, egraph) {}
+        saturation(index, egraph),
+        positives(graph_bank) {}
 
   void add_rules(const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules);
+  bool may_stand_for_positives(const RegionLeaf& leaf);
+  /// Whether the node is a leaf that is positive: see add_graph.
+  bool is_leaf(ENode node) const { return algebra::is_positives(bank.library().instance(egraph.instance(node))); }
   void add_graph(std::span<const RegionLeaf> leaves, const RegionGraph& graph);
   Solution solve(const Region& region);
   CostModel::Alone by_itself(ENode node) const;
@@ -62,10 +68,17 @@ struct Saturator::State {
   std::unordered_map<ENode, std::vector<ENode>> one_pass;  // by last node: the earlier ones of what the runtime does so
   std::unordered_map<ENode, std::uint32_t> stems;          // of the region's own nodes
   std::unordered_map<std::string, Solution> solved;
+  Positives positives;
+  std::map<std::size_t, algebra::InstanceId> positives_by_rank;  // for the ranks of the rules' variables of positives
 };
 
 void Saturator::State::add_rules(const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules) {
   for (std::uint32_t r = 0; r < rules.size(); ++r) {
+    if (!has_positive_variables_alone(rules[r].rule, terms)) continue;
+    for (const algebra::TermId variable : variables_of_positives(rules[r].rule, terms)) {
+      const std::uint32_t rank[] = {terms.term(variable).rank};
+      positives_by_rank[rank[0]] = bank.library().instantiate(*bank.library().positives_operator(), {}, rank).id;
+    }
     algebra::TypedRule typed;
     typed.rule = rules[r].rule;
     egraph::CompiledRule compiled = egraph::compile(typed, terms, sizes, egraph::Constants::Made);
@@ -76,6 +89,13 @@ void Saturator::State::add_rules(const algebra::TermBank& terms, const std::vect
   }
 }
 
+bool Saturator::State::may_stand_for_positives(const RegionLeaf& leaf) {
+  const ValueType& type = bank.value(leaf.value).type;
+  return type && positives_by_rank.contains(type->size()) && positives.contains(leaf.value);
+}
+
+/// A leaf p that is positive is put in as positive(c), c its tag: so rules find it. Nothing else reads c, since rules
+/// have c within positive(c) alone.
 void Saturator::State::add_graph(std::span<const RegionLeaf> leaves, const RegionGraph& graph) {
   egraph.clear();
   values.clear();
@@ -88,6 +108,10 @@ void Saturator::State::add_graph(std::span<const RegionLeaf> leaves, const Regio
     const ValueType& type = bank.value(leaves[i].value).type;
     RM_CHECK(type.has_value(), "a leaf of a region has a type");
     values.push_back(egraph.add_variable(i, sizes.shape(*type), leaves[i].constant));
+    if (!may_stand_for_positives(leaves[i])) continue;
+    const ENode made = egraph.add_node(positives_by_rank.at(type->size()), std::span(&values.back(), 1), {});
+    RM_CHECK(made != nothing, "positives are of any type");
+    values.back() = egraph.output(made, 0);
   }
   for (const RegionNode& node : graph.nodes) {
     std::vector<egraph::Value> arguments;
@@ -118,6 +142,7 @@ CostModel::Alone Saturator::State::by_itself(ENode node) const {
 }
 
 double Saturator::State::seconds_of(ENode node) const {
+  if (is_leaf(node)) return 0;
   const double seconds = cost.seconds_alone(by_itself(node));
   return may_be_said(node) ? seconds : seconds + unsayable_seconds;
 }
@@ -219,7 +244,10 @@ bool Saturator::State::improve(std::span<const RegionLeaf> leaves, Solution& sol
   Extraction as_it_is(egraph, price);
   as_it_is.choose(roots, egraph.node_count(), 0);
   const ENode original = egraph.node_count();
-  const auto largest = static_cast<std::uint32_t>(solution.graph.nodes.size()) + limits.extra_operators;
+  const auto positive =
+      std::ranges::count_if(leaves, [&](const RegionLeaf& leaf) { return may_stand_for_positives(leaf); });
+  const auto operators = solution.graph.nodes.size() + static_cast<std::size_t>(positive);
+  const auto largest = static_cast<std::uint32_t>(operators) + limits.extra_operators;
   const auto outcome = saturation.run({}, largest, limits);
   solution.saturated = outcome == egraph::Saturation::Outcome::Saturated;
   solution.nodes += egraph.node_count();
@@ -243,7 +271,11 @@ RegionGraph Saturator::State::graph_of(const Extraction& extraction, std::uint32
     const egraph::Value variable = extraction.variable(value);
     return variable != nothing ? egraph.tag_of(variable) : numbers.at(egraph.find(value));
   };
-  const std::vector<ENode> order = extraction.order(roots);
+  std::vector<ENode> order = extraction.order(roots);
+  for (const ENode node : order) {
+    if (is_leaf(node)) numbers.emplace(egraph.find(egraph.output(node, 0)), number(egraph.arguments(node)[0]));
+  }
+  std::erase_if(order, [&](ENode node) { return is_leaf(node); });
   for (const ENode node : order) {
     const auto stem = stems.find(node);
     RegionNode made{egraph.instance(node),
@@ -301,7 +333,8 @@ Saturator::Saturator(GraphBank& bank, const algebra::TermBank& terms, const std:
 Saturator::~Saturator() = default;
 
 const Solution& Saturator::solve(const Region& region) {
-  const std::string key = key_of(region, state_->bank);
+  std::string key = key_of(region, state_->bank);
+  for (const RegionLeaf& leaf : region.leaves) key += state_->may_stand_for_positives(leaf) ? 'p' : '-';
   auto found = state_->solved.find(key);
   if (found == state_->solved.end()) found = state_->solved.emplace(key, state_->solve(region)).first;
   return found->second;

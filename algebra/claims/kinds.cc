@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "algebra/claims/positives.h"
 #include "algebra/claims/program.h"
 #include "algebra/claims/sum_form.h"
 #include "algebra/sizes/checked.h"
@@ -205,6 +206,11 @@ class Reading {
 std::optional<std::string> other_kind(const Instance& instance, std::span<const Function> functions) {
   for (const TensorDefinition& output : instance.outputs) {
     if (output.kind == ElementKind::Numbers) continue;
+    if (output.kind == ElementKind::Positives) {
+      if (gives_any_positives(instance, functions)) continue;
+      return "its output '" + output.name +
+             "' is not shown to be positives: the exponential, element by element, of its one input";
+    }
     const bool truths = output.kind == ElementKind::Truths;
     std::string against = "its output '" + output.name + "' is not shown to be " +
                           (truths ? "truths, 0 or 1 each" : "integers, whole numbers");

@@ -1,5 +1,5 @@
-// Whether outputs that are declared to be truths or integers are: read off the definition, given that inputs are what
-// they are declared to be. Sufficient, not necessary.
+// Whether outputs that are declared to be truths, integers or positives are: read off the definition, given that inputs
+// are what they are declared to be. Sufficient, not necessary.
 #pragma once
 
 #include <optional>

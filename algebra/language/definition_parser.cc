@@ -84,17 +84,21 @@ Input Parser::parse_input() {
     if (!cursor_.accept(",")) break;
   }
   cursor_.expect("]", "after the dimensions of '" + input.name + "'");
+  const Token kind = cursor_.peek();
   input.kind = parse_element_kind();
+  if (input.kind == ElementKind::Positives)
+    cursor_.fail(kind, "an output may be of positives, an input may not; in a rule, a variable may");
   return input;
 }
 
-/// of truths, of integers; nothing: numbers.
+/// of truths, of integers, of positives; nothing: numbers.
 ElementKind Parser::parse_element_kind() {
   if (!cursor_.accept("of")) return ElementKind::Numbers;
   const Token token = cursor_.peek();
   if (cursor_.accept("truths")) return ElementKind::Truths;
   if (cursor_.accept("integers")) return ElementKind::Integers;
-  cursor_.fail(token, "expected truths or integers, found " + quoted(token));
+  if (cursor_.accept("positives")) return ElementKind::Positives;
+  cursor_.fail(token, "expected truths, integers or positives, found " + quoted(token));
 }
 
 Parameter Parser::parse_parameter() {

@@ -114,6 +114,8 @@ Expander::Inlined Expander::inline_instance(const Instance& inner, const std::ve
     TensorDefinition copy = definition;
     for (IndexExprPtr& dim : copy.dims) dim = replace_sizes(dim, sizes);
     copy.body = replace(copy.body, sizes, tensors);
+    if (copy.kind == ElementKind::Positives)
+      copy.kind = ElementKind::Numbers;  // any of them, of that one operator alone
     result = {0, static_cast<std::uint32_t>(tensor_names_.size()), copy.dims};
     tensors.push_back(result.tensor);
     tensor_names_.push_back("#" + std::to_string(result.tensor));

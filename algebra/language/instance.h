@@ -32,8 +32,9 @@ std::string to_string(const ParameterValue& value);
 constexpr std::int64_t spread_whole = 0, spread_one = 1, spread_absent = 2;
 
 /// What the elements of an input or an output are. Numbers are of any float type, all of them of one; truths are 0 and
-/// 1, integers whole numbers. The algebra computes on all of them as real numbers.
-enum class ElementKind : std::uint8_t { Numbers, Truths, Integers };
+/// 1, integers whole numbers. The algebra computes on all of them as real numbers. Positives, of an output alone: any
+/// tensor of numbers above 0 is what the operator makes of one tensor; see is_positives.
+enum class ElementKind : std::uint8_t { Numbers, Truths, Integers, Positives };
 
 /// One tensor that the instance computes: 0 ≤ index[d] < dims[d], element = body. Output indices have slots 0 … rank−1.
 struct TensorDefinition {
@@ -146,6 +147,12 @@ struct Instance {
   /// so it can be run and proved like any other; models are imported as the steps and exported as the whole.
   std::vector<CompositeStep> composite;
 };
+
+/// Whether its output, of its one input's shape, can be any tensor of positive numbers and nothing else. So what holds
+/// of `positive(c)` for all c holds of all that is positive, and of nothing else.
+inline bool is_positives(const Instance& instance) {
+  return instance.outputs.size() == 1 && instance.outputs[0].kind == ElementKind::Positives;
+}
 
 /// The type rule at concrete sizes: output shapes, or nothing if the arguments do not type: no tensor of more than 2^62
 /// elements does.

@@ -148,8 +148,19 @@ void Library::add(std::vector<syntax::Definitions> files) {
   }
 }
 
+namespace {
+
+bool gives_positives(const syntax::Operator& op) {
+  return std::ranges::any_of(op.outputs, [](const auto& output) { return output.kind == ElementKind::Positives; });
+}
+
+}  // namespace
+
 void Library::add_operator(std::unique_ptr<syntax::Operator> op) {
   const std::string where = place(op->origin, op->place.line, op->place.column);
+  if (const auto other = positives_operator(); other && gives_positives(*op))
+    throw InputError(where,
+                     "operator '" + op->name + "': its output is of positives, and so is that of '" + *other + "'");
   if (state_->find(op->name)) throw InputError(where, "operator '" + op->name + "' is defined twice");
   for (std::size_t i = 0; i < op->parameters.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -173,6 +184,13 @@ std::vector<std::string> Library::operator_names() const {
 }
 
 bool Library::has_operator(const std::string& name) const { return state_->find(name) != nullptr; }
+
+std::optional<std::string> Library::positives_operator() const {
+  for (const auto& op : state_->operators) {
+    if (gives_positives(*op)) return op->name;
+  }
+  return std::nullopt;
+}
 
 std::uint32_t Library::arity(const std::string& name) const {
   return static_cast<std::uint32_t>(state_->get(name).inputs.size());

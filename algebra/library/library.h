@@ -35,6 +35,8 @@ class Library {
   std::span<const Function> functions() const;
   std::vector<std::string> operator_names() const;
   bool has_operator(const std::string& name) const;
+  /// The operator whose output is of positives, if there is one; there are no two.
+  std::optional<std::string> positives_operator() const;
 
   /// Number of tensor inputs; the names of size parameters and of enumerated or integer parameters, in order.
   std::uint32_t arity(const std::string& name) const;

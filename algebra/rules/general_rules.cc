@@ -79,7 +79,7 @@ class Instances {
   bool may_apply(const std::vector<TermId>& side) const {
     return std::ranges::all_of(bank_.nodes(side), [&](NodeId id) {
       const Node& node = bank_.node(id);
-      return node.arguments.empty() || operators_.contains(library_.instance(node.instance).operator_name);
+      return needs_no_operator(node) || operators_.contains(library_.instance(node.instance).operator_name);
     });
   }
 
@@ -201,8 +201,11 @@ class Instances {
     return !nodes.empty() && std::ranges::all_of(nodes, [&](NodeId node) { return is_present(bank_.node(node)); });
   }
 
-  /// Constants need not be there: they are made.
-  bool is_present(const Node& node) const { return node.arguments.empty() || present_.contains(node.instance); }
+  /// Constants are made, and what is positive is a tensor of whatever operator.
+  bool needs_no_operator(const Node& node) const {
+    return node.arguments.empty() || is_positives(library_.instance(node.instance));
+  }
+  bool is_present(const Node& node) const { return needs_no_operator(node) || present_.contains(node.instance); }
 
   std::set<InstanceId> present_, made_;
   std::set<std::string> operators_;  // of those that are present

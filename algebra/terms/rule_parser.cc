@@ -129,7 +129,18 @@ class RuleParser {
     }
     const TermId variable = bank_.variable(name, rank);
     rule.variables.push_back(variable);
-    names_[name] = {variable, std::nullopt};
+    names_[name] = {cursor_.accept("of") ? positives(variable, rank) : variable, std::nullopt};
+  }
+
+  /// What `c[] of positives` stands for: positive(c).
+  TermId positives(TermId variable, std::uint32_t rank) {
+    const Token at = cursor_.peek();
+    if (!cursor_.accept("positives")) cursor_.fail(at, "expected positives, found " + quoted(at));
+    const std::optional<std::string> name = library_.positives_operator();
+    if (!name) cursor_.fail(at, "no operator of these definitions has an output of positives");
+    const NodeId node =
+        bank_.apply(library_.instantiate(*name, {}, std::span(&rank, 1)).id, std::span(&variable, 1), {});
+    return bank_.output(node, 0);
   }
 
   void add_group(Rule& rule, const Poly& size, const Token& at) {

@@ -6,14 +6,19 @@
 
 namespace rulemill::algebra {
 
-std::string to_string(TermId id, const TermBank& bank, const Symbols& symbols) {
+namespace {
+
+/// Variables of positives are written by their names.
+std::string text_of(TermId id, const std::vector<TermId>& positives, const TermBank& bank, const Symbols& symbols) {
   const Term& term = bank.term(id);
   if (term.is_variable) return term.name;
   const Node& node = bank.node(term.node);
   const Instance& instance = bank.library().instance(node.instance);
+  if (is_positives(instance) && std::ranges::find(positives, node.arguments[0]) != positives.end())
+    return bank.term(node.arguments[0]).name;
   std::string text = instance.operator_name + "(";
   for (std::size_t i = 0; i < node.arguments.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + to_string(node.arguments[i], bank, symbols);
+    text += (i == 0 ? "" : ", ") + text_of(node.arguments[i], positives, bank, symbols);
   }
   std::string parameters;
   auto add = [&](const std::string& name, const std::string& value) {
@@ -48,6 +53,12 @@ std::string to_string(TermId id, const TermBank& bank, const Symbols& symbols) {
   return text;
 }
 
+}  // namespace
+
+std::string to_string(TermId id, const TermBank& bank, const Symbols& symbols) {
+  return text_of(id, {}, bank, symbols);
+}
+
 std::string to_string(const SizeCondition& condition, const Symbols& symbols) {
   static constexpr const char* signs[] = {" = ", " != ", " < ", " <= "};
   return symbols.to_string(condition.left) + signs[static_cast<std::size_t>(condition.relation)] +
@@ -70,18 +81,20 @@ std::string shape_text(const Shape& shape, const std::vector<Atom>& groups, cons
 }  // namespace
 
 std::string to_string(const Rule& rule, const TermBank& bank, const Symbols& symbols) {
+  const std::vector<TermId> positives = variables_of_positives(rule, bank);
   std::string text = "rule " + rule.id + "(";
   for (std::size_t i = 0; i < rule.variables.size(); ++i) {
     const Term& variable = bank.term(rule.variables[i]);
     text += (i == 0 ? "" : ", ") + variable.name;
     text +=
         i < rule.shapes.size() ? shape_text(rule.shapes[i], rule.groups, symbols) : ":" + std::to_string(variable.rank);
+    if (std::ranges::find(positives, rule.variables[i]) != positives.end()) text += " of positives";
   }
   text += ")";
   if (rule.tier != Tier::None) text += rule.tier == Tier::Core ? " core" : " shortcut";
   auto side = [&](const std::vector<TermId>& terms) {
     std::string result;
-    for (TermId term : terms) result += (result.empty() ? "" : ", ") + to_string(term, bank, symbols);
+    for (TermId term : terms) result += (result.empty() ? "" : ", ") + text_of(term, positives, bank, symbols);
     return result;
   };
   text += "\n  " + side(rule.source) + "\n  => " + side(rule.target) + "\n";

@@ -10,6 +10,9 @@
 //
 //   rule any_rank(x[d..., m, k], a[k, n], b[k, n])        # d... stands for any number of dimensions (any_rank.h)
 //
+//   rule scaled(x[m, n], c[] of positives)                # c stands for positive(c): for any positive number
+//     relu(scale(x, c)) => scale(relu(x), c)
+//
 // An integer parameter whose value is a size, as in stride=s, is open: the rule holds for any number of at least 1.
 // A size parameter that is left out or '?' is a fresh size, to be inferred. `properties` use `=` for `=>`.
 #pragma once

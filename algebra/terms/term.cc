@@ -1,6 +1,8 @@
 #include "algebra/terms/term.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <tuple>
 
 #include "runtime/error.h"
@@ -156,6 +158,21 @@ std::vector<TermId> TermBank::substitute(std::span<const TermId> roots, const st
   };
   std::vector<TermId> result;
   for (TermId root : roots) result.push_back(rebuild(rebuild, root));
+  return result;
+}
+
+std::vector<TermId> variables_of_positives(const Rule& rule, const TermBank& bank) {
+  std::set<TermId> within, bare;
+  for (const auto* side : {&rule.source, &rule.target}) {
+    bare.insert(side->begin(), side->end());
+    for (const NodeId node : bank.nodes(*side)) {
+      auto& place = is_positives(bank.library().instance(bank.node(node).instance)) ? within : bare;
+      place.insert(bank.node(node).arguments.begin(), bank.node(node).arguments.end());
+    }
+  }
+  std::vector<TermId> result;
+  std::ranges::copy_if(rule.variables, std::back_inserter(result),
+                       [&](TermId variable) { return within.contains(variable) && !bare.contains(variable); });
   return result;
 }
 

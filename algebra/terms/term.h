@@ -100,6 +100,10 @@ struct Rule {
   Tier tier = Tier::None;
 };
 
+/// The rule's variables that occur as positive(c) alone (is_positives): the rule holds where a tensor that is positive
+/// stands for positive(c).
+std::vector<TermId> variables_of_positives(const Rule& rule, const TermBank& bank);
+
 /// An untyped rule that a join found, with the concrete shapes on which its sides agreed.
 struct Candidate {
   Rule rule;

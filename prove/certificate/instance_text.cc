@@ -87,9 +87,21 @@ std::string with_rules_renamed(std::string_view lines, const std::map<std::strin
   return text;
 }
 
+namespace {
+
+/// The first line of a rule, its variables as what they are in terms: c, and not positive(c).
+std::string head_of(const std::string& rule) {
+  static constexpr std::string_view kind = " of positives";
+  std::string head = rule.substr(0, rule.find('\n'));
+  for (std::size_t at = head.find(kind); at != std::string::npos; at = head.find(kind)) head.erase(at, kind.size());
+  return head;
+}
+
+}  // namespace
+
 InstanceReader::InstanceReader(const std::string& goal, algebra::Library& library, algebra::TermBank& bank,
                                algebra::Symbols& symbols)
-    : head_(goal.substr(0, goal.find('\n'))), library_(library), bank_(bank), symbols_(symbols) {}
+    : head_(head_of(goal)), library_(library), bank_(bank), symbols_(symbols) {}
 
 /// The terms are read as the outputs of a rule over the goal's variables. A rule without variables has sizes alone.
 Instance InstanceReader::read(const std::string& line) {

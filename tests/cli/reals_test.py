@@ -7,6 +7,7 @@ import unittest
 
 from binary import ROOT, Case, rulemill
 
+POSITIVES = ROOT / "data" / "profiles" / "positives.toml"
 EXPONENTS = ROOT / "data" / "profiles" / "exponents.toml"
 REALS = 'values = "reals"\n'
 LAWS = """
@@ -44,6 +45,15 @@ class Reals(Case):
         self.assert_works(rulemill("check", self.folder / "reals" / "rules.rmdb"))
         self.assert_works(self.discover(self.text.replace(REALS, ""), "field"))
         self.assertEqual(self.implied("field"), set())
+
+    def test_rules_of_positive_factors_are_found_proved_derived_and_followed(self):
+        self.assert_works(self.discover(POSITIVES.read_text(encoding="utf-8"), "positives"))
+        rules = rulemill("rules", "list", "--rules", self.folder / "positives").stdout
+        for rule in ("relu(scale(x1, c1))  => scale(relu(x1), c1)", "abs(scale(x1, c1))  => scale(abs(x1), c1)"):
+            line = next(line for line in rules.splitlines() if line.endswith(rule))
+            self.assertIn("c1[] of positives", line)
+        self.assertRegex(rules, "shortcut +derivation.*c1\\[\\] of positives")
+        self.assert_works(rulemill("check", self.folder / "positives" / "rules.rmdb", "--second-opinion"))
 
     def test_an_operator_more_gives_what_a_run_from_scratch_gives_and_another_domain_is_refused(self):
         less = self.text.replace('[[operators]]\noperator = "neg"\n', "")

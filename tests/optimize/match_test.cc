@@ -1,6 +1,8 @@
 #include "optimize/match.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
 
 #include "tests/optimize/graphs.h"
 
@@ -67,6 +69,51 @@ rule equal_weights(x[m, k], v[k, k], w[k, k])
   CHECK(difference(k) == 1);
   CHECK(difference(n) == 0);
   CHECK(difference(5) == 0);
+}
+
+TEST_CASE("a variable of positives matches what is known to be positive, and nothing else", "[match]") {
+  Workshop shop(R"(
+rule scaled(x[m, n], c[n] of positives)
+  relu(mul(x, c; right=[2, 0])) => mul(relu(x), c; right=[2, 0])
+)");
+  const algebra::Parameters by_column{{"right", std::vector<std::int64_t>{2, 0}}};
+  const ValueId x = shop.input("x", {4, 3});
+  const auto count = [&](ValueId factor) {
+    return rewrites(shop, {shop.op("relu", {shop.op("mul", {x, factor}, by_column)})});
+  };
+  const auto constant = [&](const std::string& name, const std::vector<double>& values) {
+    return shop.weight(name, {3}, values);
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  const ValueId positive = constant("p", {0.5, 2, 1e-20}), given = shop.input("c", {3});
+  CHECK(count(positive) == 1);
+  CHECK(count(constant("negative", {0.5, -2, 1})) == 0);
+  CHECK(count(constant("zero", {0.5, 0, 1})) == 0);
+  CHECK(count(constant("minus zero", {0.5, -0.0, 1})) == 0);
+  CHECK(count(constant("infinite", {0.5, infinity, 1})) == 0);
+  CHECK(count(constant("undefined", {0.5, std::nan(""), 1})) == 0);
+  CHECK(count(given) == 0);
+  CHECK(count(shop.op("relu", {given})) == 0);
+  CHECK(count(shop.op("sigmoid", {given})) == 1);
+  CHECK(count(shop.op("add", {shop.op("exp", {given}), positive})) == 1);
+  CHECK(count(shop.op("sub", {shop.op("exp", {given}), positive})) == 0);
+  CHECK(count(shop.op("mul", {shop.op("exp", {given}), given})) == 0);
+}
+
+TEST_CASE("of positives a rule speaks by variables alone, or matches no model", "[match]") {
+  const Workshop shop(R"(
+rule exponential(x[m, n], a[], b[])
+  scale(scale(x, positive(a)), positive(b)) => scale(x, positive(add(a, b)))
+rule within_and_without(x[m, n], a[])
+  scale(scale(x, positive(a)), a) => scale(scale(x, a), positive(a))
+rule one_way(x[m, n] of positives)
+  larger(x, relu(x)) => x
+)",
+                      true);
+  const auto patterns = patterns_of(shop.rules, shop.terms);
+  REQUIRE(patterns.size() == 1);
+  CHECK(patterns[0].rule == 2);
+  CHECK_FALSE(patterns[0].reversed);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "optimize/onnx/export.h"
 #include "tests/optimize/models.h"
@@ -262,6 +263,65 @@ TEST_CASE("what no ONNX operator says is not extracted alone", "[saturate]") {
   text.node("Conv", {"x", "k", "b"}, {"c"}, {"pads=1,1,1,1"}).node("Add", {"c", "z"}, {"y"});
   World world(text, branch_rules);
   CHECK(world.saturator.solve(world.whole()).steps.empty());
+}
+
+/// A factor for each column behind a product, in front of an activation: relu(x·w · c).
+ModelText scaled_product(const std::vector<double>& factors) {
+  ModelText text;
+  text.input("x", {"64", "256"}).output("y", {"64", "4"}).weight("w", {256, 4});
+  *text.graph().add_initializer() = number_proto("c", algebra::Tensor{{4}, factors});
+  text.node("MatMul", {"x", "w"}, {"p"}).node("Mul", {"p", "c"}, {"s"}).node("Relu", {"s"}, {"r"});
+  text.node("Mul", {"r", "c"}, {"y"});
+  return text;
+}
+
+TEST_CASE("rules of positives are used where a constant is positive, and not where it is not", "[saturate]") {
+  // Two factors become one behind relu.
+  const char* rules = R"(
+rule scaled(x[m, n], c[n] of positives)
+  relu(mul_row(x, c)) => mul_row(relu(x), c)
+rule twice(x[m, n], a[n], b[n])
+  mul_row(mul_row(x, a), b) => mul_row(x, mul(a, b))
+)";
+  World world(scaled_product({0.5, 2, 3, 0.25}), rules);
+  const Region region = world.whole();
+  const Solution& solution = world.saturator.solve(region);
+  const std::vector<std::string> fired = world.fired(solution);
+  CHECK(std::set<std::string>(fired.begin(), fired.end()) == std::set<std::string>{"scaled", "twice"});
+  const auto built = world.built(region, solution);
+  CHECK(world.cost.graph_seconds(built) < world.cost.graph_seconds(world.import.outputs));
+  for (NodeId id : world.bank.live(built)) {
+    const Node& node = world.bank.node(id);
+    if (node.kind == Node::Kind::Algebra) CHECK_FALSE(algebra::is_positives(world.bank.instance(node)));
+  }
+  CHECK(verify(world.bank, world.import.outputs, built, {}).equal());
+  for (const double other : {-2.0, 0.0}) {
+    World left(scaled_product({0.5, other, 3, 0.25}), rules);
+    CHECK(left.saturator.solve(left.whole()).steps.empty());
+  }
+}
+
+TEST_CASE("regions that differ by the sign of a constant alone are solved apart", "[saturate]") {
+  const char* rules = R"(
+rule scaled(x[m, n], c[n] of positives)
+  relu(mul_row(x, c)) => mul_row(relu(x), c)
+rule twice(x[m, n], a[n], b[n])
+  mul_row(mul_row(x, a), b) => mul_row(x, mul(a, b))
+)";
+  ModelText text;
+  text.input("x", {"64", "4"}).output("y", {"64", "4"}).output("z", {"64", "4"});
+  *text.graph().add_initializer() = number_proto("c", algebra::Tensor{{4}, {1, 2, 3, 4}});
+  *text.graph().add_initializer() = number_proto("d", algebra::Tensor{{4}, {1, -2, 3, 4}});
+  text.node("Mul", {"x", "c"}, {"s"}).node("Relu", {"s"}, {"r"}).node("Mul", {"r", "c"}, {"y"});
+  text.node("Mul", {"x", "d"}, {"t"}).node("Relu", {"t"}, {"u"}).node("Mul", {"u", "d"}, {"z"});
+  World world(text, rules);
+  const Regions regions(world.bank, world.fusion, world.import.outputs);
+  const auto solved = [&](std::size_t output) {
+    const ValueId root[] = {world.import.outputs[output]};
+    return world.saturator.solve(regions.cut_out(world.bank.live(root))).steps.size();
+  };
+  CHECK(solved(0) == 2);
+  CHECK(solved(1) == 0);
 }
 
 }  // namespace

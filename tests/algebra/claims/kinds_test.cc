@@ -71,3 +71,36 @@ TEST_CASE("what is not shown to be what it is declared to be is refused") {
     CHECK_FALSE(refusal("truths", value).empty());
   }
 }
+
+TEST_CASE("an output is of positives where it is the exponential of its one input, and nowhere else") {
+  const auto refusal_of = [](const std::string& inputs, const std::string& output) -> std::string {
+    Library library;
+    try {
+      library.add(
+          "function exp(t) = exp(t)\nfunction sigmoid(t) = 1 / (1 + exp(-t))\nfunction larger(t) = exp(t) + 1\n"
+          "operator p(" +
+              inputs + ")\n  " + output,
+          "d.op");
+    } catch (const runtime::InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refusal_of("x[d...]", "y[i... < d...] of positives = exp(x[i...])").empty());
+  CHECK(refusal_of("x[m, n]", "y[i < m, j < n] of positives = exp(x[i, j])").empty());
+  const std::pair<const char*, const char*> others[] = {
+      {"x[m, n]", "y[i < m, j < n] of positives = x[i, j]"},
+      {"x[m, n]", "y[i < m, j < n] of positives = sigmoid(x[i, j])"},  // below 1
+      {"x[m, n]", "y[i < m, j < n] of positives = larger(x[i, j])"},   // above 1
+      {"x[m, n]", "y[i < m, j < n] of positives = exp(x[i, 0])"},      // equal in each row
+      {"x[m, n]", "y[i < n, j < m] of positives = exp(x[j, i])"},      // of another shape
+      {"x[m, n]", "y[i < m, j < n] of positives = exp(x[i, j + 1])"},
+      {"x[n, n]", "y[i < n, j < n] of positives = exp(x[i, j])"},  // of squares alone
+      {"x[m, n]", "y[i < m, j < n] of positives = 2 * exp(x[i, j])"},
+      {"x[m, n], z[m, n]", "y[i < m, j < n] of positives = exp(x[i, j])"},
+  };
+  for (const auto& [inputs, output] : others) {
+    INFO(output);
+    CHECK(refusal_of(inputs, output).find("'y' is not shown to be positives") != std::string::npos);
+  }
+}

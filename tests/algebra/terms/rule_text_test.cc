@@ -31,6 +31,30 @@ TEST_CASE("rules are read and written in the same text") {
   CHECK(bank.nodes(rules[0].target).size() == 3);
 }
 
+TEST_CASE("a variable of positives is written so where it occurs as positive alone") {
+  Library library = shipped();
+  TermBank bank(library);
+  Symbols symbols;
+  const std::string text =
+      "rule scaled(x[m, n], c[] of positives)\n"
+      "  relu(scale(x, c))\n"
+      "  => scale(relu(x), c)\n";
+  const Rule rule = parse_rules(text, "r.rules", library, bank, symbols)[0];
+  CHECK(to_string(rule.source[0], bank, symbols) == "relu(scale(x, positive(c)))");
+  CHECK(to_string(rule, bank, symbols) == text);
+  CHECK(variables_of_positives(rule, bank) == std::vector<TermId>{rule.variables[1]});
+  const std::string same = "rule scaled(x:2, c:0)\n  relu(scale(x, positive(c)))\n  => scale(relu(x), positive(c))\n";
+  CHECK(parse_rules(same, "r.rules", library, bank, symbols)[0].source == rule.source);
+  // Elsewhere, too: it is no variable of positives.
+  const std::string bare =
+      "rule log_of_positive(x[m, n], c[])\n"
+      "  scale(scale(x, positive(c)), c)\n"
+      "  => scale(scale(x, c), positive(c))\n";
+  const Rule other = parse_rules(bare, "r.rules", library, bank, symbols)[0];
+  CHECK(variables_of_positives(other, bank).empty());
+  CHECK(to_string(other, bank, symbols) == bare);
+}
+
 TEST_CASE("an error in a rule is one line with its place") {
   Library library = shipped();
   TermBank bank(library);
@@ -42,6 +66,7 @@ TEST_CASE("an error in a rule is one line with its place") {
       {"rule r(x:2)\n  split(x; axis=0) => x", "r.rules:2:3: 'split' has several outputs"},
       {"rule r(x:2)\n  concat(x, x; axis=2) => x",
        "r.rules:2:3: operator 'concat': axis=2 is not an axis below the rank 2"},
+      {"rule r(x:2 of truths)\n  relu(x) => x", "r.rules:1:15: expected positives, found 'truths'"},
       {"rule r(x:2)\n  relu(x; slope=1) => x", "r.rules:2:11: operator 'relu' has no parameter 'slope'"},
   };
   for (const auto& [text, expected] : cases) {
