@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 
 #include "algebra/sizes/checked.h"
 
@@ -14,6 +15,10 @@ std::size_t mix(std::size_t hash, std::uint64_t value) {
   return hash * 0xff51afd7ed558ccdULL;
 }
 
+[[noreturn]] void fail_degree() {
+  throw Overflow("a product has more than " + std::to_string(Monomial::max_degree) + " factors");
+}
+
 }  // namespace
 
 Monomial::Monomial(std::initializer_list<Atom> atoms) {
@@ -21,7 +26,7 @@ Monomial::Monomial(std::initializer_list<Atom> atoms) {
 }
 
 void Monomial::push_back(Atom atom) {
-  if (size_ == max_degree) throw Overflow("a product has more than 9 factors");
+  if (size_ == max_degree) fail_degree();
   std::uint32_t at = size_++;
   for (; at > 0 && atoms_[at - 1] > atom; --at) atoms_[at] = atoms_[at - 1];
   atoms_[at] = atom;
@@ -53,7 +58,7 @@ std::optional<Monomial> Monomial::divided_by(const Monomial& divisor) const {
 }
 
 Monomial operator*(const Monomial& a, const Monomial& b) {
-  if (a.size_ + b.size_ > Monomial::max_degree) throw Overflow("a product has more than 9 factors");
+  if (a.size_ + b.size_ > Monomial::max_degree) fail_degree();
   Monomial product;
   std::merge(a.begin(), a.end(), b.begin(), b.end(), product.atoms_.begin());
   product.size_ = a.size_ + b.size_;

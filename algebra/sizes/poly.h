@@ -24,7 +24,7 @@ enum class Atom : std::uint32_t {};
 /// one.
 class Monomial {
  public:
-  static constexpr std::size_t max_degree = 9;
+  static constexpr std::size_t max_degree = 16;
 
   Monomial() = default;
   Monomial(std::initializer_list<Atom> atoms);

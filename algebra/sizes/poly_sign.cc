@@ -1,5 +1,7 @@
 // Signs by inspection: is a polynomial non-negative for all sizes of at least 1?
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "algebra/sizes/checked.h"
 #include "algebra/sizes/poly.h"
@@ -31,18 +33,70 @@ std::optional<Poly> below_differences(const Symbols& symbols, const Poly& poly) 
   return std::nullopt;
 }
 
-/// Whether a negative term stands alone: a monomial that no positive term's is a multiple of keeps its sign when every
-/// size s is written as 1 + s'.
-bool keeps_a_negative_term(const Poly& poly) {
-  const auto outweighed = [&](const Poly::Term& negative) {
-    return std::ranges::any_of(poly.terms(), [&](const Poly::Term& term) {
-      return term.coefficient > 0 && term.monomial.size() > negative.monomial.size() &&
-             term.monomial.divided_by(negative.monomial);
-    });
+/// Whether no coefficient is negative once every size s is written as 1 + s', s' ≥ 0. That of a product of s' is a sum
+/// over the terms that the product divides, each times how often it is in it: negative for divisors of negative terms
+/// at most, which alone are gone through, size by size.
+class Shifted {
+ public:
+  explicit Shifted(const Poly& poly) : terms_(poly.terms()) {
+    for (std::uint32_t t = 0; t < terms_.size(); ++t) {
+      live_.push_back({t, terms_[t].coefficient});
+      if (terms_[t].coefficient < 0) sizes_.insert(sizes_.end(), terms_[t].monomial.begin(), terms_[t].monomial.end());
+    }
+    std::ranges::sort(sizes_);
+    sizes_.erase(std::unique(sizes_.begin(), sizes_.end()), sizes_.end());
+  }
+
+  bool has_no_negative_coefficient() { return holds(0, 0); }
+
+ private:
+  /// A term that what was chosen so far divides, and its part in the coefficient.
+  struct Part {
+    std::uint32_t term = 0;
+    std::int64_t coefficient = 0;
   };
-  return std::ranges::any_of(poly.terms(),
-                             [&](const Poly::Term& term) { return term.coefficient < 0 && !outweighed(term); });
-}
+
+  /// For all products that have what was chosen of the sizes before `next`: parts from `first` on are what it divides.
+  bool holds(std::size_t next, std::size_t first) {
+    const std::size_t end = live_.size();
+    std::int64_t most = -1;  // of this size in a negative term
+    for (std::size_t i = first; i < end; ++i) {
+      if (live_[i].coefficient < 0) most = std::max(most, next < sizes_.size() ? power(live_[i], next) : 0);
+    }
+    if (most < 0) return true;
+    if (next == sizes_.size()) {
+      std::int64_t sum = 0;
+      for (std::size_t i = first; i < end; ++i) sum = checked_add(sum, live_[i].coefficient);
+      return sum >= 0;
+    }
+    for (std::int64_t chosen = most; chosen >= 0; --chosen) {  // a negative term that stands alone shows itself first
+      for (std::size_t i = first; i < end; ++i) {
+        const std::int64_t all = power(live_[i], next);
+        if (all < chosen) continue;
+        live_.push_back({live_[i].term, checked_multiply(live_[i].coefficient, ways_to_choose(chosen, all))});
+      }
+      const bool held = holds(next + 1, end);
+      live_.resize(end);
+      if (!held) return false;
+    }
+    return true;
+  }
+
+  std::int64_t power(const Part& part, std::size_t size) const {
+    const Monomial& monomial = terms_[part.term].monomial;
+    return std::count(monomial.begin(), monomial.end(), sizes_[size]);
+  }
+
+  static std::int64_t ways_to_choose(std::int64_t some, std::int64_t of) {
+    std::int64_t ways = 1;
+    for (std::int64_t i = 1; i <= some; ++i) ways = ways * (of - some + i) / i;
+    return ways;
+  }
+
+  std::span<const Poly::Term> terms_;
+  std::vector<Atom> sizes_;
+  std::vector<Part> live_;  // a stack
+};
 
 }  // namespace
 
@@ -51,18 +105,13 @@ bool Symbols::nonnegative(const Poly& poly) const { return nonnegative(poly, 4);
 bool Symbols::nonnegative(const Poly& poly, int depth) const {
   if (const std::optional<std::int64_t> constant = poly.constant()) return *constant >= 0;
   std::optional<Atom> compound;
-  std::vector<Atom> sizes;
   bool negative = false;
   for (const Poly::Term& term : poly.terms()) {
     negative |= term.coefficient < 0;
     for (const Atom atom : term.monomial) {
       const Kind k = kind(atom);
       if (k == Kind::Index) return false;
-      if (k == Kind::Size) {
-        sizes.push_back(atom);
-      } else if (!compound) {
-        compound = atom;
-      }
+      if (k != Kind::Size && !compound) compound = atom;
     }
   }
   if (compound) {
@@ -71,19 +120,7 @@ bool Symbols::nonnegative(const Poly& poly, int depth) const {
     return nonnegative_around(poly, *compound, depth - 1);
   }
   if (!negative) return true;
-  if (keeps_a_negative_term(poly)) return false;
-  // With every size s written as 1 + s' and s' ≥ 0, non-negative coefficients suffice. s itself stands for s'.
-  std::sort(sizes.begin(), sizes.end());
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  Poly shifted = poly;
-  for (const Atom size : sizes) {
-    const std::vector<Poly> powers = shifted.powers_of(size);
-    Poly horner;
-    for (std::size_t i = powers.size(); i-- > 0;) horner = horner * (Poly(size) + 1) + powers[i];
-    shifted = std::move(horner);
-  }
-  return std::all_of(shifted.terms().begin(), shifted.terms().end(),
-                     [](const Poly::Term& term) { return term.coefficient >= 0; });
+  return Shifted(poly).has_no_negative_coefficient();
 }
 
 /// poly = A·q + B with a compound q. If A ≥ 0, a lower bound of q in its place will do; if A ≤ 0, an upper bound.

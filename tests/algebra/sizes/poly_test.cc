@@ -188,6 +188,44 @@ TEST_CASE("signs are shown where coefficients, divisions and extrema decide them
   CHECK(y.positive(y.min(s.g, s.h)));
 }
 
+TEST_CASE("a sign is shown if and only if no coefficient is negative with every size one larger") {
+  Sizes s;
+  const std::vector<Poly> sizes = {s.g, s.h, s.m, s.G};
+  Substitution larger;
+  for (const Poly& size : sizes) larger.emplace(*size.atom(), size + 1);
+  std::mt19937 random(11);
+  const auto pick = [&](unsigned n) { return static_cast<std::int64_t>(random() % n); };
+  int shown = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    Poly poly(pick(5));
+    for (std::int64_t term = 0; term < 2 + pick(4); ++term) {
+      Poly product(term == 0 ? 1 + pick(4) : pick(7) - 3);
+      for (std::int64_t factor = 0; factor < 1 + pick(5); ++factor) product = product * sizes[random() % sizes.size()];
+      poly += product;
+    }
+    const Poly shifted = s.symbols.substitute(poly, larger);
+    const bool expected = std::ranges::all_of(shifted.terms(), [](const Poly::Term& t) { return t.coefficient >= 0; });
+    INFO(s.symbols.to_string(poly));
+    CHECK(s.symbols.nonnegative(poly) == expected);
+    shown += expected ? 1 : 0;
+  }
+  CHECK(shown > 400);
+  CHECK(shown < 1800);
+}
+
+TEST_CASE("a product of many sizes is at least 1 and at least a part of it, and nobody multiplies it out") {
+  Symbols symbols;
+  Poly all(1), half(1);
+  for (int i = 0; i < 16; ++i) {
+    const Poly size(symbols.size("s" + std::to_string(i)));
+    all = all * size;
+    if (i < 8) half = half * size;
+  }
+  CHECK(symbols.positive(all));
+  CHECK(symbols.nonnegative(all - half));
+  CHECK_FALSE(symbols.positive(all - half));
+}
+
 TEST_CASE("floors of the same divisor differ by no less than the floor of the difference") {
   Sizes s;
   Symbols& y = s.symbols;

@@ -43,6 +43,15 @@ TEST_CASE("equations in a row, as those of four grouped convolutions, are dealt 
   CHECK(text.find("when") == std::string::npos);
 }
 
+TEST_CASE("equations that share sizes, as those of two branches of convolutions that are added, are dealt out") {
+  const std::string text = dealt_out(
+      "rule t(v[g, q], w[q2, g2], x[q3, q4], y[g3, q5], z[q6]) add(v, v) => add(v, v) "
+      "when g2*q2 = g*q, g3*q4 = q2*q3, q*q6 = q4*q5");
+  INFO(text);
+  CHECK(!text.empty());
+  CHECK(text.find("when") == std::string::npos);
+}
+
 TEST_CASE("a factor of both sides is left out, and names do not clash") {
   const std::string text = dealt_out("rule t(x[p, q], y[r, s], z[t, p_r]) add(x, x) => add(x, x) when p*q*t = r*s*t");
   INFO(text);
