@@ -18,9 +18,10 @@ namespace rulemill::egraph {
 struct Limits {
   std::uint32_t iterations = 12;  // with the rules in reach, each time that reach grows (RuleIndex::Reach)
   std::uint32_t nodes = 5000;
-  std::uint32_t matches = 10000;            // matches tried for one goal, all iterations together
-  std::uint32_t matches_each = 0xffffffff;  // of one direction of a rule, in one iteration
-  std::uint32_t tries = 20'000'000;         // nodes tried for a place in a pattern, all matches together
+  std::uint32_t matches = 10'000;     // matches tried for one goal, all iterations together
+  std::uint32_t matches_each = 200;   // of one direction of a rule, in one iteration
+  std::uint32_t tries = 20'000'000;   // nodes tried for a place in a pattern, all matches together
+  std::uint32_t tries_each = 3'000;   // of one direction of a rule, in one iteration
   std::uint32_t growth = 0xffffffff;  // a term built for a class may have this many operators more than its smallest
   bool rewrite_constants = true;      // else what is computed from constants alone is left as it is
   std::uint32_t extra_operators = 2;  // a term may have this many operators more than the larger side of the goal

@@ -45,16 +45,11 @@ void Matcher::step(std::size_t index) {
       break;
     case Step::Kind::Bind: {
       const Value start = registers_[s.from];
-      Value member = start;
-      do {
-        const ENode node = egraph_.node_of(member);
-        if (node != nothing && !egraph_.is_duplicate(node) && egraph_.output_of(member) == s.output &&
-            egraph_.instance(node) == rule_->nodes[s.node].instance) {
-          try_node(index, node);
-          registers_[s.from] = start;
-        }
-        member = egraph_.next_in_class(member);
-      } while (member != start);
+      for (const Value member : classes_.values(egraph_, start, rule_->nodes[s.node].instance)) {
+        if (egraph_.output_of(member) != s.output) continue;
+        try_node(index, egraph_.node_of(member));
+        registers_[s.from] = start;
+      }
       break;
     }
     case Step::Kind::Variable:

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "egraph/egraph.h"
+#include "egraph/class_index.h"
 #include "egraph/pattern.h"
 
 namespace rulemill::egraph {
@@ -23,11 +23,14 @@ class Matcher {
  public:
   explicit Matcher(const EGraph& egraph) : egraph_(egraph) {}
 
+  /// To be called after a rebuild, before the first run().
+  void look() { classes_.build(egraph_); }
   /// Whether a first node may be a term over constants alone.
   void match_constants(bool allowed) { constants_ = allowed; }
   /// From now on so many nodes are tried, and nothing is found after that. Signals are heard on the way.
   void allow(std::uint32_t tries) { tries_left_ = tries; }
   bool is_exhausted() const { return tries_left_ == 0; }
+  std::uint32_t tries_left() const { return tries_left_; }
 
   /// Appends one run of words a match to `into`: the variables' values, then the nodes. Stops when `budget` runs out;
   /// every match takes one from it.
@@ -41,6 +44,7 @@ class Matcher {
   bool assign(std::uint32_t reg, Value value, bool bound);
 
   const EGraph& egraph_;
+  ClassIndex classes_;
   const CompiledRule* rule_ = nullptr;
   const Direction* direction_ = nullptr;
   bool constants_ = true;

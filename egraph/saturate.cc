@@ -82,7 +82,7 @@ Saturation::Outcome Saturation::run(std::span<const std::pair<Value, Value>> goa
   egraph_.rebuild();
   if (reached(goals)) return Outcome::Reached;
   std::uint32_t budget = limits.matches;
-  matcher_.allow(limits.tries);
+  std::uint32_t tries = limits.tries;
   auto reach = RuleIndex::Reach::Small;
   for (std::uint32_t iterations = 0; iterations < limits.iterations; ++iterations) {
     ++counts_.iterations;
@@ -90,10 +90,16 @@ Saturation::Outcome Saturation::run(std::span<const std::pair<Value, Value>> goa
     rules_.applicable(egraph_, reach, uses_);
     matches_.clear();
     match_counts_.clear();
+    matcher_.look();
+    bool cut_short = false;  // there may be matches that nobody has looked at
     for (const RuleIndex::Use use : uses_) {
       const std::uint32_t share = std::min(budget, limits.matches_each);
       std::uint32_t left = share;
+      const std::uint32_t some = std::min(tries, limits.tries_each);
+      matcher_.allow(some);
       matcher_.run(rules_.rule(use.rule), rules_.rule(use.rule).directions[use.direction], left, matches_);
+      cut_short |= left == 0 || matcher_.is_exhausted();
+      tries -= some - matcher_.tries_left();
       if (left != share) match_counts_.emplace_back(use, share - left);
       budget -= share - left;
     }
@@ -117,9 +123,9 @@ Saturation::Outcome Saturation::run(std::span<const std::pair<Value, Value>> goa
     }
     egraph_.rebuild();
     if (reached(goals)) return Outcome::Reached;
-    if (budget == 0 || matcher_.is_exhausted()) return Outcome::MatchLimit;
+    if (budget == 0 || tries == 0) return Outcome::MatchLimit;
     if (changed) continue;
-    if (reach == RuleIndex::Reach::Bold) return Outcome::Saturated;
+    if (reach == RuleIndex::Reach::Bold) return cut_short ? Outcome::MatchLimit : Outcome::Saturated;
     reach = RuleIndex::Reach{static_cast<std::uint8_t>(static_cast<std::uint8_t>(reach) + 1)};
     iterations = 0;
   }

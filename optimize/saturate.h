@@ -27,6 +27,7 @@ struct SaturationOptions {
                         .nodes = 3000,
                         .matches = 60000,
                         .matches_each = 64,
+                        .tries_each = 0xffffffff,
                         .growth = 2,
                         .rewrite_constants = false,
                         .extra_operators = 2};

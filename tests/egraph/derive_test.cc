@@ -134,6 +134,19 @@ TEST_CASE("limits are told apart from saturation") {
   CHECK(outcome(deriver_of(world, core, {.matches = 2}).derive(goal)) == "limit: matches");
 }
 
+TEST_CASE("where matches of a rule were left out, nothing is said to be saturated") {
+  World world;
+  const auto core = world.rules("rule twice(a[m]) relu(relu(a)) => relu(a)");
+  const TypedRule goal = world.rule("rule goal(a[m], b[m]) add(relu(relu(a)), relu(relu(b))) => add(relu(a), relu(b))");
+  const TypedRule wrong = world.rule("rule wrong(a[m], b[m]) add(relu(relu(a)), relu(relu(b))) => add(relu(a), b)");
+  CHECK(outcome(deriver_of(world, core).derive(goal)) == "derived");
+  CHECK(outcome(deriver_of(world, core).derive(wrong)) == "saturated");
+  for (const Limits& limits : {Limits{.matches_each = 1}, Limits{.tries_each = 1}}) {
+    CHECK(outcome(deriver_of(world, core, limits).derive(goal)) == "limit: matches");
+    CHECK(outcome(deriver_of(world, core, limits).derive(wrong)) == "limit: matches");
+  }
+}
+
 TEST_CASE("a multi-output rule is used wherever its two sides' outputs occur") {
   World world;
   const auto core = world.rules(R"(

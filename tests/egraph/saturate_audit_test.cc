@@ -25,7 +25,8 @@ Audited audit(World& world, const std::vector<TypedRule>& core, const TypedRule&
   const Goal put(goal, world.bank, names, egraph);
   Saturation saturation(index, egraph);
   Audited result;
-  result.outcome = saturation.run({}, put.operators() + 2, Limits{});
+  const Limits unlimited_each{.matches_each = 0xffffffff, .tries_each = 0xffffffff};
+  result.outcome = saturation.run({}, put.operators() + 2, unlimited_each);
   for (std::uint64_t seed = 1; seed <= 5 && result.wrong.empty(); ++seed) {
     Audit run(world.library, egraph, seed);
     result.wrong = run.run();
