@@ -350,6 +350,7 @@ void Discovery::prune() {
   funnel_.emplace_back("rules that hold", summary.proved);
   funnel_.emplace_back("instances of a core rule", summary.instances_of_core);
   funnel_.emplace_back("core", summary.core);
+  if (summary.apart > 0) funnel_.emplace_back(prove::core_apart, summary.apart);
   funnel_.emplace_back("shortcut", summary.shortcut);
 }
 

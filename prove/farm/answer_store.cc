@@ -221,7 +221,7 @@ void AnswerStore::add_reach(TaskKind kind, const std::string& item, runtime::Has
   InReach* in_reach = &alone;
   if (asks_by_number(kind)) {
     const KnownRule known = known_rule_from_text(item);
-    const bool earlier = kind == TaskKind::Settle || kind == TaskKind::Admit;
+    const bool earlier = kind == TaskKind::Admit;
     alone = reached_from(reach_.instances_of(known.number), known.number, earlier ? reach_.size() : known.end());
   } else {
     const Reach::Instances goal =

@@ -20,7 +20,7 @@ using Kind = Outcome::Kind;
 using runtime::Json;
 
 constexpr const char* journal_file = "verdicts.journal";
-constexpr int farm_version = 7;  // part of the stage's digest: outcomes of another way of judging do not mix
+constexpr int farm_version = 8;  // part of the stage's digest: outcomes of another way of judging do not mix
 
 /// The texts of the rules of a file, each from its line "rule …" to the next one's.
 std::vector<std::string> split_rules(const std::string& text) {
@@ -36,10 +36,12 @@ std::vector<std::string> split_rules(const std::string& text) {
 }
 
 /// Where the round that begins at `begin` ends: after a candidate whose text says so, about as many as `first_round` or
-/// a quarter of those done, at least half and at most twice as many. So a few candidates more or less change the rounds
-/// around them and no others, and a run on an operator more finds most of its proofs among those of the run before.
-std::size_t end_of_round(const std::vector<std::string>& candidates, std::size_t begin, std::size_t first_round) {
-  const std::size_t size = std::bit_floor(std::max(first_round, begin / 4));
+/// a quarter of those done, up to `largest_round`, at least half and at most twice as many. So a few candidates more or
+/// less change the rounds around them and no others, and a run on an operator more finds most of its proofs among those
+/// of the run before.
+std::size_t end_of_round(const std::vector<std::string>& candidates, std::size_t begin, const FarmOptions& options) {
+  const std::size_t size = std::bit_floor(
+      std::min<std::size_t>(std::max<std::size_t>(options.first_round, begin / 4), options.largest_round));
   const std::size_t last = std::min(candidates.size(), begin + 2 * size);
   for (std::size_t end = begin + size / 2; end < last; ++end) {
     const std::string& text = candidates[end - 1];
@@ -63,7 +65,7 @@ class Farm {
     runtime::Progress progress(options_.progress, "prove", candidates_.size());
     while (outcomes_.size() < candidates_.size()) {
       begin_ = outcomes_.size();
-      outcomes_.resize(end_of_round(candidates_, begin_, options_.first_round));
+      outcomes_.resize(end_of_round(candidates_, begin_, options_));
       derive();
       prove();
       settle();
@@ -137,13 +139,14 @@ class Farm {
       Outcome proof = unpack_outcome(all[t].items.at(0));
       proof.seconds += outcome.seconds;
       proof.hardness = outcome.hardness;
+      proof.operators = outcome.operators;
       if (proof.rule.empty()) proof.rule = outcome.rule;
       outcome = std::move(proof);
     }
   }
 
   /// What the round proved is derived if it follows from the core and what the round proved before it: what does not
-  /// follow implies the rest, one after the other.
+  /// follow implies the rest, one after the other. It is core from then on, unless it stays apart.
   void settle() {
     std::vector<std::size_t> proved;
     std::vector<std::string> changes;
@@ -151,7 +154,7 @@ class Farm {
     for (std::size_t i = begin_; i < outcomes_.size(); ++i) {
       if (outcomes_[i].kind != Kind::Proved) continue;
       if (proved.size() % options_.block == 0)
-        tasks.push_back({TaskKind::Settle, {}, static_cast<double>(options_.block)});
+        tasks.push_back({TaskKind::Admit, {}, static_cast<double>(options_.block)});
       tasks.back().items.push_back(std::to_string(rules_ + proved.size()));
       proved.push_back(i);
       changes.push_back(adding(outcomes_[i].rule));
@@ -162,13 +165,14 @@ class Farm {
     std::size_t next = 0;
     for (std::size_t t = 0; t < all.size(); ++t) {
       for (std::size_t i = 0; i < tasks[t].items.size(); ++i, ++next) {
-        const bool implied = all[t].failure.empty() && all[t].items.at(i) == implied_yes;
-        if (!implied) {
+        const std::string answer = all[t].failure.empty() ? all[t].items.at(i) : std::string(implied_limit);
+        Outcome& outcome = outcomes_[proved[next]];
+        if (answer == implied_yes) outcome.kind = Kind::Derived;
+        outcome.apart = answer == implied_limit && stays_apart(outcome);
+        if (outcome.kind == Kind::Proved && !outcome.apart)
           ++core_;
-          continue;
-        }
-        outcomes_[proved[next]].kind = Kind::Derived;
-        changes.push_back(removing(rules_ + next));
+        else
+          changes.push_back(removing(rules_ + next));
       }
     }
     rules_ += proved.size();

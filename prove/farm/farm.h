@@ -18,8 +18,10 @@ namespace rulemill::prove {
 
 struct FarmOptions {
   WorkerProcessOptions helper;
-  std::uint32_t block = 32;        // goals of one derivation task
-  std::uint32_t first_round = 32;  // candidates of a round: about this many, or a quarter of those done if that is more
+  std::uint32_t block = 32;  // goals of one derivation task
+  std::uint32_t first_round =
+      32;  // candidates of a round: about this many, or a quarter of those done if that is more,
+  std::uint32_t largest_round = 1024;  // up to this many: they do not know of each other
   runtime::ProgressMode progress = runtime::ProgressMode::Off;
 };
 

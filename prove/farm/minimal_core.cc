@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 #include <utility>
 
 #include "prove/certificate/certificate.h"
@@ -15,6 +14,7 @@ namespace {
 using Kind = Outcome::Kind;
 
 constexpr std::size_t certificates_at_once = 8;
+constexpr std::size_t eliminated_at_once = 256;
 constexpr int most_eliminations = 2;  // of one rule
 
 std::string without_answer(const std::string&) { return std::string(implied_limit); }
@@ -55,10 +55,12 @@ MinimalCore::MinimalCore(const std::vector<Outcome>& outcomes, Crew& crew, std::
 /// derivation from rules that left, whose own derivations are put in; where that cannot be done either, the rule comes
 /// into the core, and all are asked again. It ends, since no rule leaves more than twice.
 void MinimalCore::find() {
-  enter(of_kind(Kind::Proved));
+  enter(used());
   Positions open = of_kind(Kind::Derived);
+  bool asked_apart = false;
   while (true) {
     const Positions resting = resting_on(eliminate_all());
+    if (!std::exchange(asked_apart, true)) derive_apart();
     open.insert(open.end(), resting.begin(), resting.end());
     std::ranges::sort(open);
     open.erase(std::unique(open.begin(), open.end()), open.end());
@@ -68,11 +70,21 @@ void MinimalCore::find() {
   }
 }
 
+/// A minimal core reaches further than the one that those apart were asked of.
+void MinimalCore::derive_apart() {
+  Positions apart = of_kind(Kind::Proved);
+  std::erase_if(apart, [&](std::size_t rule) { return !rules_[rule].apart; });
+  const std::vector<std::string> explained =
+      crew_.run_each(TaskKind::Explain, texts_of(apart), block_, without_outcome);
+  for (std::size_t i = 0; i < apart.size(); ++i)
+    if (take_derivation(apart[i], explained[i])) rules_[apart[i]].apart = false;
+}
+
 /// Takes out of the core, last first, what the rest implies, until nothing more is implied.
 MinimalCore::Positions MinimalCore::eliminate_all() {
-  Positions core = of_kind(Kind::Proved);
+  Positions core = used();
   Positions gone = eliminate(TaskKind::Redundant, core);
-  core = of_kind(Kind::Proved);
+  core = used();
   for (Positions now = eliminate(TaskKind::Superfluous, core); !now.empty();
        now = eliminate(TaskKind::Superfluous, core))
     gone.insert(gone.end(), now.begin(), now.end());
@@ -91,17 +103,29 @@ MinimalCore::Positions MinimalCore::eliminate(TaskKind asked, Positions& core) {
     if (alone[i] == implied_yes) implied.push_back(core[i]);
     if (alone[i] == implied_limit) undecided.push_back(core[i]);
   }
-  // One after the other, since each is asked of those that are left; in blocks, so that a run that is stopped keeps
-  // them.
-  for (std::size_t at = 0; at < implied.size(); at += block_) {
-    const auto first = implied.begin() + static_cast<std::ptrdiff_t>(at);
-    const Positions block(first, first + static_cast<std::ptrdiff_t>(std::min(block_, implied.size() - at)));
+  // Many are asked at once, each of all others. What rests on one that leaves before it is asked again, of those left.
+  while (!implied.empty()) {
+    const auto end = implied.begin() + static_cast<std::ptrdiff_t>(std::min(eliminated_at_once, implied.size()));
+    const Positions asked_now(implied.begin(), end);
+    implied.erase(implied.begin(), end);
     const std::vector<std::string> answers =
-        crew_.run_each(TaskKind::Eliminate, numbers_of(block), block.size(), without_outcome);
-    const std::size_t before = gone.size();
-    for (std::size_t i = 0; i < block.size(); ++i)
-      (take_derivation(block[i], answers[i]) ? gone : undecided).push_back(block[i]);
-    leave({gone.begin() + static_cast<std::ptrdiff_t>(before), gone.end()});
+        crew_.run_each(TaskKind::Eliminate, numbers_of(asked_now), 1, without_outcome);
+    Positions leaving, again;
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < asked_now.size(); ++i) {
+      const std::size_t rule = asked_now[i];
+      if (cites(unpack_outcome(answers[i]).certificate, names)) {
+        again.push_back(rule);
+      } else if (take_derivation(rule, answers[i])) {
+        leaving.push_back(rule);
+        add_names(rule, names);
+      } else {
+        undecided.push_back(rule);
+      }
+    }
+    leave(leaving);
+    gone.insert(gone.end(), leaving.begin(), leaving.end());
+    implied.insert(implied.begin(), again.begin(), again.end());
   }
   for (const std::size_t rule : gone) ++eliminations_[rule];
   left_.insert(left_.end(), gone.begin(), gone.end());
@@ -119,13 +143,16 @@ bool MinimalCore::take_derivation(std::size_t rule, const std::string& answer) {
   return true;
 }
 
+/// Its own and those of its instances.
+void MinimalCore::add_names(std::size_t rule, std::set<std::string>& names) const {
+  names.insert(rules_[rule].candidate);
+  for (const std::string& text : instances_of(rule)) names.insert(name_of(text));
+}
+
 /// Those that left the core as derived rules, and the derived ones whose instances are of these.
 MinimalCore::Positions MinimalCore::resting_on(const Positions& gone) const {
   std::set<std::string> names;
-  for (const std::size_t rule : gone) {
-    names.insert(rules_[rule].candidate);
-    for (const std::string& text : instances_of(rule)) names.insert(name_of(text));
-  }
+  for (const std::size_t rule : gone) add_names(rule, names);
   Positions open;
   for (const std::size_t rule : of_kind(Kind::Derived)) {
     if (names.contains(rules_[rule].candidate) || cites(rules_[rule].certificate, names)) open.push_back(rule);
@@ -198,13 +225,16 @@ MinimalCore::Positions MinimalCore::uncomposed(const Positions& open) {
   return rest;
 }
 
-/// Proves those that neither the core nor the ones before imply, and makes them core; the rest.
+/// Proves those that neither the core nor the ones before imply, and makes them core, some of them apart; the rest.
 MinimalCore::Positions MinimalCore::admit(const Positions& open) {
   enter(open);
   std::vector<std::string> implied = crew_.run_each(TaskKind::Admit, numbers_of(open), block_, without_answer);
   if (std::ranges::count(implied, implied_yes) == static_cast<std::ptrdiff_t>(open.size())) implied[0] = implied_no;
-  Positions rest, admitted, unproved;
-  for (std::size_t i = 0; i < open.size(); ++i) (implied[i] == implied_yes ? rest : admitted).push_back(open[i]);
+  Positions rest, admitted, unproved, apart;
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    (implied[i] == implied_yes ? rest : admitted).push_back(open[i]);
+    if (implied[i] == implied_limit && stays_apart(rules_[open[i]])) apart.push_back(open[i]);
+  }
   const std::vector<std::string> proofs = crew_.run_each(TaskKind::ProveRule, texts_of(admitted), 1, without_outcome);
   for (std::size_t i = 0; i < admitted.size(); ++i) {
     const Outcome proof = unpack_outcome(proofs[i]);
@@ -217,6 +247,8 @@ MinimalCore::Positions MinimalCore::admit(const Positions& open) {
   }
   leave(rest);
   leave(unproved);
+  for (const std::size_t rule : apart) rules_[rule].apart = true;
+  leave(apart);
   return rest;
 }
 
@@ -251,6 +283,13 @@ MinimalCore::Positions MinimalCore::of_kind(Kind kind) const {
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     if (rules_[i].kind == kind) positions.push_back(i);
   }
+  return positions;
+}
+
+/// The core without those apart.
+MinimalCore::Positions MinimalCore::used() const {
+  Positions positions = of_kind(Kind::Proved);
+  std::erase_if(positions, [&](std::size_t rule) { return rules_[rule].apart; });
   return positions;
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,10 @@ class MinimalCore {
   using Positions = std::vector<std::size_t>;  // in rules_
 
   Positions eliminate_all();
+  void derive_apart();
   Positions eliminate(TaskKind asked, Positions& core);
   bool take_derivation(std::size_t rule, const std::string& answer);
+  void add_names(std::size_t rule, std::set<std::string>& names) const;
   bool explain(Positions open);
   Positions unexplained(const Positions& open);
   Positions uncomposed(const Positions& open);
@@ -43,6 +46,7 @@ class MinimalCore {
   Positions certify();
 
   Positions of_kind(Outcome::Kind kind) const;
+  Positions used() const;
   enum class With : std::uint8_t { Instances, Nothing };
   void enter(const Positions& positions, With with = With::Instances);
   const std::vector<std::string>& instances_of(std::size_t rule) const;

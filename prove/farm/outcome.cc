@@ -8,6 +8,11 @@ namespace rulemill::prove {
 
 using runtime::Json;
 
+bool stays_apart(const Outcome& outcome) {
+  constexpr std::uint64_t most_operators = 4;
+  return outcome.operators > most_operators;
+}
+
 Json to_json(const Outcome& outcome) {
   return {{"kind", static_cast<int>(outcome.kind)},
           {"candidate", outcome.candidate},
@@ -16,6 +21,8 @@ Json to_json(const Outcome& outcome) {
           {"certificate", outcome.certificate},
           {"queries", outcome.queries},
           {"instances", outcome.instances},
+          {"operators", outcome.operators},
+          {"apart", outcome.apart},
           {"example", outcome.example}};
 }
 
@@ -31,6 +38,8 @@ Outcome outcome_from_json(const Json& json) {
   json.at("certificate").get_to(outcome.certificate);
   outcome.queries = runtime::whole<std::uint64_t>(json.at("queries"));
   outcome.instances = runtime::whole<std::uint64_t>(json.at("instances"));
+  outcome.operators = runtime::whole<std::uint64_t>(json.at("operators"));
+  json.at("apart").get_to(outcome.apart);
   for (const Json& numbers : json.at("example")) outcome.example.push_back(runtime::whole_list<std::int64_t>(numbers));
   return outcome;
 }
@@ -40,7 +49,8 @@ std::string pack(const Outcome& outcome) {
   runtime::append_value(bytes, outcome.kind);
   for (const std::string* text : {&outcome.candidate, &outcome.rule, &outcome.detail, &outcome.certificate})
     runtime::append_text(bytes, *text);
-  for (const std::uint64_t count : {outcome.queries, outcome.instances}) runtime::append_value(bytes, count);
+  for (const std::uint64_t count : {outcome.queries, outcome.instances, outcome.operators})
+    runtime::append_value(bytes, count);
   for (const double number : {outcome.hardness, outcome.seconds}) runtime::append_value(bytes, number);
   for (const auto& dims : outcome.example) runtime::append_list(bytes, dims);
   return std::string(runtime::text_of(bytes));
@@ -53,7 +63,8 @@ Outcome unpack_outcome(std::string_view packed) {
   RM_CHECK(outcome.kind <= Outcome::Kind::IllTyped, "an outcome of a known kind");
   for (std::string* text : {&outcome.candidate, &outcome.rule, &outcome.detail, &outcome.certificate})
     *text = runtime::take_text(rest);
-  for (std::uint64_t* count : {&outcome.queries, &outcome.instances}) *count = runtime::take_value<std::uint64_t>(rest);
+  for (std::uint64_t* count : {&outcome.queries, &outcome.instances, &outcome.operators})
+    *count = runtime::take_value<std::uint64_t>(rest);
   for (double* number : {&outcome.hardness, &outcome.seconds}) *number = runtime::take_value<double>(rest);
   while (!rest.empty()) outcome.example.push_back(runtime::take_list<std::int64_t>(rest));
   return outcome;

@@ -21,10 +21,17 @@ struct Outcome {
   std::string certificate;  // of a proved rule; of a derived one once the core is known
   std::uint64_t queries = 0;
   std::uint64_t instances = 0;
-  double hardness = 0;  // of one that is to be proved: an estimate
-  double seconds = 0;   // what it took, all in all
+  std::uint64_t operators = 0;  // of a candidate's larger side
+  bool apart = false;           // of a proved one: it is used in no derivation
+  double hardness = 0;          // of one that is to be proved: an estimate
+  double seconds = 0;           // what it took, all in all
   std::vector<std::vector<std::int64_t>> example;
 };
+
+/// Whether a proved rule stays apart for which a limit was met when it was asked of the core: one of more than four
+/// operators. Measured at five operators: the proofs to be made are as many if no derivation uses these, and thousands
+/// of them in a core make each derivation slower and let it reach less far.
+bool stays_apart(const Outcome& outcome);
 
 /// What all runs agree on: without hardness and time.
 runtime::Json to_json(const Outcome& outcome);

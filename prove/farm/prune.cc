@@ -17,7 +17,7 @@ namespace {
 
 using Kind = Outcome::Kind;
 
-constexpr int prune_version = 9;
+constexpr int prune_version = 10;
 constexpr const char* journal_file = "prune.journal";
 constexpr std::size_t certificates_at_once = 8;
 
@@ -34,15 +34,14 @@ PruneSummary summary_of(const runtime::Attributes& figures) {
   summary.instances_of_core = count("instances_of_core");
   summary.proved = count("proved");
   summary.unfollowed = count("unfollowed");
+  summary.apart = count("apart");
   return summary;
 }
 
 runtime::Attributes figures_of(const PruneSummary& summary) {
-  return {{"core", summary.core},
-          {"shortcut", summary.shortcut},
-          {"instances_of_core", summary.instances_of_core},
-          {"proved", summary.proved},
-          {"unfollowed", summary.unfollowed}};
+  return {
+      {"core", summary.core},     {"shortcut", summary.shortcut},     {"instances_of_core", summary.instances_of_core},
+      {"proved", summary.proved}, {"unfollowed", summary.unfollowed}, {"apart", summary.apart}};
 }
 
 /// Core rules first, r1, r2, …, then the shortcuts, in the order of their candidates.
@@ -74,6 +73,7 @@ algebra::RuleSet pruned(const std::vector<Outcome>& outcomes, Crew& crew, const 
   minimal.find();
   std::vector<Outcome> core, shortcuts;
   for (Outcome& outcome : minimal.rules()) {
+    if (outcome.kind == Kind::Proved && outcome.apart) ++summary.apart;
     if (outcome.kind == Kind::Proved)
       core.push_back(std::move(outcome));
     else if (outcome.kind != Kind::Derived)
@@ -129,6 +129,7 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     if (summary.unfollowed > 0) funnel.emplace_back(left_out, summary.unfollowed);
     funnel.emplace_back("rules that hold", summary.proved);
     funnel.emplace_back("core", summary.core);
+    if (summary.apart > 0) funnel.emplace_back(core_apart, summary.apart);
     funnel.emplace_back("shortcut", summary.shortcut);
     rules.funnel = std::move(funnel);
     const std::string bytes = algebra::serialize(rules, bank, symbols);

@@ -14,7 +14,6 @@ enum class TaskKind : std::uint8_t {
   Derive,     // candidates, defined_alike before them or not → outcomes: derived from the known rules, ill-typed, or
               // unknown so far
   Prove,      // candidates → outcomes, from the definitions
-  Settle,     // numbers of known rules → implied by the enabled ones before it?
   Redundant,  // numbers of known rules → implied by the other enabled ones?
   Eliminate,  // numbers of known rules → outcomes with the instances of the other enabled ones that imply them, tried
               // harder; one that is implied stays disabled for those after it

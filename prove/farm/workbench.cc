@@ -1,5 +1,6 @@
 #include "prove/farm/workbench.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "algebra/terms/rule_text.h"
@@ -93,6 +94,7 @@ Outcome Workbench::derive(const std::string& candidate, Domains domains) {
   }
   const TypedRule& goal = std::get<TypedRule>(general);
   outcome.rule = algebra::to_string(goal.rule, bank_, symbols_);
+  outcome.operators = std::max(bank_.nodes(goal.rule.source).size(), bank_.nodes(goal.rule.target).size());
   // Derivations compare values: where they are defined is asked by itself.
   const auto defined_alike = [&] {
     return domains == Domains::Alike || !applies(goal, bank_, partial_functions_) ||

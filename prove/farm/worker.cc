@@ -102,8 +102,6 @@ std::string Worker::answer(const Task& task, const std::string& item) {
       return note_outcome(prove_candidate(item, library_, options_.prover), true);
     case TaskKind::ProveRule:
       return note_outcome(prove_rule(item, library_, options_.prover), true);
-    case TaskKind::Settle:
-      return note_implied(asked_of(Others::Earlier, known(), whether_implied(Workbench::Try::Once)));
     case TaskKind::Admit:
       return note_implied(asked_of(Others::Earlier, known(), whether_implied(Workbench::Try::Harder)));
     case TaskKind::Redundant:

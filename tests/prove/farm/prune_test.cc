@@ -39,16 +39,23 @@ struct Folder : runtime::ScratchFolder {
   algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
 
   PruneSummary discover(const ProverOptions& prover) {
-    runtime::write_file(path() / candidates_file, std::string(candidates));
-    runtime::Manifest manifest(path());
-    manifest.begin("join", "given");
-    manifest.add(runtime::entry_of(candidates_file, "join", runtime::bytes_of(candidates)));
-    manifest.finish("join", {});
     FarmOptions options;
     options.helper.worker.prover = prover;
-    const runtime::Communicator self = runtime::Communicator::self();
-    prove_candidates(path(), candidates_file, "given", library, self, options);
-    return prune_rules(path(), "given", library, {}, {}, self, options);
+    prove_all(candidates, options);
+    return prune(options);
+  }
+
+  void prove_all(const std::string& text, const FarmOptions& options) {
+    runtime::write_file(path() / candidates_file, text);
+    runtime::Manifest manifest(path());
+    manifest.begin("join", "given");
+    manifest.add(runtime::entry_of(candidates_file, "join", runtime::bytes_of(text)));
+    manifest.finish("join", {});
+    prove_candidates(path(), candidates_file, "given", library, runtime::Communicator::self(), options);
+  }
+
+  PruneSummary prune(const FarmOptions& options) {
+    return prune_rules(path(), "given", library, {}, {}, runtime::Communicator::self(), options);
   }
 
   /// What is wrong with the database's certificates.
@@ -89,6 +96,38 @@ TEST_CASE("prune: a rule proved by no steps that can be followed is left out, an
     const PruneSummary summary = folder.discover(prover);
     CHECK(summary.unfollowed == 4);
     CHECK(summary.core + summary.shortcut == 0);
+  }
+  CHECK(folder.findings() == std::vector<std::string>{});
+}
+
+TEST_CASE("prune: a large rule for which a limit is met is core, and no derivation uses it") {
+  const std::string larger = std::string(candidates) + R"(
+rule c5(t1[2, 3], t2[3, 4], t3[4, 5], t4[5, 6], t5[6, 7], t6[7, 8])
+  matmul(matmul(matmul(matmul(matmul(t1, t2), t3), t4), t5), t6)
+  => matmul(t1, matmul(t2, matmul(t3, matmul(t4, matmul(t5, t6)))))
+
+rule c6(t1[2, 3], t2[3, 4], t3[4, 5], t4[5, 6], t5[6, 7], t6[7, 8])
+  transpose(matmul(matmul(matmul(matmul(matmul(t1, t2), t3), t4), t5), t6); order=view, perm=[1,0])
+  => transpose(matmul(t1, matmul(t2, matmul(t3, matmul(t4, matmul(t5, t6))))); order=view, perm=[1,0])
+)";
+  Folder folder;
+  FarmOptions narrow;
+  narrow.helper.worker.limits.matches = 2;
+  folder.prove_all(larger, narrow);
+  const auto outcomes = read_outcomes(folder.path());
+  const auto is_apart = [](const Outcome& outcome) { return outcome.apart; };
+  CHECK(std::ranges::count_if(outcomes, is_apart) == 2);
+  SECTION("the limit is met again") {
+    const PruneSummary summary = folder.prune(narrow);
+    CHECK(summary.apart == 2);
+    CHECK(summary.core == 5);
+    CHECK(summary.shortcut == 1);  // c4, tried harder
+  }
+  SECTION("a minimal core reaches further") {
+    const PruneSummary summary = folder.prune({});
+    CHECK(summary.apart == 0);
+    CHECK(summary.core == 3);
+    CHECK(summary.shortcut == 3);
   }
   CHECK(folder.findings() == std::vector<std::string>{});
 }
