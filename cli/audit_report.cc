@@ -4,6 +4,7 @@
 
 #include "cli/crew_tables.h"
 #include "runtime/error.h"
+#include "runtime/joined.h"
 #include "runtime/quantity.h"
 
 namespace rulemill::cli {
@@ -17,12 +18,6 @@ Json pairs(const std::vector<std::pair<std::string, std::string>>& list) {
   Json json = Json::array();
   for (const auto& [rule, what] : list) json.push_back({{"rule", rule}, {"what", what}});
   return json;
-}
-
-std::string list_of(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 }  // namespace
@@ -57,12 +52,12 @@ void show_minimality(Context& context, const prove::MinimalityReport& report,
       report.instances > 0 ? fmt::format(" and {} instances of them", with_commas(report.instances)) : "",
       with_commas(report.independent), report.at_limit.size(), report.implied.size(),
       runtime::in_seconds(report.seconds_core));
-  if (!report.at_limit.empty()) text += "limit reached: " + list_of(report.at_limit) + "\n";
-  if (!report.implied.empty()) text += "follow from the others: " + list_of(report.implied) + "\n";
+  if (!report.at_limit.empty()) text += "limit reached: " + runtime::joined(report.at_limit) + "\n";
+  if (!report.implied.empty()) text += "follow from the others: " + runtime::joined(report.implied) + "\n";
   text += fmt::format("shortcuts: {} of {} follow from the core; {}\n",
                       with_commas(report.shortcuts - report.not_implied.size()), with_commas(report.shortcuts),
                       runtime::in_seconds(report.seconds_shortcuts));
-  if (!report.not_implied.empty()) text += "do not follow: " + list_of(report.not_implied) + "\n";
+  if (!report.not_implied.empty()) text += "do not follow: " + runtime::joined(report.not_implied) + "\n";
   context.print(text + crew_table(ranks) + crew_averages(ranks) + "\n");
   context.report["minimality"] = {{"core", report.core},
                                   {"instances", report.instances},

@@ -7,15 +7,10 @@
 #include "prove/prover.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
+#include "runtime/joined.h"
 
 namespace rulemill::cli {
 namespace {
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 void list(Context& context) {
   const algebra::Library library = load_library(context.options);
@@ -23,7 +18,8 @@ void list(Context& context) {
   for (const std::string& name : library.operator_names()) {
     const auto sizes = library.size_parameter_names(name);
     const auto parameters = library.parameter_names(name);
-    table.add({name, std::to_string(library.arity(name)), joined(sizes), joined(parameters), library.digest(name)});
+    table.add({name, std::to_string(library.arity(name)), runtime::joined(sizes), runtime::joined(parameters),
+               library.digest(name)});
     context.report["operators"].push_back({{"name", name},
                                            {"inputs", library.arity(name)},
                                            {"sizes", sizes},

@@ -13,6 +13,7 @@
 #include "prove/farm/generalization.h"
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
+#include "runtime/joined.h"
 
 namespace rulemill::cli {
 namespace {
@@ -32,9 +33,7 @@ void report(Context& context, const prove::GeneralizationReport& report, bool wo
   context.report["rules"] = runtime::Json::array();
   for (std::size_t i = 0; i < rules.rules.size(); ++i) {
     const std::string text = body_line(algebra::to_string(rules.rules[i].rule, bank, symbols));
-    std::string names;
-    for (const std::string& name : report.covers[i].second) names += (names.empty() ? "" : ", ") + name;
-    table.add({rules.rules[i].rule.id, names, text});
+    table.add({rules.rules[i].rule.id, runtime::joined(report.covers[i].second), text});
     context.report["rules"].push_back(
         {{"id", rules.rules[i].rule.id}, {"stands_for", report.covers[i].second}, {"rule", text}});
   }

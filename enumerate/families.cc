@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/error.h"
+#include "runtime/joined.h"
 
 namespace rulemill::enumerate {
 namespace {
@@ -144,9 +145,8 @@ void SignatureTable::read_restrictions(Family& family, const algebra::Instance& 
     const auto& names = instance.input_names;
     const auto input = std::ranges::find(names, name);
     if (input == names.end()) {
-      std::string known;
-      for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
-      throw InputError(rule.place, "operator '" + entry.name + "' has no input '" + name + "'; it has " + known);
+      throw InputError(rule.place,
+                       "operator '" + entry.name + "' has no input '" + name + "'; it has " + runtime::joined(names));
     }
     const auto i = static_cast<std::size_t>(input - names.begin());
     family.rules[i] = &rule;

@@ -1,15 +1,14 @@
 #include "enumerate/profile_parts.h"
 
 #include "runtime/hash.h"
+#include "runtime/joined.h"
 
 namespace rulemill::enumerate {
 namespace {
 
 template <class Items, class Show>
 std::string list(const Items& items, Show show) {
-  std::string text;
-  for (const auto& item : items) text += (text.empty() ? "" : ", ") + show(item);
-  return "[" + text + "]";
+  return "[" + runtime::joined(items, show) + "]";
 }
 
 std::string numbers(const std::vector<std::int64_t>& values) {

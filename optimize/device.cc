@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runtime/error.h"
+#include "runtime/joined.h"
 
 namespace rulemill::optimize {
 
@@ -57,9 +58,8 @@ Device find_device(const std::string& name) {
   for (const Device& gpu : gpus()) {
     if (gpu.name == name) return gpu;
   }
-  std::string known;
-  for (const std::string& each : device_names()) known += (known.empty() ? "" : ", ") + each;
-  throw runtime::UsageError("--device", "unknown device '" + name + "': expected one of " + known);
+  throw runtime::UsageError("--device",
+                            "unknown device '" + name + "': expected one of " + runtime::joined(device_names()));
 }
 
 std::vector<Device> readings_of(const Device& device) {

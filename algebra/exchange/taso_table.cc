@@ -7,6 +7,7 @@
 
 #include "runtime/atomic_file.h"
 #include "runtime/error.h"
+#include "runtime/joined.h"
 
 namespace rulemill::algebra {
 namespace {
@@ -49,9 +50,7 @@ class TableReader {
   void expect_keys(const toml::table& table, const std::set<std::string>& known) const {
     for (const auto& [key, value] : table) {
       if (known.contains(std::string(key.str()))) continue;
-      std::string all;
-      for (const std::string& name : known) all += (all.empty() ? "" : ", ") + name;
-      fail(value, "unknown key '" + std::string(key.str()) + "'; known are " + all);
+      fail(value, "unknown key '" + std::string(key.str()) + "'; known are " + runtime::joined(known));
     }
   }
 

@@ -10,6 +10,7 @@
 #include "algebra/library/parameters.h"
 #include "runtime/atomic_file.h"
 #include "runtime/hash.h"
+#include "runtime/joined.h"
 
 namespace rulemill::algebra {
 
@@ -30,8 +31,7 @@ struct Library::State {
 
   const syntax::Operator& get(const std::string& name) const {
     if (const syntax::Operator* op = find(name)) return *op;
-    std::string known;
-    for (const auto& op : operators) known += (known.empty() ? "" : ", ") + op->name;
+    const std::string known = runtime::joined(operators, [](const auto& op) { return op->name; });
     throw InputError("", "unknown operator '" + name + "'; known are " + known);
   }
 
@@ -278,8 +278,7 @@ const Instance& Library::instantiate(const std::string& name, const Parameters& 
                                      std::span<const std::uint32_t> input_ranks) {
   const syntax::Operator& op = state_->get(name);
   if (!pack_lengths(op, input_ranks, parameters)) {
-    std::string ranks;
-    for (std::uint32_t rank : input_ranks) ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+    const std::string ranks = runtime::joined(input_ranks, [](std::uint32_t rank) { return std::to_string(rank); });
     throw InputError("", "operator '" + name + "' takes " + std::to_string(op.inputs.size()) +
                              (op.inputs.size() == 1 ? " input" : " inputs") + "; inputs of rank (" + ranks +
                              ") do not fit it");

@@ -5,6 +5,7 @@
 
 #include "algebra/language/expand.h"
 #include "runtime/error.h"
+#include "runtime/joined.h"
 
 namespace rulemill::algebra {
 
@@ -103,8 +104,8 @@ std::string expected(const syntax::Parameter& declared, std::uint32_t rank, std:
     default:
       break;
   }
-  std::string text;
-  for (const ParameterValue& value : domain(declared, rank)) text += (text.empty() ? "" : ", ") + to_string(value);
+  const std::string text =
+      runtime::joined(domain(declared, rank), [](const ParameterValue& value) { return to_string(value); });
   return text.empty() ? "a number from 0 to 1048575" : "one of " + text;
 }
 
@@ -116,8 +117,7 @@ Parameters complete_parameters(const syntax::Operator& op, const Parameters& giv
   for (const auto& [name, value] : given) {
     const syntax::Parameter* declared = op.parameter(name);
     if (!declared || declared->kind == ParameterKind::Size || declared->kind == ParameterKind::Sizes) {
-      std::string known;
-      for (const syntax::Parameter& parameter : op.parameters) known += (known.empty() ? "" : ", ") + parameter.name;
+      const std::string known = runtime::joined(op.parameters, &syntax::Parameter::name);
       throw InputError("", where + " has no parameter '" + name + "'" + (known.empty() ? "" : "; it has " + known));
     }
   }

@@ -4,6 +4,7 @@
 
 #include "algebra/language/poly_parse.h"
 #include "algebra/terms/rule_text.h"
+#include "runtime/joined.h"
 
 namespace rulemill::algebra {
 namespace {
@@ -11,6 +12,14 @@ namespace {
 using runtime::InputError;
 
 constexpr int deepest = 1000;
+
+struct Sign {
+  std::string_view text;
+  Relation relation;
+  bool other_way_round = false;
+};
+constexpr Sign signs[] = {{"=", Relation::Eq},  {"!=", Relation::Ne},      {"<", Relation::Lt},
+                          {"<=", Relation::Le}, {">", Relation::Lt, true}, {">=", Relation::Le, true}};
 
 class RuleParser {
  public:
@@ -73,10 +82,7 @@ class RuleParser {
     cursor_.expect(")", "after the rule's variables");
     if (any_shape && !all_shapes)
       cursor_.fail(cursor_.peek(), "either every variable has a shape or every one has a rank");
-    if (cursor_.accept("core"))
-      rule.tier = Tier::Core;
-    else if (cursor_.accept("shortcut"))
-      rule.tier = Tier::Shortcut;
+    rule.tier = cursor_.accept("core") ? Tier::Core : cursor_.accept("shortcut") ? Tier::Shortcut : Tier::None;
     while (cursor_.accept("let")) {
       const Token at = cursor_.peek();
       const std::string name = cursor_.name("a name");
@@ -154,20 +160,10 @@ class RuleParser {
     condition.left = parse_poly(cursor_, symbols_);
     const Token token = cursor_.next();
     condition.right = parse_poly(cursor_, symbols_);
-    if (token.text == "=")
-      condition.relation = Relation::Eq;
-    else if (token.text == "!=")
-      condition.relation = Relation::Ne;
-    else if (token.text == "<")
-      condition.relation = Relation::Lt;
-    else if (token.text == "<=")
-      condition.relation = Relation::Le;
-    else if (token.text == ">" || token.text == ">=") {
-      condition.relation = token.text == ">" ? Relation::Lt : Relation::Le;
-      std::swap(condition.left, condition.right);
-    } else {
-      cursor_.fail(token, "expected one of = != < <= > >=, found " + quoted(token));
-    }
+    const auto* sign = std::ranges::find(signs, token.text, &Sign::text);
+    if (sign == std::end(signs)) cursor_.fail(token, "expected one of = != < <= > >=, found " + quoted(token));
+    condition.relation = sign->relation;
+    if (sign->other_way_round) std::swap(condition.left, condition.right);
     return condition;
   }
 
@@ -203,9 +199,8 @@ class RuleParser {
     for (std::uint32_t i = 0; i < instance.outputs.size(); ++i) {
       if (instance.outputs[i].name == name) return bank_.output(*meaning.node, i);
     }
-    std::string known;
-    for (const TensorDefinition& output : instance.outputs) known += (known.empty() ? "" : ", ") + output.name;
-    cursor_.fail(chosen, "'" + instance.operator_name + "' has no output '" + name + "'; expected one of " + known);
+    cursor_.fail(chosen, "'" + instance.operator_name + "' has no output '" + name + "'; expected one of " +
+                             runtime::joined(instance.outputs, &TensorDefinition::name));
   }
 
   std::uint32_t rank_of(TermId id) const {
@@ -250,11 +245,8 @@ class RuleParser {
       return found->second;
     }
     cursor_.next();
-    if (!library_.has_operator(name)) {
-      std::string known;
-      for (const std::string& op : library_.operator_names()) known += (known.empty() ? "" : ", ") + op;
-      cursor_.fail(at, "unknown operator '" + name + "'; known are " + known);
-    }
+    if (!library_.has_operator(name))
+      cursor_.fail(at, "unknown operator '" + name + "'; known are " + runtime::joined(library_.operator_names()));
     std::vector<TermId> arguments;
     std::vector<std::uint32_t> ranks;
     while (!cursor_.is(")") && !cursor_.is(";")) {

@@ -265,6 +265,14 @@ TEST_CASE("what no ONNX operator says is not extracted alone", "[saturate]") {
   CHECK(world.saturator.solve(world.whole()).steps.empty());
 }
 
+/// Two factors of columns become one behind relu.
+constexpr const char* factors_of_columns = R"(
+rule scaled(x[m, n], c[n] of positives)
+  relu(mul_row(x, c)) => mul_row(relu(x), c)
+rule twice(x[m, n], a[n], b[n])
+  mul_row(mul_row(x, a), b) => mul_row(x, mul(a, b))
+)";
+
 /// A factor for each column behind a product, in front of an activation: relu(x·w · c).
 ModelText scaled_product(const std::vector<double>& factors) {
   ModelText text;
@@ -276,14 +284,7 @@ ModelText scaled_product(const std::vector<double>& factors) {
 }
 
 TEST_CASE("rules of positives are used where a constant is positive, and not where it is not", "[saturate]") {
-  // Two factors become one behind relu.
-  const char* rules = R"(
-rule scaled(x[m, n], c[n] of positives)
-  relu(mul_row(x, c)) => mul_row(relu(x), c)
-rule twice(x[m, n], a[n], b[n])
-  mul_row(mul_row(x, a), b) => mul_row(x, mul(a, b))
-)";
-  World world(scaled_product({0.5, 2, 3, 0.25}), rules);
+  World world(scaled_product({0.5, 2, 3, 0.25}), factors_of_columns);
   const Region region = world.whole();
   const Solution& solution = world.saturator.solve(region);
   const std::vector<std::string> fired = world.fired(solution);
@@ -296,25 +297,19 @@ rule twice(x[m, n], a[n], b[n])
   }
   CHECK(verify(world.bank, world.import.outputs, built, {}).equal());
   for (const double other : {-2.0, 0.0}) {
-    World left(scaled_product({0.5, other, 3, 0.25}), rules);
+    World left(scaled_product({0.5, other, 3, 0.25}), factors_of_columns);
     CHECK(left.saturator.solve(left.whole()).steps.empty());
   }
 }
 
 TEST_CASE("regions that differ by the sign of a constant alone are solved apart", "[saturate]") {
-  const char* rules = R"(
-rule scaled(x[m, n], c[n] of positives)
-  relu(mul_row(x, c)) => mul_row(relu(x), c)
-rule twice(x[m, n], a[n], b[n])
-  mul_row(mul_row(x, a), b) => mul_row(x, mul(a, b))
-)";
   ModelText text;
   text.input("x", {"64", "4"}).output("y", {"64", "4"}).output("z", {"64", "4"});
   *text.graph().add_initializer() = number_proto("c", algebra::Tensor{{4}, {1, 2, 3, 4}});
   *text.graph().add_initializer() = number_proto("d", algebra::Tensor{{4}, {1, -2, 3, 4}});
   text.node("Mul", {"x", "c"}, {"s"}).node("Relu", {"s"}, {"r"}).node("Mul", {"r", "c"}, {"y"});
   text.node("Mul", {"x", "d"}, {"t"}).node("Relu", {"t"}, {"u"}).node("Mul", {"u", "d"}, {"z"});
-  World world(text, rules);
+  World world(text, factors_of_columns);
   const Regions regions(world.bank, world.fusion, world.import.outputs);
   const auto solved = [&](std::size_t output) {
     const ValueId root[] = {world.import.outputs[output]};
