@@ -28,9 +28,8 @@ const char* to_string(LimitReached::Which which) {
 
 Limits Limits::times(std::uint32_t factor) const {
   Limits more = *this;
-  for (std::uint32_t* count :
-       {&more.iterations, &more.nodes, &more.matches, &more.matches_each, &more.tries, &more.tries_each})
-    *count *= factor;
+  for (std::uint32_t* count : {&more.iterations, &more.nodes, &more.matches, &more.tries}) *count *= factor;
+  for (std::uint32_t* count : {&more.matches_each, &more.tries_each}) *count *= factor * factor;
   return more;
 }
 

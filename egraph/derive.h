@@ -26,7 +26,7 @@ struct Limits {
   bool rewrite_constants = true;      // else what is computed from constants alone is left as it is
   std::uint32_t extra_operators = 2;  // a term may have this many operators more than the larger side of the goal
 
-  /// With this many times the work before one gives up; the bound on terms stays.
+  /// With this many times the work before one gives up, and more of it for one direction; the bound on terms stays.
   Limits times(std::uint32_t factor) const;
 };
 

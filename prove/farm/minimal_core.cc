@@ -103,7 +103,8 @@ MinimalCore::Positions MinimalCore::eliminate(TaskKind asked, Positions& core) {
     if (alone[i] == implied_yes) implied.push_back(core[i]);
     if (alone[i] == implied_limit) undecided.push_back(core[i]);
   }
-  // Many are asked at once, each of all others. What rests on one that leaves before it is asked again, of those left.
+  // Many are asked at once, each of all others. What rests on one that comes before it, which leaves or is asked again,
+  // is asked again itself, of those left then: so the last leave first, as if they were asked one by one.
   while (!implied.empty()) {
     const auto end = implied.begin() + static_cast<std::ptrdiff_t>(std::min(eliminated_at_once, implied.size()));
     const Positions asked_now(implied.begin(), end);
@@ -118,10 +119,11 @@ MinimalCore::Positions MinimalCore::eliminate(TaskKind asked, Positions& core) {
         again.push_back(rule);
       } else if (take_derivation(rule, answers[i])) {
         leaving.push_back(rule);
-        add_names(rule, names);
       } else {
         undecided.push_back(rule);
+        continue;
       }
+      add_names(rule, names);
     }
     leave(leaving);
     gone.insert(gone.end(), leaving.begin(), leaving.end());
