@@ -23,12 +23,13 @@ void EGraph::clear() {
   for (const InstanceId instance : instances_) by_instance_[static_cast<std::uint32_t>(instance)].clear();
   instances_.clear();
   classes_ = 0;
+  now_ = 0;
 }
 
 Value EGraph::add_variable(std::uint32_t tag, ShapeId shape, bool constant) {
   const auto value = static_cast<Value>(values_.size());
   parent_.push_back(value);
-  values_.push_back({.output = tag, .next = value, .shape = shape, .constant = constant});
+  values_.push_back({.output = tag, .next = value, .shape = shape, .changed_at = now_, .constant = constant});
   edges_.push_back({});
   ++classes_;
   return value;
@@ -74,6 +75,7 @@ ENode EGraph::add_node(InstanceId id, std::span<const Value> arguments, std::spa
                 .sizes = static_cast<std::uint32_t>(sizes.size()),
                 .first_output = static_cast<std::uint32_t>(values_.size()),
                 .outputs = static_cast<std::uint32_t>(types.size()),
+                .added_at = now_,
                 .commutative = instance.commutative};
   for (const Value argument : arguments) {
     const auto slot = static_cast<std::uint32_t>(arguments_.size());
@@ -95,6 +97,7 @@ ENode EGraph::add_node(InstanceId id, std::span<const Value> arguments, std::spa
                        .shape = types[output],
                        .smallest = smallest,
                        .smallest_node = node,
+                       .changed_at = now_,
                        .constant = constant});
     edges_.push_back({});
     ++classes_;
@@ -150,6 +153,7 @@ bool EGraph::unite(Value a, Value b, std::uint32_t reason) {
   ValueData& g = values_[gone];
   parent_[gone] = kept;
   k.members += g.members;
+  k.changed_at = now_;
   k.constant = k.constant || g.constant;
   if (g.smallest < k.smallest) {
     k.smallest = g.smallest;

@@ -62,6 +62,12 @@ class EGraph {
   std::uint32_t class_count() const { return classes_; }
   bool is_class(Value value) const { return parent_[value] == value; }
 
+  /// A clock, for who looks again and again: what changes from now on is of a later time. The new time.
+  std::uint32_t tick() { return ++now_; }
+  /// When the class last got a value, and when the node was added.
+  std::uint32_t changed_at(Value value) const { return values_[find(value)].changed_at; }
+  std::uint32_t added_at(ENode node) const { return nodes_[node].added_at; }
+
   /// The next value of the same class; going on, one comes back to where one began.
   Value next_in_class(Value value) const { return values_[value].next; }
   /// Nothing for a variable.
@@ -110,12 +116,14 @@ class EGraph {
     ENode smallest_node = nothing;
     std::uint32_t last_use = nothing;  // circular list of argument slots that use the class
     std::uint32_t members = 1;
+    std::uint32_t changed_at = 0;
     bool constant = false;
   };
   struct NodeData {
     algebra::InstanceId instance{};
     std::uint32_t first_argument = 0, arguments = 0, first_size = 0, sizes = 0, first_output = 0, outputs = 0;
     ENode same_as = nothing;  // of a duplicate: the node that it equals
+    std::uint32_t added_at = 0;
     bool commutative = false;
   };
 
@@ -142,6 +150,7 @@ class EGraph {
   std::vector<std::vector<ENode>> by_instance_;
   std::vector<algebra::InstanceId> instances_;
   std::uint32_t classes_ = 0;
+  std::uint32_t now_ = 0;
   std::vector<std::uint32_t> key_;
   std::vector<ShapeId> shapes_;
 };

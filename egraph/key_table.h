@@ -15,7 +15,7 @@ class KeyTable {
   using Word = std::uint32_t;
   static constexpr Word none = 0xffffffff;
 
-  KeyTable() : slots_(64) {}
+  KeyTable() : slots_(smallest) {}
 
   /// The number stored for the key, or none.
   Word find(std::span<const Word> key) const { return find(key, hash(key)); }
@@ -24,7 +24,7 @@ class KeyTable {
   std::pair<Word, bool> insert(std::span<const Word> key, Word value) {
     const Word h = hash(key);
     if (const Word known = find(key, h); known != none) return {known, false};
-    if (entries_.size() * 2 >= slots_.size()) grow();
+    if (entries_.size() * 2 > mask_) grow();
     place(h, static_cast<Word>(entries_.size()));
     entries_.push_back({h, static_cast<Word>(pool_.size()), static_cast<Word>(key.size()), value});
     pool_.insert(pool_.end(), key.begin(), key.end());
@@ -34,16 +34,16 @@ class KeyTable {
   void clear() {
     entries_.clear();
     pool_.clear();
-    if (++generation_ == 0) {
-      std::fill(slots_.begin(), slots_.end(), Slot{});
-      generation_ = 1;
-    }
+    mask_ = smallest - 1;
+    forget_slots();
   }
   std::size_t size() const { return entries_.size(); }
   /// The n-th key that was inserted.
   std::span<const Word> key(Word n) const { return {pool_.data() + entries_[n].first, entries_[n].length}; }
 
  private:
+  static constexpr std::size_t smallest = 64;
+
   struct Slot {
     Word generation = 0;
     Word entry = 0;
@@ -61,8 +61,7 @@ class KeyTable {
     return static_cast<Word>(h);
   }
   Word find(std::span<const Word> key, Word h) const {
-    const std::size_t mask = slots_.size() - 1;
-    for (std::size_t at = h & mask; slots_[at].generation == generation_; at = (at + 1) & mask) {
+    for (std::size_t at = h & mask_; slots_[at].generation == generation_; at = (at + 1) & mask_) {
       const Entry& entry = entries_[slots_[at].entry];
       if (entry.hash == h && std::ranges::equal(key, std::span(pool_.data() + entry.first, entry.length))) {
         return entry.value;
@@ -71,17 +70,25 @@ class KeyTable {
     return none;
   }
   void place(Word h, Word entry) {
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t at = h & mask;
-    while (slots_[at].generation == generation_) at = (at + 1) & mask;
+    std::size_t at = h & mask_;
+    while (slots_[at].generation == generation_) at = (at + 1) & mask_;
     slots_[at] = {generation_, entry};
   }
   void grow() {
-    slots_.assign(slots_.size() * 2, Slot{});
+    mask_ = 2 * mask_ + 1;
+    if (mask_ >= slots_.size()) slots_.resize(mask_ + 1);
+    forget_slots();
     for (std::size_t i = 0; i < entries_.size(); ++i) place(entries_[i].hash, static_cast<Word>(i));
   }
 
+  void forget_slots() {
+    if (++generation_ != 0) return;
+    std::fill(slots_.begin(), slots_.end(), Slot{});
+    generation_ = 1;
+  }
+
   std::vector<Slot> slots_;
+  std::size_t mask_ = smallest - 1;  // of the slots in use: few for few keys, so that these lie close together
   std::vector<Entry> entries_;
   std::vector<Word> pool_;
   Word generation_ = 1;

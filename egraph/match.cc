@@ -15,8 +15,10 @@ constexpr std::uint32_t tries_between_looks = 1 << 16;
 
 }  // namespace
 
-void Matcher::run(const CompiledRule& rule, const Direction& direction, std::uint32_t& budget,
+void Matcher::run(const CompiledRule& rule, const Direction& direction, std::uint32_t since, std::uint32_t& budget,
                   std::vector<std::uint32_t>& into) {
+  since_ = since;
+  fresh_ = false;
   rule_ = &rule;
   direction_ = &direction;
   budget_ = &budget;
@@ -40,7 +42,10 @@ void Matcher::step(std::size_t index) {
       for (const ENode node : egraph_.nodes_of(rule_->nodes[s.node].instance)) {
         if (egraph_.is_duplicate(node)) continue;
         if (index == 0 && !constants_ && egraph_.constant(egraph_.output(node, 0))) continue;
-        try_node(index, node);
+        const bool others_are_fresh = fresh_;
+        fresh_ = others_are_fresh || is_fresh(s, node);
+        if (fresh_ || index != direction_->last_scan) try_node(index, node);
+        fresh_ = others_are_fresh;
       }
       break;
     case Step::Kind::Bind: {
@@ -60,6 +65,15 @@ void Matcher::step(std::size_t index) {
       }
       break;
   }
+}
+
+/// Whether what the direction sees from this node down has changed, or what is compared with what it gives.
+bool Matcher::is_fresh(const Step& scan, ENode node) {
+  if (recency_.of(node, direction_->depth) >= since_) return true;
+  for (std::uint32_t i = 0; i < scan.output_bound.size(); ++i) {
+    if (scan.output_bound[i] && egraph_.changed_at(egraph_.output(node, i)) >= since_) return true;
+  }
+  return false;
 }
 
 void Matcher::try_node(std::size_t index, ENode node) {

@@ -8,6 +8,7 @@
 
 #include "egraph/class_index.h"
 #include "egraph/pattern.h"
+#include "egraph/recency.h"
 
 namespace rulemill::egraph {
 
@@ -21,10 +22,13 @@ struct Match {
 /// Matches of a direction on an e-graph that is rebuilt. One matcher serves many directions.
 class Matcher {
  public:
-  explicit Matcher(const EGraph& egraph) : egraph_(egraph) {}
+  explicit Matcher(const EGraph& egraph) : egraph_(egraph), recency_(egraph) {}
 
   /// To be called after a rebuild, before the first run().
-  void look() { classes_.build(egraph_); }
+  void look() {
+    classes_.build(egraph_);
+    recency_.look();
+  }
   /// Whether a first node may be a term over constants alone.
   void match_constants(bool allowed) { constants_ = allowed; }
   /// From now on so many nodes are tried, and nothing is found after that. Signals are heard on the way.
@@ -32,19 +36,23 @@ class Matcher {
   bool is_exhausted() const { return tries_left_ == 0; }
   std::uint32_t tries_left() const { return tries_left_; }
 
-  /// Appends one run of words a match to `into`: the variables' values, then the nodes. Stops when `budget` runs out;
-  /// every match takes one from it.
-  void run(const CompiledRule& rule, const Direction& direction, std::uint32_t& budget,
+  /// Appends one run of words a match to `into`: the variables' values, then the nodes. Those that were there before
+  /// the e-graph's time `since` may be left out. Stops when `budget` runs out; every match takes one from it.
+  void run(const CompiledRule& rule, const Direction& direction, std::uint32_t since, std::uint32_t& budget,
            std::vector<std::uint32_t>& into);
 
  private:
   void step(std::size_t index);
+  bool is_fresh(const Step& scan, ENode node);
   void try_node(std::size_t index, ENode node);
   void try_arguments(std::size_t index, ENode node, bool swapped);
   bool assign(std::uint32_t reg, Value value, bool bound);
 
   const EGraph& egraph_;
   ClassIndex classes_;
+  Recency recency_;
+  std::uint32_t since_ = 0;
+  bool fresh_ = false;  // something found so far is
   const CompiledRule* rule_ = nullptr;
   const Direction* direction_ = nullptr;
   bool constants_ = true;

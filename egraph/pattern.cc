@@ -117,6 +117,11 @@ class Compiler {
           {.kind = Step::Kind::Variable, .node = 0, .from = variable, .output = 0, .bound = {}, .output_bound = {}});
       bound_[variable] = true;
     }
+    for (std::uint32_t i = 0; i < result.steps.size(); ++i) {
+      if (result.steps[i].kind == Step::Kind::Scan) result.last_scan = i;
+      if (result.steps[i].kind == Step::Kind::Variable)
+        result.last_scan = static_cast<std::uint32_t>(result.steps.size());
+    }
     std::vector<std::uint32_t> left_nodes, right_nodes;
     for (const std::uint32_t root : result.left) collect(root, left_nodes);
     for (const std::uint32_t root : result.right) collect(root, right_nodes);
@@ -135,11 +140,11 @@ class Compiler {
     }
     const std::uint32_t node = node_of(root);
     if (std::ranges::find(direction.found, node) != direction.found.end()) return;
-    find_node({.kind = Step::Kind::Scan, .node = node, .from = 0, .output = 0, .bound = {}, .output_bound = {}},
+    find_node({.kind = Step::Kind::Scan, .node = node, .from = 0, .output = 0, .bound = {}, .output_bound = {}}, 0,
               direction);
   }
 
-  void find_node(Step step, Direction& direction) {
+  void find_node(Step step, std::uint32_t depth, Direction& direction) {
     const PatternNode& node = compiled_.nodes[step.node];
     direction.found.push_back(step.node);
     for (std::uint32_t i = 0; i < node.outputs; ++i) {
@@ -150,6 +155,7 @@ class Compiler {
     for (const std::uint32_t argument : node.arguments) {
       step.bound.push_back(bound_[argument]);
       if (!bound_[argument] && !is_variable(argument)) inner.push_back(argument);
+      if (bound_[argument] || !is_variable(argument)) direction.depth = std::max(direction.depth, depth + 1);
       bound_[argument] = true;
     }
     direction.steps.push_back(std::move(step));
@@ -162,7 +168,7 @@ class Compiler {
                  .output = argument - compiled_.nodes[below].first_output,
                  .bound = {},
                  .output_bound = {}},
-                direction);
+                depth + 1, direction);
     }
   }
 

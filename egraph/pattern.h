@@ -57,6 +57,8 @@ struct Direction {
   std::vector<std::uint32_t> found;        // nodes that the steps find
   std::vector<std::uint32_t> built;        // nodes of the right side that are not found, arguments first
   std::vector<std::uint32_t> left, right;  // registers of the outputs
+  std::uint32_t depth = 0;                 // how far below a node that Scan finds classes are looked at
+  std::uint32_t last_scan = 0;             // the last step that is a Scan; as many as there are if a Variable follows
   bool grows = false;                      // the right side has more nodes than the left
   bool needs_solver = false;               // some size stands in compound dimensions alone
 };

@@ -62,13 +62,46 @@ bool Saturation::reached(std::span<const std::pair<Value, Value>> goals) const {
          std::ranges::all_of(goals, [&](const auto& goal) { return egraph_.equal(goal.first, goal.second); });
 }
 
-bool Saturation::is_done(RuleIndex::Use use, const Match& match, bool add) {
+/// Notes the match; whether it had not been found before.
+bool Saturation::is_new(RuleIndex::Use use, const Match& match) {
   key_.assign({use.rule, use.direction});
   key_.insert(key_.end(), match.found.begin(), match.found.end());
   for (const Step& step : rules_.rule(use.rule).directions[use.direction].steps) {
     if (step.kind == Step::Kind::Variable) key_.push_back(egraph_.find(match.variables[step.from]));
   }
-  return add ? !done_.insert(key_, 0).second : done_.find(key_) != KeyTable::none;
+  return known_.insert(key_, 0).second;
+}
+
+void Saturation::postpone(RuleIndex::Use use, const Match& match) {
+  if (too_large_.counts.empty() || too_large_.counts.back().first != use) too_large_.counts.emplace_back(use, 0);
+  ++too_large_.counts.back().second;
+  too_large_.words.insert(too_large_.words.end(), match.variables.begin(), match.variables.end());
+  too_large_.words.insert(too_large_.words.end(), match.found.begin(), match.found.end());
+}
+
+/// Appends the matches of the directions in use, those that their last whole look saw left out. False if a limit of
+/// one direction was met: there may be matches that nobody has looked at.
+bool Saturation::find_matches(const Limits& limits) {
+  const std::uint32_t now = egraph_.tick();
+  bool whole = true;
+  matcher_.look();
+  for (const RuleIndex::Use use : uses_) {
+    std::uint32_t& matched_at = matched_at_[use.rule][use.direction];
+    const std::uint32_t share = std::min(matches_left_, limits.matches_each);
+    std::uint32_t left = share;
+    const std::uint32_t some = std::min(tries_left_, limits.tries_each);
+    matcher_.allow(some);
+    const CompiledRule& rule = rules_.rule(use.rule);
+    matcher_.run(rule, rule.directions[use.direction], matched_at, left, matches_.words);
+    if (left == 0 || matcher_.is_exhausted())
+      whole = false;
+    else
+      matched_at = now;
+    if (left != share) matches_.counts.emplace_back(use, share - left);
+    matches_left_ -= share - left;
+    tries_left_ -= some - matcher_.tries_left();
+  }
+  return whole;
 }
 
 Saturation::Outcome Saturation::run(std::span<const std::pair<Value, Value>> goals, std::uint32_t largest,
@@ -76,45 +109,37 @@ Saturation::Outcome Saturation::run(std::span<const std::pair<Value, Value>> goa
   counts_ = {};
   applications_.clear();
   words_.clear();
-  done_.clear();
+  known_.clear();
+  too_large_.clear();
+  matched_at_.assign(rules_.size(), {});
   matcher_.match_constants(limits.rewrite_constants);
   growth_ = limits.growth;
   egraph_.rebuild();
   if (reached(goals)) return Outcome::Reached;
-  std::uint32_t budget = limits.matches;
-  std::uint32_t tries = limits.tries;
+  matches_left_ = limits.matches;
+  tries_left_ = limits.tries;
   auto reach = RuleIndex::Reach::Small;
   for (std::uint32_t iterations = 0; iterations < limits.iterations; ++iterations) {
     ++counts_.iterations;
     runtime::throw_if_interrupted("derivation");
     rules_.applicable(egraph_, reach, uses_);
-    matches_.clear();
-    match_counts_.clear();
-    matcher_.look();
-    bool cut_short = false;  // there may be matches that nobody has looked at
-    for (const RuleIndex::Use use : uses_) {
-      const std::uint32_t share = std::min(budget, limits.matches_each);
-      std::uint32_t left = share;
-      const std::uint32_t some = std::min(tries, limits.tries_each);
-      matcher_.allow(some);
-      matcher_.run(rules_.rule(use.rule), rules_.rule(use.rule).directions[use.direction], left, matches_);
-      cut_short |= left == 0 || matcher_.is_exhausted();
-      tries -= some - matcher_.tries_left();
-      if (left != share) match_counts_.emplace_back(use, share - left);
-      budget -= share - left;
-    }
-    counts_.matches = limits.matches - budget;
+    std::swap(matches_, too_large_);
+    too_large_.clear();
+    const std::size_t again = matches_.counts.size();
+    const bool whole = find_matches(limits);
+    counts_.matches = limits.matches - matches_left_;
     bool changed = false;
-    std::span<const std::uint32_t> rest = matches_;
-    for (const auto& [use, count] : match_counts_) {
+    std::span<const std::uint32_t> rest = matches_.words;
+    for (std::size_t run = 0; run < matches_.counts.size(); ++run) {
+      const auto& [use, count] = matches_.counts[run];
       const CompiledRule& rule = rules_.rule(use.rule);
       const std::size_t variables = rule.variables.size(), found = rule.directions[use.direction].found.size();
       for (std::uint32_t i = 0; i < count; ++i) {
         const Match match{rest.first(variables), rest.subspan(variables, found)};
         rest = rest.subspan(variables + found);
-        if (is_done(use, match, false)) continue;
+        if (run >= again && !is_new(use, match)) continue;
         const Result result = apply(use, match, largest);
-        if (result != Result::TooLarge) is_done(use, match, true);
+        if (result == Result::TooLarge) postpone(use, match);
         if (result != Result::United) continue;
         changed = true;
         if (reached(goals)) return Outcome::Reached;
@@ -123,9 +148,9 @@ Saturation::Outcome Saturation::run(std::span<const std::pair<Value, Value>> goa
     }
     egraph_.rebuild();
     if (reached(goals)) return Outcome::Reached;
-    if (budget == 0 || tries == 0) return Outcome::MatchLimit;
+    if (matches_left_ == 0 || tries_left_ == 0) return Outcome::MatchLimit;
     if (changed) continue;
-    if (reach == RuleIndex::Reach::Bold) return cut_short ? Outcome::MatchLimit : Outcome::Saturated;
+    if (reach == RuleIndex::Reach::Bold) return whole ? Outcome::Saturated : Outcome::MatchLimit;
     reach = RuleIndex::Reach{static_cast<std::uint8_t>(static_cast<std::uint8_t>(reach) + 1)};
     iterations = 0;
   }

@@ -1,6 +1,7 @@
 // Equality saturation: applies rules to an e-graph until the goals are equal, nothing new comes, or a limit is reached.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -81,7 +82,9 @@ class Saturation {
   };
 
   bool reached(std::span<const std::pair<Value, Value>> goals) const;
-  bool is_done(RuleIndex::Use use, const Match& match, bool add);
+  bool find_matches(const Limits& limits);
+  bool is_new(RuleIndex::Use use, const Match& match);
+  void postpone(RuleIndex::Use use, const Match& match);
   Result apply(RuleIndex::Use use, const Match& match, std::uint32_t largest);
   Result plan(const CompiledRule& rule, const Direction& direction, std::uint32_t largest);
   bool plan_node(const CompiledRule& rule, std::uint32_t index, std::uint32_t largest, Result& refusal);
@@ -99,10 +102,22 @@ class Saturation {
   std::vector<Application> applications_;
   std::vector<std::uint32_t> words_;
   std::uint32_t growth_ = 0;
-  KeyTable done_;  // matches that need no second look
+  KeyTable known_;  // matches that were found
   std::vector<RuleIndex::Use> uses_;
-  std::vector<std::uint32_t> matches_;                                  // of one iteration, run after run
-  std::vector<std::pair<RuleIndex::Use, std::uint32_t>> match_counts_;  // how many runs of each use
+  /// Matches, run after run of words, and how many runs of each use.
+  struct Matches {
+    std::vector<std::uint32_t> words;
+    std::vector<std::pair<RuleIndex::Use, std::uint32_t>> counts;
+    void clear() {
+      words.clear();
+      counts.clear();
+    }
+  };
+  Matches matches_;    // to be applied in this iteration
+  Matches too_large_;  // once more in the next: terms may have become smaller, or parts of the right side be there
+  std::vector<std::array<std::uint32_t, 2>>
+      matched_at_;  // by rule and direction: the e-graph's time of the last whole look
+  std::uint32_t matches_left_ = 0, tries_left_ = 0;
   std::vector<Planned> planned_;
   std::uint32_t search_ = 0;                    // numbers the counts of operators
   std::vector<std::uint32_t> counted_;          // by e-node: the last count that met it

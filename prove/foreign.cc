@@ -109,7 +109,7 @@ class Selection {
     }
     for (Entry& entry : entries_) {
       if (entry.outcome.kind != Outcome::Kind::Derived) continue;
-      const Outcome explained = bench_.explain(entry.outcome.rule);
+      const Outcome explained = bench_.explain(entry.outcome.rule, Workbench::Try::Harder);
       entry.outcome.kind = explained.kind == Outcome::Kind::Derived ? explained.kind : Outcome::Kind::Proved;
       entry.outcome.instances = explained.instances;
       entry.outcome.certificate = explained.certificate;

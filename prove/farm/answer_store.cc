@@ -15,7 +15,7 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr int store_version = 6;
+constexpr int store_version = 7;
 constexpr std::string_view opening = "rule ";
 
 /// The name of a rule in text form, which is its number among the candidates; empty if it has none.
@@ -62,7 +62,9 @@ bool is_proof(TaskKind kind) {
 }
 
 /// Whether answers list instances of other rules.
-bool explains(TaskKind kind) { return kind == TaskKind::Explain || kind == TaskKind::Eliminate; }
+bool explains(TaskKind kind) {
+  return kind == TaskKind::Explain || kind == TaskKind::ExplainHarder || kind == TaskKind::Eliminate;
+}
 
 bool is_outcome(TaskKind kind) { return is_proof(kind) || kind == TaskKind::Derive || explains(kind); }
 
@@ -221,7 +223,7 @@ void AnswerStore::add_reach(TaskKind kind, const std::string& item, runtime::Has
   InReach* in_reach = &alone;
   if (asks_by_number(kind)) {
     const KnownRule known = known_rule_from_text(item);
-    const bool earlier = kind == TaskKind::Admit;
+    const bool earlier = kind == TaskKind::Admit || kind == TaskKind::AdmitLarge;
     alone = reached_from(reach_.instances_of(known.number), known.number, earlier ? reach_.size() : known.end());
   } else {
     const Reach::Instances goal =

@@ -20,6 +20,7 @@ constexpr std::chrono::microseconds nap{100};                        // between 
 constexpr std::chrono::microseconds no_wait{0}, long_wait{100'000};  // between two looks for signals
 constexpr std::chrono::microseconds short_wait{10'000};  // while a helper that is yet to be started may help
 constexpr double largest_chunk = 8;                      // tasks for each helper of a rank
+constexpr std::size_t worth_showing = 1000;              // items
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -286,10 +287,14 @@ std::vector<std::string> Crew::run_each(TaskKind kind, const std::vector<std::st
     positions.push_back(tasks.size() - 1);
     open.push_back(tasks.back());
   }
+  std::optional<runtime::Progress> progress;
+  if (items.size() >= worth_showing) progress.emplace(progress_, stage_ + ", " + asked_for(kind), items.size());
   const auto remember = [&](std::size_t task, const Answer& answer) {
     if (journal_ != nullptr && answer.failure.empty()) journal_->append(journal_key(open[task]), pack(answer));
+    if (progress) progress->advance(open[task].items.size());
   };
   std::vector<Answer> fresh = run(open, remember);
+  progress.reset();
   if (journal_ != nullptr) journal_->sync();
   for (std::size_t t = 0; t < open.size(); ++t) answers[positions[t]] = std::move(fresh[t]);
   std::vector<std::string> result;

@@ -11,6 +11,7 @@
 #include "runtime/communicator.h"
 #include "runtime/hash.h"
 #include "runtime/journal.h"
+#include "runtime/progress.h"
 
 namespace rulemill::prove {
 
@@ -36,6 +37,8 @@ class Crew {
   /// From now on run_each() asks only what the journal does not answer, and adds what it hears: an answer depends on
   /// the task and the rules alone.
   void remember(runtime::Journal& journal);
+  /// From now on long runs of run_each() show how far they are.
+  void show(runtime::ProgressMode mode) { progress_ = mode; }
   /// From now on nobody is asked what the store answers, and it keeps what is heard.
   void keep(AnswerStore& store);
   /// All answers, in the tasks' order. `done` is told of each that is asked, as soon as it is there; what the store
@@ -65,6 +68,7 @@ class Crew {
   const runtime::Communicator& communicator_;
   Team team_;
   std::string stage_;
+  runtime::ProgressMode progress_ = runtime::ProgressMode::Off;
   runtime::Journal* journal_ = nullptr;
   AnswerStore* store_ = nullptr;
   std::map<std::string, std::string> remembered_;  // the journal's answers

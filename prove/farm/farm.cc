@@ -4,6 +4,7 @@
 #include <bit>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "prove/farm/prune.h"
 #include "runtime/atomic_file.h"
@@ -20,7 +21,7 @@ using Kind = Outcome::Kind;
 using runtime::Json;
 
 constexpr const char* journal_file = "verdicts.journal";
-constexpr int farm_version = 8;  // part of the stage's digest: outcomes of another way of judging do not mix
+constexpr int farm_version = 9;  // part of the stage's digest: outcomes of another way of judging do not mix
 
 /// The texts of the rules of a file, each from its line "rule …" to the next one's.
 std::vector<std::string> split_rules(const std::string& text) {
@@ -146,33 +147,42 @@ class Farm {
   }
 
   /// What the round proved is derived if it follows from the core and what the round proved before it: what does not
-  /// follow implies the rest, one after the other. It is core from then on, unless it stays apart.
+  /// follow implies the rest, one after the other. It is core from then on, unless it stays apart. That a rule that
+  /// would stay apart follows after all is asked with more patience of the minimal core.
   void settle() {
     std::vector<std::size_t> proved;
     std::vector<std::string> changes;
-    std::vector<Task> tasks;
     for (std::size_t i = begin_; i < outcomes_.size(); ++i) {
       if (outcomes_[i].kind != Kind::Proved) continue;
-      if (proved.size() % options_.block == 0)
-        tasks.push_back({TaskKind::Admit, {}, static_cast<double>(options_.block)});
-      tasks.back().items.push_back(std::to_string(rules_ + proved.size()));
       proved.push_back(i);
       changes.push_back(adding(outcomes_[i].rule));
     }
     crew_.change(changes);
     changes.clear();
+    std::vector<Task> tasks;
+    std::vector<std::size_t> asked;  // in proved, in the order of the tasks' items
+    for (const auto kind : {TaskKind::Admit, TaskKind::AdmitLarge}) {
+      Task task{kind, {}, static_cast<double>(options_.block)};
+      for (std::size_t i = 0; i < proved.size(); ++i) {
+        if (stays_apart(outcomes_[proved[i]]) != (kind == TaskKind::AdmitLarge)) continue;
+        asked.push_back(i);
+        task.items.push_back(std::to_string(rules_ + i));
+        if (task.items.size() == options_.block) tasks.push_back(std::exchange(task, {kind, {}, task.hardness}));
+      }
+      if (!task.items.empty()) tasks.push_back(std::move(task));
+    }
     const std::vector<Answer> all = answers(tasks);
     std::size_t next = 0;
     for (std::size_t t = 0; t < all.size(); ++t) {
       for (std::size_t i = 0; i < tasks[t].items.size(); ++i, ++next) {
         const std::string answer = all[t].failure.empty() ? all[t].items.at(i) : std::string(implied_limit);
-        Outcome& outcome = outcomes_[proved[next]];
+        Outcome& outcome = outcomes_[proved[asked[next]]];
         if (answer == implied_yes) outcome.kind = Kind::Derived;
         outcome.apart = answer == implied_limit && stays_apart(outcome);
         if (outcome.kind == Kind::Proved && !outcome.apart)
           ++core_;
         else
-          changes.push_back(removing(rules_ + next));
+          changes.push_back(removing(rules_ + asked[next]));
       }
     }
     rules_ += proved.size();

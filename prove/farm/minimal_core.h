@@ -39,6 +39,7 @@ class MinimalCore {
   bool take_derivation(std::size_t rule, const std::string& answer);
   void add_names(std::size_t rule, std::set<std::string>& names) const;
   bool explain(Positions open);
+  Positions explain_each(TaskKind asked, const Positions& positions);
   Positions unexplained(const Positions& open);
   Positions uncomposed(const Positions& open);
   Positions admit(const Positions& open);

@@ -17,7 +17,7 @@ namespace {
 
 using Kind = Outcome::Kind;
 
-constexpr int prune_version = 10;
+constexpr int prune_version = 11;
 constexpr const char* journal_file = "prune.journal";
 constexpr std::size_t certificates_at_once = 8;
 
@@ -121,6 +121,7 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     crew.remember(journal);
     AnswerStore store(out, library, options.helper.worker.prover.seed);
     crew.keep(store);
+    crew.show(options.progress);
     algebra::TermBank bank(library);
     algebra::Symbols symbols;
     algebra::RuleSet rules = pruned(read_outcomes(out), crew, options, library, bank, symbols, summary);

@@ -16,6 +16,29 @@ Effort& Effort::operator+=(const Effort& other) {
   return *this;
 }
 
+const char* asked_for(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::Redundant:
+    case TaskKind::Superfluous:
+    case TaskKind::Eliminate:
+      return "core";
+    case TaskKind::Prove:
+    case TaskKind::ProveRule:
+    case TaskKind::Generalize:
+      return "proofs";
+    case TaskKind::Certify:
+      return "certificates";
+    case TaskKind::Derive:
+    case TaskKind::Implied:
+    case TaskKind::Explain:
+    case TaskKind::ExplainHarder:
+    case TaskKind::Admit:
+    case TaskKind::AdmitLarge:
+      break;
+  }
+  return "derivations";
+}
+
 std::string adding(const std::string& rule) { return "+" + rule; }
 std::string removing(std::size_t number) { return "-" + std::to_string(number); }
 

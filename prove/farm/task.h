@@ -21,10 +21,15 @@ enum class TaskKind : std::uint8_t {
   Explain,    // typed rules → outcomes with the rule instances that imply them
   ProveRule,  // typed rules → outcomes, from the definitions
   Certify,    // certificate requests → certificates
-  Generalize,  // typed rules → outcomes: proved, in general form; unknown if there is none
-  Admit,       // numbers of known rules → implied by the enabled ones before it? tried harder
-  Superfluous  // numbers of known rules → implied by the other enabled ones? tried harder
+  Generalize,     // typed rules → outcomes: proved, in general form; unknown if there is none
+  Admit,          // numbers of known rules → implied by the enabled ones before it? tried harder
+  Superfluous,    // numbers of known rules → implied by the other enabled ones? tried harder
+  AdmitLarge,     // as Admit, of rules that stay apart where a limit is met: tried once
+  ExplainHarder,  // as Explain, tried harder
 };
+
+/// What such tasks are for, in a word or two.
+const char* asked_for(TaskKind kind);
 
 /// What a candidate's text follows whose sides are known to be defined at the same points.
 inline constexpr std::string_view defined_alike = "defined alike\n";

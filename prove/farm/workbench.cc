@@ -114,12 +114,12 @@ Implied Workbench::implied(const std::string& rule, Try how) {
   return std::holds_alternative<egraph::Saturated>(derivation) ? Implied::No : Implied::Limit;
 }
 
-Outcome Workbench::explain(const std::string& rule) {
+Outcome Workbench::explain(const std::string& rule, Try how) {
   const TypedRule goal = typed(rule);
   Outcome outcome;
   outcome.candidate = goal.rule.id;
   outcome.rule = rule;
-  const egraph::Derivation derivation = derive(goal, true, Try::Harder);
+  const egraph::Derivation derivation = derive(goal, true, how);
   if (const auto* derived = std::get_if<egraph::Derived>(&derivation)) {
     outcome.kind = Outcome::Kind::Derived;
     outcome.instances = derived->instances.size();

@@ -44,8 +44,8 @@ class Workbench {
   enum class Try : std::uint8_t { Once, Harder };
   /// Whether the enabled rules imply a typed rule in text form.
   Implied implied(const std::string& rule, Try how);
-  /// Likewise, tried harder; if so, its certificate lists the rule instances.
-  Outcome explain(const std::string& rule);
+  /// Likewise; if so, its certificate lists the rule instances.
+  Outcome explain(const std::string& rule, Try how);
   /// Seconds in the deriver, all in all.
   double seconds() const { return seconds_; }
 

@@ -97,19 +97,24 @@ std::string Worker::answer(const Task& task, const std::string& item) {
                  ? note_outcome(bench_.derive(item.substr(defined_alike.size()), Workbench::Domains::Alike), false)
                  : note_outcome(bench_.derive(item, Workbench::Domains::Unknown), false);
     case TaskKind::Explain:
-      return note_outcome(bench_.explain(item), false);
+      return note_outcome(bench_.explain(item, Workbench::Try::Once), false);
+    case TaskKind::ExplainHarder:
+      return note_outcome(bench_.explain(item, Workbench::Try::Harder), false);
     case TaskKind::Prove:
       return note_outcome(prove_candidate(item, library_, options_.prover), true);
     case TaskKind::ProveRule:
       return note_outcome(prove_rule(item, library_, options_.prover), true);
     case TaskKind::Admit:
       return note_implied(asked_of(Others::Earlier, known(), whether_implied(Workbench::Try::Harder)));
+    case TaskKind::AdmitLarge:
+      return note_implied(asked_of(Others::Earlier, known(), whether_implied(Workbench::Try::Once)));
     case TaskKind::Redundant:
       return note_implied(asked_of(Others::All, known(), whether_implied(Workbench::Try::Once)));
     case TaskKind::Superfluous:
       return note_implied(asked_of(Others::All, known(), whether_implied(Workbench::Try::Harder)));
     case TaskKind::Eliminate: {
-      Outcome outcome = asked_of(Others::All, known(), [&](const std::string& rule) { return bench_.explain(rule); });
+      Outcome outcome = asked_of(Others::All, known(),
+                                 [&](const std::string& rule) { return bench_.explain(rule, Workbench::Try::Harder); });
       const KnownRule asked = known();
       for (std::uint32_t rule = asked.number; outcome.kind == Outcome::Kind::Derived && rule < asked.end(); ++rule)
         bench_.enable(rule, false);
