@@ -114,9 +114,9 @@ class Saturation {
     }
   };
   Matches matches_;    // to be applied in this iteration
-  Matches too_large_;  // once more in the next: terms may have become smaller, or parts of the right side be there
-  std::vector<std::array<std::uint32_t, 2>>
-      matched_at_;  // by rule and direction: the e-graph's time of the last whole look
+  Matches too_large_;  // to be tried again in the next: a term may be smaller then, or a part of the right side there
+  /// By rule and direction: the e-graph's time of the last whole look.
+  std::vector<std::array<std::uint32_t, 2>> matched_at_;
   std::uint32_t matches_left_ = 0, tries_left_ = 0;
   std::vector<Planned> planned_;
   std::uint32_t search_ = 0;                    // numbers the counts of operators

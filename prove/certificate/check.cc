@@ -1,8 +1,10 @@
 #include "prove/certificate/check.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "algebra/terms/any_rank.h"
 #include "algebra/terms/rule_text.h"
@@ -64,7 +66,9 @@ class Checker {
     }
     std::ranges::sort(sizes);
     if (!sizes.empty()) report_.median_bytes = sizes[sizes.size() / 2];
-    second_opinion();
+    if (!scripts_.empty()) ask_cvc5();
+    hear_cvc5();
+    std::ranges::move(second_findings_, std::back_inserter(report_.findings));
     return std::move(report_);
   }
 
@@ -172,26 +176,39 @@ class Checker {
   }
 
   void replay(const std::string& rule, const std::string& name, const std::string& text) {
-    const Stopwatch watch(report_.seconds_z3);
-    judge({rule, name, text}, {z3_.answer(text)}, "Z3");
-    if (!options_.cvc5.empty()) scripts_.push_back({rule, name, text});
+    {
+      const Stopwatch watch(report_.seconds_z3);
+      judge({rule, name, text}, {z3_.answer(text)}, "Z3", report_.findings);
+    }
+    if (options_.cvc5.empty()) return;
+    scripts_.push_back({rule, name, text});
+    if (scripts_.size() >= options_.cvc5_scripts) ask_cvc5();
   }
 
-  void judge(const Script& script, const std::vector<std::string>& answers, const std::string& solver) {
+  static void judge(const Script& script, const std::vector<std::string>& answers, const std::string& solver,
+                    std::vector<CheckFinding>& findings) {
     runtime::throw_if_interrupted("check");
     if (answers == std::vector<std::string>{"unsat"}) return;
     const std::string answer = answers.empty() ? "nothing" : "'" + answers[0] + "'";
-    find(script.rule, solver + " answers " + answer + " to " + script.name + " (" +
-                          script.text.substr(0, script.text.find('\n')) + ")");
+    findings.push_back({script.rule, solver + " answers " + answer + " to " + script.name + " (" +
+                                         script.text.substr(0, script.text.find('\n')) + ")"});
   }
 
-  void second_opinion() {
-    if (options_.cvc5.empty()) return;
-    const Stopwatch watch(report_.seconds_cvc5);
+  /// Has cvc5 begin with the scripts so far, once it is done with those before.
+  void ask_cvc5() {
+    hear_cvc5();
+    asked_ = std::exchange(scripts_, {});
     std::vector<std::string> texts;
-    for (const Script& script : scripts_) texts.push_back(script.text);
-    const auto answers = cvc5_answers(options_.cvc5, texts, options_.cvc5_timeout);
-    for (std::size_t i = 0; i < scripts_.size(); ++i) judge(scripts_[i], answers[i], "cvc5");
+    for (const Script& script : asked_) texts.push_back(script.text);
+    cvc5_.emplace(options_.cvc5, texts);
+  }
+
+  void hear_cvc5() {
+    if (!cvc5_) return;
+    const auto answers = cvc5_->answers(options_.cvc5_timeout);
+    for (std::size_t i = 0; i < asked_.size(); ++i) judge(asked_[i], answers[i], "cvc5", second_findings_);
+    report_.seconds_cvc5 += cvc5_->seconds();
+    cvc5_.reset();
   }
 
   const algebra::RuleSet& rules_;
@@ -199,8 +216,10 @@ class Checker {
   algebra::TermBank& bank_;
   algebra::Symbols& symbols_;
   const CheckOptions& options_;
-  CitedRules cited_;  // their own certificates are checked, too
-  std::vector<Script> scripts_;
+  CitedRules cited_;                           // their own certificates are checked, too
+  std::vector<Script> scripts_, asked_;        // for cvc5, and those that it is at
+  std::optional<Cvc5Run> cvc5_;                // works beside the rest
+  std::vector<CheckFinding> second_findings_;  // reported last
   Z3Session z3_;
   CheckReport report_;
 };

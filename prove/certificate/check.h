@@ -14,9 +14,10 @@
 namespace rulemill::prove {
 
 struct CheckOptions {
-  std::uint64_t seed = 1;      // of the sizes and elements at which rules are evaluated
-  std::filesystem::path cvc5;  // empty: no second opinion
-  std::chrono::milliseconds cvc5_timeout{600000};
+  std::uint64_t seed = 1;                          // of the sizes and elements at which rules are evaluated
+  std::filesystem::path cvc5;                      // empty: no second opinion
+  std::size_t cvc5_scripts = 4096;                 // that it gets at once, while others are made
+  std::chrono::milliseconds cvc5_timeout{600000};  // for these
 };
 
 struct CheckFinding {

@@ -5,14 +5,14 @@
 #include <fstream>
 
 #include "runtime/error.h"
-#include "runtime/scratch_folder.h"
-#include "runtime/subprocess.h"
 
 namespace rulemill::prove {
 
 namespace {
 
 constexpr const char* separator = "-- next --";
+constexpr const char* input_file = "scripts.smt2";
+constexpr const char* output_file = "answers";
 
 std::vector<std::string> lines_of(std::istream& stream) {
   std::vector<std::string> lines;
@@ -57,23 +57,22 @@ std::string Z3Session::answer(const std::string& script) {
 
 std::filesystem::path find_cvc5() { return runtime::find_program("cvc5"); }
 
-std::vector<std::vector<std::string>> cvc5_answers(const std::filesystem::path& cvc5,
-                                                   const std::vector<std::string>& scripts,
-                                                   std::chrono::milliseconds timeout) {
-  const runtime::ScratchFolder folder;
-  const std::string input = (folder / "scripts.smt2").string();
-  const std::string output = (folder / "answers").string();
-  {
-    std::ofstream file(input);
-    for (const std::string& script : scripts) file << "(reset)\n" << script << "(echo \"" << separator << "\")\n";
-    if (!file.flush()) throw runtime::IoError(input, "cannot be written");
-  }
-  // The shell gives cvc5 files to read and write; the process's end is what it answers.
-  runtime::Subprocess process({"/bin/sh", "-c", R"(exec "$0" --incremental --lang=smt2 --tlimit-per=20000 "$1" > "$2")",
-                               cvc5.string(), input, output});
-  process.receive(timeout);
-  if (process.end_reason().starts_with("time limit")) throw runtime::Error("cvc5", process.end_reason());
-  std::ifstream file(output);
+Cvc5Run::Cvc5Run(const std::filesystem::path& cvc5, const std::vector<std::string>& scripts)
+    : scripts_(scripts.size()), process_([&] {
+        const std::string input = (folder_ / input_file).string();
+        std::ofstream file(input);
+        for (const std::string& script : scripts) file << "(reset)\n" << script << "(echo \"" << separator << "\")\n";
+        if (!file.flush()) throw runtime::IoError(input, "cannot be written");
+        // The shell gives cvc5 files to read and write; the process's end is what it answers.
+        return std::vector<std::string>{
+            "/bin/sh",     "-c",  R"(exec "$0" --incremental --lang=smt2 --tlimit-per=20000 "$1" > "$2")",
+            cvc5.string(), input, (folder_ / output_file).string()};
+      }()) {}
+
+std::vector<std::vector<std::string>> Cvc5Run::answers(std::chrono::milliseconds timeout) {
+  process_.receive(timeout);
+  if (process_.end_reason().starts_with("time limit")) throw runtime::Error("cvc5", process_.end_reason());
+  std::ifstream file(folder_ / output_file);
   std::vector<std::vector<std::string>> answers(1);
   for (const std::string& line : lines_of(file)) {
     if (line == separator || line == "\"" + std::string(separator) + "\"") {
@@ -82,8 +81,13 @@ std::vector<std::vector<std::string>> cvc5_answers(const std::filesystem::path& 
       answers.back().push_back(line);
     }
   }
-  answers.resize(scripts.size());
+  answers.resize(scripts_);
   return answers;
+}
+
+double Cvc5Run::seconds() const {
+  const auto written = [&](const char* file) { return std::filesystem::last_write_time(folder_ / file); };
+  return std::chrono::duration<double>(written(output_file) - written(input_file)).count();
 }
 
 }  // namespace rulemill::prove

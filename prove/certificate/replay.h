@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/scratch_folder.h"
+#include "runtime/subprocess.h"
+
 namespace rulemill::prove {
 
 /// Z3 for scripts: one session that is reset between them.
@@ -30,10 +33,20 @@ class Z3Session {
 /// The cvc5 binary on PATH; empty if there is none.
 std::filesystem::path find_cvc5();
 
-/// The answers of cvc5 to each script, all run by one process with a reset between them. Throws Error if it does not
-/// end within the time.
-std::vector<std::vector<std::string>> cvc5_answers(const std::filesystem::path& cvc5,
-                                                   const std::vector<std::string>& scripts,
-                                                   std::chrono::milliseconds timeout);
+/// cvc5 on some scripts, with a reset between them: a process that works beside whoever started it.
+class Cvc5Run {
+ public:
+  Cvc5Run(const std::filesystem::path& cvc5, const std::vector<std::string>& scripts);
+
+  /// Its answers to each script, waited for. Throws Error if that takes longer than the time.
+  std::vector<std::vector<std::string>> answers(std::chrono::milliseconds timeout);
+  /// From its start to the last answer, once these are there.
+  double seconds() const;
+
+ private:
+  runtime::ScratchFolder folder_;
+  std::size_t scripts_;
+  runtime::Subprocess process_;
+};
 
 }  // namespace rulemill::prove

@@ -147,8 +147,8 @@ class Farm {
   }
 
   /// What the round proved is derived if it follows from the core and what the round proved before it: what does not
-  /// follow implies the rest, one after the other. It is core from then on, unless it stays apart. That a rule that
-  /// would stay apart follows after all is asked with more patience of the minimal core.
+  /// follow implies the rest, one after the other. It is core from then on, unless it stays apart: those
+  /// that would are asked once here and once of the minimal core.
   void settle() {
     std::vector<std::size_t> proved;
     std::vector<std::string> changes;

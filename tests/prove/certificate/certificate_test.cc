@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "check/kernel/proof.h"
@@ -8,6 +10,7 @@
 #include "prove/certificate/replay.h"
 #include "runtime/error.h"
 #include "runtime/interrupt.h"
+#include "runtime/scratch_folder.h"
 #include "tests/prove/rule_files.h"
 
 using namespace rulemill;
@@ -107,6 +110,25 @@ TEST_CASE("certificates of proved rules are replayed by both solvers") {
                              << report.seconds_follow << " s, evaluated in " << report.seconds_evaluate
                              << " s, replayed by Z3 in " << report.seconds_z3 << " s, by cvc5 in "
                              << report.seconds_cvc5 << " s");
+}
+
+TEST_CASE("a second opinion is heard of every script, however many the solver gets at once") {
+  Database database;
+  const runtime::ScratchFolder folder;
+  // Says "sat" to the second script that it gets each time.
+  const std::filesystem::path solver = folder / "cvc5";
+  std::ofstream(solver) << "#!/bin/sh\n"
+                           "awk '/^\\(echo/ { print (++n == 2 ? \"sat\" : \"unsat\"); print \"-- next --\" }' \"$4\"\n";
+  std::filesystem::permissions(solver, std::filesystem::perms::owner_all);
+  CheckOptions options;
+  options.cvc5 = solver;
+  for (const std::size_t at_once : {7, 100'000}) {
+    options.cvc5_scripts = at_once;
+    const CheckReport report = prove::check(database.rules, database.library, database.bank, database.symbols, options);
+    const std::size_t scripts = report.obligations;
+    CHECK(report.findings.size() == scripts / at_once + (scripts % at_once >= 2 ? 1 : 0));
+    for (const CheckFinding& finding : report.findings) CHECK(finding.what.starts_with("cvc5 answers 'sat'"));
+  }
 }
 
 TEST_CASE("a certificate is the same text whenever it is made") {
