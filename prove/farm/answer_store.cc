@@ -15,7 +15,7 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr int store_version = 7;
+constexpr int store_version = 8;
 constexpr std::string_view opening = "rule ";
 
 /// The name of a rule in text form, which is its number among the candidates; empty if it has none.
@@ -63,7 +63,8 @@ bool is_proof(TaskKind kind) {
 
 /// Whether answers list instances of other rules.
 bool explains(TaskKind kind) {
-  return kind == TaskKind::Explain || kind == TaskKind::ExplainHarder || kind == TaskKind::Eliminate;
+  return kind == TaskKind::Derive || kind == TaskKind::Explain || kind == TaskKind::ExplainHarder ||
+         kind == TaskKind::Eliminate;
 }
 
 bool is_outcome(TaskKind kind) { return is_proof(kind) || kind == TaskKind::Derive || explains(kind); }

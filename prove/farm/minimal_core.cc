@@ -181,8 +181,9 @@ MinimalCore::Positions MinimalCore::explain_each(TaskKind asked, const Positions
   return rest;
 }
 
-/// Explains what can be; the rest. What the core does not imply within the limits, rules that left may; what these do
-/// not, either of them tried harder.
+/// Explains what can be; the rest. What the core does not imply within the limits keeps the derivation that it came
+/// with, from a core of before; for what came with none, rules that left are asked, too, and either of them tried
+/// harder.
 MinimalCore::Positions MinimalCore::unexplained(const Positions& open) {
   Positions without = open;
   for (const auto asked : {TaskKind::Explain, TaskKind::ExplainHarder}) {

@@ -18,7 +18,7 @@ struct Outcome {
   std::string candidate;    // its name
   std::string rule;         // typed, in text form; of a refuted or unknown one as far as it was typed
   std::string detail;       // counterexample, or why it is unknown or ill-typed
-  std::string certificate;  // of a proved rule; of a derived one once the core is known
+  std::string certificate;  // of a proved rule; of a derived one the instances that imply it, of the core at the time
   std::uint64_t queries = 0;
   std::uint64_t instances = 0;
   std::uint64_t operators = 0;  // of a candidate's larger side

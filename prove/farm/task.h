@@ -11,9 +11,9 @@ namespace rulemill::prove {
 
 /// A task's items are rules in text form unless said otherwise; there is one answer an item.
 enum class TaskKind : std::uint8_t {
-  Derive,     // candidates, defined_alike before them or not → outcomes: derived from the known rules, ill-typed, or
-              // unknown so far
-  Prove,      // candidates → outcomes, from the definitions
+  Derive,  // candidates, defined_alike before them or not → outcomes: derived from the known rules with the instances
+           // that imply them, ill-typed, or unknown so far
+  Prove,   // candidates → outcomes, from the definitions
   Redundant,  // numbers of known rules → implied by the other enabled ones?
   Eliminate,  // numbers of known rules → outcomes with the instances of the other enabled ones that imply them, tried
               // harder; one that is implied stays disabled for those after it

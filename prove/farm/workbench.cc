@@ -100,8 +100,11 @@ Outcome Workbench::derive(const std::string& candidate, Domains domains) {
     return domains == Domains::Alike || !applies(goal, bank_, partial_functions_) ||
            same_domain(outcome.rule, library_, {});
   };
-  if (std::holds_alternative<egraph::Derived>(derive(goal, false, Try::Once)) && defined_alike()) {
+  const egraph::Derivation derivation = derive(goal, true, Try::Once);
+  if (const auto* derived = std::get_if<egraph::Derived>(&derivation); derived != nullptr && defined_alike()) {
     outcome.kind = Outcome::Kind::Derived;
+    outcome.instances = derived->instances.size();
+    outcome.certificate = derivation_text(*derived);
   } else {
     outcome.hardness = hardness(goal.rule, bank_);
   }
