@@ -132,6 +132,19 @@ CertificateText without_proof(Certificate::Kind kind, std::string statement, con
   return certificate;
 }
 
+namespace {
+
+/// The steps as their reader would write them: sums are written in the order in which their terms were first met, which
+/// is another for who found the proof.
+std::string as_read(const std::string& proof, const Rule& rule, const algebra::TermBank& bank,
+                    const algebra::Symbols& symbols) {
+  check::Atoms atoms;
+  const check::Statement statement(rule, bank, symbols, atoms);
+  return check::to_string(check::parse_proof(proof, "certificate", 1, atoms), atoms);
+}
+
+}  // namespace
+
 CertificateText parse_certificate(std::string_view text, const std::string& origin) {
   return CertificateReader(text, origin).read();
 }
@@ -154,7 +167,7 @@ std::optional<CertificateText> certify_by_definitions(const std::string& stateme
       return std::nullopt;
     }
     CertificateText certificate = without_proof(Certificate::Kind::Definitions, statement, rule, bank);
-    certificate.proof = check::to_string(*elaboration.proof, atoms);
+    certificate.proof = as_read(check::to_string(*elaboration.proof, atoms), rule, bank, symbols);
     return certificate;
   } catch (const check::Objection& objection) {
     reason = objection.what;

@@ -131,6 +131,17 @@ TEST_CASE("a second opinion is heard of every script, however many the solver ge
   }
 }
 
+TEST_CASE("a certificate is read as it was written, in whatever order its terms were found") {
+  Database database(1000);
+  database.add(database.rule(R"(rule two_shares_of_pools(i1[n, c, h, w])
+      let k = pool_kernel(; c=c*q, kernel=3)
+      conv2d(conv2d(i1, concat(k, k; axis=0); act=relu), concat(k, k; axis=1))
+      => conv2d(conv2d(i1, k; act=relu), add(k, k)))"));
+  certify(database.rules, database.library, database.bank, database.symbols, {});
+  const CheckReport report = database.checked();
+  for (const CheckFinding& finding : report.findings) FAIL_CHECK(finding.rule << ": " << finding.what);
+}
+
 TEST_CASE("a certificate is the same text whenever it is made") {
   Court court;
   const std::string statement =
