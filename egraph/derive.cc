@@ -89,7 +89,7 @@ Derivation Deriver::derive(const TypedRule& rule, bool explain) {
   RM_CHECK(rule.rule.shapes.size() == rule.rule.variables.size(), "a goal is typed before it is derived");
   try {
     const auto dealt_out = algebra::with_equal_products_dealt_out(rule, state_->bank, state_->sizes.symbols());
-    return state_->derive(dealt_out ? *dealt_out : rule, explain);
+    return state_->derive(dealt_out ? dealt_out->rule : rule, explain);
   } catch (const algebra::Overflow&) {  // rules can make tensors larger than any that the goal has
     return LimitReached{LimitReached::Which::Numbers};
   }

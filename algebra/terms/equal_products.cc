@@ -1,21 +1,18 @@
 #include "algebra/terms/equal_products.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace rulemill::algebra {
 
 namespace {
 
-constexpr std::size_t most_factors = 4;  // of a product
-constexpr int most_equations = 4;        // dealt out in a row
+constexpr std::size_t most_factors = 4;    // of a product
+constexpr std::size_t most_equations = 4;  // dealt out in a row
 
-/// The sizes of which each is a factor of one side alone, once.
-struct Products {
-  std::vector<Atom> left, right;
-};
-
-std::optional<Products> equal_products(const SizeCondition& condition, const Symbols& symbols) {
+/// Over the sizes of which each is a factor of one side alone, once.
+std::optional<EqualProducts> equal_products(const SizeCondition& condition, const Symbols& symbols) {
   if (condition.relation != Relation::Eq) return std::nullopt;
   const auto factors = [&](const Poly& poly) {
     std::vector<Atom> result;
@@ -23,7 +20,7 @@ std::optional<Products> equal_products(const SizeCondition& condition, const Sym
     result.assign(poly.terms()[0].monomial.begin(), poly.terms()[0].monomial.end());
     return result;
   };
-  Products found{factors(condition.left), factors(condition.right)};
+  EqualProducts found{factors(condition.left), factors(condition.right), {}};
   for (std::size_t i = 0; i < found.left.size();) {  // a common factor of both is at least 1
     const auto same = std::ranges::find(found.right, found.left[i]);
     if (same == found.right.end()) {
@@ -56,16 +53,25 @@ std::set<std::string> names_in(const Rule& rule, const TermBank& bank, const Sym
   return names;
 }
 
-/// p_i = Π_j s_ij, r_j = Π_i s_ij
-Substitution dealt_out(const Products& products, std::set<std::string> names, Symbols& symbols) {
-  Substitution result;
+/// Fills in the new sizes.
+void name_parts(EqualProducts& products, std::set<std::string> names, Symbols& symbols) {
   for (const Atom p : products.left) {
+    auto& row = products.parts.emplace_back();
     for (const Atom r : products.right) {
       // Whichever side of the equation stands left.
       std::string name = std::min(symbols.name(p), symbols.name(r)) + "_" + std::max(symbols.name(p), symbols.name(r));
       while (!names.insert(name).second) name += "_";
-      const Poly part(symbols.size(name));
-      for (const Atom whole : {p, r}) {
+      row.push_back(symbols.size(name));
+    }
+  }
+}
+
+Substitution by_parts(const EqualProducts& products) {
+  Substitution result;
+  for (std::size_t i = 0; i < products.left.size(); ++i) {
+    for (std::size_t j = 0; j < products.right.size(); ++j) {
+      const Poly part(products.parts[i][j]);
+      for (const Atom whole : {products.left[i], products.right[j]}) {
         const auto [entry, is_new] = result.try_emplace(whole, part);
         if (!is_new) entry->second = entry->second * part;
       }
@@ -91,22 +97,70 @@ Rule substituted(const Rule& rule, const Substitution& sizes, TermBank& bank, Sy
   return result;
 }
 
+/// What both have as a factor.
+Poly::Term common_factor(const Poly::Term& a, const Poly::Term& b) {
+  Poly::Term common{{}, std::gcd(a.coefficient, b.coefficient)};
+  Monomial rest = b.monomial;
+  for (const Atom atom : a.monomial) {
+    if (rest.remove(atom)) common.monomial.push_back(atom);
+  }
+  return common;
+}
+
+/// a / factor, which divides it.
+Poly::Term without(const Poly::Term& a, const Poly::Term& factor) {
+  return {*a.monomial.divided_by(factor.monomial), a.coefficient / factor.coefficient};
+}
+
+/// The values of these sizes; nothing if one has none or is no positive multiple of a product.
+std::optional<std::vector<Poly::Term>> products_of(const std::vector<Atom>& sizes, const Substitution& values) {
+  std::vector<Poly::Term> products;
+  for (const Atom size : sizes) {
+    const auto value = values.find(size);
+    if (value == values.end() || value->second.terms().size() != 1) return std::nullopt;
+    products.push_back(value->second.terms()[0]);
+    if (products.back().coefficient < 1) return std::nullopt;
+  }
+  return products;
+}
+
 }  // namespace
 
-std::optional<TypedRule> with_equal_products_dealt_out(const TypedRule& typed, TermBank& bank, Symbols& symbols) {
+std::optional<DealtOut> with_equal_products_dealt_out(const TypedRule& typed, TermBank& bank, Symbols& symbols) {
   Rule rule = typed.rule;
-  int count = 0;
-  for (std::size_t i = 0; i < rule.condition.size() && count < most_equations; ++i) {
-    const std::optional<Products> found = equal_products(rule.condition[i], symbols);
+  std::vector<EqualProducts> equations;
+  for (std::size_t i = 0; i < rule.condition.size() && equations.size() < most_equations; ++i) {
+    std::optional<EqualProducts> found = equal_products(rule.condition[i], symbols);
     if (!found) continue;
-    rule = substituted(rule, dealt_out(*found, names_in(rule, bank, symbols), symbols), bank, symbols);
-    ++count;
+    name_parts(*found, names_in(rule, bank, symbols), symbols);
+    rule = substituted(rule, by_parts(*found), bank, symbols);
+    equations.push_back(std::move(*found));
     i = static_cast<std::size_t>(-1);
   }
-  if (count == 0) return std::nullopt;
+  if (equations.empty()) return std::nullopt;
   auto types = infer_types(rule, bank, symbols);
   if (!std::holds_alternative<TypedRule>(types)) return std::nullopt;
-  return std::move(std::get<TypedRule>(types));
+  return DealtOut{std::move(std::get<TypedRule>(types)), std::move(equations)};
+}
+
+bool deal_out(const std::vector<EqualProducts>& equations, Substitution& values) {
+  const Poly::Term one{{}, 1};
+  for (const EqualProducts& equation : equations) {
+    auto left = products_of(equation.left, values), right = products_of(equation.right, values);
+    if (!left || !right) return false;
+    for (std::size_t i = 0; i < left->size(); ++i) {
+      for (std::size_t j = 0; j < right->size(); ++j) {
+        Poly::Term &p = (*left)[i], &r = (*right)[j];
+        const Poly::Term part = common_factor(p, r);
+        p = without(p, part);
+        r = without(r, part);
+        values.insert_or_assign(equation.parts[i][j], Poly::of_terms({part}));
+      }
+    }
+    const auto is_one = [&](const Poly::Term& rest) { return rest == one; };
+    if (!std::ranges::all_of(*left, is_one) || !std::ranges::all_of(*right, is_one)) return false;
+  }
+  return true;
 }
 
 }  // namespace rulemill::algebra

@@ -26,7 +26,7 @@ class DerivationText {
       : library_(library), bank_(library), statement_(statement), stated_(statement) {
     goal_ = read_statement(statement, library_, bank_, symbols_);
     if (auto dealt_out = algebra::with_equal_products_dealt_out(goal_, bank_, symbols_)) {
-      goal_ = std::move(*dealt_out);
+      goal_ = std::move(dealt_out->rule);
       stated_ = statement_of(goal_.rule, bank_, symbols_);
     }
     InstanceReader reader(stated_, library_, bank_, symbols_);

@@ -15,7 +15,7 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr int store_version = 8;
+constexpr int store_version = 9;
 constexpr std::string_view opening = "rule ";
 
 /// The name of a rule in text form, which is its number among the candidates; empty if it has none.
@@ -64,14 +64,15 @@ bool is_proof(TaskKind kind) {
 /// Whether answers list instances of other rules.
 bool explains(TaskKind kind) {
   return kind == TaskKind::Derive || kind == TaskKind::Explain || kind == TaskKind::ExplainHarder ||
-         kind == TaskKind::Eliminate;
+         kind == TaskKind::Eliminate || kind == TaskKind::Admit || kind == TaskKind::AdmitLarge;
 }
 
 bool is_outcome(TaskKind kind) { return is_proof(kind) || kind == TaskKind::Derive || explains(kind); }
 
 /// Whether items are numbers of known rules.
 bool asks_by_number(TaskKind kind) {
-  return kind == TaskKind::Eliminate || (!is_outcome(kind) && kind != TaskKind::Implied && kind != TaskKind::Certify);
+  return kind == TaskKind::Redundant || kind == TaskKind::Superfluous || kind == TaskKind::Eliminate ||
+         kind == TaskKind::Admit || kind == TaskKind::AdmitLarge;
 }
 
 /// Whether another run would say the same, whatever the candidates' numbers.

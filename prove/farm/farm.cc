@@ -21,7 +21,7 @@ using Kind = Outcome::Kind;
 using runtime::Json;
 
 constexpr const char* journal_file = "verdicts.journal";
-constexpr int farm_version = 10;  // part of the stage's digest: outcomes of another way of judging do not mix
+constexpr int farm_version = 11;  // part of the stage's digest: outcomes of another way of judging do not mix
 
 /// The texts of the rules of a file, each from its line "rule …" to the next one's.
 std::vector<std::string> split_rules(const std::string& text) {
@@ -146,9 +146,9 @@ class Farm {
     }
   }
 
-  /// What the round proved is derived if it follows from the core and what the round proved before it: what does not
-  /// follow implies the rest, one after the other. It is core from then on, unless it stays apart: those
-  /// that would are asked once here and once of the minimal core.
+  /// What the round proved is derived if it follows from the core and what the round proved before it, of which some is
+  /// derived itself and some stays apart: what does not follow implies the rest, one after the other. It is core from
+  /// then on, unless it stays apart: those that would are asked once here and once of the minimal core.
   void settle() {
     std::vector<std::size_t> proved;
     std::vector<std::string> changes;
@@ -175,10 +175,9 @@ class Farm {
     std::size_t next = 0;
     for (std::size_t t = 0; t < all.size(); ++t) {
       for (std::size_t i = 0; i < tasks[t].items.size(); ++i, ++next) {
-        const std::string answer = all[t].failure.empty() ? all[t].items.at(i) : std::string(implied_limit);
+        const Outcome answer = all[t].failure.empty() ? unpack_outcome(all[t].items.at(i)) : Outcome();
         Outcome& outcome = outcomes_[proved[asked[next]]];
-        if (answer == implied_yes) outcome.kind = Kind::Derived;
-        outcome.apart = answer == implied_limit && stays_apart(outcome);
+        if (!take_derivation(answer, outcome)) outcome.apart = answer.detail != implied_no && stays_apart(outcome);
         if (outcome.kind == Kind::Proved && !outcome.apart)
           ++core_;
         else

@@ -49,11 +49,15 @@ MinimalCore::MinimalCore(const std::vector<Outcome>& outcomes, Crew& crew, std::
   std::ranges::stable_sort(rules_, {}, number_of);
   known_.resize(rules_.size());
   eliminations_.resize(rules_.size());
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    owners_.emplace(rules_[i].candidate, i);
+    for (const std::string& text : instances_of(i)) owners_.emplace(name_of(text), i);
+  }
 }
 
-/// Derivations are bounded, so that a smaller core may not imply what a larger one did. What it does not imply has a
-/// derivation from rules that left, whose own derivations are put in; where that cannot be done either, the rule comes
-/// into the core, and all are asked again. It ends, since no rule leaves more than twice.
+/// Derivations are bounded, so that a smaller core may not imply what a larger one did. A rule's derivation from others
+/// that are derived is therefore kept, with theirs put in; where that cannot be done, and the core does not imply the
+/// rule, it comes into the core, and all are asked again. It ends, since no rule leaves more than twice.
 void MinimalCore::find() {
   enter(used());
   Positions open = of_kind(Kind::Derived);
@@ -66,7 +70,10 @@ void MinimalCore::find() {
     open.erase(std::unique(open.begin(), open.end()), open.end());
     if (!explain(std::exchange(open, {}))) continue;
     open = certify();
-    if (open.empty()) return;
+    if (open.empty()) break;
+  }
+  for (const std::size_t rule : of_kind(Kind::Derived)) {
+    for (const std::string& line : lines_of(rules_[rule].certificate)) rules_[owners_.at(rule_of(line))].apart = false;
   }
 }
 
@@ -114,9 +121,10 @@ MinimalCore::Positions MinimalCore::eliminate(TaskKind asked, Positions& core) {
     std::set<std::string> names;
     for (std::size_t i = 0; i < asked_now.size(); ++i) {
       const std::size_t rule = asked_now[i];
-      if (cites(unpack_outcome(answers[i]).certificate, names)) {
+      const Outcome answer = unpack_outcome(answers[i]);
+      if (cites(answer.certificate, names)) {
         again.push_back(rule);
-      } else if (take_derivation(rule, answers[i])) {
+      } else if (take_derivation(answer, rules_[rule])) {
         leaving.push_back(rule);
       } else {
         undecided.push_back(rule);
@@ -132,16 +140,6 @@ MinimalCore::Positions MinimalCore::eliminate(TaskKind asked, Positions& core) {
   left_.insert(left_.end(), gone.begin(), gone.end());
   core = undecided;
   return gone;
-}
-
-/// The rule is derived if the answer says so.
-bool MinimalCore::take_derivation(std::size_t rule, const std::string& answer) {
-  const Outcome outcome = unpack_outcome(answer);
-  if (outcome.kind != Kind::Derived) return false;
-  rules_[rule].kind = Kind::Derived;
-  rules_[rule].instances = outcome.instances;
-  rules_[rule].certificate = outcome.certificate;
-  return true;
 }
 
 /// Its own and those of its instances.
@@ -177,50 +175,49 @@ MinimalCore::Positions MinimalCore::explain_each(TaskKind asked, const Positions
   Positions rest;
   const std::vector<std::string> explained = crew_.run_each(asked, texts_of(positions), block_, without_outcome);
   for (std::size_t i = 0; i < positions.size(); ++i)
-    if (!take_derivation(positions[i], explained[i])) rest.push_back(positions[i]);
+    if (!take_derivation(unpack_outcome(explained[i]), rules_[positions[i]])) rest.push_back(positions[i]);
   return rest;
 }
 
-/// Explains what can be; the rest. What the core does not imply within the limits keeps the derivation that it came
-/// with, from a core of before; for what came with none, rules that left are asked, too, and either of them tried
-/// harder.
+/// Explains what can be; the rest. What the core implies at once, maybe as an instance of one rule, is derived so, large
+/// rules aside, which takes long. Others that came with a derivation keep it, with those of derived rules put in; what
+/// came with none is asked of the core, of rules that left, too, and of either tried harder.
 MinimalCore::Positions MinimalCore::unexplained(const Positions& open) {
-  Positions without = open;
+  Positions small = open;
+  std::erase_if(small, [&](std::size_t rule) { return stays_apart(rules_[rule]); });
+  explain_each(TaskKind::Explain, small);
+  Positions rest = uncomposed(open);
   for (const auto asked : {TaskKind::Explain, TaskKind::ExplainHarder}) {
-    without = explain_each(asked, without);
-    std::erase_if(without, [&](std::size_t rule) { return !rules_[rule].certificate.empty(); });
-    if (without.empty() || left_.empty()) continue;
+    rest = explain_each(asked, rest);
+    if (rest.empty() || left_.empty()) continue;
     enter(left_, With::Nothing);
-    without = explain_each(asked, without);
+    explain_each(asked, rest);
     leave(left_);
+    rest = uncomposed(rest);
   }
-  return uncomposed(open);
+  return rest;
 }
 
-/// Puts the derivations of rules that left in place of their instances; those for which that cannot be done, and those
+/// Puts the derivations of derived rules in place of their instances; those for which that cannot be done, and those
 /// that have no derivation.
 MinimalCore::Positions MinimalCore::uncomposed(const Positions& open) {
-  // A rule is derived from rules that left after it.
-  std::set<std::string> cited;
-  const auto add_cited = [&](std::size_t rule) {
-    for (const std::string& line : lines_of(rules_[rule].certificate)) cited.insert(rule_of(line));
-  };
-  std::ranges::for_each(open, add_cited);
-  Positions wanted;
-  for (const std::size_t rule : left_) {
-    const std::vector<std::string>& texts = instances_of(rule);
-    const auto is_cited = [&](const std::string& text) { return cited.contains(name_of(text)); };
-    if (!cited.contains(rules_[rule].candidate) && std::ranges::none_of(texts, is_cited)) continue;
-    wanted.push_back(rule);
-    add_cited(rule);
-  }
   Composition composition(library_);
-  for (auto rule = wanted.rbegin(); rule != wanted.rend(); ++rule) {
-    composition.add(rules_[*rule].candidate, rules_[*rule].rule, rules_[*rule].certificate);
-    for (const std::string& text : instances_of(*rule)) composition.refuse(name_of(text));
-  }
+  std::set<std::size_t> known;
+  const std::function<void(std::size_t)> add_cited = [&](std::size_t citing) {
+    for (const std::string& line : lines_of(rules_[citing].certificate)) {
+      const std::size_t cited = owners_.at(rule_of(line));
+      const Outcome& rule = rules_[cited];
+      if (rule.kind == Kind::Proved || !known.insert(cited).second) continue;
+      composition.refuse(rule.candidate);
+      for (const std::string& text : instances_of(cited)) composition.refuse(name_of(text));
+      add_cited(cited);
+      if (rule.kind == Kind::Derived && !rule.certificate.empty())
+        composition.add(rule.candidate, rule.rule, rule.certificate);
+    }
+  };
   Positions rest;
   for (const std::size_t rule : open) {
+    add_cited(rule);
     Outcome& outcome = rules_[rule];
     std::optional<std::string> instances;
     if (!outcome.certificate.empty()) instances = composition.compose(outcome.rule, outcome.certificate);
@@ -231,15 +228,20 @@ MinimalCore::Positions MinimalCore::uncomposed(const Positions& open) {
   return rest;
 }
 
-/// Proves those that neither the core nor the ones before imply, and makes them core, some of them apart; the rest.
+/// Proves those that neither the core nor the ones before imply, and makes them core, some of them apart; the rest,
+/// with their derivations from these.
 MinimalCore::Positions MinimalCore::admit(const Positions& open) {
   enter(open);
-  std::vector<std::string> implied = crew_.run_each(TaskKind::Admit, numbers_of(open), block_, without_answer);
-  if (std::ranges::count(implied, implied_yes) == static_cast<std::ptrdiff_t>(open.size())) implied[0] = implied_no;
+  const std::vector<std::string> answers = crew_.run_each(TaskKind::Admit, numbers_of(open), block_, without_outcome);
   Positions rest, admitted, unproved, apart;
   for (std::size_t i = 0; i < open.size(); ++i) {
-    (implied[i] == implied_yes ? rest : admitted).push_back(open[i]);
-    if (implied[i] == implied_limit && stays_apart(rules_[open[i]])) apart.push_back(open[i]);
+    const Outcome answer = unpack_outcome(answers[i]);
+    if (take_derivation(answer, rules_[open[i]])) {
+      rest.push_back(open[i]);
+      continue;
+    }
+    admitted.push_back(open[i]);
+    if (answer.detail != implied_no && stays_apart(rules_[open[i]])) apart.push_back(open[i]);
   }
   const std::vector<std::string> proofs = crew_.run_each(TaskKind::ProveRule, texts_of(admitted), 1, without_outcome);
   for (std::size_t i = 0; i < admitted.size(); ++i) {

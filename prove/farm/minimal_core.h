@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "prove/farm/crew.h"
@@ -36,7 +37,6 @@ class MinimalCore {
   Positions eliminate_all();
   void derive_apart();
   Positions eliminate(TaskKind asked, Positions& core);
-  bool take_derivation(std::size_t rule, const std::string& answer);
   void add_names(std::size_t rule, std::set<std::string>& names) const;
   bool explain(Positions open);
   Positions explain_each(TaskKind asked, const Positions& positions);
@@ -61,10 +61,11 @@ class MinimalCore {
   std::function<std::string(const Outcome&)> statement_of_;
   std::vector<Outcome> rules_;
   InstanceTexts instances_;
-  std::vector<KnownRule> known_;   // by position: under which number the workers know it
-  std::vector<int> eliminations_;  // by position: how often it has left the core
-  Positions left_;                 // that left the core and are not back, in that order
-  std::uint32_t told_ = 0;         // rules that workers have been told of
+  std::vector<KnownRule> known_;                         // by position: under which number the workers know it
+  std::unordered_map<std::string, std::size_t> owners_;  // by name: of a rule, or of an instance of it
+  std::vector<int> eliminations_;                        // by position: how often it has left the core
+  Positions left_;                                       // that left the core and are not back, in that order
+  std::uint32_t told_ = 0;                               // rules that workers have been told of
 };
 
 }  // namespace rulemill::prove

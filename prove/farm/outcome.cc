@@ -13,6 +13,14 @@ bool stays_apart(const Outcome& outcome) {
   return outcome.operators > most_operators;
 }
 
+bool take_derivation(const Outcome& answer, Outcome& rule) {
+  if (answer.kind != Outcome::Kind::Derived) return false;
+  rule.kind = Outcome::Kind::Derived;
+  rule.instances = answer.instances;
+  rule.certificate = answer.certificate;
+  return true;
+}
+
 Json to_json(const Outcome& outcome) {
   return {{"kind", static_cast<int>(outcome.kind)},
           {"candidate", outcome.candidate},

@@ -33,6 +33,9 @@ struct Outcome {
 /// of them in a core make each derivation slower and let it reach less far.
 bool stays_apart(const Outcome& outcome);
 
+/// Makes a rule derived, as an answer says that it is; false if it does not.
+bool take_derivation(const Outcome& answer, Outcome& rule);
+
 /// What all runs agree on: without hardness and time.
 runtime::Json to_json(const Outcome& outcome);
 Outcome outcome_from_json(const runtime::Json& json);

@@ -17,7 +17,7 @@ namespace {
 
 using Kind = Outcome::Kind;
 
-constexpr int prune_version = 11;
+constexpr int prune_version = 12;
 constexpr const char* journal_file = "prune.journal";
 constexpr std::size_t certificates_at_once = 8;
 

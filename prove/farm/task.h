@@ -22,7 +22,8 @@ enum class TaskKind : std::uint8_t {
   ProveRule,  // typed rules → outcomes, from the definitions
   Certify,    // certificate requests → certificates
   Generalize,     // typed rules → outcomes: proved, in general form; unknown if there is none
-  Admit,          // numbers of known rules → implied by the enabled ones before it? tried harder
+  Admit,          // numbers of known rules → outcomes with the instances of enabled ones before it that imply them,
+                  // tried harder
   Superfluous,    // numbers of known rules → implied by the other enabled ones? tried harder
   AdmitLarge,     // as Admit, of rules that stay apart where a limit is met: tried once
   ExplainHarder,  // as Explain, tried harder

@@ -7,6 +7,7 @@
 #include "prove/certificate/instance_text.h"
 #include "prove/farm/definition_proof.h"
 #include "prove/farm/hardness.h"
+#include "prove/farm/task.h"
 #include "prove/normal_form/definedness.h"
 #include "runtime/error.h"
 
@@ -96,12 +97,12 @@ Outcome Workbench::derive(const std::string& candidate, Domains domains) {
   outcome.rule = algebra::to_string(goal.rule, bank_, symbols_);
   outcome.operators = std::max(bank_.nodes(goal.rule.source).size(), bank_.nodes(goal.rule.target).size());
   // Derivations compare values: where they are defined is asked by itself.
-  const auto defined_alike = [&] {
+  const auto are_alike = [&] {
     return domains == Domains::Alike || !applies(goal, bank_, partial_functions_) ||
            same_domain(outcome.rule, library_, {});
   };
   const egraph::Derivation derivation = derive(goal, true, Try::Once);
-  if (const auto* derived = std::get_if<egraph::Derived>(&derivation); derived != nullptr && defined_alike()) {
+  if (const auto* derived = std::get_if<egraph::Derived>(&derivation); derived != nullptr && are_alike()) {
     outcome.kind = Outcome::Kind::Derived;
     outcome.instances = derived->instances.size();
     outcome.certificate = derivation_text(*derived);
@@ -127,6 +128,8 @@ Outcome Workbench::explain(const std::string& rule, Try how) {
     outcome.kind = Outcome::Kind::Derived;
     outcome.instances = derived->instances.size();
     outcome.certificate = derivation_text(*derived);
+  } else {
+    outcome.detail = std::holds_alternative<egraph::Saturated>(derivation) ? implied_no : implied_limit;
   }
   return outcome;
 }

@@ -44,7 +44,7 @@ class Workbench {
   enum class Try : std::uint8_t { Once, Harder };
   /// Whether the enabled rules imply a typed rule in text form.
   Implied implied(const std::string& rule, Try how);
-  /// Likewise; if so, its certificate lists the rule instances.
+  /// Likewise; if so, its certificate lists the rule instances, else its detail is implied_no or implied_limit.
   Outcome explain(const std::string& rule, Try how);
   /// Seconds in the deriver, all in all.
   double seconds() const { return seconds_; }

@@ -72,6 +72,9 @@ std::string Worker::answer(const Task& task, const std::string& item) {
   const auto whether_implied = [&](Workbench::Try how) {
     return [this, how](const std::string& rule) { return bench_.implied(rule, how); };
   };
+  const auto explained = [&](Workbench::Try how) {
+    return [this, how](const std::string& rule) { return bench_.explain(rule, how); };
+  };
   const auto note_derivation = [&](bool found) {
     const double seconds = bench_.seconds() - deriving;
     ++effort_.derivations;
@@ -105,16 +108,15 @@ std::string Worker::answer(const Task& task, const std::string& item) {
     case TaskKind::ProveRule:
       return note_outcome(prove_rule(item, library_, options_.prover), true);
     case TaskKind::Admit:
-      return note_implied(asked_of(Others::Earlier, known(), whether_implied(Workbench::Try::Harder)));
+      return note_outcome(asked_of(Others::Earlier, known(), explained(Workbench::Try::Harder)), false);
     case TaskKind::AdmitLarge:
-      return note_implied(asked_of(Others::Earlier, known(), whether_implied(Workbench::Try::Once)));
+      return note_outcome(asked_of(Others::Earlier, known(), explained(Workbench::Try::Once)), false);
     case TaskKind::Redundant:
       return note_implied(asked_of(Others::All, known(), whether_implied(Workbench::Try::Once)));
     case TaskKind::Superfluous:
       return note_implied(asked_of(Others::All, known(), whether_implied(Workbench::Try::Harder)));
     case TaskKind::Eliminate: {
-      Outcome outcome = asked_of(Others::All, known(),
-                                 [&](const std::string& rule) { return bench_.explain(rule, Workbench::Try::Harder); });
+      Outcome outcome = asked_of(Others::All, known(), explained(Workbench::Try::Harder));
       const KnownRule asked = known();
       for (std::uint32_t rule = asked.number; outcome.kind == Outcome::Kind::Derived && rule < asked.end(); ++rule)
         bench_.enable(rule, false);

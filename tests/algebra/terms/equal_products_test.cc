@@ -19,7 +19,7 @@ std::string dealt_out(const std::string& text) {
   const auto typed = infer_types(rule, bank, symbols);
   REQUIRE(std::holds_alternative<TypedRule>(typed));
   const auto result = with_equal_products_dealt_out(std::get<TypedRule>(typed), bank, symbols);
-  return result ? to_string(result->rule, bank, symbols) : "";
+  return result ? to_string(result->rule.rule, bank, symbols) : "";
 }
 
 }  // namespace
@@ -82,4 +82,32 @@ TEST_CASE("numbers satisfy the equation if and only if they are dealt out") {
       }
     }
   }
+}
+
+TEST_CASE("values of an equation's sizes are dealt out, each factor once") {
+  Symbols symbols;
+  const auto size = [&](const char* name) { return symbols.size(name); };
+  const auto poly = [&](const char* name) { return Poly(size(name)); };
+  const std::vector<EqualProducts> equations = {
+      {{size("p"), size("q")}, {size("r"), size("s")}, {{size("pr"), size("ps")}, {size("qr"), size("qs")}}}};
+  const auto holds = [&](const Poly& p, const Poly& q, const Poly& r, const Poly& s) {
+    Substitution values = {{size("p"), p}, {size("q"), q}, {size("r"), r}, {size("s"), s}};
+    if (!deal_out(equations, values)) return false;
+    const auto value = [&](const char* name) { return values.at(size(name)); };
+    CHECK(value("pr") * value("ps") == p);
+    CHECK(value("qr") * value("qs") == q);
+    CHECK(value("pr") * value("qr") == r);
+    CHECK(value("ps") * value("qs") == s);
+    return true;
+  };
+  const Poly a = poly("a"), b = poly("b"), c = poly("c"), d = poly("d");
+  CHECK(holds(a * b, c * d, a * c, b * d));
+  CHECK(holds(a, b, b, a));
+  CHECK(holds(6 * a * a * b, 10 * c, 4 * a * c, 15 * a * b));
+  CHECK_FALSE(holds(a * b, c, a * c, d));
+  CHECK_FALSE(holds(2 * a, 3 * b, 2 * a, b));
+  CHECK_FALSE(holds(a + b, c, c, a + b));  // a sum is no product
+  CHECK_FALSE(holds(-a, -b, a, b));
+  Substitution incomplete = {{size("p"), a}};
+  CHECK_FALSE(deal_out(equations, incomplete));
 }

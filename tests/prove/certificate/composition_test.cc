@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "prove/certificate/certificate.h"
+#include "prove/farm/workbench.h"
 
 using namespace rulemill;
 using namespace rulemill::prove;
@@ -23,8 +24,6 @@ constexpr const char* goal = R"(rule goal(y[p, k], x[k, n], u[n, n])
   matmul(matmul(matmul(y, x), u), add(u, u)) => matmul(y, matmul(x, matmul(u, add(u, u)))))";
 constexpr const char* goal_instances =
     "b: x := y, y := x, z := u, w := add(u, u); k := k, m := p, n := n, p := n, q := n\n";
-constexpr const char* twice_grouped = R"(rule e(x[n, c, h, w], k[f, g, r, s], l[e, g2, t, u])
-  conv2d(conv2d(x, k), l) => conv2d(conv2d(x, k), l))";
 
 struct Composing {
   algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
@@ -71,11 +70,52 @@ TEST_CASE("equal instances stand once", "[composition]") {
   CHECK(lines_of(*composed).size() == 2);
 }
 
-TEST_CASE("a derivation over sizes that equal products are dealt out to is not composed", "[composition]") {
+TEST_CASE("what cites a rule that has no composition has none", "[composition]") {
   Composing composing;
-  CHECK_FALSE(composing.composition.add("e", twice_grouped, ""));
+  composing.composition.refuse("e");
   CHECK_FALSE(composing.composition.compose(goal, "e: x := y; c := k\n"));
-  // What cites such a rule can't be composed, nor what cites that.
   CHECK_FALSE(composing.composition.add("b", of_four, "e: x := y; c := k\n"));
   CHECK_FALSE(composing.composition.compose(goal, goal_instances));
+}
+
+namespace {
+
+// Grouped convolutions of which each takes all that the one before makes.
+constexpr const char* of_one = R"(rule one(x[n, g*q, h, w], y[e, g*q, h, w], k[p*q, g, r, s])
+  conv2d(concat(x, y; axis=0), k) => concat(conv2d(x, k), conv2d(y, k); axis=0))";
+constexpr const char* of_two = R"(rule two(x[n, g*q, h, w], y[e, g*q, h, w], k[p*q, g, r, s], l[p2*q2, g2, t, u])
+  conv2d(conv2d(concat(x, y; axis=0), k), l)
+  => concat(conv2d(conv2d(x, k), l), conv2d(conv2d(y, k), l); axis=0)
+  when q2*g2 = p*q)";
+constexpr const char* with_relu = R"(rule goal(z[n, g*q, h, w], k[p*q, g, r, s], l[p2*q2, g2, t, u])
+  relu(conv2d(conv2d(concat(z, z; axis=0), k), l))
+  => relu(concat(conv2d(conv2d(z, k), l), conv2d(conv2d(z, k), l); axis=0))
+  when q2*g2 = p*q)";
+
+/// The lines of a rule's derivation from others.
+std::string derived_from(const std::vector<std::string>& rules, const std::string& rule, algebra::Library& library) {
+  Workbench bench(library, {});
+  for (const std::string& each : rules) bench.add_rule(each);
+  const Workbench::Session session(bench);
+  const Outcome outcome = bench.explain(rule, Workbench::Try::Harder);
+  REQUIRE(outcome.kind == Outcome::Kind::Derived);
+  return outcome.certificate;
+}
+
+}  // namespace
+
+TEST_CASE("equal products are dealt out where a derived rule is used, as its own derivation is over the parts",
+          "[composition]") {
+  Composing composing;
+  REQUIRE(composing.composition.add("two", of_two, derived_from({of_one}, of_two, composing.library)));
+  const std::string by_two = derived_from({of_two}, with_relu, composing.library);
+  REQUIRE(by_two.starts_with("two: "));
+  const std::optional<std::string> composed = composing.composition.compose(with_relu, by_two);
+  REQUIRE(composed);
+  INFO(*composed);
+  REQUIRE(lines_of(*composed).size() == 2);
+  const CertificateText certificate =
+      certify_by_instances(with_relu, lines_of(*composed), {{"one", of_one}}, composing.library, {});
+  CHECK(certificate.proof != unfollowed);
+  CHECK(follow_derivation(certificate, {{"one", of_one}}, composing.library).scripts.size() == 1);
 }
