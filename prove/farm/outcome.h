@@ -22,7 +22,7 @@ struct Outcome {
   std::uint64_t queries = 0;
   std::uint64_t instances = 0;
   std::uint64_t operators = 0;  // of a candidate's larger side
-  bool apart = false;           // of a proved one: it is used in no derivation
+  bool apart = false;           // of a proved one: nobody looks for derivations that use it
   double hardness = 0;          // of one that is to be proved: an estimate
   double seconds = 0;           // what it took, all in all
   std::vector<std::vector<std::int64_t>> example;

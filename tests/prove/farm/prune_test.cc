@@ -131,3 +131,30 @@ rule c6(t1[2, 3], t2[3, 4], t3[4, 5], t4[5, 6], t5[6, 7], t6[7, 8])
   }
   CHECK(folder.findings() == std::vector<std::string>{});
 }
+
+TEST_CASE(
+    "prune: a rule that follows from one of its round that stays apart is derived from that, which is in use then") {
+  const std::string larger = std::string(candidates) + R"(
+rule c5(t1[2, 3], t2[3, 4], t3[4, 5], t4[5, 6], t5[6, 7], t6[7, 8], t7[8, 9], t8[9, 3])
+  matmul(matmul(matmul(matmul(matmul(matmul(matmul(t1, t2), t3), t4), t5), t6), t7), t8)
+  => matmul(t1, matmul(t2, matmul(t3, matmul(t4, matmul(t5, matmul(t6, matmul(t7, t8)))))))
+
+rule c6(t1[2, 3], t2[3, 4], t3[4, 5], t4[5, 6], t5[6, 7], t6[7, 8], t7[8, 9], t8[9, 3])
+  relu(matmul(matmul(matmul(matmul(matmul(matmul(matmul(t1, t2), t3), t4), t5), t6), t7), t8))
+  => relu(matmul(t1, matmul(t2, matmul(t3, matmul(t4, matmul(t5, matmul(t6, matmul(t7, t8))))))))
+)";
+  Folder folder;
+  FarmOptions narrow;
+  narrow.helper.worker.limits.iterations = 2;
+  narrow.helper.worker.limits.matches_each = 1;
+  folder.prove_all(larger, narrow);
+  const auto outcomes = read_outcomes(folder.path());
+  CHECK(outcomes.at(4).apart);
+  CHECK(outcomes.at(5).kind == Outcome::Kind::Derived);
+  CHECK(outcomes.at(5).certificate.starts_with("c5: "));
+  const PruneSummary summary = folder.prune(narrow);
+  CHECK(summary.apart == 0);
+  CHECK(summary.core == 4);
+  CHECK(summary.shortcut + summary.instances_of_core == 2);  // c4 and c6
+  CHECK(folder.findings() == std::vector<std::string>{});
+}
