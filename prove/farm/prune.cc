@@ -84,12 +84,14 @@ algebra::RuleSet pruned(const std::vector<Outcome>& outcomes, Crew& crew, const 
       ++summary.instances_of_core;
   }
   summary.core = core.size();
-  summary.shortcut = shortcuts.size();
-  summary.proved = summary.core + summary.shortcut + summary.instances_of_core;
+  const std::size_t derived = shortcuts.size();
   algebra::RuleSet rules = database(std::move(core), std::move(shortcuts), library, bank, symbols);
   certify_by(rules, library, bank, symbols, [&](const std::vector<std::string>& requests) {
     return crew.run_each(TaskKind::Certify, requests, certificates_at_once);
   });
+  summary.shortcut = rules.rules.size() - summary.core;
+  summary.unfollowed += derived - summary.shortcut;
+  summary.proved = summary.core + summary.shortcut + summary.instances_of_core;
   return rules;
 }
 

@@ -158,3 +158,32 @@ rule c6(t1[2, 3], t2[3, 4], t3[4, 5], t4[5, 6], t5[6, 7], t6[7, 8], t7[8, 9], t8
   CHECK(summary.shortcut + summary.instances_of_core == 2);  // c4 and c6
   CHECK(folder.findings() == std::vector<std::string>{});
 }
+
+TEST_CASE("prune: a derived rule whose derivation the checker cannot follow is left out, and counted") {
+  // The last one's target is defined where a position that is a difference of sizes is positive, which the checker does
+  // not know.
+  const std::string split = R"(rule c1(t1[4, 12])
+  concat(split(t1; axis=0, at=2).first, split(t1; axis=0, at=2).second; axis=0)
+  => t1
+
+rule c2(t1[18, 4], x1[2, 4], t2[16, 4])
+  split(concat(t1, concat(x1, t2; axis=0); axis=0); axis=0, at=20).second
+  => t2
+
+rule c3(t1[2, 8], t2[4, 8], t3[2, 8], t4[4, 8])
+  split(mul(concat(t1, t2; axis=0), concat(t3, t4; axis=0)); axis=0, at=2).second
+  => mul(t2, t4)
+
+rule c4(x1[2, 4], w1[4, 4], x2[2, 4], w2[4, 4])
+  split(mul(concat(x1, w1; axis=0), concat(x2, w2; axis=0)); axis=0, at=4).second
+  => mul(split(w2; axis=0, at=2).second, split(w1; axis=0, at=2).second)
+)";
+  Folder folder;
+  folder.prove_all(split, {});
+  const PruneSummary summary = folder.prune({});
+  CHECK(summary.core == 3);
+  CHECK(summary.shortcut == 0);
+  CHECK(summary.unfollowed == 1);
+  CHECK(summary.proved == 3);
+  CHECK(folder.findings() == std::vector<std::string>{});
+}
