@@ -179,9 +179,9 @@ MinimalCore::Positions MinimalCore::explain_each(TaskKind asked, const Positions
   return rest;
 }
 
-/// Explains what can be; the rest. What the core implies at once, maybe as an instance of one rule, is derived so, large
-/// rules aside, which takes long. Others that came with a derivation keep it, with those of derived rules put in; what
-/// came with none is asked of the core, of rules that left, too, and of either tried harder.
+/// Explains what can be; the rest. What the core implies at once, maybe as an instance of one rule, is derived so,
+/// large rules aside, which takes long. Others that came with a derivation keep it, with those of derived rules put in;
+/// what came with none is asked of the core, of rules that left, too, and of either tried harder.
 MinimalCore::Positions MinimalCore::unexplained(const Positions& open) {
   Positions small = open;
   std::erase_if(small, [&](std::size_t rule) { return stays_apart(rules_[rule]); });
