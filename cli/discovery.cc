@@ -346,12 +346,7 @@ void Discovery::prune() {
       prove::prune_rules(out_, candidates_digest(), library_, provenance, funnel_, context_.world, farm_options());
   note_stage(prove::prune_stage, summary.seconds, summary.already_done);
   show_crew(prove::prune_stage, summary.ranks);
-  if (summary.unfollowed > 0) funnel_.emplace_back(prove::left_out, summary.unfollowed);
-  funnel_.emplace_back("rules that hold", summary.proved);
-  funnel_.emplace_back("instances of a core rule", summary.instances_of_core);
-  funnel_.emplace_back("core", summary.core);
-  if (summary.apart > 0) funnel_.emplace_back(prove::core_apart, summary.apart);
-  funnel_.emplace_back("shortcut", summary.shortcut);
+  prove::append_counts(summary, funnel_);
 }
 
 void Discovery::show_crew(const char* stage, const std::vector<prove::RankFigures>& ranks) {

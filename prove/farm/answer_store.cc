@@ -67,7 +67,7 @@ bool explains(TaskKind kind) {
          kind == TaskKind::Eliminate || kind == TaskKind::Admit || kind == TaskKind::AdmitLarge;
 }
 
-bool is_outcome(TaskKind kind) { return is_proof(kind) || kind == TaskKind::Derive || explains(kind); }
+bool is_outcome(TaskKind kind) { return is_proof(kind) || explains(kind); }
 
 /// Whether items are numbers of known rules.
 bool asks_by_number(TaskKind kind) {

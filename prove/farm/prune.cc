@@ -17,7 +17,7 @@ namespace {
 
 using Kind = Outcome::Kind;
 
-constexpr int prune_version = 12;
+constexpr int prune_version = 13;
 constexpr const char* journal_file = "prune.journal";
 constexpr std::size_t certificates_at_once = 8;
 
@@ -97,6 +97,15 @@ algebra::RuleSet pruned(const std::vector<Outcome>& outcomes, Crew& crew, const 
 
 }  // namespace
 
+void append_counts(const PruneSummary& summary, std::vector<std::pair<std::string, std::uint64_t>>& funnel) {
+  if (summary.unfollowed > 0) funnel.emplace_back("left out: no steps to follow", summary.unfollowed);
+  funnel.emplace_back("rules that hold", summary.proved);
+  funnel.emplace_back("instances of a core rule", summary.instances_of_core);
+  funnel.emplace_back("core", summary.core);
+  if (summary.apart > 0) funnel.emplace_back("core, apart: used in no derivation", summary.apart);
+  funnel.emplace_back("shortcut", summary.shortcut);
+}
+
 PruneSummary prune_rules(const std::filesystem::path& out, const std::string& inputs_digest, algebra::Library& library,
                          const algebra::Provenance& provenance,
                          std::vector<std::pair<std::string, std::uint64_t>> funnel,
@@ -129,11 +138,7 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     algebra::RuleSet rules = pruned(read_outcomes(out), crew, options, library, bank, symbols, summary);
     rules.provenance = provenance;
     rules.provenance.solver = Solver::version();
-    if (summary.unfollowed > 0) funnel.emplace_back(left_out, summary.unfollowed);
-    funnel.emplace_back("rules that hold", summary.proved);
-    funnel.emplace_back("core", summary.core);
-    if (summary.apart > 0) funnel.emplace_back(core_apart, summary.apart);
-    funnel.emplace_back("shortcut", summary.shortcut);
+    append_counts(summary, funnel);
     rules.funnel = std::move(funnel);
     const std::string bytes = algebra::serialize(rules, bank, symbols);
     runtime::write_file(out / rules_file, bytes);

@@ -13,16 +13,17 @@ struct PruneSummary {
   std::uint64_t shortcut = 0;
   std::uint64_t instances_of_core = 0;  // implied by one core rule, which a search applies as well: left out
   std::uint64_t proved = 0;             // rules that hold: all of the above
-  std::uint64_t unfollowed = 0;         // proved by no steps that the checker can follow: left out
+  std::uint64_t unfollowed = 0;         // proved or derived by no steps that the checker can follow: left out
   std::uint64_t apart = 0;              // core rules that no derivation uses (outcome.h)
   double seconds = 0;
   std::vector<RankFigures> ranks;  // on the first rank
 };
 
 inline constexpr const char* prune_stage = "prune";
-inline constexpr const char* left_out = "left out: no steps to follow";          // in the funnel
-inline constexpr const char* core_apart = "core, apart: used in no derivation";  // in the funnel
 inline constexpr const char* rules_file = "rules.rmdb";
+
+/// This stage's rows of the funnel, as it is printed and as the database has it.
+void append_counts(const PruneSummary& summary, std::vector<std::pair<std::string, std::uint64_t>>& funnel);
 
 /// Collective; the prove stage must be finished. Only the first rank's summary has counts. `funnel` goes into the
 /// database, followed by this stage's counts.
