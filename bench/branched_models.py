@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Models in their training form, with random weights: `branched_models.py KIND FILE`.
+"""Writes models in training form, with random weights: `branched_models.py KIND FILE`.
 
 repvgg: blocks of a 3x3, a 1x1 and, where shapes allow, an identity branch, each with a batch norm, added (RepVGG, CVPR'21).
-mobileone: the same over-parametrized, four 3x3 branches a depthwise and four 1x1 branches a pointwise block (MobileOne, CVPR'23).
-In inference form each block is one convolution: `blocks` says how many there are.
+mobileone: over-parametrized, four 3x3 branches per depthwise block and four 1x1 branches per pointwise block (MobileOne, CVPR'23).
+In inference form each block is one convolution; `blocks` counts them.
 """
 
 import sys
@@ -42,7 +42,7 @@ class Branched:
                          strides=[stride] * 2, pads=[kernel // 2] * 4, group=group)
 
     def block(self, x, inner, outer, stride, kernels, group=1):
-        """Branches with these kernels, and one without a convolution where the shapes allow it."""
+        """Adds branches with these kernels, and one without a convolution if the shapes allow it."""
         branches = [self.norm(self.convolution(x, inner, outer, kernel, stride, group), outer) for kernel in kernels]
         if stride == 1 and inner == outer:
             branches.append(self.norm(x, outer))
@@ -85,7 +85,7 @@ KINDS = {
 
 
 def make(kind):
-    """The model, and how many convolutions its inference form has."""
+    """Returns the model and the number of convolutions in inference form."""
     branched = Branched()
     model = branched.model(KINDS[kind](branched))
     return model, branched.blocks + 1

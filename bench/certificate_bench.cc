@@ -1,15 +1,15 @@
-// Times the search for the steps of proofs: certificate_bench RULES.rules [rule...]. Prints what takes longest, and of
-// which rules no steps are found, with the reason.
+// Times the search for proof steps: certificate_bench RULES.rules [rule...]. Prints the slowest rules, and those
+// without a proof with the reason.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "algebra/terms/rule_text.h"
 #include "prove/certificate/certificate.h"
-#include "runtime/atomic_file.h"
-#include "runtime/error.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/process/stopwatch.h"
+#include "runtime/text/error.h"
 
 using namespace rulemill;
 
@@ -30,10 +30,9 @@ int run(const std::string& path, const std::vector<std::string>& chosen) {
     if (!chosen.empty() && std::ranges::find(chosen, rule.id) == chosen.end()) continue;
     const std::string statement = prove::statement_of(rule, bank, symbols);
     std::string reason;
-    const auto start = std::chrono::steady_clock::now();
+    const runtime::Stopwatch watch;
     const auto certificate = prove::certify_by_definitions(statement, library, {}, reason);
-    times.push_back(
-        {std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count(), rule.id});
+    times.push_back({1e3 * watch.seconds(), rule.id});
     if (certificate)
       bytes += to_string(*certificate).size();
     else
@@ -43,7 +42,7 @@ int run(const std::string& path, const std::vector<std::string>& chosen) {
   std::ranges::sort(times, std::ranges::greater(), &Timed::milliseconds);
   double total = 0;
   for (const Timed& timed : times) total += timed.milliseconds;
-  std::printf("%zu rules, %.0f ms, %.2f ms a rule, median %.2f; %zu bytes; longest:", times.size(), total,
+  std::printf("%zu rules, %.0f ms, %.2f ms per rule, median %.2f; %zu bytes; slowest:", times.size(), total,
               total / static_cast<double>(times.size()), times[times.size() / 2].milliseconds, bytes);
   for (std::size_t i = 0; i < std::min<std::size_t>(8, times.size()); ++i)
     std::printf(" %s %.0f", times[i].rule.c_str(), times[i].milliseconds);

@@ -1,11 +1,11 @@
-// Times derivations of a rule database's shortcuts from its core: derive_bench RULES.rmdb
+// Times the derivations of a database's derived rules from its core: derive_bench RULES.rmdb
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 
 #include "algebra/rules/rule_set.h"
 #include "egraph/derive.h"
-#include "runtime/error.h"
+#include "runtime/process/stopwatch.h"
+#include "runtime/text/error.h"
 
 using namespace rulemill;
 
@@ -21,7 +21,7 @@ int run(const char* path) {
   for (const algebra::RuleRecord& record : set.rules) {
     auto typed = algebra::infer_types(record.rule, bank, symbols);
     if (const auto* error = std::get_if<algebra::TypeError>(&typed)) {
-      throw runtime::InputError(path, "rule " + record.rule.id + " does not type: " + error->what);
+      throw runtime::InputError(path, "rule " + record.rule.id + " is ill-typed: " + error->what);
     }
     if (record.rule.tier == algebra::Tier::Core) {
       deriver.add(std::get<algebra::TypedRule>(typed));
@@ -29,13 +29,13 @@ int run(const char* path) {
       goals.push_back(std::get<algebra::TypedRule>(std::move(typed)));
     }
   }
-  if (goals.empty()) throw runtime::InputError(path, "has no shortcuts to derive");
+  if (goals.empty()) throw runtime::InputError(path, "has no derived rules");
   std::vector<double> times;
   std::size_t outcomes[3] = {}, instances = 0, nodes = 0;
   for (const algebra::TypedRule& goal : goals) {
-    const auto start = std::chrono::steady_clock::now();
+    const runtime::Stopwatch watch;
     const egraph::Derivation derivation = deriver.derive(goal);
-    times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    times.push_back(1e3 * watch.seconds());
     ++outcomes[derivation.index()];
     nodes += deriver.statistics().nodes;
     if (const auto* derived = std::get_if<egraph::Derived>(&derivation)) instances += derived->instances.size();
@@ -46,7 +46,7 @@ int run(const char* path) {
   const auto count = static_cast<double>(goals.size());
   std::printf("%u core rules, %zu goals: %zu derived, %zu saturated, %zu at a limit\n", deriver.rule_count(),
               goals.size(), outcomes[0], outcomes[1], outcomes[2]);
-  std::printf("explained, ms a goal: mean %.4f, median %.4f, 99%% %.4f, most %.4f; %.1f nodes, %.1f rule instances\n",
+  std::printf("ms per goal: mean %.4f, median %.4f, 99%% %.4f, maximum %.4f; %.1f nodes, %.1f rule instances\n",
               total / count, times[times.size() / 2], times[times.size() * 99 / 100], times.back(),
               static_cast<double>(nodes) / count, static_cast<double>(instances) / count);
   return 0;

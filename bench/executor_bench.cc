@@ -1,14 +1,14 @@
-// Multiply-adds a second of the plan executor, by operator and instruction set, on one core, operands in cache:
+// Multiply-adds per second of the plan executor, by operator and instruction set, on one core with cached operands:
 // executor_bench
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 
 #include "algebra/execution/plan.h"
 #include "algebra/library/library.h"
-#include "execute/executor.h"
-#include "runtime/error.h"
+#include "execute/cpu/executor.h"
+#include "runtime/process/stopwatch.h"
+#include "runtime/text/error.h"
 
 namespace {
 
@@ -23,21 +23,21 @@ struct Case {
   std::vector<Shape> inputs;
 };
 
-/// Best of several timings, in products a second.
-double rate(const fp::Program& program, const std::vector<std::vector<fp::Pair>>& blocks, fp::InstructionSet set) {
+/// Returns multiply-adds per second, the best of several timings.
+double rate(const fp::Program& program, const std::vector<std::vector<fp::FieldPair>>& blocks, fp::InstructionSet set) {
   const fp::Executor executor(1, 512, set);
-  std::vector<const fp::Pair*> inputs;
+  std::vector<const fp::FieldPair*> inputs;
   for (const auto& block : blocks) inputs.push_back(block.data());
-  std::vector<fp::Pair> scratch(fp::Executor::scratch_pairs(program));
+  std::vector<fp::FieldPair> scratch(fp::Executor::scratch_pairs(program));
   const std::vector<std::uint64_t> types(program.outputs.size(), 1);
   std::vector<fp::Fingerprint> prints(program.outputs.size() * fp::block_width);
   const auto repeats = std::max<std::uint64_t>(10, 2'000'000 / program.products);
   double best = 0;
   for (int round = 0; round < 5; ++round) {
-    const auto start = std::chrono::steady_clock::now();
+    const rulemill::runtime::Stopwatch watch;
     for (std::uint64_t i = 0; i < repeats; ++i)
       executor.run(program, inputs.data(), scratch.data(), types, prints.data());
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = watch.seconds();
     best = std::max(best, static_cast<double>(repeats * program.products * fp::block_width) / seconds);
   }
   return best;
@@ -45,7 +45,7 @@ double rate(const fp::Program& program, const std::vector<std::vector<fp::Pair>>
 
 int run() {
   rulemill::algebra::Library library = rulemill::algebra::Library::load("data/operators");
-  const fp::Ground ground(rulemill::algebra::Domain::Field, library.functions(), 1);
+  const fp::EvaluationContext ground(rulemill::algebra::Domain::Field, library.functions(), 1);
   const std::array<Case, 5> cases = {{
       {"conv2d 3x3", "conv2d", {{"pad", "same"}, {"act", "none"}}, {{2, 4, 5, 5}, {4, 4, 3, 3}}},
       {"conv2d 3x3 relu", "conv2d", {{"pad", "same"}, {"act", "relu"}}, {{2, 4, 5, 5}, {4, 4, 3, 3}}},
@@ -58,7 +58,7 @@ int run() {
   std::printf("   (two lanes of the field each)\n");
   for (const Case& one : cases) {
     std::vector<std::uint32_t> ranks;
-    std::vector<std::vector<fp::Pair>> blocks;
+    std::vector<std::vector<fp::FieldPair>> blocks;
     for (const Shape& shape : one.inputs) {
       ranks.push_back(static_cast<std::uint32_t>(shape.size()));
       std::size_t elements = fp::block_width;

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures what the README claims, prints a table of figures against their goals, and stores them as JSON.
+"""Measures the figures that the README claims, prints them with their goals, and stores them as JSON.
 
-    bench/figures.py --out figures.json             three and four operators: some minutes
-    bench/figures.py --five --out figures.json      five operators as well: most of an hour
+    bench/figures.py --out figures.json             three and four operators: a few minutes
+    bench/figures.py --five --out figures.json      five operators, too: about an hour
     bench/figures.py --plot plot.svg A.json B.json  figures over time, as a share of their goals
 
-Every run is a new folder; times are the program's own, which do not count MPI's start.
+Every run has a new folder. Times are the program's own, without the start of MPI.
 """
 
 import argparse
@@ -33,9 +33,9 @@ class Bench:
         self.figures: list[dict] = []
 
     def run(self, name: str, stages: list[str], max_ops: int, ranks: int = 0, options: tuple[str, ...] = ()) -> dict:
-        """Runs stages one after the other in a folder of their own; returns their reports merged."""
+        """Runs stages one after the other in a new folder; returns their merged reports."""
         out = self.folder / name
-        merged: dict = {"stages": {}, "crews": {}}
+        merged: dict = {"stages": {}, "task_statistics": {}}
         for stage in stages:
             report = self.folder / f"{name}.{stage}.json"
             command = [str(self.build / "rulemill"), stage, "--profile", str(PROFILE), "--max-ops", str(max_ops),
@@ -50,15 +50,15 @@ class Bench:
             for entry in data["stages"]:
                 if not entry["already_done"]:
                     merged["stages"][entry["name"]] = entry["seconds"]
-            merged["crews"].update(data.pop("crews", {}))
+            merged["task_statistics"].update(data.pop("task_statistics", {}))
             merged.update({key: value for key, value in data.items() if key != "stages"})
         return merged
 
-    def note(self, figure: str, value: float, unit: str, goal: float | None = None, more_is_better: bool = False,
+    def record(self, figure: str, value: float, unit: str, goal: float | None = None, higher_is_better: bool = False,
              remark: str = "") -> None:
         ratio = None
         if goal is not None and value:
-            ratio = value / goal if more_is_better else goal / value
+            ratio = value / goal if higher_is_better else goal / value
         self.figures.append({"figure": figure, "value": value, "unit": unit, "goal": goal, "ratio": ratio,
                              "remark": remark})
         print(self.line(self.figures[-1]), flush=True)
@@ -71,7 +71,7 @@ class Bench:
         return f"{figure['figure']:<52}{value:>14} {figure['unit']:<6}{goal:>10}{ratio:>9}  {figure['remark']}"
 
     def digest(self, name: str) -> str:
-        """Of the bytes of all shards and candidates, by file name."""
+        """Returns a digest of all shards, candidates and rules, with their file names."""
         hasher = hashlib.sha256()
         out = self.folder / name
         for path in sorted([*out.glob("shards/*"), out / "candidates.rules", out / "rules.rmdb"]):
@@ -80,7 +80,7 @@ class Bench:
         return hasher.hexdigest()
 
     def throughput(self) -> dict[str, float]:
-        """Billions of multiply-adds a second of one core, by kind of node, with the best instructions."""
+        """Returns billions of multiply-adds per second of one core, by operator, with the best instruction set."""
         text = subprocess.run([str(self.build / "executor_bench")], capture_output=True, text=True, cwd=ROOT).stdout
         rows = re.findall(r"^(\S.*?)\s{2,}.*?([\d.]+)$", text, re.MULTILINE)
         return {name: float(rate) for name, rate in rows}
@@ -88,21 +88,21 @@ class Bench:
     def three(self) -> None:
         report = self.run("three", ["fingerprint", "join", "prove", "prune"], 3)
         stages = report["stages"]
-        self.note("3 operators: definitions to shards", stages["fingerprint"], "s", 0.4, remark=self.node_count(report))
-        self.note("3 operators: times as fast as TASO's generator", TASO_SECONDS / stages["fingerprint"], "x", 300, True)
-        self.note("3 operators: join", stages["join"], "s")
-        self.note("3 operators: prove", stages["prove"], "s")
-        self.note("3 operators: prune", stages["prune"], "s")
-        crew = report["crews"]["prove"]
-        self.note("3 operators: a derivation", crew["milliseconds_per_derivation_found"], "ms", 0.1)
-        if "milliseconds_per_proof" in crew:
-            self.note("3 operators: a proof from the definitions", crew["milliseconds_per_proof"], "ms", 10)
+        self.record("3 operators: definitions to shards", stages["fingerprint"], "s", 0.4, remark=self.node_count(report))
+        self.record("3 operators: times as fast as TASO's generator", TASO_SECONDS / stages["fingerprint"], "x", 300, True)
+        self.record("3 operators: join", stages["join"], "s")
+        self.record("3 operators: prove", stages["prove"], "s")
+        self.record("3 operators: prune", stages["prune"], "s")
+        tasks = report["task_statistics"]["prove"]
+        self.record("3 operators: a derivation", tasks["milliseconds_per_derivation_found"], "ms", 0.1)
+        if "milliseconds_per_proof" in tasks:
+            self.record("3 operators: a proof from the definitions", tasks["milliseconds_per_proof"], "ms", 10)
         funnel = report["funnel"]
-        self.note("3 operators: candidates", funnel["candidates"], "")
-        self.note("3 operators: false candidates expected", report["expected_false"], "")
-        self.note("3 operators: refuted", funnel["refuted"], "")
-        self.note("3 operators: unknown", funnel["unknown"], "")
-        self.note("3 operators: core rules", funnel["core"], "")
+        self.record("3 operators: candidates", funnel["candidates"], "")
+        self.record("3 operators: false candidates expected", report["expected_false_candidates"], "")
+        self.record("3 operators: refuted", funnel["refuted"], "")
+        self.record("3 operators: unknown", funnel["unknown"], "")
+        self.record("3 operators: core rules", funnel["core"], "")
 
     @staticmethod
     def node_count(report: dict) -> str:
@@ -113,53 +113,53 @@ class Bench:
         report = self.run(f"ops{ops}", ["fingerprint", "join"], ops)
         stages = report["stages"]
         total = stages["fingerprint"] + stages["join"]
-        self.note(f"{ops} operators: definitions to shards", stages["fingerprint"], "s", remark=self.node_count(report))
-        self.note(f"{ops} operators: join", stages["join"], "s")
-        self.note(f"{ops} operators: shards written and joined", total, "s", seconds)
-        self.note(f"{ops} operators: peak memory", report["peak_memory_bytes"] / 1e9, "GB", memory)
-        self.note(f"{ops} operators: shards", report["shard_bytes"] / 1e6, "MB")
-        self.note(f"{ops} operators: candidates", report["funnel"]["candidates"], "")
-        self.note(f"{ops} operators: false candidates expected", report["expected_false"], "")
-        products = sum(level["products"] for level in report["levels"])
+        self.record(f"{ops} operators: definitions to shards", stages["fingerprint"], "s", remark=self.node_count(report))
+        self.record(f"{ops} operators: join", stages["join"], "s")
+        self.record(f"{ops} operators: shards written and joined", total, "s", seconds)
+        self.record(f"{ops} operators: peak memory", report["peak_memory_bytes"] / 1e9, "GB", memory)
+        self.record(f"{ops} operators: shards", report["shard_bytes"] / 1e6, "MB")
+        self.record(f"{ops} operators: candidates", report["funnel"]["candidates"], "")
+        self.record(f"{ops} operators: false candidates expected", report["expected_false_candidates"], "")
+        products = sum(level["multiply_adds"] for level in report["levels"])
         rates = self.throughput()
         best = max(rates.values())
         floor = products / (best * 1e9) / self.cores
-        self.note(f"{ops} operators: arithmetic floor", floor, "s", remark=f"{products / 1e9:,.1f} G at {best} G/s a core")
-        self.note(f"{ops} operators: time over the floor", stages["fingerprint"] / floor, "x")
+        self.record(f"{ops} operators: arithmetic floor", floor, "s", remark=f"{products / 1e9:,.1f} G at {best} G/s per core")
+        self.record(f"{ops} operators: time over the floor", stages["fingerprint"] / floor, "x")
         return report
 
     def proofs_of_four(self) -> None:
         report = self.run("ops4", ["prove", "prune"], 4, self.cores)
         seconds = sum(report["stages"].values())
-        self.note("4 operators: candidates proved and pruned", seconds, "s", 120)
-        for name in ("refuted", "unknown", "core", "shortcut"):
-            self.note(f"4 operators: {name}", report["funnel"][name], "")
+        self.record("4 operators: candidates proved and pruned", seconds, "s", 120)
+        for name in ("refuted", "unknown", "core", "derived rules"):
+            self.record(f"4 operators: {name}", report["funnel"][name], "")
 
     def ranks(self) -> None:
         one = self.run("rank1", ["fingerprint", "join"], 4, 1, ("--threads", "1"))["stages"]
         two = self.run("rank2", ["fingerprint", "join"], 4, 2, ("--threads", "1"))["stages"]
-        self.note("two ranks against one: shards", one["fingerprint"] / two["fingerprint"], "x", 1.9, True)
-        self.note("two ranks against one: join", one["join"] / two["join"], "x")
-        self.note("two ranks against one", sum(one.values()) / sum(two.values()), "x", 1.9, True)
+        self.record("two ranks against one: shards", one["fingerprint"] / two["fingerprint"], "x", 1.9, True)
+        self.record("two ranks against one: join", one["join"] / two["join"], "x")
+        self.record("two ranks against one", sum(one.values()) / sum(two.values()), "x", 1.9, True)
 
     def identity(self) -> None:
         digests = set()
         for ranks in (1, 2, 4):
             self.run(f"same{ranks}", ["fingerprint", "join", "prove", "prune"], 3, ranks, ("--threads", "1"))
             digests.add(self.digest(f"same{ranks}"))
-        self.note("different files on 1, 2 and 4 ranks", len(digests) - 1, "", remark="shards, candidates, rules")
+        self.record("different files on 1, 2 and 4 ranks", len(digests) - 1, "", remark="shards, candidates, rules")
 
     def check(self) -> None:
         rules = self.folder / "three/rules.rmdb"
         report = self.folder / "check.json"
-        command = [str(self.build / "rulemill"), "check", str(rules), "--second-opinion", "--json", str(report)]
+        command = [str(self.build / "rulemill"), "check", str(rules), "--cvc5", "--json", str(report)]
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-        self.note("3 operators: certificates that fail", 0 if done.returncode == 0 else 1, "",
+        self.record("3 operators: certificates that fail", 0 if done.returncode == 0 else 1, "",
                   remark=done.stdout.strip().splitlines()[-1][:100] if done.stdout.strip() else done.stderr.strip()[:100])
 
 
 def plot(target: pathlib.Path, files: list[pathlib.Path]) -> None:
-    """Goal over value (value over goal where more is better), by figure, over the runs' dates: above the line is met."""
+    """Draws the ratio of each figure to its goal over the dates of the runs; above the line the goal is met."""
     runs = sorted((json.loads(path.read_text()) for path in files), key=lambda run: run["date"])
     names = [f["figure"] for f in runs[-1]["figures"] if f["ratio"]]
     width, row, left = 900, 34, 380
@@ -186,8 +186,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
     parser.add_argument("--out", type=pathlib.Path, help="JSON file to write")
-    parser.add_argument("--five", action="store_true", help="five operators, too")
-    parser.add_argument("--plot", type=pathlib.Path, help="draw the files given over time instead")
+    parser.add_argument("--five", action="store_true", help="measure five operators, too")
+    parser.add_argument("--plot", type=pathlib.Path, help="plot the given files over time instead")
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     arguments = parser.parse_args()
     if arguments.plot:

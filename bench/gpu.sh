@@ -1,9 +1,8 @@
 #!/bin/bash
-# Measures a GPU build on this machine's device: bench/gpu.sh [BUILD] [MAX_OPS] [MODELS]
-# (default build/cuda, 4, no models; in a folder that scripts/pack.sh made, what is packed). Compares every file with those
-# of the CPU, looks for memory errors, times the stages with the device's utilisation, and runs the test of plans on the device
-# where test programs are built, or packed. With a folder of models measures what `optimize --cost cuda` takes off their
-# times. Needs a device; says so and fails without.
+# Measures a GPU build on this machine's GPU: bench/gpu.sh [BUILD] [MAX_OPS] [MODELS]
+# (default: build/cuda, 4, no models; in a folder made by scripts/pack.sh: the packed programs). Compares all files with those of
+# the CPU, checks for memory errors, measures the stages with the GPU's utilization, and runs the test of plans if test programs
+# are built or packed. With a folder of models, measures `optimize --cost cuda` on them. Fails without a GPU.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/cuda}
@@ -18,10 +17,10 @@ profile=$data/profiles/reference.toml
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader || { echo "no NVIDIA device here" >&2; exit 1; }
+nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader || { echo "gpu.sh: no NVIDIA GPU found" >&2; exit 1; }
 "$build/rulemill" doctor
 
-echo "== the same bytes as on the CPU, three operators; what a GPU does, done by the CPU, is between them"
+echo "== identical bytes on the CPU, an emulated GPU and the GPU, three operators"
 for device in cpu emulated auto; do
   "$build/rulemill" fingerprint --profile "$profile" --max-ops 3 --device "$device" --out "$folder/$device" --progress off |
     grep -E 'fingerprint:|rows in'
@@ -48,16 +47,16 @@ for device in cpu auto; do
   python3 - "$folder/$device.json" "$folder/$device.usage" <<'PYTHON'
 import json, sys
 report = json.load(open(sys.argv[1]))
-steps, device = report["fingerprint_steps"], report.get("device")
+steps, gpu = report["fingerprint_steps"], report.get("gpu")
 print("  " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in steps.items()))
-if device:
-    seconds = device["device microseconds"] * 1e-6
-    print(f"  {device['names']:,} names in {device['batches']} batches; threads were {seconds:.2f} s in its calls, waiting included")
+if gpu:
+    seconds = gpu["gpu microseconds"] * 1e-6
+    print(f"  {gpu['renamings']:,} renamings in {gpu['batches']} batches; threads spent {seconds:.2f} s in GPU calls, including waiting")
 busy = [float(line.split("%")[0]) for line in open(sys.argv[2]) if "%" in line]
-print(f"  device busy {sum(busy) / max(1, len(busy)):.0f}% on average")
+print(f"  GPU busy {sum(busy) / max(1, len(busy)):.0f}% on average")
 PYTHON
 done
-echo "== one thread, beside the model of an H100"
+echo "== one thread, compared with the model of an H100"
 "$build/rulemill" fingerprint --profile "$profile" --max-ops "$max_ops" --threads 1 --out "$folder/one" --json "$folder/one.json" --progress off |
   grep -E 'fingerprint:'
 python3 bench/fingerprint_model.py "$folder/one.json"

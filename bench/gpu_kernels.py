@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What the compiler makes of the kernels that evaluate fingerprints: registers, spills, stack, shared memory, and how many warps of a
-multiprocessor that lets run. Needs nvcc, no GPU.
+"""Prints the resources of the fingerprint kernels: registers, spills, stack and shared memory, and the occupancy that results. Needs
+nvcc, but no GPU.
 
     bench/gpu_kernels.py [--nvcc nvcc] [--arguments 2]
 
-`--arguments`: of the operators; their pointers are in shared memory. Prints a table for docs/scaling.md."""
+`--arguments`: number of arguments of the operators, whose pointers are in shared memory. The table is part of docs/scaling.md."""
 
 import argparse
 import pathlib
@@ -14,26 +14,26 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SOURCE = "execute/cuda_card.cu"
-# Of a multiprocessor: registers, shared memory that blocks can have (1,024 bytes a block are the system's), warps, blocks.
+SOURCE = "execute/gpu/cuda_backend.cu"
+# Per multiprocessor: registers, shared memory (of which the system uses 1,024 bytes per block), warps, blocks.
 MACHINES = {"80": (65536, 164 * 1024, 64, 32), "90": (65536, 228 * 1024, 64, 32)}
-WARP, SYSTEM_SHARED, REGISTERS_AT_A_TIME = 32, 1024, 8
+WARP, SYSTEM_SHARED, REGISTER_GRANULARITY = 32, 1024, 8
 
 
 def constant(name):
-    text = (ROOT / "execute/orbit_view.h").read_text(encoding="utf-8") + (ROOT / "execute/wave.h").read_text(encoding="utf-8")
+    text = (ROOT / "execute/gpu/orbit_view.h").read_text(encoding="utf-8") + (ROOT / "execute/program/program_view.h").read_text(encoding="utf-8")
     return int(re.search(rf"{name} = (\d+)", text).group(1))
 
 
 def shared_bytes(arguments):
-    """As SharedLayout says."""
-    return 4 * (2 + constant("most_inputs")) + 8 * arguments * constant("threads_a_block") + 8 * constant("most_staged_pairs")
+    """As computed by SharedMemoryLayout::of()."""
+    return 4 * (2 + constant("max_inputs")) + 8 * arguments * constant("threads_per_block") + 8 * constant("max_staged_pairs")
 
 
 def report(nvcc):
     codes = [word for arch in MACHINES for word in ("-gencode", f"arch=compute_{arch},code=sm_{arch}")]
     with tempfile.TemporaryDirectory() as folder:
-        made = subprocess.run([nvcc, "-std=c++20", "-DRULEMILL_HAVE_CUDA", *codes, "-Xptxas", "-v", "-I.", "-c", SOURCE, "-o", f"{folder}/card.o"],
+        made = subprocess.run([nvcc, "-std=c++20", "-DRULEMILL_HAVE_CUDA", *codes, "-Xptxas", "-v", "-I.", "-c", SOURCE, "-o", f"{folder}/backend.o"],
                               cwd=ROOT, capture_output=True, text=True, check=False)
     if made.returncode != 0:
         sys.exit(made.stderr)
@@ -50,25 +50,25 @@ def report(nvcc):
 
 
 def warps(registers, shared, arch):
-    """Of one multiprocessor that can run: registers are given to warps, shared memory to blocks."""
-    all_registers, all_shared, most_warps, most_blocks = MACHINES[arch]
-    block_warps = constant("threads_a_block") // WARP
-    rounded = -(-registers // REGISTERS_AT_A_TIME) * REGISTERS_AT_A_TIME
-    blocks = min(all_registers // (rounded * WARP) // block_warps, all_shared // (shared + SYSTEM_SHARED), most_warps // block_warps, most_blocks)
-    return blocks, blocks * block_warps, most_warps
+    """Returns the resident blocks and warps of a multiprocessor, and its maximum of warps."""
+    all_registers, all_shared, max_warps, max_blocks = MACHINES[arch]
+    block_warps = constant("threads_per_block") // WARP
+    rounded = -(-registers // REGISTER_GRANULARITY) * REGISTER_GRANULARITY
+    blocks = min(all_registers // (rounded * WARP) // block_warps, all_shared // (shared + SYSTEM_SHARED), max_warps // block_warps, max_blocks)
+    return blocks, blocks * block_warps, max_warps
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nvcc", default="nvcc")
     parser.add_argument("--arguments", type=int, default=2)
-    words = parser.parse_args()
-    shared = shared_bytes(words.arguments)
-    print("| kernel | for | registers | stack, spill stores, loads (bytes) | shared memory a block | blocks, warps of a multiprocessor | occupancy |")
+    options = parser.parse_args()
+    shared = shared_bytes(options.arguments)
+    print("| kernel | architecture | registers | stack, spill stores, loads (bytes) | shared memory per block | blocks, warps per multiprocessor | occupancy |")
     print("|---|---|---|---|---|---|---|")
-    for (kernel, arch), (stack, stores, loads, registers) in sorted(report(words.nvcc).items()):
-        blocks, running, most = warps(registers, shared, arch)
-        print(f"| {kernel} | sm_{arch} | {registers} | {stack}, {stores}, {loads} | {shared:,} | {blocks}, {running} of {most} | {running / most:.0%} |")
+    for (kernel, arch), (stack, stores, loads, registers) in sorted(report(options.nvcc).items()):
+        blocks, running, maximum = warps(registers, shared, arch)
+        print(f"| {kernel} | sm_{arch} | {registers} | {stack}, {stores}, {loads} | {shared:,} | {blocks}, {running} of {maximum} | {running / maximum:.0%} |")
 
 
 if __name__ == "__main__":

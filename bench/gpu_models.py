@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What `rulemill optimize --cost cuda` takes off models' times on this machine's GPU, beside what is published:
+"""Measures how much time `rulemill optimize --cost cuda` removes from models on this machine's GPU, next to published results:
 
     bench/gpu_models.py [--rulemill BINARY] [--rounds N] [--json FILE] MODEL.onnx...
 
-Each model and what was made of it are run in turns by `rulemill gpu time`, both by the same executor, with cold caches;
-what counts is the median over the rounds. Ends with 3 where there is no GPU, with 1 if a model could not be measured."""
+`rulemill gpu time` runs each model and its result in turns, with the same executor and cold caches; times are medians over the
+rounds. Exits with 3 if there is no GPU, and with 1 if a model could not be measured."""
 
 import argparse
 import json
@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent.parent
 PACKED = HERE / "bin" / "rulemill"
 BUILT = HERE / "build" / "cuda" / "rulemill"
 
-# Percent of time removed: equality saturation guided by tree search, and TENSAT beside it, on a P100 (arXiv 2410.05534).
+# Percent of time removed: equality saturation guided by tree search, and TENSAT, on a P100 (arXiv 2410.05534).
 PUBLISHED = {
     "bert": (34, 22), "inception_v3": (19, 18), "nasnet": (23, 18), "nasrnn": (19, 10), "resnext50": (29, 27),
     "squeezenet": (33, 30), "vgg19": (15, 13), "resnet50": (0.8, 0.3), "mobilenetv2": (1.0, -0.7),
@@ -26,15 +26,15 @@ PUBLISHED = {
 
 
 class Failure(Exception):
-    """What rulemill said, and how it ended."""
+    """The last error message of rulemill and its exit code."""
 
     def __init__(self, process):
-        super().__init__((process.stderr.strip().splitlines() or ["no word"])[-1])
+        super().__init__((process.stderr.strip().splitlines() or ["no message"])[-1])
         self.code = process.returncode
 
 
 def report(binary, *arguments):
-    """The command's --json."""
+    """Runs the command; returns its --json report."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "report.json"
         command = [str(binary), *map(str, arguments), "--json", str(path)]
@@ -46,7 +46,7 @@ def report(binary, *arguments):
 
 def measure(binary, model, rounds, folder):
     faster = folder / f"{model.stem}.faster.onnx"
-    made = report(binary, "optimize", model, "--cost", "cuda", "--time-with", f"'{binary}' gpu time", "--out", faster)
+    made = report(binary, "optimize", model, "--cost", "cuda", "--benchmark-command", f"'{binary}' gpu time", "--out", faster)
     times = {model: [], faster: []}
     for number in range(rounds):
         for path in (model, faster) if number % 2 == 0 else (faster, model):
@@ -73,7 +73,7 @@ def main():
     except Failure as failure:
         print(failure, file=sys.stderr)
         return failure.code
-    print(f"{here['device']}; {here['versions']}; float32, batch as the model says, cold caches\n")
+    print(f"{here['device']}; {here['versions']}; float32, the model's batch size, cold caches\n")
     print(f"{'model':24} {'before ms':>10} {'after ms':>10} {'removed %':>10} {'guided %':>9} {'TENSAT %':>9}")
     rows, failed = [], False
     with tempfile.TemporaryDirectory() as folder:

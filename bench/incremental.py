@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a run costs that follows another one in its folder, beside the same run from scratch: an operator of the profile more, or a
-level more. Processor time of the run and its helpers; the database must be the same, byte for byte.
+"""Cost of an incremental run, with an operator or a level more than the previous run in the folder, compared with the same run from
+scratch. Processor time of the run and its worker processes; the results must be byte-identical.
 
     bench/incremental.py [--profile data/profiles/reference.toml] [--max-ops N] [--runs 1] OPERATOR... [level]"""
 
@@ -31,7 +31,7 @@ class Runs:
         self.binary, self.folder = binary, pathlib.Path(folder)
 
     def discover(self, text, max_ops, out):
-        """Its report, and its processor time."""
+        """Returns the report and the processor seconds."""
         profile, report = self.folder / "profile.toml", self.folder / "report.json"
         profile.write_text(text, encoding="utf-8")
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -50,7 +50,7 @@ def nodes(report):
 
 
 def proofs(report):
-    return report.get("crews", {}).get("prove", {}).get("proofs", 0)
+    return report.get("task_statistics", {}).get("prove", {}).get("proofs", 0)
 
 
 def main():
@@ -59,28 +59,28 @@ def main():
     parser.add_argument("--profile", type=pathlib.Path, default=ROOT / "data" / "profiles" / "reference.toml")
     parser.add_argument("--max-ops", type=int, default=3)
     parser.add_argument("--runs", type=int, default=1)
-    parser.add_argument("more", nargs="+", help="operators that the run before lacks, or `level`")
-    words = parser.parse_args()
-    text = words.profile.read_text(encoding="utf-8")
-    print("more         of the nodes  last level taken        proofs  from scratch  follows  of it  same bytes")
-    for more in words.more:
-        whole, follows = [], []
-        for _ in range(words.runs):
+    parser.add_argument("added", nargs="+", help="operators that the previous run lacks, or `level`")
+    options = parser.parse_args()
+    text = options.profile.read_text(encoding="utf-8")
+    print("added        of the nodes  rows reused             proofs  from scratch  incremental  ratio  identical")
+    for added in options.added:
+        full, incremental = [], []
+        for _ in range(options.runs):
             with tempfile.TemporaryDirectory(prefix="rulemill-incremental-") as folder:
-                runs = Runs(words.binary, folder)
-                scratch, seconds = runs.discover(text, words.max_ops, "scratch")
-                whole.append(seconds)
-                if more == "level":
-                    before, _ = runs.discover(text, words.max_ops - 1, "out")
+                runs = Runs(options.binary, folder)
+                scratch, seconds = runs.discover(text, options.max_ops, "scratch")
+                full.append(seconds)
+                if added == "level":
+                    before, _ = runs.discover(text, options.max_ops - 1, "out")
                 else:
-                    before, _ = runs.discover(without(text, more), words.max_ops, "out")
-                report, seconds = runs.discover(text, words.max_ops, "out")
-                follows.append(seconds)
+                    before, _ = runs.discover(without(text, added), options.max_ops, "out")
+                report, seconds = runs.discover(text, options.max_ops, "out")
+                incremental.append(seconds)
                 same = runs.results("scratch") == runs.results("out")
-        taken = f"{report.get('taken', 0):,} of {report['levels'][-1]['orbits']:,}"
+        reused = f"{report.get('rows_reused', 0):,} of {report['levels'][-1]['orbits']:,}"
         share = 1 - nodes(before) / nodes(report)
-        print(f"{more:12} {share:12.1%}  {taken:>18}  {proofs(report):5} of {proofs(scratch):5}  {statistics.median(whole):10.2f} s"
-              f"  {statistics.median(follows):5.2f} s  {statistics.median(follows) / statistics.median(whole):5.0%}  {'yes' if same else 'NO'}",
+        print(f"{added:12} {share:12.1%}  {reused:>18}  {proofs(report):5} of {proofs(scratch):5}  {statistics.median(full):10.2f} s"
+              f"  {statistics.median(incremental):5.2f} s  {statistics.median(incremental) / statistics.median(full):5.0%}  {'yes' if same else 'NO'}",
               flush=True)
         if not same:
             sys.exit(1)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A model that is too large to be held twice: `large_model.py FOLDER` writes model.onnx, its side file and rules.
+"""Writes a model that is too large for two copies in memory: `large_model.py FOLDER` writes model.onnx, its external data and rules.
 
-Products of one row with square weights, 12 of 7168x7168 (2.47 GB) unless told otherwise, and beside the first of them a
-low-rank branch that the rules merge into its weight. The goal: a peak of at most 1.5 times the files and 300 MB in
+A chain of products of one row with square weights (default: 12 of 7168x7168, 2.47 GB), and a low-rank branch next to the first
+one, which the rules merge into its weight. Goal: peak memory of at most 1.5 times the size of the files plus 300 MB in
     rulemill rules import FOLDER/rules.txt --out FOLDER/rules
     /usr/bin/time -f "%e s, %M kB" rulemill optimize FOLDER/model.onnx --rules FOLDER/rules --out FOLDER/out.onnx \\
-      --judge definitions --verify-seeds 1 --min-gain 0
+      --verifier definitions --verify-inputs 1 --min-gain 0
 """
 
 import argparse
@@ -23,7 +23,7 @@ rule distribute(x:2, a:2, b:2)
 
 
 def external(file, name, values):
-    """Appends the values to the side file and says where they lie."""
+    """Appends the values to the external data and returns a tensor that refers to them."""
     tensor = TensorProto(name=name, dims=values.shape, data_type=TensorProto.FLOAT, data_location=TensorProto.EXTERNAL)
     place = {"location": pathlib.Path(file.name).name, "offset": file.tell(), "length": values.nbytes}
     for key, value in place.items():

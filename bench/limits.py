@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Memory and time at the limits: `limits.py [--folder FOLDER] [--products N]`.
 
-Optimizes the model of large_model.py (2.47 GB unless told otherwise), whose peak of memory must be at most 1.5 times its files and
-300 MB, and a chain of 10,000 nodes, which must take less than 10 s. Prints both, ends with 1 where one is missed. RULEMILL names the
-binary.
+Optimizes the model of large_model.py (default: 2.47 GB), whose peak memory must be at most 1.5 times the size of its files plus
+300 MB, and a chain of 10,000 nodes, which must take less than 10 s. Prints both and exits with 1 if a limit is exceeded. RULEMILL
+names the binary.
 """
 
 import argparse
@@ -24,7 +24,7 @@ CHAIN = 10_000
 
 
 def measured(*command):
-    """Seconds on the clock, peak bytes."""
+    """Runs the command; returns elapsed seconds and peak bytes."""
     start = time.perf_counter()
     process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -34,8 +34,8 @@ def measured(*command):
 
 
 def optimize(model, rules, out):
-    return measured(BINARY, "optimize", model, "--rules", rules, "--out", out, "--judge", "definitions", "--verify-seeds", "1",
-                    "--min-gain", "0", "--no-timing")
+    return measured(BINARY, "optimize", model, "--rules", rules, "--out", out, "--verifier", "definitions", "--verify-inputs", "1",
+                    "--min-gain", "0", "--no-benchmark")
 
 
 def chain(path):
@@ -50,7 +50,7 @@ def chain(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=pathlib.Path, help="where the large model is made and kept; else a temporary one")
+    parser.add_argument("--folder", type=pathlib.Path, help="folder for the large model, which is kept; default: a temporary folder")
     parser.add_argument("--products", type=int, default=12)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:

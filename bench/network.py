@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Two ranks on two nodes that are network namespaces of this machine, joined by a link of limited bandwidth: what the exchanges of
-fingerprints and join take, beside what docs/scaling.md's model says of them. Needs root, `ip` and `tc`.
+"""Measures the communication of the stages fingerprint and join between two ranks on two network namespaces of this machine, joined
+by a link of limited bandwidth, and compares it with the model of docs/scaling.md. Needs root, `ip` and `tc`.
 
     bench/network.py [--max-ops 3] [--rates 0 1000 100 20] [--latencies 0]
 
-Rates in Mbit/s, 0 for no limit; latencies in ms a message, where the kernel has netem."""
+Rates in Mbit/s, 0: unlimited; latencies in ms per message, if the kernel has netem."""
 
 import argparse
 import json
@@ -24,7 +24,7 @@ def run(*words, check=True):
 
 
 class Link:
-    """The namespaces and the cable between them, for as long as it is open."""
+    """A context manager for the namespaces and the link between them."""
 
     def __enter__(self):
         self.__exit__()
@@ -44,7 +44,7 @@ class Link:
             run("ip", "netns", "del", node, check=False)
 
     def limit(self, rate, latency):
-        """Both directions. False if this kernel cannot."""
+        """Limits both directions. Returns False if the kernel does not support it."""
         for node in NODES:
             run("ip", "netns", "exec", node, "tc", "qdisc", "del", "dev", "wire", "root", check=False)
             if latency:
@@ -59,9 +59,9 @@ class Link:
 
 
 def agent(folder):
-    """What mpirun starts its second daemon with, instead of ssh."""
+    """Writes the script with which mpirun starts its second daemon, instead of ssh."""
     path = folder / "agent"
-    path.write_text("#!/bin/bash\n# HOST COMMAND...: in the namespace of that address\nshift\n"
+    path.write_text("#!/bin/bash\n# HOST COMMAND...: runs the command in the second namespace\nshift\n"
                     f"exec ip netns exec {list(NODES)[1]} bash -c \"$*\"\n", encoding="utf-8")
     path.chmod(0o755)
     return path
@@ -91,14 +91,14 @@ def main():
     parser.add_argument("--rates", type=float, nargs="+", default=[0, 1000, 100, 20])
     parser.add_argument("--latencies", type=float, nargs="+", default=[0])
     words = parser.parse_args()
-    print("Mbit/s  ms  stage        bytes sent by a rank  seconds  of these waiting  the model's bytes / rate")
+    print("Mbit/s  ms  stage        bytes sent per rank   seconds  waiting seconds   model: bytes / rate")
     with tempfile.TemporaryDirectory(prefix="rulemill-network-") as scratch, Link() as link:
         folder = pathlib.Path(scratch)
         agent(folder)
         expected = None
         for rate, latency in ((r, l) for l in words.latencies for r in words.rates):
             if not link.limit(rate, latency):
-                print(f"{rate:6g}  {latency:2g}  this kernel has no such queue")
+                print(f"{rate:6g}  {latency:2g}  not supported by this kernel")
                 continue
             out = folder / "out"
             shutil.rmtree(out, ignore_errors=True)
@@ -110,7 +110,7 @@ def main():
                       f"{max(end['waiting'] for end in ends):16.2f}  {model}", flush=True)
             candidates = (out / "candidates.rules").read_bytes()
             if expected not in (None, candidates):
-                sys.exit("the candidates are others")
+                sys.exit("the candidates differ")
             expected = candidates
 
 

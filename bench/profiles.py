@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What every shipped profile takes and finds, each at its own size, as a table; the default rules are made of data/profiles/models.
+"""Time, memory and results of every shipped profile as a table. The default rules are those of data/profiles/models.
 
     bench/profiles.py [--threads N] [PROFILE.toml ...]
 
-Times are the program's own. `general` counts the rules that say the core in general form.
+Times are the program's own. `general` is the number of general rules that replace the core.
 """
 
 import argparse
@@ -23,7 +23,7 @@ def measure(binary: pathlib.Path, profile: pathlib.Path, threads: int, folder: p
     result = json.loads(report.read_text(encoding="utf-8"))
     general = subprocess.run([binary, "rules", "generalize", folder / "out" / "rules.rmdb", "--out", folder / "general.rmdb"],
                              check=True, capture_output=True, text=True).stdout
-    result["general"] = int(re.search(r"([\d,]+) rules say them all", general)[1].replace(",", ""))
+    result["general"] = int(re.search(r"([\d,]+) general rules", general)[1].replace(",", ""))
     return result
 
 
@@ -34,14 +34,14 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     profiles = arguments.profiles or sorted((ROOT / "data/profiles").rglob("*.toml"))
-    print("| profile | operators | nodes | candidates | refuted, unknown | core | shortcuts | general | time | memory |")
+    print("| profile | operators | nodes | candidates | refuted, unknown | core | derived | general | time | memory |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for profile in profiles:
         with tempfile.TemporaryDirectory() as folder:
             run = measure(arguments.build / "rulemill", profile, arguments.threads, pathlib.Path(folder))
         funnel = run["funnel"]
         print(f"| {profile.stem} | {run['max_ops']} | {funnel['nodes']:,} | {funnel['candidates']:,} | {funnel['refuted']}, "
-              f"{funnel['unknown']} | {funnel['core']} | {funnel['shortcut']:,} | {run['general']} | {run['seconds']:.1f} s | "
+              f"{funnel['unknown']} | {funnel['core']} | {funnel['derived rules']:,} | {run['general']} | {run['seconds']:.1f} s | "
               f"{run['peak_memory_bytes'] / 1e6:.0f} MB |", flush=True)
 
 

@@ -16,14 +16,14 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROFILE = ROOT / "data/profiles/reference.toml"
-LATENCY = 5e-6  # seconds a message
-BANDWIDTH = 1e9  # bytes a second and rank, all ranks exchanging at once
-STORAGE = 20e9  # bytes a second that the shared file system takes from all ranks together
+LATENCY = 5e-6  # seconds per message
+BANDWIDTH = 1e9  # bytes per second and rank, all ranks exchanging at the same time
+STORAGE = 20e9  # bytes per second, write bandwidth of the shared file system
 RECORD = 40  # bytes of a row's fingerprint record
-TOLD_ROW = 80  # bytes that ranks tell each other of a row that one of them has evaluated for another
-TOLD_BELOW = 200  # of a row of the canonical level, with the values of terms that have all their names, a fifth as many
-PIECE = 2048  # rows that are evaluated together, at most, when a shard is shared
-DIVIDED = 2  # shards a rank that are evaluated in pieces: the last ones
+EXCHANGED_ROW = 80  # bytes of a row of the last level that one rank evaluates for another
+EXCHANGED_LOWER_ROW = 200  # bytes of a row of the canonical level, including the values of expanded terms, a fifth as many
+CHUNK = 2048  # rows of a shard that are evaluated at a time
+CHUNKED_SHARDS = 2  # shards per rank that are evaluated in chunks: the last ones
 RANKS = [2**k for k in range(13)]
 
 
@@ -56,7 +56,7 @@ def measure(build: pathlib.Path, max_ops: int) -> dict:
 
 
 def grown(parts: dict, rows: int, shared_rows: int, candidates: int) -> dict:
-    """The same machine's parts for a larger table: what a row costs stays the same."""
+    """Returns the times for a larger table on the same machine, with the same time per row."""
     scale, shared, more = rows / parts["rows"], shared_rows / parts["shared_rows"], candidates / parts["candidates"]
     f, j = parts["fingerprint"], parts["join"]
     return {
@@ -69,25 +69,25 @@ def grown(parts: dict, rows: int, shared_rows: int, candidates: int) -> dict:
 
 
 def predict(parts: dict, ranks: int) -> dict[str, float]:
-    """Seconds by part, of the slowest rank."""
+    """Returns seconds by component, of the slowest rank."""
     f, j = parts["fingerprint"], parts["join"]
     rows, shards = parts["rows"], shards_of(parts["rows"])
-    share = math.ceil(shards / ranks) / shards  # of the shards, on the rank that writes most
+    share = math.ceil(shards / ranks) / shards  # of the shards, on the rank with most of them
     steps = math.log2(ranks) if ranks > 1 else 0
-    loops = [name for name in f if name.endswith(", shared")]
+    loops = [name for name in f if name.endswith(", distributed")]
     shared = sum(f[name] for name in loops)
-    alone = sum(f[name.removesuffix(", shared")] for name in loops) - shared
-    told = parts["shared_rows"] * TOLD_BELOW + TOLD_ROW * min(DIVIDED * rows / shards, rows / ranks)
+    serial = sum(f[name.removesuffix(", distributed")] for name in loops) - shared
+    exchanged = parts["shared_rows"] * EXCHANGED_LOWER_ROW + EXCHANGED_ROW * min(CHUNKED_SHARDS * rows / shards, rows / ranks)
     exchange = rows * RECORD / ranks
-    pieces = rows / PIECE
-    combed = j["classes"] + j["pairs"] + j["filter"] + j["generalize"] + j["several outputs"]
+    chunks = rows / CHUNK
+    join = j["classes"] + j["pairs"] + j["filter"] + j["generalize"] + j["several outputs"]
     return {
-        "every rank alone": alone + j["read"],
-        "levels below": shared / ranks + (told / BANDWIDTH + steps * LATENCY if ranks > 1 else 0),
-        "evaluate": (f["evaluate and write"] - f["write"]) * (1 / ranks if pieces > ranks else 1 / pieces),
+        "serial": serial + j["read"],
+        "lower levels": shared / ranks + (exchanged / BANDWIDTH + steps * LATENCY if ranks > 1 else 0),
+        "evaluate": (f["evaluate and write"] - f["write"]) * (1 / ranks if chunks > ranks else 1 / chunks),
         "write": max(f["write"] * share, parts["shard_bytes"] / STORAGE),
         "exchange": (2 * exchange / BANDWIDTH + ranks * LATENCY) if ranks > 1 else 0,
-        "join": combed / ranks,
+        "join": join / ranks,
         "candidates' text": j["write"],
     }
 
@@ -108,7 +108,7 @@ COLOURS = ["#8c6bb1", "#4292c6", "#41ab5d", "#f16913", "#bdbdbd", "#de2d26", "#f
 
 
 def draw(target: pathlib.Path, tables: list[dict], seen: list[tuple[int, int, float]]) -> None:
-    """Seconds by part over ranks, both logarithmic in ranks; one panel a table; measured runs as crosses."""
+    """Draws seconds by component over the number of ranks (logarithmic), one panel per table, measured runs as crosses."""
     height, left, top, panel = 330, 64, 46, 330
     width = left + len(tables) * (panel + 90) - 40
     parts_svg = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height + 74}" font-family="sans-serif" '

@@ -1,10 +1,10 @@
-// Polynomials as text, and back. What it misreads is another proof, which is followed like any.
+// Writes and reads polynomials as text. This is not trusted: a proof that is misread is checked like any other.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 
 #include "check/kernel/atoms.h"
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::check {
 
@@ -18,7 +18,7 @@ std::string Atoms::text(const Poly& poly) const {
     std::string product = one ? "" : std::to_string(term.coefficient).substr(term.coefficient < 0 ? 1 : 0);
     for (const Atom atom : term.monomial) {
       static constexpr const char* words[] = {"", "", "", "div", "min", "max"};
-      const Entry& e = entry(atom);
+      const Info& e = info(atom);
       if (!product.empty()) product += "*";
       product += is_compound(atom)
                      ? words[static_cast<int>(e.kind)] + ("(" + this->text(e.left)) + ", " + this->text(e.right) + ")"
@@ -31,24 +31,24 @@ std::string Atoms::text(const Poly& poly) const {
 
 namespace {
 
-/// sum := ['-'] product {('+' | '-') product};  product := part {'*' part};
-/// part := number | name | '@' number | '#' number | ('div' | 'min' | 'max') '(' sum ',' sum ')'
+/// sum := ['-'] product {('+' | '-') product};  product := factor {'*' factor};
+/// factor := number | name | '@' number | '#' number | ('div' | 'min' | 'max') '(' sum ',' sum ')'
 class PolyReader {
  public:
   PolyReader(std::string_view text, const std::string& place, Atoms& atoms)
       : text_(text), place_(place), atoms_(atoms) {}
 
-  Poly whole() {
+  Poly poly() {
     const Poly result = sum(0);
     if (!text_.empty()) fail();
     return result;
   }
 
  private:
-  static constexpr int deepest = 50;
+  static constexpr int max_depth = 50;
 
   Poly sum(int depth) {
-    if (depth > deepest) throw InputError(place_, "divisions are nested too deep");
+    if (depth > max_depth) throw InputError(place_, "divisions are nested too deep");
     Poly result = take('-') ? -product(depth) : product(depth);
     while (true) {
       if (take('+'))
@@ -61,12 +61,12 @@ class PolyReader {
   }
 
   Poly product(int depth) {
-    Poly result = part(depth);
-    while (take('*')) result = result * part(depth);
+    Poly result = factor(depth);
+    while (take('*')) result = result * factor(depth);
     return result;
   }
 
-  Poly part(int depth) {
+  Poly factor(int depth) {
     if (take('@')) return atoms_.output(static_cast<std::size_t>(number()));
     if (take('#')) return Poly(atoms_.bound(static_cast<std::size_t>(number())));
     if (!text_.empty() && std::isdigit(static_cast<unsigned char>(text_[0])) != 0) return number();
@@ -100,8 +100,8 @@ class PolyReader {
   }
 
   [[noreturn]] void fail() const {
-    throw InputError(place_, text_.empty() ? "a polynomial is cut short"
-                                           : "no polynomial can go on with '" + std::string(text_.substr(0, 20)) + "'");
+    const std::string found = text_.empty() ? "the end" : "'" + std::string(text_.substr(0, 20)) + "'";
+    throw InputError(place_, "expected a polynomial, found " + found);
   }
 
   std::string_view text_;
@@ -111,7 +111,7 @@ class PolyReader {
 
 }  // namespace
 
-Poly Atoms::parse(std::string_view text, const std::string& place) { return PolyReader(text, place, *this).whole(); }
+Poly Atoms::parse(std::string_view text, const std::string& place) { return PolyReader(text, place, *this).poly(); }
 
 Guard Atoms::parse_guard(std::string_view text, const std::string& place) {
   for (const std::string_view ending : {" >= 0", " = 0"}) {

@@ -1,12 +1,12 @@
-// Both sides of a rule at random sizes, element by element from the definitions: nothing here is symbolic.
+// Evaluates both sides of a rule at random sizes, element by element by the definitions, without symbolic computation.
 #include <algorithm>
 #include <random>
 #include <set>
 
-#include "algebra/language/function_domain.h"
+#include "algebra/operators/function_domain.h"
 #include "check/kernel/proof.h"
 #include "check/number.h"
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::check {
 
@@ -22,31 +22,31 @@ struct IllTyped {
   std::string what;
 };
 
-std::int64_t add(std::int64_t a, std::int64_t b) {
+std::int64_t checked_add(std::int64_t a, std::int64_t b) {
   if (__builtin_add_overflow(a, b, &a)) throw TooLarge{};
   return a;
 }
-std::int64_t multiply(std::int64_t a, std::int64_t b) {
+std::int64_t checked_multiply(std::int64_t a, std::int64_t b) {
   if (__builtin_mul_overflow(a, b, &a)) throw TooLarge{};
   return a;
 }
-std::int64_t floor_of(std::int64_t n, std::int64_t d) {
-  if (d < 1) throw IllTyped{"something is divided by " + std::to_string(d)};
+std::int64_t floor_divide(std::int64_t n, std::int64_t d) {
+  if (d < 1) throw IllTyped{"division by " + std::to_string(d)};
   return n >= 0 ? n / d : -((-(n + 1)) / d) - 1;
 }
 
-/// A number, and the signs that it can have whatever the variables are.
+/// A number, and the signs that it can have for all values of the variables.
 struct Value {
   Number number;
   algebra::Signs signs{false, true, false};
 };
-Value constant(std::int64_t n) { return {of(n), algebra::sign_of(static_cast<double>(n))}; }
-Value operator+(const Value& a, const Value& b) { return {plus(a.number, b.number), a.signs + b.signs}; }
-Value operator*(const Value& a, const Value& b) { return {times(a.number, b.number), a.signs * b.signs}; }
-Value larger(const Value& a, const Value& b) {
+Value constant(std::int64_t n) { return {from_integer(n), algebra::sign_of(static_cast<double>(n))}; }
+Value operator+(const Value& a, const Value& b) { return {add(a.number, b.number), a.signs + b.signs}; }
+Value operator*(const Value& a, const Value& b) { return {multiply(a.number, b.number), a.signs * b.signs}; }
+Value maximum(const Value& a, const Value& b) {
   const algebra::Signs signs{a.signs.negative && b.signs.negative, a.signs.zero || b.signs.zero,
                              a.signs.positive || b.signs.positive};
-  return {less(a.number, b.number) ? b.number : a.number, signs};
+  return {is_less(a.number, b.number) ? b.number : a.number, signs};
 }
 
 struct Tensor {
@@ -67,16 +67,16 @@ class Evaluation {
     }
   }
 
-  std::optional<std::string> run(std::size_t& tried) {
-    constexpr std::size_t attempts = 300, wanted = 3;
+  std::optional<std::string> run(std::size_t& evaluated) {
+    constexpr std::size_t attempts = 300, max_evaluated = 3;
     constexpr std::int64_t ranges[] = {3, 6, 4, 2};
-    for (std::size_t attempt = 0; attempt < attempts && tried < wanted; ++attempt) {
+    for (std::size_t attempt = 0; attempt < attempts && evaluated < max_evaluated; ++attempt) {
       sizes_.clear();
       range_ = ranges[attempt % 4];
       try {
-        if (!draw()) continue;
+        if (!draw_inputs()) continue;
         auto difference = compare();
-        ++tried;
+        ++evaluated;
         if (difference) return difference;
       } catch (const TooLarge&) {
       } catch (const Undecided&) {
@@ -86,21 +86,21 @@ class Evaluation {
   }
 
  private:
-  static constexpr std::int64_t most_elements = 3000;
-  static constexpr std::size_t most_work = 30000;
+  static constexpr std::int64_t max_elements = 3000;
+  static constexpr std::size_t max_work = 30000;
 
   struct Condition {
     Relation relation;
     Poly left, right;
   };
-  /// A partial function and what it is applied to. Two of them are the same almost surely only if they are for all
-  /// values of the variables.
-  using Demand = std::pair<std::uint32_t, std::vector<Number>>;
-  /// A definition being read: concrete sizes and indices by slot, what may be read.
+  /// A partial function and its arguments. Two of them are equal almost surely only if they are equal for all values of
+  /// the variables.
+  using PartialApplication = std::pair<std::uint32_t, std::vector<Number>>;
+  /// The evaluation of one definition: sizes and indices by slot, and the tensors that it reads.
   struct Frame {
     std::vector<std::int64_t> sizes, indices;
     std::vector<const Tensor*> tensors;
-    std::set<Demand>* demands = nullptr;
+    std::set<PartialApplication>* partial_applications = nullptr;
   };
 
   std::vector<Poly> import(const std::vector<Poly>& polys) {
@@ -109,13 +109,13 @@ class Evaluation {
     return result;
   }
 
-  /// A size is drawn when it is first met.
+  /// Draws each size at its first use.
   std::int64_t value(const Poly& poly) {
     std::int64_t sum = 0;
     for (const Poly::Term& term : poly.terms()) {
       std::int64_t product = term.coefficient;
-      for (const Atom atom : term.monomial) product = multiply(product, value(atom));
-      sum = add(sum, product);
+      for (const Atom atom : term.monomial) product = checked_multiply(product, value(atom));
+      sum = checked_add(sum, product);
     }
     return sum;
   }
@@ -125,7 +125,7 @@ class Evaluation {
           .first->second;
     }
     const std::int64_t l = value(atoms_.left(atom)), r = value(atoms_.right(atom));
-    if (atoms_.kind(atom) == Atoms::Kind::Quotient) return floor_of(l, r);
+    if (atoms_.kind(atom) == Atoms::Kind::Quotient) return floor_divide(l, r);
     return atoms_.kind(atom) == Atoms::Kind::Min ? std::min(l, r) : std::max(l, r);
   }
 
@@ -143,20 +143,20 @@ class Evaluation {
     return false;
   }
 
-  /// Sizes at which the condition holds, and inputs there.
-  bool draw() {
+  /// Draws sizes and inputs. Returns false if the condition does not hold at these sizes.
+  bool draw_inputs() {
     for (const Condition& c : conditions_) {
       if (!holds(c.relation, value(c.left), value(c.right))) return false;
     }
     results_.clear();
-    demands_.clear();
+    partial_applications_.clear();
     work_ = 0;
     for (std::size_t v = 0; v < rule_.variables.size(); ++v) {
       Tensor tensor;
       for (const Poly& dim : shapes_.at(v)) tensor.dims.push_back(value(dim));
       if (std::ranges::any_of(tensor.dims, [](std::int64_t d) { return d < 1; })) return false;
       tensor.values.resize(count(tensor.dims));
-      for (Value& element : tensor.values) element = {drawn(random_()), {}};
+      for (Value& element : tensor.values) element = {random_number(random_()), {}};
       variables_[rule_.variables[v]] = std::move(tensor);
     }
     return true;
@@ -166,34 +166,35 @@ class Evaluation {
     try {
       for (const algebra::NodeId node : bank_.nodes(rule_.source)) compute(node);
     } catch (const IllTyped&) {
-      throw TooLarge{};  // the rule says nothing about these sizes
+      throw TooLarge{};  // the rule does not apply at these sizes
     }
     try {
       for (const algebra::NodeId node : bank_.nodes(rule_.target)) compute(node);
     } catch (const IllTyped& fault) {
-      return "its target does not type where its source does: " + fault.what + where();
+      return "its target does not type where its source does: " + fault.what + sizes_text();
     }
     for (std::size_t o = 0; o < rule_.source.size(); ++o) {
       const Tensor &a = tensor(rule_.source[o]), &b = tensor(rule_.target.at(o));
-      if (a.dims != b.dims) return "its sides have different shapes" + where();
+      if (a.dims != b.dims) return "its sides have different shapes" + sizes_text();
       if (!std::ranges::equal(a.values, b.values, {}, &Value::number, &Value::number))
-        return "its sides differ" + where();
+        return "its sides differ" + sizes_text();
     }
-    if (demands(rule_.source) != demands(rule_.target)) return "its sides are not defined at the same points" + where();
+    if (partial_applications(rule_.source) != partial_applications(rule_.target))
+      return "its sides are not defined at the same points" + sizes_text();
     return std::nullopt;
   }
 
-  /// Wherever all of these are met, the side is defined.
-  std::set<Demand> demands(const std::vector<TermId>& side) const {
-    std::set<Demand> all;
+  /// The uses of partial functions in a side. The side is defined wherever all of these are.
+  std::set<PartialApplication> partial_applications(const std::vector<TermId>& side) const {
+    std::set<PartialApplication> all;
     for (const algebra::NodeId node : bank_.nodes(side)) {
-      if (const auto found = demands_.find(node); found != demands_.end())
+      if (const auto found = partial_applications_.find(node); found != partial_applications_.end())
         all.insert(found->second.begin(), found->second.end());
     }
     return all;
   }
 
-  std::string where() const {
+  std::string sizes_text() const {
     std::string text;
     for (const auto& [atom, size] : sizes_)
       text += (text.empty() ? " at " : ", ") + atoms_.text(Poly(atom)) + " = " + std::to_string(size);
@@ -202,8 +203,8 @@ class Evaluation {
 
   static std::size_t count(const std::vector<std::int64_t>& dims) {
     std::int64_t product = 1;
-    for (const std::int64_t dim : dims) product = multiply(product, dim);
-    if (product > most_elements) throw TooLarge{};
+    for (const std::int64_t dim : dims) product = checked_multiply(product, dim);
+    if (product > max_elements) throw TooLarge{};
     return static_cast<std::size_t>(product);
   }
 
@@ -215,12 +216,12 @@ class Evaluation {
   void compute(algebra::NodeId id) {
     if (results_.contains(id)) return;
     const algebra::Node& node = bank_.node(id);
-    const algebra::Instance& instance = bank_.library().instance(node.instance);
+    const algebra::OperatorInstance& instance = bank_.library().instance(node.instance);
     Frame frame;
-    frame.demands = &demands_[id];
+    frame.partial_applications = &partial_applications_[id];
     frame.sizes.resize(instance.size_names.size());
     const auto bind = [&](std::int64_t& slot, std::int64_t size) {
-      if (size < 1 || (slot != 0 && slot != size)) throw IllTyped{instance.name + " has arguments that do not fit"};
+      if (size < 1 || (slot != 0 && slot != size)) throw IllTyped{instance.name + " has arguments of mismatched sizes"};
       slot = size;
     };
     for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
@@ -281,15 +282,15 @@ class Evaluation {
     const std::int64_t a = index(*e.a, frame), b = index(*e.b, frame);
     switch (e.kind) {
       case IndexExpr::Kind::Add:
-        return add(a, b);
+        return checked_add(a, b);
       case IndexExpr::Kind::Sub:
-        return add(a, multiply(b, -1));
+        return checked_add(a, checked_multiply(b, -1));
       case IndexExpr::Kind::Mul:
-        return multiply(a, b);
+        return checked_multiply(a, b);
       case IndexExpr::Kind::Div:
-        return floor_of(a, b);
+        return floor_divide(a, b);
       case IndexExpr::Kind::Mod:
-        return a - b * floor_of(a, b);
+        return a - b * floor_divide(a, b);
       case IndexExpr::Kind::Min:
         return std::min(a, b);
       default:
@@ -304,14 +305,15 @@ class Evaluation {
   }
 
   Value scalar(const ScalarExpr& e, Frame& frame) {
-    if (++work_ > most_work) throw TooLarge{};
+    if (++work_ > max_work) throw TooLarge{};
     switch (e.kind) {
       case ScalarExpr::Kind::Constant:
-        return {times(of(e.value.num), inverse(of(e.value.den))), constant(e.value.num).signs};
+        return {multiply(from_integer(e.value.num), reciprocal(from_integer(e.value.den))),
+                constant(e.value.num).signs};
       case ScalarExpr::Kind::InverseSize: {
         const std::int64_t size = index(*e.indices[0], frame);
-        if (size < 1) throw IllTyped{"something is divided by " + std::to_string(size)};
-        return {inverse(of(size)), constant(1).signs};
+        if (size < 1) throw IllTyped{"division by " + std::to_string(size)};
+        return {reciprocal(from_integer(size)), constant(1).signs};
       }
       case ScalarExpr::Kind::Read:
         return read(e, frame);
@@ -327,18 +329,18 @@ class Evaluation {
       }
       case ScalarExpr::Kind::Sum: {
         Value sum;
-        over(e, 0, frame, [&](const Value& value) { sum = sum + value; });
+        for_each_point(e, 0, frame, [&](const Value& value) { sum = sum + value; });
         return sum;
       }
       case ScalarExpr::Kind::Max: {
         std::optional<Value> largest;
-        over(e, 0, frame, [&](const Value& value) { largest = largest ? larger(*largest, value) : value; });
+        for_each_point(e, 0, frame, [&](const Value& value) { largest = largest ? maximum(*largest, value) : value; });
         return largest.value_or(Value{});
       }
       case ScalarExpr::Kind::Apply: {
         std::vector<Value> arguments;
         for (const auto& operand : e.operands) arguments.push_back(scalar(*operand, frame));
-        return applied(e.function, arguments, frame);
+        return apply_function(e.function, arguments, frame);
       }
       case ScalarExpr::Kind::Case:
         return scalar(*e.operands[all_hold(e.guard, frame) ? 0 : 1], frame);
@@ -346,7 +348,7 @@ class Evaluation {
     return {};
   }
 
-  Value applied(std::uint32_t function, const std::vector<Value>& arguments, Frame& frame) {
+  Value apply_function(std::uint32_t function, const std::vector<Value>& arguments, Frame& frame) {
     const algebra::Function& f = bank_.library().functions()[function];
     std::vector<Number> numbers;
     std::vector<algebra::Signs> signs;
@@ -356,8 +358,8 @@ class Evaluation {
     }
     const algebra::FunctionRange range = algebra::range_of(f, signs);
     const Number value = apply(f, function, numbers);
-    if (f.parity != 0) numbers[0] = std::min(numbers[0], minus(numbers[0]));  // defined at both or at neither
-    if (!range.defined) frame.demands->emplace(function, std::move(numbers));
+    if (f.parity != 0) numbers[0] = std::min(numbers[0], negate(numbers[0]));  // defined at both or at neither
+    if (!range.defined) frame.partial_applications->emplace(function, std::move(numbers));
     return {value, range.signs};
   }
 
@@ -372,17 +374,17 @@ class Evaluation {
     return from.values.at(static_cast<std::size_t>(place));
   }
 
-  template <class Take>
-  void over(const ScalarExpr& e, std::size_t b, Frame& frame, const Take& take) {
+  template <class Visit>
+  void for_each_point(const ScalarExpr& e, std::size_t b, Frame& frame, const Visit& visit) {
     if (b == e.bound.size()) {
-      if (all_hold(e.guard, frame)) take(scalar(*e.operands[0], frame));
+      if (all_hold(e.guard, frame)) visit(scalar(*e.operands[0], frame));
       return;
     }
     const std::int64_t extent = index(*e.bound[b].extent, frame);
     const std::int64_t outer = frame.indices.at(e.bound[b].slot);
     for (std::int64_t i = 0; i < extent; ++i) {
       frame.indices[e.bound[b].slot] = i;
-      over(e, b + 1, frame, take);
+      for_each_point(e, b + 1, frame, visit);
     }
     frame.indices[e.bound[b].slot] = outer;
   }
@@ -399,17 +401,17 @@ class Evaluation {
   std::map<Atom, std::int64_t> sizes_;
   std::map<TermId, Tensor> variables_;
   std::map<algebra::NodeId, std::vector<Tensor>> results_;
-  std::map<algebra::NodeId, std::set<Demand>> demands_;
+  std::map<algebra::NodeId, std::set<PartialApplication>> partial_applications_;
   std::size_t work_ = 0;
 };
 
 }  // namespace
 
 std::optional<std::string> evaluate(const algebra::Rule& rule, const algebra::TermBank& bank,
-                                    const algebra::Symbols& symbols, std::uint64_t seed, std::size_t* tried) {
+                                    const algebra::Symbols& symbols, std::uint64_t seed, std::size_t* evaluated) {
   std::size_t count = 0;
   auto difference = Evaluation(rule, bank, symbols, seed).run(count);
-  if (tried) *tried = count;
+  if (evaluated) *evaluated = count;
   return difference;
 }
 

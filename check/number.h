@@ -1,5 +1,5 @@
-// Numbers in which definitions are evaluated: each is a real number, approximately, and the same exactly modulo primes.
-// What is the larger of two is asked of the reals, what is equal of the residues: two polynomials that differ do so at
+// Numbers for the evaluation of definitions: a real number approximately, and its residues modulo primes exactly. The
+// reals decide which of two numbers is larger, the residues whether they are equal: different polynomials differ at
 // random points almost surely.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace rulemill::check {
 
-/// Residue i is modulo prime i, and exp(t) modulo prime i a power with the residue i + 1 of t as its exponent, so that
-/// exp(s + t) = exp(s) · exp(t) in all but the last, where it is a hash. The first one counts.
+/// Residue i is modulo prime i. Residue i of exp(t) is a power with residue i + 1 of t as the exponent, so that
+/// exp(s + t) = exp(s) · exp(t) in all residues but the last, where exp is a hash. Comparisons use the first residue.
 struct Number {
   std::array<std::uint64_t, 3> residue{};
   long double real = 0;
@@ -21,23 +21,23 @@ struct Number {
   std::strong_ordering operator<=>(const Number& other) const { return residue[0] <=> other.residue[0]; }
 };
 
-/// The reals are too near to each other to tell which is larger, and the residues say that they are not equal.
+/// Thrown where the residues differ and the reals are too close to decide which is larger.
 struct Undecided {};
 
 /// A random number between -2 and 2.
-Number drawn(std::uint64_t bits);
-Number times(const Number& a, const Number& b);
-Number plus(const Number& a, const Number& b);
-Number minus(const Number& a);
-Number of(std::int64_t n);
+Number random_number(std::uint64_t bits);
+Number multiply(const Number& a, const Number& b);
+Number add(const Number& a, const Number& b);
+Number negate(const Number& a);
+Number from_integer(std::int64_t n);
 /// 1/a, and 0 of 0.
-Number inverse(const Number& a);
+Number reciprocal(const Number& a);
 /// Throws Undecided.
-bool less(const Number& a, const Number& b);
+bool is_less(const Number& a, const Number& b);
 
-/// One function of numbers: what its formula computes, where roots, logarithms, tanh, sin and the like are hashes that
-/// have their values at 0 and 1 and are odd or even as these are; 0 outside of its domain. If laws of it are assumed, a
-/// hash that has its laws. Throws Undecided.
+/// Evaluates a scalar function by its formula. Roots, logarithms, tanh, sin and the like are hashes with the true
+/// values at 0 and 1 and the true parity. A function with assumed laws is a hash with these laws. The value is 0
+/// outside of the domain. Throws Undecided.
 Number apply(const algebra::Function& f, std::uint32_t number, std::vector<Number> arguments);
 
 }  // namespace rulemill::check

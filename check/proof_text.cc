@@ -1,11 +1,11 @@
-// Proofs as text: what is misread is another proof, which is followed or not.
+// Writes and reads proofs as text. This is not trusted: a proof that is misread is checked like any other.
 #include "check/kernel/proof.h"
 
 #include <algorithm>
 #include <charconv>
 
 #include "algebra/sizes/checked.h"
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::check {
 
@@ -14,64 +14,56 @@ using Op = Step::Op;
 
 namespace {
 
-constexpr const char* words[] = {"drop",    "set",    "split",  "map",      "know",  "forget", "index", "within",
-                                 "same",    "zero",   "unwrap", "swap",     "open",  "cancel", "name",  "leave",
-                                 "count",   "expand", "reduce", "constant", "scale", "part",   "join",  "lift",
-                                 "flatten", "gather", "order",  "turn",     "unit"};
-constexpr const char* claim_words[] = {"signs", "signs at points", "empty", "split", "from", "opposite"};
+constexpr std::size_t any_number = 0;
+
+/// The word of a step, and how many positions follow it. A step on a maximum has one more.
+struct StepSyntax {
+  const char* word;
+  std::size_t positions;
+};
+/// In the order of Step::Op.
+constexpr StepSyntax step_syntax[] = {{"drop", 1},
+                                      {"set", 1},
+                                      {"split", 1},
+                                      {"map", 1},
+                                      {"know", 1},
+                                      {"forget", 2},
+                                      {"index", 3},
+                                      {"within", 3},
+                                      {"same", 6},
+                                      {"zero", 2},
+                                      {"unwrap", 2},
+                                      {"swap", 2},
+                                      {"open", 2},
+                                      {"cancel", any_number},
+                                      {"name", 1},
+                                      {"leave", 1},
+                                      {"count", 1},
+                                      {"expand", 2},
+                                      {"reduce", 3},
+                                      {"constant", 2},
+                                      {"scale", 2},
+                                      {"part", 3},
+                                      {"join", 3},
+                                      {"lift", 2},
+                                      {"flatten", 2},
+                                      {"gather", 2},
+                                      {"order", any_number},
+                                      {"turn", 2},
+                                      {"unit", 2}};
+constexpr const char* definedness_words[] = {"signs", "signs at points", "empty", "split", "from", "opposite"};
 constexpr const char* domain_words[] = {"domain of source", "domain of target"};
-constexpr std::size_t word_count = std::size(words);
-constexpr int deepest = 50;
+constexpr int max_depth = 50;
 
-bool on_maximum(Op op) {
-  return op == Op::Set || op == Op::Map || op == Op::Know || op == Op::Forget || op == Op::Name || op == Op::Leave;
+bool can_target_maximum(Op op) {
+  return op == Op::Set || op == Op::Map || op == Op::AddGuard || op == Op::DropGuard || op == Op::NewIndex ||
+         op == Op::Project;
 }
-bool has_point(Op op) { return op == Op::Open || op == Op::Lift || op == Op::Flatten; }
-bool names_demand(Claim::Kind kind) { return kind == Claim::Kind::From || kind == Claim::Kind::Opposite; }
-bool has_block(Op op) { return op == Op::Within || op == Op::Same || op == Op::Unit; }
-
-bool takes_any_number(Op op) { return op == Op::Cancel || op == Op::Order; }
-
-/// How many positions an operation takes; of a maximum, one more.
-std::size_t positions(Op op) {
-  switch (op) {
-    case Op::Drop:
-    case Op::Set:
-    case Op::Split:
-    case Op::Map:
-    case Op::Know:
-    case Op::Name:
-    case Op::Leave:
-    case Op::Count:
-      return 1;
-    case Op::Forget:
-    case Op::Zero:
-    case Op::Unwrap:
-    case Op::Swap:
-    case Op::Open:
-    case Op::Expand:
-    case Op::Constant:
-    case Op::Scale:
-    case Op::Lift:
-    case Op::Flatten:
-    case Op::Gather:
-    case Op::Turn:
-    case Op::Unit:
-      return 2;
-    case Op::Index:
-    case Op::Within:
-    case Op::Reduce:
-    case Op::Part:
-    case Op::Join:
-      return 3;
-    case Op::Same:
-      return 6;
-    case Op::Cancel:
-    case Op::Order:
-      break;
-  }
-  return 0;
+bool has_point(Op op) { return op == Op::InstantiateMax || op == Op::Monotone || op == Op::Flatten; }
+bool has_condition(DefinednessProof::Kind kind) {
+  return kind == DefinednessProof::Kind::Equality || kind == DefinednessProof::Kind::Parity;
 }
+bool has_block(Op op) { return op == Op::Within || op == Op::Same || op == Op::CancelSum; }
 
 std::string list(const std::vector<std::pair<Atom, Poly>>& images, const Atoms& atoms) {
   std::string text;
@@ -80,29 +72,29 @@ std::string list(const std::vector<std::pair<Atom, Poly>>& images, const Atoms& 
   return text;
 }
 
-void write(const std::vector<Times>& times, const std::string& indent, const Atoms& atoms, std::string& text) {
-  for (const auto& [a, b] : times) text += indent + "times " + atoms.text(a) + "; " + atoms.text(b) + "\n";
+void write(const std::vector<ProductLemma>& lemmas, const std::string& indent, const Atoms& atoms, std::string& text) {
+  for (const auto& [a, b] : lemmas) text += indent + "times " + atoms.text(a) + "; " + atoms.text(b) + "\n";
 }
 
 void write(const std::vector<Step>& steps, const std::string& indent, const Atoms& atoms, std::string& text) {
   for (const Step& step : steps) {
     text += indent + to_string(step, atoms) + "\n";
-    write(step.times, indent + " ", atoms, text);
+    write(step.lemmas, indent + " ", atoms, text);
     if (!has_block(step.op)) continue;
     write(step.block, indent + " ", atoms, text);
     text += indent + "end\n";
   }
 }
 
-void write(const Claim& claim, const std::string& indent, const Atoms& atoms, std::string& text) {
-  text += indent + claim_words[static_cast<std::size_t>(claim.kind)];
-  if (claim.kind == Claim::Kind::Split) text += ": " + atoms.text(*claim.guard);
-  if (names_demand(claim.kind))
-    text += " " + std::to_string(claim.demand) + (claim.at.empty() ? "" : ": ") + list(claim.at, atoms);
+void write(const DefinednessProof& proof, const std::string& indent, const Atoms& atoms, std::string& text) {
+  text += indent + definedness_words[static_cast<std::size_t>(proof.kind)];
+  if (proof.kind == DefinednessProof::Kind::Split) text += ": " + atoms.text(*proof.guard);
+  if (has_condition(proof.kind))
+    text += " " + std::to_string(proof.condition) + (proof.images.empty() ? "" : ": ") + list(proof.images, atoms);
   text += "\n";
-  write(claim.times, indent + " ", atoms, text);
-  for (const Claim& part : claim.parts) write(part, indent + " ", atoms, text);
-  for (const std::vector<Step>& steps : claim.arguments) {
+  write(proof.lemmas, indent + " ", atoms, text);
+  for (const DefinednessProof& part : proof.cases) write(part, indent + " ", atoms, text);
+  for (const std::vector<Step>& steps : proof.argument_steps) {
     text += indent + "argument\n";
     write(steps, indent + " ", atoms, text);
     text += indent + "end\n";
@@ -112,13 +104,14 @@ void write(const Claim& claim, const std::string& indent, const Atoms& atoms, st
 }  // namespace
 
 std::string to_string(const Step& step, const Atoms& atoms) {
-  std::string text = std::string(words[static_cast<std::size_t>(step.op)]) + (step.of_maximum ? "max" : "");
-  for (const std::size_t position : step.at) text += " " + std::to_string(position);
+  std::string text =
+      std::string(step_syntax[static_cast<std::size_t>(step.op)].word) + (step.targets_maximum ? "max" : "");
+  for (const std::size_t position : step.positions) text += " " + std::to_string(position);
   if (step.atom) text += ": " + atoms.text(Poly(*step.atom)) + " := " + atoms.text(step.polys.at(0));
-  if (step.op == Op::Count) text += "; " + atoms.text(step.polys.at(1));
+  if (step.op == Op::CountRange) text += "; " + atoms.text(step.polys.at(1));
   if (step.guard) text += ": " + atoms.text(*step.guard);
-  if (step.op == Op::Map) text += ": " + list(step.to, atoms) + " <- " + list(step.back, atoms);
-  if (step.op == Op::Leave) text += ": " + list(step.to, atoms);
+  if (step.op == Op::Map) text += ": " + list(step.images, atoms) + " <- " + list(step.inverse, atoms);
+  if (step.op == Op::Project) text += ": " + list(step.images, atoms);
   if (step.op == Op::Index || has_point(step.op)) {
     text += ":";
     for (std::size_t i = 0; i < step.polys.size(); ++i) text += (i == 0 ? " " : "; ") + atoms.text(step.polys[i]);
@@ -128,7 +121,7 @@ std::string to_string(const Step& step, const Atoms& atoms) {
 
 std::string to_string(const Proof& proof, const Atoms& atoms) {
   std::string text = "typing\n";
-  write(proof.times, " ", atoms, text);
+  write(proof.lemmas, " ", atoms, text);
   for (const OutputProof& output : proof.outputs) {
     text += "output\n";
     for (const std::string& product : output.normal_form) text += " from " + product + "\n";
@@ -136,9 +129,9 @@ std::string to_string(const Proof& proof, const Atoms& atoms) {
   }
   for (std::size_t side = 0; side < proof.domains.size(); ++side) {
     if (!proof.domains[side].empty()) text += std::string(domain_words[side]) + "\n";
-    for (const DemandProof& demand : proof.domains[side]) {
-      text += " demand " + demand.demand + "\n";
-      write(demand.claim, "  ", atoms, text);
+    for (const auto& [condition, definedness] : proof.domains[side]) {
+      text += " demand " + condition + "\n";
+      write(definedness, "  ", atoms, text);
     }
   }
   return text;
@@ -146,7 +139,7 @@ std::string to_string(const Proof& proof, const Atoms& atoms) {
 
 namespace {
 
-/// Lines in order, each taken once.
+/// A reader that consumes lines in order.
 class ProofReader {
  public:
   ProofReader(std::string_view text, const std::string& origin, std::size_t first, Atoms& atoms)
@@ -160,26 +153,26 @@ class ProofReader {
 
   Proof read() {
     try {
-      return whole();
+      return read_proof();
     } catch (const algebra::Overflow& overflow) {
       fail(overflow.what());
     }
   }
 
  private:
-  Proof whole() {
+  Proof read_proof() {
     Proof proof;
     if (!take_word("typing")) fail("expected 'typing'");
-    times(proof.times);
+    read_lemmas(proof.lemmas);
     while (take_word("output")) {
       OutputProof& output = proof.outputs.emplace_back();
       for (std::string_view rest; take_prefix("from ", rest);) output.normal_form.emplace_back(rest);
-      steps(output.steps, 0);
+      read_steps(output.steps, 0);
     }
     for (std::size_t side = 0; side < proof.domains.size(); ++side) {
       if (!take_word(domain_words[side])) continue;
       for (std::string_view rest; take_prefix("demand ", rest);)
-        proof.domains[side].push_back({std::string(rest), claim(0)});
+        proof.domains[side].push_back({std::string(rest), read_definedness_proof(0)});
     }
     if (next_ < lines_.size()) fail("expected a step, found '" + std::string(line().substr(0, 60)) + "'");
     return proof;
@@ -208,7 +201,7 @@ class ProofReader {
     if (!found) fail("expected one atom, found '" + std::string(text) + "'");
     return *found;
   }
-  static std::vector<std::string_view> parts(std::string_view text, std::string_view separator) {
+  static std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
     std::vector<std::string_view> result;
     while (!text.empty()) {
       const std::size_t end = text.find(separator);
@@ -218,79 +211,82 @@ class ProofReader {
     return result;
   }
   std::pair<Atom, Poly> image(std::string_view text) {
-    const auto sides = parts(text, " := ");
+    const auto sides = split(text, " := ");
     if (sides.size() != 2) fail("expected 'index := polynomial'");
     return {atom(sides[0]), poly(sides[1])};
   }
 
-  void times(std::vector<Times>& into) {
+  void read_lemmas(std::vector<ProductLemma>& into) {
     while (line().starts_with("times ")) {
-      const auto sides = parts(line().substr(6), "; ");
+      const auto sides = split(line().substr(6), "; ");
       if (sides.size() != 2) fail("expected two polynomials");
       into.emplace_back(poly(sides[0]), poly(sides[1]));
       ++next_;
     }
   }
 
-  void steps(std::vector<Step>& into, int depth) {
-    if (depth > deepest) fail("steps are nested too deep");
+  void read_steps(std::vector<Step>& into, int depth) {
+    if (depth > max_depth) fail("steps are nested too deep");
     while (next_ < lines_.size() && line() != "output" && line() != "end" && !line().starts_with("domain of ")) {
-      Step& step = into.emplace_back(one());
-      times(step.times);
+      Step& step = into.emplace_back(read_step());
+      read_lemmas(step.lemmas);
       if (!has_block(step.op)) continue;
-      steps(step.block, depth + 1);
+      read_steps(step.block, depth + 1);
       if (!take_word("end")) fail("expected 'end'");
     }
   }
 
-  Claim claim(int depth) {
-    if (depth > deepest) fail("claims are nested too deep");
+  DefinednessProof read_definedness_proof(int depth) {
+    if (depth > max_depth) fail("proofs are nested too deep");
     const std::string_view text = line();
     const std::size_t colon = std::min(text.find(':'), text.size());
     const std::string_view rest = text.substr(std::min(colon + 2, text.size()));
     std::string_view word = text.substr(0, colon);
-    Claim result;
+    DefinednessProof result;
     if (const std::size_t blank = word.find(' '); word.starts_with("from ") || word.starts_with("opposite ")) {
-      result.demand = number(word.substr(blank + 1));
+      result.condition = number(word.substr(blank + 1));
       word = word.substr(0, blank);
     }
-    const auto found = std::find(std::begin(claim_words), std::end(claim_words), word);
-    if (found == std::end(claim_words)) fail("'" + std::string(text.substr(0, 60)) + "' is no claim");
-    result.kind = static_cast<Claim::Kind>(found - std::begin(claim_words));
-    if (result.kind == Claim::Kind::Split) result.guard = atoms_.parse_guard(rest, place());
-    if (names_demand(result.kind)) {
-      for (const auto part : parts(rest, "; ")) result.at.push_back(image(part));
+    const auto found = std::find(std::begin(definedness_words), std::end(definedness_words), word);
+    if (found == std::end(definedness_words))
+      fail("expected a proof that a function is defined, found '" + std::string(text.substr(0, 60)) + "'");
+    result.kind = static_cast<DefinednessProof::Kind>(found - std::begin(definedness_words));
+    if (result.kind == DefinednessProof::Kind::Split) result.guard = atoms_.parse_guard(rest, place());
+    if (has_condition(result.kind)) {
+      for (const auto part : split(rest, "; ")) result.images.push_back(image(part));
     }
     ++next_;
-    times(result.times);
+    read_lemmas(result.lemmas);
     if (result.guard) {
-      for (int part = result.guard->equality ? 3 : 2; part > 0; --part) result.parts.push_back(claim(depth + 1));
+      for (int part = result.guard->equality ? 3 : 2; part > 0; --part)
+        result.cases.push_back(read_definedness_proof(depth + 1));
     }
     while (take_word("argument")) {
-      steps(result.arguments.emplace_back(), depth + 1);
+      read_steps(result.argument_steps.emplace_back(), depth + 1);
       if (!take_word("end")) fail("expected 'end'");
     }
     return result;
   }
 
-  Step one() {
+  Step read_step() {
     const std::string_view text = line();
     const std::size_t colon = std::min(text.find(':'), text.size());
-    const auto head = parts(text.substr(0, colon), " ");
+    const auto head = split(text.substr(0, colon), " ");
     const std::string_view rest = text.substr(std::min(colon + 2, text.size()));
     Step step;
     std::string_view word = head.empty() ? std::string_view() : head[0];
-    step.of_maximum = word.ends_with("max");
-    if (step.of_maximum) word.remove_suffix(3);
-    const auto found = std::find(words, words + word_count, word);
-    if (found == words + word_count) fail("'" + std::string(text.substr(0, 60)) + "' is no step");
-    step.op = static_cast<Op>(found - words);
-    if ((step.of_maximum && !on_maximum(step.op)) || (!step.of_maximum && step.op == Op::Leave)) {
-      fail("'" + std::string(word) + "' is no step on a maximum");
+    step.targets_maximum = word.ends_with("max");
+    if (step.targets_maximum) word.remove_suffix(3);
+    const auto found = std::ranges::find(step_syntax, word, &StepSyntax::word);
+    if (found == std::end(step_syntax)) fail("expected a step, found '" + std::string(text.substr(0, 60)) + "'");
+    step.op = static_cast<Op>(found - step_syntax);
+    if ((step.targets_maximum && !can_target_maximum(step.op)) || (!step.targets_maximum && step.op == Op::Project)) {
+      fail("expected a step on a maximum, found '" + std::string(word) + "'");
     }
-    for (std::size_t i = 1; i < head.size(); ++i) step.at.push_back(number(head[i]));
-    if (!takes_any_number(step.op) && step.at.size() != positions(step.op) + (step.of_maximum ? 1 : 0))
-      fail("another number of positions is expected");
+    for (std::size_t i = 1; i < head.size(); ++i) step.positions.push_back(number(head[i]));
+    const std::size_t wanted = found->positions + (step.targets_maximum ? 1 : 0);
+    if (found->positions != any_number && step.positions.size() != wanted)
+      fail("expected " + std::to_string(wanted) + " positions, found " + std::to_string(step.positions.size()));
     read_rest(step, rest);
     ++next_;
     return step;
@@ -298,17 +294,17 @@ class ProofReader {
 
   void read_rest(Step& step, std::string_view rest) {
     switch (step.op) {
-      case Op::Count: {
+      case Op::CountRange: {
         const std::size_t high = std::min(rest.find("; "), rest.size());
         auto [left, value] = image(rest.substr(0, high));
         step.atom = left;
         step.polys = {std::move(value), poly(rest.substr(std::min(high + 2, rest.size())))};
         return;
       }
-      case Op::Leave:
-        for (const auto part : parts(rest, "; ")) step.to.push_back(image(part));
+      case Op::Project:
+        for (const auto part : split(rest, "; ")) step.images.push_back(image(part));
         return;
-      case Op::Name:
+      case Op::NewIndex:
       case Op::Set: {
         auto [left, value] = image(rest);
         step.atom = left;
@@ -316,21 +312,21 @@ class ProofReader {
         return;
       }
       case Op::Split:
-      case Op::Know:
+      case Op::AddGuard:
         step.guard = atoms_.parse_guard(rest, place());
         return;
       case Op::Map: {
         const std::size_t arrow = rest.find(" <- ");
-        if (arrow == std::string_view::npos) fail("expected '<-' and the map back");
-        for (const auto part : parts(rest.substr(0, arrow), "; ")) step.to.push_back(image(part));
-        for (const auto part : parts(rest.substr(arrow + 4), "; ")) step.back.push_back(image(part));
+        if (arrow == std::string_view::npos) fail("expected '<-' and the inverse map");
+        for (const auto part : split(rest.substr(0, arrow), "; ")) step.images.push_back(image(part));
+        for (const auto part : split(rest.substr(arrow + 4), "; ")) step.inverse.push_back(image(part));
         return;
       }
       case Op::Index:
-      case Op::Open:
-      case Op::Lift:
+      case Op::InstantiateMax:
+      case Op::Monotone:
       case Op::Flatten:
-        for (const auto part : parts(rest, "; ")) step.polys.push_back(poly(part));
+        for (const auto part : split(rest, "; ")) step.polys.push_back(poly(part));
         if (step.op == Op::Index && step.polys.size() != 1) fail("expected one polynomial");
         return;
       default:

@@ -1,4 +1,4 @@
-// Normal forms as text.
+// Writes normal forms as text.
 #include "check/kernel/statement.h"
 
 namespace rulemill::check {
@@ -8,7 +8,7 @@ std::string Statement::text(const Factor& factor) const {
   for (const Poly& poly : factor.index) list += (list.empty() ? "" : ", ") + atoms_.text(poly);
   if (factor.kind == Factor::Kind::Read) return bank_.term(rule_.variables[factor.symbol]).name + "[" + list + "]";
   if (factor.kind == Factor::Kind::Inverse) return "1/(" + list + ")";
-  if (factor.kind == Factor::Kind::Whole) return "(" + list + ")";
+  if (factor.kind == Factor::Kind::Integer) return "(" + list + ")";
   for (const Sum& argument : factor.arguments) list += (list.empty() ? "" : ", ") + text(argument);
   if (factor.kind == Factor::Kind::Apply) return function(factor.symbol).name + "(" + list + ")";
   std::string range;

@@ -1,4 +1,4 @@
-// What every subcommand shares: the options that many take, the ranks, the report, and how a run ends.
+// Common parts of all subcommands: shared options, the context of a run, and the folders that ship with the program.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,9 +9,10 @@
 #include <string>
 
 #include "algebra/library/library.h"
-#include "runtime/communicator.h"
-#include "runtime/json_report.h"
-#include "runtime/progress.h"
+#include "runtime/mpi/communicator.h"
+#include "runtime/mpi/on_first_rank.h"
+#include "runtime/process/progress.h"
+#include "runtime/text/json.h"
 
 namespace rulemill::cli {
 
@@ -27,48 +28,50 @@ struct Options {
   std::string progress = "auto";
 };
 
-/// Handed to the subcommand that was chosen.
+/// The arguments and the report of the subcommand that runs.
 struct Context {
   const runtime::Communicator& world;
   Options options;
-  runtime::ProgressMode progress = runtime::ProgressMode::Auto;  // Off on all ranks but the first
-  runtime::Json report = runtime::Json::object();                // what --json writes
-  bool silent = false;                                           // prints nothing
+  runtime::ProgressMode progress = runtime::ProgressMode::Auto;  // Off on the other ranks
+  runtime::Json report = runtime::Json::object();                // written by --json
+  bool silent = false;                                           // print() does nothing
 
-  /// Prints to stdout, on the first rank alone.
+  /// Prints to stdout on the first rank.
   void print(const std::string& text) const;
 };
 
 using Command = std::function<void(Context&)>;
 
-/// Options that several subcommands take; call those that apply.
+/// Options that several subcommands have.
 void add_profile_options(CLI::App& app, Options& options);              // --profile, --max-ops, --seed
 void add_out_option(CLI::App& app, Options& options);                   // --out, required
 void add_rules_option(CLI::App& app, Options& options, bool required);  // --rules
 void add_definitions_option(CLI::App& app, Options& options);           // --definitions
 void add_common_options(CLI::App& app, Options& options);               // --json, --log-level, --progress
 
-/// The folder `data` that belongs to this binary: $RULEMILL_DATA, beside the source tree, or installed.
+/// Returns the folder of data files: $RULEMILL_DATA, `data` of the source tree, or `share/rulemill` of a packed folder.
 /// Throws UsageError if there is none.
 std::filesystem::path data_folder();
-/// --definitions, or data_folder()/operators.
+/// Returns another folder that ships with the program, such as "pages": in `share/rulemill` of a packed folder, next to
+/// `data` in the source tree.
+std::filesystem::path shipped_folder(const std::string& name);
+/// Returns --definitions, or data_folder()/operators.
 std::filesystem::path definitions_folder(const Options& options);
+/// The same. Throws InputError if it is not a folder.
+std::filesystem::path require_definitions_folder(const Options& options);
 algebra::Library load_library(const Options& options);
-/// --rules, or rules.rmdb in it if it is a folder.
+/// Returns --rules, or its rules.rmdb if it is a folder.
 std::filesystem::path rules_file(const Options& options);
 
-/// Runs `action` on the first rank. If it throws, every rank throws the same: nobody waits for a rank that has failed.
-void on_first_rank(const runtime::Communicator& world, const std::function<void()>& action);
-
-/// Each adds one subcommand, or those that belong together, which set `chosen`.
+/// Each adds one subcommand or a group of them. Parsing sets `chosen`.
 void add_check(CLI::App& app, Options& options, Command& chosen);
 void add_doctor(CLI::App& app, Options& options, Command& chosen);
 void add_gpu(CLI::App& app, Options& options, Command& chosen);
-void add_implied(CLI::App& app, Options& options, Command& chosen);
+void add_derive(CLI::App& app, Options& options, Command& chosen);
 void add_info(CLI::App& app, Options& options, Command& chosen);
 void add_operators(CLI::App& app, Options& options, Command& chosen);
 void add_optimize(CLI::App& app, Options& options, Command& chosen);
-void add_proof_helper(CLI::App& app, Command& chosen);
+void add_proof_worker(CLI::App& app, Command& chosen);
 void add_rules(CLI::App& app, Options& options, Command& chosen);
 void add_stages(CLI::App& app, Options& options, Command& chosen);
 void add_status(CLI::App& app, Options& options, Command& chosen);

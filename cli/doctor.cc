@@ -1,20 +1,20 @@
-// `rulemill doctor`: what this build and this machine can do.
+// `rulemill doctor`: the capabilities of this build and this machine.
 #include <google/protobuf/stubs/common.h>
 
 #include <cstdlib>
 #include <filesystem>
 
 #include "cli/command.h"
-#include "execute/device.h"
-#include "optimize/onnx/library_version.h"
+#include "execute/gpu/gpu_evaluator.h"
+#include "optimize/onnx/format/library_version.h"
 #include "prove/solver/solver.h"
-#include "runtime/atomic_file.h"
-#include "runtime/error.h"
-#include "runtime/machine.h"
-#include "runtime/quantity.h"
-#include "runtime/sanitizer.h"
-#include "runtime/subprocess.h"
-#include "runtime/table_file.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/files/table_file.h"
+#include "runtime/process/machine.h"
+#include "runtime/process/sanitizer.h"
+#include "runtime/process/subprocess.h"
+#include "runtime/text/error.h"
+#include "runtime/text/quantity.h"
 
 namespace rulemill::cli {
 namespace {
@@ -29,12 +29,12 @@ std::string compiler() {
 #endif
 }
 
-std::string build_kind() {
+std::string build_type() {
   std::string kind = "release";
 #ifndef NDEBUG
   kind = "debug";
 #endif
-  if (runtime::address_sanitizer) kind += ", address sanitizer";
+  if (runtime::has_address_sanitizer) kind += ", address sanitizer";
   return kind;
 }
 
@@ -48,40 +48,40 @@ std::string launcher(const Context& context) {
   if (context.world.size() > 1) return "started as one of " + std::to_string(context.world.size()) + " ranks";
   for (const char* program : {"srun", "mpirun"}) {
     if (const auto found = runtime::find_program(program); !found.empty())
-      return "alone; " + found.string() + " starts several ranks";
+      return "one rank; " + found.string() + " can start several";
   }
-  return "alone; neither mpirun nor srun is on PATH";
+  return "one rank; neither mpirun nor srun is on PATH";
 }
 
 std::string cuda() {
 #ifdef RULEMILL_HAVE_CUDA
   std::string text = "compiled in";
-  for (const execute::DeviceInfo& device : execute::devices()) {
-    text += "; " + device.name + ", " + runtime::in_bytes(device.memory_bytes);
+  for (const execute::GpuInfo& device : execute::available_gpus()) {
+    text += "; " + device.name + ", " + runtime::format_bytes(device.memory_bytes);
   }
-  return text == "compiled in" ? text + "; no device here, the CPU is used" : text;
+  return text == "compiled in" ? text + "; no GPU found, using the CPU" : text;
 #else
-  return "not compiled in; the CPU is used";
+  return "not compiled in; using the CPU";
 #endif
 }
 
 std::string folder_state(const std::string& folder) {
   runtime::require_writable_folder(folder);
   const auto space = std::filesystem::space(folder);
-  return folder + " can be written, " + runtime::in_bytes(space.available) + " free";
+  return folder + " is writable, " + runtime::format_bytes(space.available) + " free";
 }
 
-void examine(Context& context) {
+void show_capabilities(Context& context) {
   const runtime::Machine machine = runtime::describe_machine();
   std::string features;
   for (const std::string& feature : machine.cpu_features) features += " " + feature;
   std::vector<std::pair<std::string, std::string>> facts = {
       {"rulemill", RULEMILL_VERSION},
-      {"build", build_kind() + ", " + compiler()},
+      {"build", build_type() + ", " + compiler()},
       {"host", machine.host},
-      {"cpu", machine.cpu + " (" + (features.empty() ? "no vector unit known" : features.substr(1)) + ")"},
+      {"cpu", machine.cpu + " (" + (features.empty() ? "no known vector extension" : features.substr(1)) + ")"},
       {"cores", std::to_string(machine.cores) + " of " + std::to_string(machine.cores_online)},
-      {"memory", runtime::in_bytes(machine.memory_bytes)},
+      {"memory", runtime::format_bytes(machine.memory_bytes)},
       {"cuda", cuda()},
       {"mpi", runtime::mpi_library_version() + "; " + launcher(context)},
       {"hdf5", runtime::table_library_version()},
@@ -90,7 +90,7 @@ void examine(Context& context) {
       {"protobuf", protobuf_version()},
   };
   const std::string cvc5 = runtime::find_program("cvc5").string();
-  facts.emplace_back("cvc5", cvc5.empty() ? "not on PATH: certificates get no second opinion" : cvc5);
+  facts.emplace_back("cvc5", cvc5.empty() ? "not on PATH; `check --cvc5` is not available" : cvc5);
   const algebra::Library library = load_library(context.options);
   facts.emplace_back("definitions", std::to_string(library.operator_names().size()) + " operators in " +
                                         definitions_folder(context.options).string());
@@ -107,11 +107,11 @@ void examine(Context& context) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Options& options, Command& chosen) {
-  auto* doctor = app.add_subcommand("doctor", "Say what this build and this machine can do");
+  auto* doctor = app.add_subcommand("doctor", "Show the capabilities of this build and this machine");
   add_definitions_option(*doctor, options);
-  doctor->add_option("--out", options.out, "output folder to try");
+  doctor->add_option("--out", options.out, "output folder to check for write access");
   add_common_options(*doctor, options);
-  doctor->callback([&chosen] { chosen = examine; });
+  doctor->callback([&chosen] { chosen = show_capabilities; });
 }
 
 }  // namespace rulemill::cli

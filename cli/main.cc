@@ -7,69 +7,71 @@
 #include <new>
 
 #include "cli/command.h"
-#include "runtime/atomic_file.h"
-#include "runtime/error.h"
-#include "runtime/interrupt.h"
-#include "runtime/log.h"
-#include "runtime/machine.h"
-#include "runtime/printable.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/files/json_file.h"
+#include "runtime/mpi/mpi_session.h"
+#include "runtime/process/interrupt.h"
+#include "runtime/process/log.h"
+#include "runtime/process/machine.h"
+#include "runtime/text/error.h"
+#include "runtime/text/printable.h"
 
 namespace {
 
 using namespace rulemill;
 
-constexpr std::chrono::milliseconds patience{1000};
+constexpr std::chrono::milliseconds failure_timeout{1000};
 
-/// The last word of a run that failed. Ranks that met the same failure say it once; one that failed alone ends the
-/// others, who would wait for it.
+/// Reports a failure. If all ranks failed, the first one prints it; if not, the failed rank prints it and aborts the
+/// others, which would wait for it.
 int fail(const runtime::MpiSession& session, const std::string& message, int exit_code) {
   const runtime::Communicator& world = session.world();
-  const bool together = session.all_arrive(patience);
-  if (world.is_root() || !together) {
-    const std::string who = together || world.is_root() ? "" : "rank " + std::to_string(world.rank()) + ": ";
-    std::fprintf(stderr, "rulemill: %s%s\n", who.c_str(), runtime::printable(message).c_str());
+  const bool all_failed = world.all_ranks_arrive(failure_timeout);
+  if (world.is_root() || !all_failed) {
+    const std::string rank = all_failed || world.is_root() ? "" : "rank " + std::to_string(world.rank()) + ": ";
+    std::fprintf(stderr, "rulemill: %s%s\n", rank.c_str(), runtime::make_printable(message).c_str());
   }
-  if (!together) session.abort(exit_code);
+  if (!all_failed) session.abort(exit_code);
   return exit_code;
 }
 
 void add_subcommands(CLI::App& app, cli::Options& options, cli::Command& chosen) {
   app.require_subcommand(1);
   cli::add_check(app, options, chosen);
+  cli::add_derive(app, options, chosen);
   cli::add_doctor(app, options, chosen);
   cli::add_gpu(app, options, chosen);
-  cli::add_implied(app, options, chosen);
   cli::add_info(app, options, chosen);
   cli::add_operators(app, options, chosen);
   cli::add_stages(app, options, chosen);
   cli::add_status(app, options, chosen);
   cli::add_optimize(app, options, chosen);
-  cli::add_proof_helper(app, chosen);
+  cli::add_proof_worker(app, chosen);
   cli::add_rules(app, options, chosen);
 }
 
-/// What was printed has arrived: not on a full disk.
+/// Throws Error if the output could not be written, as on a full disk.
 void require_printed() {
   std::cout.flush();
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout) {
-    throw runtime::Error("standard output", "cannot be written; what it should have said is lost");
+    throw runtime::Error("standard output", "cannot write to it; output lost");
   }
 }
 
-/// CLI11 says of an unknown subcommand only that one is required.
-void require_known_subcommand(const CLI::App& app, const std::string& word) {
+/// CLI11 reports an unknown subcommand only as a missing one.
+void require_known_subcommand(const CLI::App& app, const std::string& name) {
   std::string known;
   for (const CLI::App* subcommand : app.get_subcommands(nullptr)) {
-    if (subcommand->get_name() == word) return;
+    if (subcommand->get_name() == name) return;
     if (!subcommand->get_group().empty()) known += (known.empty() ? "" : ", ") + subcommand->get_name();
   }
-  throw runtime::UsageError("", "unknown subcommand '" + word + "'; expected one of " + known);
+  throw runtime::UsageError("", "unknown subcommand '" + name + "'; expected one of " + known);
 }
 
 int run(const runtime::MpiSession& session, int argc, char** argv) {
   cli::Options options;
   cli::Command chosen;
-  CLI::App app("Generates, proves and applies rewrite rules for operator graphs.", "rulemill");
+  CLI::App app("Discovers, proves and applies rewrite rules for deep-learning compilers.", "rulemill");
   app.set_version_flag("--version", "rulemill " RULEMILL_VERSION);
   add_subcommands(app, options, chosen);
   if (argc > 1 && argv[1][0] != '-') require_known_subcommand(app, argv[1]);
@@ -81,7 +83,7 @@ int run(const runtime::MpiSession& session, int argc, char** argv) {
       require_printed();
       return 0;
     }
-    throw runtime::UsageError("", std::string(error.what()) + " (rulemill --help lists what there is)");
+    throw runtime::UsageError("", std::string(error.what()) + " (see rulemill --help)");
   }
 
   const int rank = session.world().rank();
@@ -97,7 +99,7 @@ int run(const runtime::MpiSession& session, int argc, char** argv) {
   try {
     chosen(context);
   } catch (const runtime::Error& error) {
-    // What was found up to there is told whatever the outcome.
+    // Partial results are reported, too.
     if (!context.report.empty()) {
       context.report["error"] = error.what();
       write_report();
@@ -125,7 +127,7 @@ int main(int argc, char** argv) {
   } catch (const runtime::Error& error) {
     return fail(*session, error.what(), error.exit_code());
   } catch (const std::bad_alloc&) {
-    return fail(*session, "out of memory (" + runtime::memory_in_words() + ")", 1);
+    return fail(*session, "out of memory (" + runtime::describe_memory() + ")", 1);
   } catch (const std::exception& error) {
     return fail(*session, error.what(), 1);
   }

@@ -1,49 +1,47 @@
 #include "cli/model_processes.h"
 
 #include <cstdlib>
-#include "optimize/onnx/inference.h"
-#include "runtime/subprocess.h"
+#include "optimize/onnx/shapes/inference.h"
+#include "runtime/process/subprocess.h"
 
 namespace rulemill::cli {
 namespace {
 
 constexpr const char* subcommand = "type-helper";
 
-/// Empty if there is none, or if the variable is set and says so.
+/// Empty if there is none, or if $RULEMILL_PYTHON is set to an empty text.
 std::string python() {
   if (const char* given = std::getenv("RULEMILL_PYTHON")) return given;
   std::error_code ignored;
-  const auto beside_build = runtime::own_binary().parent_path().parent_path() / "venv/bin/python3";
+  const auto beside_build = runtime::current_executable().parent_path().parent_path() / "venv/bin/python3";
   if (std::filesystem::exists(beside_build, ignored)) return beside_build.string();
   return runtime::find_program("python3").string();
 }
 
-/// Empty if there is no Python for it.
-std::vector<std::string> helper(const std::string& script) {
+/// Empty if there is no Python or no such script.
+std::vector<std::string> onnxruntime_helper(const std::string& script) {
   const std::string interpreter = python();
-  const auto path = data_folder() / "judges" / script;
+  const auto path = shipped_folder("python") / "onnxruntime_helpers" / script;
   if (interpreter.empty() || !std::filesystem::exists(path)) return {};
   return {interpreter, path.string()};
 }
 
 }  // namespace
 
-std::vector<std::string> type_helper_command() { return {runtime::own_binary().string(), subcommand}; }
+std::vector<std::string> type_helper_command() { return {runtime::current_executable().string(), subcommand}; }
 
 void add_type_helper(CLI::App& app, Command& chosen) {
   auto* helper = app.add_subcommand(subcommand, "");
-  helper->group("");  // hidden: it speaks in frames with its parent
+  helper->group("");  // hidden: started by its parent process only
   helper->callback([&chosen] { chosen = [](Context&) { optimize::serve_node_inference(); }; });
 }
 
-std::vector<std::string> judge_command(const std::string& which) {
-  return which == "definitions" ? std::vector<std::string>{} : helper("onnxruntime_judge.py");
-}
+std::vector<std::string> verifier_command() { return onnxruntime_helper("verify.py"); }
 
-std::vector<std::string> clock_command() { return helper("onnxruntime_clock.py"); }
+std::vector<std::string> benchmark_command() { return onnxruntime_helper("benchmark.py"); }
 
-std::vector<std::string> cost_command() { return helper("onnxruntime_costs.py"); }
+std::vector<std::string> node_costs_command() { return onnxruntime_helper("node_costs.py"); }
 
-std::vector<std::string> cases_command() { return helper("onnxruntime_cases.py"); }
+std::vector<std::string> node_runner_command() { return onnxruntime_helper("operator_cases.py"); }
 
 }  // namespace rulemill::cli

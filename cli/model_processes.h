@@ -1,4 +1,4 @@
-// The helper processes of commands that read models: what types single nodes, and what judges and times by onnxruntime.
+// Commands that start the helper processes for models: type inference of single nodes, and onnxruntime.
 #pragma once
 
 #include <string>
@@ -8,17 +8,16 @@
 
 namespace rulemill::cli {
 
-/// This binary with a hidden subcommand; see optimize/onnx/inference.h.
+/// This binary with a hidden subcommand; see optimize/onnx/shapes/inference.h.
 std::vector<std::string> type_helper_command();
 void add_type_helper(CLI::App& app, Command& chosen);
 
-/// Empty for "definitions", and where no Python is found: $RULEMILL_PYTHON, the environment that installation makes
-/// beside the build, or what PATH has.
-std::vector<std::string> judge_command(const std::string& which);
-/// Likewise of the helpers that time models and single nodes.
-std::vector<std::string> clock_command();
-std::vector<std::string> cost_command();
-/// Of the helper that runs single nodes; empty where there is no Python.
-std::vector<std::string> cases_command();
+// All are empty if there is no Python: $RULEMILL_PYTHON, the environment that installation makes beside the build, or
+// python3 on PATH.
+std::vector<std::string> verifier_command();
+std::vector<std::string> benchmark_command();
+std::vector<std::string> node_costs_command();
+/// Runs single nodes.
+std::vector<std::string> node_runner_command();
 
 }  // namespace rulemill::cli

@@ -14,7 +14,7 @@ namespace rulemill::cli {
 namespace {
 
 template <class T>
-std::optional<T> whole_text(std::string_view text) {
+std::optional<T> parse_whole(std::string_view text) {
   T value{};
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
@@ -22,7 +22,7 @@ std::optional<T> whole_text(std::string_view text) {
   return value;
 }
 
-/// What the letters behind a number of bytes mean: k, kb of 1000; ki, kib of 1024; and so on.
+/// The factor of a unit of bytes: k and kb are 1000, ki and kib 1024, and so on.
 std::optional<std::uint64_t> unit_factor(std::string unit) {
   std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (unit.empty() || unit == "b") return 1;
@@ -40,26 +40,26 @@ std::optional<std::uint64_t> unit_factor(std::string unit) {
 
 }  // namespace
 
-CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
-  const bool bounded = most != std::numeric_limits<std::uint64_t>::max();
-  const std::string range = bounded ? fmt::format("a whole number from {} to {}", least, most)
-                                    : fmt::format("a whole number from {} to 2^64 - 1", least);
+CLI::Validator whole_number(std::uint64_t min, std::uint64_t max) {
+  const bool bounded = max != std::numeric_limits<std::uint64_t>::max();
+  const std::string range = bounded ? fmt::format("a whole number from {} to {}", min, max)
+                                    : fmt::format("a whole number from {} to 2^64 - 1", min);
   return CLI::Validator(
       [=](std::string& text) {
-        const auto value = whole_text<std::uint64_t>(text);
-        return value && *value >= least && *value <= most ? std::string() : "'" + text + "' is not " + range;
+        const auto value = parse_whole<std::uint64_t>(text);
+        return value && *value >= min && *value <= max ? std::string() : "'" + text + "' is not " + range;
       },
       "UINT");
 }
 
-CLI::Validator real_number(double least, double most) {
-  const std::string range = most == std::numeric_limits<double>::max()
-                                ? fmt::format("a finite number of {} or more", least)
-                                : fmt::format("a number from {} to {}", least, most);
+CLI::Validator real_number(double min, double max) {
+  const std::string range = max == std::numeric_limits<double>::max()
+                                ? fmt::format("a finite number of {} or more", min)
+                                : fmt::format("a number from {} to {}", min, max);
   return CLI::Validator(
       [=](std::string& text) {
-        const auto value = whole_text<double>(text);
-        const bool fits = value && std::isfinite(*value) && *value >= least && *value <= most;
+        const auto value = parse_whole<double>(text);
+        const bool fits = value && std::isfinite(*value) && *value >= min && *value <= max;
         return fits ? std::string() : "'" + text + "' is not " + range;
       },
       "NUMBER");
@@ -70,10 +70,10 @@ CLI::Validator memory_size() {
       [](std::string& text) {
         const std::size_t digits = std::min(text.size(), text.find_first_not_of("0123456789"));
         const std::size_t unit = std::min(text.size(), text.find_first_not_of(' ', digits));
-        const auto count = whole_text<std::uint64_t>(std::string_view(text).substr(0, digits));
+        const auto count = parse_whole<std::uint64_t>(std::string_view(text).substr(0, digits));
         const auto factor = unit_factor(text.substr(unit));
         if (!count || !factor || *count > std::numeric_limits<std::uint64_t>::max() / *factor) {
-          return "'" + text + "' is not a size in memory, such as 4GB or 512MB";
+          return "'" + text + "' is not a memory size; expected one like 4GB or 512MiB";
         }
         text = std::to_string(*count * *factor);
         return std::string();

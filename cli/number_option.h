@@ -1,5 +1,5 @@
-// Options that are numbers, read strictly: all of the text is one decimal number that its type can hold. What would be
-// cut, wrapped, read in another base or compared with nothing (NaN) is wrong usage.
+// Validators of numeric options. They accept only decimal numbers that the type can represent: no other text after the
+// number, no overflow, no other base and no NaN.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,13 +8,13 @@
 
 namespace rulemill::cli {
 
-/// Decimal digits alone, within [least, most].
-CLI::Validator whole_number(std::uint64_t least = 0, std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
+/// An integer within [min, max].
+CLI::Validator whole_number(std::uint64_t min = 0, std::uint64_t max = std::numeric_limits<std::uint64_t>::max());
 
-/// A finite decimal number within [least, most].
-CLI::Validator real_number(double least, double most = std::numeric_limits<double>::max());
+/// A finite number within [min, max].
+CLI::Validator real_number(double min, double max = std::numeric_limits<double>::max());
 
-/// Bytes as people write them, "4GB" (of 1000), "512 MiB" (of 1024) or plain digits; becomes the digits.
+/// Bytes as "4GB" (units of 1000), "512 MiB" (units of 1024) or digits; transforms the text to digits.
 CLI::Validator memory_size();
 
 }  // namespace rulemill::cli

@@ -6,15 +6,15 @@
 namespace rulemill::cli {
 namespace {
 
-/// A cell that begins with a digit or a sign is a number; an empty one decides nothing.
+/// True for cells that begin with a digit or a sign. Empty cells do not affect the alignment.
 bool is_number(const std::string& cell) {
   if (cell.empty() || cell == "-") return true;
   const std::size_t first = cell[0] == '-' || cell[0] == '+' ? 1 : 0;
   return first < cell.size() && std::isdigit(static_cast<unsigned char>(cell[first])) != 0;
 }
 
-/// Letters, not bytes: continuation bytes of UTF-8 take no place.
-std::size_t places(const std::string& cell) {
+/// The number of characters; continuation bytes of UTF-8 do not count.
+std::size_t display_width(const std::string& cell) {
   return static_cast<std::size_t>(
       std::count_if(cell.begin(), cell.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
@@ -27,7 +27,7 @@ std::string TextTable::text() const {
   std::vector<bool> right(columns, true);
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     for (std::size_t c = 0; c < std::min(columns, rows_[r].size()); ++c) {
-      widths[c] = std::max(widths[c], places(rows_[r][c]));
+      widths[c] = std::max(widths[c], display_width(rows_[r][c]));
       if (r > 0 && !is_number(rows_[r][c])) right[c] = false;
     }
   }
@@ -36,7 +36,7 @@ std::string TextTable::text() const {
     std::string line;
     for (std::size_t c = 0; c < columns; ++c) {
       const std::string cell = c < rows_[r].size() ? rows_[r][c] : std::string();
-      const std::string padding(widths[c] - places(cell), ' ');
+      const std::string padding(widths[c] - display_width(cell), ' ');
       line += (c == 0 ? "" : "  ") + (right[c] ? padding + cell : cell + padding);
     }
     line.erase(line.find_last_not_of(' ') + 1);

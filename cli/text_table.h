@@ -1,4 +1,4 @@
-// A table of text for the terminal: columns as wide as their longest cell, numbers to the right.
+// A table for the terminal: columns as wide as their longest cell, numbers right-aligned.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header) : rows_{std::move(header)} {}
 
-  /// As many cells as the header has; missing ones are empty.
+  /// Missing cells are empty.
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.size() == 1; }
   std::string text() const;

@@ -1,4 +1,4 @@
-// The nodes of each class by operator instance, for the time in which nothing changes: what matching goes down into.
+// An index of the e-nodes of each e-class by operator instance, for matching arguments.
 #pragma once
 
 #include <algorithm>
@@ -10,24 +10,25 @@
 
 namespace rulemill::egraph {
 
+/// The index; reused across e-graphs.
 class ClassIndex {
  public:
-  /// Of an e-graph that is rebuilt; holds until the next change of it.
+  /// Indexes an e-graph that is rebuilt. Valid until its next change.
   void build(const EGraph& egraph);
 
-  /// Values that nodes of the instance give and that are of the class of `value`, in order of building; no duplicates.
-  std::span<const Value> values(const EGraph& egraph, Value value, algebra::InstanceId instance) const {
-    const Value of = egraph.find(value);
+  /// The outputs of nodes of the instance in the class of `id`, in order of creation, without duplicates.
+  std::span<const EClassId> ids(const EGraph& egraph, EClassId id, algebra::InstanceId instance) const {
+    const EClassId of = egraph.find(id);
     const std::uint32_t* const begin = instances_.data() + first_[of];
     const std::uint32_t* const end = instances_.data() + first_[of + 1];
     const auto [from, to] = std::equal_range(begin, end, static_cast<std::uint32_t>(instance));
-    return {values_.data() + (from - instances_.data()), static_cast<std::size_t>(to - from)};
+    return {ids_.data() + (from - instances_.data()), static_cast<std::size_t>(to - from)};
   }
 
  private:
-  std::vector<std::uint32_t> first_;      // by class: where its values begin; one entry more
+  std::vector<std::uint32_t> first_;      // by class: the index of its first id; one element more than classes
   std::vector<std::uint32_t> instances_;  // sorted within a class
-  std::vector<Value> values_;             // along with these
+  std::vector<EClassId> ids_;             // parallel to instances_
   std::vector<algebra::InstanceId> order_;
 };
 

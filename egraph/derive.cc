@@ -3,42 +3,35 @@
 #include <algorithm>
 
 #include "algebra/sizes/checked.h"
-#include "algebra/terms/equal_products.h"
+#include "algebra/terms/factor_refinement.h"
 #include "egraph/explain.h"
 #include "egraph/goal.h"
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::egraph {
 
 using algebra::TypedRule;
 
-const char* to_string(LimitReached::Which which) {
-  switch (which) {
-    case LimitReached::Which::Iterations:
+const char* to_string(LimitReached::Kind kind) {
+  switch (kind) {
+    case LimitReached::Kind::Iterations:
       return "iterations";
-    case LimitReached::Which::Nodes:
+    case LimitReached::Kind::Nodes:
       return "nodes";
-    case LimitReached::Which::Matches:
+    case LimitReached::Kind::Matches:
       return "matches";
-    case LimitReached::Which::Numbers:
+    case LimitReached::Kind::Overflow:
       return "numbers";
   }
   return "unknown";
 }
 
-Limits Limits::times(std::uint32_t factor) const {
-  Limits more = *this;
-  for (std::uint32_t* count : {&more.iterations, &more.nodes, &more.matches, &more.tries}) *count *= factor;
-  for (std::uint32_t* count : {&more.matches_each, &more.tries_each}) *count *= factor * factor;
-  return more;
-}
-
-struct Deriver::State {
-  State(algebra::TermBank& term_bank, algebra::Symbols& symbols, Limits all_limits)
+struct Deriver::Impl {
+  Impl(algebra::TermBank& term_bank, algebra::Symbols& symbols, Limits all_limits)
       : bank(term_bank),
         limits(all_limits),
         sizes(term_bank.library(), symbols),
-        names(symbols),
+        canonical_sizes(symbols),
         egraph(term_bank.library(), sizes),
         saturation(index, egraph) {}
 
@@ -48,7 +41,7 @@ struct Deriver::State {
   algebra::TermBank& bank;
   Limits limits;
   SizeTable sizes;
-  CanonicalSizes names;
+  CanonicalSizes canonical_sizes;
   RuleIndex index;
   std::vector<TypedRule> rules;
   EGraph egraph;
@@ -57,7 +50,7 @@ struct Deriver::State {
 };
 
 Deriver::Deriver(algebra::TermBank& bank, algebra::Symbols& symbols, Limits limits)
-    : state_(std::make_unique<State>(bank, symbols, limits)) {}
+    : impl_(std::make_unique<Impl>(bank, symbols, limits)) {}
 Deriver::~Deriver() = default;
 Deriver::Deriver(Deriver&&) noexcept = default;
 Deriver& Deriver::operator=(Deriver&&) noexcept = default;
@@ -65,81 +58,84 @@ Deriver& Deriver::operator=(Deriver&&) noexcept = default;
 std::uint32_t Deriver::add(const TypedRule& rule) {
   RM_CHECK(rule.rule.shapes.size() == rule.rule.variables.size(), "a rule is typed before it is used");
   RM_CHECK(rule.rule.source.size() == rule.rule.target.size(), "the sides of a rule have equally many outputs");
-  state_->rules.push_back(rule);
-  return state_->index.add(compile(rule, state_->bank, state_->sizes));
+  impl_->rules.push_back(rule);
+  return impl_->index.add(compile(rule, impl_->bank, impl_->sizes));
 }
 
-void Deriver::enable(std::uint32_t rule, bool enabled) { state_->index.enable(rule, enabled); }
-std::uint32_t Deriver::rule_count() const { return state_->index.size(); }
-const TypedRule& Deriver::rule(std::uint32_t number) const { return state_->rules[number]; }
-const DeriveStatistics& Deriver::statistics() const { return state_->statistics; }
+void Deriver::enable(std::uint32_t rule, bool enabled) { impl_->index.enable(rule, enabled); }
+std::uint32_t Deriver::rule_count() const { return impl_->index.size(); }
+const TypedRule& Deriver::rule(std::uint32_t number) const { return impl_->rules[number]; }
+const DeriveStatistics& Deriver::statistics() const { return impl_->statistics; }
 
-Deriver::Mark Deriver::mark() const { return {rule_count(), state_->sizes.poly_count(), state_->names.count()}; }
+Deriver::Mark Deriver::mark() const {
+  return {rule_count(), impl_->sizes.poly_count(), impl_->canonical_sizes.count()};
+}
 
 void Deriver::roll_back(const Mark& mark) {
-  state_->index.truncate(mark.rules);
-  state_->rules.resize(mark.rules);
-  state_->egraph.clear();
-  state_->saturation.forget();
-  state_->names.roll_back(mark.names);
-  state_->sizes.roll_back(mark.sizes);
+  impl_->index.truncate(mark.rules);
+  impl_->rules.resize(mark.rules);
+  impl_->egraph.clear();
+  impl_->saturation.clear_cache();
+  impl_->canonical_sizes.roll_back(mark.canonical_sizes);
+  impl_->sizes.roll_back(mark.sizes);
 }
 
 Derivation Deriver::derive(const TypedRule& rule, bool explain) {
   RM_CHECK(rule.rule.shapes.size() == rule.rule.variables.size(), "a goal is typed before it is derived");
   try {
-    const auto dealt_out = algebra::with_equal_products_dealt_out(rule, state_->bank, state_->sizes.symbols());
-    return state_->derive(dealt_out ? dealt_out->rule : rule, explain);
-  } catch (const algebra::Overflow&) {  // rules can make tensors larger than any that the goal has
-    return LimitReached{LimitReached::Which::Numbers};
+    const auto refined = algebra::refine_factors(rule, impl_->bank, impl_->sizes.symbols());
+    return impl_->derive(refined ? refined->rule : rule, explain);
+  } catch (const algebra::Overflow&) {  // rules can create tensors larger than those of the goal
+    return LimitReached{LimitReached::Kind::Overflow};
   }
 }
 
-Derivation Deriver::derive_harder(const TypedRule& goal, bool explain) {
+Derivation Deriver::derive_with_extended_limits(const TypedRule& goal, bool explain) {
   constexpr std::uint32_t factor = 4;
   Derivation derivation = derive(goal, explain);
   if (!std::holds_alternative<LimitReached>(derivation)) return derivation;
-  const Limits ordinary = state_->limits;
-  state_->limits = ordinary.times(factor);
+  const Limits ordinary = impl_->limits;
+  impl_->limits = ordinary.scaled(factor);
   derivation = derive(goal, explain);
-  state_->limits = ordinary;
+  impl_->limits = ordinary;
   return derivation;
 }
 
-Derivation Deriver::State::derive(const TypedRule& rule, bool explain) {
+Derivation Deriver::Impl::derive(const TypedRule& rule, bool explain) {
   egraph.clear();
-  Goal goal(rule, bank, names, egraph);
+  Goal goal(rule, bank, canonical_sizes, egraph);
   const auto same_type = [&](const auto& output) { return egraph.shape(output.first) == egraph.shape(output.second); };
   if (!std::ranges::all_of(goal.outputs(), same_type)) {
     statistics = {};
     return Saturated{};
   }
-  const Saturation::Outcome outcome = saturation.run(goal.outputs(), goal.operators() + limits.extra_operators, limits);
+  const Saturation::StopReason stop_reason =
+      saturation.run(goal.outputs(), goal.operator_count() + limits.max_growth_over_goal, limits);
   statistics = {saturation.counts().iterations, egraph.node_count(), egraph.class_count(), saturation.counts().matches};
-  switch (outcome) {
-    case Saturation::Outcome::Reached:
+  switch (stop_reason) {
+    case Saturation::StopReason::GoalReached:
       return Derived{explain ? this->explain(goal) : std::vector<RuleInstance>{}};
-    case Saturation::Outcome::Saturated:
+    case Saturation::StopReason::Saturated:
       return Saturated{};
-    case Saturation::Outcome::IterationLimit:
-      return LimitReached{LimitReached::Which::Iterations};
-    case Saturation::Outcome::NodeLimit:
-      return LimitReached{LimitReached::Which::Nodes};
-    case Saturation::Outcome::MatchLimit:
+    case Saturation::StopReason::IterationLimit:
+      return LimitReached{LimitReached::Kind::Iterations};
+    case Saturation::StopReason::NodeLimit:
+      return LimitReached{LimitReached::Kind::Nodes};
+    case Saturation::StopReason::MatchLimit:
       break;
   }
-  return LimitReached{LimitReached::Which::Matches};
+  return LimitReached{LimitReached::Kind::Matches};
 }
 
-std::vector<RuleInstance> Deriver::State::explain(Goal& goal) const {
+std::vector<RuleInstance> Deriver::Impl::explain(Goal& goal) const {
   Explainer explainer(saturation, egraph);
   for (const auto& [source, target] : goal.outputs()) explainer.add(source, target);
   std::vector<RuleInstance> instances;
   for (const std::uint32_t number : explainer.applications()) {
     const Application& application = saturation.application(number);
-    const CompiledRule& rule = index.rule(application.use.rule);
+    const CompiledRule& rule = index.rule(application.direction.rule);
     const std::span<const std::uint32_t> words = saturation.words(application);
-    RuleInstance instance{application.use.rule, {}, {}};
+    RuleInstance instance{application.direction.rule, {}, {}};
     for (std::size_t v = 0; v < rule.variables.size(); ++v) instance.variables.push_back(goal.term(words[v]));
     for (std::size_t s = 0; s < rule.sizes.size(); ++s) {
       instance.sizes.emplace_back(rule.sizes[s], goal.size(SizeId{words[rule.variables.size() + s]}));

@@ -1,6 +1,5 @@
-// Derives rules from rules: is a goal a consequence of the core rules so far? One small typed e-graph a goal; the rules
-// are compiled once and used for thousands of goals. Every limit counts something, so the answer depends on the input
-// alone.
+// Derivation of rules from rules: decides whether core rules imply a goal, with one small typed e-graph per goal. Rules
+// are compiled once and used for thousands of goals. All limits are counts, so results depend on the input only.
 #pragma once
 
 #include <cstdint>
@@ -12,87 +11,73 @@
 #include <vector>
 
 #include "algebra/terms/typing.h"
+#include "egraph/limits.h"
 
 namespace rulemill::egraph {
 
-struct Limits {
-  std::uint32_t iterations = 12;  // with the rules in reach, each time that reach grows (RuleIndex::Reach)
-  std::uint32_t nodes = 5000;
-  std::uint32_t matches = 10'000;     // matches tried for one goal, all iterations together
-  std::uint32_t matches_each = 200;   // of one direction of a rule, in one iteration
-  std::uint32_t tries = 20'000'000;   // nodes tried for a place in a pattern, all matches together
-  std::uint32_t tries_each = 3'000;   // of one direction of a rule, in one iteration
-  std::uint32_t growth = 0xffffffff;  // a term built for a class may have this many operators more than its smallest
-  bool rewrite_constants = true;      // else what is computed from constants alone is left as it is
-  std::uint32_t extra_operators = 2;  // a term may have this many operators more than the larger side of the goal
-
-  /// With this many times the work before one gives up, and more of it for one direction; the bound on terms stays.
-  Limits times(std::uint32_t factor) const;
-};
-
-/// One use of a core rule: its equation at these terms and sizes. Everything is over the goal's variables and sizes, as
-/// the goal is derived.
+/// A rule under a substitution of its variables and sizes, over the variables and sizes of the goal as derived.
 struct RuleInstance {
   std::uint32_t rule = 0;                                      // as numbered by Deriver::add
-  std::vector<algebra::TermId> variables;                      // a term for each of the rule's variables
+  std::vector<algebra::TermId> variables;                      // a term for each variable of the rule
   std::vector<std::pair<algebra::Atom, algebra::Poly>> sizes;  // a value for each size of the rule, sorted by atom
   bool operator==(const RuleInstance&) const = default;
 };
 
-/// The goal follows: these instances imply it by congruence.
+/// The goal is implied: these rule instances imply it by congruence.
 struct Derived {
   std::vector<RuleInstance> instances;
 };
-/// Nothing new can be added within the bound on term sizes: the goal does not follow so.
+/// Saturated within the limits on terms: the rules do not imply the goal with terms of these sizes.
 struct Saturated {};
-/// Stopped early; the goal may follow. Numbers: of a size beyond 64 bits.
+/// Stopped early; the rules may imply the goal. Overflow: of a size beyond 64 bits.
 struct LimitReached {
-  enum class Which : std::uint8_t { Iterations, Nodes, Matches, Numbers } which = Which::Iterations;
+  enum class Kind : std::uint8_t { Iterations, Nodes, Matches, Overflow } kind = Kind::Iterations;
 };
 using Derivation = std::variant<Derived, Saturated, LimitReached>;
-const char* to_string(LimitReached::Which which);
+const char* to_string(LimitReached::Kind kind);
 
-/// How much the last call took.
+/// The cost of the last call.
 struct DeriveStatistics {
   std::uint32_t iterations = 0, nodes = 0, classes = 0, matches = 0;
 };
 
+/// A set of compiled rules that derives goals.
 class Deriver {
  public:
-  /// Terms and sizes of rules and goals live in `bank` and `symbols`; explanations add terms to the bank. Both outlive
-  /// this.
+  /// Terms and sizes of rules and goals are in `bank` and `symbols`, which must outlive this. Explanations add terms to
+  /// the bank.
   Deriver(algebra::TermBank& bank, algebra::Symbols& symbols, Limits limits = {});
   ~Deriver();
   Deriver(Deriver&&) noexcept;
   Deriver& operator=(Deriver&&) noexcept;
 
-  /// Adds a proved rule and returns its number: 0, 1, 2, … . Both directions are used where its variables allow it.
+  /// Adds a proved rule and returns its number: 0, 1, 2, …. Uses both directions if its variables allow it.
   std::uint32_t add(const algebra::TypedRule& rule);
-  /// Takes a rule out of use, or back: whether the others imply it is asked so. New rules are enabled.
+  /// Enables or disables a rule: a disabled rule can be derived from the others. New rules are enabled.
   void enable(std::uint32_t rule, bool enabled);
   std::uint32_t rule_count() const;
   const algebra::TypedRule& rule(std::uint32_t number) const;
 
-  /// Whether the enabled rules imply the goal; one whose condition has equal products is derived with these dealt out
-  /// (algebra/terms/equal_products.h), and its instances are over the new sizes. Without `explain`, Derived has no
-  /// instances and costs less.
+  /// Decides whether the enabled rules imply the goal. If the goal's condition equates products, derives its refined
+  /// form (algebra/terms/factor_refinement.h), and the instances are over the new sizes. Without `explain`, Derived is
+  /// cheaper and has no instances.
   Derivation derive(const algebra::TypedRule& goal, bool explain = true);
-  /// Likewise; where a limit is met, once more with four times the limits.
-  Derivation derive_harder(const algebra::TypedRule& goal, bool explain = true);
+  /// Derives the goal and, if a limit is reached, derives it again with four times the limits.
+  Derivation derive_with_extended_limits(const algebra::TypedRule& goal, bool explain = true);
   const DeriveStatistics& statistics() const;
 
-  /// The state as it was at the mark: later rules and all that goals have left behind are gone, so that an answer
-  /// depends on the rules and on the goals since the mark alone. Bank and symbols are to be rolled back along with it.
+  /// The state to roll back to. Rolling back removes later rules and cached results, which makes answers independent of
+  /// earlier goals. Bank and symbols must be rolled back, too.
   struct Mark {
     std::uint32_t rules = 0;
-    std::size_t sizes = 0, names = 0;
+    std::size_t sizes = 0, canonical_sizes = 0;
   };
   Mark mark() const;
   void roll_back(const Mark& mark);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace rulemill::egraph

@@ -1,5 +1,5 @@
-// The typed e-graph: values that are known to be equal form a class, and equal operators on equal classes are equal
-// (congruence). Every value has a type, every class one type. Each union is kept with its reason, for explanations.
+// The typed e-graph. An e-class is a set of equal terms of one type; congruence holds: equal operator instances on
+// equal classes are equal. Every merge is recorded with its reason in a proof forest, for explanations.
 #pragma once
 
 #include <cstdint>
@@ -13,108 +13,110 @@
 
 namespace rulemill::egraph {
 
-/// A value: a variable, or one output of one e-node as it was first built. The values of one class have one
-/// representative.
-using Value = std::uint32_t;
-using ENode = std::uint32_t;
-inline constexpr std::uint32_t nothing = 0xffffffff;
+/// The id of an e-class: of a variable, or of one output of an e-node when it was added. The ids of merged classes
+/// share one canonical id.
+using EClassId = std::uint32_t;
+using ENodeId = std::uint32_t;
+/// No class or node.
+inline constexpr std::uint32_t no_id = 0xffffffff;
 
+/// The data structure; reused for many small e-graphs.
 class EGraph {
  public:
   EGraph(const algebra::Library& library, SizeTable& sizes) : library_(&library), sizes_(&sizes) {}
 
-  /// Empties it; what it allocated is kept for the next graph.
+  /// Removes all content but keeps the allocated memory.
   void clear();
 
-  /// A value that is known by its type alone. `tag` is the caller's. `constant`: its elements are known as well.
-  Value add_variable(std::uint32_t tag, ShapeId shape, bool constant = false);
-  /// The node on these classes if there is one. Arguments of a commutative instance are found in either order.
-  ENode find_node(algebra::InstanceId instance, std::span<const Value> arguments, std::span<const SizeId> sizes);
-  /// That node, or a new one; nothing if it does not type. `types`, if given, are its output shapes, known to be right.
-  ENode add_node(algebra::InstanceId instance, std::span<const Value> arguments, std::span<const SizeId> sizes,
-                 std::span<const ShapeId> types = {});
+  /// Adds a variable of the given type. `tag` is chosen by the caller. `constant`: its elements are known.
+  EClassId add_variable(std::uint32_t tag, ShapeId shape, bool constant = false);
+  /// Returns the node with these arguments, in either order for a commutative instance; no_id if there is none.
+  ENodeId find_node(algebra::InstanceId instance, std::span<const EClassId> arguments, std::span<const SizeId> sizes);
+  /// Returns that node or adds it; no_id if it does not type. `types`, if given, are its correct output shapes.
+  ENodeId add_node(algebra::InstanceId instance, std::span<const EClassId> arguments, std::span<const SizeId> sizes,
+                   std::span<const ShapeId> types = {});
 
-  /// Says that two values of one type are equal because of the given reason (the caller's number). False if they were.
-  bool unite(Value a, Value b, std::uint32_t reason);
-  /// Restores congruence after unions: nodes that have become equal are united. To be called before matching.
+  /// Merges the classes of two ids of one type, for a reason numbered by the caller. False if they were equal before.
+  bool merge(EClassId a, EClassId b, std::uint32_t reason);
+  /// Restores congruence after merges, by merging nodes that became equal. To be called before matching.
   void rebuild();
 
-  Value find(Value value) const {
-    while (parent_[value] != value) {
-      parent_[value] = parent_[parent_[value]];
-      value = parent_[value];
+  EClassId find(EClassId id) const {
+    while (parent_[id] != id) {
+      parent_[id] = parent_[parent_[id]];
+      id = parent_[id];
     }
-    return value;
+    return id;
   }
-  bool equal(Value a, Value b) const { return find(a) == find(b); }
-  ShapeId shape(Value value) const { return values_[find(value)].shape; }
-  /// Whether the class has a term over constants alone, at known sizes.
-  bool constant(Value value) const { return values_[find(value)].constant; }
-  /// Whether the node is on constants alone, at known sizes.
-  bool is_constant(ENode node) const;
-  /// Operators in the smallest term of the class, counting a shared one each time that it is used.
-  std::uint32_t smallest(Value value) const { return values_[find(value)].smallest; }
-  /// The node at the top of that smallest term; nothing if the class has a variable.
-  ENode smallest_node(Value value) const { return values_[find(value)].smallest_node; }
+  bool are_equal(EClassId a, EClassId b) const { return find(a) == find(b); }
+  ShapeId shape(EClassId id) const { return classes_[find(id)].shape; }
+  /// True if the class has a term over constants only, at known sizes.
+  bool is_constant_class(EClassId id) const { return classes_[find(id)].constant; }
+  /// True if all arguments of the node are constant and its sizes known.
+  bool is_constant_node(ENodeId node) const;
+  /// The number of operators of the smallest term of the class, counting a shared one at each use.
+  std::uint32_t min_term_size(EClassId id) const { return classes_[find(id)].min_term_size; }
+  /// The root of that smallest term; no_id if it is a variable.
+  ENodeId min_term_node(EClassId id) const { return classes_[find(id)].min_term_node; }
 
-  std::uint32_t value_count() const { return static_cast<std::uint32_t>(values_.size()); }
+  std::uint32_t id_count() const { return static_cast<std::uint32_t>(classes_.size()); }
   std::uint32_t node_count() const { return static_cast<std::uint32_t>(nodes_.size()); }
-  std::uint32_t class_count() const { return classes_; }
-  bool is_class(Value value) const { return parent_[value] == value; }
+  std::uint32_t class_count() const { return class_count_; }
+  bool is_canonical(EClassId id) const { return parent_[id] == id; }
 
-  /// A clock, for who looks again and again: what changes from now on is of a later time. The new time.
+  /// Advances the time of changes and returns it, so that delta matching can tell later changes from earlier ones.
   std::uint32_t tick() { return ++now_; }
-  /// When the class last got a value, and when the node was added.
-  std::uint32_t changed_at(Value value) const { return values_[find(value)].changed_at; }
-  std::uint32_t added_at(ENode node) const { return nodes_[node].added_at; }
+  /// The time at which the class last grew, and at which the node was added.
+  std::uint32_t changed_at(EClassId id) const { return classes_[find(id)].changed_at; }
+  std::uint32_t added_at(ENodeId node) const { return nodes_[node].added_at; }
 
-  /// The next value of the same class; going on, one comes back to where one began.
-  Value next_in_class(Value value) const { return values_[value].next; }
-  /// Nothing for a variable.
-  ENode node_of(Value value) const { return values_[value].node; }
-  std::uint32_t output_of(Value value) const { return values_[value].output; }
-  std::uint32_t tag_of(Value variable) const { return values_[variable].output; }
+  /// The next id of the same class, in a circular list.
+  EClassId next_in_class(EClassId id) const { return classes_[id].next; }
+  /// The node that the id was added for; no_id for a variable.
+  ENodeId node_of(EClassId id) const { return classes_[id].node; }
+  std::uint32_t output_of(EClassId id) const { return classes_[id].output; }
+  std::uint32_t tag_of(EClassId variable) const { return classes_[variable].output; }
 
-  algebra::InstanceId instance(ENode node) const { return nodes_[node].instance; }
-  bool commutative(ENode node) const { return nodes_[node].commutative; }
-  /// Arguments as given when the node was built, in that order: values, not representatives.
-  std::span<const Value> arguments(ENode node) const {
+  algebra::InstanceId instance(ENodeId node) const { return nodes_[node].instance; }
+  bool is_commutative(ENodeId node) const { return nodes_[node].commutative; }
+  /// The arguments in the order given to add_node: ids, not canonical ones.
+  std::span<const EClassId> arguments(ENodeId node) const {
     return {arguments_.data() + nodes_[node].first_argument, nodes_[node].arguments};
   }
-  std::span<const SizeId> sizes(ENode node) const {
+  std::span<const SizeId> sizes(ENodeId node) const {
     return {node_sizes_.data() + nodes_[node].first_size, nodes_[node].sizes};
   }
-  Value output(ENode node, std::uint32_t output) const { return nodes_[node].first_output + output; }
-  std::uint32_t output_count(ENode node) const { return nodes_[node].outputs; }
-  /// A node that turned out equal to an earlier one stands for nothing any more.
-  bool is_duplicate(ENode node) const { return nodes_[node].same_as != nothing; }
+  EClassId output(ENodeId node, std::uint32_t output) const { return nodes_[node].first_output + output; }
+  std::uint32_t output_count(ENodeId node) const { return nodes_[node].outputs; }
+  /// True if the node became equal to an earlier one, which represents it.
+  bool is_duplicate(ENodeId node) const { return nodes_[node].same_as != no_id; }
 
-  /// Nodes of an instance, duplicates included, in order of building; and the instances that occur, in order of
-  /// appearance.
-  std::span<const ENode> nodes_of(algebra::InstanceId instance) const;
+  /// The nodes of an instance, including duplicates, in order of creation; and the instances that occur, in order of
+  /// first use.
+  std::span<const ENodeId> nodes_of(algebra::InstanceId instance) const;
   std::span<const algebra::InstanceId> instances() const { return instances_; }
 
-  /// An edge of the proof forest: why a value equals the one it points to.
+  /// An edge of the proof forest: the reason why an id equals the one it points to.
   struct Edge {
     static constexpr std::uint32_t congruence = 0xfffffffe;          // of the nodes, arguments in the same order
     static constexpr std::uint32_t swapped_congruence = 0xfffffffd;  // the two arguments exchanged
-    Value to = nothing;
-    std::uint32_t reason = nothing;
+    EClassId to = no_id;
+    std::uint32_t reason = no_id;
   };
-  const Edge& edge(Value value) const { return edges_[value]; }
+  const Edge& edge(EClassId id) const { return edges_[id]; }
   const algebra::Library& library() const { return *library_; }
   SizeTable& size_table() const { return *sizes_; }
 
  private:
-  struct ValueData {
-    ENode node = nothing;
+  struct ClassData {
+    ENodeId node = no_id;
     std::uint32_t output = 0;  // of a variable: its tag
-    Value next = nothing;      // circular list of the class's values
-    // Of a representative:
+    EClassId next = no_id;     // circular list of the class's ids
+    // Of a canonical id:
     ShapeId shape{};
-    std::uint32_t smallest = 0;
-    ENode smallest_node = nothing;
-    std::uint32_t last_use = nothing;  // circular list of argument slots that use the class
+    std::uint32_t min_term_size = 0;
+    ENodeId min_term_node = no_id;
+    std::uint32_t last_use = no_id;  // circular list of argument slots that use the class
     std::uint32_t members = 1;
     std::uint32_t changed_at = 0;
     bool constant = false;
@@ -122,34 +124,34 @@ class EGraph {
   struct NodeData {
     algebra::InstanceId instance{};
     std::uint32_t first_argument = 0, arguments = 0, first_size = 0, sizes = 0, first_output = 0, outputs = 0;
-    ENode same_as = nothing;  // of a duplicate: the node that it equals
+    ENodeId same_as = no_id;  // of a duplicate: the node that it equals
     std::uint32_t added_at = 0;
     bool commutative = false;
   };
 
-  std::span<const std::uint32_t> key(algebra::InstanceId instance, std::span<const Value> arguments,
+  std::span<const std::uint32_t> key(algebra::InstanceId instance, std::span<const EClassId> arguments,
                                      std::span<const SizeId> sizes, bool commutative);
-  ENode live(ENode node) const;
-  void add_use(Value argument, std::uint32_t slot);
-  void unite_congruent(ENode node, ENode earlier);
-  void link(Value a, Value b, std::uint32_t reason);
-  std::uint32_t size_of(ENode node) const;
+  ENodeId representative(ENodeId node) const;
+  void add_use(EClassId argument, std::uint32_t slot);
+  void merge_congruent(ENodeId node, ENodeId earlier);
+  void link_proof(EClassId a, EClassId b, std::uint32_t reason);
+  std::uint32_t term_size(ENodeId node) const;
 
   const algebra::Library* library_;
   SizeTable* sizes_;
-  mutable std::vector<Value> parent_;
-  std::vector<ValueData> values_;
+  mutable std::vector<EClassId> parent_;
+  std::vector<ClassData> classes_;
   std::vector<Edge> edges_;
   std::vector<NodeData> nodes_;
-  std::vector<Value> arguments_;
+  std::vector<EClassId> arguments_;
   std::vector<SizeId> node_sizes_;
   std::vector<std::uint32_t> next_use_;  // by argument slot
-  std::vector<ENode> node_of_slot_;      // by argument slot
+  std::vector<ENodeId> node_of_slot_;    // by argument slot
   KeyTable by_key_;
-  std::vector<Value> changed_;  // classes whose users are to be looked at again
-  std::vector<std::vector<ENode>> by_instance_;
+  std::vector<EClassId> pending_;  // classes whose users must be checked for congruence
+  std::vector<std::vector<ENodeId>> by_instance_;
   std::vector<algebra::InstanceId> instances_;
-  std::uint32_t classes_ = 0;
+  std::uint32_t class_count_ = 0;
   std::uint32_t now_ = 0;
   std::vector<std::uint32_t> key_;
   std::vector<ShapeId> shapes_;

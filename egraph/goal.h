@@ -1,5 +1,5 @@
-// A goal put into an e-graph. Its sizes are renamed by their order of appearance, so that goals of the same kind look
-// alike to what remembers types; equations of its condition are solved for a size, the rest are facts.
+// A goal in an e-graph. Its sizes are renamed in order of appearance, so that similar goals share cached types.
+// Equations of its condition are solved for a size; the remaining ones are facts.
 #pragma once
 
 #include <unordered_map>
@@ -11,13 +11,13 @@
 
 namespace rulemill::egraph {
 
-/// Names for sizes, shared by all goals.
+/// The sizes that replace those of goals, shared by all goals.
 class CanonicalSizes {
  public:
   explicit CanonicalSizes(algebra::Symbols& symbols) : symbols_(&symbols) {}
   algebra::Atom operator[](std::size_t index);
   std::size_t count() const { return atoms_.size(); }
-  /// Forgets all names but the first `count`.
+  /// Removes all but the first `count`.
   void roll_back(std::size_t count) { atoms_.resize(count); }
 
  private:
@@ -27,27 +27,26 @@ class CanonicalSizes {
 
 class Goal {
  public:
-  /// Puts both sides into the e-graph, which should be empty, and the goal's facts into its size table.
-  Goal(const algebra::TypedRule& rule, algebra::TermBank& bank, CanonicalSizes& names, EGraph& egraph);
+  /// Adds both sides to the e-graph, which must be empty, and the goal's facts to its size table.
+  Goal(const algebra::TypedRule& rule, algebra::TermBank& bank, CanonicalSizes& canonical_sizes, EGraph& egraph);
 
-  /// Values to be made equal, output by output.
-  const std::vector<std::pair<Value, Value>>& outputs() const { return outputs_; }
-  /// Operators of the larger side: its nodes or, if that is more, the operators of its largest output written as a
-  /// tree.
-  std::uint32_t operators() const { return operators_; }
-  /// The term that the value was built as, over the goal's variables and sizes.
-  algebra::TermId term(Value value);
-  /// In the goal's sizes.
+  /// The e-classes to be merged, output by output.
+  const std::vector<std::pair<EClassId, EClassId>>& outputs() const { return outputs_; }
+  /// Nodes of the larger side.
+  std::uint32_t operator_count() const { return operator_count_; }
+  /// The term that the id was created for, over the goal's variables and sizes.
+  algebra::TermId term(EClassId id);
+  /// The size as a polynomial over the goal's sizes.
   const algebra::Poly& size(SizeId id);
 
  private:
-  void name_sizes(CanonicalSizes& names);
+  void canonicalize_sizes(CanonicalSizes& canonical_sizes);
   void solve_condition();
   void assume_facts();
   void add_nodes();
-  SizeId inward_id(const algebra::Poly& poly);
-  const algebra::Poly& inward(const algebra::Poly& poly) { return egraph_.size_table().poly(inward_id(poly)); }
-  ShapeId inward(const algebra::Shape& shape);
+  SizeId canonical_id(const algebra::Poly& poly);
+  const algebra::Poly& canonical(const algebra::Poly& poly) { return egraph_.size_table().poly(canonical_id(poly)); }
+  ShapeId canonical(const algebra::Shape& shape);
 
   const algebra::TypedRule& rule_;
   algebra::TermBank& bank_;
@@ -56,13 +55,13 @@ class Goal {
   struct Hash {
     std::size_t operator()(const algebra::Poly& poly) const { return poly.hash(); }
   };
-  algebra::Substitution inward_, outward_;
-  std::unordered_map<algebra::Poly, SizeId, Hash> inward_ids_;
-  std::unordered_map<SizeId, algebra::Poly> outward_sizes_;
-  std::unordered_map<algebra::TermId, Value> values_;
-  std::unordered_map<Value, algebra::TermId> terms_;
-  std::vector<std::pair<Value, Value>> outputs_;
-  std::uint32_t operators_ = 0;
+  algebra::Substitution to_canonical_, from_canonical_;
+  std::unordered_map<algebra::Poly, SizeId, Hash> canonical_ids_;
+  std::unordered_map<SizeId, algebra::Poly> goal_sizes_;
+  std::unordered_map<algebra::TermId, EClassId> ids_;
+  std::unordered_map<EClassId, algebra::TermId> terms_;
+  std::vector<std::pair<EClassId, EClassId>> outputs_;
+  std::uint32_t operator_count_ = 0;
 };
 
 }  // namespace rulemill::egraph

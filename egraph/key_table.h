@@ -1,5 +1,5 @@
-// A map from short runs of 32-bit words to a number: what interns shapes, types, e-nodes and matches. Keys lie in one
-// pool; emptying it costs nothing, so that one table serves thousands of small e-graphs.
+// A hash map from short sequences of 32-bit words to numbers, for interning shapes, types, e-nodes and matches. Keys
+// are stored in one pool. Clearing takes constant time, so that one table serves thousands of small e-graphs.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@ class KeyTable {
   using Word = std::uint32_t;
   static constexpr Word none = 0xffffffff;
 
-  KeyTable() : slots_(smallest) {}
+  KeyTable() : slots_(min_slots) {}
 
   /// The number stored for the key, or none.
   Word find(std::span<const Word> key) const { return find(key, hash(key)); }
 
-  /// Stores the number unless the key is known. The number that the key now has, and whether it is new.
+  /// Stores the number unless the key exists. Returns the key's number and whether it is new.
   std::pair<Word, bool> insert(std::span<const Word> key, Word value) {
     const Word h = hash(key);
     if (const Word known = find(key, h); known != none) return {known, false};
@@ -34,15 +34,15 @@ class KeyTable {
   void clear() {
     entries_.clear();
     pool_.clear();
-    mask_ = smallest - 1;
-    forget_slots();
+    mask_ = min_slots - 1;
+    invalidate_slots();
   }
   std::size_t size() const { return entries_.size(); }
   /// The n-th key that was inserted.
   std::span<const Word> key(Word n) const { return {pool_.data() + entries_[n].first, entries_[n].length}; }
 
  private:
-  static constexpr std::size_t smallest = 64;
+  static constexpr std::size_t min_slots = 64;
 
   struct Slot {
     Word generation = 0;
@@ -77,18 +77,18 @@ class KeyTable {
   void grow() {
     mask_ = 2 * mask_ + 1;
     if (mask_ >= slots_.size()) slots_.resize(mask_ + 1);
-    forget_slots();
+    invalidate_slots();
     for (std::size_t i = 0; i < entries_.size(); ++i) place(entries_[i].hash, static_cast<Word>(i));
   }
 
-  void forget_slots() {
+  void invalidate_slots() {
     if (++generation_ != 0) return;
     std::fill(slots_.begin(), slots_.end(), Slot{});
     generation_ = 1;
   }
 
   std::vector<Slot> slots_;
-  std::size_t mask_ = smallest - 1;  // of the slots in use: few for few keys, so that these lie close together
+  std::size_t mask_ = min_slots - 1;  // of the slots in use: few for few keys, for cache locality
   std::vector<Entry> entries_;
   std::vector<Word> pool_;
   Word generation_ = 1;

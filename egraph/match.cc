@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/interrupt.h"
+#include "algebra/terms/match_sizes.h"
+#include "runtime/process/interrupt.h"
 
 namespace rulemill::egraph {
 
@@ -11,103 +12,104 @@ using algebra::Poly;
 namespace {
 
 constexpr std::uint32_t unsolvable = 0xfffffffe;
-constexpr std::uint32_t tries_between_looks = 1 << 16;
+constexpr std::uint32_t node_visits_per_interrupt_check = 1 << 16;
 
 }  // namespace
 
 void Matcher::run(const CompiledRule& rule, const Direction& direction, std::uint32_t since, std::uint32_t& budget,
-                  std::vector<std::uint32_t>& into) {
+                  std::vector<std::uint32_t>& result) {
   since_ = since;
-  fresh_ = false;
+  has_new_node_ = false;
   rule_ = &rule;
   direction_ = &direction;
   budget_ = &budget;
-  into_ = &into;
-  registers_.assign(rule.registers, nothing);
-  found_.clear();
-  step(0);
+  result_ = &result;
+  registers_.assign(rule.registers, no_id);
+  matched_nodes_.clear();
+  match_from(0);
 }
 
-void Matcher::step(std::size_t index) {
+void Matcher::match_from(std::size_t index) {
   if (*budget_ == 0) return;
   if (index == direction_->steps.size()) {
     --*budget_;
-    into_->insert(into_->end(), registers_.begin(), registers_.begin() + rule_->variables.size());
-    into_->insert(into_->end(), found_.begin(), found_.end());
+    result_->insert(result_->end(), registers_.begin(), registers_.begin() + rule_->variables.size());
+    result_->insert(result_->end(), matched_nodes_.begin(), matched_nodes_.end());
     return;
   }
-  const Step& s = direction_->steps[index];
+  const PatternStep& s = direction_->steps[index];
   switch (s.kind) {
-    case Step::Kind::Scan:
-      for (const ENode node : egraph_.nodes_of(rule_->nodes[s.node].instance)) {
+    case PatternStep::Kind::Scan:
+      for (const ENodeId node : egraph_.nodes_of(rule_->nodes[s.node].instance)) {
         if (egraph_.is_duplicate(node)) continue;
-        if (index == 0 && !constants_ && egraph_.constant(egraph_.output(node, 0))) continue;
-        const bool others_are_fresh = fresh_;
-        fresh_ = others_are_fresh || is_fresh(s, node);
-        if (fresh_ || index != direction_->last_scan) try_node(index, node);
-        fresh_ = others_are_fresh;
+        if (index == 0 && !match_constants_ && egraph_.is_constant_class(egraph_.output(node, 0))) continue;
+        const bool had_new_node = has_new_node_;
+        has_new_node_ = had_new_node || is_new(s, node);
+        if (has_new_node_ || index != direction_->last_scan) try_node(index, node);
+        has_new_node_ = had_new_node;
       }
       break;
-    case Step::Kind::Bind: {
-      const Value start = registers_[s.from];
-      for (const Value member : classes_.values(egraph_, start, rule_->nodes[s.node].instance)) {
+    case PatternStep::Kind::Bind: {
+      const EClassId start = registers_[s.from];
+      for (const EClassId member : classes_.ids(egraph_, start, rule_->nodes[s.node].instance)) {
         if (egraph_.output_of(member) != s.output) continue;
         try_node(index, egraph_.node_of(member));
         registers_[s.from] = start;
       }
       break;
     }
-    case Step::Kind::Variable:
-      for (Value value = 0; value < egraph_.value_count(); ++value) {
-        if (!egraph_.is_class(value)) continue;
-        registers_[s.from] = value;
-        step(index + 1);
+    case PatternStep::Kind::Variable:
+      for (EClassId id = 0; id < egraph_.id_count(); ++id) {
+        if (!egraph_.is_canonical(id)) continue;
+        registers_[s.from] = id;
+        match_from(index + 1);
       }
       break;
   }
 }
 
-/// Whether what the direction sees from this node down has changed, or what is compared with what it gives.
-bool Matcher::is_fresh(const Step& scan, ENode node) {
-  if (recency_.of(node, direction_->depth) >= since_) return true;
+/// True if the part of the e-graph that the direction matches from this node down has changed, or a class that is
+/// compared with its outputs.
+bool Matcher::is_new(const PatternStep& scan, ENodeId node) {
+  if (delta_.last_change(node, direction_->depth) >= since_) return true;
   for (std::uint32_t i = 0; i < scan.output_bound.size(); ++i) {
     if (scan.output_bound[i] && egraph_.changed_at(egraph_.output(node, i)) >= since_) return true;
   }
   return false;
 }
 
-void Matcher::try_node(std::size_t index, ENode node) {
-  if (tries_left_ == 0) return;
-  if (--tries_left_ % tries_between_looks == 0) runtime::throw_if_interrupted("derivation");
-  const Step& s = direction_->steps[index];
+void Matcher::try_node(std::size_t index, ENodeId node) {
+  if (node_visits_left_ == 0) return;
+  if (--node_visits_left_ % node_visits_per_interrupt_check == 0) runtime::throw_if_interrupted("derivation");
+  const PatternStep& s = direction_->steps[index];
   const PatternNode& pattern = rule_->nodes[s.node];
   if (egraph_.arguments(node).size() != pattern.arguments.size()) return;
   for (std::uint32_t i = 0; i < pattern.outputs; ++i) {
-    if (s.output_bound[i] && !egraph_.equal(registers_[pattern.first_output + i], egraph_.output(node, i))) return;
+    if (s.output_bound[i] && !egraph_.are_equal(registers_[pattern.first_output + i], egraph_.output(node, i))) return;
   }
-  // Values that later comparisons read are the same class either way, so what is written here need not be undone.
+  // Not undone on backtracking: later comparisons read only the class, which is the same either way.
   for (std::uint32_t i = 0; i < pattern.outputs; ++i) registers_[pattern.first_output + i] = egraph_.output(node, i);
   try_arguments(index, node, false);
-  if (pattern.commutative && !egraph_.equal(egraph_.arguments(node)[0], egraph_.arguments(node)[1])) {
+  if (pattern.commutative && !egraph_.are_equal(egraph_.arguments(node)[0], egraph_.arguments(node)[1])) {
     try_arguments(index, node, true);
   }
 }
 
-void Matcher::try_arguments(std::size_t index, ENode node, bool swapped) {
-  const Step& s = direction_->steps[index];
+void Matcher::try_arguments(std::size_t index, ENodeId node, bool swapped) {
+  const PatternStep& s = direction_->steps[index];
   const PatternNode& pattern = rule_->nodes[s.node];
-  const std::span<const Value> arguments = egraph_.arguments(node);
+  const std::span<const EClassId> arguments = egraph_.arguments(node);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!assign(pattern.arguments[i], arguments[swapped ? 1 - i : i], s.bound[i])) return;
   }
-  found_.push_back(2 * node + (swapped ? 1 : 0));
-  step(index + 1);
-  found_.pop_back();
+  matched_nodes_.push_back(2 * node + (swapped ? 1 : 0));
+  match_from(index + 1);
+  matched_nodes_.pop_back();
 }
 
-bool Matcher::assign(std::uint32_t reg, Value value, bool bound) {
-  if (bound) return egraph_.equal(registers_[reg], value);
-  registers_[reg] = value;
+bool Matcher::assign(std::uint32_t reg, EClassId id, bool bound) {
+  if (bound) return egraph_.are_equal(registers_[reg], id);
+  registers_[reg] = id;
   return true;
 }
 
@@ -117,18 +119,18 @@ bool SizeBinder::bind(const CompiledRule& rule, const Direction& direction, cons
   compound_.clear();
   for (std::size_t v = 0; v < rule.variables.size(); ++v) {
     const std::vector<SizePattern>& pattern = rule.variables[v];
-    if (match.variables[v] == nothing) return false;
+    if (match.variables[v] == no_id) return false;
     const std::span<const SizeId> dims = sizes_.dims(egraph.shape(match.variables[v]));
     if (dims.size() != pattern.size()) return false;
     for (std::size_t d = 0; d < dims.size(); ++d) {
-      if (!learn(pattern[d], dims[d])) return false;
+      if (!bind_size(pattern[d], dims[d])) return false;
     }
   }
-  for (std::size_t i = 0; i < match.found.size(); ++i) {
-    const std::span<const SizeId> actual = egraph.sizes(match.found[i] / 2);
-    const std::vector<SizePattern>& pattern = rule.nodes[direction.found[i]].sizes;
+  for (std::size_t i = 0; i < match.matched_nodes.size(); ++i) {
+    const std::span<const SizeId> actual = egraph.sizes(match.matched_nodes[i] / 2);
+    const std::vector<SizePattern>& pattern = rule.nodes[direction.matched_nodes[i]].sizes;
     for (std::size_t j = 0; j < actual.size(); ++j) {
-      if (!learn(pattern[j], actual[j])) return false;
+      if (!bind_size(pattern[j], actual[j])) return false;
     }
   }
   if (direction.needs_solver && !solve(rule)) return false;
@@ -141,7 +143,7 @@ bool SizeBinder::bind(const CompiledRule& rule, const Direction& direction, cons
   });
 }
 
-bool SizeBinder::learn(const SizePattern& pattern, SizeId actual) {
+bool SizeBinder::bind_size(const SizePattern& pattern, SizeId actual) {
   switch (pattern.kind) {
     case SizePattern::Kind::Number:
       return pattern.size == actual;
@@ -157,8 +159,8 @@ bool SizeBinder::learn(const SizePattern& pattern, SizeId actual) {
   return false;
 }
 
-/// Sizes that stand in compound dimensions alone. They must be shown to be sizes, at least 1. What the equations give
-/// is remembered for the next match that looks the same.
+/// Solves for the sizes that occur only in compound dimensions, and checks that they are at least 1. Caches solutions
+/// by the known values.
 bool SizeBinder::solve(const CompiledRule& rule) {
   key_.assign(1, rule.number);
   for (std::size_t s = 0; s < values_.size(); ++s) {
@@ -170,21 +172,21 @@ bool SizeBinder::solve(const CompiledRule& rule) {
   }
   std::uint32_t first = solutions_.find(key_);
   if (first == KeyTable::none) {
-    const auto solution = solve_anew(rule);
-    first = solution ? static_cast<std::uint32_t>(solved_.size()) : unsolvable;
-    if (solution) solved_.insert(solved_.end(), solution->begin(), solution->end());
+    const auto solution = solve_uncached(rule);
+    first = solution ? static_cast<std::uint32_t>(solved_sizes_.size()) : unsolvable;
+    if (solution) solved_sizes_.insert(solved_sizes_.end(), solution->begin(), solution->end());
     solutions_.insert(key_, first);
   }
   if (first == unsolvable) return false;
   for (std::size_t s = 0; s < values_.size(); ++s) {
     if (known_[s]) continue;
-    values_[s] = solved_[first + s];
-    if (!sizes_.surely_positive(values_[s]) && !sizes_.nonnegative(sizes_.poly(values_[s]) - 1)) return false;
+    values_[s] = solved_sizes_[first + s];
+    if (!sizes_.is_always_positive(values_[s]) && !sizes_.is_nonnegative(sizes_.poly(values_[s]) - 1)) return false;
   }
   return true;
 }
 
-std::optional<std::vector<SizeId>> SizeBinder::solve_anew(const CompiledRule& rule) const {
+std::optional<std::vector<SizeId>> SizeBinder::solve_uncached(const CompiledRule& rule) const {
   std::vector<std::pair<Poly, Poly>> equations;
   for (std::size_t s = 0; s < values_.size(); ++s) {
     if (known_[s]) equations.emplace_back(Poly(rule.sizes[s]), sizes_.poly(values_[s]));
@@ -200,16 +202,16 @@ std::optional<std::vector<SizeId>> SizeBinder::solve_anew(const CompiledRule& ru
   if (!solution) return std::nullopt;
   std::vector<SizeId> values;
   for (const algebra::Atom size : rule.sizes) {
-    const auto found = solution->find(size);
-    if (found == solution->end()) return std::nullopt;
-    values.push_back(sizes_.intern(found->second));
+    const auto matched_nodes = solution->find(size);
+    if (matched_nodes == solution->end()) return std::nullopt;
+    values.push_back(sizes_.intern(matched_nodes->second));
   }
   return values;
 }
 
 void SizeBinder::clear() {
   solutions_.clear();
-  solved_.clear();
+  solved_sizes_.clear();
 }
 
 SizeId SizeBinder::evaluate(const SizePattern& pattern) {

@@ -1,4 +1,4 @@
-// Finds one side of a compiled rule in an e-graph, and says at which sizes the rule stands there.
+// Matches one side of a compiled rule in an e-graph, and solves for the rule's sizes at a match.
 #pragma once
 
 #include <cstdint>
@@ -7,87 +7,89 @@
 #include <vector>
 
 #include "egraph/class_index.h"
+#include "egraph/delta_index.h"
 #include "egraph/pattern.h"
-#include "egraph/recency.h"
 
 namespace rulemill::egraph {
 
-/// Where a side was found. A node is stored as 2·node + 1 if its two arguments stand the other way round, 2·node if
-/// not.
+/// One match of a direction. A node is stored as 2·node + 1 if its two arguments match in swapped order, else as
+/// 2·node.
 struct Match {
-  std::span<const Value> variables;      // by the rule's variable
-  std::span<const std::uint32_t> found;  // by Direction::found
+  std::span<const EClassId> variables;           // by variable of the rule
+  std::span<const std::uint32_t> matched_nodes;  // by Direction::matched_nodes
 };
 
-/// Matches of a direction on an e-graph that is rebuilt. One matcher serves many directions.
+/// Finds the matches of directions in an e-graph that is rebuilt.
 class Matcher {
  public:
-  explicit Matcher(const EGraph& egraph) : egraph_(egraph), recency_(egraph) {}
+  explicit Matcher(const EGraph& egraph) : egraph_(egraph), delta_(egraph) {}
 
   /// To be called after a rebuild, before the first run().
-  void look() {
+  void refresh() {
     classes_.build(egraph_);
-    recency_.look();
+    delta_.refresh();
   }
-  /// Whether a first node may be a term over constants alone.
-  void match_constants(bool allowed) { constants_ = allowed; }
-  /// From now on so many nodes are tried, and nothing is found after that. Signals are heard on the way.
-  void allow(std::uint32_t tries) { tries_left_ = tries; }
-  bool is_exhausted() const { return tries_left_ == 0; }
-  std::uint32_t tries_left() const { return tries_left_; }
+  /// Whether the first node may be a term over constants only.
+  void set_match_constants(bool allowed) { match_constants_ = allowed; }
+  /// Sets the number of nodes to visit, after which nothing is matched. Polls for interrupts.
+  void set_node_visit_budget(std::uint32_t node_visits) { node_visits_left_ = node_visits; }
+  bool is_exhausted() const { return node_visits_left_ == 0; }
+  std::uint32_t node_visits_left() const { return node_visits_left_; }
 
-  /// Appends one run of words a match to `into`: the variables' values, then the nodes. Those that were there before
-  /// the e-graph's time `since` may be left out. Stops when `budget` runs out; every match takes one from it.
+  /// Appends one run of words per match to `result`: the variables' ids, then the nodes. Omits matches that existed
+  /// before the e-graph's time `since`, as far as the delta index shows it. Each match takes one from `budget`; stops
+  /// when it runs out.
   void run(const CompiledRule& rule, const Direction& direction, std::uint32_t since, std::uint32_t& budget,
-           std::vector<std::uint32_t>& into);
+           std::vector<std::uint32_t>& result);
 
  private:
-  void step(std::size_t index);
-  bool is_fresh(const Step& scan, ENode node);
-  void try_node(std::size_t index, ENode node);
-  void try_arguments(std::size_t index, ENode node, bool swapped);
-  bool assign(std::uint32_t reg, Value value, bool bound);
+  void match_from(std::size_t index);
+  bool is_new(const PatternStep& scan, ENodeId node);
+  void try_node(std::size_t index, ENodeId node);
+  void try_arguments(std::size_t index, ENodeId node, bool swapped);
+  bool assign(std::uint32_t reg, EClassId id, bool bound);
 
   const EGraph& egraph_;
   ClassIndex classes_;
-  Recency recency_;
+  DeltaIndex delta_;
   std::uint32_t since_ = 0;
-  bool fresh_ = false;  // something found so far is
+  bool has_new_node_ = false;  // of the nodes matched so far
   const CompiledRule* rule_ = nullptr;
   const Direction* direction_ = nullptr;
-  bool constants_ = true;
+  bool match_constants_ = true;
   std::uint32_t* budget_ = nullptr;
-  std::uint32_t tries_left_ = 0;
-  std::vector<std::uint32_t>* into_ = nullptr;
-  std::vector<Value> registers_;
-  std::vector<std::uint32_t> found_;
+  std::uint32_t node_visits_left_ = 0;
+  std::vector<std::uint32_t>* result_ = nullptr;
+  std::vector<EClassId> registers_;
+  std::vector<std::uint32_t> matched_nodes_;
 };
 
-/// Values of the rule's sizes at a match, by slot, or false if the types do not match or the condition does not hold
-/// there.
+/// Computes the values of a rule's sizes at a match.
 class SizeBinder {
  public:
   explicit SizeBinder(SizeTable& sizes) : sizes_(sizes) {}
 
+  /// False if the types do not match or the condition does not hold.
   bool bind(const CompiledRule& rule, const Direction& direction, const EGraph& egraph, const Match& match);
+  /// The values bound last, by slot.
   std::span<const SizeId> values() const { return values_; }
-  /// The size that the pattern stands for at the values bound last.
+  /// Evaluates the pattern at the values bound last.
   SizeId evaluate(const SizePattern& pattern);
-  /// Forgets solutions: rules or sizes have got other numbers.
+  /// Drops cached solutions. To be called when rules or sizes are renumbered.
   void clear();
 
  private:
-  bool learn(const SizePattern& pattern, SizeId actual);
+  bool bind_size(const SizePattern& pattern, SizeId actual);
   bool solve(const CompiledRule& rule);
-  std::optional<std::vector<SizeId>> solve_anew(const CompiledRule& rule) const;
+  std::optional<std::vector<SizeId>> solve_uncached(const CompiledRule& rule) const;
 
   SizeTable& sizes_;
   std::vector<SizeId> values_;
   std::vector<bool> known_;
   std::vector<std::pair<const SizePattern*, SizeId>> compound_;
   std::vector<SizeId> operands_;
-  KeyTable solutions_;  // rule, what is known → first of its sizes' values in solved_, or unsolvable
-  std::vector<SizeId> solved_;
+  KeyTable solutions_;  // rule and known values → index of the first value in solved_sizes_, or unsolvable
+  std::vector<SizeId> solved_sizes_;
   std::vector<std::uint32_t> key_;
 };
 

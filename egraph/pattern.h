@@ -1,6 +1,5 @@
-// A rule compiled for matching: its terms numbered, its sizes split into what a match binds and what it must compute,
-// and for each direction a short program that finds the one side in an e-graph and a list of nodes that builds the
-// other.
+// A rule compiled for matching: numbered terms, sizes split into those that a match binds and those that it computes,
+// and for each direction a short program that matches one side and the list of nodes that the applier builds.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +17,11 @@ struct SizePattern {
   Kind kind = Kind::Number;
   SizeId size{};                     // the pattern itself
   std::uint32_t slot = 0;            // Slot
-  std::vector<algebra::Atom> atoms;  // Compound: what occurs in it, and where the values stand
+  std::vector<algebra::Atom> atoms;  // Compound: its atoms, and the slots of their values
   std::vector<std::uint32_t> slots;
 };
 
-/// A node of either side. Terms have registers: the rule's variables first, then each output of each node.
+/// A node of either side. Terms are numbered by registers: the rule's variables first, then the outputs of each node.
 struct PatternNode {
   algebra::InstanceId instance{};
   bool commutative = false;
@@ -37,32 +36,33 @@ struct PatternCondition {
   SizePattern left, right;
 };
 
-/// One step of finding a side.
-struct Step {
+/// One step of matching a side.
+struct PatternStep {
   enum class Kind : std::uint8_t {
-    Scan,      // the node, anywhere
-    Bind,      // the node, in the class that the register `from` holds, as its output `output`
-    Variable,  // the variable `from`, any class
+    Scan,      // match the node anywhere
+    Bind,      // match the node in the class in register `from`, by its output `output`
+    Variable,  // bind the variable `from` to any class
   };
   Kind kind = Kind::Scan;
   std::uint32_t node = 0, from = 0, output = 0;
-  // Scan, Bind: by argument and by output, whether its register has a value by then, with which to compare.
+  // Scan, Bind: by argument and by output, whether its register is bound, so that it must be compared.
   std::vector<bool> bound, output_bound;
 };
 
-/// `left` is found, `right` is built and united with it, output by output.
+/// A rule read in one direction: `left` is matched; `right` is built and merged with it, output by output.
 struct Direction {
   bool forward = true;
-  std::vector<Step> steps;
-  std::vector<std::uint32_t> found;        // nodes that the steps find
-  std::vector<std::uint32_t> built;        // nodes of the right side that are not found, arguments first
-  std::vector<std::uint32_t> left, right;  // registers of the outputs
-  std::uint32_t depth = 0;                 // how far below a node that Scan finds classes are looked at
-  std::uint32_t last_scan = 0;             // the last step that is a Scan; as many as there are if a Variable follows
-  bool grows = false;                      // the right side has more nodes than the left
-  bool needs_solver = false;               // some size stands in compound dimensions alone
+  std::vector<PatternStep> steps;
+  std::vector<std::uint32_t> matched_nodes;  // nodes of either side that the steps match
+  std::vector<std::uint32_t> applier_nodes;  // the other nodes of the right side, arguments first
+  std::vector<std::uint32_t> left, right;    // registers of the outputs
+  std::uint32_t depth = 0;                   // of the classes compared below a scanned node
+  std::uint32_t last_scan = 0;               // index of the last Scan step; the number of steps if a Variable follows
+  bool expands = false;                      // the right side has more nodes than the left
+  bool needs_solver = false;                 // some size occurs only in compound dimensions
 };
 
+/// A rule in compiled form.
 struct CompiledRule {
   std::uint32_t number = 0;                         // in its RuleIndex
   std::vector<algebra::Atom> sizes;                 // by slot
@@ -73,17 +73,17 @@ struct CompiledRule {
   std::vector<Direction> directions;
 };
 
-/// Both directions, less those whose variables do not allow it: a variable or size that stands on the right side alone
-/// is found through a node of the right side that is there already; so is the rest of a right side made from a bare
-/// variable.
-///
-/// Constants are operators without inputs. Made freely they cost a derivation much; in a model they are folded and
-/// free.
-enum class Constants : std::uint8_t {
-  Found,  // one on a right side must be there already
-  Made,
+/// Whether an application may create constants (operators without inputs). New constants make derivations expensive; in
+/// a model they are folded and cost nothing.
+enum class NewConstants : std::uint8_t {
+  Forbidden,  // a constant of a right side must exist
+  Allowed,
 };
+
+/// Compiles both directions, without those that cannot be applied. A variable or size that occurs only on the right
+/// side is bound by matching an existing node of the right side. If the left side is a bare variable, the arguments of
+/// the right side's root must exist.
 CompiledRule compile(const algebra::TypedRule& rule, const algebra::TermBank& bank, SizeTable& sizes,
-                     Constants constants = Constants::Found);
+                     NewConstants new_constants = NewConstants::Forbidden);
 
 }  // namespace rulemill::egraph

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/error.h"
-#include "runtime/interrupt.h"
+#include "runtime/process/interrupt.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::egraph {
 
@@ -19,8 +19,8 @@ std::uint32_t RuleIndex::add(CompiledRule rule) {
   const auto number = static_cast<std::uint32_t>(rules_.size());
   for (std::uint32_t d = 0; d < rule.directions.size(); ++d) {
     const Direction& direction = rule.directions[d];
-    if (direction.found.empty()) continue;
-    const auto instance = static_cast<std::uint32_t>(rule.nodes[direction.found.front()].instance);
+    if (direction.matched_nodes.empty()) continue;
+    const auto instance = static_cast<std::uint32_t>(rule.nodes[direction.matched_nodes.front()].instance);
     if (instance >= by_instance_.size()) by_instance_.resize(instance + 1);
     by_instance_[instance].push_back({number, d});
   }
@@ -31,159 +31,162 @@ std::uint32_t RuleIndex::add(CompiledRule rule) {
 }
 
 void RuleIndex::truncate(std::uint32_t count) {
-  for (std::vector<Use>& uses : by_instance_) {
-    while (!uses.empty() && uses.back().rule >= count) uses.pop_back();
+  for (std::vector<DirectionId>& directions : by_instance_) {
+    while (!directions.empty() && directions.back().rule >= count) directions.pop_back();
   }
   rules_.erase(rules_.begin() + count, rules_.end());
   enabled_.resize(count);
 }
 
-void RuleIndex::applicable(const EGraph& egraph, Reach reach, std::vector<Use>& into) const {
-  into.clear();
+void RuleIndex::find_applicable(const EGraph& egraph, RulePhase phase, std::vector<DirectionId>& result) const {
+  result.clear();
   for (const InstanceId instance : egraph.instances()) {
     const auto index = static_cast<std::uint32_t>(instance);
     if (index >= by_instance_.size()) continue;
-    for (const Use use : by_instance_[index]) {
-      if (!enabled_[use.rule]) continue;
-      const CompiledRule& rule = rules_[use.rule];
-      if (reach == Reach::Small && rule.nodes.size() > few_operators) continue;
-      const Direction& direction = rule.directions[use.direction];
+    for (const DirectionId id : by_instance_[index]) {
+      if (!enabled_[id.rule]) continue;
+      const CompiledRule& rule = rules_[id.rule];
+      if (phase == RulePhase::Small && rule.nodes.size() > few_operators) continue;
+      const Direction& direction = rule.directions[id.index];
       const auto occurs = [&](std::uint32_t node) { return !egraph.nodes_of(rule.nodes[node].instance).empty(); };
-      if (!std::ranges::all_of(direction.found, occurs)) continue;
-      if (reach != Reach::Bold && direction.grows && !std::ranges::all_of(direction.built, occurs)) continue;
-      into.push_back(use);
+      if (!std::ranges::all_of(direction.matched_nodes, occurs)) continue;
+      if (phase != RulePhase::Expanding && direction.expands && !std::ranges::all_of(direction.applier_nodes, occurs))
+        continue;
+      result.push_back(id);
     }
   }
-  std::ranges::sort(into);
+  std::ranges::sort(result);
 }
 
-bool Saturation::reached(std::span<const std::pair<Value, Value>> goals) const {
+bool Saturation::is_reached(std::span<const std::pair<EClassId, EClassId>> goals) const {
   return !goals.empty() &&
-         std::ranges::all_of(goals, [&](const auto& goal) { return egraph_.equal(goal.first, goal.second); });
+         std::ranges::all_of(goals, [&](const auto& goal) { return egraph_.are_equal(goal.first, goal.second); });
 }
 
-/// Notes the match; whether it had not been found before.
-bool Saturation::is_new(RuleIndex::Use use, const Match& match) {
-  key_.assign({use.rule, use.direction});
-  key_.insert(key_.end(), match.found.begin(), match.found.end());
-  for (const Step& step : rules_.rule(use.rule).directions[use.direction].steps) {
-    if (step.kind == Step::Kind::Variable) key_.push_back(egraph_.find(match.variables[step.from]));
+/// Records the match. False if it was recorded before.
+bool Saturation::is_new(DirectionId id, const Match& match) {
+  key_.assign({id.rule, id.index});
+  key_.insert(key_.end(), match.matched_nodes.begin(), match.matched_nodes.end());
+  for (const PatternStep& step : rules_.rule(id.rule).directions[id.index].steps) {
+    if (step.kind == PatternStep::Kind::Variable) key_.push_back(egraph_.find(match.variables[step.from]));
   }
-  return known_.insert(key_, 0).second;
+  return seen_matches_.insert(key_, 0).second;
 }
 
-void Saturation::postpone(RuleIndex::Use use, const Match& match) {
-  if (too_large_.counts.empty() || too_large_.counts.back().first != use) too_large_.counts.emplace_back(use, 0);
-  ++too_large_.counts.back().second;
-  too_large_.words.insert(too_large_.words.end(), match.variables.begin(), match.variables.end());
-  too_large_.words.insert(too_large_.words.end(), match.found.begin(), match.found.end());
+void Saturation::postpone(DirectionId id, const Match& match) {
+  if (postponed_.counts.empty() || postponed_.counts.back().first != id) postponed_.counts.emplace_back(id, 0);
+  ++postponed_.counts.back().second;
+  postponed_.words.insert(postponed_.words.end(), match.variables.begin(), match.variables.end());
+  postponed_.words.insert(postponed_.words.end(), match.matched_nodes.begin(), match.matched_nodes.end());
 }
 
-/// Appends the matches of the directions in use, those that their last whole look saw left out. False if a limit of
-/// one direction was met: there may be matches that nobody has looked at.
+/// Appends the matches of the current directions that may be new since their last exhaustive search. False if a limit
+/// of one direction was reached, so that matches may be missing.
 bool Saturation::find_matches(const Limits& limits) {
   const std::uint32_t now = egraph_.tick();
-  bool whole = true;
-  matcher_.look();
-  for (const RuleIndex::Use use : uses_) {
-    std::uint32_t& matched_at = matched_at_[use.rule][use.direction];
-    const std::uint32_t share = std::min(matches_left_, limits.matches_each);
-    std::uint32_t left = share;
-    const std::uint32_t some = std::min(tries_left_, limits.tries_each);
-    matcher_.allow(some);
-    const CompiledRule& rule = rules_.rule(use.rule);
-    matcher_.run(rule, rule.directions[use.direction], matched_at, left, matches_.words);
+  bool exhaustive = true;
+  matcher_.refresh();
+  for (const DirectionId id : directions_) {
+    std::uint32_t& searched_at = searched_at_[id.rule][id.index];
+    const std::uint32_t match_budget = std::min(matches_left_, limits.matches_per_rule);
+    std::uint32_t left = match_budget;
+    const std::uint32_t visit_budget = std::min(node_visits_left_, limits.node_visits_per_rule);
+    matcher_.set_node_visit_budget(visit_budget);
+    const CompiledRule& rule = rules_.rule(id.rule);
+    matcher_.run(rule, rule.directions[id.index], searched_at, left, matches_.words);
     if (left == 0 || matcher_.is_exhausted())
-      whole = false;
+      exhaustive = false;
     else
-      matched_at = now;
-    if (left != share) matches_.counts.emplace_back(use, share - left);
-    matches_left_ -= share - left;
-    tries_left_ -= some - matcher_.tries_left();
+      searched_at = now;
+    if (left != match_budget) matches_.counts.emplace_back(id, match_budget - left);
+    matches_left_ -= match_budget - left;
+    node_visits_left_ -= visit_budget - matcher_.node_visits_left();
   }
-  return whole;
+  return exhaustive;
 }
 
-Saturation::Outcome Saturation::run(std::span<const std::pair<Value, Value>> goals, std::uint32_t largest,
-                                    const Limits& limits) {
+Saturation::StopReason Saturation::run(std::span<const std::pair<EClassId, EClassId>> goals,
+                                       std::uint32_t max_operators, const Limits& limits) {
   counts_ = {};
   applications_.clear();
   words_.clear();
-  known_.clear();
-  too_large_.clear();
-  matched_at_.assign(rules_.size(), {});
-  matcher_.match_constants(limits.rewrite_constants);
-  growth_ = limits.growth;
+  seen_matches_.clear();
+  postponed_.clear();
+  searched_at_.assign(rules_.size(), {});
+  matcher_.set_match_constants(limits.rewrite_constants);
+  max_growth_over_class_ = limits.max_growth_over_class;
   egraph_.rebuild();
-  if (reached(goals)) return Outcome::Reached;
+  if (is_reached(goals)) return StopReason::GoalReached;
   matches_left_ = limits.matches;
-  tries_left_ = limits.tries;
-  auto reach = RuleIndex::Reach::Small;
+  node_visits_left_ = limits.node_visits;
+  auto phase = RulePhase::Small;
   for (std::uint32_t iterations = 0; iterations < limits.iterations; ++iterations) {
     ++counts_.iterations;
     runtime::throw_if_interrupted("derivation");
-    rules_.applicable(egraph_, reach, uses_);
-    std::swap(matches_, too_large_);
-    too_large_.clear();
-    const std::size_t again = matches_.counts.size();
-    const bool whole = find_matches(limits);
+    rules_.find_applicable(egraph_, phase, directions_);
+    std::swap(matches_, postponed_);
+    postponed_.clear();
+    const std::size_t postponed_runs = matches_.counts.size();
+    const bool exhaustive = find_matches(limits);
     counts_.matches = limits.matches - matches_left_;
     bool changed = false;
     std::span<const std::uint32_t> rest = matches_.words;
     for (std::size_t run = 0; run < matches_.counts.size(); ++run) {
-      const auto& [use, count] = matches_.counts[run];
-      const CompiledRule& rule = rules_.rule(use.rule);
-      const std::size_t variables = rule.variables.size(), found = rule.directions[use.direction].found.size();
+      const auto& [id, count] = matches_.counts[run];
+      const CompiledRule& rule = rules_.rule(id.rule);
+      const std::size_t variables = rule.variables.size(),
+                        matched_nodes = rule.directions[id.index].matched_nodes.size();
       for (std::uint32_t i = 0; i < count; ++i) {
-        const Match match{rest.first(variables), rest.subspan(variables, found)};
-        rest = rest.subspan(variables + found);
-        if (run >= again && !is_new(use, match)) continue;
-        const Result result = apply(use, match, largest);
-        if (result == Result::TooLarge) postpone(use, match);
-        if (result != Result::United) continue;
+        const Match match{rest.first(variables), rest.subspan(variables, matched_nodes)};
+        rest = rest.subspan(variables + matched_nodes);
+        if (run >= postponed_runs && !is_new(id, match)) continue;
+        const ApplyResult result = apply(id, match, max_operators);
+        if (result == ApplyResult::TooLarge) postpone(id, match);
+        if (result != ApplyResult::Merged) continue;
         changed = true;
-        if (reached(goals)) return Outcome::Reached;
-        if (egraph_.node_count() > limits.nodes) return Outcome::NodeLimit;
+        if (is_reached(goals)) return StopReason::GoalReached;
+        if (egraph_.node_count() > limits.nodes) return StopReason::NodeLimit;
       }
     }
     egraph_.rebuild();
-    if (reached(goals)) return Outcome::Reached;
-    if (matches_left_ == 0 || tries_left_ == 0) return Outcome::MatchLimit;
+    if (is_reached(goals)) return StopReason::GoalReached;
+    if (matches_left_ == 0 || node_visits_left_ == 0) return StopReason::MatchLimit;
     if (changed) continue;
-    if (reach == RuleIndex::Reach::Bold) return whole ? Outcome::Saturated : Outcome::MatchLimit;
-    reach = RuleIndex::Reach{static_cast<std::uint8_t>(static_cast<std::uint8_t>(reach) + 1)};
+    if (phase == RulePhase::Expanding) return exhaustive ? StopReason::Saturated : StopReason::MatchLimit;
+    phase = RulePhase{static_cast<std::uint8_t>(static_cast<std::uint8_t>(phase) + 1)};
     iterations = 0;
   }
-  return Outcome::IterationLimit;
+  return StopReason::IterationLimit;
 }
 
-Saturation::Result Saturation::apply(RuleIndex::Use use, const Match& match, std::uint32_t largest) {
-  const CompiledRule& rule = rules_.rule(use.rule);
-  const Direction& direction = rule.directions[use.direction];
-  if (!binder_.bind(rule, direction, egraph_, match)) return Result::Refused;
+Saturation::ApplyResult Saturation::apply(DirectionId id, const Match& match, std::uint32_t max_operators) {
+  const CompiledRule& rule = rules_.rule(id.rule);
+  const Direction& direction = rule.directions[id.index];
+  if (!binder_.bind(rule, direction, egraph_, match)) return ApplyResult::Inapplicable;
   planned_.resize(rule.registers);
-  for (std::size_t v = 0; v < rule.variables.size(); ++v) planned_[v].value = match.variables[v];
-  for (std::size_t i = 0; i < direction.found.size(); ++i) {
-    const PatternNode& node = rule.nodes[direction.found[i]];
+  for (std::size_t v = 0; v < rule.variables.size(); ++v) planned_[v].id = match.variables[v];
+  for (std::size_t i = 0; i < direction.matched_nodes.size(); ++i) {
+    const PatternNode& node = rule.nodes[direction.matched_nodes[i]];
     for (std::uint32_t o = 0; o < node.outputs; ++o) {
-      planned_[node.first_output + o].value = egraph_.output(match.found[i] / 2, o);
+      planned_[node.first_output + o].id = egraph_.output(match.matched_nodes[i] / 2, o);
     }
   }
-  if (const Result refusal = plan(rule, direction, largest); refusal != Result::United) return refusal;
-  build(rule, direction);
+  if (const ApplyResult refusal = plan_right_side(rule, direction, max_operators); refusal != ApplyResult::Merged)
+    return refusal;
+  build_right_side(rule, direction);
 
   const auto reason = static_cast<std::uint32_t>(applications_.size());
-  bool united = false;
+  bool merged = false;
   for (std::size_t i = 0; i < direction.left.size(); ++i) {
-    united |= egraph_.unite(planned_[direction.left[i]].value, planned_[direction.right[i]].value, reason);
+    merged |= egraph_.merge(planned_[direction.left[i]].id, planned_[direction.right[i]].id, reason);
   }
-  if (!united) return Result::NothingNew;
-  applications_.push_back({use, static_cast<std::uint32_t>(words_.size())});
+  if (!merged) return ApplyResult::AlreadyEqual;
+  applications_.push_back({id, static_cast<std::uint32_t>(words_.size())});
   words_.insert(words_.end(), match.variables.begin(), match.variables.end());
   for (const SizeId size : binder_.values()) words_.push_back(static_cast<std::uint32_t>(size));
-  words_.insert(words_.end(), match.found.begin(), match.found.end());
-  words_.insert(words_.end(), built_.begin(), built_.end());
-  return Result::United;
+  words_.insert(words_.end(), match.matched_nodes.begin(), match.matched_nodes.end());
+  words_.insert(words_.end(), applier_nodes_.begin(), applier_nodes_.end());
+  return ApplyResult::Merged;
 }
 
 void Saturation::evaluate_sizes(const PatternNode& node) {
@@ -191,101 +194,103 @@ void Saturation::evaluate_sizes(const PatternNode& node) {
   for (const SizePattern& size : node.sizes) node_sizes_.push_back(binder_.evaluate(size));
 }
 
-/// Checks the whole right side before any node of it is added. United: it may be built.
-Saturation::Result Saturation::plan(const CompiledRule& rule, const Direction& direction, std::uint32_t largest) {
-  for (const std::uint32_t index : direction.built) {
-    Result refusal{};
-    if (!plan_node(rule, index, largest, refusal)) return refusal;
+/// Checks the whole right side before any node of it is added. Merged: it may be built.
+Saturation::ApplyResult Saturation::plan_right_side(const CompiledRule& rule, const Direction& direction,
+                                                    std::uint32_t max_operators) {
+  for (const std::uint32_t index : direction.applier_nodes) {
+    ApplyResult refusal{};
+    if (!plan_node(rule, index, max_operators, refusal)) return refusal;
   }
   const auto shape = [&](std::uint32_t reg) {
-    return planned_[reg].value == nothing ? planned_[reg].shape : egraph_.shape(planned_[reg].value);
+    return planned_[reg].id == no_id ? planned_[reg].shape : egraph_.shape(planned_[reg].id);
   };
-  const auto smallest = [&](std::uint32_t reg) {
-    return planned_[reg].value == nothing ? planned_[reg].smallest : egraph_.smallest(planned_[reg].value);
+  const auto min_size = [&](std::uint32_t reg) {
+    return planned_[reg].id == no_id ? planned_[reg].min_size : egraph_.min_term_size(planned_[reg].id);
   };
   for (std::size_t i = 0; i < direction.left.size(); ++i) {
-    if (shape(direction.left[i]) != shape(direction.right[i])) return Result::Refused;
-    if (smallest(direction.right[i]) > std::uint64_t{smallest(direction.left[i])} + growth_ &&
-        count_operators_once(rule, planned_[direction.right[i]]) >
-            std::uint64_t{count_operators_once(rule, planned_[direction.left[i]])} + growth_)
-      return Result::TooLarge;
+    if (shape(direction.left[i]) != shape(direction.right[i])) return ApplyResult::Inapplicable;
+    if (min_size(direction.right[i]) > std::uint64_t{min_size(direction.left[i])} + max_growth_over_class_ &&
+        count_distinct_operators(rule, planned_[direction.right[i]]) >
+            std::uint64_t{count_distinct_operators(rule, planned_[direction.left[i]])} + max_growth_over_class_)
+      return ApplyResult::TooLarge;
   }
-  return Result::United;
+  return ApplyResult::Merged;
 }
 
-bool Saturation::plan_node(const CompiledRule& rule, std::uint32_t index, std::uint32_t largest, Result& refusal) {
+bool Saturation::plan_node(const CompiledRule& rule, std::uint32_t index, std::uint32_t max_operators,
+                           ApplyResult& refusal) {
   const PatternNode& node = rule.nodes[index];
   evaluate_sizes(node);
   arguments_.clear();
   argument_shapes_.clear();
-  bool all_there = true;
-  std::uint64_t smallest = 1;
+  bool all_exist = true;
+  std::uint64_t min_size = 1;
   for (const std::uint32_t argument : node.arguments) {
-    const Planned& p = planned_[argument];
-    const bool there = p.value != nothing;
-    all_there &= there;
-    arguments_.push_back(p.value);
-    argument_shapes_.push_back(there ? egraph_.shape(p.value) : p.shape);
-    smallest += there ? egraph_.smallest(p.value) : p.smallest;
+    const PlannedTerm& p = planned_[argument];
+    const bool exists = p.id != no_id;
+    all_exist &= exists;
+    arguments_.push_back(p.id);
+    argument_shapes_.push_back(exists ? egraph_.shape(p.id) : p.shape);
+    min_size += exists ? egraph_.min_term_size(p.id) : p.min_size;
   }
-  const ENode known = all_there ? egraph_.find_node(node.instance, arguments_, node_sizes_) : nothing;
-  if (known != nothing) {
-    for (std::uint32_t o = 0; o < node.outputs; ++o) planned_[node.first_output + o].value = egraph_.output(known, o);
+  const ENodeId known = all_exist ? egraph_.find_node(node.instance, arguments_, node_sizes_) : no_id;
+  if (known != no_id) {
+    for (std::uint32_t o = 0; o < node.outputs; ++o) planned_[node.first_output + o].id = egraph_.output(known, o);
     return true;
   }
   const auto shapes = egraph_.size_table().infer(node.instance, argument_shapes_, node_sizes_);
-  if (!shapes || (smallest > largest && count_operators_once(rule, {nothing, {}, 0, index}) > largest)) {
-    refusal = shapes ? Result::TooLarge : Result::Refused;
+  if (!shapes || (min_size > max_operators && count_distinct_operators(rule, {no_id, {}, 0, index}) > max_operators)) {
+    refusal = shapes ? ApplyResult::TooLarge : ApplyResult::Inapplicable;
     return false;
   }
   for (std::uint32_t o = 0; o < node.outputs; ++o) {
-    planned_[node.first_output + o] = {nothing, (*shapes)[o], static_cast<std::uint32_t>(smallest), index};
+    planned_[node.first_output + o] = {no_id, (*shapes)[o], static_cast<std::uint32_t>(min_size), index};
   }
   return true;
 }
 
-/// Operators of a planned term, with the smallest terms for what is there, each counted once.
-std::uint32_t Saturation::count_operators_once(const CompiledRule& rule, const Planned& term) {
-  ++search_;
-  counted_.resize(std::max<std::size_t>(counted_.size(), egraph_.node_count()), 0);
-  counted_in_rule_.resize(std::max(counted_in_rule_.size(), rule.nodes.size()), 0);
+/// Counts each operator of a planned term once; an existing class counts as its smallest term.
+std::uint32_t Saturation::count_distinct_operators(const CompiledRule& rule, const PlannedTerm& term) {
+  ++count_number_;
+  visited_.resize(std::max<std::size_t>(visited_.size(), egraph_.node_count()), 0);
+  visited_rule_nodes_.resize(std::max(visited_rule_nodes_.size(), rule.nodes.size()), 0);
   return count_operators(rule, term);
 }
 
-std::uint32_t Saturation::count_operators(const CompiledRule& rule, const Planned& term) {
-  if (term.value != nothing) return count_operators(term.value);
-  if (counted_in_rule_[term.node] == search_) return 0;
-  counted_in_rule_[term.node] = search_;
+std::uint32_t Saturation::count_operators(const CompiledRule& rule, const PlannedTerm& term) {
+  if (term.id != no_id) return count_operators(term.id);
+  if (visited_rule_nodes_[term.node] == count_number_) return 0;
+  visited_rule_nodes_[term.node] = count_number_;
   std::uint32_t count = 1;
   for (const std::uint32_t argument : rule.nodes[term.node].arguments)
     count += count_operators(rule, planned_[argument]);
   return count;
 }
 
-std::uint32_t Saturation::count_operators(Value value) {
-  const ENode node = egraph_.smallest_node(value);
-  if (node == nothing || counted_[node] == search_) return 0;
-  counted_[node] = search_;
+std::uint32_t Saturation::count_operators(EClassId id) {
+  const ENodeId node = egraph_.min_term_node(id);
+  if (node == no_id || visited_[node] == count_number_) return 0;
+  visited_[node] = count_number_;
   std::uint32_t count = 1;
-  for (const Value argument : egraph_.arguments(node)) count += count_operators(argument);
+  for (const EClassId argument : egraph_.arguments(node)) count += count_operators(argument);
   return count;
 }
 
-/// Adds what was planned and notes which nodes the right side is made of.
-void Saturation::build(const CompiledRule& rule, const Direction& direction) {
-  built_.clear();
-  for (const std::uint32_t index : direction.built) {
+/// Adds the planned nodes and records the nodes of the right side.
+void Saturation::build_right_side(const CompiledRule& rule, const Direction& direction) {
+  applier_nodes_.clear();
+  for (const std::uint32_t index : direction.applier_nodes) {
     const PatternNode& node = rule.nodes[index];
     arguments_.clear();
-    for (const std::uint32_t argument : node.arguments) arguments_.push_back(planned_[argument].value);
+    for (const std::uint32_t argument : node.arguments) arguments_.push_back(planned_[argument].id);
     evaluate_sizes(node);
-    const ENode added = egraph_.add_node(node.instance, arguments_, node_sizes_);
-    RM_CHECK(added != nothing, "a right side that types is built");
-    for (std::uint32_t o = 0; o < node.outputs; ++o) planned_[node.first_output + o].value = egraph_.output(added, o);
-    const std::span<const Value> order = egraph_.arguments(added);
+    const ENodeId added = egraph_.add_node(node.instance, arguments_, node_sizes_);
+    RM_CHECK(added != no_id, "a right side that types is built");
+    for (std::uint32_t o = 0; o < node.outputs; ++o) planned_[node.first_output + o].id = egraph_.output(added, o);
+    const std::span<const EClassId> order = egraph_.arguments(added);
     const bool swapped =
-        node.commutative && !(egraph_.equal(order[0], arguments_[0]) && egraph_.equal(order[1], arguments_[1]));
-    built_.push_back(2 * added + (swapped ? 1 : 0));
+        node.commutative && !(egraph_.are_equal(order[0], arguments_[0]) && egraph_.are_equal(order[1], arguments_[1]));
+    applier_nodes_.push_back(2 * added + (swapped ? 1 : 0));
   }
 }
 

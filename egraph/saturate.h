@@ -1,4 +1,4 @@
-// Equality saturation: applies rules to an e-graph until the goals are equal, nothing new comes, or a limit is reached.
+// Equality saturation: applies rules to an e-graph until the goals are equal, nothing changes, or a limit is reached.
 #pragma once
 
 #include <array>
@@ -7,49 +7,53 @@
 #include <utility>
 #include <vector>
 
-#include "egraph/derive.h"
+#include "egraph/limits.h"
 #include "egraph/match.h"
 
 namespace rulemill::egraph {
 
-/// The rules in use, with an index from operator instance to the directions that begin with it.
+/// One direction of a rule: its number in the rule's `directions`.
+struct DirectionId {
+  std::uint32_t rule = 0, index = 0;
+  auto operator<=>(const DirectionId&) const = default;
+};
+
+/// The rules that a saturation applies, phase by phase. Most goals need the first phase only.
+enum class RulePhase : std::uint8_t {
+  Small,      // rules of few operators
+  All,        // all but those of the last phase
+  Expanding,  // also rules whose right side has more nodes than the left and uses an operator instance that is
+              // not in the e-graph yet
+};
+
+/// Compiled rules, with an index from operator instance to the directions whose first step scans it.
 class RuleIndex {
  public:
-  struct Use {
-    std::uint32_t rule = 0, direction = 0;
-    auto operator<=>(const Use&) const = default;
-  };
-
   std::uint32_t add(CompiledRule rule);
-  /// Takes out the last rules, so that `count` are left.
+  /// Removes all rules but the first `count`.
   void truncate(std::uint32_t count);
   void enable(std::uint32_t rule, bool enabled) { enabled_[rule] = enabled; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(rules_.size()); }
   const CompiledRule& rule(std::uint32_t number) const { return rules_[number]; }
-  /// What may be used: each step more than the one before. Most goals need no more than the first.
-  enum class Reach : std::uint8_t {
-    Small,  // rules of few operators
-    All,
-    Bold,  // also where the right side has more nodes than the left and an instance that does not occur
-  };
-  /// Directions within reach whose found nodes are of instances that occur, in the rules' order.
-  void applicable(const EGraph& egraph, Reach reach, std::vector<Use>& into) const;
+  /// The directions of the phase whose matched nodes all have instances that occur in the e-graph, in rule order.
+  void find_applicable(const EGraph& egraph, RulePhase phase, std::vector<DirectionId>& result) const;
 
  private:
   std::vector<CompiledRule> rules_;
   std::vector<bool> enabled_;
-  std::vector<std::vector<Use>> by_instance_;
+  std::vector<std::vector<DirectionId>> by_instance_;
 };
 
-/// One use of a rule that made values equal: the reason on an edge of the proof forest.
+/// One application of a rule that merged classes: the reason on an edge of the proof forest.
 struct Application {
-  RuleIndex::Use use;
-  std::uint32_t first_word = 0;  // variables, sizes by slot, found nodes, built nodes; nodes as in Match
+  DirectionId direction;
+  std::uint32_t first_word = 0;  // variables, sizes by slot, matched nodes, applier nodes; nodes as in Match
 };
 
+/// Runs of saturation on one e-graph.
 class Saturation {
  public:
-  enum class Outcome : std::uint8_t { Reached, Saturated, IterationLimit, NodeLimit, MatchLimit };
+  enum class StopReason : std::uint8_t { GoalReached, Saturated, IterationLimit, NodeLimit, MatchLimit };
   struct Counts {
     std::uint32_t iterations = 0, matches = 0;
   };
@@ -57,12 +61,13 @@ class Saturation {
   Saturation(const RuleIndex& rules, EGraph& egraph)
       : rules_(rules), egraph_(egraph), matcher_(egraph), binder_(egraph.size_table()) {}
 
-  /// Runs until every pair of `goals` is equal (never, if there is none). No term larger than `largest` operators is
-  /// built.
-  Outcome run(std::span<const std::pair<Value, Value>> goals, std::uint32_t largest, const Limits& limits);
+  /// Runs until every pair of `goals` is equal (if there are any), the e-graph is saturated, or a limit is reached.
+  /// Builds no term of more than `max_operators` operators.
+  StopReason run(std::span<const std::pair<EClassId, EClassId>> goals, std::uint32_t max_operators,
+                 const Limits& limits);
   const Counts& counts() const { return counts_; }
-  /// Forgets what it remembers of earlier runs: rules or sizes have got other numbers.
-  void forget() { binder_.clear(); }
+  /// Drops solutions cached by earlier runs. To be called when rules or sizes are renumbered.
+  void clear_cache() { binder_.clear(); }
 
   const RuleIndex& rules() const { return rules_; }
   const Application& application(std::uint32_t number) const { return applications_[number]; }
@@ -72,27 +77,27 @@ class Saturation {
   }
 
  private:
-  enum class Result : std::uint8_t { Refused, TooLarge, NothingNew, United };
-  /// What a register of the right side holds before anything is added: a value, or the type and size of one to come.
-  struct Planned {
-    Value value = nothing;
+  enum class ApplyResult : std::uint8_t { Inapplicable, TooLarge, AlreadyEqual, Merged };
+  /// The content of a register before anything is added: an id, or the type and size of a term that does not exist yet.
+  struct PlannedTerm {
+    EClassId id = no_id;
     ShapeId shape{};
-    std::uint32_t smallest = 0;
+    std::uint32_t min_size = 0;
     std::uint32_t node = 0;  // of the rule
   };
 
-  bool reached(std::span<const std::pair<Value, Value>> goals) const;
+  bool is_reached(std::span<const std::pair<EClassId, EClassId>> goals) const;
   bool find_matches(const Limits& limits);
-  bool is_new(RuleIndex::Use use, const Match& match);
-  void postpone(RuleIndex::Use use, const Match& match);
-  Result apply(RuleIndex::Use use, const Match& match, std::uint32_t largest);
-  Result plan(const CompiledRule& rule, const Direction& direction, std::uint32_t largest);
-  bool plan_node(const CompiledRule& rule, std::uint32_t index, std::uint32_t largest, Result& refusal);
-  std::uint32_t count_operators_once(const CompiledRule& rule, const Planned& term);
-  std::uint32_t count_operators(const CompiledRule& rule, const Planned& term);
-  std::uint32_t count_operators(Value value);
+  bool is_new(DirectionId id, const Match& match);
+  void postpone(DirectionId id, const Match& match);
+  ApplyResult apply(DirectionId id, const Match& match, std::uint32_t max_operators);
+  ApplyResult plan_right_side(const CompiledRule& rule, const Direction& direction, std::uint32_t max_operators);
+  bool plan_node(const CompiledRule& rule, std::uint32_t index, std::uint32_t max_operators, ApplyResult& refusal);
+  std::uint32_t count_distinct_operators(const CompiledRule& rule, const PlannedTerm& term);
+  std::uint32_t count_operators(const CompiledRule& rule, const PlannedTerm& term);
+  std::uint32_t count_operators(EClassId id);
   void evaluate_sizes(const PatternNode& node);
-  void build(const CompiledRule& rule, const Direction& direction);
+  void build_right_side(const CompiledRule& rule, const Direction& direction);
 
   const RuleIndex& rules_;
   EGraph& egraph_;
@@ -101,31 +106,31 @@ class Saturation {
   Counts counts_;
   std::vector<Application> applications_;
   std::vector<std::uint32_t> words_;
-  std::uint32_t growth_ = 0;
-  KeyTable known_;  // matches that were found
-  std::vector<RuleIndex::Use> uses_;
-  /// Matches, run after run of words, and how many runs of each use.
+  std::uint32_t max_growth_over_class_ = 0;
+  KeyTable seen_matches_;
+  std::vector<DirectionId> directions_;
+  /// Matches as consecutive runs of words, and the number of runs of each direction.
   struct Matches {
     std::vector<std::uint32_t> words;
-    std::vector<std::pair<RuleIndex::Use, std::uint32_t>> counts;
+    std::vector<std::pair<DirectionId, std::uint32_t>> counts;
     void clear() {
       words.clear();
       counts.clear();
     }
   };
   Matches matches_;    // to be applied in this iteration
-  Matches too_large_;  // to be tried again in the next: a term may be smaller then, or a part of the right side there
-  /// By rule and direction: the e-graph's time of the last whole look.
-  std::vector<std::array<std::uint32_t, 2>> matched_at_;
-  std::uint32_t matches_left_ = 0, tries_left_ = 0;
-  std::vector<Planned> planned_;
-  std::uint32_t search_ = 0;                    // numbers the counts of operators
-  std::vector<std::uint32_t> counted_;          // by e-node: the last count that met it
-  std::vector<std::uint32_t> counted_in_rule_;  // by node of the rule: likewise
-  std::vector<Value> arguments_;
+  Matches postponed_;  // too large; retried in the next iteration: a term may be smaller or exist by then
+  /// By rule and direction: the e-graph's time of the last exhaustive search.
+  std::vector<std::array<std::uint32_t, 2>> searched_at_;
+  std::uint32_t matches_left_ = 0, node_visits_left_ = 0;
+  std::vector<PlannedTerm> planned_;
+  std::uint32_t count_number_ = 0;                 // of the current count of operators
+  std::vector<std::uint32_t> visited_;             // by e-node: the last count that visited it
+  std::vector<std::uint32_t> visited_rule_nodes_;  // by node of the rule: the last count that visited it
+  std::vector<EClassId> arguments_;
   std::vector<ShapeId> argument_shapes_;
   std::vector<SizeId> node_sizes_;
-  std::vector<std::uint32_t> built_;
+  std::vector<std::uint32_t> applier_nodes_;
   std::vector<std::uint32_t> key_;
 };
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::egraph {
 
@@ -69,17 +69,18 @@ void SizeTable::assume(std::vector<Poly> facts) {
   fact_set_ = fact_sets_.insert(key_, static_cast<std::uint32_t>(fact_sets_.size())).first;
 }
 
-bool SizeTable::nonnegative(const Poly& poly) const {
-  if (symbols_->nonnegative(poly)) return true;
-  return std::ranges::any_of(facts_, [&](const Poly& fact) { return symbols_->nonnegative(poly - fact); });
+bool SizeTable::is_nonnegative(const Poly& poly) const {
+  if (symbols_->is_nonnegative(poly)) return true;
+  return std::ranges::any_of(facts_, [&](const Poly& fact) { return symbols_->is_nonnegative(poly - fact); });
 }
 
-bool SizeTable::surely_positive(SizeId size) {
+bool SizeTable::is_always_positive(SizeId size) {
   const auto index = static_cast<std::uint32_t>(size);
-  if (index >= surely_positive_.size()) surely_positive_.resize(polys_.size(), Truth::Unasked);
-  Truth& known = surely_positive_[index];
-  if (known == Truth::Unasked) known = symbols_->nonnegative(polys_[index] - 1) ? Truth::Yes : Truth::No;
-  return known == Truth::Yes;
+  if (index >= always_positive_.size()) always_positive_.resize(polys_.size(), CachedAnswer::NotComputed);
+  CachedAnswer& known = always_positive_[index];
+  if (known == CachedAnswer::NotComputed)
+    known = symbols_->is_nonnegative(polys_[index] - 1) ? CachedAnswer::Yes : CachedAnswer::No;
+  return known == CachedAnswer::Yes;
 }
 
 bool SizeTable::holds(Relation relation, SizeId left, SizeId right) {
@@ -88,11 +89,11 @@ bool SizeTable::holds(Relation relation, SizeId left, SizeId right) {
   const Poly& b = poly(right);
   switch (relation) {
     case Relation::Ne:
-      return nonnegative(b - a - 1) || nonnegative(a - b - 1);
+      return is_nonnegative(b - a - 1) || is_nonnegative(a - b - 1);
     case Relation::Lt:
-      return nonnegative(b - a - 1);
+      return is_nonnegative(b - a - 1);
     default:
-      return nonnegative(b - a);
+      return is_nonnegative(b - a);
   }
 }
 
@@ -113,14 +114,14 @@ void SizeTable::roll_back(std::size_t polys) {
     if (const std::optional<Atom> atom = polys_.back().atom())
       by_atom_[static_cast<std::uint32_t>(*atom)] = KeyTable::none;
   }
-  if (surely_positive_.size() > polys) surely_positive_.resize(polys);
+  if (always_positive_.size() > polys) always_positive_.resize(polys);
   for (KeyTable* table : {&shapes_, &substituted_, &typed_, &typed_with_facts_, &fact_sets_}) table->clear();
   output_shapes_.clear();
   facts_.clear();
 }
 
-std::uint32_t SizeTable::infer_anew(InstanceId instance, std::span<const ShapeId> arguments,
-                                    std::span<const SizeId> sizes, std::span<const Poly> facts) {
+std::uint32_t SizeTable::infer_uncached(InstanceId instance, std::span<const ShapeId> arguments,
+                                        std::span<const SizeId> sizes, std::span<const Poly> facts) {
   std::vector<Shape> shapes;
   for (const ShapeId argument : arguments) shapes.push_back(polys(argument));
   std::vector<Poly> parameters;
@@ -142,13 +143,13 @@ std::optional<std::span<const ShapeId>> SizeTable::infer(InstanceId instance, st
   for (const SizeId size : sizes) key_.push_back(static_cast<std::uint32_t>(size));
   std::uint32_t found = typed_.find(key_);
   if (found == KeyTable::none) {
-    found = typed_.insert(key_, infer_anew(instance, arguments, sizes, {})).first;
+    found = typed_.insert(key_, infer_uncached(instance, arguments, sizes, {})).first;
   }
   if (found == untyped && !facts_.empty()) {
     key_.push_back(fact_set_);
     found = typed_with_facts_.find(key_);
     if (found == KeyTable::none) {
-      found = typed_with_facts_.insert(key_, infer_anew(instance, arguments, sizes, facts_)).first;
+      found = typed_with_facts_.insert(key_, infer_uncached(instance, arguments, sizes, facts_)).first;
     }
   }
   if (found == untyped) return std::nullopt;

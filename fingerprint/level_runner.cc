@@ -4,29 +4,28 @@
 #include <algorithm>
 #include <utility>
 
-#include "execute/emulated_card.h"
-#include "execute/real_values.h"
-#include "fingerprint/device_orbits.h"
-#include "fingerprint/earlier_table.h"
-#include "runtime/error.h"
-#include "runtime/machine.h"
-#include "runtime/quantity.h"
-#include "runtime/shared_loop.h"
-#include "runtime/stopwatch.h"
+#include "execute/gpu/emulated_backend.h"
+#include "execute/values/real_values.h"
+#include "fingerprint/gpu_orbit_evaluator.h"
+#include "runtime/mpi/parallel_for_ranks.h"
+#include "runtime/process/machine.h"
+#include "runtime/process/stopwatch.h"
+#include "runtime/text/error.h"
+#include "runtime/text/quantity.h"
 
 namespace rulemill::fingerprint {
 
 using enumerate::SignatureId;
 using enumerate::TermId;
 using execute::block_width;
-using execute::DeviceError;
+using execute::FieldPair;
 using execute::Fingerprint;
-using execute::Pair;
+using execute::GpuError;
 
 namespace {
 
-/// Of what an enumerator counts at a time, some tenths of a millisecond each.
-constexpr std::size_t units_at_once = 64;
+/// Units that the enumerator counts at a time; each takes some tenths of a millisecond.
+constexpr std::size_t units_per_batch = 64;
 constexpr std::uint64_t variable_stream = 0x7661726961626c65u;
 
 }  // namespace
@@ -36,47 +35,47 @@ LevelRunner::LevelRunner(const enumerate::Profile& profile, algebra::Library& li
     : profile_(profile),
       options_(options),
       communicator_(communicator),
-      enumerator_(profile, library, options.every_renaming),
-      workers_(options.threads),
+      enumerator_(profile, library, options.no_symmetry),
+      thread_pool_(options.threads),
       executor_(profile.seed, profile.max_elements, options.instructions, profile.values),
-      ground_(profile.values, library.functions(), profile.seed),
+      context_(profile.values, library.functions(), profile.seed),
       values_(communicator) {
   add_variables();
 }
 
 void LevelRunner::add_variables() {
   const auto& terms = enumerator_.terms();
-  grow_values();
+  add_value_groups();
   for (TermId t = 0; t < terms.terms(); ++t) {
-    Pair* target = values_.tensor(terms.group(t), terms.slot(t));
+    FieldPair* target = values_.tensor(terms.group(t), terms.slot(t));
     const std::uint64_t variable = execute::random_word(profile_.seed ^ variable_stream, t);
     for (std::uint32_t e = 0; e < values_.elements(terms.group(t)); ++e) {
-      target[std::size_t{e} * block_width] = execute::random_value(ground_.domain, variable, e);
+      target[std::size_t{e} * block_width] = execute::random_value(context_.domain, variable, e);
     }
   }
-  std::vector<Fingerprint> prints(terms.terms());
+  std::vector<Fingerprint> fingerprints(terms.terms());
   for (TermId t = 0; t < terms.terms(); ++t) {
     std::array<Fingerprint, block_width> lanes;
     const std::uint64_t type = execute::type_key(enumerator_.types().shape(terms.type(t)), profile_.seed);
     executor_.hash(values_.block(terms.group(t), terms.slot(t) / block_width), values_.elements(terms.group(t)), type,
                    lanes.data());
-    prints[t] = lanes[terms.slot(t) % block_width];
-    classes_.emplace(prints[t], t);
+    fingerprints[t] = lanes[terms.slot(t) % block_width];
+    classes_.emplace(fingerprints[t], t);
   }
   const enumerate::Symmetry& symmetry = enumerator_.symmetry();
   std::uint64_t orbits = 0;
   for (TermId t = 0; t < terms.terms(); ++t) {
     const enumerate::RenamingList& list = symmetry.renamings().of(terms.variables(t));
-    OrbitPrint print{prints[t], 0, list.count, 0};
+    OrbitFingerprint fingerprint{fingerprints[t], 0, list.count, 0};
     for (std::uint32_t r = 1; r < list.count; ++r) {
-      const Fingerprint& image = prints[symmetry.rename(t, list.swaps_of(r))];
-      if (image < print.print) print = {image, r, list.count, 0};
+      const Fingerprint& image = fingerprints[symmetry.rename(t, list.swaps_of(r))];
+      if (image < fingerprint.minimum) fingerprint = {image, r, list.count, 0};
     }
-    prints_.push_back(print);
+    fingerprints_.push_back(fingerprint);
     orbits_.push_back(symmetry.canonical(t));
     orbits += symmetry.is_canonical(t) ? 1 : 0;
   }
-  figures_.push_back({0, terms.terms(), terms.terms(), 0, orbits, terms.terms()});
+  statistics_.push_back({0, terms.terms(), terms.terms(), 0, orbits, terms.terms()});
 }
 
 void LevelRunner::compile() {
@@ -87,14 +86,14 @@ void LevelRunner::compile() {
   }
   const std::size_t base = owned_.size();
   owned_.resize(base + missing.size());
-  workers_.run(missing.size(), [&](std::size_t i, unsigned) {
+  thread_pool_.run(missing.size(), [&](std::size_t i, unsigned) {
     const enumerate::Signature& signature = enumerator_.signatures()[missing[i]];
     std::vector<enumerate::Dims> shapes;
     for (const auto type : signature.arguments) shapes.push_back(enumerator_.types().shape(type));
     try {
       owned_[base + i] = std::make_unique<execute::TypedProgram>(
-          execute::compile_node(*signature.instance, shapes, signature.sizes, ground_, profile_.max_elements));
-    } catch (const execute::TooLarge& error) {
+          execute::compile_node(*signature.instance, shapes, signature.sizes, context_, profile_.max_elements));
+    } catch (const execute::ProgramTooLarge& error) {
       const enumerate::Family& family = enumerator_.signatures().families()[signature.family];
       throw runtime::InputError(family.place(), signature.instance->name + ", " + error.what());
     }
@@ -102,11 +101,10 @@ void LevelRunner::compile() {
   });
 }
 
-/// An operator that applies to nothing is mostly a mistake in the profile, and sometimes only deeper than this run
-/// goes.
-void LevelRunner::warn_of_idle_operators() const {
+/// An operator that applies to no term is usually a mistake in the profile; it may also apply at a higher level.
+void LevelRunner::warn_about_unused_operators() const {
   if (!communicator_.is_root()) return;
-  for (const enumerate::OperatorEntry* entry : enumerator_.signatures().idle_operators()) {
+  for (const enumerate::ProfileOperator* entry : enumerator_.signatures().unused_operators()) {
     spdlog::warn(
         "{}: operator '{}' never applies: neither a variable nor a term of fewer operators has a shape that it "
         "accepts there",
@@ -114,137 +112,138 @@ void LevelRunner::warn_of_idle_operators() const {
   }
 }
 
-void LevelRunner::share(std::size_t count, const std::function<void(std::size_t)>& body, std::size_t at_once) const {
+void LevelRunner::distribute(std::size_t count, const std::function<void(std::size_t)>& body,
+                             std::size_t items_per_batch) const {
   const runtime::Stopwatch watch;
   const auto at = [&](std::size_t i, unsigned) { body(i); };
-  runtime::run_shared({fingerprint_stage, count, at_once}, at, workers_, communicator_);
-  sharing_ += watch.seconds();
+  runtime::parallel_for_ranks({fingerprint_stage, count, items_per_batch}, at, thread_pool_, communicator_);
+  distributed_seconds_ += watch.seconds();
 }
 
 void LevelRunner::prepare(std::uint32_t last) {
   const auto parallel_for = [&](std::size_t count, const std::function<void(std::size_t)>& body) {
-    share(count, body, units_at_once);
+    distribute(count, body, units_per_batch);
   };
   const auto sum = [&](const std::vector<std::uint64_t>& counts) { return communicator_.sum(counts); };
   runtime::Stopwatch watch;
-  const auto note = [&](StepTime& step) {
-    step.all += watch.lap();
-    step.shared += std::exchange(sharing_, 0);
+  const auto add_lap = [&](StepTime& step) {
+    step.total += watch.lap();
+    step.distributed += std::exchange(distributed_seconds_, 0);
   };
   for (std::uint32_t level = 1; level <= last; ++level) {
     const enumerate::LevelCounts counts = enumerator_.begin_level(level, parallel_for, sum);
-    enumerate::require_ids(enumerator_.terms().terms() + counts.terms, enumerator_.terms().nodes() + counts.nodes);
-    figures_.push_back({0, 0, 0, 0, counts.nodes, counts.terms});
+    enumerate::check_id_range(enumerator_.terms().terms() + counts.terms, enumerator_.terms().nodes() + counts.nodes);
+    statistics_.push_back({0, 0, 0, 0, counts.nodes, counts.terms});
     compile();
-    if (level == last) warn_of_idle_operators();
-    note(level == last ? times_.counting : times_.named_levels);
+    if (level == last) warn_about_unused_operators();
+    add_lap(level == last ? times_.counting : times_.expanded_levels);
     if (level + 2 <= last) {
-      complete_named(counts.terms);
-      note(times_.named_levels);
+      complete_expanded_level(counts.terms);
+      add_lap(times_.expanded_levels);
     } else if (level + 1 == last) {
-      complete_canonical(counts.terms);
-      note(times_.canonical_level);
+      complete_canonical_level(counts.terms);
+      add_lap(times_.canonical_level);
     }
   }
-  open_device();
+  open_gpu();
 }
 
 void LevelRunner::check_memory(std::uint64_t more, const char* what) const {
   if (options_.memory == 0) return;
-  // What ranks share is divided among them, whoever has touched it.
-  const std::uint64_t shared = values_.shared() ? values_.bytes() : 0;
-  const std::uint64_t own = runtime::current_memory_bytes() - std::min(shared, runtime::common_memory_bytes());
+  // Shared memory counts in equal parts for the ranks of a node, whichever rank touched the pages.
+  const std::uint64_t shared = values_.is_shared() ? values_.bytes() : 0;
+  const std::uint64_t own = runtime::current_memory_bytes() - std::min(shared, runtime::shared_memory_bytes());
   const std::uint64_t used = own + shared / static_cast<std::uint64_t>(communicator_.node().size());
   if (used + more <= options_.memory) return;
-  throw runtime::Error("--memory " + runtime::in_bytes(options_.memory),
+  throw runtime::Error("--memory " + runtime::format_bytes(options_.memory),
                        std::string(what) + " of level " + std::to_string(enumerator_.level()) + " need " +
-                           runtime::in_bytes(more) + " a rank beside " + runtime::in_bytes(used) +
-                           " in use: allow at least " + runtime::in_bytes(used + more) + ", or fewer operators");
+                           runtime::format_bytes(more) + " per rank in addition to " + runtime::format_bytes(used) +
+                           " in use; allow at least " + runtime::format_bytes(used + more) + ", or reduce --max-ops");
 }
 
-void LevelRunner::open_device() {
+void LevelRunner::open_gpu() {
   if (options_.device == DeviceChoice::Cpu) return;
-  if (ground_.domain == algebra::Domain::Reals) {
-    const bool there = options_.device == DeviceChoice::Emulated || options_.open_card || !execute::devices().empty();
-    if (there && communicator_.is_root())
-      spdlog::warn("{}: values = \"reals\": no device evaluates over the reals; the CPU does", profile_.origin);
+  if (context_.domain == algebra::Domain::Reals) {
+    const bool has_gpu =
+        options_.device == DeviceChoice::Emulated || options_.open_gpu_backend || !execute::available_gpus().empty();
+    if (has_gpu && communicator_.is_root())
+      spdlog::warn("{}: values = \"reals\": GPUs cannot evaluate over the reals; using the CPU", profile_.origin);
     return;
   }
   try {
-    const std::size_t count = options_.device == DeviceChoice::Emulated ? 0 : execute::devices().size();
-    if (options_.open_card) {
-      device_ = std::make_unique<execute::Device>(options_.open_card(), executor_.keys());
+    const std::size_t count = options_.device == DeviceChoice::Emulated ? 0 : execute::available_gpus().size();
+    if (options_.open_gpu_backend) {
+      gpu_ = std::make_unique<execute::GpuEvaluator>(options_.open_gpu_backend(), executor_.keys());
     } else if (options_.device == DeviceChoice::Emulated) {
-      device_ = std::make_unique<execute::Device>(execute::emulated_card(), executor_.keys());
+      gpu_ = std::make_unique<execute::GpuEvaluator>(execute::emulated_backend(), executor_.keys());
     } else if (count != 0) {
-      device_ = execute::Device::open(options_.device_ordinal % count, executor_.keys());
+      gpu_ = execute::GpuEvaluator::open(options_.gpu_index % count, executor_.keys());
     }
-    if (!device_) return;
-    device_->add_terms(named_terms(enumerator_, options_.all_terms), values_);
-    device_->add_programs(programs_);
-  } catch (const DeviceError& error) {
-    leave_device(error);
+    if (!gpu_) return;
+    gpu_->add_terms(expanded_terms(enumerator_, options_.all_terms), values_);
+    gpu_->add_programs(programs_);
+  } catch (const GpuError& error) {
+    fall_back_to_cpu(error);
   }
 }
 
-void LevelRunner::leave_device(const DeviceError& error) {
-  spdlog::warn("{}; the CPU evaluates instead", error.what());
-  device_.reset();
-  device_failed_ = true;
+void LevelRunner::fall_back_to_cpu(const GpuError& error) {
+  spdlog::warn("{}; falling back to the CPU", error.what());
+  gpu_.reset();
+  gpu_failed_ = true;
 }
 
 std::string LevelRunner::backend() const {
-  if (device_) return device_->name();
-  return ground_.domain == algebra::Domain::Reals ? "cpu reals" : "cpu " + to_string(executor_.instruction_set());
+  if (gpu_) return gpu_->name();
+  return context_.domain == algebra::Domain::Reals ? "cpu reals" : "cpu " + to_string(executor_.instruction_set());
 }
 
-void LevelRunner::walk(std::uint64_t first, std::uint64_t last, enumerate::NodeSink& sink, RowRange* rows) const {
-  if (earlier_ != nullptr && rows != nullptr) {
-    EarlierTable::Reader reader(*earlier_, sink, *rows);
-    enumerator_.walk(first, last, reader);
+void LevelRunner::walk(std::uint64_t first, std::uint64_t last, enumerate::NodeSink& sink, EvaluatedRows* rows) const {
+  if (row_source_ != nullptr && rows != nullptr) {
+    enumerator_.walk(first, last, *row_source_->reuse_rows(sink, *rows));
   } else {
     enumerator_.walk(first, last, sink);
   }
 }
 
 std::uint64_t LevelRunner::evaluate(std::uint64_t first, std::uint64_t last, const OrbitEvaluator::Receiver& receiver,
-                                    RowRange* rows) const {
-  execute::Evaluator evaluator(programs_, values_, executor_);
+                                    EvaluatedRows* rows) const {
+  execute::BatchEvaluator evaluator(programs_, values_, executor_);
   OrbitEvaluator orbits(enumerator_, programs_, options_.all_terms, evaluator, receiver);
   walk(first, last, orbits, rows);
   orbits.finish();
   return orbits.products();
 }
 
-std::uint64_t LevelRunner::evaluate_on_device(std::uint64_t first, std::uint64_t last, RowRange& rows) const {
-  DeviceOrbits orbits(
-      enumerator_, programs_, *device_,
-      [&](std::uint64_t row, SignatureId signature, std::span<const TermId> arguments, std::uint32_t images,
-          const OrbitPrint& print) { rows.set(row, signature, arguments, images, print); });
+std::uint64_t LevelRunner::evaluate_on_gpu(std::uint64_t first, std::uint64_t last, EvaluatedRows& rows) const {
+  GpuOrbitEvaluator orbits(
+      enumerator_, programs_, *gpu_,
+      [&](std::uint64_t row, SignatureId signature, std::span<const TermId> arguments, std::uint32_t orbit_size,
+          const OrbitFingerprint& fingerprint) { rows.set(row, signature, arguments, orbit_size, fingerprint); });
   walk(first, last, orbits, &rows);
   orbits.finish();
   return orbits.products();
 }
 
-std::uint64_t LevelRunner::evaluate(std::uint64_t first, std::uint64_t last, RowRange& rows) const {
-  if (device_ && !device_failed_) {
+std::uint64_t LevelRunner::evaluate(std::uint64_t first, std::uint64_t last, EvaluatedRows& rows) const {
+  if (gpu_ && !gpu_failed_) {
     try {
-      return evaluate_on_device(first, last, rows);
-    } catch (const DeviceError& error) {
-      if (!device_failed_.exchange(true)) spdlog::warn("{}; the CPU continues", error.what());
+      return evaluate_on_gpu(first, last, rows);
+    } catch (const GpuError& error) {
+      if (!gpu_failed_.exchange(true)) spdlog::warn("{}; falling back to the CPU", error.what());
     }
   }
-  const OrbitEvaluator::Receiver note = [&](const Orbit& orbit) {
+  const OrbitEvaluator::Receiver set_rows = [&](const Orbit& orbit) {
     for (std::uint32_t o = 0; o < orbit.outputs; ++o) rows.set(orbit, o);
   };
-  return evaluate(first, last, note, &rows);
+  return evaluate(first, last, set_rows, &rows);
 }
 
 std::vector<std::uint32_t> LevelRunner::degree_bounds() const {
-  if (ground_.domain == algebra::Domain::Reals) return std::vector<std::uint32_t>(enumerator_.types().size(), 0);
+  if (context_.domain == algebra::Domain::Reals) return std::vector<std::uint32_t>(enumerator_.types().size(), 0);
   std::vector<std::uint32_t> bounds(enumerator_.types().size(), 1);
-  // A level raises degrees once; as many rounds as levels cover every chain of nodes.
-  for (std::size_t level = 1; level < figures_.size(); ++level) {
+  // Each level raises degrees once, so one round per level covers every chain of nodes.
+  for (std::size_t level = 1; level < statistics_.size(); ++level) {
     std::vector<std::uint32_t> next = bounds;
     for (SignatureId s = 0; s < programs_.size(); ++s) {
       if (programs_[s] == nullptr) continue;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "execute/real_values.h"
-#include "runtime/error.h"
+#include "execute/values/real_values.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::fingerprint {
 
@@ -11,52 +11,52 @@ using enumerate::RenamingList;
 using enumerate::SignatureId;
 using enumerate::TermId;
 using enumerate::VariableSet;
+using execute::BatchNode;
 using execute::block_width;
 using execute::Program;
 using execute::TensorRef;
-using execute::WaveNode;
 
-static_assert(enumerate::max_arity <= execute::most_inputs);
+static_assert(enumerate::max_arity <= execute::max_inputs);
 
 OrbitEvaluator::OrbitEvaluator(const enumerate::Enumerator& enumerator,
                                std::span<const execute::TypedProgram* const> programs, bool all_terms,
-                               execute::Evaluator& runner, Receiver receiver)
+                               execute::BatchEvaluator& evaluator, Receiver receiver)
     : enumerator_(enumerator),
       programs_(programs),
       all_terms_(all_terms),
-      runner_(runner),
-      batch_(runner.batch()),
+      evaluator_(evaluator),
+      batch_size_(evaluator.preferred_batch_size()),
       receiver_(std::move(receiver)) {}
 
-void OrbitEvaluator::node(SignatureId signature, std::span<const TermId> arguments, std::uint64_t row) {
-  Row made;
-  made.row = row;
-  made.signature = signature;
-  std::ranges::copy(arguments, made.arguments.begin());
+void OrbitEvaluator::add_node(SignatureId signature, std::span<const TermId> arguments, std::uint64_t row) {
+  Row pending;
+  pending.row = row;
+  pending.signature = signature;
+  std::ranges::copy(arguments, pending.arguments.begin());
   VariableSet variables = 0;
   for (const TermId t : arguments) {
     variables |= enumerator_.terms().variables(t);
-    if (t >= enumerator_.named_terms() && !passing_.contains(t)) add_passing(t);
+    if (t >= enumerator_.expanded_terms() && !transients_.contains(t)) add_transient(t);
   }
   expected_images_ += enumerator_.symmetry().renamings().of(variables).count;
-  rows_.push_back(made);
-  if (expected_images_ >= batch_.nodes || arena_pairs_ >= batch_.arena_pairs) flush();
+  rows_.push_back(pending);
+  if (expected_images_ >= batch_size_.nodes || arena_pairs_ >= batch_size_.arena_pairs) flush();
 }
 
-void OrbitEvaluator::add_passing(TermId t) {
+void OrbitEvaluator::add_transient(TermId t) {
   const auto& terms = enumerator_.terms();
-  Passing& passing = passing_[t];
-  passing.variables = terms.variables(t);
-  passing.elements =
-      static_cast<std::uint32_t>(enumerator_.types().elements(terms.type(t))) * execute::points_of(runner_.domain());
-  passing.place = arena_pairs_;
-  const std::uint32_t count = enumerator_.symmetry().renamings().of(passing.variables).count;
-  arena_pairs_ += std::uint64_t{(count + block_width - 1) / block_width} * passing.elements * block_width;
-  passing_order_.push_back(t);
+  TransientTerm& transient = transients_[t];
+  transient.variables = terms.variables(t);
+  transient.elements = static_cast<std::uint32_t>(enumerator_.types().elements(terms.type(t))) *
+                       execute::points_per_element(evaluator_.domain());
+  transient.arena_offset = arena_pairs_;
+  const std::uint32_t count = enumerator_.symmetry().renamings().of(transient.variables).count;
+  arena_pairs_ += std::uint64_t{(count + block_width - 1) / block_width} * transient.elements * block_width;
+  transient_order_.push_back(t);
 }
 
-std::uint64_t OrbitEvaluator::place(const Passing& passing, std::uint32_t renaming) const {
-  return passing.place + execute::tensor_offset(renaming, passing.elements);
+std::uint64_t OrbitEvaluator::arena_offset(const TransientTerm& transient, std::uint32_t renaming) const {
+  return transient.arena_offset + execute::tensor_offset(renaming, transient.elements);
 }
 
 bool OrbitEvaluator::is_commutative(SignatureId signature) const {
@@ -64,61 +64,62 @@ bool OrbitEvaluator::is_commutative(SignatureId signature) const {
 }
 
 TensorRef OrbitEvaluator::tensor(ImageArgument argument) const {
-  if (argument.in_arena()) return TensorRef::arena(argument.place());
+  if (argument.in_arena()) return TensorRef::arena(argument.arena_offset());
   const TermId t = argument.term();
   return TensorRef::stored(enumerator_.terms().group(t), enumerator_.terms().slot(t));
 }
 
-WaveNode OrbitEvaluator::wave_node(SignatureId signature, const ImageArguments& arguments) {
+BatchNode OrbitEvaluator::make_batch_node(SignatureId signature, const ImageArguments& arguments) {
   const Program& program = programs_[signature]->program;
-  WaveNode node;
+  BatchNode node;
   node.program = signature;
-  node.print = static_cast<std::uint32_t>(prints_.size());
+  node.first_fingerprint = static_cast<std::uint32_t>(fingerprints_.size());
   for (std::uint32_t i = 0; i < program.inputs; ++i) node.arguments[i] = tensor(arguments[i]);
-  prints_.resize(prints_.size() + program.outputs.size());
+  fingerprints_.resize(fingerprints_.size() + program.outputs.size());
   return node;
 }
 
-void OrbitEvaluator::compute_passing() {
+void OrbitEvaluator::evaluate_transients() {
   const auto& terms = enumerator_.terms();
   const auto& symmetry = enumerator_.symmetry();
-  wave_.clear();
-  prints_.clear();
+  batch_nodes_.clear();
+  fingerprints_.clear();
   image_arguments_.clear();
-  for (const TermId t : passing_order_) {
-    Passing& passing = passing_.at(t);
-    const RenamingList& list = symmetry.renamings().of(passing.variables);
+  for (const TermId t : transient_order_) {
+    TransientTerm& transient = transients_.at(t);
+    const RenamingList& list = symmetry.renamings().of(transient.variables);
     const auto n = terms.node(t);
     const auto arguments = terms.arguments(n);
     const bool commutative = is_commutative(terms.signature(n));
-    passing.first = wave_.size();
+    transient.first = batch_nodes_.size();
     for (std::uint32_t r = 0; r < list.count; ++r) {
       ImageArguments& renamed = image_arguments_.emplace_back();
       for (std::size_t i = 0; i < arguments.size(); ++i) {
         renamed[i] = ImageArgument::term(symmetry.rename(arguments[i], list.swaps_of(r)));
       }
       if (commutative && renamed[1] < renamed[0]) std::swap(renamed[0], renamed[1]);
-      WaveNode node = wave_node(terms.signature(n), renamed);
-      node.keep_at = place(passing, r);
+      BatchNode node = make_batch_node(terms.signature(n), renamed);
+      node.keep_at = arena_offset(transient, r);
       node.keep_output = terms.output(t);
-      wave_.push_back(node);
+      batch_nodes_.push_back(node);
     }
   }
-  runner_.reserve(arena_pairs_);
-  runner_.run(wave_, prints_);
-  for (const TermId t : passing_order_) find_equal_renamings(passing_.at(t));
+  evaluator_.reserve(arena_pairs_);
+  evaluator_.run(batch_nodes_, fingerprints_);
+  for (const TermId t : transient_order_) find_equal_renamings(transients_.at(t));
 }
 
-void OrbitEvaluator::find_equal_renamings(Passing& passing) const {
+void OrbitEvaluator::find_equal_renamings(TransientTerm& transient) const {
   const auto same_term = [&](std::size_t a, std::size_t b) {
     if (all_terms_) return image_arguments_[a] == image_arguments_[b];
-    return prints_[wave_[a].print + wave_[a].keep_output] == prints_[wave_[b].print + wave_[b].keep_output];
+    return fingerprints_[batch_nodes_[a].first_fingerprint + batch_nodes_[a].keep_output] ==
+           fingerprints_[batch_nodes_[b].first_fingerprint + batch_nodes_[b].keep_output];
   };
-  const std::uint32_t count = enumerator_.symmetry().renamings().of(passing.variables).count;
+  const std::uint32_t count = enumerator_.symmetry().renamings().of(transient.variables).count;
   for (std::uint32_t r = 0; r < count; ++r) {
     std::uint32_t same = 0;
-    while (same < r && !same_term(passing.first + same, passing.first + r)) ++same;
-    passing.same_as.push_back(same);
+    while (same < r && !same_term(transient.first + same, transient.first + r)) ++same;
+    transient.first_equal.push_back(same);
   }
 }
 
@@ -129,22 +130,23 @@ void OrbitEvaluator::add_images(Row& row) {
   VariableSet variables = 0;
   for (std::uint32_t i = 0; i < program.inputs; ++i) variables |= enumerator_.terms().variables(row.arguments[i]);
   const RenamingList& list = symmetry.renamings().of(variables);
-  std::array<const Passing*, enumerate::max_arity> passing{};
+  std::array<const TransientTerm*, enumerate::max_arity> transient{};
   std::array<const std::vector<std::uint32_t>*, enumerate::max_arity> restriction{};
   for (std::uint32_t i = 0; i < program.inputs; ++i) {
-    if (row.arguments[i] < enumerator_.named_terms()) continue;
-    passing[i] = &passing_.at(row.arguments[i]);
-    restriction[i] = &symmetry.renamings().restriction(variables, passing[i]->variables);
+    if (row.arguments[i] < enumerator_.expanded_terms()) continue;
+    transient[i] = &transients_.at(row.arguments[i]);
+    restriction[i] = &symmetry.renamings().restriction(variables, transient[i]->variables);
   }
   row.first_image = renaming_.size();
-  row.first_map = image_of_.size();
-  row.first_print = prints_.size();
+  row.first_image_of = image_of_.size();
+  row.first_fingerprint = fingerprints_.size();
   for (std::uint32_t r = 0; r < list.count; ++r) {
     ImageArguments arguments;
     for (std::uint32_t i = 0; i < program.inputs; ++i) {
-      arguments[i] = passing[i] == nullptr
-                         ? ImageArgument::term(symmetry.rename(row.arguments[i], list.swaps_of(r)))
-                         : ImageArgument::arena(place(*passing[i], passing[i]->same_as[(*restriction[i])[r]]));
+      arguments[i] =
+          transient[i] == nullptr
+              ? ImageArgument::term(symmetry.rename(row.arguments[i], list.swaps_of(r)))
+              : ImageArgument::arena(arena_offset(*transient[i], transient[i]->first_equal[(*restriction[i])[r]]));
     }
     if (commutative && arguments[1] < arguments[0]) std::swap(arguments[0], arguments[1]);
     const auto first = image_arguments_.begin() + static_cast<std::ptrdiff_t>(row.first_image);
@@ -153,44 +155,44 @@ void OrbitEvaluator::add_images(Row& row) {
     if (image != image_arguments_.end()) continue;
     renaming_.push_back(r);
     image_arguments_.push_back(arguments);
-    wave_.push_back(wave_node(row.signature, arguments));
+    batch_nodes_.push_back(make_batch_node(row.signature, arguments));
     products_ += program.products;
   }
 }
 
 void OrbitEvaluator::flush() {
-  if (!passing_order_.empty()) compute_passing();
-  wave_.clear();
-  prints_.clear();
+  if (!transient_order_.empty()) evaluate_transients();
+  batch_nodes_.clear();
+  fingerprints_.clear();
   renaming_.clear();
   image_of_.clear();
   image_arguments_.clear();
   for (Row& row : rows_) add_images(row);
-  runner_.run(wave_, prints_);
-  show_orbits();
+  evaluator_.run(batch_nodes_, fingerprints_);
+  report_orbits();
   rows_.clear();
   expected_images_ = 0;
-  passing_.clear();
-  passing_order_.clear();
+  transients_.clear();
+  transient_order_.clear();
   arena_pairs_ = 0;
 }
 
-void OrbitEvaluator::show_orbits() const {
+void OrbitEvaluator::report_orbits() const {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Row& row = rows_[i];
     const bool last = i + 1 == rows_.size();
     const Program& program = programs_[row.signature]->program;
     const std::size_t end = last ? renaming_.size() : rows_[i + 1].first_image;
-    const std::size_t map_end = last ? image_of_.size() : rows_[i + 1].first_map;
+    const std::size_t map_end = last ? image_of_.size() : rows_[i + 1].first_image_of;
     Orbit orbit;
     orbit.row = row.row;
     orbit.signature = row.signature;
     orbit.arguments = std::span(row.arguments).first(program.inputs);
     orbit.renaming = std::span(renaming_).subspan(row.first_image, end - row.first_image);
-    orbit.image_of = std::span(image_of_).subspan(row.first_map, map_end - row.first_map);
+    orbit.image_of = std::span(image_of_).subspan(row.first_image_of, map_end - row.first_image_of);
     orbit.image_arguments = std::span(image_arguments_).subspan(row.first_image, end - row.first_image);
     orbit.outputs = static_cast<std::uint32_t>(program.outputs.size());
-    orbit.prints = std::span(prints_).subspan(row.first_print, orbit.renaming.size() * orbit.outputs);
+    orbit.fingerprints = std::span(fingerprints_).subspan(row.first_fingerprint, orbit.renaming.size() * orbit.outputs);
     receiver_(orbit);
   }
 }

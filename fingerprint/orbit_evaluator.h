@@ -1,5 +1,5 @@
-// Evaluates the rows that an enumerator shows: a row's node under each of its names, and says what fingerprints came
-// out. Values of terms that are not named are computed for a batch of rows at a time and forgotten afterwards.
+// Evaluates all renamings of the nodes that an enumerator visits and reports their fingerprints. Terms that are not
+// expanded are transient: their values are computed for one batch of rows and then discarded.
 #pragma once
 
 #include <array>
@@ -11,22 +11,22 @@
 #include <unordered_map>
 #include <vector>
 
-#include "enumerate/enumerator.h"
-#include "execute/evaluator.h"
-#include "execute/program.h"
+#include "enumerate/levels/enumerator.h"
+#include "execute/cpu/batch_evaluator.h"
+#include "execute/program/program.h"
 
 namespace rulemill::fingerprint {
 
-/// An argument of an image: a named term, or the values of one that is not, by their place in the arena. Equal terms
+/// An argument of an image: an expanded term, or a transient term's values by their offset in the arena. Equal terms
 /// are equal arguments.
 class ImageArgument {
  public:
   static ImageArgument term(enumerate::TermId t) { return ImageArgument(t); }
-  static ImageArgument arena(std::uint64_t place) { return ImageArgument(place | arena_bit); }
+  static ImageArgument arena(std::uint64_t arena_offset) { return ImageArgument(arena_offset | arena_bit); }
   ImageArgument() = default;
   bool in_arena() const { return (bits_ & arena_bit) != 0; }
   enumerate::TermId term() const { return static_cast<enumerate::TermId>(bits_); }
-  std::uint64_t place() const { return bits_ & ~arena_bit; }
+  std::uint64_t arena_offset() const { return bits_ & ~arena_bit; }
   auto operator<=>(const ImageArgument&) const = default;
 
  private:
@@ -36,15 +36,15 @@ class ImageArgument {
 };
 using ImageArguments = std::array<ImageArgument, enumerate::max_arity>;
 
-/// A row's node and its images, the nodes that renamings of its variables make of it. Image 0 is the node itself.
+/// A row's node and its images, the nodes that result from renaming its variables. Image 0 is the node itself.
 struct Orbit {
   std::uint64_t row = 0;
   enumerate::SignatureId signature = 0;
   std::span<const enumerate::TermId> arguments;
-  std::span<const std::uint32_t> renaming;          // by image: the first renaming that makes it
-  std::span<const std::uint32_t> image_of;          // by renaming of the node's variables: its image
-  std::span<const ImageArguments> image_arguments;  // by image
-  std::span<const execute::Fingerprint> prints;     // by image, then output
+  std::span<const std::uint32_t> renaming;             // by image: the first renaming that results in it
+  std::span<const std::uint32_t> image_of;             // by renaming of the node's variables: its image
+  std::span<const ImageArguments> image_arguments;     // by image
+  std::span<const execute::Fingerprint> fingerprints;  // by image, then output
   std::uint32_t outputs = 1;
 };
 
@@ -52,12 +52,13 @@ class OrbitEvaluator final : public enumerate::NodeSink {
  public:
   using Receiver = std::function<void(const Orbit&)>;
 
-  /// With `all_terms`, terms of equal value are different terms.
+  /// With `all_terms`, terms of equal value are distinct.
   OrbitEvaluator(const enumerate::Enumerator& enumerator, std::span<const execute::TypedProgram* const> programs,
-                 bool all_terms, execute::Evaluator& runner, Receiver receiver);
+                 bool all_terms, execute::BatchEvaluator& evaluator, Receiver receiver);
 
-  void node(enumerate::SignatureId signature, std::span<const enumerate::TermId> arguments, std::uint64_t row) override;
-  /// Evaluates what still waits. Call it after the last walk.
+  void add_node(enumerate::SignatureId signature, std::span<const enumerate::TermId> arguments,
+                std::uint64_t row) override;
+  /// Evaluates the pending rows. Call it after the last walk.
   void finish();
 
   std::uint64_t products() const { return products_; }  // multiply-adds
@@ -67,42 +68,42 @@ class OrbitEvaluator final : public enumerate::NodeSink {
     std::uint64_t row = 0;
     enumerate::SignatureId signature = 0;
     std::array<enumerate::TermId, enumerate::max_arity> arguments{};
-    std::size_t first_image = 0, first_map = 0, first_print = 0;
+    std::size_t first_image = 0, first_image_of = 0, first_fingerprint = 0;
   };
-  /// A term that is not named, under all its names.
-  struct Passing {
+  /// A term that is not expanded, with all its renamings.
+  struct TransientTerm {
     enumerate::VariableSet variables = 0;
-    std::size_t first = 0;               // wave node of renaming 0
-    std::uint64_t place = 0;             // of renaming 0 in the arena
-    std::uint32_t elements = 0;          // as they are stored
-    std::vector<std::uint32_t> same_as;  // by renaming: the first that gives the same term
+    std::size_t first = 0;                   // batch node of renaming 0
+    std::uint64_t arena_offset = 0;          // of renaming 0
+    std::uint32_t elements = 0;              // as they are stored
+    std::vector<std::uint32_t> first_equal;  // by renaming: the first that gives the same term
   };
-  std::uint64_t place(const Passing& passing, std::uint32_t renaming) const;
-  /// Arguments of a commutative operator are in order.
+  std::uint64_t arena_offset(const TransientTerm& transient, std::uint32_t renaming) const;
+  /// True if the operator's arguments are kept in order.
   bool is_commutative(enumerate::SignatureId signature) const;
   execute::TensorRef tensor(ImageArgument argument) const;
-  /// A node of the wave, which has room for its fingerprints.
-  execute::WaveNode wave_node(enumerate::SignatureId signature, const ImageArguments& arguments);
-  void add_passing(enumerate::TermId t);
-  void compute_passing();
-  void find_equal_renamings(Passing& passing) const;
+  /// Returns a node for the batch and allocates its fingerprints.
+  execute::BatchNode make_batch_node(enumerate::SignatureId signature, const ImageArguments& arguments);
+  void add_transient(enumerate::TermId t);
+  void evaluate_transients();
+  void find_equal_renamings(TransientTerm& transient) const;
   void add_images(Row& row);
   void flush();
-  void show_orbits() const;
+  void report_orbits() const;
 
   const enumerate::Enumerator& enumerator_;
   std::span<const execute::TypedProgram* const> programs_;  // by signature
   bool all_terms_;
-  execute::Evaluator& runner_;
-  execute::Evaluator::Batch batch_;
+  execute::BatchEvaluator& evaluator_;
+  execute::BatchEvaluator::BatchSize batch_size_;
   Receiver receiver_;
   std::vector<Row> rows_;
   std::uint64_t expected_images_ = 0;
-  std::unordered_map<enumerate::TermId, Passing> passing_;
-  std::vector<enumerate::TermId> passing_order_;
+  std::unordered_map<enumerate::TermId, TransientTerm> transients_;
+  std::vector<enumerate::TermId> transient_order_;
   std::uint64_t arena_pairs_ = 0;
-  std::vector<execute::WaveNode> wave_;
-  std::vector<execute::Fingerprint> prints_;
+  std::vector<execute::BatchNode> batch_nodes_;
+  std::vector<execute::Fingerprint> fingerprints_;
   std::vector<std::uint32_t> renaming_, image_of_;
   std::vector<ImageArguments> image_arguments_;
   std::uint64_t products_ = 0;

@@ -2,200 +2,155 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
-#include "enumerate/count_graphs.h"
-#include "enumerate/profile_parts.h"
-#include "fingerprint/earlier_table.h"
+#include "enumerate/levels/count_graphs.h"
+#include "enumerate/profile/profile_components.h"
+#include "fingerprint/previous_table.h"
 #include "fingerprint/shard_writer.h"
-#include "runtime/atomic_file.h"
-#include "runtime/error.h"
-#include "runtime/file_check.h"
-#include "runtime/hash.h"
-#include "runtime/json_report.h"
-#include "runtime/manifest.h"
-#include "runtime/stopwatch.h"
+#include "runtime/files/stage.h"
+#include "runtime/process/stopwatch.h"
+#include "runtime/text/error.h"
+#include "runtime/text/hash.h"
 
 namespace rulemill::fingerprint {
 
-using runtime::Json;
-
 std::string inputs_digest(const enumerate::Profile& profile, const algebra::Library& library, std::uint32_t max_ops,
-                          bool all_terms, bool every_renaming) {
+                          bool all_terms, bool no_symmetry) {
   runtime::Hasher hasher;
   hasher.add_text(profile.digest);
-  hasher.add_text(enumerate::digest_of(enumerate::definitions_of(profile, library)));
+  hasher.add_text(enumerate::digest_of(enumerate::definition_components(profile, library)));
   hasher.add_number(profile.seed);
   hasher.add_number(max_ops);
-  hasher.add_number((all_terms ? 1 : 0) + (every_renaming ? 2 : 0));
+  hasher.add_number((all_terms ? 1 : 0) + (no_symmetry ? 2 : 0));
   hasher.add_number(shard_schema.version);
   return runtime::to_hex(hasher.digest128());
 }
 
 namespace {
 
-std::vector<std::pair<std::string, std::uint64_t>> in_words(const execute::DeviceCounts& counts) {
+std::vector<std::pair<std::string, std::uint64_t>> gpu_count_list(const execute::GpuCounters& counts) {
   if (counts.resident_bytes == 0) return {};
   return {{"resident bytes", counts.resident_bytes},
           {"uploaded bytes", counts.uploaded_bytes},
           {"downloaded bytes", counts.downloaded_bytes},
           {"arena bytes", counts.arena_bytes},
           {"batches", counts.batches},
-          {"pieces", counts.pieces},
+          {"tiles", counts.tiles},
           {"nodes", counts.nodes},
-          {"passing terms", counts.passing},
-          {"passing names", counts.passing_items},
+          {"transient terms", counts.transient},
+          {"transient renamings", counts.transient_items},
           {"node words", counts.words},
-          {"name words", counts.names},
+          {"renaming words", counts.renaming_words},
           {"minima", counts.minima},
-          {"names", counts.items},
+          {"renamings", counts.items},
           {"arguments", counts.arguments},
           {"operands", counts.operands},
           {"staged operands", counts.staged},
-          {"device microseconds", counts.microseconds}};
+          {"gpu microseconds", counts.microseconds}};
 }
 
-/// One run of the stage, step by step. Every step is collective; the first rank alone has the manifest.
-class Stage {
+/// One run of the stage. Every step is collective.
+class FingerprintRun {
  public:
-  Stage(const enumerate::Profile& profile, algebra::Library& library, const std::filesystem::path& out,
-        const runtime::Communicator& communicator, const RunOptions& options)
+  FingerprintRun(const enumerate::Profile& profile, algebra::Library& library, const std::filesystem::path& out,
+                 const runtime::Communicator& communicator, const RunOptions& options)
       : profile_(profile),
         library_(library),
-        out_(out),
         communicator_(communicator),
         options_(options),
         max_ops_(options.max_ops != 0 ? options.max_ops : profile.max_ops),
-        digest_(inputs_digest(profile, library, max_ops_, options.all_terms, options.every_renaming)) {}
+        digest_(inputs_digest(profile, library, max_ops_, options.all_terms, options.no_symmetry)),
+        stage_(out, fingerprint_stage, communicator) {}
 
   Summary run() {
-    if (const std::optional<Summary> before = begin()) {
-      forget_earlier();  // of a run that was ended right after it had finished
-      return *before;
+    if (const auto statistics = stage_.begin(digest_, runtime::Stage::OldFiles::Keep)) {
+      remove_previous_table();  // left behind if the run that finished the stage was killed
+      return summary_of(*statistics);
     }
+    if (communicator_.is_root()) std::filesystem::create_directories(stage_.folder() / "shards");
     LevelRunner runner(
         profile_, library_,
-        {options_.threads, options_.all_terms, options_.every_renaming, execute::available_instruction_sets().back(),
+        {options_.threads, options_.all_terms, options_.no_symmetry, execute::available_instruction_sets().back(),
          options_.device, static_cast<std::size_t>(communicator_.node().rank()), options_.memory},
         communicator_);
     runner.prepare(max_ops_);
-    note_levels(runner);
-    const auto earlier = EarlierTable::open(out_ / earlier_folder, profile_, library_, runner, communicator_);
-    runner.take_from(earlier.get());
+    summarize_levels(runner);
+    const auto previous =
+        PreviousTable::open(stage_.folder() / previous_folder, profile_, library_, runner, communicator_);
+    runner.reuse_rows_from(previous.get());
     const ShardBuilder builder(profile_, runner);
-    if (communicator_.is_root()) write_dictionary(builder.dictionary());
+    if (communicator_.is_root()) stage_.write(dictionary_file, builder.dictionary().to_json());
     watch_.lap();
-    // What is taken from a table is read shard by shard; a device is given as much as there is.
-    const double writing = write_shards(runner, builder, earlier == nullptr && !runner.has_device());
+    // The previous table is read shard by shard, and a GPU needs large batches.
+    const double writing = write_shards(runner, builder, previous == nullptr && !runner.has_gpu());
     const double evaluating = watch_.lap();
     Summary result = finish(runner.enumerator());
     const LevelRunner::Times& times = runner.times();
-    result.steps = {{"named levels", times.named_levels.all},
-                    {"named levels, shared", times.named_levels.shared},
-                    {"canonical level", times.canonical_level.all},
-                    {"canonical level, shared", times.canonical_level.shared},
-                    {"count", times.counting.all},
-                    {"count, shared", times.counting.shared},
+    result.steps = {{"expanded levels", times.expanded_levels.total},
+                    {"expanded levels, distributed", times.expanded_levels.distributed},
+                    {"canonical level", times.canonical_level.total},
+                    {"canonical level, distributed", times.canonical_level.distributed},
+                    {"count", times.counting.total},
+                    {"count, distributed", times.counting.distributed},
                     {"evaluate and write", evaluating},
                     {"write", writing}};
-    result.device = in_words(runner.device_counts());
+    result.gpu = gpu_count_list(runner.gpu_counters());
     result.seconds = watch_.seconds();
-    if (earlier) result.taken = communicator_.sum(earlier->taken());
-    forget_earlier();
+    if (previous) result.rows_reused = communicator_.sum(previous->rows_reused());
+    remove_previous_table();
     return result;
   }
 
  private:
-  /// What an earlier run has finished; otherwise which shards it has left.
-  std::optional<Summary> begin() {
-    bool finished = false, known = false;
-    if (communicator_.is_root()) {
-      manifest_.emplace(out_);
-      finished = manifest_->finished(fingerprint_stage, digest_);
-      known = manifest_->inputs_digest(fingerprint_stage) == digest_;
-    }
-    // What was damaged since is made again like what was never made.
-    const std::vector<std::string> damaged =
-        runtime::damaged_files(out_, manifest_ ? &*manifest_ : nullptr, fingerprint_stage, communicator_);
-    Json state = Json::object();
-    if (communicator_.is_root()) {
-      if (finished && damaged.empty()) {
-        state["figures"] = runtime::to_json(manifest_->figures(fingerprint_stage));
-      } else {
-        std::filesystem::create_directories(out_ / "shards");
-        for (const std::string& name : damaged) manifest_->drop(name);
-        manifest_->begin(fingerprint_stage, digest_, known);
-        for (const runtime::ManifestEntry& entry : manifest_->entries(fingerprint_stage)) present_.insert(entry.name);
-        state["present"] = present_;
-      }
-    }
-    std::string text = state.dump();
-    communicator_.broadcast(text);
-    const Json heard = Json::parse(text);
-    if (heard.contains("figures")) return summary_of(runtime::to_attributes(heard["figures"]));
-    present_ = heard["present"].get<std::set<std::string>>();
-    return std::nullopt;
+  void remove_previous_table() const {
+    if (communicator_.is_root()) std::filesystem::remove_all(stage_.folder() / previous_folder);
   }
 
-  void forget_earlier() const {
-    if (communicator_.is_root()) std::filesystem::remove_all(out_ / earlier_folder);
-  }
-
-  void note_levels(const LevelRunner& runner) {
+  void summarize_levels(const LevelRunner& runner) {
     summary_.max_ops = max_ops_;
-    summary_.levels = runner.figures();
+    summary_.levels = runner.statistics();
     summary_.backend = runner.backend();
     summary_.value_bytes = runner.value_bytes();
     summary_.rows = runner.enumerator().terms().terms() + summary_.levels.back().rows;
-    rows_each_ = shard_rows(summary_.rows);
-    summary_.shards = (summary_.rows + rows_each_ - 1) / rows_each_;
+    rows_per_shard_ = rows_per_shard(summary_.rows);
+    summary_.shards = (summary_.rows + rows_per_shard_ - 1) / rows_per_shard_;
   }
 
-  void write_dictionary(const Dictionary& dictionary) {
-    const std::string json = dictionary.to_json();
-    runtime::write_file(out_ / dictionary_file, json);
-    manifest_->add(runtime::entry_of(dictionary_file, fingerprint_stage, runtime::bytes_of(json)));
-  }
-
-  /// Makes the shards that are missing. Returns the seconds that this rank spent in writing them.
+  /// Writes the missing shards. Returns the seconds that this rank spent writing files.
   double write_shards(const LevelRunner& runner, const ShardBuilder& builder, bool divisible) {
     std::vector<std::uint64_t> missing;
     for (std::uint64_t shard = 0; shard < summary_.shards; ++shard) {
-      if (!present_.contains(shard_name(shard))) missing.push_back(shard);
+      if (!stage_.kept_files().contains(shard_name(shard))) missing.push_back(shard);
     }
     const runtime::Attributes provenance{
         {"inputs", digest_},
         {"profile", profile_.name},
         {"profile_digest", profile_.digest},
-        {"operators_digest", enumerate::digest_of(enumerate::definitions_of(profile_, library_))},
+        {"operators_digest", enumerate::digest_of(enumerate::definition_components(profile_, library_))},
         {"seed", profile_.seed},
         {"max_ops", std::uint64_t{max_ops_}},
         {"build", options_.build}};
-    ShardWriter writer({out_, summary_.rows, rows_each_, provenance}, builder, runner.workers(), communicator_,
-                       manifest_ ? &*manifest_ : nullptr);
+    ShardWriter writer({stage_.folder(), summary_.rows, rows_per_shard_, provenance}, builder, runner.thread_pool(),
+                       communicator_, stage_.manifest());
     runtime::Progress progress(communicator_.is_root() ? options_.progress : runtime::ProgressMode::Off,
                                "fingerprint: shards", missing.size());
     writer.write(missing, divisible, progress);
     return writer.seconds();
   }
 
-  /// The same summary on every rank.
+  /// Returns the same summary on every rank.
   Summary finish(const enumerate::Enumerator& enumerator) {
-    std::string figures;
     if (communicator_.is_root()) {
-      add_up(enumerator);
+      add_totals(enumerator);
       summary_.seconds = watch_.seconds();
-      manifest_->finish(fingerprint_stage, to_attributes(summary_));
-      figures = runtime::to_json(to_attributes(summary_)).dump();
     }
-    communicator_.broadcast(figures);
-    Summary result = summary_of(runtime::to_attributes(Json::parse(figures)));
+    Summary result = summary_of(stage_.finish(to_attributes(summary_)));
     result.already_done = false;
     return result;
   }
 
-  void add_up(const enumerate::Enumerator& enumerator) {
-    for (const runtime::ManifestEntry& entry : manifest_->entries(fingerprint_stage)) {
+  void add_totals(const enumerate::Enumerator& enumerator) {
+    for (const runtime::ManifestEntry& entry : stage_.manifest()->entries(fingerprint_stage)) {
       summary_.shard_bytes += entry.bytes;
       const auto add = [&](const char* name, std::uint64_t& total) {
         const auto found = entry.attributes.find(name);
@@ -206,7 +161,7 @@ class Stage {
       add("terms", summary_.levels.back().terms);
     }
     std::vector<std::uint64_t> level_nodes;
-    for (const LevelFigures& level : summary_.levels) {
+    for (const LevelStatistics& level : summary_.levels) {
       level_nodes.push_back(level.nodes);
       summary_.terms += level.terms;
     }
@@ -220,23 +175,21 @@ class Stage {
 
   const enumerate::Profile& profile_;
   algebra::Library& library_;
-  const std::filesystem::path& out_;
   const runtime::Communicator& communicator_;
   const RunOptions& options_;
   std::uint32_t max_ops_;
   std::string digest_;
   runtime::Stopwatch watch_;
-  std::optional<runtime::Manifest> manifest_;
-  std::set<std::string> present_;  // files that need not be made
-  Summary summary_;                // on the first rank, in the end
-  std::uint64_t rows_each_ = 0;
+  runtime::Stage stage_;
+  Summary summary_;  // complete on the first rank only
+  std::uint64_t rows_per_shard_ = 0;
 };
 
 }  // namespace
 
 Summary run(const enumerate::Profile& profile, algebra::Library& library, const std::filesystem::path& out,
             const runtime::Communicator& communicator, const RunOptions& options) {
-  return Stage(profile, library, out, communicator, options).run();
+  return FingerprintRun(profile, library, out, communicator, options).run();
 }
 
 }  // namespace rulemill::fingerprint

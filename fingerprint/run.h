@@ -1,6 +1,6 @@
-// The fingerprint stage: from a profile to shards. Every rank completes the levels below the last by itself; the table
-// of all terms is cut into shards by term id, and ranks take blocks of shards. Files and bytes do not depend on the
-// number of ranks or threads. Shards that the manifest already lists are not made again.
+// The fingerprint stage: from a profile to shards. Ranks share the evaluation of all levels. The term table is divided
+// into shards by term id. Its bytes do not depend on the number of ranks or threads. Shards that the manifest lists
+// are not written again.
 #pragma once
 
 #include <filesystem>
@@ -8,27 +8,27 @@
 #include <vector>
 
 #include "fingerprint/summary.h"
-#include "runtime/communicator.h"
-#include "runtime/progress.h"
+#include "runtime/mpi/communicator.h"
+#include "runtime/process/progress.h"
 
 namespace rulemill::fingerprint {
 
 struct RunOptions {
-  std::uint32_t max_ops = 0;    // 0: the profile's
-  unsigned threads = 0;         // 0: all cores of the rank
-  bool all_terms = false;       // extend every term, not only one of each class
-  bool every_renaming = false;  // take no two variables for each other
-  std::uint64_t memory = 0;     // bytes that a rank may use; 0: no limit
+  std::uint32_t max_ops = 0;  // 0: the profile's
+  unsigned threads = 0;       // 0: all cores of the rank
+  bool all_terms = false;     // extend every term, not only one of each class
+  bool no_symmetry = false;   // no two variables are interchangeable
+  std::uint64_t memory = 0;   // bytes that a rank may use; 0: no limit
   DeviceChoice device = DeviceChoice::Auto;
   std::string build = "rulemill";
   runtime::ProgressMode progress = runtime::ProgressMode::Off;
 };
 
-/// Digest of all that the shards depend on.
+/// Returns the digest of everything that determines the shards.
 std::string inputs_digest(const enumerate::Profile& profile, const algebra::Library& library, std::uint32_t max_ops,
-                          bool all_terms, bool every_renaming);
+                          bool all_terms, bool no_symmetry);
 
-/// Collective. The same summary on every rank.
+/// Runs the stage, or reads its summary if it is finished. Collective; returns the same on every rank.
 Summary run(const enumerate::Profile& profile, algebra::Library& library, const std::filesystem::path& out,
             const runtime::Communicator& communicator, const RunOptions& options);
 

@@ -1,5 +1,4 @@
-// Builds the rows of a shard from a level runner, and the dictionary of what their numbers mean; the same on every
-// rank.
+// Builds the rows of shards and the dictionary from the results of a level runner. The bytes do not depend on ranks.
 #pragma once
 
 #include <cstdint>
@@ -12,45 +11,46 @@ namespace rulemill::fingerprint {
 
 class ShardBuilder {
  public:
-  /// The runner's last level has begun.
+  /// The runner must have begun the last level.
   ShardBuilder(const enumerate::Profile& profile, const LevelRunner& runner);
 
   const Dictionary& dictionary() const { return dictionary_; }
 
   /// Rows [first, last) of the last level.
-  struct Rows {
+  struct RowInterval {
     std::uint64_t first = 0, last = 0;
   };
-  /// Those that terms [first, last) are made of: a few more, since a node's outputs may lie in two shards.
-  Rows rows_of_terms(std::uint64_t first, std::uint64_t last) const;
+  /// Returns the rows to evaluate for terms [first, last): a few more, because a node's outputs may span two shards.
+  RowInterval rows_of_terms(std::uint64_t first, std::uint64_t last) const;
 
-  /// Rows and, once they are evaluated, what they say.
-  struct Part {
-    Rows rows;
-    RowRange range;
+  /// Rows and their results.
+  struct Chunk {
+    RowInterval rows;
+    EvaluatedRows results;
   };
-  Part part(Rows rows) const;
+  Chunk allocate(RowInterval rows) const;
   /// Returns the multiply-adds.
-  std::uint64_t evaluate(Part& part) const;
+  std::uint64_t evaluate(Chunk& chunk) const;
 
-  struct Work {
-    std::uint64_t nodes = 0;  // of the last level that the rows stand for
+  /// What rows of the last level represent.
+  struct Counts {
+    std::uint64_t nodes = 0;
     std::uint64_t terms = 0;
   };
-  /// Terms [first, last), whose part is evaluated. Threads may call any of these at once.
-  Work build(std::uint64_t first, std::uint64_t last, const Part& part, TermRows& rows) const;
+  /// Builds the rows of terms [first, last) from an evaluated chunk. All members are thread-safe.
+  Counts build(std::uint64_t first, std::uint64_t last, const Chunk& chunk, ShardRows& rows) const;
 
  private:
-  void describe(enumerate::SignatureId signature, std::uint32_t level, std::uint64_t output,
-                const enumerate::TermId* arguments, std::size_t row, TermRows& rows) const;
-  void known_row(enumerate::TermId t, std::size_t row, TermRows& rows) const;
-  static void set_print(const OrbitPrint& print, std::size_t row, TermRows& rows);
+  void set_node(enumerate::SignatureId signature, std::uint32_t level, std::uint64_t output,
+                const enumerate::TermId* arguments, std::size_t row, ShardRows& rows) const;
+  void copy_stored_row(enumerate::TermId t, std::size_t row, ShardRows& rows) const;
+  static void set_fingerprint(const OrbitFingerprint& fingerprint, std::size_t row, ShardRows& rows);
 
   const LevelRunner& runner_;
   Dictionary dictionary_;
   std::vector<std::uint16_t> instance_;  // by signature
   std::uint32_t sizes_width_ = 1;
-  std::uint64_t most_outputs_ = 1;
+  std::uint64_t max_outputs_ = 1;
 };
 
 }  // namespace rulemill::fingerprint

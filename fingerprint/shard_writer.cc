@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "runtime/byte_lists.h"
-#include "runtime/error.h"
-#include "runtime/interrupt.h"
-#include "runtime/shared_loop.h"
+#include "runtime/mpi/parallel_for_ranks.h"
+#include "runtime/process/interrupt.h"
+#include "runtime/text/byte_lists.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::fingerprint {
 
@@ -13,87 +13,89 @@ using runtime::Json;
 
 namespace {
 
-constexpr std::uint64_t rows_a_piece = std::uint64_t{1} << 11;
-constexpr std::uint64_t shards_in_pieces = 2;  // for each thread of all ranks
-constexpr double seconds_between_saves = 1;
+constexpr std::uint64_t rows_per_chunk = std::uint64_t{1} << 11;
+constexpr std::uint64_t chunked_shards_per_thread = 2;  // of all ranks
+constexpr double seconds_per_save = 1;
 
-runtime::ManifestEntry entry_of(const Json& shard) {
-  runtime::Attributes figures;
-  for (const char* name : {"rows", "products", "nodes", "terms"}) figures[name] = shard[name].get<std::uint64_t>();
-  return {shard["name"], fingerprint_stage, shard["bytes"], shard["checksum"], figures};
+runtime::ManifestEntry shard_entry(const Json& shard) {
+  runtime::Attributes statistics;
+  for (const char* name : {"rows", "products", "nodes", "terms"}) statistics[name] = shard[name].get<std::uint64_t>();
+  return {shard["name"], fingerprint_stage, shard["bytes"], shard["checksum"], statistics};
 }
 
 }  // namespace
 
-ShardWriter::ShardWriter(Table table, const ShardBuilder& builder, const runtime::Workers& workers,
+ShardWriter::ShardWriter(Table table, const ShardBuilder& builder, const runtime::ThreadPool& thread_pool,
                          const runtime::Communicator& communicator, runtime::Manifest* manifest)
     : table_(std::move(table)),
       builder_(builder),
-      workers_(workers),
+      thread_pool_(thread_pool),
       communicator_(communicator),
       manifest_(manifest),
-      made_(Json::array()) {}
+      written_(Json::array()) {}
 
 std::uint64_t ShardWriter::end_term(std::uint64_t shard) const {
-  return std::min(table_.rows, (shard + 1) * table_.rows_each);
+  return std::min(table_.rows, (shard + 1) * table_.rows_per_shard);
 }
 
 void ShardWriter::write(const std::vector<std::uint64_t>& shards, bool divisible, runtime::Progress& progress) {
-  const std::uint64_t threads = communicator_.sum(std::uint64_t{workers_.threads()});
-  const std::uint64_t divided = divisible ? std::min<std::uint64_t>(shards.size(), shards_in_pieces * threads) : 0;
+  const std::uint64_t threads = communicator_.sum(std::uint64_t{thread_pool_.threads()});
+  const std::uint64_t divided =
+      divisible ? std::min<std::uint64_t>(shards.size(), chunked_shards_per_thread * threads) : 0;
   const std::size_t whole = shards.size() - divided;
   const std::vector<std::uint64_t> last(shards.begin() + static_cast<std::ptrdiff_t>(whole), shards.end());
-  const std::vector<Piece> pieces = pieces_of(last);
+  const std::vector<ShardChunk> chunks = chunks_of(last);
   const auto make = [&](std::size_t i, unsigned) {
     if (i < whole)
-      make_whole(shards[i]);
+      make_shard(shards[i]);
     else
-      make_piece(pieces[i - whole]);
+      evaluate_chunk(chunks[i - whole]);
   };
-  const runtime::Reports reports{[&] { return news(); }, [&](std::string_view text) { list(text, progress); }};
+  const runtime::RankReports reports{[&] { return take_written(); },
+                                     [&](std::string_view text) { list(text, progress); }};
   try {
-    runtime::run_shared({fingerprint_stage, whole + pieces.size()}, make, workers_, communicator_, reports);
+    runtime::parallel_for_ranks({fingerprint_stage, whole + chunks.size()}, make, thread_pool_, communicator_, reports);
     assemble(last);
   } catch (const runtime::Interrupted&) {
     save();
     throw;
   }
-  const std::string text = news();
+  const std::string text = take_written();
   for (const runtime::Bytes& bytes : communicator_.gather(runtime::bytes_of(text))) {
     if (!bytes.empty()) list(runtime::text_of(bytes), progress);
   }
   save();
-  runtime::require_going_on(fingerprint_stage, communicator_);
+  runtime::throw_if_any_rank_interrupted(fingerprint_stage, communicator_);
 }
 
-std::vector<ShardWriter::Piece> ShardWriter::pieces_of(const std::vector<std::uint64_t>& shards) const {
-  std::vector<Piece> pieces;
+std::vector<ShardWriter::ShardChunk> ShardWriter::chunks_of(const std::vector<std::uint64_t>& shards) const {
+  std::vector<ShardChunk> chunks;
   for (std::size_t s = 0; s < shards.size(); ++s) {
-    const ShardBuilder::Rows rows = builder_.rows_of_terms(first_term(shards[s]), end_term(shards[s]));
-    for (std::uint64_t first = rows.first; first < rows.last; first += rows_a_piece)
-      pieces.push_back({s, {first, std::min(rows.last, first + rows_a_piece)}});
+    const ShardBuilder::RowInterval rows = builder_.rows_of_terms(first_term(shards[s]), end_term(shards[s]));
+    for (std::uint64_t first = rows.first; first < rows.last; first += rows_per_chunk)
+      chunks.push_back({s, {first, std::min(rows.last, first + rows_per_chunk)}});
   }
-  return pieces;
+  return chunks;
 }
 
-void ShardWriter::make_whole(std::uint64_t shard) {
-  ShardBuilder::Part part = builder_.part(builder_.rows_of_terms(first_term(shard), end_term(shard)));
-  const std::uint64_t products = builder_.evaluate(part);
-  finish(shard, part, products);
+void ShardWriter::make_shard(std::uint64_t shard) {
+  ShardBuilder::Chunk rows = builder_.allocate(builder_.rows_of_terms(first_term(shard), end_term(shard)));
+  const std::uint64_t products = builder_.evaluate(rows);
+  write_shard_file(shard, rows, products);
 }
 
-void ShardWriter::make_piece(const Piece& piece) {
-  ShardBuilder::Part part = builder_.part(piece.rows);
+void ShardWriter::evaluate_chunk(const ShardChunk& chunk) {
+  ShardBuilder::Chunk evaluated = builder_.allocate(chunk.rows);
   runtime::Bytes rows;
   std::uint64_t count = 0;
-  const std::uint64_t products = builder_.evaluate(part);
-  for (std::size_t at = 0; at < part.range.signatures.size(); ++at) {
-    if (part.range.signatures[at] == enumerate::no_id) continue;
-    part.range.append(at, rows);
+  const std::uint64_t products = builder_.evaluate(evaluated);
+  for (std::size_t at = 0; at < evaluated.results.signatures.size(); ++at) {
+    if (evaluated.results.signatures[at] == enumerate::no_id) continue;
+    evaluated.results.append(at, rows);
     ++count;
   }
-  const std::scoped_lock lock(one_of_made_);
-  runtime::Bytes& all = done_[piece.shard];
+  const std::scoped_lock lock(results_mutex_);
+  runtime::Bytes& all = chunks_[chunk.shard];
   runtime::append_value(all, products);
   runtime::append_value(all, count);
   runtime::append_bytes(all, rows);
@@ -102,70 +104,70 @@ void ShardWriter::make_piece(const Piece& piece) {
 void ShardWriter::assemble(const std::vector<std::uint64_t>& shards) {
   const auto ranks = static_cast<std::size_t>(communicator_.size());
   std::vector<runtime::Bytes> outgoing(ranks);
-  for (const auto& [shard, bytes] : std::exchange(done_, {})) {
+  for (const auto& [shard, bytes] : std::exchange(chunks_, {})) {
     runtime::Bytes& to = outgoing[shard % ranks];
     runtime::append_value(to, std::uint64_t{shard});
     runtime::append_value(to, std::uint64_t{bytes.size()});
     runtime::append_bytes(to, bytes);
   }
   const std::vector<runtime::Bytes> incoming = communicator_.all_to_all(std::move(outgoing));
-  std::map<std::size_t, std::vector<runtime::ByteView>> pieces;
-  for (std::size_t s = static_cast<std::size_t>(communicator_.rank()); s < shards.size(); s += ranks) pieces[s];
+  std::map<std::size_t, std::vector<runtime::ByteView>> chunks;
+  for (std::size_t s = static_cast<std::size_t>(communicator_.rank()); s < shards.size(); s += ranks) chunks[s];
   for (const runtime::Bytes& bytes : incoming) {
     for (runtime::ByteView view = bytes; !view.empty();) {
       const auto shard = runtime::take_value<std::uint64_t>(view);
       const auto size = runtime::take_value<std::uint64_t>(view);
-      pieces.at(shard).push_back(runtime::take_bytes(view, size));
+      chunks.at(shard).push_back(runtime::take_bytes(view, size));
     }
   }
-  std::vector<std::size_t> mine;
-  for (const auto& [shard, unused] : pieces) mine.push_back(shard);
-  workers_.run_unless_stopped(mine.size(),
-                              [&](std::size_t i, unsigned) { make_of_pieces(shards[mine[i]], pieces.at(mine[i])); });
+  std::vector<std::size_t> own;
+  for (const auto& [shard, unused] : chunks) own.push_back(shard);
+  thread_pool_.run_interruptible(
+      own.size(), [&](std::size_t i, unsigned) { make_shard_from_chunks(shards[own[i]], chunks.at(own[i])); });
 }
 
-void ShardWriter::make_of_pieces(std::uint64_t shard, const std::vector<runtime::ByteView>& pieces) {
-  ShardBuilder::Part part = builder_.part(builder_.rows_of_terms(first_term(shard), end_term(shard)));
+void ShardWriter::make_shard_from_chunks(std::uint64_t shard, const std::vector<runtime::ByteView>& chunks) {
+  ShardBuilder::Chunk rows = builder_.allocate(builder_.rows_of_terms(first_term(shard), end_term(shard)));
   std::uint64_t products = 0;
-  for (runtime::ByteView view : pieces) {
+  for (runtime::ByteView view : chunks) {
     while (!view.empty()) {
       products += runtime::take_value<std::uint64_t>(view);
-      for (auto left = runtime::take_value<std::uint64_t>(view); left > 0; --left) part.range.take(view);
+      for (auto left = runtime::take_value<std::uint64_t>(view); left > 0; --left) rows.results.take(view);
     }
   }
-  finish(shard, part, products);
+  write_shard_file(shard, rows, products);
 }
 
-void ShardWriter::finish(std::uint64_t shard, const ShardBuilder::Part& part, std::uint64_t products) {
-  TermRows rows;
-  const ShardBuilder::Work work = builder_.build(first_term(shard), end_term(shard), part, rows);
+void ShardWriter::write_shard_file(std::uint64_t shard, const ShardBuilder::Chunk& evaluated, std::uint64_t products) {
+  ShardRows rows;
+  const ShardBuilder::Counts counts = builder_.build(first_term(shard), end_term(shard), evaluated, rows);
   runtime::TableSummary written;
   {
-    const std::scoped_lock lock(one_writer_);
+    const std::scoped_lock lock(write_mutex_);
     const runtime::Stopwatch watch;
     written = write_shard(table_.out / shard_name(shard), rows, table_.provenance);
     seconds_ += watch.seconds();
   }
-  const std::scoped_lock lock(one_of_made_);
-  made_.push_back({{"name", shard_name(shard)},
-                   {"bytes", written.bytes},
-                   {"checksum", written.checksum},
-                   {"rows", written.rows},
-                   {"products", products},
-                   {"nodes", work.nodes},
-                   {"terms", work.terms}});
+  const std::scoped_lock lock(results_mutex_);
+  written_.push_back({{"name", shard_name(shard)},
+                      {"bytes", written.bytes},
+                      {"checksum", written.checksum},
+                      {"rows", written.rows},
+                      {"products", products},
+                      {"nodes", counts.nodes},
+                      {"terms", counts.terms}});
 }
 
-std::string ShardWriter::news() {
-  const std::scoped_lock lock(one_of_made_);
-  return made_.empty() ? std::string() : std::exchange(made_, Json::array()).dump();
+std::string ShardWriter::take_written() {
+  const std::scoped_lock lock(results_mutex_);
+  return written_.empty() ? std::string() : std::exchange(written_, Json::array()).dump();
 }
 
-void ShardWriter::list(std::string_view news, runtime::Progress& progress) {
-  const Json shards = Json::parse(news);
-  for (const Json& shard : shards) manifest_->add(entry_of(shard));
+void ShardWriter::list(std::string_view written, runtime::Progress& progress) {
+  const Json shards = Json::parse(written);
+  for (const Json& shard : shards) manifest_->add(shard_entry(shard));
   progress.advance(shards.size());
-  if (since_save_.seconds() < seconds_between_saves) return;
+  if (since_save_.seconds() < seconds_per_save) return;
   save();
 }
 

@@ -1,5 +1,5 @@
-// Makes shards, shared by the ranks: whole ones are handed out on demand, and the last few are evaluated in pieces, so
-// that ranks end together however few shards there are. The bytes do not depend on who made what.
+// Writes the shards, distributed over the ranks on demand. The last few shards are evaluated in chunks, so that all
+// ranks finish at about the same time. The bytes do not depend on the distribution.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "fingerprint/shard_builder.h"
-#include "runtime/json_report.h"
-#include "runtime/manifest.h"
-#include "runtime/progress.h"
-#include "runtime/stopwatch.h"
+#include "runtime/files/manifest.h"
+#include "runtime/process/progress.h"
+#include "runtime/process/stopwatch.h"
+#include "runtime/text/json.h"
 
 namespace rulemill::fingerprint {
 
@@ -20,49 +20,50 @@ class ShardWriter {
  public:
   struct Table {
     std::filesystem::path out;
-    std::uint64_t rows = 0, rows_each = 0;  // of all shards, of one
+    std::uint64_t rows = 0, rows_per_shard = 0;  // of all shards, of one
     runtime::Attributes provenance;
   };
-  /// `manifest` lists what is made; the first rank alone has one.
-  ShardWriter(Table table, const ShardBuilder& builder, const runtime::Workers& workers,
+  /// `manifest` lists the files; null on all ranks but the first.
+  ShardWriter(Table table, const ShardBuilder& builder, const runtime::ThreadPool& thread_pool,
               const runtime::Communicator& communicator, runtime::Manifest* manifest);
 
-  /// Collective. `divisible`: whether evaluating a shard in pieces takes no longer. Throws Interrupted; what is done is
-  /// listed.
+  /// Collective. `divisible`: evaluating a shard in chunks takes no longer than at once. Throws Interrupted after
+  /// listing the finished shards.
   void write(const std::vector<std::uint64_t>& shards, bool divisible, runtime::Progress& progress);
 
-  /// Seconds that this rank has spent in writing files.
+  /// Seconds that this rank has spent writing files.
   double seconds() const { return seconds_; }
 
  private:
-  /// Some rows of a shard's part.
-  struct Piece {
-    std::size_t shard = 0;  // place in the list of those in pieces
-    ShardBuilder::Rows rows;
+  /// A part of the rows of a shard.
+  struct ShardChunk {
+    std::size_t shard = 0;  // index among the shards that are evaluated in chunks
+    ShardBuilder::RowInterval rows;
   };
-  std::uint64_t first_term(std::uint64_t shard) const { return shard * table_.rows_each; }
+  std::uint64_t first_term(std::uint64_t shard) const { return shard * table_.rows_per_shard; }
   std::uint64_t end_term(std::uint64_t shard) const;
-  std::vector<Piece> pieces_of(const std::vector<std::uint64_t>& shards) const;
-  void make_whole(std::uint64_t shard);
-  void make_piece(const Piece& piece);
-  /// Collective: from the pieces that all ranks have made.
+  std::vector<ShardChunk> chunks_of(const std::vector<std::uint64_t>& shards) const;
+  void make_shard(std::uint64_t shard);
+  void evaluate_chunk(const ShardChunk& chunk);
+  /// Collective: makes the shards from the chunks of all ranks.
   void assemble(const std::vector<std::uint64_t>& shards);
-  void make_of_pieces(std::uint64_t shard, const std::vector<runtime::ByteView>& pieces);
-  void finish(std::uint64_t shard, const ShardBuilder::Part& part, std::uint64_t products);
-  /// What was made since the last call, as text.
-  std::string news();
-  void list(std::string_view news, runtime::Progress& progress);
+  void make_shard_from_chunks(std::uint64_t shard, const std::vector<runtime::ByteView>& chunks);
+  void write_shard_file(std::uint64_t shard, const ShardBuilder::Chunk& evaluated, std::uint64_t products);
+  /// Returns the shards written since the last call, as JSON; empty if none.
+  std::string take_written();
+  /// Adds such shards to the manifest.
+  void list(std::string_view written, runtime::Progress& progress);
   void save();
 
   Table table_;
   const ShardBuilder& builder_;
-  const runtime::Workers& workers_;
+  const runtime::ThreadPool& thread_pool_;
   const runtime::Communicator& communicator_;
   runtime::Manifest* manifest_;
-  std::mutex one_writer_;                       // HDF5 works for one thread at a time
-  std::mutex one_of_made_;                      // guards the two below
-  runtime::Json made_;                          // shards not told of yet
-  std::map<std::size_t, runtime::Bytes> done_;  // pieces, by shard
+  std::mutex write_mutex_;                        // HDF5 is not thread-safe
+  std::mutex results_mutex_;                      // guards written_ and chunks_
+  runtime::Json written_;                         // shards that take_written() has not returned yet
+  std::map<std::size_t, runtime::Bytes> chunks_;  // results by shard
   runtime::Stopwatch since_save_;
   double seconds_ = 0;
 };

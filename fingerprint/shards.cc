@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <bit>
 
-#include "runtime/error.h"
-#include "runtime/json_number.h"
+#include "runtime/text/error.h"
+#include "runtime/text/json_number.h"
 
 namespace rulemill::fingerprint {
 
 using runtime::InputError;
 using runtime::Json;
 
-void TermRows::resize(std::size_t rows) {
+void ShardRows::resize(std::size_t rows) {
   level.resize(rows);
   output.resize(rows);
   type.resize(rows);
@@ -20,14 +20,14 @@ void TermRows::resize(std::size_t rows) {
   arguments.assign(rows * arguments_width, enumerate::no_id);
   sizes.assign(rows * sizes_width, enumerate::no_id);
   orbit.resize(rows);
-  images.resize(rows);
+  orbit_size.resize(rows);
   renaming.resize(rows);
-  values.resize(rows);
+  distinct_values.resize(rows);
   fingerprint.resize(2 * rows);
   symmetries.resize(rows);
 }
 
-std::string Dictionary::InstanceEntry::in_words() const {
+std::string Dictionary::InstanceRecord::key() const {
   std::string text = name + "(";
   for (const auto& [key, value] : parameters) text += key + "=" + algebra::to_string(value) + " ";
   for (const std::uint32_t rank : ranks) text += " " + std::to_string(rank);
@@ -41,12 +41,12 @@ std::string Dictionary::to_json() const {
   root["types"] = types;
   root["degrees"] = degrees;
   Json list = Json::array();
-  for (const InstanceEntry& entry : instances) {
+  for (const InstanceRecord& entry : instances) {
     Json parameters = Json::object();
     for (const auto& [name, value] : entry.parameters) {
       const auto store = [&, &key = name](const auto& plain) {
-        constexpr bool is_open = std::is_same_v<std::remove_cvref_t<decltype(plain)>, algebra::Open>;
-        if constexpr (!is_open) parameters[key] = plain;  // what is enumerated is fixed
+        constexpr bool is_open = std::is_same_v<std::remove_cvref_t<decltype(plain)>, algebra::Symbolic>;
+        if constexpr (!is_open) parameters[key] = plain;  // enumerated parameters are fixed
       };
       std::visit(store, value);
     }
@@ -64,19 +64,19 @@ Dictionary Dictionary::parse(const std::string& json, const std::string& origin)
     if (root.at("format") != "rulemill dictionary" || root.at("version") != 1) {
       throw InputError(origin, "is not a dictionary of terms, version 1");
     }
-    for (const Json& type : root.at("types")) dictionary.types.push_back(runtime::whole_list<std::int64_t>(type));
-    dictionary.degrees = runtime::whole_list<std::uint32_t>(root.at("degrees"));
+    for (const Json& type : root.at("types")) dictionary.types.push_back(runtime::to_integers<std::int64_t>(type));
+    dictionary.degrees = runtime::to_integers<std::uint32_t>(root.at("degrees"));
     dictionary.variables = root.at("variables").get<std::vector<std::string>>();
     for (const Json& entry : root.at("instances")) {
-      InstanceEntry made{
-          entry.at("operator").get<std::string>(), {}, runtime::whole_list<std::uint32_t>(entry.at("ranks"))};
+      InstanceRecord made{
+          entry.at("operator").get<std::string>(), {}, runtime::to_integers<std::uint32_t>(entry.at("ranks"))};
       for (const auto& [name, value] : entry.at("parameters").items()) {
         if (value.is_number_integer())
-          made.parameters[name] = runtime::whole<std::int64_t>(value);
+          made.parameters[name] = runtime::to_integer<std::int64_t>(value);
         else if (value.is_string())
           made.parameters[name] = value.get<std::string>();
         else
-          made.parameters[name] = runtime::whole_list<std::int64_t>(value);
+          made.parameters[name] = runtime::to_integers<std::int64_t>(value);
       }
       dictionary.instances.push_back(std::move(made));
     }
@@ -91,12 +91,12 @@ std::string shard_name(std::uint64_t index) {
   return "shards/terms-" + std::string(5 - std::min<std::size_t>(5, digits.size()), '0') + digits + ".h5";
 }
 
-std::uint64_t shard_rows(std::uint64_t total) {
-  // Some hundred shards, so that as many ranks have work; a million rows at most, so that one fits any memory.
+std::uint64_t rows_per_shard(std::uint64_t total) {
+  // About 512 shards, so that as many ranks have work; at most 2^20 rows, so that a shard fits into memory.
   return std::clamp<std::uint64_t>(std::bit_ceil(total / 512 + 1), std::uint64_t{1} << 15, std::uint64_t{1} << 20);
 }
 
-runtime::TableSummary write_shard(const std::filesystem::path& path, const TermRows& rows,
+runtime::TableSummary write_shard(const std::filesystem::path& path, const ShardRows& rows,
                                   const runtime::Attributes& provenance) {
   runtime::TableWriter writer(shard_schema);
   for (const auto& [name, value] : provenance) writer.attribute(name, value);
@@ -109,9 +109,9 @@ runtime::TableSummary write_shard(const std::filesystem::path& path, const TermR
   writer.column("arguments", rows.arguments, rows.arguments_width);
   writer.column("sizes", rows.sizes, rows.sizes_width);
   writer.column("orbit", rows.orbit);
-  writer.column("images", rows.images);
+  writer.column("images", rows.orbit_size);
   writer.column("renaming", rows.renaming);
-  writer.column("values", rows.values);
+  writer.column("values", rows.distinct_values);
   writer.column("symmetries", rows.symmetries);
   writer.column("fingerprint", rows.fingerprint, 2, 0);
   return writer.commit(path);
@@ -136,16 +136,16 @@ FingerprintRows read_fingerprints(const std::filesystem::path& path, const std::
   rows.first = reader.number("first");
   rows.type = reader.read<std::uint16_t>("type");
   rows.orbit = reader.read<std::uint32_t>("orbit");
-  rows.values = reader.read<std::uint32_t>("values");
+  rows.distinct_values = reader.read<std::uint32_t>("values");
   rows.symmetries = reader.read<std::uint64_t>("symmetries");
   rows.fingerprint = reader.read<std::uint64_t>("fingerprint");
   return rows;
 }
 
-TermRows read_shard(const std::filesystem::path& path, const std::string& expected_digest) {
+ShardRows read_shard(const std::filesystem::path& path, const std::string& expected_digest) {
   const runtime::TableReader reader(path, shard_schema);
   check_inputs(reader, path, expected_digest);
-  TermRows rows;
+  ShardRows rows;
   rows.first = reader.number("first");
   rows.arguments_width = reader.width("arguments");
   rows.sizes_width = reader.width("sizes");
@@ -157,9 +157,9 @@ TermRows read_shard(const std::filesystem::path& path, const std::string& expect
   rows.arguments = reader.read<std::uint32_t>("arguments");
   rows.sizes = reader.read<std::uint32_t>("sizes");
   rows.orbit = reader.read<std::uint32_t>("orbit");
-  rows.images = reader.read<std::uint32_t>("images");
+  rows.orbit_size = reader.read<std::uint32_t>("images");
   rows.renaming = reader.read<std::uint32_t>("renaming");
-  rows.values = reader.read<std::uint32_t>("values");
+  rows.distinct_values = reader.read<std::uint32_t>("values");
   rows.symmetries = reader.read<std::uint64_t>("symmetries");
   rows.fingerprint = reader.read<std::uint64_t>("fingerprint");
   return rows;

@@ -1,13 +1,15 @@
-// Shards: the table of all terms, cut into fixed blocks of term ids, one HDF5 file a block, and the dictionary that
-// says what type, instance and variable numbers mean. Columns, one row a term:
+// Shards: the term table, divided into fixed blocks of term ids, one HDF5 file per block, and the dictionary of types,
+// instances and variables. Columns, one row per term:
 //   level, output, type, instance (dictionary), node, arguments (term ids), sizes (size parameters)
-//   orbit: the term that this one is a renaming of; itself, if that is the term itself. The columns below are the
-//   orbit's images: nodes that renaming the variables of the term's node makes of it fingerprint (2 words): the
-//   smallest among those of the term's renamings renaming: the number of the first renaming that has it, see
-//   enumerate/renaming.h values: how many different fingerprints the renamings have symmetries: bit r: renaming r has
-//   it, too, and makes another node
-// Up to the last level but two, terms are there under all names; of the levels above, one term of each orbit. A
-// variable has no node and no instance (all bits set); unused arguments and sizes are all bits set, too.
+//   orbit        the representative of the term's orbit; the term itself for a representative
+// Columns of the orbit:
+//   images       number of nodes that result from renaming the variables of the term's node
+//   fingerprint  2 words: the minimum over the term's renamings
+//   renaming     number of the first renaming with the minimum; see enumerate/terms/renaming.h
+//   values       number of distinct fingerprints of the renamings
+//   symmetries   bit r: renaming r also has the minimum, but results in another node
+// Levels up to last - 2 have all renamings of their terms; later levels have one term per orbit. A variable has no node
+// and no instance, and unused arguments and sizes have no value: all bits are set.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +18,24 @@
 #include <string>
 #include <vector>
 
-#include "enumerate/enumerator.h"
-#include "execute/executor.h"
-#include "runtime/attributes.h"
-#include "runtime/table_file.h"
+#include "enumerate/levels/enumerator.h"
+#include "execute/cpu/executor.h"
+#include "runtime/files/table_file.h"
+#include "runtime/text/attributes.h"
 
 namespace rulemill::fingerprint {
 
 inline constexpr std::uint16_t no_instance = 0xffff;
 inline const runtime::TableSchema shard_schema{"rulemill terms", 2};
 
-/// Rows of a shard, as columns.
-struct TermRows {
+/// The rows of a shard, by column.
+struct ShardRows {
   std::uint64_t first = 0;  // term id of row 0
   std::uint32_t arguments_width = 1;
   std::uint32_t sizes_width = 1;
   std::vector<std::uint8_t> level, output;
   std::vector<std::uint16_t> type, instance;
-  std::vector<std::uint32_t> node, arguments, sizes, orbit, images, renaming, values;
+  std::vector<std::uint32_t> node, arguments, sizes, orbit, orbit_size, renaming, distinct_values;
   std::vector<std::uint64_t> fingerprint;  // high, low
   std::vector<std::uint64_t> symmetries;
 
@@ -41,19 +43,19 @@ struct TermRows {
   void resize(std::size_t rows);
 };
 
-/// What the numbers in shards mean.
+/// The types, operator instances and variables that shards refer to by number.
 struct Dictionary {
-  struct InstanceEntry {
+  struct InstanceRecord {
     std::string name;
     algebra::Parameters parameters;
-    std::vector<std::uint32_t> ranks;  // as Library::instantiate takes them
-    /// Says all of it.
-    std::string in_words() const;
+    std::vector<std::uint32_t> ranks;  // as for Library::instantiate
+    /// Returns a text that identifies the instance.
+    std::string key() const;
   };
   std::vector<enumerate::Dims> types;
-  std::vector<std::uint32_t> degrees;  // by type: largest degree of a term as a polynomial in the variables
-  std::vector<InstanceEntry> instances;
-  std::vector<std::string> variables;  // term id = place
+  std::vector<std::uint32_t> degrees;  // by type: maximum degree of its terms as polynomials in the variables
+  std::vector<InstanceRecord> instances;
+  std::vector<std::string> variables;  // term id = index
 
   std::string to_json() const;
   /// Throws InputError naming `origin`.
@@ -62,18 +64,18 @@ struct Dictionary {
 
 inline constexpr const char* dictionary_file = "shards/dictionary.json";
 std::string shard_name(std::uint64_t index);
-/// Rows a shard: a power of two that depends on the total alone.
-std::uint64_t shard_rows(std::uint64_t total);
+/// Returns the rows per shard, a power of two that depends on the total only.
+std::uint64_t rows_per_shard(std::uint64_t total);
 
-runtime::TableSummary write_shard(const std::filesystem::path& path, const TermRows& rows,
+runtime::TableSummary write_shard(const std::filesystem::path& path, const ShardRows& rows,
                                   const runtime::Attributes& provenance);
-TermRows read_shard(const std::filesystem::path& path, const std::string& expected_digest);
+ShardRows read_shard(const std::filesystem::path& path, const std::string& expected_digest);
 
-/// What a join needs of a shard's terms.
+/// The columns that a join reads first.
 struct FingerprintRows {
   std::uint64_t first = 0;
   std::vector<std::uint16_t> type;
-  std::vector<std::uint32_t> orbit, values;
+  std::vector<std::uint32_t> orbit, distinct_values;
   std::vector<std::uint64_t> symmetries;
   std::vector<std::uint64_t> fingerprint;  // high, low
 };

@@ -1,4 +1,4 @@
-// What the fingerprint stage has to tell, as the manifest keeps it and as ranks pass it on.
+// The summary of the fingerprint stage, as stored in the manifest and sent between ranks.
 #pragma once
 
 #include <cstdint>
@@ -7,33 +7,33 @@
 #include <vector>
 
 #include "fingerprint/level_runner.h"
-#include "runtime/attributes.h"
+#include "runtime/text/attributes.h"
 
 namespace rulemill::fingerprint {
 
 struct Summary {
   bool already_done = false;
   std::uint32_t max_ops = 0;
-  std::vector<LevelFigures> levels;   // from the variables, level 0
-  std::vector<std::uint64_t> graphs;  // [k]: closed sets of exactly k nodes; as far as a formula is known
-  std::uint64_t terms = 0;            // with the variables, under all names
-  std::uint64_t rows = 0;             // of the table of terms
+  std::vector<LevelStatistics> levels;  // from level 0, the variables
+  std::vector<std::uint64_t> graphs;    // [k]: graphs of exactly k nodes; shorter where no formula is known
+  std::uint64_t terms = 0;              // including variables and all renamings
+  std::uint64_t rows = 0;               // of the term table
   std::uint64_t shards = 0;
   std::uint64_t shard_bytes = 0;
   std::uint64_t value_bytes = 0;  // values of the levels below the last, per rank
   std::string backend;            // "cpu avx512", "cuda NVIDIA …"
   double seconds = 0;
-  std::uint64_t taken = 0;  // nodes of the last level that were taken from the run before; of this run alone
-  /// This rank's time by step; not there if the stage was finished already.
+  std::uint64_t rows_reused = 0;  // nodes of the last level copied from the previous run's table
+  /// This rank's seconds by step; empty if the stage was already finished.
   std::vector<std::pair<std::string, double>> steps;
-  /// What this rank's device was sent and did; nothing without one.
-  std::vector<std::pair<std::string, std::uint64_t>> device;
+  /// Counters of this rank's GPU; empty without one.
+  std::vector<std::pair<std::string, std::uint64_t>> gpu;
 };
 
 runtime::Attributes to_attributes(const Summary& summary);
-/// In the attributes: the digest of the program that made the table.
-inline constexpr const char* program_figure = "program";
-/// `already_done` is set.
-Summary summary_of(const runtime::Attributes& figures);
+/// The attribute with the digest of the program that wrote the table.
+inline constexpr const char* program_attribute = "program";
+/// Sets `already_done`. Throws InputError if the counts are inconsistent.
+Summary summary_of(const runtime::Attributes& statistics);
 
 }  // namespace rulemill::fingerprint

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 preset=${1:-release}
 shift || true
 
-# A compilation takes up to 1.5 GB: as many at once as cores and memory allow.
+# A compilation takes up to 1.5 GB: as many jobs as cores and memory allow.
 cores=$(nproc)
 by_memory=$(awk '/MemAvailable/ {print int($2 / 1500000) + 1}' /proc/meminfo)
 jobs=$((cores < by_memory ? cores : by_memory))

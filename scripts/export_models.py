@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes the sample models in data/models: blocks in which arithmetic disappears. Needs onnx and numpy; seeds are fixed.
+"""Writes the sample models of data/models, whose arithmetic rules can reduce. Needs onnx and numpy; seeds are fixed.
 
-acnet_block.onnx  three blocks in training form, exported for inference: 3x3, 1x3, 3x1 and 1x1 convolutions, each with a
-                  bias, on one input, added, relu (ACNet and RepVGG).
-lora_layer.onnx   a transformer layer's projections and feed-forward part with adapters that were not merged:
+acnet_block.onnx  three blocks in training form: the sum of 3x3, 1x3, 3x1 and 1x1 convolutions of one input, each with a
+                  bias, then relu (ACNet and RepVGG).
+lora_layer.onnx   the projections and the feed-forward part of a transformer layer with unmerged adapters:
                   x W + (x A) B, on any number of rows.
 
-With --large FOLDER it writes the models of large_models.py there instead: too big to ship.
+--large FOLDER writes the models of large_models.py instead, which are too large to ship.
 """
 
 import argparse
@@ -23,14 +23,14 @@ IR_VERSION = 8
 
 
 class Builder:
-    """A graph under construction: initializers from one random stream, nodes in order."""
+    """Builds a graph: nodes in order, initializers from one random stream."""
 
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
         self.nodes, self.initializers = [], []
 
     def constant(self, name, values):
-        """Added once, however often it is asked for."""
+        """Adds the initializer once."""
         if all(tensor.name != name for tensor in self.initializers):
             self.initializers.append(numpy_helper.from_array(values, name))
         return name
@@ -116,8 +116,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     default = pathlib.Path(__file__).resolve().parent.parent / "data" / "models"
     parser.add_argument("--out", type=pathlib.Path, default=default, help="folder (default: data/models)")
-    parser.add_argument("--large", type=pathlib.Path, metavar="FOLDER", help="write the large models there instead")
-    parser.add_argument("--only", choices=sorted(LARGE), action="append", help="of the large models")
+    parser.add_argument("--large", type=pathlib.Path, metavar="FOLDER", help="write the large models to this folder instead")
+    parser.add_argument("--only", choices=sorted(LARGE), action="append", help="only this large model; may be repeated")
     options = parser.parse_args()
     folder = options.large or options.out
     folder.mkdir(parents=True, exist_ok=True)

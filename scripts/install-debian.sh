@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs what rulemill is built and tested with on Debian 12. Run as root; what is there already is skipped.
+# Installs the packages for building and testing rulemill on Debian 12. Run as root; installed packages are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,10 +23,10 @@ if ((${#missing[@]} > 0)); then
   apt-get install --quiet --quiet --yes --no-install-recommends "${missing[@]}"
 fi
 
-# Python is for tests and model export alone: without it their tests are skipped, and say so.
+# Python is needed only for tests and model export; without it these tests are skipped with a message.
 venv=build/venv
 if ! "$venv/bin/python" -c 'import numpy, onnx, onnxruntime' 2>/dev/null; then
   python3 -m venv "$venv"
   "$venv/bin/pip" install --quiet --disable-pip-version-check numpy onnx onnxruntime ||
-    echo "install-debian.sh: onnxruntime is not to be had from PyPI; the tests that compare with it will be skipped" >&2
+    echo "install-debian.sh: cannot install onnxruntime from PyPI; tests that need it will be skipped" >&2
 fi

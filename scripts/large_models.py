@@ -1,6 +1,6 @@
-"""Models of the size that people run, with random weights: what the optimizer's time and coverage are checked on.
+"""Models of realistic size with random weights, for measuring time and coverage of the optimizer.
 
-Layer by layer after the published networks, as exporters write them; written by `export_models.py --large`, not shipped.
+They follow the published networks layer by layer, in the form that exporters write. Written by `export_models.py --large`.
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ def classifier(builder, x, channels, classes=1000):
 
 
 def squeezenet(builder):
-    """SqueezeNet 1.1: fire modules, an expand layer of 1x1 and 3x3 convolutions side by side."""
+    """SqueezeNet 1.1: fire modules, whose expand layers concatenate 1x1 and 3x3 convolutions."""
     x = pool(builder, convolution(builder, "image", "stem", 3, 64, 3, stride=2), "pool1")
     channels = 64
     for number, (squeeze, expand) in enumerate([(16, 64), (16, 64), (32, 128), (32, 128), (48, 192), (48, 192), (64, 256), (64, 256)]):
@@ -98,7 +98,7 @@ def projection(builder, x, name, inner, outer):
 
 
 def layer_norm(builder, x, name, width):
-    """As exporters write it before opset 17."""
+    """Layer norm as exporters write it before opset 17."""
     mean = builder.node("ReduceMean", [x], f"{name}.mean", axes=[-1])
     centred = builder.node("Sub", [x, mean], f"{name}.centred")
     square = builder.node("Pow", [centred, builder.scalar("two", 2.0)], f"{name}.square")
@@ -109,7 +109,7 @@ def layer_norm(builder, x, name, width):
 
 
 def bert(builder, layers=2, width=768, heads=12, rows=128):
-    """Encoder layers of BERT base, on tokens that are embedded already; any batch."""
+    """Encoder layers of BERT base on embedded tokens, for any batch size."""
     x = "tokens"
     for layer in range(layers):
         name = f"layer{layer}"
@@ -117,12 +117,12 @@ def bert(builder, layers=2, width=768, heads=12, rows=128):
         for part, perm in (("query", [0, 2, 1, 3]), ("key", [0, 2, 3, 1]), ("value", [0, 2, 1, 3])):
             y = projection(builder, x, f"{name}.{part}", width, width)
             y = builder.node("Reshape", [y, builder.integers("heads", [0, 0, heads, width // heads])], f"{name}.{part}.heads")
-            split[part] = builder.node("Transpose", [y], f"{name}.{part}.turned", perm=perm)
+            split[part] = builder.node("Transpose", [y], f"{name}.{part}.transposed", perm=perm)
         scores = builder.node("MatMul", [split["query"], split["key"]], f"{name}.scores")
         scores = builder.node("Div", [scores, builder.scalar("root", float(np.sqrt(width // heads)))], f"{name}.scaled")
         weights = builder.node("Softmax", [scores], f"{name}.weights", axis=-1)
         mixed = builder.node("MatMul", [weights, split["value"]], f"{name}.mixed")
-        mixed = builder.node("Transpose", [mixed], f"{name}.mixed.turned", perm=[0, 2, 1, 3])
+        mixed = builder.node("Transpose", [mixed], f"{name}.mixed.transposed", perm=[0, 2, 1, 3])
         mixed = builder.node("Reshape", [mixed, builder.integers("joined", [0, 0, width])], f"{name}.joined")
         mixed = projection(builder, mixed, f"{name}.output", width, width)
         x = layer_norm(builder, builder.node("Add", [mixed, x], f"{name}.residual1"), f"{name}.norm1", width)
@@ -137,7 +137,7 @@ def bert(builder, layers=2, width=768, heads=12, rows=128):
 
 
 def nasrnn(builder, steps=5, width=512):
-    """The cell that architecture search found (Zoph and Le), unrolled."""
+    """The recurrent cell found by architecture search (Zoph and Le), unrolled."""
     state, memory = "state", None
     names = {}
     for part in range(8):

@@ -1,21 +1,34 @@
 #!/bin/bash
-# What every source must keep, without running anything: scripts/lint.sh [--all]. The house's layers, the format, scripts'
-# faults; with --all clang-tidy's short list over every source and header, and the CUDA objects where nvcc is there.
+# Checks the sources without running anything: scripts/lint.sh [--changed|--all].
+#   layers, lengths, wording, format, shell scripts; clang-tidy (.clang-tidy) on no source, on those of the last day's commits
+#   (--changed), or on every one (--all); with either the CUDA sources are compiled, too, where nvcc is found.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-python3 tests/house_test.py
+python3 tests/source_rules_test.py
+python3 tests/wording_test.py
 git ls-files -z '*.cc' '*.h' '*.cu' | xargs -0 clang-format --dry-run -Werror
 git ls-files -z '*.sh' '.ci/run' | xargs -0 shellcheck
-[[ ${1:-} == --all ]] || exit 0
+case ${1:-} in
+  --all) mapfile -t sources < <(git ls-files '*.cc') ;;
+  --changed)
+    base=$(git rev-list -1 --before='24 hours ago' HEAD)
+    # A changed header is checked through the source of its unit.
+    mapfile -t sources < <(git diff --name-only --diff-filter=d "${base:-$(git hash-object -t tree /dev/null)}" -- '*.cc' '*.h' |
+      sed 's/\.h$/.cc/' | sort -u | xargs -r ls 2>/dev/null)
+    ;;
+  *) exit 0 ;;
+esac
 
-# clang-tidy reads the release preset's commands, and the headers that it generates.
-scripts/build.sh release rule_set.pb.h taso_rules.pb.h >/dev/null
+# clang-tidy needs the commands that compile each source by itself, and the generated headers.
+scripts/build.sh dev rule_set.pb.h taso_rules.pb.h rulemill_build_header >/dev/null
 begin=$SECONDS
-git ls-files -z '*.cc' |
-  xargs -0 -n 4 -P "$(nproc)" clang-tidy -p build/release --quiet --extra-arg=-Wno-unknown-warning-option \
-    2> >(grep -v 'warnings\? generated\.$' >&2)
-echo "clang-tidy: $(git ls-files '*.cc' | wc -l) sources in $((SECONDS - begin)) s, nothing found"
+if ((${#sources[@]} > 0)); then
+  printf '%s\0' "${sources[@]}" |
+    xargs -0 -n 4 -P "$(nproc)" clang-tidy -p build/dev --quiet --extra-arg=-Wno-unknown-warning-option \
+      2> >(grep -v 'warnings\? generated\.$' >&2)
+fi
+echo "clang-tidy: ${#sources[@]} sources in $((SECONDS - begin)) s, nothing found"
 
 if PATH=$PATH:/usr/local/cuda/bin command -v nvcc >/dev/null; then
   objects=()
@@ -23,7 +36,7 @@ if PATH=$PATH:/usr/local/cuda/bin command -v nvcc >/dev/null; then
     objects+=("CMakeFiles/rulemill_${source%%/*}.dir/$source.o")
   done
   PATH=$PATH:/usr/local/cuda/bin scripts/build.sh cuda "${objects[@]}" >/dev/null
-  echo "CUDA: ${#objects[@]} object compiled"
+  echo "CUDA: ${#objects[@]} sources compiled"
 else
   echo "lint.sh: no nvcc: the CUDA sources are not compiled" >&2
 fi

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Packs a built rulemill with all that it needs into one folder, or a tarball of it, that runs wherever it is put, on
-# machines where nothing of it is installed (the C library and the GPU driver are the machine's own):
-#   scripts/pack.sh [--tests] FOLDER|FILE.tar.gz [PRESET]       --tests: test and benchmark programs, too
+# Packs a built rulemill with its libraries into a relocatable folder, or a tarball of it, that runs on machines without any of
+# them. Only the C library and the GPU driver are the machine's own:
+#   scripts/pack.sh [--tests] FOLDER|FILE.tar.gz [PRESET]       --tests: include test and benchmark programs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tests=no
@@ -35,14 +35,14 @@ for program in "${programs[@]}"; do
   names+=("$(basename "$program")")
   install -m 755 "$program" "$folder/bin/${names[-1]}.bin"
 done
-# A launcher for the ranks of one machine; those of several are srun's affair.
+# A launcher for ranks on one machine; on several machines srun starts them.
 if mpirun=$(readlink -f "$(command -v mpirun)"); then
   programs+=("$mpirun")
   names+=(mpirun)
   install -m 755 "$mpirun" "$folder/bin/mpirun.bin"
 fi
 
-# Open MPI and PMIx load their components at run time: their needs count, too.
+# Open MPI and PMIx load components at run time, which have dependencies of their own.
 components=()
 pack_components() { # FOLDER NAME PATTERN
   local found
@@ -63,20 +63,20 @@ if ((${#components[@]} > 0)); then
   done
 fi
 
-own_by_machine='^(ld-linux.*|libc|libm|libdl|libpthread|librt|libresolv|libutil|libcuda|libnvidia-.*)\.so'
+machine_libraries='^(ld-linux.*|libc|libm|libdl|libpthread|librt|libresolv|libutil|libcuda|libnvidia-.*)\.so'
 ldd "${programs[@]}" ${components[0]:+"${components[@]}"} 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// {print $3}' | sort -u |
   while read -r library; do
-    [[ $(basename "$library") =~ $own_by_machine ]] || install -m 644 "$library" "$folder/lib/"
+    [[ $(basename "$library") =~ $machine_libraries ]] || install -m 644 "$library" "$folder/lib/"
   done
 
-# cuDNN and NVRTC load parts of themselves at run time, from where they are.
+# cuDNN and NVRTC load other libraries from their own folder at run time.
 ldd "${programs[@]}" 2>/dev/null | awk '$1 ~ /^lib(cudnn|nvrtc)\.so/ && !seen[$1]++ {print $3}' |
   while read -r library; do
     parts=("${library%.so*}"[-_]*.so.*)
     [[ ! -e ${parts[0]} ]] || install -m 644 "${parts[@]}" "$folder/lib/"
   done
 
-# Which of its components Open MPI may use is the distribution's choice; some do not work with the others' libraries.
+# The distribution configures the components of Open MPI that work with its libraries.
 for settings in /etc/openmpi "$(dirname "$mpi")/openmpi/etc" "$(dirname "$mpi")/../etc"; do
   [[ -f $settings/openmpi-mca-params.conf ]] || continue
   install -D -m 644 -t "$folder/etc" "$settings/openmpi-mca-params.conf"
@@ -86,14 +86,15 @@ for texts in /usr/share/openmpi "$(dirname "$mpi")/../share/openmpi"; do
   [[ -d $texts ]] && cp -r "$texts" "$folder/share/" && break
 done
 cp -r data/. "$folder/share/rulemill/"
+cp -r pages python "$folder/share/rulemill/"
 cp -r slurm "$folder/"
 install -D -m 755 -t "$folder/bench" bench/gpu.sh bench/gpu_models.py bench/fingerprint_model.py
 cp LICENSE "$folder/"
 
-# One wrapper for all: it runs the program that has its own name.
+# One wrapper for all programs: it runs the program of its own name.
 cat >"$folder/bin/.run" <<'WRAPPER'
 #!/bin/bash
-# Runs the packed program of this name with the libraries packed beside it.
+# Runs the packed program of this name with the packed libraries.
 here=$(readlink -f "${BASH_SOURCE[0]}")
 here=${here%/*}
 packed=${here%/*}
@@ -109,7 +110,7 @@ settings=$packed/etc/openmpi-mca-params.conf
 if [[ -f $settings ]]; then
   export OMPI_MCA_mca_base_param_files="${OMPI_MCA_mca_base_param_files:-${HOME:-/}/.openmpi/mca-params.conf,$settings}"
 fi
-# Without a remote shell, mpirun starts ranks on its own machine alone, and need not look for one.
+# Without a remote shell, mpirun can start ranks on its own machine only.
 if ! command -v ssh >/dev/null && ! command -v rsh >/dev/null; then export OMPI_MCA_plm="${OMPI_MCA_plm:-isolated}"; fi
 export RULEMILL_DATA="${RULEMILL_DATA:-$packed/share/rulemill}"
 exec "$here/${0##*/}.bin" "$@"
@@ -118,7 +119,7 @@ chmod 755 "$folder/bin/.run"
 for name in "${names[@]}"; do
   ln -sf .run "$folder/bin/$name"
 done
-# The rules that `optimize` uses by itself, so that the first run need not find them.
+# Includes the default rules of `optimize`, so that the first run need not make them.
 "$folder/bin/rulemill" rules default --out "$folder/share/rulemill/rules/models" >/dev/null
 if [[ $target == *.tar.gz ]]; then
   tar -C "$scratch" --owner=0 --group=0 --sort=name -czf "$target" "$(basename "$folder")"

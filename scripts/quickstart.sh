@@ -1,6 +1,6 @@
 #!/bin/bash
-# From a fresh Debian 12 to rules and a faster model: installs, builds, discovers the rules of a small profile, and optimizes
-# a model that ships in data/models. Run as root, or with the packages of scripts/install-debian.sh installed.
+# From a fresh Debian 12 to an optimized model: installs, builds, discovers the rules of a small profile, and optimizes a model of
+# data/models. Run as root, or with the packages of scripts/install-debian.sh installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,10 +12,10 @@ scripts/build.sh release rulemill
 rulemill=build/release/rulemill
 out=${1:-build/quickstart}
 mkdir -p "$out"
-"$rulemill" discover --profile data/profiles/quickstart.toml --out "$out/rules" --fresh  # of another build, perhaps
+"$rulemill" discover --profile data/profiles/quickstart.toml --out "$out/rules" --fresh  # the folder may be from another build
 "$rulemill" optimize data/models/acnet_block.onnx --rules "$out/rules" --out "$out/acnet_block.onnx"
 
-# Both models in onnxruntime, in turn; 77: it is not installed.
+# Compares both models in onnxruntime; exit code 77: not installed.
 if [[ -x build/venv/bin/python3 ]]; then
   build/venv/bin/python3 tests/optimize/check_onnxruntime.py data/models/acnet_block.onnx "$out/acnet_block.onnx" || [[ $? -eq 77 ]]
 fi

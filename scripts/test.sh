@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs, builds and runs every test: scripts/test.sh [PRESET]. What cannot run here is listed as skipped, with its reason.
+# Installs, builds and runs all tests: scripts/test.sh [PRESET]. Tests that cannot run here are listed as skipped, with the reason.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}

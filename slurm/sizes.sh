@@ -1,7 +1,7 @@
-# From the site's sizes to sbatch's options, and whether the nodes that there are can hold them.
+# Converts the site's sizes to options of sbatch, and checks that the nodes of the cluster satisfy them.
 # shellcheck shell=bash
 
-# size_of cpu|gpu|optimize|table: sbatch's options, in `size`.
+# size_of cpu|gpu|optimize|table: sets `size` to the options of sbatch.
 # shellcheck disable=SC2034
 size_of() {
   case $1 in
@@ -16,7 +16,7 @@ size_of() {
   esac
 }
 
-# 2G: 2048.
+# Converts Slurm's memory units: 2G is 2048.
 megabytes() {
   local number=${1%[KMGT]*}
   case ${1#"$number"} in
@@ -27,7 +27,7 @@ megabytes() {
   esac
 }
 
-# As Slurm writes time: minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]].
+# Converts Slurm's time formats: minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]].
 seconds() {
   local days=0 rest=$1 parts
   [[ $1 != *-* ]] || { days=${1%%-*} rest=${1#*-}; }
@@ -40,15 +40,15 @@ seconds() {
   echo $(((((10#$days * 24 + 10#${parts[0]}) * 60) + 10#${parts[1]}) * 60 + 10#${parts[2]}))
 }
 
-# misfits KIND PARTITION NODES CORES MEMORY(MB) GPUS TIME: a line for each thing for which there is no room, ever.
-misfits() {
+# list_shortages KIND PARTITION NODES CORES MEMORY(MB) GPUS TIME: a line for each resource that the cluster never has.
+list_shortages() {
   local kind=$1 where=$2 nodes=$3 cores=$4 memory=$5 gpus=$6 limit=$7
-  local room enough=0 most_cores=0 most_memory=0 most_gpus=0 longest=0
-  room=$(sinfo --noheader --Node ${where:+--partition="$where"} --format='%n %c %m %G %l %P') || return 0
-  # Without a partition, Slurm takes the default one, which has a star.
-  [[ -n $where ]] || room=$(grep '\*$' <<<"$room" || echo "$room")
-  if [[ -z $room ]]; then
-    echo "$kind: there is no partition '$where'"
+  local available enough=0 max_cores=0 max_memory=0 max_gpus=0 max_time=0
+  available=$(sinfo --noheader --Node ${where:+--partition="$where"} --format='%n %c %m %G %l %P') || return 0
+  # Without a partition, Slurm uses the default one, which sinfo marks with a star.
+  [[ -n $where ]] || available=$(grep '\*$' <<<"$available" || echo "$available")
+  if [[ -z $available ]]; then
+    echo "$kind: no partition '$where'"
     return
   fi
   while read -r _ has_cores has_memory gres allowed _; do
@@ -56,43 +56,43 @@ misfits() {
     [[ $gres =~ gpu:([^:,()]+:)?([0-9]+) ]] && has_gpus=${BASH_REMATCH[2]}
     [[ $allowed == infinite ]] && allowed=99999-0
     allowed=$(seconds "$allowed")
-    ((has_cores <= most_cores)) || most_cores=$has_cores
-    ((has_memory <= most_memory)) || most_memory=$has_memory
-    ((has_gpus <= most_gpus)) || most_gpus=$has_gpus
-    ((allowed <= longest)) || longest=$allowed
+    ((has_cores <= max_cores)) || max_cores=$has_cores
+    ((has_memory <= max_memory)) || max_memory=$has_memory
+    ((has_gpus <= max_gpus)) || max_gpus=$has_gpus
+    ((allowed <= max_time)) || max_time=$allowed
     if ((has_cores >= cores && has_memory >= memory && has_gpus >= gpus)); then enough=$((enough + 1)); fi
-  done <<<"$room"
-  ((cores <= most_cores)) || echo "$kind: a node needs $cores cores; the largest has $most_cores"
-  ((memory <= most_memory)) || echo "$kind: a node needs $memory MB of memory; the largest has $most_memory MB"
-  ((gpus <= most_gpus)) || echo "$kind: a node needs $gpus GPUs; the largest has $most_gpus"
-  if ((cores <= most_cores && memory <= most_memory && gpus <= most_gpus && enough < nodes)); then
+  done <<<"$available"
+  ((cores <= max_cores)) || echo "$kind: a node needs $cores cores; the largest has $max_cores"
+  ((memory <= max_memory)) || echo "$kind: a node needs $memory MB of memory; the largest has $max_memory MB"
+  ((gpus <= max_gpus)) || echo "$kind: a node needs $gpus GPUs; the largest has $max_gpus"
+  if ((cores <= max_cores && memory <= max_memory && gpus <= max_gpus && enough < nodes)); then
     echo "$kind: $nodes nodes of $cores cores, $memory MB and $gpus GPUs are needed; there are $enough"
   fi
-  (($(seconds "$limit") <= longest)) || echo "$kind: the time limit $limit is longer than the partition allows"
+  (($(seconds "$limit") <= max_time)) || echo "$kind: the time limit $limit is longer than the partition allows"
 }
 
-misfits_of() {
+shortages_of() {
   case $1 in
-    cpu) misfits cpu "$partition" "$nodes" $((ranks_per_node * cores_per_rank)) \
+    cpu) list_shortages cpu "$partition" "$nodes" $((ranks_per_node * cores_per_rank)) \
       $((ranks_per_node * cores_per_rank * $(megabytes "$memory_per_core"))) 0 "$time" ;;
-    gpu) misfits gpu "$gpu_partition" "$gpu_nodes" $((gpus_per_node * cores_per_gpu)) \
+    gpu) list_shortages gpu "$gpu_partition" "$gpu_nodes" $((gpus_per_node * cores_per_gpu)) \
       $((gpus_per_node * cores_per_gpu * $(megabytes "$gpu_memory_per_core"))) "$gpus_per_node" "$gpu_time" ;;
-    optimize) misfits optimize "$partition" 1 "$optimize_cores" \
+    optimize) list_shortages optimize "$partition" 1 "$optimize_cores" \
       $((optimize_cores * $(megabytes "$optimize_memory_per_core"))) 0 "$optimize_time" ;;
   esac
 }
 
-# A job that fits nowhere would wait in the queue for ever.
+# A job that no node satisfies would wait in the queue forever.
 require_fit() {
-  local lacking
-  lacking=$(misfits_of "$1")
-  [[ -z $lacking ]] || fail "${lacking//$'\n'/; }; nothing was submitted: change the sizes in $RULEMILL_SITE"
+  local shortages
+  shortages=$(shortages_of "$1")
+  [[ -z $shortages ]] || fail "${shortages//$'\n'/; }; nothing was submitted: change the sizes in $RULEMILL_SITE"
 }
 
 check_sizes() {
-  local lacking kinds=(cpu optimize)
+  local shortages kinds=(cpu optimize)
   [[ -z $gpu_partition ]] || kinds+=(gpu)
-  lacking=$(for kind in "${kinds[@]}"; do misfits_of "$kind"; done)
-  [[ -z $lacking ]] || fail "${lacking//$'\n'/; }"
+  shortages=$(for kind in "${kinds[@]}"; do shortages_of "$kind"; done)
+  [[ -z $shortages ]] || fail "${shortages//$'\n'/; }"
   echo "all sizes of $RULEMILL_SITE fit"
 }

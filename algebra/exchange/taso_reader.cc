@@ -1,36 +1,36 @@
-// Reads rules in TASO's protobuf form.
+
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
 #include <limits>
 #include <map>
 
-#include "algebra/exchange/foreign_rules.h"
-#include "algebra/terms/free_positions.h"
-#include "runtime/error.h"
+#include "algebra/exchange/taso_reader.h"
+#include "algebra/terms/infer_split_positions.h"
+#include "runtime/text/error.h"
 #include "taso_rules.pb.h"
 
 namespace rulemill::algebra {
 namespace {
 
-constexpr std::uint32_t highest_rank = 4;
-constexpr std::size_t most_readings = 8;
+constexpr std::uint32_t max_rank = 4;
+constexpr std::size_t max_rankings = 8;
 
-/// What is wrong with one rule; the others can still be read.
-struct Problem {
+/// An error within one rule. The other rules can still be read.
+struct RuleProblem {
   std::string what;
 };
 
-/// The values of an operator's parameters, each of which has to be used or known to say nothing.
-class Values {
+/// The values of an operator's parameters by number.
+class ParameterNumbers {
  public:
-  explicit Values(const taso::Operator& op, const std::string& where) : where_(where) {
+  explicit ParameterNumbers(const taso::Operator& op, const std::string& where) : where_(where) {
     for (const taso::Parameter& each : op.para()) values_[each.key()] = each.value();
   }
 
   std::int32_t at(std::int32_t key) const {
     const auto found = values_.find(key);
-    if (found == values_.end()) throw Problem{where_ + " has no parameter " + std::to_string(key)};
+    if (found == values_.end()) throw RuleProblem{where_ + " has no parameter " + std::to_string(key)};
     return found->second;
   }
   bool has(std::int32_t key) const { return values_.contains(key); }
@@ -45,63 +45,64 @@ std::vector<std::int64_t> permutation(std::int64_t digits, std::int64_t axes, co
   std::vector<std::int64_t> result(static_cast<std::size_t>(std::clamp<std::int64_t>(axes, 0, 8)));
   for (std::size_t i = result.size(); i-- > 0; digits /= axes) result[i] = digits % axes;
   if (digits != 0 || static_cast<std::int64_t>(result.size()) != axes) {
-    throw Problem{where + ": its permutation does not fit " + std::to_string(axes) + " axes"};
+    throw RuleProblem{where + ": its permutation does not fit " + std::to_string(axes) + " axes"};
   }
   return result;
 }
 
-class RuleReading {
+class RuleReader {
  public:
-  RuleReading(const taso::Rule& from, const TasoTable& table, Library& library, TermBank& bank, Symbols& symbols)
+  RuleReader(const taso::Rule& from, const TasoTable& table, Library& library, TermBank& bank, Symbols& symbols)
       : from_(from), table_(table), library_(library), bank_(bank), symbols_(symbols) {}
 
-  /// The rule with each ranking of its inputs that fits. Throws Problem.
+  /// Returns the rule with each matching assignment of ranks to its inputs. Throws Problem.
   std::vector<Rule> read() {
     source_ = order(from_.srcop(), "source");
     target_ = order(from_.dstop(), "target");
     check_outputs();
     check_inputs();
     try_ranks(0);
-    if (readings_.empty()) throw Problem{first_misfit_.empty() ? "no ranks of its inputs fit" : first_misfit_};
-    return std::move(readings_);
+    if (rankings_.empty()) throw RuleProblem{first_mismatch_.empty() ? "no ranks of its inputs fit" : first_mismatch_};
+    return std::move(rankings_);
   }
 
  private:
-  struct Step {
+  struct OrderedOperator {
     const taso::Operator* op = nullptr;
     const TasoOperator* row = nullptr;
     std::string where;
     int index = 0;
   };
-  struct Built {
+  struct BuiltOperator {
     NodeId node{};
-    TermId first{};
-    bool by_term = false;  // the result of several nodes: one term
+    TermId term{};
+    bool has_post_operator = false;  // the result is `term`
   };
   using Operators = google::protobuf::RepeatedPtrField<taso::Operator>;
 
-  /// A side's operators, arguments before users.
-  std::vector<Step> order(const Operators& operators, const std::string& side) const {
-    std::vector<Step> result;
+  /// The operators of a side, arguments before users.
+  std::vector<OrderedOperator> order(const Operators& operators, const std::string& side) const {
+    std::vector<OrderedOperator> result;
     std::vector<int> state(static_cast<std::size_t>(operators.size()), 0);  // 0 new, 1 being visited, 2 done
     const auto visit = [&](const auto& self, int index) -> void {
       const std::string where = side + " operator " + std::to_string(index);
       int& mark = state[static_cast<std::size_t>(index)];
       if (mark == 2) return;
-      if (mark == 1) throw Problem{where + " takes an output that depends on its own: expected a graph without cycles"};
+      if (mark == 1)
+        throw RuleProblem{where + " takes an output that depends on its own: expected a graph without cycles"};
       mark = 1;
       const taso::Operator& op = operators[index];
       for (const taso::Tensor& input : op.input()) {
         if (input.opid() >= operators.size()) {
-          throw Problem{where + " takes an output of operator " + std::to_string(input.opid()) + "; expected one of " +
-                        std::to_string(operators.size()) + ", from 0"};
+          throw RuleProblem{where + " takes an output of operator " + std::to_string(input.opid()) +
+                            "; expected one of " + std::to_string(operators.size()) + ", from 0"};
         }
         if (input.opid() >= 0) self(self, input.opid());
       }
       const TasoOperator* row = table_.find(op.type());
       if (row == nullptr) {
-        throw Problem{where + " has type " + std::to_string(op.type()) + ", which " + table_.origin() +
-                      " does not have"};
+        throw RuleProblem{where + " has type " + std::to_string(op.type()) + ", which " + table_.origin() +
+                          " does not have"};
       }
       mark = 2;
       result.push_back({&op, row, where, index});
@@ -111,14 +112,14 @@ class RuleReading {
   }
 
   void check_outputs() const {
-    if (from_.mappedoutput().empty()) throw Problem{"maps no output of its source to one of its target"};
+    if (from_.mappedoutput().empty()) throw RuleProblem{"maps no output of its source to one of its target"};
     for (int i = 0; i < from_.mappedoutput_size(); ++i) {
       const taso::MapOutput& map = from_.mappedoutput(i);
       const auto check = [&](int op, int output, const Operators& operators, const std::string& side) {
         const std::string what = "mapped output " + std::to_string(i) + " is output " + std::to_string(output) +
                                  " of " + side + " operator " + std::to_string(op);
         if (op < 0 || op >= operators.size()) {
-          throw Problem{what + "; expected one of " + std::to_string(operators.size()) + " operators, from 0"};
+          throw RuleProblem{what + "; expected one of " + std::to_string(operators.size()) + " operators, from 0"};
         }
       };
       check(map.srcopid(), map.srctsid(), from_.srcop(), "source");
@@ -127,10 +128,10 @@ class RuleReading {
   }
 
   void check_inputs() {
-    const auto collect = [](const std::vector<Step>& steps) {
+    const auto collect = [](const std::vector<OrderedOperator>& ordered) {
       std::vector<std::int32_t> inputs;
-      for (const Step& step : steps) {
-        for (const taso::Tensor& input : step.op->input()) {
+      for (const OrderedOperator& current : ordered) {
+        for (const taso::Tensor& input : current.op->input()) {
           if (input.opid() < 0 && std::ranges::find(inputs, input.opid()) == inputs.end())
             inputs.push_back(input.opid());
         }
@@ -140,46 +141,46 @@ class RuleReading {
     inputs_ = collect(source_);
     for (const std::int32_t input : collect(target_)) {
       if (std::ranges::find(inputs_, input) != inputs_.end()) continue;
-      throw Problem{"its target uses input " + std::to_string(-std::int64_t{input}) +
-                    ", which its source does not have"};
+      throw RuleProblem{"its target uses input " + std::to_string(-std::int64_t{input}) +
+                        ", which its source does not have"};
     }
   }
 
-  /// Every ranking of the inputs from number `next` on, lowest ranks first.
+  /// Tries all ranks for the inputs from number `next` on, lowest first.
   void try_ranks(std::size_t next) {
-    if (readings_.size() >= most_readings) return;
-    if (!fits_so_far(next)) return;
+    if (rankings_.size() >= max_rankings) return;
+    if (!extend_partial_rule(next)) return;
     if (next == inputs_.size()) return;
-    for (std::uint32_t rank = 0; rank <= highest_rank; ++rank) {
+    for (std::uint32_t rank = 0; rank <= max_rank; ++rank) {
       ranks_[inputs_[next]] = rank;
       try_ranks(next + 1);
     }
     ranks_.erase(inputs_[next]);
   }
 
-  /// Builds what the ranks known so far allow; the rule, if that is all.
-  bool fits_so_far(std::size_t known) {
+  /// Builds the operators whose ranks are known, and the rule if all are. False if the ranks do not match.
+  bool extend_partial_rule(std::size_t known) {
     const bool all = known == inputs_.size();
     try {
-      std::map<int, Built> source, target;
-      const bool whole = build(source_, source) && build(target_, target);
-      if (!all || !whole) return true;
-      readings_.push_back(with_positions(rule(source, target), bank_, symbols_));
+      std::map<int, BuiltOperator> source, target;
+      const bool complete = build(source_, source) && build(target_, target);
+      if (!all || !complete) return true;
+      rankings_.push_back(infer_split_positions(rule(source, target), bank_, symbols_));
       return true;
-    } catch (const Problem& problem) {
+    } catch (const RuleProblem& problem) {
       throw;
-    } catch (const Misfit& misfit) {
-      if (all || first_misfit_.empty()) first_misfit_ = misfit.what;
+    } catch (const RankMismatch& misfit) {
+      if (all || first_mismatch_.empty()) first_mismatch_ = misfit.what;
       return false;
     }
   }
 
-  /// These ranks do not fit; others may.
-  struct Misfit {
+  /// These ranks do not match; others may.
+  struct RankMismatch {
     std::string what;
   };
 
-  Rule rule(const std::map<int, Built>& source, const std::map<int, Built>& target) {
+  Rule rule(const std::map<int, BuiltOperator>& source, const std::map<int, BuiltOperator>& target) {
     Rule result;
     for (const std::int32_t input : inputs_) result.variables.push_back(variable(input));
     for (const taso::MapOutput& map : from_.mappedoutput()) {
@@ -189,8 +190,8 @@ class RuleReading {
           output(target.at(map.dstopid()), map.dsttsid(), "target operator " + std::to_string(map.dstopid())));
     }
     for (std::size_t i = 0; i < result.source.size(); ++i) {
-      if (rank_of(result.source[i]) != rank_of(result.target[i])) {
-        throw Misfit{"mapped output " + std::to_string(i) + " has another rank on the left than on the right"};
+      if (bank_.rank(result.source[i]) != bank_.rank(result.target[i])) {
+        throw RankMismatch{"mapped output " + std::to_string(i) + " has another rank on the left than on the right"};
       }
     }
     return result;
@@ -200,127 +201,124 @@ class RuleReading {
     return bank_.variable("x" + std::to_string(-std::int64_t{input}), ranks_.at(input));
   }
 
-  std::uint32_t rank_of(TermId id) const {
-    const Term& term = bank_.term(id);
-    if (term.is_variable) return term.rank;
-    return static_cast<std::uint32_t>(bank_.instance_of(id).outputs[term.output].dims.size());
-  }
-
-  TermId output(const Built& built, std::int32_t number, const std::string& where) {
-    const std::size_t count = built.by_term ? 1 : library_.instance(bank_.node(built.node).instance).outputs.size();
+  TermId output(const BuiltOperator& built, std::int32_t number, const std::string& where) {
+    const std::size_t count =
+        built.has_post_operator ? 1 : library_.instance(bank_.node(built.node).instance).outputs.size();
     if (number < 0 || static_cast<std::size_t>(number) >= count) {
-      throw Problem{where + " has no output " + std::to_string(number) + "; expected one of " + std::to_string(count) +
-                    ", from 0"};
+      throw RuleProblem{where + " has no output " + std::to_string(number) + "; expected one of " +
+                        std::to_string(count) + ", from 0"};
     }
-    return built.by_term ? built.first : bank_.output(built.node, static_cast<std::uint32_t>(number));
+    return built.has_post_operator ? built.term : bank_.output(built.node, static_cast<std::uint32_t>(number));
   }
 
-  /// Builds the operators whose inputs all have ranks. False if there are others.
-  bool build(const std::vector<Step>& steps, std::map<int, Built>& built) {
-    bool whole = true;
-    for (const Step& step : steps) {
+  /// Builds the operators whose inputs all have ranks. False if others remain.
+  bool build(const std::vector<OrderedOperator>& ordered, std::map<int, BuiltOperator>& built) {
+    bool complete = true;
+    for (const OrderedOperator& current : ordered) {
       std::vector<TermId> arguments;
-      for (const taso::Tensor& input : step.op->input()) {
+      for (const taso::Tensor& input : current.op->input()) {
         if (input.opid() < 0 && ranks_.contains(input.opid())) arguments.push_back(variable(input.opid()));
         const auto found = input.opid() < 0 ? built.end() : built.find(input.opid());
         if (found != built.end())
           arguments.push_back(
-              output(found->second, input.tsid(), step.where + ": operator " + std::to_string(input.opid())));
+              output(found->second, input.tsid(), current.where + ": operator " + std::to_string(input.opid())));
       }
-      if (static_cast<int>(arguments.size()) < step.op->input_size())
-        whole = false;
+      if (static_cast<int>(arguments.size()) < current.op->input_size())
+        complete = false;
       else
-        built[step.index] = apply(step, std::move(arguments));
+        built[current.index] = apply(current, std::move(arguments));
     }
-    return whole;
+    return complete;
   }
 
-  Built apply(const Step& step, std::vector<TermId> arguments) {
-    const TasoOperator& row = *step.row;
-    const Values values(*step.op, step.where);
-    check_values(step, values);
+  BuiltOperator apply(const OrderedOperator& current, std::vector<TermId> arguments) {
+    const TasoOperator& row = *current.row;
+    const ParameterNumbers values(*current.op, current.where);
+    check_parameters(current, values);
     std::vector<std::uint32_t> allowed = row.ranks;
     if (row.rank_key) allowed = {static_cast<std::uint32_t>(values.at(*row.rank_key))};
-    if (!arguments.empty() && !allowed.empty() && std::ranges::find(allowed, rank_of(arguments[0])) == allowed.end()) {
-      throw Misfit{step.where + " takes no tensor of rank " + std::to_string(rank_of(arguments[0]))};
+    if (!arguments.empty() && !allowed.empty() &&
+        std::ranges::find(allowed, bank_.rank(arguments[0])) == allowed.end()) {
+      throw RankMismatch{current.where + " takes no tensor of rank " + std::to_string(bank_.rank(arguments[0]))};
     }
     const std::uint32_t arity = library_.arity(row.name);
     const std::size_t count = arguments.size();
     const bool folds = row.count_key && arity == 2 && count > 2;
     if (count != arity && !folds) {
-      throw Problem{step.where + " has " + std::to_string(count) + " inputs; '" + row.name + "' takes " +
-                    std::to_string(arity)};
+      throw RuleProblem{current.where + " has " + std::to_string(count) + " inputs; '" + row.name + "' takes " +
+                        std::to_string(arity)};
     }
-    const Parameters parameters = parameters_of(step, values);
-    Built result{node(step, parameters, std::span(arguments).first(std::min<std::size_t>(count, arity))), {}, false};
+    const Parameters parameters = read_parameters(current, values);
+    BuiltOperator result{
+        node(current, parameters, std::span(arguments).first(std::min<std::size_t>(count, arity))), {}, false};
     for (std::size_t i = arity; i < count; ++i) {
       const TermId both[] = {bank_.output(result.node, 0), arguments[i]};
-      result.node = node(step, parameters, both);
+      result.node = node(current, parameters, both);
     }
     if (row.outputs_key) {
       const std::size_t outputs = library_.instance(bank_.node(result.node).instance).outputs.size();
       if (static_cast<std::size_t>(values.at(*row.outputs_key)) != outputs) {
-        throw Problem{step.where + " has " + std::to_string(values.at(*row.outputs_key)) + " outputs; '" + row.name +
-                      "' has " + std::to_string(outputs)};
+        throw RuleProblem{current.where + " has " + std::to_string(values.at(*row.outputs_key)) + " outputs; '" +
+                          row.name + "' has " + std::to_string(outputs)};
       }
     }
-    apply_after(step, values, result);
+    apply_post_operator(current, values, result);
     return result;
   }
 
-  void apply_after(const Step& step, const Values& values, Built& built) {
-    const TasoOperator& row = *step.row;
-    if (!row.after_key || !values.has(*row.after_key)) return;
-    const std::int32_t value = values.at(*row.after_key);
-    if (value < 0 || static_cast<std::size_t>(value) >= row.after.size()) {
-      throw Problem{step.where + " has the value " + std::to_string(value) + " for parameter " +
-                    std::to_string(*row.after_key) + "; " + table_.origin() + " knows " +
-                    std::to_string(row.after.size()) + " values, from 0"};
+  void apply_post_operator(const OrderedOperator& current, const ParameterNumbers& values, BuiltOperator& built) {
+    const TasoOperator& row = *current.row;
+    if (!row.post_operator_key || !values.has(*row.post_operator_key)) return;
+    const std::int32_t value = values.at(*row.post_operator_key);
+    if (value < 0 || static_cast<std::size_t>(value) >= row.post_operators.size()) {
+      throw RuleProblem{current.where + " has the value " + std::to_string(value) + " for parameter " +
+                        std::to_string(*row.post_operator_key) + "; " + table_.origin() + " knows " +
+                        std::to_string(row.post_operators.size()) + " values, from 0"};
     }
-    const std::string& name = row.after[static_cast<std::size_t>(value)];
+    const std::string& name = row.post_operators[static_cast<std::size_t>(value)];
     if (name.empty()) return;
     const TermId argument = bank_.output(built.node, 0);
-    const std::uint32_t rank = rank_of(argument);
-    built.first = bank_.output(bank_.apply(library_.instantiate(name, {}, {{rank}}).id, {{argument}}, {}), 0);
-    built.by_term = true;
+    const std::uint32_t rank = bank_.rank(argument);
+    built.term = bank_.output(bank_.apply(library_.instantiate(name, {}, {{rank}}).id, {{argument}}, {}), 0);
+    built.has_post_operator = true;
   }
 
-  NodeId node(const Step& step, const Parameters& parameters, std::span<const TermId> arguments) {
-    const std::string& name = step.row->name;
+  NodeId node(const OrderedOperator& current, const Parameters& parameters, std::span<const TermId> arguments) {
+    const std::string& name = current.row->name;
     std::vector<std::uint32_t> ranks;
-    for (const TermId argument : arguments) ranks.push_back(rank_of(argument));
+    for (const TermId argument : arguments) ranks.push_back(bank_.rank(argument));
     const std::vector<std::string> size_names = library_.size_parameter_names(name);
     const bool open_rank = std::ranges::any_of(size_names, [](const auto& size) { return size.ends_with("..."); });
-    if (arguments.empty() && open_rank) ranks = {step.row->ranks.empty() ? highest_rank : step.row->ranks[0]};
+    if (arguments.empty() && open_rank) ranks = {current.row->ranks.empty() ? max_rank : current.row->ranks[0]};
     if (!arguments.empty() && !library_.accepts_ranks(name, ranks)) {
-      throw Misfit{step.where + ": '" + name + "' does not take inputs of these ranks"};
+      throw RankMismatch{current.where + ": '" + name + "' does not take inputs of these ranks"};
     }
     try {
-      const Instance& instance = library_.instantiate(name, parameters, ranks);
+      const OperatorInstance& instance = library_.instantiate(name, parameters, ranks);
       std::vector<Poly> sizes;
       for (std::uint32_t i = 0; i < instance.size_parameter_count(); ++i) sizes.emplace_back(symbols_.fresh_size("s"));
       return bank_.apply(instance.id, arguments, sizes);
     } catch (const runtime::InputError& error) {
-      throw Misfit{step.where + ": " + error.what()};
+      throw RankMismatch{current.where + ": " + error.what()};
     }
   }
 
-  /// Values that can only be one, and parameters that nothing is known of.
-  void check_values(const Step& step, const Values& values) const {
-    const TasoOperator& row = *step.row;
+  /// Rejects unsupported values and unknown parameters.
+  void check_parameters(const OrderedOperator& current, const ParameterNumbers& values) const {
+    const TasoOperator& row = *current.row;
     for (const auto& [key, value] : row.fixed) {
       if (values.has(key) && values.at(key) != value) {
-        throw Problem{step.where + " has the value " + std::to_string(values.at(key)) + " for parameter " +
-                      std::to_string(key) + "; only " + std::to_string(value) + " can be said"};
+        throw RuleProblem{current.where + " has the value " + std::to_string(values.at(key)) + " for parameter " +
+                          std::to_string(key) + "; only " + std::to_string(value) + " is supported"};
       }
     }
-    if (row.count_key && values.has(*row.count_key) && values.at(*row.count_key) != step.op->input_size()) {
-      throw Problem{step.where + " has " + std::to_string(step.op->input_size()) + " inputs and says that it has " +
-                    std::to_string(values.at(*row.count_key))};
+    if (row.count_key && values.has(*row.count_key) && values.at(*row.count_key) != current.op->input_size()) {
+      throw RuleProblem{current.where + " has " + std::to_string(current.op->input_size()) +
+                        " inputs, and its parameter for their number is " + std::to_string(values.at(*row.count_key))};
     }
     for (const auto& [key, value] : values.all()) {
       const auto is = [k = key](std::optional<std::int32_t> known) { return known && *known == k; };
-      bool known = is(row.rank_key) || is(row.count_key) || is(row.outputs_key) || is(row.after_key);
+      bool known = is(row.rank_key) || is(row.count_key) || is(row.outputs_key) || is(row.post_operator_key);
       known |= std::ranges::find(row.ignored, key) != row.ignored.end();
       known |= std::ranges::any_of(row.fixed, [k = key](const auto& pair) { return pair.first == k; });
       known |= std::ranges::any_of(row.shape_keys, [k = key](const auto& shape) { return shape.key == k; });
@@ -328,31 +326,32 @@ class RuleReading {
         known |= std::ranges::find(parameter.keys, key) != parameter.keys.end() || is(parameter.permutation);
       }
       if (!known) {
-        throw Problem{step.where + " has parameter " + std::to_string(key) + ", which " + table_.origin() +
-                      " does not give '" + row.name + "'"};
+        throw RuleProblem{current.where + " has parameter " + std::to_string(key) + ", which " + table_.origin() +
+                          " does not list for '" + row.name + "'"};
       }
     }
   }
 
-  Parameters parameters_of(const Step& step, const Values& values) const {
+  Parameters read_parameters(const OrderedOperator& current, const ParameterNumbers& values) const {
     Parameters result;
-    for (const auto& [name, parameter] : step.row->parameters) {
+    for (const auto& [name, parameter] : current.row->parameters) {
       const std::int32_t value = values.at(parameter.keys[0]);
       for (const std::int32_t key : parameter.keys) {
         if (values.at(key) == value) continue;
-        throw Problem{step.where + " has two values for " + name + " of '" + step.row->name +
-                      "': " + std::to_string(value) + " and " + std::to_string(values.at(key))};
+        throw RuleProblem{current.where + " has two values for " + name + " of '" + current.row->name +
+                          "': " + std::to_string(value) + " and " + std::to_string(values.at(key))};
       }
       if (parameter.permutation) {
-        result[name] = permutation(value, values.at(*parameter.permutation), step.where);
-      } else if (parameter.words.empty()) {
+        result[name] = permutation(value, values.at(*parameter.permutation), current.where);
+      } else if (parameter.enum_values.empty()) {
         result[name] = std::int64_t{value};
-      } else if (value >= 0 && static_cast<std::size_t>(value) < parameter.words.size() &&
-                 !parameter.words[static_cast<std::size_t>(value)].empty()) {
-        result[name] = parameter.words[static_cast<std::size_t>(value)];
+      } else if (value >= 0 && static_cast<std::size_t>(value) < parameter.enum_values.size() &&
+                 !parameter.enum_values[static_cast<std::size_t>(value)].empty()) {
+        result[name] = parameter.enum_values[static_cast<std::size_t>(value)];
       } else {
-        throw Problem{step.where + " has the value " + std::to_string(value) + " for parameter " +
-                      std::to_string(parameter.keys[0]) + ", which " + table_.origin() + " has no word for"};
+        throw RuleProblem{current.where + " has the value " + std::to_string(value) + " for parameter " +
+                          std::to_string(parameter.keys[0]) + ", which " + table_.origin() +
+                          " does not map to a value"};
       }
     }
     return result;
@@ -363,37 +362,37 @@ class RuleReading {
   Library& library_;
   TermBank& bank_;
   Symbols& symbols_;
-  std::vector<Step> source_, target_;
+  std::vector<OrderedOperator> source_, target_;
   std::vector<std::int32_t> inputs_;  // as numbered in the file, in order of first use
   std::map<std::int32_t, std::uint32_t> ranks_;
-  std::vector<Rule> readings_;
-  std::string first_misfit_;
+  std::vector<Rule> rankings_;
+  std::string first_mismatch_;
 };
 
 }  // namespace
 
-bool looks_binary(std::string_view bytes) {
+bool is_binary(std::string_view bytes) {
   return std::ranges::any_of(bytes, [](char c) { return c >= 0 && c < ' ' && c != '\n' && c != '\t' && c != '\r'; });
 }
 
-std::vector<ForeignRule> parse_taso_rules(std::string_view bytes, const std::string& origin, const TasoTable& table,
-                                          Library& library, TermBank& bank, Symbols& symbols) {
-  const google::protobuf::LogSilencer quiet;  // one clear line of our own
+std::vector<ImportedRule> parse_taso_rules(std::string_view bytes, const std::string& origin, const TasoTable& table,
+                                           Library& library, TermBank& bank, Symbols& symbols) {
+  const google::protobuf::LogSilencer quiet;  // this function reports errors itself
   taso::RuleCollection from;
   const bool fits = bytes.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
   if (!fits || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     throw runtime::InputError(origin, "is no collection of rules in TASO's protobuf form, or is cut short");
   }
-  std::vector<ForeignRule> rules;
+  std::vector<ImportedRule> rules;
   for (int i = 0; i < from.rule_size(); ++i) {
     const std::string name = "t" + std::to_string(i + 1), where = origin + ": rule " + std::to_string(i + 1);
     try {
-      std::vector<Rule> readings = RuleReading(from.rule(i), table, library, bank, symbols).read();
+      std::vector<Rule> readings = RuleReader(from.rule(i), table, library, bank, symbols).read();
       for (std::size_t r = 0; r < readings.size(); ++r) {
         readings[r].id = readings.size() == 1 ? name : name + "_" + std::to_string(r + 1);
         rules.push_back({readings[r].id, where, std::move(readings[r]), {}});
       }
-    } catch (const Problem& problem) {
+    } catch (const RuleProblem& problem) {
       rules.push_back({name, where, std::nullopt, problem.what});
     }
   }

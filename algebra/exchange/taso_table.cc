@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "runtime/atomic_file.h"
-#include "runtime/error.h"
-#include "runtime/joined.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/text/error.h"
+#include "runtime/text/join_text.h"
 
 namespace rulemill::algebra {
 namespace {
@@ -50,7 +50,7 @@ class TableReader {
   void expect_keys(const toml::table& table, const std::set<std::string>& known) const {
     for (const auto& [key, value] : table) {
       if (known.contains(std::string(key.str()))) continue;
-      fail(value, "unknown key '" + std::string(key.str()) + "'; known are " + runtime::joined(known));
+      fail(value, "unknown key '" + std::string(key.str()) + "'; known are " + runtime::join_text(known));
     }
   }
 
@@ -108,7 +108,7 @@ class TableReader {
     result.outputs_key = key(table, "outputs_key");
     if (const toml::node* ignored = table.get("ignored")) result.ignored = numbers(*ignored, "ignored");
     read_tuples(table, result);
-    read_after(table, result);
+    read_post_operators(table, result);
     if (const toml::node* parameters = table.get("parameters")) {
       for (const auto& [parameter, value] : table_of(*parameters, "parameters")) {
         result.parameters[std::string(parameter.str())] = read_parameter(std::string(parameter.str()), value, *name);
@@ -136,15 +136,15 @@ class TableReader {
     }
   }
 
-  void read_after(const toml::table& table, TasoOperator& result) const {
+  void read_post_operators(const toml::table& table, TasoOperator& result) const {
     const toml::node* node = table.get("after");
     if (node == nullptr) return;
     const toml::table& after = table_of(*node, "after");
     expect_keys(after, {"key", "operators"});
-    result.after_key = key(after, "key");
-    if (!result.after_key || !after.contains("operators")) fail(*node, "after has a key and operators");
-    result.after = words(*after.get("operators"), "operators");
-    for (const std::string& name : result.after) {
+    result.post_operator_key = key(after, "key");
+    if (!result.post_operator_key || !after.contains("operators")) fail(*node, "after has a key and operators");
+    result.post_operators = words(*after.get("operators"), "operators");
+    for (const std::string& name : result.post_operators) {
       if (!name.empty() && !library_.has_operator(name))
         fail(*node, "'" + name + "' is no operator that the definitions have");
     }
@@ -160,7 +160,7 @@ class TableReader {
     if (!table.contains("keys")) fail(node, "a parameter has keys");
     result.keys = numbers(*table.get("keys"), "keys");
     if (result.keys.empty()) fail(node, "a parameter has at least one key");
-    if (const toml::node* list = table.get("words")) result.words = words(*list, "words");
+    if (const toml::node* list = table.get("words")) result.enum_values = words(*list, "words");
     result.permutation = key(table, "permutation");
     return result;
   }

@@ -1,5 +1,5 @@
-// What the operator and parameter numbers of TASO's rule files are here: a table read from data/imports/taso.toml,
-// which describes its own form.
+// The mapping of TASO's operator and parameter numbers to definitions: read from data/imports/taso.toml, which
+// documents its format.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace rulemill::algebra {
 
-/// How one parameter of a definition is read from numbered parameters.
+/// The encoding of one parameter of a definition in numbered parameters.
 struct TasoParameter {
   std::vector<std::int32_t> keys;           // all of them have the value
-  std::vector<std::string> words;           // by value, if the value is a word
-  std::optional<std::int32_t> permutation;  // the key that gives the number of axes, if the value is a permutation
+  std::vector<std::string> enum_values;     // by number, for an enum parameter
+  std::optional<std::int32_t> permutation;  // for a permutation: the key of its number of axes
 };
 
 struct TasoOperator {
   std::int32_t type = 0;
   std::string name;  // of the definition
   std::vector<std::uint32_t> ranks;
-  std::optional<std::int32_t> rank_key, count_key, outputs_key, after_key;
-  std::vector<std::string> after;  // operator by the value of after_key; empty: none
+  std::optional<std::int32_t> rank_key, count_key, outputs_key, post_operator_key;
+  std::vector<std::string> post_operators;  // applied to the result, by the value of post_operator_key; empty: none
   std::vector<std::pair<std::int32_t, std::int32_t>> fixed;
   struct ShapeKey {
     std::int32_t key = 0;
@@ -36,14 +36,15 @@ struct TasoOperator {
   std::map<std::string, TasoParameter> parameters;
 };
 
+/// The mapping of all operators.
 class TasoTable {
  public:
-  /// Throws InputError naming file and line: not TOML, an operator or parameter that the definitions do not have, a
-  /// number given twice.
+  /// Throws InputError with file and line: invalid TOML, an operator or parameter that the definitions lack, a
+  /// duplicate number.
   static TasoTable load(const std::filesystem::path& path, const Library& library);
 
   const TasoOperator* find(std::int32_t type) const;
-  /// The entries whose operator this is.
+  /// The entries of this operator.
   std::vector<const TasoOperator*> named(const std::string& name) const;
   const std::string& origin() const { return origin_; }
 

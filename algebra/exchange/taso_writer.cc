@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "algebra/exchange/foreign_rules.h"
+#include "algebra/exchange/taso_reader.h"
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/typing.h"
 #include "taso_rules.pb.h"
@@ -10,12 +10,12 @@
 namespace rulemill::algebra {
 namespace {
 
-/// Why a rule cannot be written.
-struct Unsayable {
+/// Thrown for a rule that cannot be exported.
+struct NotExpressible {
   std::string reason;
 };
 
-/// The number of a parameter's value.
+/// Encodes a parameter's value as a number.
 std::int32_t number_of(const ParameterValue& value, const TasoParameter& parameter, const std::string& what) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<std::int32_t>(*number);
   if (const auto* axes = std::get_if<std::vector<std::int64_t>>(&value)) {
@@ -24,14 +24,14 @@ std::int32_t number_of(const ParameterValue& value, const TasoParameter& paramet
     return static_cast<std::int32_t>(digits);
   }
   const auto* word = std::get_if<std::string>(&value);
-  const auto found = word == nullptr ? parameter.words.end() : std::ranges::find(parameter.words, *word);
-  if (found == parameter.words.end()) throw Unsayable{what + " has no number for " + to_string(value)};
-  return static_cast<std::int32_t>(found - parameter.words.begin());
+  const auto found = word == nullptr ? parameter.enum_values.end() : std::ranges::find(parameter.enum_values, *word);
+  if (found == parameter.enum_values.end()) throw NotExpressible{what + " has no number for " + to_string(value)};
+  return static_cast<std::int32_t>(found - parameter.enum_values.begin());
 }
 
-class RuleWriting {
+class RuleWriter {
  public:
-  RuleWriting(const Rule& rule, const TasoTable& table, const TermBank& bank)
+  RuleWriter(const Rule& rule, const TasoTable& table, const TermBank& bank)
       : rule_(rule), table_(table), bank_(bank) {}
 
   taso::Rule write() {
@@ -41,7 +41,7 @@ class RuleWriting {
     for (std::size_t i = 0; i < rule_.source.size(); ++i) {
       taso::MapOutput& map = *to.add_mappedoutput();
       const Term &from = bank_.term(rule_.source[i]), &into = bank_.term(rule_.target[i]);
-      if (from.is_variable || into.is_variable) throw Unsayable{"an output is an input itself"};
+      if (from.is_variable || into.is_variable) throw NotExpressible{"an output is an input itself"};
       map.set_srcopid(source.at(from.node));
       map.set_dstopid(target.at(into.node));
       map.set_srctsid(static_cast<std::int32_t>(from.output));
@@ -64,9 +64,9 @@ class RuleWriting {
   }
 
   void write(const Node& node, const Numbers& numbers, taso::Operator& to) const {
-    const Instance& instance = bank_.library().instance(node.instance);
+    const OperatorInstance& instance = bank_.library().instance(node.instance);
     const std::vector<const TasoOperator*> rows = table_.named(instance.operator_name);
-    if (rows.empty()) throw Unsayable{"'" + instance.operator_name + "' has no number"};
+    if (rows.empty()) throw NotExpressible{"'" + instance.operator_name + "' has no number"};
     const TasoOperator& row = *rows[0];
     to.set_type(row.type);
     for (const TermId argument : node.arguments) {
@@ -83,7 +83,7 @@ class RuleWriting {
     }
   }
 
-  std::map<std::int32_t, std::int32_t> values(const Node& node, const Instance& instance,
+  std::map<std::int32_t, std::int32_t> values(const Node& node, const OperatorInstance& instance,
                                               const TasoOperator& row) const {
     std::map<std::int32_t, std::int32_t> result(row.fixed.begin(), row.fixed.end());
     for (const auto& [name, value] : instance.parameters) {
@@ -96,15 +96,15 @@ class RuleWriting {
               static_cast<std::int32_t>(std::get<std::vector<std::int64_t>>(value).size());
         }
       } else if (bank_.library().default_value(row.name, name) != value) {
-        throw Unsayable{name + " of '" + row.name + "' has no number"};
+        throw NotExpressible{name + " of '" + row.name + "' has no number"};
       }
     }
     if (row.rank_key) result[*row.rank_key] = static_cast<std::int32_t>(instance.inputs.at(0).size());
     if (row.count_key) result[*row.count_key] = static_cast<std::int32_t>(node.arguments.size());
     if (row.outputs_key) result[*row.outputs_key] = static_cast<std::int32_t>(instance.outputs.size());
-    if (row.after_key) {
-      const auto none = std::ranges::find(row.after, std::string());
-      result.try_emplace(*row.after_key, static_cast<std::int32_t>(none - row.after.begin()));
+    if (row.post_operator_key) {
+      const auto none = std::ranges::find(row.post_operators, std::string());
+      result.try_emplace(*row.post_operator_key, static_cast<std::int32_t>(none - row.post_operators.begin()));
     }
     for (const auto& shape : row.shape_keys) {
       const TermId argument = node.arguments.at(shape.argument);
@@ -125,14 +125,14 @@ class RuleWriting {
   const TermBank& bank_;
 };
 
-/// Read again, is it the rule? It is not where TASO's form leaves out a condition or a shape.
-bool says_the_same(const std::string& bytes, const Rule& rule, const TasoTable& table, Library& library, TermBank& bank,
-                   Symbols& symbols) {
-  for (const ForeignRule& reading : parse_taso_rules(bytes, "what was written", table, library, bank, symbols)) {
+/// True if parsing the exported bytes gives the rule back. False if TASO's form loses a condition or a shape.
+bool round_trips(const std::string& bytes, const Rule& rule, const TasoTable& table, Library& library, TermBank& bank,
+                 Symbols& symbols) {
+  for (const ImportedRule& reading : parse_taso_rules(bytes, "exported rules", table, library, bank, symbols)) {
     if (!reading.rule) continue;
     const auto types = infer_types(*reading.rule, bank, symbols);
     const auto* typed = std::get_if<TypedRule>(&types);
-    if (typed != nullptr && same_rule(typed->rule, rule, bank, symbols)) return true;
+    if (typed != nullptr && is_renaming_of(typed->rule, rule, bank, symbols)) return true;
   }
   return false;
 }
@@ -145,14 +145,14 @@ TasoFile write_taso_rules(const std::vector<Rule>& rules, const TasoTable& table
   for (const Rule& rule : rules) {
     try {
       taso::RuleCollection one;
-      *one.add_rule() = RuleWriting(rule, table, bank).write();
+      *one.add_rule() = RuleWriter(rule, table, bank).write();
       const std::string bytes = one.SerializeAsString();
-      if (!says_the_same(bytes, rule, table, library, bank, symbols))
-        throw Unsayable{"its condition or its shapes cannot be said"};
+      if (!round_trips(bytes, rule, table, library, bank, symbols))
+        throw NotExpressible{"its condition or its shapes cannot be expressed"};
       file.bytes += bytes;
       file.written.push_back(rule.id);
-    } catch (const Unsayable& unsayable) {
-      file.left_out.push_back({rule.id, unsayable.reason});
+    } catch (const NotExpressible& error) {
+      file.skipped.push_back({rule.id, error.reason});
     }
   }
   return file;

@@ -1,5 +1,4 @@
-// Writes rules in TASO's protobuf form, as far as it can say them: it has no shapes and no conditions, and its
-// operators are those of a table.
+// Exports rules to TASO's protobuf form. The form has neither shapes nor conditions, and only the operators of a table.
 #pragma once
 
 #include <string>
@@ -13,13 +12,13 @@ namespace rulemill::algebra {
 struct TasoFile {
   std::string bytes;
   std::vector<std::string> written;  // names of the rules, in the file's order
-  struct LeftOut {
+  struct SkippedRule {
     std::string rule, reason;
   };
-  std::vector<LeftOut> left_out;
+  std::vector<SkippedRule> skipped;
 };
 
-/// Of typed rules. Each one that is written has been read again and is the same.
+/// Exports typed rules. Skips a rule if parsing its exported form does not give it back.
 TasoFile write_taso_rules(const std::vector<Rule>& rules, const TasoTable& table, Library& library, TermBank& bank,
                           Symbols& symbols);
 

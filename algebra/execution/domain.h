@@ -1,11 +1,11 @@
-// What graphs are evaluated over to tell them apart.
+// The domain over which graphs are evaluated for fingerprints.
 #pragma once
 
 #include <cstdint>
 
 namespace rulemill::algebra {
 
-/// A prime field, in which a function is a hash that keeps the laws of its definition; or the reals, in double
+/// Field: a prime field, in which a scalar function is a hash that satisfies the function's laws. Reals: double
 /// precision.
 enum class Domain : std::uint8_t { Field, Reals };
 

@@ -1,5 +1,5 @@
 // Runs definitions as loops. A sum of products of two reads whose indices are linear in the bound indices (matrix
-// products, convolutions, pooling) becomes strided loops over the points inside both tensors; all else is interpreted.
+// products, convolutions, pooling) becomes strided loops over the points inside both tensors. The rest is interpreted.
 #include "algebra/execution/reference.h"
 
 #include <algorithm>
@@ -7,73 +7,75 @@
 #include <limits>
 
 #include "algebra/execution/affine.h"
+#include "algebra/operators/function_evaluation.h"
 #include "algebra/sizes/checked.h"
-#include "runtime/error.h"
-#include "runtime/machine.h"
-#include "runtime/workers.h"
+#include "runtime/mpi/thread_pool.h"
+#include "runtime/process/machine.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::algebra {
 namespace {
 
-using Kind = ScalarExpr::Kind;
+using ExprKind = ScalarExpr::Kind;
 
 struct View {
   std::span<const double> values;
   std::vector<std::int64_t> dims;
 };
 
-/// One scalar expression at fixed sizes, with offsets prepared once; each step in Real.
+/// One scalar expression at fixed sizes, with index expressions compiled once; all arithmetic is in Real.
 template <class Real>
 class Interpreter {
  public:
   Interpreter(std::span<const Function> functions, const ScalarExpr& expr, std::span<const std::int64_t> sizes,
               std::span<const View> tensors)
       : functions_(functions), expr_(expr), sizes_(sizes), tensors_(tensors) {
-    for (const IndexExprPtr& index : expr.indices) offsets_.push_back(offset(index, sizes));
+    for (const IndexExprPtr& index : expr.indices) offsets_.push_back(make_affine(index, sizes));
     for (const BoundIndex& bound : expr.bound) extents_.push_back(evaluate(*bound.extent, sizes, {}));
-    for (const Comparison& guard : expr.guard) guards_.push_back({offset(guard.a, sizes), offset(guard.b, sizes)});
+    for (const Comparison& guard : expr.guard)
+      guards_.push_back({make_affine(guard.a, sizes), make_affine(guard.b, sizes)});
     for (const ScalarExprPtr& operand : expr.operands) operands_.emplace_back(functions, *operand, sizes, tensors);
   }
 
   Real value(std::span<std::int64_t> indices) const {
     switch (expr_.kind) {
-      case Kind::Constant:
+      case ExprKind::Constant:
         return static_cast<Real>(static_cast<double>(expr_.value.num) / static_cast<double>(expr_.value.den));
-      case Kind::InverseSize:
+      case ExprKind::InverseSize:
         return Real{1} / static_cast<Real>(offsets_[0].at(sizes_, indices));
-      case Kind::Read:
+      case ExprKind::Read:
         return read(indices);
-      case Kind::Add: {
+      case ExprKind::Add: {
         Real sum = 0;
         for (const Interpreter& operand : operands_) sum += operand.value(indices);
         return sum;
       }
-      case Kind::Mul: {
+      case ExprKind::Mul: {
         Real product = 1;
         for (const Interpreter& operand : operands_) product *= operand.value(indices);
         return product;
       }
-      case Kind::Sum: {
+      case ExprKind::Sum: {
         Real sum = 0;
         each_point(0, indices, [&] { sum += operands_[0].value(indices); });
         return sum;
       }
-      case Kind::Max: {
+      case ExprKind::Max: {
         std::optional<Real> best;
         each_point(0, indices, [&] {
-          if (guarded(indices))
+          if (guards_hold(indices))
             best = std::max(best.value_or(-std::numeric_limits<Real>::infinity()), operands_[0].value(indices));
         });
         return best.value_or(0);
       }
-      case Kind::Apply: {
+      case ExprKind::Apply: {
         std::array<double, 8> arguments{};
         for (std::size_t i = 0; i < operands_.size(); ++i) arguments.at(i) = operands_[i].value(indices);
         const std::span<const double> given(arguments.data(), operands_.size());
         return static_cast<Real>(evaluate(functions_[expr_.function], given));
       }
       default:
-        return operands_[guarded(indices) ? 0 : 1].value(indices);
+        return operands_[guards_hold(indices) ? 0 : 1].value(indices);
     }
   }
 
@@ -89,7 +91,7 @@ class Interpreter {
     return static_cast<Real>(tensor.values[static_cast<std::size_t>(element)]);
   }
 
-  bool guarded(std::span<std::int64_t> indices) const {
+  bool guards_hold(std::span<std::int64_t> indices) const {
     for (std::size_t i = 0; i < guards_.size(); ++i) {
       if (!holds(expr_.guard[i].relation, guards_[i].first.at(sizes_, indices), guards_[i].second.at(sizes_, indices)))
         return false;
@@ -110,41 +112,41 @@ class Interpreter {
   const ScalarExpr& expr_;
   std::span<const std::int64_t> sizes_;
   std::span<const View> tensors_;
-  std::vector<Offset> offsets_;
+  std::vector<AffineIndex> offsets_;
   std::vector<std::int64_t> extents_;
-  std::vector<std::pair<Offset, Offset>> guards_;
+  std::vector<std::pair<AffineIndex, AffineIndex>> guards_;
   std::vector<Interpreter> operands_;
 };
 
-/// Σ over bound indices of one read, or the product of two, as strided loops. Made only where every index of a read
-/// uses at most one bound index, so that the points inside the tensor are a box.
+/// Σ over bound indices of one read, or of the product of two, as strided loops. Requires that every index of a read
+/// uses at most one bound index, so that the points inside the tensors form a box.
 template <class Real>
 class StridedSum {
  public:
   static std::optional<StridedSum> make(const ScalarExpr& sum, std::span<const std::int64_t> sizes,
                                         std::span<const View> tensors) {
-    if (sum.kind != Kind::Sum) return std::nullopt;
+    if (sum.kind != ExprKind::Sum) return std::nullopt;
     std::vector<const ScalarExpr*> reads;
-    if (sum.operands[0]->kind == Kind::Mul) {
+    if (sum.operands[0]->kind == ExprKind::Mul) {
       for (const ScalarExprPtr& operand : sum.operands[0]->operands) reads.push_back(operand.get());
     } else {
       reads.push_back(sum.operands[0].get());
     }
     if (reads.size() > 2 ||
-        !std::ranges::all_of(reads, [](const ScalarExpr* read) { return read->kind == Kind::Read; }))
+        !std::ranges::all_of(reads, [](const ScalarExpr* read) { return read->kind == ExprKind::Read; }))
       return std::nullopt;
-    StridedSum made(sizes, tensors);
-    // The longest loop innermost.
+    StridedSum result(sizes, tensors);
+    // The longest loop is innermost.
     std::vector<BoundIndex> bound = sum.bound;
     std::ranges::stable_sort(bound, {}, [&](const BoundIndex& index) { return evaluate(*index.extent, sizes, {}); });
     for (const BoundIndex& index : bound) {
-      made.slots_.push_back(index.slot);
-      made.extents_.push_back(evaluate(*index.extent, sizes, {}));
+      result.slots_.push_back(index.slot);
+      result.extents_.push_back(evaluate(*index.extent, sizes, {}));
     }
     for (const ScalarExpr* read : reads) {
-      if (!made.add(*read)) return std::nullopt;
+      if (!result.add_read(*read)) return std::nullopt;
     }
-    return made;
+    return result;
   }
 
   Real value(std::span<std::int64_t> indices) const {
@@ -158,7 +160,7 @@ class StridedSum {
         if (axis.loop == none) {
           if (base < 0 || base >= axis.dim) return 0;
         } else {
-          clip(base, axis, low[axis.loop], high[axis.loop]);
+          clip_range(base, axis, low[axis.loop], high[axis.loop]);
         }
         start[r] += base * axis.stride;
       }
@@ -170,7 +172,7 @@ class StridedSum {
   static constexpr std::size_t none = ~std::size_t{0};
 
   struct Axis {  // one dimension of a read: index = offset(outer) + step · loop
-    Offset offset;
+    AffineIndex offset;
     std::size_t loop = none;
     std::int64_t step = 0;
     std::int64_t dim = 0;
@@ -184,7 +186,7 @@ class StridedSum {
 
   StridedSum(std::span<const std::int64_t> sizes, std::span<const View> tensors) : sizes_(sizes), tensors_(tensors) {}
 
-  bool add(const ScalarExpr& expr) {
+  bool add_read(const ScalarExpr& expr) {
     const View& tensor = tensors_[expr.tensor];
     if (slots_.size() > 8 || tensor.values.empty()) return false;
     Read read;
@@ -193,10 +195,10 @@ class StridedSum {
     for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
       stride /= tensor.dims[d];
       Axis axis;
-      axis.offset = offset(expr.indices[d], sizes_);
+      axis.offset = make_affine(expr.indices[d], sizes_);
       axis.dim = tensor.dims[d];
       axis.stride = stride;
-      const auto steps = coefficients(*expr.indices[d], sizes_, slots_);
+      const auto steps = linear_coefficients(*expr.indices[d], sizes_, slots_);
       if (!steps) return false;
       for (std::size_t loop = 0; loop < steps->size(); ++loop) {
         if ((*steps)[loop] == 0) continue;
@@ -212,7 +214,7 @@ class StridedSum {
   }
 
   /// 0 ≤ base + step · i < dim
-  static void clip(std::int64_t base, const Axis& axis, std::int64_t& low, std::int64_t& high) {
+  static void clip_range(std::int64_t base, const Axis& axis, std::int64_t& low, std::int64_t& high) {
     const auto ceil_div = [](std::int64_t a, std::int64_t b) { return -floor_quotient(-a, b); };
     if (axis.step > 0) {
       low = std::max(low, ceil_div(-base, axis.step));
@@ -256,23 +258,23 @@ class StridedSum {
   std::vector<Read> reads_;
 };
 
-/// One tensor, its elements split over the cores where there is enough to do.
+/// Computes one tensor; the elements of a large one are distributed over the cores.
 template <class Real>
-std::vector<double> compute(std::span<const Function> functions, const Instance& instance,
-                            const TensorDefinition& definition, std::span<const std::int64_t> sizes,
-                            std::span<const View> tensors, std::vector<std::int64_t>& dims) {
+std::vector<double> compute_tensor(std::span<const Function> functions, const OperatorInstance& instance,
+                                   const TensorDefinition& definition, std::span<const std::int64_t> sizes,
+                                   std::span<const View> tensors, std::vector<std::int64_t>& dims) {
   for (const IndexExprPtr& dim : definition.dims) dims.push_back(std::max<std::int64_t>(evaluate(*dim, sizes, {}), 0));
   const std::int64_t elements = element_count(dims);
   std::vector<double> result(static_cast<std::size_t>(elements));
-  std::vector<std::uint32_t> outer;  // outermost last
+  std::vector<std::uint32_t> outer_functions;  // outermost last
   const ScalarExpr* root = definition.body.get();
-  while (root->kind == Kind::Apply && root->operands.size() == 1) {
-    outer.insert(outer.begin(), root->function);
+  while (root->kind == ExprKind::Apply && root->operands.size() == 1) {
+    outer_functions.insert(outer_functions.begin(), root->function);
     root = root->operands[0].get();
   }
   const auto strided = StridedSum<Real>::make(*root, sizes, tensors);
   const Interpreter<Real> interpreter(functions, *root, sizes, tensors);
-  const auto range = [&](std::int64_t begin, std::int64_t end) {
+  const auto compute_range = [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::int64_t> indices(instance.index_slots + dims.size() + 1);
     for (std::int64_t element = begin; element < end; ++element) {
       for (std::int64_t d = static_cast<std::int64_t>(dims.size()) - 1, rest = element; d >= 0; --d) {
@@ -280,24 +282,25 @@ std::vector<double> compute(std::span<const Function> functions, const Instance&
         rest /= dims[static_cast<std::size_t>(d)];
       }
       double value = strided ? strided->value(indices) : interpreter.value(indices);
-      for (std::uint32_t function : outer) value = evaluate(functions[function], std::span<const double>(&value, 1));
+      for (std::uint32_t function : outer_functions)
+        value = evaluate(functions[function], std::span<const double>(&value, 1));
       result[static_cast<std::size_t>(element)] = value;
     }
   };
-  const runtime::Workers workers(elements < 4096 ? 1 : std::min(runtime::available_cores(), 64U));
-  const std::int64_t parts = workers.threads();
-  workers.run(workers.threads(), [&](std::size_t w, unsigned) {
-    const auto part = static_cast<std::int64_t>(w);
-    range(elements * part / parts, elements * (part + 1) / parts);
+  const runtime::ThreadPool pool(elements < 4096 ? 1 : std::min(runtime::available_cores(), 64U));
+  const std::int64_t chunks = pool.threads();
+  pool.run(pool.threads(), [&](std::size_t w, unsigned) {
+    const auto chunk = static_cast<std::int64_t>(w);
+    compute_range(elements * chunk / chunks, elements * (chunk + 1) / chunks);
   });
   return result;
 }
 
 }  // namespace
 
-std::optional<std::vector<Tensor>> run(std::span<const Function> functions, const Instance& instance,
-                                       std::span<const Tensor* const> inputs,
-                                       std::span<const std::int64_t> size_parameters, Arithmetic arithmetic) {
+std::optional<std::vector<Tensor>> run_reference(std::span<const Function> functions, const OperatorInstance& instance,
+                                                 std::span<const Tensor* const> inputs,
+                                                 std::span<const std::int64_t> size_parameters, Arithmetic arithmetic) {
   std::vector<std::vector<std::int64_t>> shapes;
   for (const Tensor* input : inputs) shapes.push_back(input->shape);
   std::vector<std::int64_t> sizes;
@@ -308,18 +311,18 @@ std::optional<std::vector<Tensor>> run(std::span<const Function> functions, cons
              "a tensor's values do not fill its shape");
     tensors.push_back({input->values, input->shape});
   }
-  const auto tensor_of = arithmetic == Arithmetic::Float32 ? compute<float> : compute<double>;
-  std::vector<std::vector<double>> kept;
-  kept.reserve(instance.intermediates.size());
+  const auto compute = arithmetic == Arithmetic::Float32 ? compute_tensor<float> : compute_tensor<double>;
+  std::vector<std::vector<double>> intermediates;
+  intermediates.reserve(instance.intermediates.size());
   for (const TensorDefinition& intermediate : instance.intermediates) {
     std::vector<std::int64_t> dims;
-    kept.push_back(tensor_of(functions, instance, intermediate, sizes, tensors, dims));
-    tensors.push_back({kept.back(), std::move(dims)});
+    intermediates.push_back(compute(functions, instance, intermediate, sizes, tensors, dims));
+    tensors.push_back({intermediates.back(), std::move(dims)});
   }
   std::vector<Tensor> outputs;
   for (const TensorDefinition& output : instance.outputs) {
     Tensor& tensor = outputs.emplace_back();
-    tensor.values = tensor_of(functions, instance, output, sizes, tensors, tensor.shape);
+    tensor.values = compute(functions, instance, output, sizes, tensors, tensor.shape);
   }
   return outputs;
 }

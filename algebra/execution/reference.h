@@ -1,5 +1,5 @@
-// Reference execution of an instance over the reals, for folding constants and checking optimized models: the
-// definition itself, run as loops. Right first; fast enough for a model's layers.
+// Reference execution of an operator instance over the reals, for constant folding and for checking optimized models.
+// It runs the definition itself as loops: correct first, and fast enough for the layers of a model.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "algebra/language/function.h"
-#include "algebra/language/instance.h"
+#include "algebra/operators/function.h"
+#include "algebra/operators/operator_instance.h"
 
 namespace rulemill::algebra {
 
@@ -18,13 +18,13 @@ struct Tensor {
   std::vector<double> values;
 };
 
-/// What every product, sum and value of a function is rounded to.
+/// The precision to which every product, sum and function value is rounded.
 enum class Arithmetic : std::uint8_t { Float64, Float32 };
 
-/// All outputs; `functions` are the library's. Nothing if the shapes do not type.
-std::optional<std::vector<Tensor>> run(std::span<const Function> functions, const Instance& instance,
-                                       std::span<const Tensor* const> inputs,
-                                       std::span<const std::int64_t> size_parameters,
-                                       Arithmetic arithmetic = Arithmetic::Float64);
+/// Returns all outputs, or nullopt if the shapes are ill-typed. `functions` are the library's.
+std::optional<std::vector<Tensor>> run_reference(std::span<const Function> functions, const OperatorInstance& instance,
+                                                 std::span<const Tensor* const> inputs,
+                                                 std::span<const std::int64_t> size_parameters,
+                                                 Arithmetic arithmetic = Arithmetic::Float64);
 
 }  // namespace rulemill::algebra

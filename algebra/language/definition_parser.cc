@@ -1,4 +1,4 @@
-// Operators: inputs, parameters, clauses.
+// Parses operators: inputs, parameters, clauses.
 #include "algebra/language/definition_parser.h"
 
 namespace rulemill::algebra::syntax {
@@ -31,16 +31,16 @@ std::string Parser::text_since(std::size_t start) {
   const std::size_t end = cursor_.position();
   std::string text;
   cursor_.rewind(start);
-  auto skipped = onnx_.begin();
+  auto skipped = onnx_tokens_.begin();
   while (cursor_.position() < end) {
-    if (skipped != onnx_.end() && skipped->first == cursor_.position()) {
+    if (skipped != onnx_tokens_.end() && skipped->first == cursor_.position()) {
       cursor_.rewind((skipped++)->second);
     } else {
       text += cursor_.next().text + " ";
     }
   }
   cursor_.rewind(end);
-  onnx_.clear();
+  onnx_tokens_.clear();
   return text;
 }
 
@@ -48,7 +48,7 @@ Operator Parser::parse_operator() {
   Operator op;
   op.place = here();
   op.origin = cursor_.origin();
-  op.name = cursor_.name("an operator's name");
+  op.name = cursor_.expect_name("an operator's name");
   cursor_.expect("(", "after the operator's name");
   if (!cursor_.is(")") && !cursor_.is(";")) {
     do op.inputs.push_back(parse_input());
@@ -68,46 +68,46 @@ Operator Parser::parse_operator() {
 Input Parser::parse_input() {
   Input input;
   input.place = here();
-  input.name = cursor_.name("an input's name");
+  input.name = cursor_.expect_name("an input's name");
   cursor_.expect("[", "after the input's name");
   while (!cursor_.is("]")) {
     InputDim dim;
     dim.place = here();
     if (cursor_.peek().kind == Token::Kind::Number) {
-      dim.number = cursor_.number("a dimension");
+      dim.number = cursor_.expect_number("a dimension");
     } else {
-      dim.name = cursor_.name("a dimension's name");
+      dim.name = cursor_.expect_name("a dimension's name");
       dim.is_pack = cursor_.accept("...");
-      if (dim.is_pack && cursor_.accept("by")) dim.spread = cursor_.name("a parameter of kind spread");
+      if (dim.is_pack && cursor_.accept("by")) dim.spread = cursor_.expect_name("a parameter of kind spread");
     }
     input.dims.push_back(std::move(dim));
     if (!cursor_.accept(",")) break;
   }
   cursor_.expect("]", "after the dimensions of '" + input.name + "'");
   const Token kind = cursor_.peek();
-  input.kind = parse_element_kind();
-  if (input.kind == ElementKind::Positives)
-    cursor_.fail(kind, "an output may be of positives, an input may not; in a rule, a variable may");
+  input.scalar_kind = parse_scalar_kind();
+  if (input.scalar_kind == ScalarKind::Positive)
+    cursor_.fail(kind, "an input may not be of positives; only an output, or a variable of a rule");
   return input;
 }
 
-/// of truths, of integers, of positives; nothing: numbers.
-ElementKind Parser::parse_element_kind() {
-  if (!cursor_.accept("of")) return ElementKind::Numbers;
+/// `of truths`, `of integers`, `of positives`, or nothing for Real.
+ScalarKind Parser::parse_scalar_kind() {
+  if (!cursor_.accept("of")) return ScalarKind::Real;
   const Token token = cursor_.peek();
-  if (cursor_.accept("truths")) return ElementKind::Truths;
-  if (cursor_.accept("integers")) return ElementKind::Integers;
-  if (cursor_.accept("positives")) return ElementKind::Positives;
+  if (cursor_.accept("truths")) return ScalarKind::Bool;
+  if (cursor_.accept("integers")) return ScalarKind::Int;
+  if (cursor_.accept("positives")) return ScalarKind::Positive;
   cursor_.fail(token, "expected truths, integers or positives, found " + quoted(token));
 }
 
 Parameter Parser::parse_parameter() {
   Parameter parameter;
   parameter.place = here();
-  parameter.name = cursor_.name("a parameter's name");
+  parameter.name = cursor_.expect_name("a parameter's name");
   const bool pack = cursor_.accept("...");
   if (!pack && cursor_.accept("[")) {
-    parameter.pack = cursor_.name("a pack of dimensions");
+    parameter.pack = cursor_.expect_name("a pack of dimensions");
     cursor_.expect("...", "after the pack of dimensions");
     cursor_.expect("]", "after the pack of dimensions");
   }
@@ -122,53 +122,53 @@ Parameter Parser::parse_parameter() {
   if (pack != (parameter.kind == Parameter::Kind::Sizes))
     cursor_.fail(cursor_.peek(), "a pack of sizes is written name... : sizes");
   if (!parameter.pack.empty()) {
-    if (parameter.kind != Parameter::Kind::Int || !parameter.numbers.empty())
+    if (parameter.kind != Parameter::Kind::Int || !parameter.int_values.empty())
       cursor_.fail(cursor_.peek(), "'" + parameter.name + "' is a list: expected name[pack...]: int");
     parameter.kind = Parameter::Kind::Ints;
   }
   if (cursor_.accept("=")) {
     if (cursor_.peek().kind == Token::Kind::Number)
-      parameter.default_value = cursor_.number("a default");
+      parameter.default_value = cursor_.expect_number("a default");
     else
-      parameter.default_value = cursor_.name("a default");
+      parameter.default_value = cursor_.expect_name("a default");
   }
   return parameter;
 }
 
-/// { words } or { numbers }; the first is the default.
+/// { enum values } or { numbers }; the first is the default.
 void Parser::parse_domain(Parameter& parameter) {
   cursor_.expect("{", "before the parameter's values");
   do {
     if (cursor_.peek().kind == Token::Kind::Number)
-      parameter.numbers.push_back(cursor_.number("a value"));
+      parameter.int_values.push_back(cursor_.expect_number("a value"));
     else
-      parameter.words.push_back(cursor_.name("a value"));
+      parameter.enum_values.push_back(cursor_.expect_name("a value"));
   } while (cursor_.accept(","));
   cursor_.expect("}", "after the parameter's values");
-  if (!parameter.words.empty() && !parameter.numbers.empty()) {
-    cursor_.fail(cursor_.peek(), "the values of '" + parameter.name + "' mix words and numbers");
+  if (!parameter.enum_values.empty() && !parameter.int_values.empty()) {
+    cursor_.fail(cursor_.peek(), "the values of '" + parameter.name + "' mix names and numbers");
   }
-  parameter.kind = parameter.words.empty() ? Parameter::Kind::Int : Parameter::Kind::Words;
-  if (parameter.words.empty())
-    parameter.default_value = parameter.numbers.front();
+  parameter.kind = parameter.enum_values.empty() ? Parameter::Kind::Int : Parameter::Kind::Enum;
+  if (parameter.enum_values.empty())
+    parameter.default_value = parameter.int_values.front();
   else
-    parameter.default_value = parameter.words.front();
+    parameter.default_value = parameter.enum_values.front();
 }
 
 void Parser::parse_kind(Parameter& parameter) {
   using Kind = Parameter::Kind;
   cursor_.expect(":", "after the parameter's name");
   const Token token = cursor_.peek();
-  const std::string kind = cursor_.name("a parameter's kind");
-  const bool fresh = kind == "new" && cursor_.accept("axes");
+  const std::string kind = cursor_.expect_name("a parameter's kind");
+  const bool is_new = kind == "new" && cursor_.accept("axes");
   static const std::map<std::string, Kind> kinds = {{"size", Kind::Size}, {"sizes", Kind::Sizes},
                                                     {"int", Kind::Int},   {"permutation", Kind::Permutation},
                                                     {"axes", Kind::Axes}, {"spread", Kind::Spread}};
   const auto found = kinds.find(kind);
-  if (found == kinds.end() && !fresh) {
+  if (found == kinds.end() && !is_new) {
     cursor_.fail(token, "expected size, sizes, int, axes, new axes, permutation or spread, found '" + kind + "'");
   }
-  parameter.kind = fresh ? Kind::NewAxes : found->second;
+  parameter.kind = is_new ? Kind::NewAxes : found->second;
   if (parameter.kind == Kind::Spread) parameter.default_value = std::vector<std::int64_t>();
 }
 
@@ -186,7 +186,7 @@ void Parser::parse_clause(Operator& op) {
     op.tensors.push_back(parse_tensor());
   } else if (const std::size_t start = cursor_.position(); cursor_.accept("onnx")) {
     op.onnx.push_back(parse_onnx());
-    onnx_.emplace_back(start, cursor_.position());
+    onnx_tokens_.emplace_back(start, cursor_.position());
   } else if (token.kind == Token::Kind::Name && cursor_.is("[", 1)) {
     for (const Tensor& other : op.outputs) {
       if (other.name == token.text) cursor_.fail(token, "two outputs are called " + quoted(token));
@@ -201,10 +201,10 @@ void Parser::parse_clause(Operator& op) {
 Let Parser::parse_let() {
   Let let;
   let.place = here();
-  let.name = cursor_.name("a name");
+  let.name = cursor_.expect_name("a name");
   let.is_pack = cursor_.accept("...");
   cursor_.expect("=", "after the name");
-  let.value = parse_entry();
+  let.value = parse_index_item();
   return let;
 }
 
@@ -214,43 +214,43 @@ Condition Parser::parse_condition() {
   if (cursor_.peek().kind == Token::Kind::Name && cursor_.is("=", 1) && cursor_.is("except", 3)) {
     condition.except_left = cursor_.next().text;
     cursor_.next();
-    condition.except_right = cursor_.name("a pack of dimensions");
+    condition.except_right = cursor_.expect_name("a pack of dimensions");
     cursor_.next();
-    condition.except_axis = cursor_.name("an axis parameter");
+    condition.except_axis = cursor_.expect_name("an axis parameter");
     return condition;
   }
   condition.comparison = parse_comparison();
-  if (cursor_.is("if")) condition.choice = parse_choice();
+  if (cursor_.is("if")) condition.predicate = parse_predicate();
   return condition;
 }
 
 Tensor Parser::parse_tensor() {
   Tensor tensor;
   tensor.place = here();
-  tensor.name = cursor_.name("a tensor's name");
+  tensor.name = cursor_.expect_name("a tensor's name");
   cursor_.expect("[", "after '" + tensor.name + "'");
   while (!cursor_.is("]")) {
-    OutputIndex index;
+    Binding index;
     index.place = here();
-    index.name = cursor_.name("an index");
+    index.name = cursor_.expect_name("an index");
     index.is_pack = cursor_.accept("...");
     cursor_.expect("<", "after the index '" + index.name + "', before its extent");
-    index.extent = parse_entry();
+    index.extent = parse_index_item();
     tensor.indices.push_back(std::move(index));
     if (!cursor_.accept(",")) break;
   }
   cursor_.expect("]", "after the indices of '" + tensor.name + "'");
-  tensor.kind = parse_element_kind();
-  cursor_.expect("=", "before what '" + tensor.name + "' is");
+  tensor.scalar_kind = parse_scalar_kind();
+  cursor_.expect("=", "before the value of '" + tensor.name + "'");
   tensor.body = parse_scalar();
   return tensor;
 }
 
 std::shared_ptr<const Call> Parser::parse_call(const Operator& op) {
-  const Nested nested(*this);
+  const NestingScope nesting(*this);
   Call call;
   call.place = here();
-  call.name = cursor_.name("an operator or an input");
+  call.name = cursor_.expect_name("an operator or an input");
   if (!cursor_.accept("(")) {
     call.is_input = true;
     return std::make_shared<Call>(std::move(call));
@@ -261,7 +261,7 @@ std::shared_ptr<const Call> Parser::parse_call(const Operator& op) {
   }
   if (cursor_.accept(";")) {
     do {
-      const std::string name = cursor_.name("a parameter's name");
+      const std::string name = cursor_.expect_name("a parameter's name");
       cursor_.expect("=", "after the parameter's name");
       call.parameters.emplace_back(name, parse_index());
     } while (cursor_.accept(","));

@@ -1,5 +1,5 @@
-// The parser of the definition language, by recursive descent. Private to the loader: its parts are in
-// definition_parser.cc, expression_parser.cc, function_parser.cc and mapping_parser.cc.
+// The recursive-descent parser of the definition language. Its methods are in definition_parser.cc,
+// expression_parser.cc, function_parser.cc and mapping_parser.cc.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace rulemill::algebra::syntax {
 
-constexpr std::uint32_t deepest_nesting = 250, deepest_tree = 1000;
-constexpr std::size_t most_arguments = 8;
+constexpr std::uint32_t max_nesting_depth = 250, max_tree_depth = 1000;
+constexpr std::size_t max_arguments = 8;
 
 class Parser {
  public:
@@ -22,44 +22,43 @@ class Parser {
  private:
   Place here() const { return {cursor_.peek().line, cursor_.peek().column}; }
 
-  /// The tokens from `start` to the cursor but for ONNX mappings, one blank apart: what a definition's digest is made
-  /// of.
+  /// The tokens from `start` to the cursor without ONNX mappings, separated by blanks. Digests are computed from it.
   std::string text_since(std::size_t start);
 
-  /// One level of the text's nesting; a tree's depth is bounded, too, so that everything may recurse over it.
-  class Nested {
+  /// One level of nesting in the text. Nesting and tree depth are bounded, so that recursion is safe.
+  class NestingScope {
    public:
-    explicit Nested(Parser& parser) : parser_(parser) {
-      if (++parser_.nesting_ > deepest_nesting)
+    explicit NestingScope(Parser& parser) : parser_(parser) {
+      if (++parser_.nesting_ > max_nesting_depth)
         parser_.cursor_.fail(parser_.cursor_.peek(), "a definition nested too deeply");
     }
-    ~Nested() { --parser_.nesting_; }
-    Nested(const Nested&) = delete;
-    Nested& operator=(const Nested&) = delete;
+    ~NestingScope() { --parser_.nesting_; }
+    NestingScope(const NestingScope&) = delete;
+    NestingScope& operator=(const NestingScope&) = delete;
 
    private:
     Parser& parser_;
   };
 
   template <class Node>
-  std::shared_ptr<const Node> finished(Node node, std::initializer_list<const std::shared_ptr<const Node>*> children) {
+  std::shared_ptr<const Node> make_node(Node node, std::initializer_list<const std::shared_ptr<const Node>*> children) {
     for (const auto* child : children) {
       if (*child) node.depth = std::max(node.depth, (*child)->depth + 1);
     }
-    if (node.depth > deepest_tree) cursor_.fail(cursor_.peek(), "an expression of too many terms");
+    if (node.depth > max_tree_depth) cursor_.fail(cursor_.peek(), "an expression of too many terms");
     return std::make_shared<Node>(std::move(node));
   }
 
-  ScalarPtr finished(Scalar node);
+  ScalarPtr make_node(Scalar node);
 
   // ---- scalar functions ----
 
   FunctionSyntax parse_function();
 
-  /// How many values its evaluation holds at once.
-  static std::size_t stack_of(const Function& function);
+  /// The maximum number of values on the stack during evaluation.
+  static std::size_t stack_depth(const Function& function);
 
-  void emit(Function& function, Function::Op op) { function.real.push_back({op, 0, 0}); }
+  void emit(Function& function, Function::Op op) { function.program.push_back({op, 0, 0}); }
 
   void parse_real_sum(Function& function, const std::vector<std::string>& arguments);
 
@@ -69,18 +68,17 @@ class Parser {
 
   static std::optional<Rational> exact_number(const std::string& text);
 
-  /// f(0) = 0, f(f(t)) = f(t), f(s, t) = f(t, s): the laws that the prover and the field know how to keep.
-  LawClaim parse_law(Function& function, const std::vector<std::string>& arguments);
+  DeclaredLaw parse_law(Function& function, const std::vector<std::string>& arguments);
 
   // ---- index expressions ----
 
-  IndexPtr binary(Index::Kind kind, IndexPtr a, IndexPtr b, Place place);
+  IndexPtr make_binary(Index::Kind kind, IndexPtr a, IndexPtr b, Place place);
 
-  IndexPtr finished(Index index);
+  IndexPtr make_node(Index index);
 
   IndexPtr parse_index();
 
-  Choice parse_choice();
+  ParameterPredicate parse_predicate();
 
   IndexPtr parse_index_sum();
 
@@ -91,8 +89,7 @@ class Parser {
 
   Comparison parse_comparison();
 
-  /// One index of a read or one dimension of an output; packs as in syntax.h.
-  Entry parse_entry();
+  IndexItem parse_index_item();
   bool continues_expression(std::size_t ahead) const;
 
   // ---- scalar expressions ----
@@ -113,7 +110,7 @@ class Parser {
   Operator parse_operator();
 
   Input parse_input();
-  ElementKind parse_element_kind();
+  ScalarKind parse_scalar_kind();
 
   Parameter parse_parameter();
   void parse_domain(Parameter& parameter);
@@ -130,17 +127,17 @@ class Parser {
 
   // ---- ONNX ----
 
-  OnnxEntry parse_onnx_value();
+  OnnxValueSyntax parse_onnx_value();
 
-  double parse_absent();
+  double parse_default_number();
 
-  OnnxSyntax parse_onnx();
-  void parse_onnx_inputs(OnnxSyntax& onnx);
+  OnnxMappingSyntax parse_onnx();
+  void parse_onnx_inputs(OnnxMappingSyntax& onnx);
   OnnxAttributeSyntax parse_onnx_attribute();
 
   TokenCursor cursor_;
   std::uint32_t nesting_ = 0;
-  std::vector<std::pair<std::size_t, std::size_t>> onnx_;  // first token and end of the definition's ONNX mappings
+  std::vector<std::pair<std::size_t, std::size_t>> onnx_tokens_;  // token ranges of the definition's ONNX mappings
 };
 
 }  // namespace rulemill::algebra::syntax

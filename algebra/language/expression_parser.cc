@@ -1,43 +1,43 @@
-// Index and scalar expressions.
+// Parses index and scalar expressions.
 #include "algebra/language/definition_parser.h"
 
 namespace rulemill::algebra::syntax {
 
-IndexPtr Parser::binary(Index::Kind kind, IndexPtr a, IndexPtr b, Place place) {
+IndexPtr Parser::make_binary(Index::Kind kind, IndexPtr a, IndexPtr b, Place place) {
   Index index;
   index.kind = kind;
   index.place = place;
   index.a = std::move(a);
   index.b = std::move(b);
-  return finished(std::move(index));
+  return make_node(std::move(index));
 }
 
 IndexPtr Parser::parse_index() {
-  const Nested nested(*this);
+  const NestingScope nesting(*this);
   IndexPtr value = parse_index_sum();
   if (cursor_.is("if") && cursor_.is("=", 2) && cursor_.is("else", 4)) {
     Index index;
     index.kind = Index::Kind::If;
     index.place = here();
-    index.choice = parse_choice();
-    cursor_.expect("else", "after the choice");
+    index.predicate = parse_predicate();
+    cursor_.expect("else", "after the parameter's value");
     index.a = std::move(value);
     index.b = parse_index();
-    return finished(std::move(index));
+    return make_node(std::move(index));
   }
   return value;
 }
 
-Choice Parser::parse_choice() {
-  cursor_.expect("if", "before a choice");
-  Choice choice;
-  choice.parameter = cursor_.name("a parameter's name");
+ParameterPredicate Parser::parse_predicate() {
+  cursor_.expect("if", "before a condition on a parameter");
+  ParameterPredicate predicate;
+  predicate.parameter = cursor_.expect_name("a parameter's name");
   cursor_.expect("=", "after the parameter");
   if (cursor_.peek().kind == Token::Kind::Number)
-    choice.word = std::to_string(cursor_.number("a value"));
+    predicate.value = std::to_string(cursor_.expect_number("a value"));
   else
-    choice.word = cursor_.name("one of the parameter's values");
-  return choice;
+    predicate.value = cursor_.expect_name("one of the parameter's values");
+  return predicate;
 }
 
 IndexPtr Parser::parse_index_sum() {
@@ -45,7 +45,7 @@ IndexPtr Parser::parse_index_sum() {
   while (cursor_.is("+") || cursor_.is("-")) {
     const Place place = here();
     const auto kind = cursor_.next().text == "+" ? Index::Kind::Add : Index::Kind::Sub;
-    value = binary(kind, value, parse_index_product(), place);
+    value = make_binary(kind, value, parse_index_product(), place);
   }
   return value;
 }
@@ -56,21 +56,21 @@ IndexPtr Parser::parse_index_product() {
     const Place place = here();
     const std::string op = cursor_.next().text;
     const auto kind = op == "*"    ? Index::Kind::Mul
-                      : op == "/"  ? Index::Kind::Exact
-                      : op == "//" ? Index::Kind::Floor
+                      : op == "/"  ? Index::Kind::ExactDiv
+                      : op == "//" ? Index::Kind::FloorDiv
                                    : Index::Kind::Mod;
-    value = binary(kind, value, parse_index_factor(), place);
+    value = make_binary(kind, value, parse_index_factor(), place);
   }
   return value;
 }
 
 IndexPtr Parser::parse_index_factor() {
-  const Nested nested(*this);
+  const NestingScope nesting(*this);
   const Token token = cursor_.peek();
   Index index;
   index.place = here();
   if (token.kind == Token::Kind::Number) {
-    index.number = cursor_.number("a number");
+    index.number = cursor_.expect_number("a number");
     return std::make_shared<Index>(std::move(index));
   }
   if (cursor_.accept("(")) {
@@ -79,7 +79,7 @@ IndexPtr Parser::parse_index_factor() {
     return inner;
   }
   if (cursor_.accept("-"))
-    return binary(Index::Kind::Sub, std::make_shared<Index>(), parse_index_factor(), index.place);
+    return make_binary(Index::Kind::Sub, std::make_shared<Index>(), parse_index_factor(), index.place);
   if (token.kind != Token::Kind::Name) cursor_.fail(token, "expected an index expression, found " + quoted(token));
   return parse_named_index(cursor_.next(), std::move(index));
 }
@@ -90,20 +90,20 @@ IndexPtr Parser::parse_named_index(const Token& token, Index index) {
     cursor_.expect(",", "between the operands of " + token.text);
     IndexPtr b = parse_index();
     cursor_.expect(")", "after the operands of " + token.text);
-    return binary(token.text == "min" ? Index::Kind::Min : Index::Kind::Max, a, b, index.place);
+    return make_binary(token.text == "min" ? Index::Kind::Min : Index::Kind::Max, a, b, index.place);
   }
   if (token.text == "product" && cursor_.accept("(")) {
     index.kind = Index::Kind::Product;
-    index.entry = std::make_shared<Entry>(parse_entry());
-    cursor_.expect(")", "after what is multiplied");
-    return finished(std::move(index));
+    index.item = std::make_shared<IndexItem>(parse_index_item());
+    cursor_.expect(")", "after the factors");
+    return make_node(std::move(index));
   }
   if (token.text == "offset" && cursor_.accept("(")) {
     index.kind = Index::Kind::Offset;
-    index.name = cursor_.name("a pack of indices");
+    index.name = cursor_.expect_name("a pack of indices");
     cursor_.expect("...", "after the pack of indices");
     cursor_.expect(")", "after the pack of indices");
-    return finished(std::move(index));
+    return make_node(std::move(index));
   }
   index.name = token.text;
   index.kind = Index::Kind::Name;
@@ -115,7 +115,7 @@ IndexPtr Parser::parse_named_index(const Token& token, Index index) {
     index.a = parse_index();
     cursor_.expect("]", "after the position within '" + token.text + "'");
   }
-  return finished(std::move(index));
+  return make_node(std::move(index));
 }
 
 Comparison Parser::parse_comparison() {
@@ -140,41 +140,41 @@ Comparison Parser::parse_comparison() {
   return comparison;
 }
 
-/// Whether what follows a pack makes it part of an expression.
+/// Whether the token after a pack makes the pack part of an expression.
 bool Parser::continues_expression(std::size_t ahead) const {
   static constexpr const char* operators[] = {"+", "-", "*", "/", "//", "%", "if"};
   return std::ranges::any_of(operators, [&](const char* symbol) { return cursor_.is(symbol, ahead); });
 }
 
-Entry Parser::parse_entry() {
-  Entry entry;
+IndexItem Parser::parse_index_item() {
+  IndexItem entry;
   entry.place = here();
   if (cursor_.peek().kind != Token::Kind::Name || !cursor_.is("...", 1) || continues_expression(2)) {
-    entry.single = parse_index();
+    entry.expression = parse_index();
     return entry;
   }
   entry.pack = cursor_.next().text;
   cursor_.next();
-  auto change = [&](Entry::Change kind, const char* what) {
+  auto change = [&](IndexItem::Change kind, const char* what) {
     entry.change = kind;
-    entry.by = cursor_.name(what);
+    entry.parameter = cursor_.expect_name(what);
   };
   if (cursor_.accept("[")) {
-    change(Entry::Change::Gather, "a permutation parameter");
+    change(IndexItem::Change::Gather, "a permutation parameter");
     cursor_.expect("]", "after the permutation");
   } else if (cursor_.accept("at")) {
-    change(Entry::Change::Scatter, "a permutation parameter");
+    change(IndexItem::Change::Scatter, "a permutation parameter");
   } else if (cursor_.accept("only")) {
-    change(Entry::Change::Only, "an axis parameter");
+    change(IndexItem::Change::Keep, "an axis parameter");
   } else if (cursor_.accept("without")) {
-    change(Entry::Change::Without, "an axis parameter");
+    change(IndexItem::Change::Remove, "an axis parameter");
   } else if (cursor_.is("with") || cursor_.is("insert")) {
     const bool insert = cursor_.next().text == "insert";
-    change(insert ? Entry::Change::Insert : Entry::Change::With, "an axis parameter");
+    change(insert ? IndexItem::Change::Insert : IndexItem::Change::Replace, "an axis parameter");
     cursor_.expect(":", insert ? "after the axis that is new" : "after the axis that changes");
     entry.value = parse_index();
   } else if (cursor_.accept("of")) {
-    entry.change = Entry::Change::Of;
+    entry.change = IndexItem::Change::Unravel;
     entry.value = parse_index();
   }
   return entry;
@@ -185,11 +185,11 @@ ScalarPtr Parser::scalar(Scalar::Kind kind, std::vector<ScalarPtr> operands, Pla
   node.kind = kind;
   node.place = place;
   node.operands = std::move(operands);
-  return finished(std::move(node));
+  return make_node(std::move(node));
 }
 
 ScalarPtr Parser::parse_scalar() {
-  const Nested nested(*this);
+  const NestingScope nesting(*this);
   ScalarPtr value = parse_scalar_sum();
   if (!cursor_.is("if")) return value;
   Scalar node;
@@ -200,7 +200,7 @@ ScalarPtr Parser::parse_scalar() {
   while (cursor_.accept("and"));
   cursor_.expect("else", "after the condition");
   node.operands = {value, parse_scalar()};
-  return finished(std::move(node));
+  return make_node(std::move(node));
 }
 
 ScalarPtr Parser::parse_scalar_sum() {
@@ -225,19 +225,19 @@ ScalarPtr Parser::parse_scalar_product() {
       node.place = place;
       node.divisor = parse_index_factor();
       node.operands = {value};
-      value = finished(std::move(node));
+      value = make_node(std::move(node));
     }
   }
   return value;
 }
 
 ScalarPtr Parser::parse_scalar_factor() {
-  const Nested nested(*this);
+  const NestingScope nesting(*this);
   const Token token = cursor_.peek();
   Scalar node;
   node.place = here();
   if (token.kind == Token::Kind::Number) {
-    node.number = {cursor_.number("a number"), 1};
+    node.number = {cursor_.expect_number("a number"), 1};
     return std::make_shared<Scalar>(std::move(node));
   }
   if (token.kind == Token::Kind::Decimal) {
@@ -267,7 +267,7 @@ ScalarPtr Parser::parse_scalar_factor() {
   if (cursor_.accept("[")) {
     node.kind = Scalar::Kind::Read;
     if (!cursor_.is("]")) {
-      do node.indices.push_back(parse_entry());
+      do node.indices.push_back(parse_index_item());
       while (cursor_.accept(","));
     }
     cursor_.expect("]", "after the indices of '" + node.name + "'");
@@ -278,22 +278,22 @@ ScalarPtr Parser::parse_scalar_factor() {
     do node.operands.push_back(parse_scalar());
     while (cursor_.accept(","));
     cursor_.expect(")", "after the arguments of '" + node.name + "'");
-    return finished(std::move(node));
+    return make_node(std::move(node));
   }
   cursor_.fail(
       token, "'" + token.text + "' is no value: expected a read " + token.text + "[…] or a call " + token.text + "(…)");
 }
 
-/// "(i < m, j < n where …) product", behind `sum` or `max`.
+/// Parses "(i < m, j < n where …) product" after `sum` or `max`.
 ScalarPtr Parser::parse_reduction(Scalar node) {
   cursor_.expect("(", "before the bound indices");
   do {
     Binding binding;
     binding.place = here();
-    binding.name = cursor_.name("a bound index");
+    binding.name = cursor_.expect_name("a bound index");
     binding.is_pack = cursor_.accept("...");
     cursor_.expect("<", "after the bound index");
-    binding.extent = parse_entry();
+    binding.extent = parse_index_item();
     node.bound.push_back(std::move(binding));
   } while (cursor_.accept(","));
   if (node.kind == Scalar::Kind::Max && cursor_.accept("where")) {
@@ -302,17 +302,17 @@ ScalarPtr Parser::parse_reduction(Scalar node) {
   }
   cursor_.expect(")", "after the bound indices");
   node.operands = {parse_scalar_product()};
-  return finished(std::move(node));
+  return make_node(std::move(node));
 }
 
-ScalarPtr Parser::finished(Scalar node) {
+ScalarPtr Parser::make_node(Scalar node) {
   for (const ScalarPtr& operand : node.operands) node.depth = std::max(node.depth, operand->depth + 1);
-  return finished<Scalar>(std::move(node), {});
+  return make_node<Scalar>(std::move(node), {});
 }
 
-IndexPtr Parser::finished(Index index) {
+IndexPtr Parser::make_node(Index index) {
   const IndexPtr a = index.a, b = index.b;
-  return finished<Index>(std::move(index), {&a, &b});
+  return make_node<Index>(std::move(index), {&a, &b});
 }
 
 }  // namespace rulemill::algebra::syntax

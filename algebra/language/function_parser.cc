@@ -1,4 +1,4 @@
-// Scalar functions: what they compute, as a postfix program, and the laws that are claimed of them.
+// Parses scalar functions: the definition, as a postfix program, and the declared laws.
 #include "algebra/language/definition_parser.h"
 
 namespace rulemill::algebra::syntax {
@@ -10,7 +10,7 @@ struct LawForm {
   std::string text;
 };
 
-/// The laws that can be claimed of a function with these arguments' names: of more than two there are none.
+/// The laws that a function with these argument names can declare; none for more than two arguments.
 std::vector<LawForm> law_forms(const std::string& f, const std::vector<std::string>& arguments) {
   const auto of = [&](const std::string& argument) { return f + "(" + argument + ")"; };
   if (arguments.size() == 2) {
@@ -43,42 +43,42 @@ FunctionSyntax Parser::parse_function() {
   Function& function = syntax.function;
   const Token name = cursor_.peek();
   syntax.place = place(cursor_.origin(), name.line, name.column);
-  function.name = cursor_.name("a function's name");
+  function.name = cursor_.expect_name("a function's name");
   std::vector<std::string> arguments;
   cursor_.expect("(", "after the function's name");
-  do arguments.push_back(cursor_.name("an argument's name"));
+  do arguments.push_back(cursor_.expect_name("an argument's name"));
   while (cursor_.accept(","));
   cursor_.expect(")", "after the arguments");
-  if (arguments.size() > most_arguments) {
+  if (arguments.size() > max_arguments) {
     cursor_.fail(name,
-                 "function '" + function.name + "' has more than " + std::to_string(most_arguments) + " arguments");
+                 "function '" + function.name + "' has more than " + std::to_string(max_arguments) + " arguments");
   }
   function.arity = static_cast<std::uint32_t>(arguments.size());
-  cursor_.expect("=", "before what the function computes");
+  cursor_.expect("=", "before the function's definition");
   parse_real_sum(function, arguments);
-  if (stack_of(function) > Function::deepest_stack)
+  if (stack_depth(function) > Function::max_stack_depth)
     cursor_.fail(name, "function '" + function.name + "' is nested too deeply");
   while (cursor_.accept("law")) syntax.laws.push_back(parse_law(function, arguments));
   const std::size_t mapping = cursor_.position();
   if (cursor_.accept("onnx")) {
-    function.onnx = cursor_.name("an ONNX operator");
-    onnx_.emplace_back(mapping, cursor_.position());
+    function.onnx_op_type = cursor_.expect_name("an ONNX operator");
+    onnx_tokens_.emplace_back(mapping, cursor_.position());
   }
   return syntax;
 }
 
-std::size_t Parser::stack_of(const Function& function) {
+std::size_t Parser::stack_depth(const Function& function) {
   std::size_t height = 0, highest = 0;
-  for (const Function::Node& node : function.real) {
-    const bool leaf = node.op == Function::Op::Argument || node.op == Function::Op::Number;
-    height = leaf ? height + 1 : is_unary(node.op) ? height : height - 1;
+  for (const Function::Instruction& instruction : function.program) {
+    const bool leaf = instruction.op == Function::Op::Argument || instruction.op == Function::Op::Number;
+    height = leaf ? height + 1 : is_unary(instruction.op) ? height : height - 1;
     highest = std::max(highest, height);
   }
   return highest;
 }
 
 void Parser::parse_real_sum(Function& function, const std::vector<std::string>& arguments) {
-  const Nested nested(*this);
+  const NestingScope nesting(*this);
   parse_real_product(function, arguments);
   while (cursor_.is("+") || cursor_.is("-")) {
     const auto op = cursor_.next().text == "+" ? Function::Op::Add : Function::Op::Sub;
@@ -99,12 +99,12 @@ void Parser::parse_real_product(Function& function, const std::vector<std::strin
 void Parser::parse_real_factor(Function& function, const std::vector<std::string>& arguments) {
   const Token token = cursor_.next();
   if (token.kind == Token::Kind::Number || token.kind == Token::Kind::Decimal) {
-    function.real.push_back({Function::Op::Number, std::stod(token.text), 0, exact_number(token.text)});
+    function.program.push_back({Function::Op::Number, std::stod(token.text), 0, exact_number(token.text)});
     return;
   }
   if (token.text == "-") {
-    const Nested nested(*this);
-    function.real.push_back({Function::Op::Number, 0, 0, Rational{0, 1}});
+    const NestingScope nesting(*this);
+    function.program.push_back({Function::Op::Number, 0, 0, Rational{0, 1}});
     parse_real_factor(function, arguments);
     emit(function, Function::Op::Sub);
     return;
@@ -115,7 +115,7 @@ void Parser::parse_real_factor(Function& function, const std::vector<std::string
     return;
   }
   if (const auto found = std::ranges::find(arguments, token.text); found != arguments.end()) {
-    function.real.push_back({Function::Op::Argument, 0, static_cast<std::uint32_t>(found - arguments.begin())});
+    function.program.push_back({Function::Op::Argument, 0, static_cast<std::uint32_t>(found - arguments.begin())});
     return;
   }
   struct Primitive {
@@ -163,15 +163,15 @@ std::optional<Rational> Parser::exact_number(const std::string& text) {
   return make_rational(number, scale);
 }
 
-LawClaim Parser::parse_law(Function& function, const std::vector<std::string>& arguments) {
+DeclaredLaw Parser::parse_law(Function& function, const std::vector<std::string>& arguments) {
   const Token start = cursor_.peek();
-  LawClaim claim;
-  claim.place = place(cursor_.origin(), start.line, start.column);
+  DeclaredLaw law;
+  law.place = place(cursor_.origin(), start.line, start.column);
   std::string left, right;
   std::string* side = &left;
   int depth = 0;
-  constexpr std::size_t longest = 1000;
-  while (!cursor_.at_end() && left.size() + right.size() < longest) {
+  constexpr std::size_t max_law_length = 1000;
+  while (!cursor_.at_end() && left.size() + right.size() < max_law_length) {
     const bool goes_on = cursor_.is("(") || cursor_.is("*") || cursor_.is("/") || right.ends_with('*') ||
                          right.ends_with('/') || right.ends_with('-');
     if (depth == 0 && side == &right && !right.empty() && !goes_on) break;
@@ -188,11 +188,11 @@ LawClaim Parser::parse_law(Function& function, const std::vector<std::string>& a
   const std::vector<LawForm> forms = law_forms(function.name, arguments);
   for (const LawForm& form : forms) {
     if (without_blanks(form.text) != left + "=" + right) continue;
-    claim.law = form.law;
-    claim.text = form.text;
-    return claim;
+    law.law = form.law;
+    law.text = form.text;
+    return law;
   }
-  if (forms.empty()) cursor_.fail(start, "laws are known of functions of one argument or two");
+  if (forms.empty()) cursor_.fail(start, "expected a law of a function with one or two arguments");
   std::string known;
   for (const LawForm& form : forms) known += (known.empty() ? "" : &form == &forms.back() ? " or " : ", ") + form.text;
   const std::string found = left.size() + right.size() < 200 ? "; found " + left + " = " + right : "";

@@ -1,52 +1,52 @@
-// ONNX mappings.
+// Parses ONNX mappings.
 #include "algebra/language/definition_parser.h"
 
 namespace rulemill::algebra::syntax {
 
-OnnxEntry Parser::parse_onnx_value() {
-  OnnxEntry value;
-  value.shape = cursor_.accept("shape");
-  value.reals = cursor_.accept("reals");
+OnnxValueSyntax Parser::parse_onnx_value() {
+  OnnxValueSyntax value;
+  value.is_reshape_shape = cursor_.accept("shape");
+  value.as_float32 = cursor_.accept("reals");
   const Token token = cursor_.peek();
   if (cursor_.accept("kind")) {
-    value.kind = true;
+    value.is_data_type = true;
   } else if (token.kind == Token::Kind::String) {
-    value.word = cursor_.next().text;
+    value.string_value = cursor_.next().text;
   } else if (token.kind == Token::Kind::Decimal) {
-    value.number = std::stod(cursor_.next().text);
+    value.float_value = std::stod(cursor_.next().text);
   } else if (cursor_.accept("[")) {
     value.is_list = true;
     if (!cursor_.is("]")) {
-      do value.values.push_back(parse_entry());
+      do value.values.push_back(parse_index_item());
       while (cursor_.accept(","));
     }
     cursor_.expect("]", "after the list");
   } else {
-    value.values.push_back(parse_entry());
+    value.values.push_back(parse_index_item());
   }
-  if (cursor_.accept("wrapped")) value.wrapped = parse_index();
-  if (cursor_.accept("clamped")) value.clamped = parse_index();
+  if (cursor_.accept("wrapped")) value.wrap_size = parse_index();
+  if (cursor_.accept("clamped")) value.clamp_size = parse_index();
   return value;
 }
 
-double Parser::parse_absent() {
+double Parser::parse_default_number() {
   const bool negative = cursor_.accept("-");
   const bool decimal = cursor_.peek().kind == Token::Kind::Decimal;
   const double value =
-      decimal ? std::stod(cursor_.next().text) : static_cast<double>(cursor_.number("what absence means"));
+      decimal ? std::stod(cursor_.next().text) : static_cast<double>(cursor_.expect_number("a default"));
   return negative ? -value : value;
 }
 
-void Parser::parse_onnx_inputs(OnnxSyntax& onnx) {
+void Parser::parse_onnx_inputs(OnnxMappingSyntax& onnx) {
   while (!cursor_.is(")")) {
     if (cursor_.accept("...")) {
       onnx.variadic = true;
     } else if (cursor_.accept("none")) {
-      onnx.inputs.emplace_back("none", OnnxEntry{});
+      onnx.inputs.emplace_back("none", OnnxValueSyntax{});
     } else if (cursor_.accept("const")) {
       onnx.inputs.emplace_back("", parse_onnx_value());
     } else {
-      onnx.inputs.emplace_back(cursor_.name("an input of the operator"), OnnxEntry{});
+      onnx.inputs.emplace_back(cursor_.expect_name("an input of the operator"), OnnxValueSyntax{});
     }
     if (!cursor_.accept(",")) break;
   }
@@ -55,42 +55,42 @@ void Parser::parse_onnx_inputs(OnnxSyntax& onnx) {
 
 OnnxAttributeSyntax Parser::parse_onnx_attribute() {
   OnnxAttributeSyntax attribute;
-  attribute.name = cursor_.name("an attribute's name");
+  attribute.name = cursor_.expect_name("an attribute's name");
   attribute.ignored = cursor_.accept("any");
   if (attribute.ignored) return attribute;
   cursor_.expect("=", "after the attribute's name");
   attribute.value = parse_onnx_value();
   if (!cursor_.accept("absent")) return attribute;
   if (cursor_.accept("any"))
-    attribute.absent_any = true;
+    attribute.is_optional = true;
   else if (cursor_.peek().kind == Token::Kind::String)
-    attribute.absent_word = cursor_.next().text;
+    attribute.default_string = cursor_.next().text;
   else
-    attribute.absent = parse_absent();
+    attribute.default_number = parse_default_number();
   return attribute;
 }
 
-OnnxSyntax Parser::parse_onnx() {
-  OnnxSyntax onnx;
+OnnxMappingSyntax Parser::parse_onnx() {
+  OnnxMappingSyntax onnx;
   onnx.place = here();
-  onnx.op_type = cursor_.name("an ONNX operator");
+  onnx.op_type = cursor_.expect_name("an ONNX operator");
   if (cursor_.accept("(")) parse_onnx_inputs(onnx);
   while (true) {
     if (cursor_.accept("since")) {
-      onnx.since = static_cast<int>(cursor_.number("an opset"));
+      onnx.since = static_cast<int>(cursor_.expect_number("an opset"));
     } else if (cursor_.accept("until")) {
-      onnx.until = static_cast<int>(cursor_.number("an opset"));
+      onnx.until = static_cast<int>(cursor_.expect_number("an opset"));
     } else if (cursor_.accept("gives")) {
       cursor_.expect("...", "after 'gives'");
       onnx.variadic_outputs = true;
     } else if (cursor_.accept("with")) {
-      const std::string name = cursor_.name("a size of the operator");
+      const std::string name = cursor_.expect_name("a size of the operator");
       cursor_.expect("=", "after the size");
-      onnx.sizes.emplace_back(name, parse_index());
+      onnx.computed_sizes.emplace_back(name, parse_index());
     } else if (cursor_.accept("then")) {
-      onnx.wrapper = cursor_.name("a parameter that names a function");
+      onnx.activation = cursor_.expect_name("a parameter that names a function");
     } else if (cursor_.is("if")) {
-      onnx.choices.push_back(parse_choice());
+      onnx.predicates.push_back(parse_predicate());
     } else {
       break;
     }

@@ -1,5 +1,5 @@
-// Syntax trees of the definition language, as parsed: names not yet resolved, ranks and parameters still open.
-// Private to the loader: definition_parser builds them, definition_check and instantiate read them.
+// Syntax trees of the definition language: names are not resolved, ranks and parameters not fixed. definition_parser.h
+// builds them; only algebra/expansion and algebra/library use them.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "algebra/language/function.h"
-#include "algebra/language/instance.h"
-#include "algebra/language/onnx_form.h"
+#include "algebra/operators/function.h"
+#include "algebra/operators/operator_instance.h"
 
 namespace rulemill::algebra::syntax {
 
@@ -23,16 +22,16 @@ struct Place {
 
 struct Index;
 using IndexPtr = std::shared_ptr<const Index>;
-struct Entry;
+struct IndexItem;
 
-/// parameter = word, a choice made when an instance is expanded.
-struct Choice {
+/// parameter = value, decided when an instance is expanded.
+struct ParameterPredicate {
   std::string parameter;
-  std::string word;
+  std::string value;
 };
 
-/// An index expression. Exact is a / b, which must divide; Floor is a // b. Pack is name..., each element in turn;
-/// Product multiplies the elements of an entry; Offset is the row-major position of a pack of indices.
+/// An index expression. ExactDiv is a / b, where b must divide a; FloorDiv is a // b. Pack is name..., expanded to each
+/// element in turn. Product multiplies the elements of an item. Offset is the row-major offset of a pack of indices.
 struct Index {
   enum class Kind : std::uint8_t {
     Number,
@@ -44,8 +43,8 @@ struct Index {
     Add,
     Sub,
     Mul,
-    Exact,
-    Floor,
+    ExactDiv,
+    FloorDiv,
     Mod,
     Min,
     Max,
@@ -54,11 +53,11 @@ struct Index {
   Kind kind = Kind::Number;
   Place place;
   std::int64_t number = 0;
-  std::string name;                    // Name; Element, Pack, Offset: the pack
-  Choice choice;                       // If: a when it holds, b otherwise
-  IndexPtr a, b;                       // Element: a is the position within the pack
-  std::shared_ptr<const Entry> entry;  // Product
-  std::uint32_t depth = 1;             // of the tree
+  std::string name;                       // Name; Element, Pack, Offset: the pack
+  ParameterPredicate predicate;           // If: a when it holds, b otherwise
+  IndexPtr a, b;                          // Element: a is the position within the pack
+  std::shared_ptr<const IndexItem> item;  // Product
+  std::uint32_t depth = 1;                // of the tree
 };
 
 struct Comparison {
@@ -66,34 +65,35 @@ struct Comparison {
   IndexPtr a, b;
 };
 
-/// One entry of an index list or a list of dimensions: an expression, which stands for as many as the packs in it have
-/// elements, or a pack (name...) with one change.
-struct Entry {
+/// One item of a list of indices or dimensions: an expression, repeated for each element of the packs in it, or a pack
+/// (name...) with at most one change.
+struct IndexItem {
   enum class Change : std::uint8_t {
     None,
-    With,     // pack... with AXES: value   at the axes stands the value
-    Insert,   // pack... insert AXES: value there the value stands between the others
-    Only,     // pack... only AXES          the elements at the axes
-    Without,  // pack... without AXES       the others
-    Gather,   // pack...[PERM]              position k holds element perm[k]
-    Scatter,  // pack... at PERM            position perm[k] holds element k
-    Of,       // pack... of value           the indices over the pack of the element at this row-major position
+    Replace,  // pack... with AXES: value     replaces the elements at the axes
+    Insert,   // pack... insert AXES: value   inserts the value at the axes
+    Keep,     // pack... only AXES            the elements at the axes
+    Remove,   // pack... without AXES         the other elements
+    Gather,   // pack...[PERM]                position k holds element perm[k]
+    Scatter,  // pack... at PERM              position perm[k] holds element k
+    Unravel,  // pack... of value             the indices, over these dimensions, of this row-major offset
   };
   Place place;
-  IndexPtr single;  // unless a pack
+  IndexPtr expression;  // null for a pack
   std::string pack;
   Change change = Change::None;
-  std::string by;  // a parameter: an axis, axes or a permutation
+  std::string parameter;  // an axis, axes or a permutation
   IndexPtr value;
 };
 
 struct Scalar;
 using ScalarPtr = std::shared_ptr<const Scalar>;
 
+/// name < extent, or pack... < extents: an index of a tensor, a sum or a maximum.
 struct Binding {
   std::string name;
   bool is_pack = false;
-  Entry extent;
+  IndexItem extent;
   Place place;
 };
 
@@ -103,7 +103,7 @@ struct Scalar {
   Place place;
   Rational number;
   std::string name;  // Read: tensor; Apply: function or parameter
-  std::vector<Entry> indices;
+  std::vector<IndexItem> indices;
   IndexPtr divisor;
   std::vector<Binding> bound;
   std::vector<Comparison> guard;
@@ -111,19 +111,11 @@ struct Scalar {
   std::uint32_t depth = 1;  // of the tree
 };
 
-/// name < extent, or pack... < packed dimensions.
-struct OutputIndex {
-  std::string name;
-  bool is_pack = false;
-  Entry extent;
-  Place place;
-};
-
 struct Tensor {
   std::string name;
   Place place;
-  std::vector<OutputIndex> indices;
-  ElementKind kind = ElementKind::Numbers;
+  std::vector<Binding> indices;
+  ScalarKind scalar_kind = ScalarKind::Real;
   ScalarPtr body;
 };
 
@@ -131,7 +123,7 @@ struct InputDim {
   std::string name;  // empty for a number
   bool is_pack = false;
   std::int64_t number = 0;
-  std::string spread;  // pack... by SPREAD: the parameter that says which dimensions are repeated
+  std::string spread;  // pack... by SPREAD: the parameter that broadcasts the pack
   Place place;
 };
 
@@ -139,66 +131,67 @@ struct Input {
   std::string name;
   Place place;
   std::vector<InputDim> dims;
-  ElementKind kind = ElementKind::Numbers;
+  ScalarKind scalar_kind = ScalarKind::Real;
 };
 
 struct Parameter {
   using Kind = ParameterKind;
   Kind kind = Kind::Int;
   std::string name;
-  std::string pack;  // Ints: one for each dimension of it
+  std::string pack;  // Ints: one number per dimension of this pack
   Place place;
-  std::vector<std::string> words;
-  std::vector<std::int64_t> numbers;  // finite integer domain, may be empty
+  std::vector<std::string> enum_values;
+  std::vector<std::int64_t> int_values;  // finite integer domain; empty: unrestricted
   std::optional<ParameterValue> default_value;
 };
 
 struct Let {
   std::string name;
   bool is_pack = false;
-  Entry value;
+  IndexItem value;
   Place place;
 };
 
 struct Condition {
   Comparison comparison;
-  std::optional<Choice> choice;                        // holds only where the parameter has the word
+  std::optional<ParameterPredicate> predicate;         // the condition applies only if this holds
   std::string except_left, except_right, except_axis;  // d = e except axis
   Place place;
 };
 
-struct OnnxEntry {  // an attribute's value or a constant input
+/// The value of an attribute or constant input; the fields are those of OnnxValue.
+struct OnnxValueSyntax {
   bool is_list = false;
-  std::vector<Entry> values;
-  std::optional<std::string> word;
-  std::optional<double> number;
-  IndexPtr wrapped;    // negative integers count from here
-  IndexPtr clamped;    // the same, and what is beyond is here
-  bool reals = false;  // whole numbers that ONNX has as float32
-  bool shape = false;  // 0 is the first input's dimension, -1 what is left
-  bool kind = false;   // ONNX's number of the first input's element type
+  std::vector<IndexItem> values;
+  std::optional<std::string> string_value;
+  std::optional<double> float_value;
+  IndexPtr wrap_size;
+  IndexPtr clamp_size;
+  bool as_float32 = false;
+  bool is_reshape_shape = false;
+  bool is_data_type = false;
 };
 
 struct OnnxAttributeSyntax {
   std::string name;
-  OnnxEntry value;
-  std::optional<double> absent;
-  std::optional<std::string> absent_word;
-  bool absent_any = false;
-  bool ignored = false;  // name any: whatever its value
+  OnnxValueSyntax value;
+  std::optional<double> default_number;
+  std::optional<std::string> default_string;
+  bool is_optional = false;
+  bool ignored = false;  // name any: has no effect
 };
 
-struct OnnxSyntax {
+struct OnnxMappingSyntax {
   std::string op_type;
   int since = 1;
   int until = 1 << 20;
   bool variadic = false;
   bool variadic_outputs = false;
-  std::string wrapper;                                    // word parameter whose function wraps the result
-  std::vector<std::pair<std::string, OnnxEntry>> inputs;  // input name, or "" and a constant
+  std::string activation;                                       // the enum parameter that names a fused activation
+  std::vector<std::pair<std::string, OnnxValueSyntax>> inputs;  // an input's name, or "" and a constant
   std::vector<OnnxAttributeSyntax> attributes;
-  std::vector<std::pair<std::string, IndexPtr>> sizes;  // with NAME = EXPRESSION
-  std::vector<Choice> choices;
+  std::vector<std::pair<std::string, IndexPtr>> computed_sizes;  // with NAME = EXPRESSION
+  std::vector<ParameterPredicate> predicates;
   Place place;
 };
 
@@ -206,16 +199,16 @@ struct OnnxSyntax {
 struct Call {
   std::string name;
   Place place;
-  std::vector<std::shared_ptr<const Call>> arguments;  // a call without parentheses is an input's name
+  std::vector<std::shared_ptr<const Call>> arguments;  // a call without parentheses names an input
   bool is_input = false;
-  std::vector<std::pair<std::string, IndexPtr>> parameters;  // a word is a Name
+  std::vector<std::pair<std::string, IndexPtr>> parameters;  // an enum value is a Name
 };
 
 struct Operator {
   std::string name;
   Place place;
   std::string origin;
-  std::string text;  // canonical tokens but for ONNX mappings, for the digest
+  std::string text;  // the tokens without ONNX mappings, for the digest
   bool commutative = false;
   std::vector<Input> inputs;
   std::vector<Parameter> parameters;
@@ -223,7 +216,7 @@ struct Operator {
   std::vector<Condition> conditions;
   std::vector<Tensor> tensors;
   std::vector<Tensor> outputs;
-  std::vector<OnnxSyntax> onnx;
+  std::vector<OnnxMappingSyntax> onnx;
   std::shared_ptr<const Call> composite;
 
   const Parameter* parameter(const std::string& wanted) const {
@@ -234,14 +227,14 @@ struct Operator {
   }
 };
 
-/// include "folder": its definitions come first.
+/// include "folder": loads its definitions first.
 struct Include {
   std::string folder;
   std::string place;
 };
 
-/// A law as it is claimed.
-struct LawClaim {
+/// A declared law.
+struct DeclaredLaw {
   Law law{};
   std::string text;
   std::string place;
@@ -249,9 +242,9 @@ struct LawClaim {
 
 struct FunctionSyntax {
   Function function;
-  std::string text;  // canonical tokens but for the ONNX mapping, for the digest
+  std::string text;  // the tokens without the ONNX mapping, for the digest
   std::string place;
-  std::vector<LawClaim> laws;
+  std::vector<DeclaredLaw> laws;
 };
 
 struct Definitions {
@@ -261,11 +254,11 @@ struct Definitions {
   std::vector<Operator> operators;
 };
 
-/// What an operator refers to: the operators that a composite calls, and every name that it may apply as a function.
+/// The operators that a composite calls, and every name that the operator may apply as a function.
 std::vector<std::string> called_operators(const Operator& op);
 std::vector<std::string> applied_functions(const Operator& op);
 
-/// Parses one text; `origin` names it in messages. Throws InputError with the place.
+/// Parses one text; `origin` names it in messages. Throws InputError with file:line:column.
 Definitions parse(std::string_view text, const std::string& origin);
 
 }  // namespace rulemill::algebra::syntax

@@ -4,45 +4,46 @@
 #include <array>
 #include <random>
 
-#include "algebra/claims/kinds.h"
-#include "algebra/claims/laws.h"
-#include "algebra/claims/symmetry.h"
 #include "algebra/execution/plan.h"
+#include "algebra/expansion/pack_lengths.h"
 #include "algebra/language/lexer.h"
+#include "algebra/properties/laws.h"
+#include "algebra/properties/scalar_kinds.h"
+#include "algebra/properties/symmetry.h"
 #include "algebra/sizes/checked.h"
 
 namespace rulemill::algebra {
 
 using runtime::InputError;
 
-void judge_laws(syntax::FunctionSyntax& syntax) {
+void check_laws(syntax::FunctionSyntax& syntax) {
   Function& function = syntax.function;
-  for (const syntax::LawClaim& claim : syntax.laws) {
-    const LawVerdict verdict = judge(function, claim.law);
+  for (const syntax::DeclaredLaw& declared : syntax.laws) {
+    const LawVerdict verdict = check_law(function, declared.law);
     if (verdict.kind == LawVerdict::Kind::Refuted) {
-      throw InputError(claim.place, "the law " + claim.text + " does not hold: " + verdict.counterexample);
+      throw InputError(declared.place, "the law " + declared.text + " does not hold: " + verdict.counterexample);
     }
-    if (verdict.kind == LawVerdict::Kind::Assumed) function.assumed.push_back(claim.text);
-    if (claim.law == Law::ZeroToZero) function.maps_zero_to_zero = true;
-    if (claim.law == Law::Idempotent) function.idempotent = true;
-    if (claim.law == Law::Commutative) function.commutative = true;
-    if (claim.law == Law::Exponential) function.exponential = true;
-    if (claim.law == Law::Homogeneous) function.degree = 1;
-    if (claim.law == Law::Reciprocal) function.degree = -1;
-    if (claim.law == Law::Monotone) function.monotone = true;
-    if (claim.law == Law::Odd) function.parity = -1;
-    if (claim.law == Law::Even) function.parity = 1;
+    if (verdict.kind == LawVerdict::Kind::Assumed) function.assumed_laws.push_back(declared.text);
+    if (declared.law == Law::ZeroToZero) function.maps_zero_to_zero = true;
+    if (declared.law == Law::Idempotent) function.idempotent = true;
+    if (declared.law == Law::Commutative) function.commutative = true;
+    if (declared.law == Law::Exponential) function.exponential = true;
+    if (declared.law == Law::Homogeneous) function.degree = 1;
+    if (declared.law == Law::Reciprocal) function.degree = -1;
+    if (declared.law == Law::Monotone) function.monotone = true;
+    if (declared.law == Law::Odd) function.parity = -1;
+    if (declared.law == Law::Even) function.parity = 1;
   }
 }
 
 namespace {
 
-/// Whether exchanging the inputs changes the result for small random values.
-bool differs_when_exchanged(const Instance& instance, std::span<const Function> functions) {
+/// Whether exchanging the inputs changes the result for some small random values.
+bool is_changed_by_exchange(const OperatorInstance& instance, std::span<const Function> functions) {
   for (const std::int64_t size : {2, 3, 4}) {
     const std::vector<std::vector<std::int64_t>> shapes = {std::vector<std::int64_t>(instance.inputs[0].size(), size),
                                                            std::vector<std::int64_t>(instance.inputs[1].size(), size)};
-    const std::optional<Plan> plan = compile(instance, shapes, {});
+    const std::optional<EvaluationPlan> plan = compile(instance, shapes, {});
     if (!plan) continue;
     std::mt19937_64 random(static_cast<std::uint64_t>(size));
     std::array<std::vector<double>, 2> values;
@@ -56,33 +57,35 @@ bool differs_when_exchanged(const Instance& instance, std::span<const Function> 
   return false;
 }
 
-[[noreturn]] void refuse(const syntax::Operator& op, const std::string& why) {
+[[noreturn]] void reject(const syntax::Operator& op, const std::string& why) {
   throw InputError(place(op.origin, op.place.line, op.place.column), "operator '" + op.name + "': " + why);
 }
 
-void check_commutative(const syntax::Operator& op, const Instance& instance, std::span<const Function> functions) {
-  const std::optional<std::string> against = asymmetry(instance, functions);
-  if (!against) return;
+void check_commutative(const syntax::Operator& op, const OperatorInstance& instance,
+                       std::span<const Function> functions) {
+  const std::optional<std::string> reason = find_asymmetry(instance, functions);
+  if (!reason) return;
   const bool same_types = instance.inputs.size() == 2 && instance.size_parameter_count() == 0 &&
                           instance.inputs[0].size() == instance.inputs[1].size();
-  const std::string why = same_types && differs_when_exchanged(instance, functions)
+  const std::string why = same_types && is_changed_by_exchange(instance, functions)
                               ? "exchanging its inputs changes the result"
-                              : *against + "; a rule that exchanges them can be proved instead";
-  refuse(op, "it is declared commutative, but " + why);
+                              : *reason + "; a rule that exchanges them can be proved instead";
+  reject(op, "it is declared commutative, but " + why);
 }
 
 }  // namespace
 
-void check_claims(const syntax::Operator& op, const Instance& instance, std::span<const Function> functions) {
+void check_declared_properties(const syntax::Operator& op, const OperatorInstance& instance,
+                               std::span<const Function> functions) {
   if (instance.commutative) check_commutative(op, instance, functions);
-  if (const std::optional<std::string> against = other_kind(instance, functions)) refuse(op, *against);
+  if (const std::optional<std::string> reason = find_kind_mismatch(instance, functions)) reject(op, *reason);
 }
 
 namespace {
 
-class Checker {
+class DefinitionChecker {
  public:
-  Checker(const syntax::Operator& op, std::span<const Function> functions, const ExpansionContext& context)
+  DefinitionChecker(const syntax::Operator& op, std::span<const Function> functions, const ExpansionContext& context)
       : op_(op), functions_(functions), context_(context) {}
 
   void check() {
@@ -99,31 +102,31 @@ class Checker {
         ranks.push_back(rank);
       }
       for (const syntax::Parameter& parameter : op_.parameters) {
-        if (parameter.kind != ParameterKind::Sizes || !has_open_rank(op_)) continue;
+        if (parameter.kind != ParameterKind::Sizes || !has_explicit_rank(op_)) continue;
         has_pack = true;
         ranks.push_back(length);
       }
       if (length == 2 && !has_pack) break;
       any = any || pack_lengths(op_, ranks).has_value();
-      if (pack_lengths(op_, ranks)) each_choice(0, {}, ranks);
+      if (pack_lengths(op_, ranks)) check_values_from(0, {}, ranks);
     }
     if (!any) fail("no ranks of its inputs fit together");
   }
 
  private:
-  [[noreturn]] void fail(const std::string& message) const { refuse(op_, message); }
+  [[noreturn]] void fail(const std::string& message) const { reject(op_, message); }
 
-  void each_choice(std::size_t at, Parameters chosen, std::span<const std::uint32_t> ranks) {
+  void check_values_from(std::size_t at, Parameters chosen, std::span<const std::uint32_t> ranks) {
     if (at == op_.parameters.size()) {
-      const Instance instance = expand(op_, chosen, ranks, context_);
-      check_claims(op_, instance, functions_);
+      const OperatorInstance instance = expand(op_, chosen, ranks, context_);
+      check_declared_properties(op_, instance, functions_);
       return;
     }
     const syntax::Parameter& parameter = op_.parameters[at];
     if (parameter.kind == ParameterKind::Size || parameter.kind == ParameterKind::Sizes)
-      return each_choice(at + 1, chosen, ranks);
+      return check_values_from(at + 1, chosen, ranks);
     const std::uint32_t rank = ranks.empty() ? 0 : ranks[0];
-    std::vector<ParameterValue> values = domain_of(parameter, rank);
+    std::vector<ParameterValue> values = sample_values(parameter, rank);
     if (values.empty()) values = {parameter.default_value.value_or(ParameterValue(std::int64_t{3}))};
     if (parameter.kind == ParameterKind::Ints) {
       const auto packs = pack_lengths(op_, ranks, chosen);
@@ -135,14 +138,14 @@ class Checker {
     }
     for (const ParameterValue& value : values) {
       chosen[parameter.name] = value;
-      each_choice(at + 1, chosen, ranks);
+      check_values_from(at + 1, chosen, ranks);
     }
   }
 
-  static std::vector<ParameterValue> domain_of(const syntax::Parameter& parameter, std::uint32_t rank) {
+  static std::vector<ParameterValue> sample_values(const syntax::Parameter& parameter, std::uint32_t rank) {
     std::vector<ParameterValue> values;
-    values.assign(parameter.words.begin(), parameter.words.end());
-    values.insert(values.end(), parameter.numbers.begin(), parameter.numbers.end());
+    values.assign(parameter.enum_values.begin(), parameter.enum_values.end());
+    values.insert(values.end(), parameter.int_values.begin(), parameter.int_values.end());
     if (parameter.kind == ParameterKind::Axis) {
       for (std::uint32_t axis = 0; axis < rank; ++axis) values.emplace_back(std::int64_t{axis});
     }
@@ -166,7 +169,7 @@ class Checker {
 
 void check_definition(const syntax::Operator& op, std::span<const Function> functions,
                       const ExpansionContext& context) {
-  Checker(op, functions, context).check();
+  DefinitionChecker(op, functions, context).check();
 }
 
 }  // namespace rulemill::algebra

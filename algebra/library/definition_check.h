@@ -1,21 +1,22 @@
-// What a definition must show when it is loaded: its laws hold, every choice of its parameters expands, and an operator
-// that calls itself commutative is.
+// Checks definitions when they are loaded: laws hold, every combination of parameter values expands, and declared
+// properties (commutativity, scalar kinds) hold.
 #pragma once
 
 #include <span>
 
-#include "algebra/language/expand.h"
+#include "algebra/expansion/expand.h"
 
 namespace rulemill::algebra {
 
-/// A law that holds becomes one of the function's. Throws InputError for one that does not.
-void judge_laws(syntax::FunctionSyntax& syntax);
+/// Checks the declared laws and sets those that hold in the function. Throws InputError for a false law.
+void check_laws(syntax::FunctionSyntax& syntax);
 
-/// "commutative" is a claim, and so is what elements an output has; both are shown for each instance that is made.
-/// Throws InputError where one is not.
-void check_claims(const syntax::Operator& op, const Instance& instance, std::span<const Function> functions);
+/// Checks that the instance is commutative, if declared so, and that its outputs have their declared scalar kinds.
+/// Throws InputError if either is not shown.
+void check_declared_properties(const syntax::Operator& op, const OperatorInstance& instance,
+                               std::span<const Function> functions);
 
-/// Expands the operator over its finite parameters and small ranks, so that every error in it is met on loading.
+/// Expands the operator for all finite parameters and small ranks, so that loading finds every error in it.
 void check_definition(const syntax::Operator& op, std::span<const Function> functions, const ExpansionContext& context);
 
 }  // namespace rulemill::algebra

@@ -5,23 +5,24 @@
 #include <set>
 #include <unordered_map>
 
+#include "algebra/expansion/pack_lengths.h"
 #include "algebra/language/lexer.h"
 #include "algebra/library/definition_check.h"
 #include "algebra/library/parameters.h"
-#include "runtime/atomic_file.h"
-#include "runtime/hash.h"
-#include "runtime/joined.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/text/hash.h"
+#include "runtime/text/join_text.h"
 
 namespace rulemill::algebra {
 
 using runtime::InputError;
 
-struct Library::State {
+struct Library::Impl {
   std::vector<Function> functions;
   std::vector<std::string> function_texts;                   // for digests
   std::vector<std::unique_ptr<syntax::Operator>> operators;  // in order of definition
   std::unordered_map<std::string_view, const syntax::Operator*> by_name;
-  std::deque<Instance> instances;
+  std::deque<OperatorInstance> instances;
   std::unordered_map<std::string, InstanceId> interned;
 
   const syntax::Operator* find(const std::string& name) const {
@@ -31,7 +32,7 @@ struct Library::State {
 
   const syntax::Operator& get(const std::string& name) const {
     if (const syntax::Operator* op = find(name)) return *op;
-    const std::string known = runtime::joined(operators, [](const auto& op) { return op->name; });
+    const std::string known = runtime::join_text(operators, [](const auto& op) { return op->name; });
     throw InputError("", "unknown operator '" + name + "'; known are " + known);
   }
 
@@ -45,23 +46,23 @@ struct Library::State {
     return nullptr;
   }
 
-  /// The operators that this one is made of, itself last, each once.
-  std::vector<const syntax::Operator*> parts_of(const std::string& name) const {
+  /// The operators that this one calls, directly or not, and itself last; each once.
+  std::vector<const syntax::Operator*> transitive_operators(const std::string& name) const {
     std::vector<const syntax::Operator*> found;
-    collect_parts(get(name), found);
+    collect_operators(get(name), found);
     return found;
   }
 
-  void collect_parts(const syntax::Operator& op, std::vector<const syntax::Operator*>& found) const {
+  void collect_operators(const syntax::Operator& op, std::vector<const syntax::Operator*>& found) const {
     if (std::ranges::find(found, &op) != found.end()) return;
-    for (const std::string& part : syntax::called_operators(op)) collect_parts(get(part), found);
+    for (const std::string& called : syntax::called_operators(op)) collect_operators(get(called), found);
     found.push_back(&op);
   }
 
-  /// Functions that these operators apply, in order of definition.
-  std::vector<std::uint32_t> applied_functions(std::span<const syntax::Operator* const> parts) const {
+  /// The functions that these operators apply, in order of definition.
+  std::vector<std::uint32_t> applied_functions(std::span<const syntax::Operator* const> operators_used) const {
     std::set<std::uint32_t> found;
-    for (const syntax::Operator* op : parts) {
+    for (const syntax::Operator* op : operators_used) {
       for (const std::string& name : syntax::applied_functions(*op)) {
         std::uint32_t index = 0;
         if (find_function(name, &index)) found.insert(index);
@@ -73,23 +74,23 @@ struct Library::State {
   ExpansionContext context(Library& library) {
     return {[this](const std::string& name, std::uint32_t* index) { return find_function(name, index); },
             [&library](const std::string& op, const Parameters& parameters, std::span<const std::uint32_t> ranks)
-                -> const Instance& { return library.instantiate(op, parameters, ranks); },
+                -> const OperatorInstance& { return library.instantiate(op, parameters, ranks); },
             [this](const std::string& op) { return find(op); }};
   }
 };
 
-Library::Library() : state_(std::make_unique<State>()) {}
+Library::Library() : impl_(std::make_unique<Impl>()) {}
 Library::~Library() = default;
 Library::Library(Library&&) noexcept = default;
 Library& Library::operator=(Library&&) noexcept = default;
 
 namespace {
 
-/// Every definition file of the folder in name order, after those of the folders that they include; each folder once.
-void parse_folder(const std::filesystem::path& folder, std::set<std::filesystem::path>& met,
+/// Parses the definition files of the folder in name order, each after the folders that it includes; each folder once.
+void parse_folder(const std::filesystem::path& folder, std::set<std::filesystem::path>& visited,
                   std::vector<syntax::Definitions>& parsed) {
   std::error_code error;
-  if (!met.insert(std::filesystem::weakly_canonical(folder)).second) return;
+  if (!visited.insert(std::filesystem::weakly_canonical(folder)).second) return;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     if (entry.path().extension() == ".op") files.push_back(entry.path());
@@ -103,7 +104,7 @@ void parse_folder(const std::filesystem::path& folder, std::set<std::filesystem:
       const std::filesystem::path included = folder / include.folder;
       if (!std::filesystem::is_directory(included))
         throw InputError(include.place, "there is no folder " + included.string() + " to include");
-      parse_folder(included, met, parsed);
+      parse_folder(included, visited, parsed);
     }
     parsed.push_back(std::move(definitions));
   }
@@ -112,9 +113,9 @@ void parse_folder(const std::filesystem::path& folder, std::set<std::filesystem:
 }  // namespace
 
 Library Library::load(const std::filesystem::path& folder) {
-  std::set<std::filesystem::path> met;
+  std::set<std::filesystem::path> visited;
   std::vector<syntax::Definitions> definitions;
-  parse_folder(folder, met, definitions);
+  parse_folder(folder, visited, definitions);
   Library library;
   library.add(std::move(definitions));
   return library;
@@ -126,17 +127,17 @@ void Library::add(std::string_view text, const std::string& origin) {
   add(std::move(files));
 }
 
-/// Functions first, composites last: files may be in any order.
+/// Adds functions first and composites last, so that the order of files does not matter.
 void Library::add(std::vector<syntax::Definitions> files) {
   for (syntax::Definitions& file : files) {
     for (syntax::FunctionSyntax& function : file.functions) {
       std::uint32_t unused = 0;
-      if (state_->find_function(function.function.name, &unused)) {
+      if (impl_->find_function(function.function.name, &unused)) {
         throw InputError(function.place, "function '" + function.function.name + "' is defined twice");
       }
-      judge_laws(function);
-      state_->functions.push_back(std::move(function.function));
-      state_->function_texts.push_back(std::move(function.text));
+      check_laws(function);
+      impl_->functions.push_back(std::move(function.function));
+      impl_->function_texts.push_back(std::move(function.text));
     }
   }
   for (const bool composites : {false, true}) {
@@ -150,18 +151,18 @@ void Library::add(std::vector<syntax::Definitions> files) {
 
 namespace {
 
-bool gives_positives(const syntax::Operator& op) {
-  return std::ranges::any_of(op.outputs, [](const auto& output) { return output.kind == ElementKind::Positives; });
+bool has_positive_output(const syntax::Operator& op) {
+  return std::ranges::any_of(op.outputs, [](const auto& output) { return output.scalar_kind == ScalarKind::Positive; });
 }
 
 }  // namespace
 
 void Library::add_operator(std::unique_ptr<syntax::Operator> op) {
   const std::string where = place(op->origin, op->place.line, op->place.column);
-  if (const auto other = positives_operator(); other && gives_positives(*op))
+  if (const auto other = positive_operator(); other && has_positive_output(*op))
     throw InputError(where,
                      "operator '" + op->name + "': its output is of positives, and so is that of '" + *other + "'");
-  if (state_->find(op->name)) throw InputError(where, "operator '" + op->name + "' is defined twice");
+  if (impl_->find(op->name)) throw InputError(where, "operator '" + op->name + "' is defined twice");
   for (std::size_t i = 0; i < op->parameters.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (op->parameters[i].name == op->parameters[j].name) {
@@ -169,36 +170,36 @@ void Library::add_operator(std::unique_ptr<syntax::Operator> op) {
       }
     }
   }
-  const ExpansionContext context = state_->context(*this);
-  check_definition(*op, state_->functions, context);
-  state_->by_name.emplace(op->name, op.get());
-  state_->operators.push_back(std::move(op));
+  const ExpansionContext context = impl_->context(*this);
+  check_definition(*op, impl_->functions, context);
+  impl_->by_name.emplace(op->name, op.get());
+  impl_->operators.push_back(std::move(op));
 }
 
-std::span<const Function> Library::functions() const { return state_->functions; }
+std::span<const Function> Library::functions() const { return impl_->functions; }
 
 std::vector<std::string> Library::operator_names() const {
   std::vector<std::string> names;
-  for (const auto& op : state_->operators) names.push_back(op->name);
+  for (const auto& op : impl_->operators) names.push_back(op->name);
   return names;
 }
 
-bool Library::has_operator(const std::string& name) const { return state_->find(name) != nullptr; }
+bool Library::has_operator(const std::string& name) const { return impl_->find(name) != nullptr; }
 
-std::optional<std::string> Library::positives_operator() const {
-  for (const auto& op : state_->operators) {
-    if (gives_positives(*op)) return op->name;
+std::optional<std::string> Library::positive_operator() const {
+  for (const auto& op : impl_->operators) {
+    if (has_positive_output(*op)) return op->name;
   }
   return std::nullopt;
 }
 
 std::uint32_t Library::arity(const std::string& name) const {
-  return static_cast<std::uint32_t>(state_->get(name).inputs.size());
+  return static_cast<std::uint32_t>(impl_->get(name).inputs.size());
 }
 
 std::vector<std::string> Library::size_parameter_names(const std::string& name) const {
   std::vector<std::string> names;
-  for (const syntax::Parameter& parameter : state_->get(name).parameters) {
+  for (const syntax::Parameter& parameter : impl_->get(name).parameters) {
     if (parameter.kind == ParameterKind::Size) names.push_back(parameter.name);
     if (parameter.kind == ParameterKind::Sizes) names.push_back(parameter.name + "...");
   }
@@ -207,7 +208,7 @@ std::vector<std::string> Library::size_parameter_names(const std::string& name) 
 
 std::vector<std::string> Library::parameter_names(const std::string& name) const {
   std::vector<std::string> names;
-  for (const syntax::Parameter& parameter : state_->get(name).parameters) {
+  for (const syntax::Parameter& parameter : impl_->get(name).parameters) {
     if (parameter.kind != ParameterKind::Size && parameter.kind != ParameterKind::Sizes)
       names.push_back(parameter.name);
   }
@@ -215,13 +216,13 @@ std::vector<std::string> Library::parameter_names(const std::string& name) const
 }
 
 ParameterKind Library::parameter_kind(const std::string& name, const std::string& parameter) const {
-  const syntax::Parameter* declared = state_->get(name).parameter(parameter);
+  const syntax::Parameter* declared = impl_->get(name).parameter(parameter);
   if (!declared) throw InputError("", "operator '" + name + "' has no parameter '" + parameter + "'");
   return declared->kind;
 }
 
-std::string Library::pack_of(const std::string& name, const std::string& parameter) const {
-  const syntax::Operator& op = state_->get(name);
+std::string Library::parameter_pack(const std::string& name, const std::string& parameter) const {
+  const syntax::Operator& op = impl_->get(name);
   const syntax::Parameter* declared = op.parameter(parameter);
   if (declared != nullptr && !declared->pack.empty()) return declared->pack;
   for (const syntax::Input& input : op.inputs) {
@@ -232,53 +233,53 @@ std::string Library::pack_of(const std::string& name, const std::string& paramet
   return {};
 }
 
-bool Library::may_be_open(const std::string& name, const std::string& parameter) const {
-  const syntax::Parameter* declared = state_->get(name).parameter(parameter);
-  return declared != nullptr && algebra::may_be_open(*declared);
+bool Library::can_be_symbolic(const std::string& name, const std::string& parameter) const {
+  const syntax::Parameter* declared = impl_->get(name).parameter(parameter);
+  return declared != nullptr && algebra::can_be_symbolic(*declared);
 }
 
 std::optional<ParameterValue> Library::default_value(const std::string& name, const std::string& parameter) const {
-  const syntax::Parameter* declared = state_->get(name).parameter(parameter);
+  const syntax::Parameter* declared = impl_->get(name).parameter(parameter);
   return declared ? declared->default_value : std::nullopt;
 }
 
 std::vector<ParameterValue> Library::domain(const std::string& name, const std::string& parameter,
                                             std::span<const std::uint32_t> input_ranks) const {
-  const syntax::Parameter* declared = state_->get(name).parameter(parameter);
+  const syntax::Parameter* declared = impl_->get(name).parameter(parameter);
   if (!declared) throw InputError("", "operator '" + name + "' has no parameter '" + parameter + "'");
   return algebra::domain(*declared, input_ranks.empty() ? 0 : input_ranks[0]);
 }
 
 bool Library::accepts_ranks(const std::string& name, std::span<const std::uint32_t> input_ranks,
                             const Parameters& parameters) const {
-  return pack_lengths(state_->get(name), input_ranks, parameters).has_value();
+  return pack_lengths(impl_->get(name), input_ranks, parameters).has_value();
 }
 
-bool Library::has_open_rank(const std::string& name) const { return algebra::has_open_rank(state_->get(name)); }
+bool Library::has_explicit_rank(const std::string& name) const { return algebra::has_explicit_rank(impl_->get(name)); }
 
 std::uint32_t Library::pack_length(const std::string& name, std::span<const std::uint32_t> input_ranks,
                                    const Parameters& parameters, const std::string& pack) const {
-  const auto lengths = pack_lengths(state_->get(name), input_ranks, parameters);
+  const auto lengths = pack_lengths(impl_->get(name), input_ranks, parameters);
   if (!lengths) return 0;
   const auto found = lengths->find(pack);
   return found == lengths->end() ? 0 : found->second;
 }
 
-std::vector<OnnxForm> Library::onnx_forms(const std::optional<std::string>& op_type) const {
-  std::vector<OnnxForm> result;
-  for (const auto& op : state_->operators) {
+std::vector<GenericOnnxMapping> Library::onnx_mappings(const std::optional<std::string>& op_type) const {
+  std::vector<GenericOnnxMapping> result;
+  for (const auto& op : impl_->operators) {
     for (std::uint32_t number = 0; number < op->onnx.size(); ++number) {
-      if (!op_type || op->onnx[number].op_type == *op_type) result.push_back(onnx_form(*op, number));
+      if (!op_type || op->onnx[number].op_type == *op_type) result.push_back(make_generic_mapping(*op, number));
     }
   }
   return result;
 }
 
-const Instance& Library::instantiate(const std::string& name, const Parameters& parameters,
-                                     std::span<const std::uint32_t> input_ranks) {
-  const syntax::Operator& op = state_->get(name);
+const OperatorInstance& Library::instantiate(const std::string& name, const Parameters& parameters,
+                                             std::span<const std::uint32_t> input_ranks) {
+  const syntax::Operator& op = impl_->get(name);
   if (!pack_lengths(op, input_ranks, parameters)) {
-    const std::string ranks = runtime::joined(input_ranks, [](std::uint32_t rank) { return std::to_string(rank); });
+    const std::string ranks = runtime::join_text(input_ranks, [](std::uint32_t rank) { return std::to_string(rank); });
     throw InputError("", "operator '" + name + "' takes " + std::to_string(op.inputs.size()) +
                              (op.inputs.size() == 1 ? " input" : " inputs") + "; inputs of rank (" + ranks +
                              ") do not fit it");
@@ -287,38 +288,41 @@ const Instance& Library::instantiate(const std::string& name, const Parameters& 
   std::string key = name;
   for (std::uint32_t rank : input_ranks) key += "/" + std::to_string(rank);
   for (const auto& [parameter, value] : complete) key += ";" + parameter + "=" + to_string(value);
-  if (const auto found = state_->interned.find(key); found != state_->interned.end()) return instance(found->second);
-  Instance made = expand(op, complete, input_ranks, state_->context(*this));
-  check_claims(op, made, state_->functions);
-  made.id = static_cast<InstanceId>(state_->instances.size());
-  state_->instances.push_back(std::move(made));
-  state_->interned.emplace(key, state_->instances.back().id);
-  return state_->instances.back();
+  if (const auto found = impl_->interned.find(key); found != impl_->interned.end()) return instance(found->second);
+  OperatorInstance instance = expand(op, complete, input_ranks, impl_->context(*this));
+  check_declared_properties(op, instance, impl_->functions);
+  instance.id = static_cast<InstanceId>(impl_->instances.size());
+  impl_->instances.push_back(std::move(instance));
+  impl_->interned.emplace(key, impl_->instances.back().id);
+  return impl_->instances.back();
 }
 
-const Instance& Library::instance(InstanceId id) const { return state_->instances[static_cast<std::uint32_t>(id)]; }
-std::size_t Library::instance_count() const { return state_->instances.size(); }
+const OperatorInstance& Library::instance(InstanceId id) const {
+  return impl_->instances[static_cast<std::uint32_t>(id)];
+}
+std::size_t Library::instance_count() const { return impl_->instances.size(); }
 
 std::vector<std::string> Library::assumed_laws(const std::string& operator_name) const {
   std::vector<std::string> laws;
-  for (const std::uint32_t index : state_->applied_functions(state_->parts_of(operator_name))) {
-    laws.insert(laws.end(), state_->functions[index].assumed.begin(), state_->functions[index].assumed.end());
+  for (const std::uint32_t index : impl_->applied_functions(impl_->transitive_operators(operator_name))) {
+    laws.insert(laws.end(), impl_->functions[index].assumed_laws.begin(), impl_->functions[index].assumed_laws.end());
   }
   return laws;
 }
 
 std::string Library::digest(const std::string& operator_name) const {
   runtime::Hasher hasher;
-  const std::vector<const syntax::Operator*> parts = state_->parts_of(operator_name);
-  for (const syntax::Operator* part : parts) hasher.add_text(part->text);
-  for (const std::uint32_t index : state_->applied_functions(parts)) hasher.add_text(state_->function_texts[index]);
+  const std::vector<const syntax::Operator*> operators_used = impl_->transitive_operators(operator_name);
+  for (const syntax::Operator* called : operators_used) hasher.add_text(called->text);
+  for (const std::uint32_t index : impl_->applied_functions(operators_used))
+    hasher.add_text(impl_->function_texts[index]);
   return runtime::to_hex(hasher.digest128());
 }
 
 std::string Library::digest() const {
   runtime::Hasher hasher;
-  for (const auto& op : state_->operators) hasher.add_text(op->text);
-  for (const std::string& text : state_->function_texts) hasher.add_text(text);
+  for (const auto& op : impl_->operators) hasher.add_text(op->text);
+  for (const std::string& text : impl_->function_texts) hasher.add_text(text);
   return runtime::to_hex(hasher.digest128());
 }
 

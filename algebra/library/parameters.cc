@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "algebra/language/expand.h"
-#include "runtime/error.h"
-#include "runtime/joined.h"
+#include "algebra/expansion/pack_lengths.h"
+#include "runtime/text/error.h"
+#include "runtime/text/join_text.h"
 
 namespace rulemill::algebra {
 
@@ -14,11 +14,11 @@ using runtime::InputError;
 std::vector<ParameterValue> domain(const syntax::Parameter& parameter, std::uint32_t rank) {
   std::vector<ParameterValue> values;
   switch (parameter.kind) {
-    case ParameterKind::Words:
-      values.assign(parameter.words.begin(), parameter.words.end());
+    case ParameterKind::Enum:
+      values.assign(parameter.enum_values.begin(), parameter.enum_values.end());
       break;
     case ParameterKind::Int:
-      values.assign(parameter.numbers.begin(), parameter.numbers.end());
+      values.assign(parameter.int_values.begin(), parameter.int_values.end());
       break;
     case ParameterKind::Axis:
       for (std::uint32_t axis = 0; axis < rank; ++axis) values.emplace_back(std::int64_t{axis});
@@ -37,16 +37,18 @@ std::vector<ParameterValue> domain(const syntax::Parameter& parameter, std::uint
   return values;
 }
 
-bool may_be_open(const syntax::Parameter& parameter) {
-  return parameter.kind == ParameterKind::Ints || (parameter.kind == ParameterKind::Int && parameter.numbers.empty());
+bool can_be_symbolic(const syntax::Parameter& parameter) {
+  return parameter.kind == ParameterKind::Ints ||
+         (parameter.kind == ParameterKind::Int && parameter.int_values.empty());
 }
 
 namespace {
 
-/// `length`: of the pack for which a list has numbers.
-bool allowed_list(ParameterKind kind, const std::vector<std::int64_t>& list, std::uint32_t rank, std::uint32_t length) {
-  constexpr std::int64_t highest_rank = 16;
-  std::int64_t end = highest_rank;
+/// `length`: number of dimensions of the list's pack.
+bool is_allowed_list(ParameterKind kind, const std::vector<std::int64_t>& list, std::uint32_t rank,
+                     std::uint32_t length) {
+  constexpr std::int64_t max_rank = 16;
+  std::int64_t end = max_rank;
   if (kind == ParameterKind::Ints) end = 1 << 20;
   if (kind == ParameterKind::Axes) end = rank;
   if (kind == ParameterKind::Spread) end = spread_absent + 1;
@@ -56,12 +58,13 @@ bool allowed_list(ParameterKind kind, const std::vector<std::int64_t>& list, std
   return kind == ParameterKind::Spread || std::set(list.begin(), list.end()).size() == list.size();
 }
 
-bool allowed(const syntax::Parameter& declared, const ParameterValue& value, std::uint32_t rank, std::uint32_t length) {
-  if (std::holds_alternative<Open>(value)) return may_be_open(declared);
+bool is_allowed(const syntax::Parameter& declared, const ParameterValue& value, std::uint32_t rank,
+                std::uint32_t length) {
+  if (std::holds_alternative<Symbolic>(value)) return can_be_symbolic(declared);
   if (declared.kind == ParameterKind::Ints || declared.kind == ParameterKind::Axes ||
       declared.kind == ParameterKind::NewAxes || declared.kind == ParameterKind::Spread) {
     const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
-    return list != nullptr && allowed_list(declared.kind, *list, rank, length);
+    return list != nullptr && is_allowed_list(declared.kind, *list, rank, length);
   }
   if (declared.kind == ParameterKind::Permutation) {
     const auto* order = std::get_if<std::vector<std::int64_t>>(&value);
@@ -73,20 +76,20 @@ bool allowed(const syntax::Parameter& declared, const ParameterValue& value, std
     }
     return true;
   }
-  if (declared.kind == ParameterKind::Int && declared.numbers.empty()) {
+  if (declared.kind == ParameterKind::Int && declared.int_values.empty()) {
     const auto* number = std::get_if<std::int64_t>(&value);
     return number && *number >= 0 && *number < (1 << 20);
   }
-  if (declared.kind == ParameterKind::Words) {
-    const auto* word = std::get_if<std::string>(&value);
-    return word != nullptr && std::ranges::find(declared.words, *word) != declared.words.end();
+  if (declared.kind == ParameterKind::Enum) {
+    const auto* enum_value = std::get_if<std::string>(&value);
+    return enum_value != nullptr && std::ranges::find(declared.enum_values, *enum_value) != declared.enum_values.end();
   }
   const auto* number = std::get_if<std::int64_t>(&value);
   if (declared.kind == ParameterKind::Axis) return number != nullptr && *number >= 0 && *number < rank;
-  return number != nullptr && std::ranges::find(declared.numbers, *number) != declared.numbers.end();
+  return number != nullptr && std::ranges::find(declared.int_values, *number) != declared.int_values.end();
 }
 
-std::string expected(const syntax::Parameter& declared, std::uint32_t rank, std::uint32_t length) {
+std::string describe_domain(const syntax::Parameter& declared, std::uint32_t rank, std::uint32_t length) {
   switch (declared.kind) {
     case ParameterKind::Ints:
       return "a list of " + std::to_string(length) + " numbers from 0 to 1048575, one for each of '" + declared.pack +
@@ -105,7 +108,7 @@ std::string expected(const syntax::Parameter& declared, std::uint32_t rank, std:
       break;
   }
   const std::string text =
-      runtime::joined(domain(declared, rank), [](const ParameterValue& value) { return to_string(value); });
+      runtime::join_text(domain(declared, rank), [](const ParameterValue& value) { return to_string(value); });
   return text.empty() ? "a number from 0 to 1048575" : "one of " + text;
 }
 
@@ -117,7 +120,7 @@ Parameters complete_parameters(const syntax::Operator& op, const Parameters& giv
   for (const auto& [name, value] : given) {
     const syntax::Parameter* declared = op.parameter(name);
     if (!declared || declared->kind == ParameterKind::Size || declared->kind == ParameterKind::Sizes) {
-      const std::string known = runtime::joined(op.parameters, &syntax::Parameter::name);
+      const std::string known = runtime::join_text(op.parameters, &syntax::Parameter::name);
       throw InputError("", where + " has no parameter '" + name + "'" + (known.empty() ? "" : "; it has " + known));
     }
   }
@@ -131,13 +134,13 @@ Parameters complete_parameters(const syntax::Operator& op, const Parameters& giv
       throw InputError("", where + " needs its parameter '" + declared.name + "'");
     }
     ParameterValue value = found == given.end() ? *declared.default_value : found->second;
-    const bool sized = declared.kind == ParameterKind::Ints && packs && packs->contains(declared.pack);
-    const std::uint32_t length = sized ? packs->at(declared.pack) : 0;
+    const bool has_length = declared.kind == ParameterKind::Ints && packs && packs->contains(declared.pack);
+    const std::uint32_t length = has_length ? packs->at(declared.pack) : 0;
     if (const auto* one = std::get_if<std::int64_t>(&value); one != nullptr && declared.kind == ParameterKind::Ints)
       value = std::vector<std::int64_t>(length, *one);
-    if (!allowed(declared, value, rank, length)) {
-      throw InputError(
-          "", where + ": " + declared.name + "=" + to_string(value) + " is not " + expected(declared, rank, length));
+    if (!is_allowed(declared, value, rank, length)) {
+      throw InputError("", where + ": " + declared.name + "=" + to_string(value) + " is not " +
+                               describe_domain(declared, rank, length));
     }
     complete[declared.name] = value;
   }

@@ -1,4 +1,4 @@
-// Values of an operator's parameters: what a definition allows, and the defaults.
+// The values of an operator's parameters: domains, defaults and validation.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace rulemill::algebra {
 
-/// Values that a parameter may take, if its domain is finite; `rank` is that of the operator's first input.
+/// The values of a parameter whose domain is finite; empty otherwise. `rank` is that of the operator's first input.
 std::vector<ParameterValue> domain(const syntax::Parameter& parameter, std::uint32_t rank);
 
-/// Whether an instance may leave it open: a number, or a list of them, that the definition does not choose from a list.
-bool may_be_open(const syntax::Parameter& parameter);
+/// Whether the parameter can be symbolic: an integer, or a list of them, without a finite domain.
+bool can_be_symbolic(const syntax::Parameter& parameter);
 
-/// Defaults filled in, every value checked. Sizes are not parameters in this sense. Throws InputError.
+/// Adds the defaults to `given` and validates all values. Sizes are excluded. Throws InputError.
 Parameters complete_parameters(const syntax::Operator& op, const Parameters& given,
                                std::span<const std::uint32_t> ranks);
 

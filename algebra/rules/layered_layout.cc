@@ -7,14 +7,14 @@
 namespace rulemill::algebra {
 namespace {
 
-constexpr int sweeps = 7;              // odd: the last goes up, where arguments' order counts
-constexpr double argument_pull = 0.4;  // in positions: arguments stand in their order where nothing else decides
+constexpr int sweep_count = 7;         // odd: the last sweep goes up, where the order of arguments counts
+constexpr double argument_pull = 0.4;  // in positions; small: keeps arguments in order if all else is equal
 
 class Layers {
  public:
   Layers(std::span<const LayeredNode> nodes, std::span<const LayeredEdge> edges, int gap)
       : nodes_(nodes), edges_(edges), gap_(gap), above_(nodes.size()), below_(nodes.size()) {
-    places_.x.resize(nodes.size());
+    positions_.x.resize(nodes.size());
     for (const LayeredEdge& edge : edges) {
       above_[edge.to].push_back(edge.from);
       below_[edge.from].push_back(edge.to);
@@ -24,10 +24,10 @@ class Layers {
     place();
   }
 
-  LayeredPlaces places() { return std::move(places_); }
+  LayeredPositions positions() { return std::move(positions_); }
 
  private:
-  /// A node stands one row below the lowest that it uses; one that uses none, just above the first that uses it.
+  /// Places a node one row below its lowest argument; a node without arguments just above its first user.
   void assign_rows() {
     std::vector<int> rows(nodes_.size(), 0);
     for (bool changed = true; changed;) {
@@ -50,11 +50,11 @@ class Layers {
     for (std::size_t n = 0; n < rows.size(); ++n) {
       rows_[static_cast<std::size_t>(rows[n])].push_back(n);
     }
-    places_.row = std::move(rows);
-    places_.rows = last + 1;
+    positions_.row = std::move(rows);
+    positions_.rows = last + 1;
   }
 
-  /// Neighbours' mean position pulls a node; down and up in turn, so that edges cross little.
+  /// Sorts rows by the mean position of neighbours, alternating downward and upward sweeps, to reduce edge crossings.
   void order_rows() {
     std::vector<double> position(nodes_.size(), 0);
     const auto renumber = [&](const std::vector<std::size_t>& nodes) {
@@ -62,87 +62,88 @@ class Layers {
         position[nodes[i]] = static_cast<double>(i) - static_cast<double>(nodes.size() - 1) / 2;
     };
     for (const auto& nodes : rows_) renumber(nodes);
-    for (int sweep = 0; sweep < sweeps; ++sweep) {
+    for (int sweep = 0; sweep < sweep_count; ++sweep) {
       const bool down = sweep % 2 == 1;
       for (std::size_t i = 0; i < rows_.size(); ++i) {
         std::vector<std::size_t>& nodes = rows_[down ? i : rows_.size() - 1 - i];
-        const auto pull = [&](std::size_t n) {
+        const auto mean_position = [&](std::size_t n) {
           const auto& neighbours = down ? above_[n] : below_[n];
           if (neighbours.empty()) return position[n];
           double sum = 0;
           for (const std::size_t other : neighbours)
-            sum += position[other] + (down ? 0 : argument_pull * argument(n, other));
+            sum += position[other] + (down ? 0 : argument_pull * argument_offset(n, other));
           return sum / static_cast<double>(neighbours.size());
         };
-        std::map<std::size_t, double> wanted;
-        for (const std::size_t n : nodes) wanted[n] = pull(n);
-        std::ranges::stable_sort(nodes, {}, [&](std::size_t n) { return wanted.at(n); });
+        std::map<std::size_t, double> desired;
+        for (const std::size_t n : nodes) desired[n] = mean_position(n);
+        std::ranges::stable_sort(nodes, {}, [&](std::size_t n) { return desired.at(n); });
         renumber(nodes);
       }
     }
   }
 
-  /// Which argument of `user` the node is first, from the middle.
-  double argument(std::size_t n, std::size_t user) const {
+  /// The position of the node among the arguments of `user`, relative to their middle.
+  double argument_offset(std::size_t n, std::size_t user) const {
     const auto& arguments = above_[user];
     return static_cast<double>(std::ranges::find(arguments, n) - arguments.begin()) -
            static_cast<double>(arguments.size() - 1) / 2;
   }
 
-  /// Rows are packed, then each node moves towards its neighbours as far as those beside it allow.
+  /// Packs the rows, then moves each node towards its neighbours as far as adjacent nodes allow.
   void place() {
     for (const auto& line : rows_) {
       int x = 0;
       for (const std::size_t n : line) {
-        places_.x[n] = x + nodes_[n].width / 2;
+        positions_.x[n] = x + nodes_[n].width / 2;
         x += nodes_[n].width + gap_;
       }
-      for (const std::size_t n : line) places_.x[n] -= x / 2;
+      for (const std::size_t n : line) positions_.x[n] -= x / 2;
     }
-    for (int sweep = 0; sweep < 4 * sweeps; ++sweep) {
+    for (int sweep = 0; sweep < 4 * sweep_count; ++sweep) {
       for (const auto& line : rows_) {
-        for (std::size_t i = 0; i < line.size(); ++i) settle(line, sweep % 2 == 0 ? i : line.size() - 1 - i);
+        for (std::size_t i = 0; i < line.size(); ++i)
+          move_towards_neighbours(line, sweep % 2 == 0 ? i : line.size() - 1 - i);
       }
     }
     int left = 1 << 30, right = -(1 << 30);
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      left = std::min(left, places_.x[n] - nodes_[n].width / 2);
-      right = std::max(right, places_.x[n] + nodes_[n].width / 2);
+      left = std::min(left, positions_.x[n] - nodes_[n].width / 2);
+      right = std::max(right, positions_.x[n] + nodes_[n].width / 2);
     }
-    for (int& x : places_.x) x -= left;
-    places_.width = right - left;
+    for (int& x : positions_.x) x -= left;
+    positions_.width = right - left;
   }
 
-  void settle(const std::vector<std::size_t>& line, std::size_t i) {
+  void move_towards_neighbours(const std::vector<std::size_t>& line, std::size_t i) {
     const std::size_t node = line[i];
     int sum = 0, count = 0;
     for (const auto* neighbours : {&above_[node], &below_[node]}) {
       for (const std::size_t other : *neighbours) {
-        sum += places_.x[other];
+        sum += positions_.x[other];
         ++count;
       }
     }
     if (count == 0) return;
-    int wanted = sum / count;
+    int desired = sum / count;
     const auto distance = [&](std::size_t other) { return (nodes_[node].width + nodes_[other].width) / 2 + gap_; };
-    const auto least = [&] { return places_.x[line[i - 1]] + distance(line[i - 1]); };
-    if (i > 0) wanted = std::max(wanted, least());
-    if (i + 1 < line.size()) wanted = std::min(wanted, places_.x[line[i + 1]] - distance(line[i + 1]));
-    if (i == 0 || wanted >= least()) places_.x[node] = wanted;
+    const auto min_position = [&] { return positions_.x[line[i - 1]] + distance(line[i - 1]); };
+    if (i > 0) desired = std::max(desired, min_position());
+    if (i + 1 < line.size()) desired = std::min(desired, positions_.x[line[i + 1]] - distance(line[i + 1]));
+    if (i == 0 || desired >= min_position()) positions_.x[node] = desired;
   }
 
   std::span<const LayeredNode> nodes_;
   std::span<const LayeredEdge> edges_;
   int gap_;
-  LayeredPlaces places_;
+  LayeredPositions positions_;
   std::vector<std::vector<std::size_t>> above_, below_, rows_;
 };
 
 }  // namespace
 
-LayeredPlaces place_in_layers(std::span<const LayeredNode> nodes, std::span<const LayeredEdge> edges, int gap) {
+LayeredPositions layout_in_layers(std::span<const LayeredNode> nodes, std::span<const LayeredEdge> edges, int gap) {
   if (nodes.empty()) return {};
-  return Layers(nodes, edges, gap).places();
+  return Layers(nodes, edges, gap).positions();
 }
 
 }  // namespace rulemill::algebra

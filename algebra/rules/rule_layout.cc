@@ -8,14 +8,9 @@ namespace rulemill::algebra {
 namespace {
 
 constexpr int padding = 20;
-constexpr int gap = 14;  // between neighbours
-constexpr int row = 58;  // from one row's centre to the next's
+constexpr int gap = 14;         // between neighbours
+constexpr int row_height = 58;  // between the centres of adjacent rows
 constexpr int margin = 6;
-
-/// Columns that UTF-8 text takes: its bytes less the continuation bytes.
-int columns(const std::string& text) {
-  return static_cast<int>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
 
 class Layout {
  public:
@@ -32,8 +27,10 @@ class Layout {
 
  private:
   std::size_t add(DrawnNode node) {
-    const int text = std::max(8 * columns(node.label), 13 * columns(node.detail) / 2);  // fixed pitch, label and detail
-    node.width = node.kind == DrawnNode::Kind::Output ? 14 + 6 * columns(node.label) : padding + text;
+    const int label = static_cast<int>(display_width(node.label)),
+              detail = static_cast<int>(display_width(node.detail));
+    const int text = std::max(8 * label, 13 * detail / 2);  // fixed pitch, label and detail
+    node.width = node.kind == DrawnNode::Kind::Output ? 14 + 6 * label : padding + text;
     node.height = node.kind == DrawnNode::Kind::Output ? 18 : node.detail.empty() ? 26 : 38;
     drawing_.nodes.push_back(std::move(node));
     return drawing_.nodes.size() - 1;
@@ -54,13 +51,13 @@ class Layout {
   void connect(TermId argument, std::size_t to) {
     const Term& term = bank_.term(argument);
     if (term.is_variable) return connect(input(argument), to, "");
-    const Instance& instance = bank_.instance_of(argument);
+    const OperatorInstance& instance = bank_.instance_of(argument);
     connect(operators_.at(term.node), to, instance.outputs.size() > 1 ? instance.outputs[term.output].name : "");
   }
 
   void add_operator(NodeId id) {
     const Node& node = bank_.node(id);
-    const Instance& instance = bank_.library().instance(node.instance);
+    const OperatorInstance& instance = bank_.library().instance(node.instance);
     for (const TermId argument : node.arguments) {
       if (bank_.term(argument).is_variable) input(argument);  // left to right, in order of first use
     }
@@ -70,7 +67,7 @@ class Layout {
     for (const TermId argument : node.arguments) connect(argument, drawn);
   }
 
-  std::string type(NodeId id, const Instance& instance) const {
+  std::string type(NodeId id, const OperatorInstance& instance) const {
     std::string text;
     for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {
       const std::string output = output_type(id, o, bank_, symbols_, types_);
@@ -90,13 +87,13 @@ class Layout {
     for (const DrawnNode& node : drawing_.nodes) nodes.push_back({node.width, node.kind == DrawnNode::Kind::Output});
     std::vector<LayeredEdge> edges;
     for (const DrawnEdge& edge : drawing_.edges) edges.push_back({edge.from, edge.to});
-    const LayeredPlaces places = place_in_layers(nodes, edges, gap);
+    const LayeredPositions positions = layout_in_layers(nodes, edges, gap);
     for (std::size_t n = 0; n < nodes.size(); ++n) {
-      drawing_.nodes[n].x = margin + places.x[n];
-      drawing_.nodes[n].y = margin + 19 + places.row[n] * row;
+      drawing_.nodes[n].x = margin + positions.x[n];
+      drawing_.nodes[n].y = margin + 19 + positions.row[n] * row_height;
     }
-    drawing_.width = places.width + 2 * margin;
-    drawing_.height = (places.rows - 1) * row + 38 + 2 * margin - 10;
+    drawing_.width = positions.width + 2 * margin;
+    drawing_.height = (positions.rows - 1) * row_height + 38 + 2 * margin - 10;
   }
 
   const Rule& rule_;
@@ -110,6 +107,10 @@ class Layout {
 
 }  // namespace
 
+std::size_t display_width(const std::string& text) {  // bytes minus continuation bytes
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
 std::string output_type(NodeId id, std::uint32_t output, const TermBank& bank, const Symbols& symbols,
                         const Types& types) {
   for (const auto& [term, shape] : types) {
@@ -121,23 +122,24 @@ std::string output_type(NodeId id, std::uint32_t output, const TermBank& bank, c
 
 std::string parameters_text(NodeId id, const TermBank& bank, const Symbols& symbols) {
   const Node& node = bank.node(id);
-  const Instance& instance = bank.library().instance(node.instance);
+  const OperatorInstance& instance = bank.library().instance(node.instance);
   std::string text;
   const auto add = [&](const std::string& name, const std::string& value) {
     text += (text.empty() ? "" : ", ") + name + "=" + value;
   };
   for (const auto& [name, value] : instance.parameters) {
-    if (std::holds_alternative<Open>(value)) continue;
+    if (std::holds_alternative<Symbolic>(value)) continue;
     if (bank.library().default_value(instance.operator_name, name) != value) add(name, to_string(value));
   }
-  const std::size_t declared = instance.open.empty() ? node.sizes.size() : instance.open[0].first;
+  const std::size_t declared =
+      instance.symbolic_parameters.empty() ? node.sizes.size() : instance.symbolic_parameters[0].first;
   for (std::size_t i = 0; i < declared; ++i) {
     add(instance.size_names[instance.first_size_parameter + i], symbols.to_string(node.sizes[i]));
   }
-  for (const OpenParameter& open : instance.open) {
-    for (std::uint32_t k = 0; k < open.count; ++k) {
-      add(instance.size_names[instance.first_size_parameter + open.first + k],
-          symbols.to_string(open.number_of(node.sizes[open.first + k])));
+  for (const SymbolicParameter& parameter : instance.symbolic_parameters) {
+    for (std::uint32_t k = 0; k < parameter.count; ++k) {
+      add(instance.size_names[instance.first_size_parameter + parameter.first + k],
+          symbols.to_string(parameter.to_number(node.sizes[parameter.first + k])));
     }
   }
   return text;

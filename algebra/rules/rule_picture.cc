@@ -8,11 +8,6 @@
 namespace rulemill::algebra {
 namespace {
 
-/// Columns that UTF-8 text takes: its bytes less the continuation bytes.
-std::size_t columns(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
 class Side {
  public:
   Side(const Rule& rule, const std::vector<TermId>& roots, const TermBank& bank, const Symbols& symbols)
@@ -41,7 +36,7 @@ class Side {
     if (uses_.at(term.node) > 1) {
       name = " #" + std::to_string(names_.try_emplace(term.node, names_.size() + 1).first->second);
     }
-    const Instance& instance = bank_.instance_of(id);
+    const OperatorInstance& instance = bank_.instance_of(id);
     const std::string output = instance.outputs.size() > 1 ? "." + instance.outputs[term.output].name : "";
     lines_.push_back(first + instance.operator_name + output + (named_before ? "" : parameters(term.node)) + name);
     if (named_before) return;
@@ -76,31 +71,29 @@ std::string picture(const Rule& rule, const TermBank& bank, const Symbols& symbo
   const std::vector<std::string> left = Side(rule, rule.source, bank, symbols).lines();
   const std::vector<std::string> right = Side(rule, rule.target, bank, symbols).lines();
   std::size_t width = 0;
-  for (const std::string& line : left) width = std::max(width, columns(line));
+  for (const std::string& line : left) width = std::max(width, display_width(line));
   std::string text;
   for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
     const std::string a = i < left.size() ? left[i] : "", b = i < right.size() ? right[i] : "";
     text += a;
-    if (!b.empty()) text += std::string(width - columns(a), ' ') + (i == 0 ? "  ⇒  " : "     ") + b;
+    if (!b.empty()) text += std::string(width - display_width(a), ' ') + (i == 0 ? "  ⇒  " : "     ") + b;
     text += "\n";
   }
   return text;
 }
 
-std::string typed_steps(const Rule& rule, const TermBank& bank, const Symbols& symbols, const Types& types) {
-  std::vector<TermId> roots = rule.source;
-  roots.insert(roots.end(), rule.target.begin(), rule.target.end());
+std::string format_typed_steps(const Rule& rule, const TermBank& bank, const Symbols& symbols, const Types& types) {
   std::unordered_map<NodeId, std::string> names;
   std::vector<std::pair<std::string, std::string>> lines;
   const auto name = [&](TermId id) {
     const Term& term = bank.term(id);
     if (term.is_variable) return term.name;
-    const Instance& instance = bank.instance_of(id);
+    const OperatorInstance& instance = bank.instance_of(id);
     return names.at(term.node) + (instance.outputs.size() > 1 ? "." + instance.outputs[term.output].name : "");
   };
-  for (const NodeId id : bank.nodes(roots)) {
+  for (const NodeId id : bank.nodes(outputs_of(rule))) {
     const Node& node = bank.node(id);
-    const Instance& instance = bank.library().instance(node.instance);
+    const OperatorInstance& instance = bank.library().instance(node.instance);
     std::string text = instance.operator_name + "(", type;
     for (std::size_t i = 0; i < node.arguments.size(); ++i) text += (i == 0 ? "" : ", ") + name(node.arguments[i]);
     const std::string parameters = parameters_text(id, bank, symbols);
@@ -119,10 +112,10 @@ std::string typed_steps(const Rule& rule, const TermBank& bank, const Symbols& s
     return text;
   };
   std::size_t width = 0;
-  for (const auto& [text, type] : lines) width = std::max(width, columns(text));
+  for (const auto& [text, type] : lines) width = std::max(width, display_width(text));
   std::string result;
   for (const auto& [text, type] : lines)
-    result += text + std::string(width - columns(text), ' ') + "  : " + type + "\n";
+    result += text + std::string(width - display_width(text), ' ') + "  : " + type + "\n";
   return result + "     " + outputs(rule.source) + "  ⇒  " + outputs(rule.target) + "\n";
 }
 

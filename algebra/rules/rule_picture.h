@@ -1,5 +1,5 @@
-// A rule drawn for a terminal: both sides as trees beside each other, a node that is used twice drawn once and then
-// named.
+// A drawing of a rule for a terminal: both sides as trees next to each other. A node with several uses is drawn once
+// and then referenced by number.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace rulemill::algebra {
 
-/// Lines in UTF-8, each ended by a newline. Every variable carries its shape, if the rule is typed.
+/// Draws the rule in UTF-8, each line ended by a newline. Variables of a typed rule are shown with their shapes.
 std::string picture(const Rule& rule, const TermBank& bank, const Symbols& symbols);
 
-/// Both sides as steps, each with the shapes of what it computes: "%1 = matmul(x, w)  : [m, n]", and what equals what.
-std::string typed_steps(const Rule& rule, const TermBank& bank, const Symbols& symbols, const Types& types);
+/// Lists the nodes of both sides with their output shapes, "%1 = matmul(x, w)  : [m, n]", and the equal outputs.
+std::string format_typed_steps(const Rule& rule, const TermBank& bank, const Symbols& symbols, const Types& types);
 
 }  // namespace rulemill::algebra

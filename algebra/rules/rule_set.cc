@@ -1,19 +1,19 @@
-// The rule database on disk: writing. Reading is in rule_set_reader.cc.
+// Serializes the rule database. rule_set_reader.cc parses it.
 #include "algebra/rules/rule_set.h"
 
 #include <algorithm>
 #include <set>
 
 #include "algebra/rules/rule_set_format.h"
-#include "runtime/atomic_file.h"
-#include "runtime/error.h"
-#include "runtime/hash.h"
-#include "runtime/quantity.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/text/error.h"
+#include "runtime/text/hash.h"
+#include "runtime/text/quantity.h"
 
 namespace rulemill::algebra {
 namespace {
 
-/// Writes one rule: terms become indices into its own variables and nodes.
+/// Serializes one rule. Terms become indices into its variables and nodes.
 class RuleWriter {
  public:
   RuleWriter(const TermBank& bank, const Symbols& symbols, std::set<std::string>& operators)
@@ -30,9 +30,7 @@ class RuleWriter {
       variable.set_name(bank_.term(rule.variables[v]).name);
       for (const Poly& dim : rule.shapes[v]) variable.add_shape(symbols_.to_string(dim));
     }
-    std::vector<TermId> roots = rule.source;
-    roots.insert(roots.end(), rule.target.begin(), rule.target.end());
-    for (const NodeId id : bank_.nodes(roots)) {
+    for (const NodeId id : bank_.nodes(outputs_of(rule))) {
       nodes_.emplace(id, static_cast<std::uint32_t>(nodes_.size()));
       write(bank_.node(id), *to.add_nodes());
     }
@@ -44,9 +42,9 @@ class RuleWriter {
       out.set_relation(static_cast<proto::Condition::Relation>(condition.relation));
       out.set_right(symbols_.to_string(condition.right));
     }
-    for (const Atom group : rule.groups) to.add_groups(symbols_.name(group));
+    for (const Atom pack : rule.packs) to.add_groups(symbols_.name(pack));
     to.set_reversible(record.reversible);
-    to.set_turn(static_cast<proto::SearchTurn>(record.turn));
+    to.set_turn(static_cast<proto::SearchTurn>(record.phase));
     to.mutable_certificate()->set_kind(static_cast<proto::Certificate::Kind>(record.certificate.kind));
     to.mutable_certificate()->set_text(record.certificate.text);
     to.mutable_statistics()->set_queries(record.statistics.queries);
@@ -59,7 +57,7 @@ class RuleWriter {
 
  private:
   void write(const Node& node, proto::Node& to) {
-    const Instance& instance = bank_.library().instance(node.instance);
+    const OperatorInstance& instance = bank_.library().instance(node.instance);
     operators_.insert(instance.operator_name);
     to.set_operator_(instance.operator_name);
     for (const auto& [name, value] : instance.parameters) {
@@ -67,10 +65,10 @@ class RuleWriter {
       parameter.set_name(name);
       if (const auto* number = std::get_if<std::int64_t>(&value)) {
         parameter.set_number(*number);
-      } else if (const auto* word = std::get_if<std::string>(&value)) {
-        parameter.set_word(*word);
-      } else if (const auto* open = std::get_if<Open>(&value)) {
-        parameter.set_open_from(static_cast<std::uint32_t>(open->least));
+      } else if (const auto* enum_value = std::get_if<std::string>(&value)) {
+        parameter.set_word(*enum_value);
+      } else if (const auto* symbolic = std::get_if<Symbolic>(&value)) {
+        parameter.set_open_from(static_cast<std::uint32_t>(symbolic->min_value));
       } else {
         proto::Permutation& list = *parameter.mutable_permutation();
         for (const std::int64_t axis : std::get<std::vector<std::int64_t>>(value)) list.add_axes(axis);
@@ -107,7 +105,7 @@ std::string checksum_field(std::string_view bytes) {
   return tail.SerializeAsString();
 }
 
-std::string serialize(const RuleSet& rules, const TermBank& bank, const Symbols& symbols, std::size_t largest) {
+std::string serialize(const RuleSet& rules, const TermBank& bank, const Symbols& symbols, std::size_t max_bytes) {
   proto::RuleSet out;
   out.set_schema_version(rule_set_schema_version);
   std::set<std::string> operators;
@@ -132,10 +130,10 @@ std::string serialize(const RuleSet& rules, const TermBank& bank, const Symbols&
     count.set_value(value);
   }
   std::string bytes;
-  if (out.ByteSizeLong() > largest || !out.SerializeToString(&bytes)) {
-    throw runtime::Error("rule database", "its " + runtime::with_commas(rules.rules.size()) + " rules need " +
-                                              runtime::in_bytes(out.ByteSizeLong()) + "; a database holds " +
-                                              runtime::in_bytes(largest) + ": take a smaller profile");
+  if (out.ByteSizeLong() > max_bytes || !out.SerializeToString(&bytes)) {
+    throw runtime::Error("rule database", "its " + runtime::format_count(rules.rules.size()) + " rules need " +
+                                              runtime::format_bytes(out.ByteSizeLong()) + "; a database holds " +
+                                              runtime::format_bytes(max_bytes) + ": take a smaller profile");
   }
   return bytes + checksum_field(bytes);
 }

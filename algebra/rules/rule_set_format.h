@@ -1,4 +1,4 @@
-// What the writer and the reader of the rule database agree on beside rule_set.proto.
+// Format constants shared by the writer and the reader of the rule database, besides rule_set.proto.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace rulemill::algebra {
 
-/// Raised when a database of before can no longer be read as what it meant.
+/// Incremented when existing databases can no longer be read with their original meaning.
 inline constexpr std::uint32_t rule_set_schema_version = 1;
 
-/// The serialized checksum field for these bytes: the end of a database's file.
+/// The serialized checksum field of these bytes, which ends a database file.
 std::string checksum_field(std::string_view bytes);
 
 }  // namespace rulemill::algebra

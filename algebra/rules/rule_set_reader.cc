@@ -1,16 +1,16 @@
-// The rule database on disk: reading. Everything in the file is checked before it is used.
+// Parses the rule database. Everything in the file is checked before use.
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "algebra/language/poly_parse.h"
+#include "algebra/language/poly_parser.h"
 #include "algebra/rules/rule_set.h"
 #include "algebra/rules/rule_set_format.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
-#include "runtime/atomic_file.h"
-#include "runtime/error.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::algebra {
 namespace {
@@ -39,13 +39,13 @@ class RuleReader {
     }
     for (int c = 0; c < from_.condition_size(); ++c) rule.condition.push_back(read_condition(c));
     for (int g = 0; g < from_.groups_size(); ++g) {
-      const auto group = read_size(from_.groups(g), at("groups", g)).atom();
-      if (!group) fail(at("groups", g), "is not one size");
-      rule.groups.push_back(*group);
+      const auto pack = read_size(from_.groups(g), at("groups", g)).atom();
+      if (!pack) fail(at("groups", g), "is not one size");
+      rule.packs.push_back(*pack);
     }
     record.reversible = from_.reversible();
     if (!proto::SearchTurn_IsValid(from_.turn())) fail("turn", "has the unknown value " + std::to_string(from_.turn()));
-    record.turn = static_cast<SearchTurn>(from_.turn());
+    record.phase = static_cast<SearchPhase>(from_.turn());
     if (!proto::Certificate::Kind_IsValid(from_.certificate().kind())) fail("certificate.kind", "has an unknown value");
     record.certificate = {static_cast<Certificate::Kind>(from_.certificate().kind()), from_.certificate().text()};
     record.statistics = {from_.statistics().queries(), from_.statistics().instances()};
@@ -92,17 +92,11 @@ class RuleReader {
       }
       case proto::Parameter::kOpenFrom:
         if (parameter.open_from() > 1) fail(field, "is open from another number than 0 or 1");
-        return Open{parameter.open_from()};
+        return Symbolic{parameter.open_from()};
       case proto::Parameter::VALUE_NOT_SET:
         break;
     }
     fail(field, "has no value");
-  }
-
-  std::uint32_t rank(TermId id) const {
-    const Term& term = bank_.term(id);
-    if (term.is_variable) return term.rank;
-    return static_cast<std::uint32_t>(bank_.instance_of(id).outputs[term.output].dims.size());
   }
 
   void read_node(int index) {
@@ -117,18 +111,18 @@ class RuleReader {
     std::vector<std::uint32_t> ranks;
     for (int a = 0; a < node.arguments_size(); ++a) {
       arguments.push_back(read_term(node.arguments(a), field + "." + at("arguments", a)));
-      ranks.push_back(rank(arguments.back()));
+      ranks.push_back(bank_.rank(arguments.back()));
     }
     std::vector<Poly> sizes;
     for (int s = 0; s < node.sizes_size(); ++s) {
       sizes.push_back(read_size(node.sizes(s), field + "." + at("sizes", s)));
     }
-    // A pack of sizes is all but the single ones.
+    // All sizes but the single ones are in the pack.
     const std::vector<std::string> size_names = library_.size_parameter_names(node.operator_());
-    const bool open_rank = library_.has_open_rank(node.operator_());
+    const bool open_rank = library_.has_explicit_rank(node.operator_());
     if (open_rank && sizes.size() + 1 >= size_names.size())
       ranks.push_back(static_cast<std::uint32_t>(sizes.size() + 1 - size_names.size()));
-    const Instance& instance = instantiate(node.operator_(), parameters, ranks, field);
+    const OperatorInstance& instance = instantiate(node.operator_(), parameters, ranks, field);
     if (arguments.size() != instance.inputs.size() || sizes.size() != instance.size_parameter_count()) {
       fail(field, "has " + std::to_string(arguments.size()) + " arguments and " + std::to_string(sizes.size()) +
                       " sizes, but " + instance.name + " takes " + std::to_string(instance.inputs.size()) + " and " +
@@ -137,8 +131,8 @@ class RuleReader {
     nodes_.push_back(bank_.apply(instance.id, arguments, sizes));
   }
 
-  const Instance& instantiate(const std::string& name, const Parameters& parameters,
-                              std::span<const std::uint32_t> ranks, const std::string& field) const {
+  const OperatorInstance& instantiate(const std::string& name, const Parameters& parameters,
+                                      std::span<const std::uint32_t> ranks, const std::string& field) const {
     try {
       return library_.instantiate(name, parameters, ranks);
     } catch (const InputError& error) {
@@ -199,9 +193,9 @@ class RuleReader {
   std::vector<NodeId> nodes_;
 };
 
-/// Refuses what is not a whole database of this schema.
+/// Parses the message and verifies schema version and checksum.
 proto::RuleSet parse_whole(std::string_view bytes, const std::string& origin) {
-  const google::protobuf::LogSilencer quiet;  // one clear line of our own
+  const google::protobuf::LogSilencer quiet;  // this function reports errors itself
   proto::RuleSet from;
   const bool fits = bytes.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
   if (!fits || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || from.schema_version() == 0) {
@@ -234,7 +228,7 @@ Provenance read_provenance(const proto::Provenance& from) {
   return result;
 }
 
-/// The rules mean what they meant when they were proved only if the operators are still defined in the same way.
+/// Rejects a changed operator definition: it can invalidate the proofs.
 void check_definitions(const Provenance& provenance, const std::string& origin, const Library& library) {
   for (const auto& [name, digest] : provenance.operator_digests) {
     if (!library.has_operator(name)) {
@@ -260,13 +254,10 @@ RuleSet parse_rule_set(std::string_view bytes, const std::string& origin, Librar
     result.rules.push_back(RuleReader(from.rules(i), place, library, bank, symbols).read());
     const auto types = infer_types(result.rules.back().rule, bank, symbols);
     if (const auto* error = std::get_if<TypeError>(&types)) throw InputError(place, "does not type: " + error->what);
-    std::vector<TermId> roots = result.rules.back().rule.source;
-    const std::vector<TermId>& target = result.rules.back().rule.target;
-    roots.insert(roots.end(), target.begin(), target.end());
-    for (const NodeId node : bank.nodes(roots)) {
+    for (const NodeId node : bank.nodes(outputs_of(result.rules.back().rule))) {
       const std::string& name = library.instance(bank.node(node).instance).operator_name;
-      const auto known = [&](const auto& each) { return each.first == name; };
-      if (std::ranges::none_of(result.provenance.operator_digests, known)) {
+      const auto is_named = [&](const auto& each) { return each.first == name; };
+      if (std::ranges::none_of(result.provenance.operator_digests, is_named)) {
         throw InputError(place, "uses operator '" + name + "', whose digest the database does not give");
       }
     }
@@ -275,24 +266,24 @@ RuleSet parse_rule_set(std::string_view bytes, const std::string& origin, Librar
   return result;
 }
 
-std::optional<std::string> typing_objection(const Rule& rule, TermBank& bank, Symbols& symbols) {
+std::optional<std::string> find_typing_error(const Rule& rule, TermBank& bank, Symbols& symbols) {
   const auto types = infer_types(rule, bank, symbols);
   if (const auto* error = std::get_if<TypeError>(&types)) return "does not type: " + error->what;
   const Rule& typed = std::get<TypedRule>(types).rule;
   for (std::size_t v = 0; v < rule.variables.size(); ++v) {
     if (typed.shapes[v] == rule.shapes[v]) continue;
     return "types only if " + bank.term(rule.variables[v]).name + " is " + symbols.to_string(typed.shapes[v]) +
-           ", and says " + symbols.to_string(rule.shapes[v]);
+           ", found " + symbols.to_string(rule.shapes[v]);
   }
-  for (const SizeCondition& asked : typed.condition) {
-    const Poly difference = asked.right - asked.left;
-    const bool turns = asked.relation == Relation::Eq || asked.relation == Relation::Ne;
-    const auto says = [&](const SizeCondition& said) {
-      const Poly other = said.right - said.left;
-      return said.relation == asked.relation && (other == difference || (turns && other == -difference));
+  for (const SizeCondition& required : typed.condition) {
+    const Poly difference = required.right - required.left;
+    const bool symmetric = required.relation == Relation::Eq || required.relation == Relation::Ne;
+    const auto is_required = [&](const SizeCondition& stated) {
+      const Poly other = stated.right - stated.left;
+      return stated.relation == required.relation && (other == difference || (symmetric && other == -difference));
     };
-    if (std::ranges::any_of(rule.condition, says)) continue;
-    return "types only when " + to_string(asked, symbols) + ", which it does not say";
+    if (std::ranges::any_of(rule.condition, is_required)) continue;
+    return "types only when " + to_string(required, symbols) + ", which it does not state";
   }
   return std::nullopt;
 }

@@ -1,22 +1,23 @@
-// Integer arithmetic that never wraps. A proof, a type, a plan or a memory size that depends on a number too large for
-// 64 bits is not known: Overflow is thrown, and those who know the place in a file say it.
+// Integer arithmetic that never wraps: it throws Overflow, so that no proof, type, plan or memory size depends on a
+// wrapped number. A caller that knows the position in a file adds it.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <span>
 
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::algebra {
 
-/// A number beyond 64 bits. Without a place when it is thrown.
+/// A number beyond 64 bits. Thrown without a position.
 class Overflow : public runtime::InputError {
  public:
   explicit Overflow(const std::string& what) : InputError("", what) {}
 };
 
-/// Results are symmetric, -2^63 is none of them: negation, absolute value and division of a result cannot wrap either.
+/// Returns the result unless it overflowed. -2^63 counts as overflow, so that negation, absolute value and division of
+/// a result cannot wrap either.
 inline std::int64_t checked(bool overflow, std::int64_t result) {
   if (overflow || result == std::numeric_limits<std::int64_t>::min()) throw Overflow("a number exceeds 64 bits");
   return result;
@@ -40,7 +41,7 @@ inline std::int64_t checked_multiply(std::int64_t a, std::int64_t b) {
   return checked(overflow, product);
 }
 
-/// The largest integer that is at most a / b, whatever the signs.
+/// Returns floor(a / b) for all signs.
 inline std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   if (b == 0) throw runtime::Error("", "division by zero");
   if (b == -1) return checked_subtract(0, a);
@@ -48,7 +49,8 @@ inline std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   return quotient - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
 }
 
-/// How many elements a tensor of these dimensions has. Throws Overflow beyond 2^62, whose bytes no memory can hold.
+/// Returns the number of elements of a tensor with these dimensions. Throws Overflow beyond 2^62, which no memory
+/// holds.
 inline std::int64_t element_count(std::span<const std::int64_t> dims) {
   std::int64_t count = 1;
   for (const std::int64_t dim : dims) {

@@ -15,7 +15,7 @@ std::size_t mix(std::size_t hash, std::uint64_t value) {
   return hash * 0xff51afd7ed558ccdULL;
 }
 
-[[noreturn]] void fail_degree() {
+[[noreturn]] void throw_degree_overflow() {
   throw Overflow("a product has more than " + std::to_string(Monomial::max_degree) + " factors");
 }
 
@@ -26,7 +26,7 @@ Monomial::Monomial(std::initializer_list<Atom> atoms) {
 }
 
 void Monomial::push_back(Atom atom) {
-  if (size_ == max_degree) fail_degree();
+  if (size_ == max_degree) throw_degree_overflow();
   std::uint32_t at = size_++;
   for (; at > 0 && atoms_[at - 1] > atom; --at) atoms_[at] = atoms_[at - 1];
   atoms_[at] = atom;
@@ -58,7 +58,7 @@ std::optional<Monomial> Monomial::divided_by(const Monomial& divisor) const {
 }
 
 Monomial operator*(const Monomial& a, const Monomial& b) {
-  if (a.size_ + b.size_ > Monomial::max_degree) fail_degree();
+  if (a.size_ + b.size_ > Monomial::max_degree) throw_degree_overflow();
   Monomial product;
   std::merge(a.begin(), a.end(), b.begin(), b.end(), product.atoms_.begin());
   product.size_ = a.size_ + b.size_;
@@ -81,7 +81,7 @@ Poly::Poly(std::int64_t constant) {
 
 Poly::Poly(Atom atom) { terms_.push_back({{atom}, 1}); }
 
-Poly Poly::of_terms(std::vector<Term> terms) {
+Poly Poly::from_terms(std::vector<Term> terms) {
   std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.monomial < b.monomial; });
   Poly result;
   for (Term& term : terms) {
@@ -143,20 +143,20 @@ std::optional<Poly> Poly::divided_by(const Term& divisor) const {
     if (!monomial || term.coefficient % divisor.coefficient != 0) return std::nullopt;
     result.terms_.push_back({*monomial, term.coefficient / divisor.coefficient});
   }
-  return result;  // the order survives division as it does multiplication
+  return result;  // division preserves the order, as multiplication does
 }
 
-std::vector<Poly> Poly::powers_of(Atom atom) const {
-  std::vector<std::vector<Term>> parts(1);
+std::vector<Poly> Poly::coefficients_in(Atom atom) const {
+  std::vector<std::vector<Term>> by_power(1);
   for (const Term& term : terms_) {
     Term rest = term;
     std::size_t power = 0;
     while (rest.monomial.remove(atom)) ++power;
-    if (power >= parts.size()) parts.resize(power + 1);
-    parts[power].push_back(rest);
+    if (power >= by_power.size()) by_power.resize(power + 1);
+    by_power[power].push_back(rest);
   }
   std::vector<Poly> result;
-  for (std::vector<Term>& part : parts) result.push_back(of_terms(std::move(part)));
+  for (std::vector<Term>& coefficient : by_power) result.push_back(from_terms(std::move(coefficient)));
   return result;
 }
 
@@ -207,7 +207,7 @@ Poly operator*(const Poly& a, const Poly& b) {
       terms.push_back({s.monomial * t.monomial, checked_multiply(s.coefficient, t.coefficient)});
     }
   }
-  return Poly::of_terms(std::move(terms));
+  return Poly::from_terms(std::move(terms));
 }
 
 Poly Poly::operator-() const { return *this * Term{{}, -1}; }

@@ -1,5 +1,5 @@
 // Integer polynomials over named sizes and indices, with floor divisions, minima and maxima as interned atoms.
-// Sizes, split positions, tensor indices and guards are all polynomials; equal polynomials have equal terms, always.
+// Sizes, split positions, tensor indices and guards are polynomials. Equal polynomials have equal terms.
 #pragma once
 
 #include <array>
@@ -19,20 +19,20 @@ namespace rulemill::algebra {
 /// An atom of a Symbols table: a size, an index, or an interned floor division, minimum or maximum.
 enum class Atom : std::uint32_t {};
 
-/// A product of atoms: sorted, repeated for powers; empty for the constant monomial. Held in place, without allocation.
-/// Ordered by degree first, so that the order survives multiplication: the last term of a polynomial is its leading
-/// one.
+/// A product of atoms: sorted, repeated for powers; empty for the constant monomial. Stored inline, without allocation.
+/// Ordered by degree first, so that multiplication preserves the order and the last term of a polynomial is its leading
+/// term.
 class Monomial {
  public:
   static constexpr std::size_t max_degree = 16;
 
   Monomial() = default;
   Monomial(std::initializer_list<Atom> atoms);
-  /// Keeps the atoms sorted. Throws Error beyond max_degree, a limit that no rule comes near.
+  /// Inserts the atom in sorted order. Throws Overflow beyond max_degree, which no rule approaches.
   void push_back(Atom atom);
   /// Removes one occurrence; false if there is none.
   bool remove(Atom atom);
-  /// this / divisor, if it divides.
+  /// Returns this / divisor if the divisor divides it.
   std::optional<Monomial> divided_by(const Monomial& divisor) const;
   friend Monomial operator*(const Monomial& a, const Monomial& b);
 
@@ -51,7 +51,7 @@ class Monomial {
   std::uint32_t size_ = 0;
 };
 
-/// Sum of coefficient · monomial, terms sorted by monomial, no zero coefficient. Overflow of a coefficient throws.
+/// A sum of coefficient · monomial: terms sorted by monomial, no zero coefficient. Overflow of a coefficient throws.
 class Poly {
  public:
   struct Term {
@@ -64,24 +64,24 @@ class Poly {
   Poly() = default;
   Poly(std::int64_t constant);  // NOLINT(google-explicit-constructor): numbers are polynomials
   explicit Poly(Atom atom);
-  static Poly of_terms(std::vector<Term> terms);  // sorts, merges, drops zeros
+  static Poly from_terms(std::vector<Term> terms);  // sorts, merges, drops zeros
 
   const std::vector<Term>& terms() const { return terms_; }
   bool is_zero() const { return terms_.empty(); }
   /// The value, if no atom occurs.
   std::optional<std::int64_t> constant() const;
-  /// The atom, if the polynomial is just one atom with coefficient one.
+  /// The atom, if the polynomial is a single atom with coefficient 1.
   std::optional<Atom> atom() const;
   /// Coefficient of the monomial that is `atom` alone; 0 if absent.
   std::int64_t coefficient(Atom atom) const;
   /// Coefficient of the constant monomial.
   std::int64_t constant_term() const;
-  /// Greatest common divisor of the coefficients, and the product of all atoms common to every term; 1 for zero.
+  /// The greatest common divisor of the terms: of their coefficients, times the atoms common to all; 1 for zero.
   Term content() const;
-  /// this / divisor where it divides every term; nothing otherwise.
+  /// Returns this / divisor if the divisor divides every term.
   std::optional<Poly> divided_by(const Term& divisor) const;
-  /// this as a polynomial in `atom`: element i is the coefficient of atom^i.
-  std::vector<Poly> powers_of(Atom atom) const;
+  /// The coefficients of this as a polynomial in `atom`: element i is the coefficient of atom^i.
+  std::vector<Poly> coefficients_in(Atom atom) const;
 
   Poly& operator+=(const Poly& other);
   Poly& operator-=(const Poly& other);
@@ -108,15 +108,15 @@ using Shape = std::vector<Poly>;
 
 using Substitution = std::unordered_map<Atom, Poly>;
 
-/// Owns the atoms. Not for sharing between threads.
+/// The table of atoms. Not thread-safe.
 class Symbols {
  public:
   enum class Kind : std::uint8_t { Size, Index, FloorDiv, Min, Max };
 
-  /// Interned by name: a size is an integer of at least 1, an index any integer.
+  /// Interns by name. A size is an integer of at least 1, an index any integer.
   Atom size(const std::string& name);
   Atom index(const std::string& name);
-  /// A new atom whose name no other has: prefix and a number.
+  /// Creates an atom with an unused name: the prefix and a number.
   Atom fresh_size(const std::string& prefix);
   Atom fresh_index(const std::string& prefix);
 
@@ -133,47 +133,47 @@ class Symbols {
   const Poly& left(Atom atom) const;
   const Poly& right(Atom atom) const;
 
-  /// Replaces sizes and indices at any depth; divisions, minima and maxima are rebuilt and simplified.
+  /// Replaces sizes and indices at any depth. Rebuilds and simplifies divisions, minima and maxima.
   Poly substitute(const Poly& poly, const Substitution& substitution);
-  /// Sizes and indices that occur at any depth, sorted, each once; with `compound`, the compound atoms too.
+  /// The sizes and indices at any depth, sorted, each once; with `compound`, the compound atoms too.
   std::vector<Atom> atoms(const Poly& poly, bool compound = false) const;
   bool contains(const Poly& poly, Atom atom) const;
-  /// The integer that it stands for. Throws Error on a division by zero.
+  /// Evaluates the polynomial. Throws Error on a division by zero.
   std::int64_t evaluate(const Poly& poly, const std::function<std::int64_t(Atom)>& value) const;
-  /// True if non-negative for all sizes of at least 1 by inspection of coefficients; false means "not shown".
-  bool nonnegative(const Poly& poly) const;
-  bool positive(const Poly& poly) const { return nonnegative(poly - 1); }
+  /// True if inspection shows the polynomial to be non-negative for all sizes of at least 1. False means "not shown".
+  bool is_nonnegative(const Poly& poly) const;
+  bool is_positive(const Poly& poly) const { return is_nonnegative(poly - 1); }
 
   std::string to_string(const Poly& poly) const;
   std::string to_string(const Shape& shape) const;  // "[m, 2*k]"
 
-  /// The table as it was at the mark: atoms made since are gone, and are made again under the same numbers.
+  /// The state to roll back to. Rolling back removes later atoms; new ones get the same numbers again.
   struct Mark {
-    std::size_t entries = 0;
+    std::size_t atoms = 0;
     std::uint64_t fresh = 0;
   };
-  Mark mark() const { return {entries_.size(), fresh_}; }
+  Mark mark() const { return {atoms_.size(), fresh_}; }
   void roll_back(const Mark& mark);
 
  private:
-  struct Entry {
+  struct AtomData {
     Kind kind;
     std::string name;
     Poly left, right;
   };
-  Atom named(Kind kind, const std::string& name);
-  Poly compound(Kind kind, Poly left, Poly right);
+  Atom intern_named(Kind kind, const std::string& name);
+  Poly intern_compound(Kind kind, Poly left, Poly right);
   static std::size_t hash(Kind kind, const Poly& left, const Poly& right) {
     return left.hash() * 31 + right.hash() * 7 + static_cast<std::size_t>(kind);
   }
   static std::string key(Kind kind, const std::string& name) { return (kind == Kind::Size ? "s " : "i ") + name; }
-  const Entry& entry(Atom atom) const { return entries_[static_cast<std::uint32_t>(atom)]; }
-  bool nonnegative(const Poly& poly, int depth) const;
-  bool nonnegative_around(const Poly& poly, Atom compound, int depth) const;
-  void collect(const Poly& poly, bool with_compound, std::vector<Atom>& into) const;
+  const AtomData& data_of(Atom atom) const { return atoms_[static_cast<std::uint32_t>(atom)]; }
+  bool is_nonnegative(const Poly& poly, int depth) const;
+  bool is_nonnegative_by_bounds(const Poly& poly, Atom compound, int depth) const;
+  void collect_atoms(const Poly& poly, bool with_compound, std::vector<Atom>& into) const;
   std::string to_string(const Poly::Term& term) const;
 
-  std::deque<Entry> entries_;  // references to entries stay valid
+  std::deque<AtomData> atoms_;  // a deque: references stay valid
   std::unordered_map<std::string, Atom> by_name_;
   std::unordered_map<std::size_t, std::vector<Atom>> compounds_;
   std::uint64_t fresh_ = 0;

@@ -1,5 +1,4 @@
-// The text of a polynomial: products of highest degree first, the constant last, a positive term in front if there is
-// one.
+// The text of a polynomial: terms by decreasing degree, the constant last, a positive term in front if there is one.
 #include <algorithm>
 
 #include "algebra/sizes/poly.h"
@@ -12,7 +11,7 @@ std::string Symbols::to_string(const Poly::Term& term) const {
   if (magnitude != 1 || term.monomial.empty()) text = std::to_string(magnitude);
   for (const Atom atom : term.monomial) {
     if (!text.empty()) text += '*';
-    const Entry& e = entry(atom);
+    const AtomData& e = data_of(atom);
     switch (e.kind) {
       case Kind::Size:
       case Kind::Index:

@@ -10,7 +10,7 @@ bool contains(const auto& list, const auto& element) {
   return std::find(list.begin(), list.end(), element) != list.end();
 }
 
-/// The name up to its first character that is no letter: fresh sizes end in a number.
+/// The name up to its first non-letter: fresh sizes end in a number.
 std::string base_name(const std::string& name) {
   std::string base;
   for (const char c : name) {
@@ -23,31 +23,31 @@ std::string base_name(const std::string& name) {
 
 }  // namespace
 
-void SizeNames::meet(const Poly& poly) {
+void SizeNamer::add(const Poly& poly) {
   for (const Atom atom : symbols_.atoms(poly)) {
     if (!contains(order_, atom)) order_.push_back(atom);
   }
 }
 
-void SizeNames::meet(const Poly& poly, const std::string& slot) {
-  meet(poly);
-  if (const std::optional<Atom> atom = poly.atom()) wanted_.try_emplace(*atom, slot);
+void SizeNamer::add(const Poly& poly, const std::string& slot) {
+  add(poly);
+  if (const std::optional<Atom> atom = poly.atom()) preferred_names_.try_emplace(*atom, slot);
 }
 
-Substitution SizeNames::names() const {
-  Substitution names;
-  std::vector<std::string> taken;
-  for (const Atom atom : declared_) taken.push_back(symbols_.name(atom));
+Substitution SizeNamer::substitution() const {
+  Substitution substitution;
+  std::vector<std::string> used;
+  for (const Atom atom : declared_) used.push_back(symbols_.name(atom));
   for (const Atom atom : order_) {
     if (contains(declared_, atom)) continue;
-    const auto wanted = wanted_.find(atom);
-    const std::string base = base_name(wanted == wanted_.end() ? symbols_.name(atom) : wanted->second);
+    const auto preferred = preferred_names_.find(atom);
+    const std::string base = base_name(preferred == preferred_names_.end() ? symbols_.name(atom) : preferred->second);
     std::string name = base;
-    for (int n = 2; contains(taken, name); ++n) name = base + std::to_string(n);
-    taken.push_back(name);
-    names[atom] = Poly(symbols_.size(name));
+    for (int n = 2; contains(used, name); ++n) name = base + std::to_string(n);
+    used.push_back(name);
+    substitution[atom] = Poly(symbols_.size(name));
   }
-  return names;
+  return substitution;
 }
 
 }  // namespace rulemill::algebra

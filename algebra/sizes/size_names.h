@@ -1,5 +1,5 @@
-// Readable names for the sizes of a rule that nobody declared: that of the slot that a size is, else its own prefix,
-// made unique by a number. Equal rules get equal names, in whatever order their sizes came to be.
+// Readable names for the undeclared sizes of a rule: the name of the first slot that the size fills, else its own
+// prefix, made unique by a number. Equal rules get equal names, independently of the order of creation of their sizes.
 #pragma once
 
 #include <string>
@@ -9,24 +9,24 @@
 
 namespace rulemill::algebra {
 
-class SizeNames {
+class SizeNamer {
  public:
   /// Declared sizes keep their names.
-  SizeNames(Symbols& symbols, const std::vector<Atom>& declared) : symbols_(symbols), declared_(declared) {}
+  SizeNamer(Symbols& symbols, const std::vector<Atom>& declared) : symbols_(symbols), declared_(declared) {}
 
-  /// Sizes are named in the order in which they are met.
-  void meet(const Poly& poly);
-  /// The polynomial is a slot of this name; if it is a size alone, that is the name it wants, unless it has one.
-  void meet(const Poly& poly, const std::string& slot);
+  /// Adds the sizes of the polynomial. Sizes are named in the order of addition.
+  void add(const Poly& poly);
+  /// Adds the value of a slot. If it is a single size without a preferred name, the slot's name becomes that.
+  void add(const Poly& poly, const std::string& slot);
 
-  /// Every size met that is not declared, and the size of the name that it gets.
-  Substitution names() const;
+  /// Maps every added size that is not declared to the size with its new name.
+  Substitution substitution() const;
 
  private:
   Symbols& symbols_;
   const std::vector<Atom>& declared_;
   std::vector<Atom> order_;
-  std::unordered_map<Atom, std::string> wanted_;
+  std::unordered_map<Atom, std::string> preferred_names_;
 };
 
 }  // namespace rulemill::algebra

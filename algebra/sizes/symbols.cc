@@ -12,8 +12,9 @@ struct Division {
   Poly quotient, remainder;
 };
 
-/// a = quotient · b + remainder, where no term of the remainder is a multiple of b's leading term. floor(a / b) is then
-/// quotient + floor(remainder / b), whatever b's sign, and equal numerators give equal remainders.
+/// Divides with remainder: a = quotient · b + remainder, where no term of the remainder is a multiple of b's leading
+/// term. Then floor(a / b) = quotient + floor(remainder / b) for either sign of b, and equal numerators give equal
+/// remainders.
 Division divide(Poly a, const Poly& b) {
   const Poly::Term& leading = b.terms().back();
   Division result;
@@ -24,27 +25,27 @@ Division divide(Poly a, const Poly& b) {
     const std::int64_t factor = monomial ? floor_quotient(term.coefficient, leading.coefficient) : 0;
     if (factor != 0) {
       const Poly::Term step{*monomial, factor};
-      result.quotient += Poly::of_terms({step});
+      result.quotient += Poly::from_terms({step});
       a -= b * step;
       if (a.is_zero() || a.terms().back().monomial != term.monomial) continue;
     }
     kept.push_back(a.terms().back());
-    a -= Poly::of_terms({a.terms().back()});
+    a -= Poly::from_terms({a.terms().back()});
   }
-  result.remainder = Poly::of_terms(std::move(kept));
+  result.remainder = Poly::from_terms(std::move(kept));
   return result;
 }
 
 }  // namespace
 
-Atom Symbols::named(Kind kind, const std::string& name) {
-  const auto [found, inserted] = by_name_.try_emplace(key(kind, name), static_cast<Atom>(entries_.size()));
-  if (inserted) entries_.push_back({kind, name, {}, {}});
+Atom Symbols::intern_named(Kind kind, const std::string& name) {
+  const auto [found, inserted] = by_name_.try_emplace(key(kind, name), static_cast<Atom>(atoms_.size()));
+  if (inserted) atoms_.push_back({kind, name, {}, {}});
   return found->second;
 }
 
-Atom Symbols::size(const std::string& name) { return named(Kind::Size, name); }
-Atom Symbols::index(const std::string& name) { return named(Kind::Index, name); }
+Atom Symbols::size(const std::string& name) { return intern_named(Kind::Size, name); }
+Atom Symbols::index(const std::string& name) { return intern_named(Kind::Index, name); }
 
 Atom Symbols::fresh_size(const std::string& prefix) {
   std::string name;
@@ -60,14 +61,14 @@ Atom Symbols::fresh_index(const std::string& prefix) {
   return index(name);
 }
 
-Poly Symbols::compound(Kind kind, Poly left, Poly right) {
+Poly Symbols::intern_compound(Kind kind, Poly left, Poly right) {
   std::vector<Atom>& bucket = compounds_[hash(kind, left, right)];
   for (const Atom atom : bucket) {
-    const Entry& known = entry(atom);
+    const AtomData& known = data_of(atom);
     if (known.kind == kind && known.left == left && known.right == right) return Poly(atom);
   }
-  const Atom atom = static_cast<Atom>(entries_.size());
-  entries_.push_back({kind, {}, std::move(left), std::move(right)});
+  const Atom atom = static_cast<Atom>(atoms_.size());
+  atoms_.push_back({kind, {}, std::move(left), std::move(right)});
   bucket.push_back(atom);
   return Poly(atom);
 }
@@ -79,12 +80,12 @@ Poly Symbols::floor_div(const Poly& a, const Poly& b) {
     return term.coefficient > 0 &&
            std::ranges::all_of(term.monomial, [&](Atom atom) { return kind(atom) == Kind::Size; });
   });
-  const bool positive_divisor = sum_of_sizes || positive(b);
-  if (!positive_divisor && positive(-b)) return floor_div(-a, -b);
+  const bool positive_divisor = sum_of_sizes || is_positive(b);
+  if (!positive_divisor && is_positive(-b)) return floor_div(-a, -b);
   auto [quotient, r] = divide(a, b);
   if (r.is_zero()) return quotient;
-  if (nonnegative(r) && nonnegative(b - r - 1)) return quotient;
-  if (nonnegative(-r - 1) && nonnegative(b + r)) return quotient - 1;
+  if (is_nonnegative(r) && is_nonnegative(b - r - 1)) return quotient;
+  if (is_nonnegative(-r - 1) && is_nonnegative(b + r)) return quotient - 1;
   // floor((g·r + s) / (g·b)) = floor(r / b) for 0 ≤ s < g if b is positive, and for s = 0 whatever b's sign.
   Poly divisor = b;
   std::int64_t g = b.content().coefficient;
@@ -93,7 +94,7 @@ Poly Symbols::floor_div(const Poly& a, const Poly& b) {
   }
   const std::int64_t constant = r.constant_term();
   r -= constant - checked_multiply(g, floor_quotient(constant, g));
-  // A common factor that is a positive size cancels.
+  // Common factors that are sizes cancel, because sizes are positive.
   const Poly::Term common = divisor.content();
   const Poly::Term of_remainder = r.content();
   Monomial shared;
@@ -111,47 +112,49 @@ Poly Symbols::floor_div(const Poly& a, const Poly& b) {
       inner && positive_divisor && kind(*inner) == Kind::FloorDiv) {
     const Poly denominator = right(*inner);
     const Poly numerator = left(*inner) + shift * denominator;
-    if (positive(denominator)) return quotient + floor_div(numerator, denominator * divisor);
+    if (is_positive(denominator)) return quotient + floor_div(numerator, denominator * divisor);
   }
-  return quotient + compound(Kind::FloorDiv, std::move(r), std::move(divisor));
+  return quotient + intern_compound(Kind::FloorDiv, std::move(r), std::move(divisor));
 }
 
 Poly Symbols::mod(const Poly& a, const Poly& b) { return a - b * floor_div(a, b); }
 
 Poly Symbols::min(const Poly& a, const Poly& b) {
-  if (nonnegative(b - a)) return a;
-  if (nonnegative(a - b)) return b;
+  if (is_nonnegative(b - a)) return a;
+  if (is_nonnegative(a - b)) return b;
   const Poly shift = std::min(a.constant_term(), b.constant_term());
-  return shift + (a < b ? compound(Kind::Min, a - shift, b - shift) : compound(Kind::Min, b - shift, a - shift));
+  return shift +
+         (a < b ? intern_compound(Kind::Min, a - shift, b - shift) : intern_compound(Kind::Min, b - shift, a - shift));
 }
 
 Poly Symbols::max(const Poly& a, const Poly& b) {
-  if (nonnegative(a - b)) return a;
-  if (nonnegative(b - a)) return b;
+  if (is_nonnegative(a - b)) return a;
+  if (is_nonnegative(b - a)) return b;
   const Poly shift = std::min(a.constant_term(), b.constant_term());
-  return shift + (a < b ? compound(Kind::Max, a - shift, b - shift) : compound(Kind::Max, b - shift, a - shift));
+  return shift +
+         (a < b ? intern_compound(Kind::Max, a - shift, b - shift) : intern_compound(Kind::Max, b - shift, a - shift));
 }
 
 void Symbols::roll_back(const Mark& mark) {
-  while (entries_.size() > mark.entries) {
-    const Entry& last = entries_.back();
+  while (atoms_.size() > mark.atoms) {
+    const AtomData& last = atoms_.back();
     if (last.kind == Kind::Size || last.kind == Kind::Index)
       by_name_.erase(key(last.kind, last.name));
     else
       compounds_[hash(last.kind, last.left, last.right)].pop_back();
-    entries_.pop_back();
+    atoms_.pop_back();
   }
   fresh_ = mark.fresh;
 }
 
-Symbols::Kind Symbols::kind(Atom atom) const { return entry(atom).kind; }
-const std::string& Symbols::name(Atom atom) const { return entry(atom).name; }
-const Poly& Symbols::left(Atom atom) const { return entry(atom).left; }
-const Poly& Symbols::right(Atom atom) const { return entry(atom).right; }
+Symbols::Kind Symbols::kind(Atom atom) const { return data_of(atom).kind; }
+const std::string& Symbols::name(Atom atom) const { return data_of(atom).name; }
+const Poly& Symbols::left(Atom atom) const { return data_of(atom).left; }
+const Poly& Symbols::right(Atom atom) const { return data_of(atom).right; }
 
 Poly Symbols::substitute(const Poly& poly, const Substitution& substitution) {
   const auto untouched = [&](Atom atom) {
-    const Entry& e = entry(atom);
+    const AtomData& e = data_of(atom);
     if (e.kind == Kind::Size || e.kind == Kind::Index) return !substitution.contains(atom);
     for (const auto& [replaced, by] : substitution) {
       if (contains(e.left, replaced) || contains(e.right, replaced)) return false;
@@ -186,20 +189,20 @@ Poly Symbols::substitute(const Poly& poly, const Substitution& substitution) {
     }
   }
   if (changed.empty()) return poly;
-  Poly result = Poly::of_terms(std::move(kept));
-  for (const Poly& part : changed) result += part;
+  Poly result = Poly::from_terms(std::move(kept));
+  for (const Poly& term : changed) result += term;
   return result;
 }
 
-void Symbols::collect(const Poly& poly, bool with_compound, std::vector<Atom>& into) const {
+void Symbols::collect_atoms(const Poly& poly, bool with_compound, std::vector<Atom>& into) const {
   for (const Poly::Term& term : poly.terms()) {
     for (const Atom atom : term.monomial) {
-      const Entry& e = entry(atom);
+      const AtomData& e = data_of(atom);
       const bool plain = e.kind == Kind::Size || e.kind == Kind::Index;
       if (plain || with_compound) into.push_back(atom);
       if (!plain) {
-        collect(e.left, with_compound, into);
-        collect(e.right, with_compound, into);
+        collect_atoms(e.left, with_compound, into);
+        collect_atoms(e.right, with_compound, into);
       }
     }
   }
@@ -207,7 +210,7 @@ void Symbols::collect(const Poly& poly, bool with_compound, std::vector<Atom>& i
 
 std::vector<Atom> Symbols::atoms(const Poly& poly, bool compound) const {
   std::vector<Atom> result;
-  collect(poly, compound, result);
+  collect_atoms(poly, compound, result);
   std::sort(result.begin(), result.end());
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
@@ -217,7 +220,7 @@ bool Symbols::contains(const Poly& poly, Atom atom) const {
   for (const Poly::Term& term : poly.terms()) {
     for (const Atom a : term.monomial) {
       if (a == atom) return true;
-      const Entry& e = entry(a);
+      const AtomData& e = data_of(a);
       if (e.kind == Kind::Size || e.kind == Kind::Index) continue;
       if (contains(e.left, atom) || contains(e.right, atom)) return true;
     }
@@ -230,7 +233,7 @@ std::int64_t Symbols::evaluate(const Poly& poly, const std::function<std::int64_
   for (const Poly::Term& term : poly.terms()) {
     std::int64_t product = term.coefficient;
     for (const Atom atom : term.monomial) {
-      const Entry& e = entry(atom);
+      const AtomData& e = data_of(atom);
       if (e.kind == Kind::Size || e.kind == Kind::Index) {
         product = checked_multiply(product, value(atom));
         continue;

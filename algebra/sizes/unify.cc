@@ -4,47 +4,47 @@
 #include <numeric>
 #include <tuple>
 
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::algebra {
 
 namespace {
 
-constexpr std::size_t most_steps = 20000;
+constexpr std::size_t max_steps = 20000;
 
-/// A size that an equation can be solved for, and how readable the solution is: lower is better.
+/// A size that an equation can be solved for. Solutions of lower rank read better.
 struct Solution {
   Atom size{};
   Poly value;
-  std::size_t negative = 0;
-  auto rank() const { return std::tuple(negative, value.terms().size(), ~static_cast<std::uint32_t>(size)); }
+  std::size_t negative_terms = 0;
+  auto rank() const { return std::tuple(negative_terms, value.terms().size(), ~static_cast<std::uint32_t>(size)); }
 };
 
-/// equation = 0 solved for one of its sizes that occurs linearly, alone, and nowhere else.
+/// Solves equation = 0 for a size that occurs only once, linearly and alone in its term.
 std::optional<Solution> solve(const Poly& equation, const Symbols& symbols) {
   std::optional<Solution> best;
   for (const Poly::Term& term : equation.terms()) {
     if (term.monomial.size() != 1 || (term.coefficient != 1 && term.coefficient != -1)) continue;
     const Atom size = term.monomial[0];
     if (symbols.kind(size) != Symbols::Kind::Size) continue;
-    const Poly rest = equation - Poly::of_terms({term});
+    const Poly rest = equation - Poly::from_terms({term});
     if (symbols.contains(rest, size)) continue;
     Solution solution{size, term.coefficient == 1 ? -rest : rest, 0};
-    for (const Poly::Term& t : solution.value.terms()) solution.negative += t.coefficient < 0 ? 1 : 0;
+    for (const Poly::Term& t : solution.value.terms()) solution.negative_terms += t.coefficient < 0 ? 1 : 0;
     if (!best || solution.rank() < best->rank()) best = std::move(solution);
   }
   return best;
 }
 
-/// A·size + B = 0 with A positive and dividing B: (g + h)·q = k·(g + h) gives q = k.
+/// Solves A·size + B = 0 where A is positive and divides B: (g + h)·q = k·(g + h) gives q = k.
 std::optional<Solution> solve_with_cofactor(const Poly& equation, Symbols& symbols) {
   for (const Atom size : symbols.atoms(equation)) {
     if (symbols.kind(size) != Symbols::Kind::Size) continue;
-    const std::vector<Poly> powers = equation.powers_of(size);
+    const std::vector<Poly> powers = equation.coefficients_in(size);
     if (powers.size() != 2 || powers[0].is_zero()) continue;
     if (symbols.contains(powers[0], size) || symbols.contains(powers[1], size)) continue;
-    const bool negative = symbols.positive(-powers[1]);
-    if (!negative && !symbols.positive(powers[1])) continue;
+    const bool negative = symbols.is_positive(-powers[1]);
+    if (!negative && !symbols.is_positive(powers[1])) continue;
     const Poly cofactor = negative ? -powers[1] : powers[1];
     const Poly rest = negative ? powers[0] : -powers[0];
     const Poly value = symbols.floor_div(rest, cofactor);
@@ -53,7 +53,7 @@ std::optional<Solution> solve_with_cofactor(const Poly& equation, Symbols& symbo
   return std::nullopt;
 }
 
-/// What is left of the two equations without each of the monomials that both have.
+/// Combines the two equations so that a common monomial cancels, for each common monomial.
 std::vector<Poly> eliminations(const Poly& a, const Poly& b) {
   std::vector<Poly> result;
   for (const Poly::Term& of_a : a.terms()) {
@@ -73,7 +73,7 @@ Poly Unifier::resolve(const Poly& poly) const {
   return with_quotients(solution_.empty() ? poly : symbols_->substitute(poly, solution_));
 }
 
-/// a / b is q wherever a = q·b stands, in the open as among the left-over equations.
+/// Replaces a / b by q for every known quotient a = q·b.
 Poly Unifier::with_quotients(Poly poly) const {
   if (quotients_.empty() || symbols_->atoms(poly, true) == symbols_->atoms(poly)) return poly;
   for (const Quotient& known : quotients_) {
@@ -86,7 +86,7 @@ Poly Unifier::with_quotients(Poly poly) const {
       if (symbols_->kind(atom) != Symbols::Kind::FloorDiv) continue;
       // division = atom + rest = q
       const Poly value = symbols_->substitute(known.q, solution_) - (division - Poly(atom));
-      const std::vector<Poly> powers = poly.powers_of(atom);
+      const std::vector<Poly> powers = poly.coefficients_in(atom);
       Poly replaced;
       for (std::size_t i = powers.size(); i-- > 0;) replaced = replaced * value + powers[i];
       poly = std::move(replaced);
@@ -102,12 +102,12 @@ Shape Unifier::resolve(const Shape& shape) const {
   return resolved;
 }
 
-Poly Unifier::cancelled(const Poly& poly) const {
+Poly Unifier::without_common_factors(const Poly& poly) const {
   if (poly.is_zero()) return poly;
   Poly::Term content = poly.content();
   Monomial positive;
   for (const Atom atom : content.monomial) {
-    if (symbols_->positive(Poly(atom))) positive.push_back(atom);
+    if (symbols_->is_positive(Poly(atom))) positive.push_back(atom);
   }
   content.monomial = positive;
   if (poly.terms().back().coefficient < 0) content.coefficient = -content.coefficient;
@@ -115,12 +115,12 @@ Poly Unifier::cancelled(const Poly& poly) const {
 }
 
 bool Unifier::unify(const Poly& a, const Poly& b) {
-  if (++steps_ > most_steps) {
-    throw runtime::Error("typing", "takes more than " + std::to_string(most_steps) + " equations between sizes");
+  if (++steps_ > max_steps) {
+    throw runtime::Error("typing", "takes more than " + std::to_string(max_steps) + " equations between sizes");
   }
-  const Poly equation = cancelled(resolve(a - b));
+  const Poly equation = without_common_factors(resolve(a - b));
   if (equation.is_zero()) return true;
-  if (symbols_->positive(equation) || symbols_->positive(-equation)) return false;
+  if (symbols_->is_positive(equation) || symbols_->is_positive(-equation)) return false;
   std::optional<Solution> solution = solve(equation, *symbols_);
   if (!solution) solution = solve_with_cofactor(equation, *symbols_);
   if (!solution) {
@@ -142,7 +142,7 @@ bool Unifier::retry_residue() {
   return true;
 }
 
-bool Unifier::divides(const Poly& b, const Poly& a, Poly* quotient) {
+bool Unifier::add_divisibility(const Poly& b, const Poly& a, Poly* quotient) {
   const Poly dividend = resolve(a);
   const Poly divisor = resolve(b);
   const Poly exact = symbols_->floor_div(dividend, divisor);
@@ -162,11 +162,11 @@ bool Unifier::divides(const Poly& b, const Poly& a, Poly* quotient) {
   return unify(dividend, q * divisor);
 }
 
-bool Unifier::close(std::span<const Poly> positive) {
+bool Unifier::simplify_residue(std::span<const Poly> positive) {
   while (!residue_.empty()) {
     std::vector<Poly> factors;
     for (const Poly& each : positive) {
-      Poly factor = cancelled(resolve(each));
+      Poly factor = without_common_factors(resolve(each));
       if (factor.terms().size() > 1 && std::ranges::find(factors, factor) == factors.end())
         factors.push_back(std::move(factor));
     }
@@ -185,24 +185,24 @@ std::optional<Poly> Unifier::consequence(const std::vector<Poly>& positive) cons
         ++i;
         continue;
       }
-      equation = cancelled(rest);
+      equation = without_common_factors(rest);
       i = 0;
     }
     return equation;
   };
-  const auto simpler = [&](const Poly& equation) -> std::optional<Poly> {
+  const auto try_simplify = [&](const Poly& equation) -> std::optional<Poly> {
     const Poly reduced = without_factors(equation);
-    const bool clash = symbols_->positive(reduced) || symbols_->positive(-reduced);
-    if (clash || solve(reduced, *symbols_) || solve_with_cofactor(reduced, *symbols_)) return reduced;
+    const bool contradiction = symbols_->is_positive(reduced) || symbols_->is_positive(-reduced);
+    if (contradiction || solve(reduced, *symbols_) || solve_with_cofactor(reduced, *symbols_)) return reduced;
     return std::nullopt;
   };
   for (const Poly& equation : residue_) {
-    if (const auto found = simpler(equation)) return found;
+    if (const auto found = try_simplify(equation)) return found;
   }
   for (std::size_t i = 0; i < residue_.size(); ++i) {
     for (std::size_t j = i + 1; j < residue_.size(); ++j) {
       for (const Poly& combined : eliminations(residue_[i], residue_[j])) {
-        if (const auto found = simpler(cancelled(combined))) return found;
+        if (const auto found = try_simplify(without_common_factors(combined))) return found;
       }
     }
   }

@@ -1,5 +1,5 @@
-// Unification of size polynomials: equations go in, a substitution comes out that is as general as can be. Every size
-// is at least 1, so sizes common to all terms of an equation cancel and an equation of one sign is a clash.
+// Unification of size polynomials: computes the most general substitution that satisfies a set of equations. Every size
+// is at least 1, so sizes common to all terms of an equation cancel, and an equation of one sign is a contradiction.
 #pragma once
 
 #include <optional>
@@ -11,34 +11,35 @@
 
 namespace rulemill::algebra {
 
+/// A set of equations and the substitution that solves them.
 class Unifier {
  public:
   explicit Unifier(Symbols& symbols) : symbols_(&symbols) {}
 
-  /// Adds a = b. False if no sizes can make them equal.
+  /// Adds a = b. False if no sizes satisfy it.
   bool unify(const Poly& a, const Poly& b);
-  /// Adds "b divides a": a = q·b with a fresh size q, the same for the same pair. False on a clash. The quotient is
-  /// written to `quotient` if given.
-  bool divides(const Poly& b, const Poly& a, Poly* quotient = nullptr);
-  /// Divides left-over equations by what is `positive` (at least 1 wherever they hold: a dimension, say), eliminates
-  /// their monomials from each other, and tries again. False on a clash.
-  bool close(std::span<const Poly> positive = {});
+  /// Adds "b divides a": a = q·b with a fresh size q, the same for the same pair. False on a contradiction. Writes the
+  /// quotient to `quotient` if given.
+  bool add_divisibility(const Poly& b, const Poly& a, Poly* quotient = nullptr);
+  /// Divides the equations of the residue by the `positive` polynomials (at least 1 wherever the equations hold, such
+  /// as dimensions), eliminates their monomials from each other, and solves again. False on a contradiction.
+  bool simplify_residue(std::span<const Poly> positive = {});
 
-  /// The polynomial with every solved size replaced.
+  /// Replaces every solved size.
   Poly resolve(const Poly& poly) const;
   Shape resolve(const Shape& shape) const;
-  /// Equations poly = 0 that no size could be solved from.
+  /// Equations poly = 0 that could not be solved for a size.
   const std::vector<Poly>& residue() const { return residue_; }
   /// Solved sizes; the right sides contain none of them.
   const Substitution& solution() const { return solution_; }
 
  private:
   bool retry_residue();
-  /// A simpler equation that follows from two, or from one and `positive`.
+  /// Returns a simpler equation that follows from two of the residue, or from one and `positive`.
   std::optional<Poly> consequence(const std::vector<Poly>& positive) const;
   Poly with_quotients(Poly poly) const;
-  /// Divides by common positive factors, sign included.
-  Poly cancelled(const Poly& poly) const;
+  /// Divides by all common positive factors and normalizes the sign.
+  Poly without_common_factors(const Poly& poly) const;
 
   Symbols* symbols_;
   std::size_t steps_ = 0;

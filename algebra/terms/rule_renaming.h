@@ -1,5 +1,5 @@
-// Whether two rules are one: the same up to the names of variables and sizes, which side stands first, the order of
-// outputs, and the order of commutative arguments.
+// Equality of rules up to names of variables and sizes, direction, the order of outputs, and the order of commutative
+// arguments.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace rulemill::algebra {
 
-/// Both rules typed, in one bank.
-bool same_rule(const Rule& a, const Rule& b, const TermBank& bank, Symbols& symbols);
+/// True if the rules are equal in this sense. Both are typed and in one bank.
+bool is_renaming_of(const Rule& a, const Rule& b, const TermBank& bank, Symbols& symbols);
 
-/// Equal for rules that are the same; unequal for most others.
+/// A hash key: equal for renamings, different for most other rules.
 std::string renaming_key(const Rule& rule, const TermBank& bank);
 
 }  // namespace rulemill::algebra

@@ -1,4 +1,4 @@
-// Writes rules and terms in their text form.
+// Formats rules and terms as text.
 #include <algorithm>
 #include <set>
 
@@ -8,13 +8,13 @@ namespace rulemill::algebra {
 
 namespace {
 
-/// Variables of positives are written by their names.
+/// Formats a term; positive(c) of a positive variable c as c.
 std::string text_of(TermId id, const std::vector<TermId>& positives, const TermBank& bank, const Symbols& symbols) {
   const Term& term = bank.term(id);
   if (term.is_variable) return term.name;
   const Node& node = bank.node(term.node);
-  const Instance& instance = bank.library().instance(node.instance);
-  if (is_positives(instance) && std::ranges::find(positives, node.arguments[0]) != positives.end())
+  const OperatorInstance& instance = bank.library().instance(node.instance);
+  if (is_positive_operator(instance) && std::ranges::find(positives, node.arguments[0]) != positives.end())
     return bank.term(node.arguments[0]).name;
   std::string text = instance.operator_name + "(";
   for (std::size_t i = 0; i < node.arguments.size(); ++i) {
@@ -25,19 +25,21 @@ std::string text_of(TermId id, const std::vector<TermId>& positives, const TermB
     parameters += (parameters.empty() ? "" : ", ") + name + "=" + value;
   };
   for (const auto& [name, value] : instance.parameters) {
-    if (std::holds_alternative<Open>(value)) continue;
+    if (std::holds_alternative<Symbolic>(value)) continue;
     if (bank.library().default_value(instance.operator_name, name) != value) add(name, to_string(value));
   }
   const auto sizes = [&](std::size_t first, std::size_t end) {
     return symbols.to_string(Shape(node.sizes.begin() + static_cast<std::ptrdiff_t>(first),
                                    node.sizes.begin() + static_cast<std::ptrdiff_t>(end)));
   };
-  for (const OpenParameter& open : instance.open) {
+  for (const SymbolicParameter& parameter : instance.symbolic_parameters) {
     Shape numbers;
-    for (std::uint32_t k = 0; k < open.count; ++k) numbers.push_back(open.number_of(node.sizes[open.first + k]));
-    add(open.name, open.is_list ? symbols.to_string(numbers) : symbols.to_string(numbers[0]));
+    for (std::uint32_t k = 0; k < parameter.count; ++k)
+      numbers.push_back(parameter.to_number(node.sizes[parameter.first + k]));
+    add(parameter.name, parameter.is_list ? symbols.to_string(numbers) : symbols.to_string(numbers[0]));
   }
-  const std::size_t declared = instance.open.empty() ? node.sizes.size() : instance.open[0].first;
+  const std::size_t declared =
+      instance.symbolic_parameters.empty() ? node.sizes.size() : instance.symbolic_parameters[0].first;
   std::size_t next = 0;
   for (const std::string& name : bank.library().size_parameter_names(instance.operator_name)) {
     if (!name.ends_with("...")) {
@@ -67,13 +69,13 @@ std::string to_string(const SizeCondition& condition, const Symbols& symbols) {
 
 namespace {
 
-/// [d..., m, 2*k]: a group is followed by dots.
-std::string shape_text(const Shape& shape, const std::vector<Atom>& groups, const Symbols& symbols) {
+/// [d..., m, 2*k]: a pack is followed by dots.
+std::string shape_text(const Shape& shape, const std::vector<Atom>& packs, const Symbols& symbols) {
   std::string text = "[";
   for (const Poly& dim : shape) {
     const auto atom = dim.atom();
-    const bool group = atom && std::ranges::find(groups, *atom) != groups.end();
-    text += (text.size() == 1 ? "" : ", ") + symbols.to_string(dim) + (group ? "..." : "");
+    const bool is_pack = atom && std::ranges::find(packs, *atom) != packs.end();
+    text += (text.size() == 1 ? "" : ", ") + symbols.to_string(dim) + (is_pack ? "..." : "");
   }
   return text + "]";
 }
@@ -81,13 +83,13 @@ std::string shape_text(const Shape& shape, const std::vector<Atom>& groups, cons
 }  // namespace
 
 std::string to_string(const Rule& rule, const TermBank& bank, const Symbols& symbols) {
-  const std::vector<TermId> positives = variables_of_positives(rule, bank);
+  const std::vector<TermId> positives = positive_variables(rule, bank);
   std::string text = "rule " + rule.id + "(";
   for (std::size_t i = 0; i < rule.variables.size(); ++i) {
     const Term& variable = bank.term(rule.variables[i]);
     text += (i == 0 ? "" : ", ") + variable.name;
     text +=
-        i < rule.shapes.size() ? shape_text(rule.shapes[i], rule.groups, symbols) : ":" + std::to_string(variable.rank);
+        i < rule.shapes.size() ? shape_text(rule.shapes[i], rule.packs, symbols) : ":" + std::to_string(variable.rank);
     if (std::ranges::find(positives, rule.variables[i]) != positives.end()) text += " of positives";
   }
   text += ")";
@@ -109,7 +111,7 @@ std::vector<std::string> assumed_laws(const Rule& rule, const TermBank& bank) {
   std::set<std::string> laws;
   for (const auto* side : {&rule.source, &rule.target}) {
     for (const NodeId node : bank.nodes(*side)) {
-      const Instance& instance = bank.library().instance(bank.node(node).instance);
+      const OperatorInstance& instance = bank.library().instance(bank.node(node).instance);
       for (const std::string& law : bank.library().assumed_laws(instance.operator_name)) laws.insert(law);
     }
   }

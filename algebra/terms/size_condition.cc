@@ -2,7 +2,6 @@
 
 namespace rulemill::algebra {
 
-/// poly ≥ 0 as a relation between sums without negative terms.
 SizeCondition at_least_zero(const Poly& poly) {
   std::vector<Poly::Term> left;
   std::vector<Poly::Term> right;
@@ -13,7 +12,7 @@ SizeCondition at_least_zero(const Poly& poly) {
       right.push_back(term);
     }
   }
-  SizeCondition condition{Relation::Le, Poly::of_terms(std::move(left)), Poly::of_terms(std::move(right))};
+  SizeCondition condition{Relation::Le, Poly::from_terms(std::move(left)), Poly::from_terms(std::move(right))};
   if (condition.right.constant_term() == 0 && condition.left.constant_term() == 1) {
     condition.relation = Relation::Lt;
     condition.left -= 1;
@@ -28,7 +27,7 @@ SizeCondition equals_zero(const Poly& poly) {
   return condition;
 }
 
-std::optional<Congruence> congruence(const Poly& equation, const Symbols& symbols) {
+std::optional<Congruence> as_congruence(const Poly& equation, const Symbols& symbols) {
   for (const Poly& side : {equation, -equation}) {
     for (const Atom atom : symbols.atoms(side, true)) {
       if (symbols.kind(atom) != Symbols::Kind::FloorDiv) continue;
@@ -39,6 +38,26 @@ std::optional<Congruence> congruence(const Poly& equation, const Symbols& symbol
     }
   }
   return std::nullopt;
+}
+
+Truth holds(const SizeCondition& condition, const Symbols& symbols) {
+  const Poly difference = condition.right - condition.left;
+  const auto decide = [&](bool yes, bool no) { return yes ? Truth::Yes : no ? Truth::No : Truth::Unknown; };
+  switch (condition.relation) {
+    case Relation::Eq:
+      return decide(difference.is_zero(), symbols.is_positive(difference) || symbols.is_positive(-difference));
+    case Relation::Ne:
+      return decide(symbols.is_positive(difference) || symbols.is_positive(-difference), difference.is_zero());
+    case Relation::Lt:
+      return decide(symbols.is_positive(difference), symbols.is_nonnegative(-difference));
+    case Relation::Le:
+      return decide(symbols.is_nonnegative(difference), symbols.is_positive(-difference));
+  }
+  return Truth::Unknown;
+}
+
+SizeCondition substitute(const SizeCondition& condition, const Substitution& sizes, Symbols& symbols) {
+  return {condition.relation, symbols.substitute(condition.left, sizes), symbols.substitute(condition.right, sizes)};
 }
 
 }  // namespace rulemill::algebra

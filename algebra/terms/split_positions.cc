@@ -4,34 +4,34 @@ namespace rulemill::algebra {
 
 namespace {
 
-using Kind = IndexExpr::Kind;
+using IndexKind = IndexExpr::Kind;
 
-/// Nodes that a boundary may come up through.
-constexpr int most_steps = 32;
+/// Maximum number of nodes between a boundary and the split.
+constexpr int max_steps = 32;
 
-enum class Reach { Nearest, All };
+enum class Boundaries { Nearest, All };
 
-class PositionTrace {
+class BoundarySearch {
  public:
-  PositionTrace(const PositionContext& context, Reach reach) : context_(context), reach_(reach) {}
+  BoundarySearch(const PositionContext& context, Boundaries boundaries) : context_(context), boundaries_(boundaries) {}
 
-  /// Boundaries along one dimension of a term, in no more than `limit` steps down.
-  std::vector<Poly> of_term(TermId id, std::size_t dimension, int limit) const {
+  /// Boundaries along one dimension of a term, at most `max_depth` nodes below.
+  std::vector<Poly> of_term(TermId id, std::size_t dimension, int max_depth) const {
     const Term& term = context_.bank.term(id);
-    if (term.is_variable || limit == 0) return {};
-    const Instance& instance = context_.bank.instance_of(id);
-    return of_expression(term.node, *instance.outputs[term.output].dims[dimension], limit);
+    if (term.is_variable || max_depth == 0) return {};
+    const OperatorInstance& instance = context_.bank.instance_of(id);
+    return of_expression(term.node, *instance.outputs[term.output].dims[dimension], max_depth);
   }
 
-  /// Boundaries along every argument dimension that is this slot.
-  std::vector<Poly> of_slot(NodeId node, std::uint32_t slot, int limit) const {
+  /// Boundaries along every argument dimension that fills this slot.
+  std::vector<Poly> of_slot(NodeId node, std::uint32_t slot, int max_depth) const {
     std::vector<Poly> positions;
-    const Instance& instance = context_.bank.library().instance(context_.bank.node(node).instance);
+    const OperatorInstance& instance = context_.bank.library().instance(context_.bank.node(node).instance);
     for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
       for (std::size_t d = 0; d < instance.inputs[i].size(); ++d) {
         const IndexExpr& dim = *instance.inputs[i][d];
-        if (dim.kind != Kind::Size || dim.slot != slot) continue;
-        append(positions, of_term(context_.bank.node(node).arguments[i], d, limit - 1));
+        if (dim.kind != IndexKind::Size || dim.slot != slot) continue;
+        append(positions, of_term(context_.bank.node(node).arguments[i], d, max_depth - 1));
       }
     }
     return positions;
@@ -42,65 +42,67 @@ class PositionTrace {
     to.insert(to.end(), from.begin(), from.end());
   }
 
-  std::vector<Poly> of_expression(NodeId node, const IndexExpr& expression, int limit) const {
+  std::vector<Poly> of_expression(NodeId node, const IndexExpr& expression, int max_depth) const {
     const std::vector<Poly>& slots = context_.slots.at(node);
     std::vector<Poly> positions;
-    if (expression.kind == Kind::Size) return of_slot(node, expression.slot, limit);
-    if (expression.kind == Kind::Add && expression.a->kind == Kind::Size && expression.b->kind == Kind::Size) {
+    if (expression.kind == IndexKind::Size) return of_slot(node, expression.slot, max_depth);
+    if (expression.kind == IndexKind::Add && expression.a->kind == IndexKind::Size &&
+        expression.b->kind == IndexKind::Size) {
       const Poly& first = slots[expression.a->slot];
-      if (reach_ == Reach::Nearest) return {first};
-      append(positions, of_slot(node, expression.a->slot, limit));
+      if (boundaries_ == Boundaries::Nearest) return {first};
+      append(positions, of_slot(node, expression.a->slot, max_depth));
       positions.push_back(first);
-      for (const Poly& position : of_slot(node, expression.b->slot, limit)) positions.push_back(first + position);
+      for (const Poly& position : of_slot(node, expression.b->slot, max_depth)) positions.push_back(first + position);
     }
-    if (reach_ == Reach::All && expression.kind == Kind::Sub && expression.a->kind == Kind::Size &&
-        expression.b->kind == Kind::Size) {
-      const Poly& cut = slots[expression.b->slot];
-      for (const Poly& position : of_slot(node, expression.a->slot, limit)) {
-        if (context_.example(position - cut) > 0) positions.push_back(position - cut);
+    if (boundaries_ == Boundaries::All && expression.kind == IndexKind::Sub && expression.a->kind == IndexKind::Size &&
+        expression.b->kind == IndexKind::Size) {
+      const Poly& cut_position = slots[expression.b->slot];
+      for (const Poly& position : of_slot(node, expression.a->slot, max_depth)) {
+        if (context_.example(position - cut_position) > 0) positions.push_back(position - cut_position);
       }
     }
     return positions;
   }
 
   const PositionContext& context_;
-  Reach reach_;
+  Boundaries boundaries_;
 };
 
-/// Slots of input dimensions that the parameter is taken from (d − parameter) or compared with (parameter < d).
-std::vector<std::uint32_t> cut_slots(const Instance& instance, std::uint32_t parameter) {
+/// Slots of input dimensions d that the parameter is subtracted from (d − parameter) or compared with (parameter < d).
+std::vector<std::uint32_t> cut_slots(const OperatorInstance& instance, std::uint32_t parameter) {
   std::vector<std::uint32_t> slots;
-  const auto consider = [&](const IndexExpr& whole, const IndexExpr& part) {
-    if (whole.kind == Kind::Size && part.kind == Kind::Size && part.slot == parameter) slots.push_back(whole.slot);
+  const auto add_if_cut = [&](const IndexExpr& whole, const IndexExpr& part) {
+    if (whole.kind == IndexKind::Size && part.kind == IndexKind::Size && part.slot == parameter)
+      slots.push_back(whole.slot);
   };
   for (const TensorDefinition& output : instance.outputs) {
     for (const IndexExprPtr& dim : output.dims) {
-      if (dim->kind == Kind::Sub) consider(*dim->a, *dim->b);
+      if (dim->kind == IndexKind::Sub) add_if_cut(*dim->a, *dim->b);
     }
   }
-  for (const Comparison& condition : instance.conditions) consider(*condition.b, *condition.a);
+  for (const Comparison& condition : instance.conditions) add_if_cut(*condition.b, *condition.a);
   return slots;
 }
 
 }  // namespace
 
-std::optional<Poly> trace_position(const PositionContext& context, NodeId node, std::uint32_t slot,
-                                   std::int64_t number) {
-  const Instance& instance = context.bank.library().instance(context.bank.node(node).instance);
-  const PositionTrace trace(context, Reach::All);
+std::optional<Poly> trace_split_position(const PositionContext& context, NodeId node, std::uint32_t slot,
+                                         std::int64_t number) {
+  const OperatorInstance& instance = context.bank.library().instance(context.bank.node(node).instance);
+  const BoundarySearch search(context, Boundaries::All);
   for (const std::uint32_t whole : cut_slots(instance, slot)) {
-    for (Poly& position : trace.of_slot(node, whole, most_steps)) {
+    for (Poly& position : search.of_slot(node, whole, max_steps)) {
       if (context.example(position) == number) return std::move(position);
     }
   }
   return std::nullopt;
 }
 
-std::optional<Poly> nearest_position(const PositionContext& context, NodeId node, std::uint32_t slot) {
-  const Instance& instance = context.bank.library().instance(context.bank.node(node).instance);
-  const PositionTrace trace(context, Reach::Nearest);
+std::optional<Poly> nearest_split_position(const PositionContext& context, NodeId node, std::uint32_t slot) {
+  const OperatorInstance& instance = context.bank.library().instance(context.bank.node(node).instance);
+  const BoundarySearch search(context, Boundaries::Nearest);
   for (const std::uint32_t whole : cut_slots(instance, slot)) {
-    std::vector<Poly> positions = trace.of_slot(node, whole, most_steps);
+    std::vector<Poly> positions = search.of_slot(node, whole, max_steps);
     if (!positions.empty()) return std::move(positions.front());
   }
   return std::nullopt;

@@ -5,12 +5,12 @@
 #include <set>
 #include <tuple>
 
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::algebra {
 namespace {
 
-constexpr std::uint32_t deepest = 1000;  // so that every walk over a term can recurse
+constexpr std::uint32_t max_depth = 1000;  // so that walks over terms can recurse
 
 std::uint32_t number(TermId id) { return static_cast<std::uint32_t>(id); }
 std::uint32_t number(NodeId id) { return static_cast<std::uint32_t>(id); }
@@ -40,8 +40,8 @@ std::size_t hash_node(const Node& node) {
 
 TermId TermBank::variable(const std::string& name, std::uint32_t rank) {
   const TermId next{static_cast<std::uint32_t>(terms_.size())};
-  const auto [found, fresh] = variables_.try_emplace(variable_key(name, rank), next);
-  if (fresh) {
+  const auto [found, inserted] = variables_.try_emplace(variable_key(name, rank), next);
+  if (inserted) {
     Term term;
     term.is_variable = true;
     term.name = name;
@@ -53,12 +53,13 @@ TermId TermBank::variable(const std::string& name, std::uint32_t rank) {
 }
 
 NodeId TermBank::apply(InstanceId instance_id, std::span<const TermId> arguments, std::span<const Poly> sizes) {
-  const Instance& instance = library_->instance(instance_id);
+  const OperatorInstance& instance = library_->instance(instance_id);
   RM_CHECK(arguments.size() == instance.inputs.size() && sizes.size() == instance.size_parameter_count(),
            instance.name + " applied to a wrong number of arguments or sizes");
   for (TermId argument : arguments) {
-    if (terms_[number(argument)].depth >= deepest) {
-      throw runtime::InputError("", "a term of more than " + std::to_string(deepest) + " operators one above another");
+    if (terms_[number(argument)].depth >= max_depth) {
+      throw runtime::InputError("",
+                                "a term of more than " + std::to_string(max_depth) + " operators one above another");
     }
   }
   Node node{instance_id, {arguments.begin(), arguments.end()}, {sizes.begin(), sizes.end()}};
@@ -77,8 +78,8 @@ NodeId TermBank::apply(InstanceId instance_id, std::span<const TermId> arguments
 TermId TermBank::output(NodeId node, std::uint32_t output) {
   RM_CHECK(output < library_->instance(nodes_[number(node)].instance).outputs.size(), "no such output of the node");
   const TermId next{static_cast<std::uint32_t>(terms_.size())};
-  const auto [found, fresh] = output_index_.try_emplace(output_key(node, output), next);
-  if (fresh) {
+  const auto [found, inserted] = output_index_.try_emplace(output_key(node, output), next);
+  if (inserted) {
     Term term;
     term.node = node;
     term.output = output;
@@ -101,6 +102,12 @@ void TermBank::roll_back(const Mark& mark) {
       output_index_.erase(output_key(last.node, last.output));
   }
   for (; nodes_.size() > mark.nodes; nodes_.pop_back()) node_index_[hash_node(nodes_.back())].pop_back();
+}
+
+std::uint32_t TermBank::rank(TermId id) const {
+  const Term& known = term(id);
+  if (known.is_variable) return known.rank;
+  return static_cast<std::uint32_t>(instance_of(id).outputs[known.output].dims.size());
 }
 
 bool TermBank::precedes(TermId a, TermId b) const {
@@ -146,7 +153,7 @@ std::vector<TermId> TermBank::substitute(std::span<const TermId> roots, const st
     if (const auto found = terms.find(id); found != terms.end()) return found->second;
     if (term(id).is_variable) return id;
     const NodeId old = term(id).node;
-    const std::uint32_t which = term(id).output;
+    const std::uint32_t old_output = term(id).output;
     auto found = rebuilt.find(old);
     if (found == rebuilt.end()) {
       Node copy = node(old);
@@ -154,25 +161,31 @@ std::vector<TermId> TermBank::substitute(std::span<const TermId> roots, const st
       for (Poly& size : copy.sizes) size = symbols.substitute(size, sizes);
       found = rebuilt.emplace(old, apply(copy.instance, copy.arguments, copy.sizes)).first;
     }
-    return output(found->second, which);
+    return output(found->second, old_output);
   };
   std::vector<TermId> result;
   for (TermId root : roots) result.push_back(rebuild(rebuild, root));
   return result;
 }
 
-std::vector<TermId> variables_of_positives(const Rule& rule, const TermBank& bank) {
-  std::set<TermId> within, bare;
+std::vector<TermId> outputs_of(const Rule& rule) {
+  std::vector<TermId> outputs = rule.source;
+  outputs.insert(outputs.end(), rule.target.begin(), rule.target.end());
+  return outputs;
+}
+
+std::vector<TermId> positive_variables(const Rule& rule, const TermBank& bank) {
+  std::set<TermId> wrapped, bare;  // arguments of positive(), and of anything else
   for (const auto* side : {&rule.source, &rule.target}) {
     bare.insert(side->begin(), side->end());
     for (const NodeId node : bank.nodes(*side)) {
-      auto& place = is_positives(bank.library().instance(bank.node(node).instance)) ? within : bare;
-      place.insert(bank.node(node).arguments.begin(), bank.node(node).arguments.end());
+      auto& uses = is_positive_operator(bank.library().instance(bank.node(node).instance)) ? wrapped : bare;
+      uses.insert(bank.node(node).arguments.begin(), bank.node(node).arguments.end());
     }
   }
   std::vector<TermId> result;
   std::ranges::copy_if(rule.variables, std::back_inserter(result),
-                       [&](TermId variable) { return within.contains(variable) && !bare.contains(variable); });
+                       [&](TermId variable) { return wrapped.contains(variable) && !bare.contains(variable); });
   return result;
 }
 

@@ -22,8 +22,8 @@ struct Term {
   NodeId node{};                // unless a variable
   std::string name;             // variables only
   std::uint32_t rank = 0;       // variables only
-  std::uint32_t depth = 0;      // operators on the longest path down to a variable
-  std::uint64_t structure = 0;  // hash of the term's structure by names, the same in every bank
+  std::uint32_t depth = 0;      // operators on the longest path to a variable
+  std::uint64_t structure = 0;  // hash of the structure by names, equal in all banks
 };
 
 /// An operator instance applied to terms, with the values of its size parameters.
@@ -33,21 +33,23 @@ struct Node {
   std::vector<Poly> sizes;
 };
 
+/// The intern table of terms and nodes over one library.
 class TermBank {
  public:
   explicit TermBank(const Library& library) : library_(&library) {}
 
   TermId variable(const std::string& name, std::uint32_t rank);
-  /// Arguments of commutative instances are put in an order that does not depend on the bank's history: variables by
-  /// name, then by structure. Arity and number of sizes are checked. Throws InputError, without a place, on a term of
-  /// more than 1,000 operators one above another.
+  /// Interns a node. Sorts the arguments of commutative instances independently of the bank's history: variables by
+  /// name, then by structure. Checks arity and number of sizes. Throws InputError, without a position, if the depth
+  /// exceeds 1,000.
   NodeId apply(InstanceId instance, std::span<const TermId> arguments, std::span<const Poly> sizes);
   TermId output(NodeId node, std::uint32_t output);
 
   const Term& term(TermId id) const { return terms_[static_cast<std::uint32_t>(id)]; }
   const Node& node(NodeId id) const { return nodes_[static_cast<std::uint32_t>(id)]; }
   const Node& node_of(TermId id) const { return node(term(id).node); }
-  const Instance& instance_of(TermId id) const { return library_->instance(node_of(id).instance); }
+  const OperatorInstance& instance_of(TermId id) const { return library_->instance(node_of(id).instance); }
+  std::uint32_t rank(TermId id) const;
   const Library& library() const { return *library_; }
   std::size_t term_count() const { return terms_.size(); }
   std::size_t node_count() const { return nodes_.size(); }
@@ -56,11 +58,11 @@ class TermBank {
   std::vector<NodeId> nodes(std::span<const TermId> roots) const;
   /// Variables under the roots, in order of first use (depth first, left to right).
   std::vector<TermId> variables(std::span<const TermId> roots) const;
-  /// Rebuilds the roots with terms and sizes replaced. Terms not in the map are rebuilt from their arguments.
+  /// Replaces terms and sizes under the roots. Rebuilds terms that are not in the map from their arguments.
   std::vector<TermId> substitute(std::span<const TermId> roots, const std::unordered_map<TermId, TermId>& terms,
                                  const Substitution& sizes, Symbols& symbols);
 
-  /// The bank as it was at the mark: terms and nodes made since are gone, and are made again under the same numbers.
+  /// The state to roll back to. Rolling back removes later terms and nodes; new ones get the same ids again.
   struct Mark {
     std::size_t terms = 0, nodes = 0;
   };
@@ -85,26 +87,30 @@ struct SizeCondition {
   bool operator==(const SizeCondition&) const = default;
 };
 
-enum class Tier : std::uint8_t { None, Core, Shortcut };
+/// None: not classified. A core rule is not implied by the other core rules; a derived rule is implied by core rules.
+enum class Tier : std::uint8_t { None, Core, Derived };
 
 /// source ⇒ target: same variables, pairwise equal outputs, under the condition. Before typing, `shapes` is empty and
-/// sizes of nodes may be example numbers; after typing, shapes[i] is the type of variables[i] over the rule's sizes and
-/// everything the types do not already say stands in `condition`.
+/// sizes of nodes may be example numbers. After typing, shapes[i] is the type of variables[i] over the rule's sizes,
+/// and `condition` contains every requirement that the shapes do not express.
 struct Rule {
   std::string id;
   std::vector<TermId> variables;
   std::vector<Shape> shapes;
   std::vector<TermId> source, target;
   std::vector<SizeCondition> condition;
-  std::vector<Atom> groups;  // sizes for which any number of dimensions may stand (any_rank.h)
+  std::vector<Atom> packs;  // sizes that stand for any number of dimensions (dimension_packs.h)
   Tier tier = Tier::None;
 };
 
-/// The rule's variables that occur as positive(c) alone (is_positives): the rule holds where a tensor that is positive
-/// stands for positive(c).
-std::vector<TermId> variables_of_positives(const Rule& rule, const TermBank& bank);
+/// The outputs of both sides, the source's first.
+std::vector<TermId> outputs_of(const Rule& rule);
 
-/// An untyped rule that a join found, with the concrete shapes on which its sides agreed.
+/// The variables c that occur only as positive(c) (is_positive_operator). The rule holds with any positive tensor in
+/// place of positive(c).
+std::vector<TermId> positive_variables(const Rule& rule, const TermBank& bank);
+
+/// An untyped, unproved rule that the join found, with the concrete shapes on which its sides agreed.
 struct Candidate {
   Rule rule;
   std::vector<std::vector<std::int64_t>> example;  // by rule.variables

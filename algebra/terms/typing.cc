@@ -7,33 +7,34 @@
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/size_condition.h"
 #include "algebra/terms/split_positions.h"
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::algebra {
 
 namespace {
 
-class Inference {
+class TypeInference {
  public:
-  Inference(const Rule& rule, TermBank& bank, Symbols& symbols, const std::vector<std::vector<std::int64_t>>* example)
+  TypeInference(const Rule& rule, TermBank& bank, Symbols& symbols,
+                const std::vector<std::vector<std::int64_t>>* example)
       : rule_(rule), bank_(bank), symbols_(symbols), example_(example), unifier_(symbols) {}
 
   std::variant<TypedRule, TypeError> run() {
     try {
-      const bool typed = type_variables() && assume() && type_nodes(rule_.source) && unifier_.close(positive_) &&
-                         snapshot() && type_nodes(rule_.target) && equate_outputs() && unifier_.close(positive_) &&
-                         pin();
-      if (typed) return result();
+      const bool typed = type_variables() && add_conditions() && type_nodes(rule_.source) &&
+                         unifier_.simplify_residue(positive_) && record_source_types() && type_nodes(rule_.target) &&
+                         equate_outputs() && unifier_.simplify_residue(positive_) && fix_forced_sizes();
+      if (typed) return build_typed_rule();
     } catch (const runtime::Error& error) {
       return TypeError{error.what()};
     }
-    if (what_.empty()) what_ = "the sizes' equations contradict each other";
-    return TypeError{what_};
+    if (error_.empty()) error_ = "the sizes' equations contradict each other";
+    return TypeError{error_};
   }
 
  private:
-  bool fail(std::string what) {
-    if (what_.empty()) what_ = std::move(what);
+  bool fail(std::string message) {
+    if (error_.empty()) error_ = std::move(message);
     return false;
   }
 
@@ -45,7 +46,7 @@ class Inference {
       if (example_) {
         if ((*example_)[i].size() != rank)
           return fail("the example of " + bank_.term(variable).name + " has another rank");
-        for (const std::int64_t number : (*example_)[i]) shape.push_back(fresh("d", number));
+        for (const std::int64_t number : (*example_)[i]) shape.push_back(fresh_with_example("d", number));
       } else if (!rule_.shapes.empty()) {
         shape = rule_.shapes[i];
         if (shape.size() != rank)
@@ -62,26 +63,26 @@ class Inference {
     return true;
   }
 
-  /// The rule's own condition: equations join the typing, the rest are kept.
-  bool assume() {
+  /// The rule's own condition: equations are unified, inequalities kept.
+  bool add_conditions() {
     for (const SizeCondition& condition : rule_.condition) {
       declare(condition.left);
       declare(condition.right);
       if (condition.relation != Relation::Eq) {
-        kept_.push_back(condition);
+        inequalities_.push_back(condition);
         continue;
       }
-      if (!equate(condition.left, condition.right)) {
+      if (!add_equation(condition.left, condition.right)) {
         return fail("no sizes satisfy the condition " + to_string(condition, symbols_));
       }
     }
     return true;
   }
 
-  bool equate(const Poly& a, const Poly& b) {
-    if (const std::optional<Congruence> c = congruence(unifier_.resolve(a - b), symbols_)) {
-      if (c->k == 0) return unifier_.divides(c->b, c->a);
-      return unifier_.divides(c->b, c->a - c->k + c->b);
+  bool add_equation(const Poly& a, const Poly& b) {
+    if (const std::optional<Congruence> c = as_congruence(unifier_.resolve(a - b), symbols_)) {
+      if (c->k == 0) return unifier_.add_divisibility(c->b, c->a);
+      return unifier_.add_divisibility(c->b, c->a - c->k + c->b);
     }
     return unifier_.unify(a, b);
   }
@@ -95,7 +96,7 @@ class Inference {
 
   bool type_node(NodeId id) {
     const Node& node = bank_.node(id);
-    const Instance& instance = bank_.library().instance(node.instance);
+    const OperatorInstance& instance = bank_.library().instance(node.instance);
     std::vector<std::optional<Poly>> bound(instance.size_names.size());
     for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
       const Shape& actual = types_.at(node.arguments[i]);
@@ -127,7 +128,7 @@ class Inference {
       slots[instance.first_size_parameter + p] = size_parameter(id, instance.first_size_parameter + p, node.sizes[p]);
     }
     for (const Comparison& condition : instance.conditions) {
-      if (!apply(condition, slots)) {
+      if (!add_operator_condition(condition, slots)) {
         return fail(place(id) + ": the condition of " + instance.operator_name + " on its sizes cannot hold");
       }
     }
@@ -135,7 +136,7 @@ class Inference {
     return true;
   }
 
-  void type_outputs(NodeId id, const Instance& instance, const std::vector<Poly>& slots) {
+  void type_outputs(NodeId id, const OperatorInstance& instance, const std::vector<Poly>& slots) {
     for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {
       Shape shape;
       for (const IndexExprPtr& dim : instance.outputs[o].dims) {
@@ -146,7 +147,7 @@ class Inference {
     }
   }
 
-  /// A number in a candidate is an example of a size: that of a boundary below, or any.
+  /// A number in a candidate is an example: of a boundary below, or of a fresh size.
   Poly size_parameter(NodeId id, std::uint32_t slot, const Poly& given) {
     if (!example_ || !given.constant()) {
       declare(given);
@@ -154,13 +155,13 @@ class Inference {
       return given;
     }
     const PositionContext context{bank_, types_, slots_, [this](const Poly& poly) {
-                                    return symbols_.evaluate(poly, [this](Atom atom) { return value_of(atom); });
+                                    return symbols_.evaluate(poly, [this](Atom atom) { return example_value(atom); });
                                   }};
-    if (std::optional<Poly> position = trace_position(context, id, slot, *given.constant())) return *position;
-    return fresh("s", *given.constant());
+    if (std::optional<Poly> position = trace_split_position(context, id, slot, *given.constant())) return *position;
+    return fresh_with_example("s", *given.constant());
   }
 
-  bool apply(const Comparison& condition, const std::vector<Poly>& slots) {
+  bool add_operator_condition(const Comparison& condition, const std::vector<Poly>& slots) {
     std::vector<Poly> sizes;
     sizes.reserve(slots.size());
     for (const Poly& slot : slots) sizes.push_back(unifier_.resolve(slot));
@@ -169,11 +170,11 @@ class Inference {
       for (const auto& [whole, rest] : {std::pair(condition.a, condition.b), std::pair(condition.b, condition.a)}) {
         if (whole->kind != IndexExpr::Kind::Mod || rest->kind != IndexExpr::Kind::Constant || rest->value != 0)
           continue;
-        return unifier_.divides(value(*whole->b), value(*whole->a));
+        return unifier_.add_divisibility(value(*whole->b), value(*whole->a));
       }
-      return equate(value(*condition.a), value(*condition.b));
+      return add_equation(value(*condition.a), value(*condition.b));
     }
-    guaranteed_.push_back({condition.relation, value(*condition.a), value(*condition.b)});
+    guarantees_.push_back({condition.relation, value(*condition.a), value(*condition.b)});
     return true;
   }
 
@@ -195,9 +196,9 @@ class Inference {
     return true;
   }
 
-  /// What the source alone leaves open: the sizes that occur in its types.
-  bool snapshot() {
-    of_source_ = guaranteed_.size();
+  /// Records the sizes in the types of the source alone.
+  bool record_source_types() {
+    source_guarantee_count_ = guarantees_.size();
     for (const auto& [term, shape] : types_) {
       for (const Poly& dim : shape) {
         for (const Atom atom : symbols_.atoms(unifier_.resolve(dim))) source_sizes_.push_back(atom);
@@ -209,11 +210,11 @@ class Inference {
   }
 
   /// Polynomials that typing guarantees to be at least zero.
-  std::vector<Poly> guaranteed_polys() const {
+  std::vector<Poly> guarantee_polys() const {
     std::vector<Poly> polys;
     for (const Poly& dim : positive_) polys.push_back(unifier_.resolve(dim) - 1);
     for (const auto& [size, value] : unifier_.solution()) polys.push_back(value - 1);
-    for (const auto* conditions : {&guaranteed_, &kept_}) {
+    for (const auto* conditions : {&guarantees_, &inequalities_}) {
       for (const SizeCondition& c : *conditions) {
         if (c.relation != Relation::Lt && c.relation != Relation::Le) continue;
         polys.push_back(unifier_.resolve(c.right - c.left) - (c.relation == Relation::Lt ? 1 : 0));
@@ -224,44 +225,46 @@ class Inference {
     return polys;
   }
 
-  /// A guarantee that falls with every size and is tight where all sizes are 1 pins them there.
-  bool pin() {
+  /// A guarantee that decreases in every size and is tight where all sizes are 1 fixes its sizes to 1.
+  bool fix_forced_sizes() {
     for (bool changed = true; changed;) {
       changed = false;
-      std::vector<Poly> polys = guaranteed_polys();
+      std::vector<Poly> polys = guarantee_polys();
       for (const Poly& equation : unifier_.residue()) {
         polys.push_back(equation);
         polys.push_back(-equation);
       }
       for (const Poly& poly : polys) {
-        const auto falls = [&](const Poly::Term& term) { return term.monomial.empty() || term.coefficient < 0; };
+        const auto is_decreasing = [&](const Poly::Term& term) {
+          return term.monomial.empty() || term.coefficient < 0;
+        };
         const std::vector<Atom> sizes = symbols_.atoms(poly, true);
-        const bool plain = std::all_of(sizes.begin(), sizes.end(),
-                                       [&](Atom atom) { return symbols_.kind(atom) == Symbols::Kind::Size; });
-        if (!plain || !std::all_of(poly.terms().begin(), poly.terms().end(), falls)) continue;
-        const auto at = [&](std::optional<Atom> two) {
+        const bool has_only_sizes = std::all_of(sizes.begin(), sizes.end(),
+                                                [&](Atom atom) { return symbols_.kind(atom) == Symbols::Kind::Size; });
+        if (!has_only_sizes || !std::all_of(poly.terms().begin(), poly.terms().end(), is_decreasing)) continue;
+        const auto value_at = [&](std::optional<Atom> two) {
           return symbols_.evaluate(poly, [&](Atom atom) { return atom == two ? 2 : 1; });
         };
-        if (at(std::nullopt) < 0) return fail("no sizes satisfy " + to_string(at_least_zero(poly), symbols_));
+        if (value_at(std::nullopt) < 0) return fail("no sizes satisfy " + to_string(at_least_zero(poly), symbols_));
         for (const Atom size : sizes) {
-          if (at(size) >= 0) continue;
+          if (value_at(size) >= 0) continue;
           if (!unifier_.unify(Poly(size), 1)) return false;
           changed = true;
         }
         if (changed) break;
       }
     }
-    return unifier_.close(positive_);
+    return unifier_.simplify_residue(positive_);
   }
 
-  TypedRule result() {
+  TypedRule build_typed_rule() {
     name_sizes();
     TypedRule typed;
     typed.rule.id = rule_.id;
     typed.rule.tier = rule_.tier;
     typed.rule.variables = rule_.variables;
-    for (const Atom group : rule_.groups) {
-      if (unifier_.resolve(Poly(group)) == Poly(group)) typed.rule.groups.push_back(group);
+    for (const Atom group : rule_.packs) {
+      if (unifier_.resolve(Poly(group)) == Poly(group)) typed.rule.packs.push_back(group);
     }
     for (const TermId variable : rule_.variables) typed.rule.shapes.push_back(final_shape(types_.at(variable)));
     std::unordered_map<TermId, TermId> rebuilt;
@@ -269,12 +272,12 @@ class Inference {
     typed.rule.target = rebuild(rule_.target, rebuilt, typed);
     for (const TermId variable : rule_.variables) typed.types[variable] = final_shape(types_.at(variable));
     collect_facts(typed);
-    collect_demands(typed);
+    collect_target_conditions(typed);
     collect_restrictions(typed);
     return typed;
   }
 
-  Poly final_size(const Poly& poly) { return symbols_.substitute(unifier_.resolve(poly), names_); }
+  Poly final_size(const Poly& poly) { return symbols_.substitute(unifier_.resolve(poly), final_names_); }
   Shape final_shape(const Shape& shape) {
     Shape result;
     for (const Poly& dim : shape) result.push_back(final_size(dim));
@@ -285,7 +288,7 @@ class Inference {
                               TypedRule& typed) {
     for (const NodeId id : bank_.nodes(roots)) {
       const Node node = bank_.node(id);
-      const Instance& instance = bank_.library().instance(node.instance);
+      const OperatorInstance& instance = bank_.library().instance(node.instance);
       std::vector<TermId> arguments;
       for (const TermId argument : node.arguments) {
         arguments.push_back(bank_.term(argument).is_variable ? argument : rebuilt.at(argument));
@@ -307,58 +310,60 @@ class Inference {
     return result;
   }
 
-  /// What the target's operators demand of their sizes and the source does not say: part of the rule's condition.
-  void collect_demands(TypedRule& typed) {
-    std::vector<Poly> said;
-    const auto say = [&](const SizeCondition& c) {
-      if (c.relation == Relation::Lt || c.relation == Relation::Le) said.push_back(gap(c));
+  /// Adds the conditions of the target's operators that the source does not imply to the rule's condition.
+  void collect_target_conditions(TypedRule& typed) {
+    std::vector<Poly> implied;
+    const auto add_implied = [&](const SizeCondition& c) {
+      if (c.relation == Relation::Lt || c.relation == Relation::Le) implied.push_back(nonnegative_difference(c));
     };
-    for (std::size_t i = 0; i < of_source_; ++i) say(guaranteed_[i]);
-    for (const SizeCondition& c : kept_) say(c);
+    for (std::size_t i = 0; i < source_guarantee_count_; ++i) add_implied(guarantees_[i]);
+    for (const SizeCondition& c : inequalities_) add_implied(c);
     for (const Shape& shape : typed.rule.shapes) {
-      for (const Poly& dim : shape) said.push_back(dim - 1);
+      for (const Poly& dim : shape) implied.push_back(dim - 1);
     }
-    const auto is_said = [&](const Poly& poly) {
-      return symbols_.nonnegative(poly) ||
-             std::ranges::any_of(said, [&](const Poly& known) { return symbols_.nonnegative(poly - known); });
+    const auto is_implied = [&](const Poly& poly) {
+      return symbols_.is_nonnegative(poly) ||
+             std::ranges::any_of(implied, [&](const Poly& known) { return symbols_.is_nonnegative(poly - known); });
     };
-    for (std::size_t i = of_source_; i < guaranteed_.size(); ++i) {
-      const SizeCondition& c = guaranteed_[i];
+    for (std::size_t i = source_guarantee_count_; i < guarantees_.size(); ++i) {
+      const SizeCondition& c = guarantees_[i];
       if (c.relation == Relation::Ne) {
         const SizeCondition condition{c.relation, final_size(c.left), final_size(c.right)};
-        if (holds(condition, symbols_) != Truth::Yes) demand(typed, condition);
-      } else if (const Poly poly = gap(c); !is_said(poly)) {
-        demand(typed, at_least_zero(poly));
-        said.push_back(poly);
+        if (holds(condition, symbols_) != Truth::Yes) add_condition(typed, condition);
+      } else if (const Poly poly = nonnegative_difference(c); !is_implied(poly)) {
+        add_condition(typed, at_least_zero(poly));
+        implied.push_back(poly);
       }
     }
   }
 
-  static void demand(TypedRule& typed, const SizeCondition& condition) {
+  static void add_condition(TypedRule& typed, const SizeCondition& condition) {
     std::vector<SizeCondition>& all = typed.rule.condition;
     if (std::ranges::find(all, condition) == all.end()) all.push_back(condition);
   }
 
-  /// right − left, and 1 less where they must differ: at least 0 where the condition holds.
-  Poly gap(const SizeCondition& c) { return final_size(c.right - c.left) - (c.relation == Relation::Lt ? 1 : 0); }
+  /// right − left, minus 1 if the condition is strict: at least 0 where the condition holds.
+  Poly nonnegative_difference(const SizeCondition& c) {
+    return final_size(c.right - c.left) - (c.relation == Relation::Lt ? 1 : 0);
+  }
 
   void collect_facts(TypedRule& typed) {
     const auto add = [](std::vector<SizeCondition>& to, SizeCondition condition) {
       if (std::find(to.begin(), to.end(), condition) == to.end()) to.push_back(std::move(condition));
     };
     for (const Poly& poly : unifier_.residue()) add(typed.rule.condition, equals_zero(final_size(poly)));
-    for (const SizeCondition& c : kept_) {
+    for (const SizeCondition& c : inequalities_) {
       const SizeCondition condition{c.relation, final_size(c.left), final_size(c.right)};
       if (holds(condition, symbols_) != Truth::Yes) add(typed.rule.condition, condition);
     }
-    for (const SizeCondition& c : guaranteed_) {
+    for (const SizeCondition& c : guarantees_) {
       if (c.relation != Relation::Ne) continue;
       const SizeCondition condition{c.relation, final_size(c.left), final_size(c.right)};
       if (holds(condition, symbols_) != Truth::Yes) add(typed.facts, condition);
     }
-    for (const Poly& poly : guaranteed_polys()) {
-      const Poly fact = symbols_.substitute(poly, names_);
-      if (!symbols_.nonnegative(fact)) add(typed.facts, at_least_zero(fact));
+    for (const Poly& poly : guarantee_polys()) {
+      const Poly fact = symbols_.substitute(poly, final_names_);
+      if (!symbols_.is_nonnegative(fact)) add(typed.facts, at_least_zero(fact));
     }
   }
 
@@ -366,52 +371,52 @@ class Inference {
     for (const Atom size : source_sizes_) {
       const Poly now = unifier_.resolve(Poly(size));
       if (now == Poly(size)) continue;
-      const auto name = names_.find(size);
-      const Poly left = name == names_.end() ? Poly(size) : name->second;
-      typed.restrictions.push_back({Relation::Eq, left, symbols_.substitute(now, names_)});
+      const auto name = final_names_.find(size);
+      const Poly left = name == final_names_.end() ? Poly(size) : name->second;
+      typed.restrictions.push_back({Relation::Eq, left, symbols_.substitute(now, final_names_)});
     }
     for (const TermId variable : rule_.variables) {
       const Shape& before = types_.at(variable);
       for (std::size_t d = 0; d < before.size(); ++d) {
         const std::optional<std::int64_t> number = final_size(before[d]).constant();
         if (before[d].constant() || !number) continue;
-        typed.pinned.push_back("dimension " + std::to_string(d) + " of " + bank_.term(variable).name + " is " +
-                               std::to_string(*number));
+        typed.fixed_sizes.push_back("dimension " + std::to_string(d) + " of " + bank_.term(variable).name + " is " +
+                                    std::to_string(*number));
       }
     }
   }
 
-  /// Sizes that nobody declared get readable names: that of the first slot that they are, else their own prefix.
+  /// Chooses readable names for undeclared sizes: that of the first slot that they fill, else their own prefix.
   void name_sizes() {
-    SizeNames names(symbols_, declared_);
+    SizeNamer namer(symbols_, declared_);
     for (const TermId variable : rule_.variables) {
-      for (const Poly& dim : types_.at(variable)) names.meet(unifier_.resolve(dim));
+      for (const Poly& dim : types_.at(variable)) namer.add(unifier_.resolve(dim));
     }
     std::vector<NodeId> nodes = bank_.nodes(rule_.source);
     for (const NodeId id : bank_.nodes(rule_.target)) {
       if (std::find(nodes.begin(), nodes.end(), id) == nodes.end()) nodes.push_back(id);
     }
     for (const NodeId id : nodes) {
-      const Instance& instance = bank_.library().instance(bank_.node(id).instance);
+      const OperatorInstance& instance = bank_.library().instance(bank_.node(id).instance);
       for (std::size_t s = 0; s < instance.size_names.size(); ++s) {
-        names.meet(unifier_.resolve(slots_.at(id)[s]), instance.size_names[s]);
+        namer.add(unifier_.resolve(slots_.at(id)[s]), instance.size_names[s]);
       }
     }
     for (const Atom atom : source_sizes_) {
-      if (!unifier_.solution().contains(atom)) names.meet(Poly(atom));
+      if (!unifier_.solution().contains(atom)) namer.add(Poly(atom));
     }
-    for (const Poly& equation : unifier_.residue()) names.meet(equation);
-    names_ = names.names();
+    for (const Poly& equation : unifier_.residue()) namer.add(equation);
+    final_names_ = namer.substitution();
   }
 
-  Poly fresh(const std::string& prefix, std::int64_t example) {
+  Poly fresh_with_example(const std::string& prefix, std::int64_t example) {
     const Atom atom = symbols_.fresh_size(prefix);
-    values_[atom] = example;
+    example_values_[atom] = example;
     return Poly(atom);
   }
-  std::int64_t value_of(Atom atom) const {
-    const auto found = values_.find(atom);
-    return found == values_.end() ? 0 : found->second;
+  std::int64_t example_value(Atom atom) const {
+    const auto found = example_values_.find(atom);
+    return found == example_values_.end() ? 0 : found->second;
   }
   void declare(const Poly& poly) {
     for (const Atom atom : symbols_.atoms(poly)) {
@@ -428,22 +433,22 @@ class Inference {
   Unifier unifier_;
   std::unordered_map<TermId, Shape> types_;
   std::unordered_map<NodeId, std::vector<Poly>> slots_;
-  std::vector<Poly> positive_;             // dimensions and sizes of nodes
-  std::vector<SizeCondition> guaranteed_;  // conditions of the operators
-  std::size_t of_source_ = 0;              // of these: of the source's
-  std::vector<SizeCondition> kept_;        // conditions of the rule that are no equations
+  std::vector<Poly> positive_;               // dimensions and sizes of nodes
+  std::vector<SizeCondition> guarantees_;    // conditions of the operators
+  std::size_t source_guarantee_count_ = 0;   // of these: of the source's
+  std::vector<SizeCondition> inequalities_;  // conditions of the rule other than equations
   std::vector<Atom> declared_;
   std::vector<Atom> source_sizes_;
-  std::unordered_map<Atom, std::int64_t> values_;
-  Substitution names_;
-  std::string what_;
+  std::unordered_map<Atom, std::int64_t> example_values_;
+  Substitution final_names_;
+  std::string error_;
 };
 
 }  // namespace
 
 std::variant<TypedRule, TypeError> infer_types(const Rule& rule, TermBank& bank, Symbols& symbols,
                                                const std::vector<std::vector<std::int64_t>>* example) {
-  return Inference(rule, bank, symbols, example).run();
+  return TypeInference(rule, bank, symbols, example).run();
 }
 
 }  // namespace rulemill::algebra

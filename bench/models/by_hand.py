@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Exports models in the form that their authors write by hand for inference: `by_hand.py FOLDER [NAME…]`.
 
-The weights are those of export.py (same seed, same statistics), so that outputs are comparable. Most are timm's
-`reparameterize_model`; DenseNet's transitions pool before their convolution; SegFormer's head convolves each branch before it
-is resized; a classifier's last layer is computed for the row that is read; adapters and ACNet's branches are merged; linear
-attention multiplies keys with values first. Of a model named as `timm:NAME` (see export.py) timm's form. Writes FOLDER/NAME.onnx.
+The weights are those of export.py (same seed, same statistics), so that outputs are comparable. Most models, and all named
+`timm:NAME` (see export.py), use timm's `reparameterize_model`. DenseNet's transitions pool before they convolve. SegFormer's
+head convolves each branch before resizing it. A classifier's last layer computes only the row that is read. Adapters and
+ACNet's branches are merged. Linear attention multiplies keys with values first. Writes FOLDER/NAME.onnx.
 """
 
 import os
@@ -35,7 +35,7 @@ def pooled_first(model):
 
 
 class Head(torch.nn.Module):
-    """SegFormer's: the linear layer of a branch and its share of the 1x1 convolution over all are one, done before resizing."""
+    """SegFormer's head. Each branch's linear layer is merged with its slice of the 1x1 convolution, before resizing."""
 
     def __init__(self, head):
         super().__init__()
@@ -43,7 +43,7 @@ class Head(torch.nn.Module):
         fuse = head.linear_fuse.weight[:, :, 0, 0] * scale[:, None]
         self.shift = torch.nn.Parameter(head.batch_norm.bias - head.batch_norm.running_mean * scale)
         layers = list(head.linear_projections)
-        parts = fuse.split(fuse.shape[0], 1)[::-1]  # the last stage stands first
+        parts = fuse.split(fuse.shape[0], 1)[::-1]  # the last stage comes first
         self.branches = torch.nn.ModuleList()
         for layer, part in zip(layers, parts):
             branch = torch.nn.Conv2d(layer.proj.in_features, fuse.shape[0], 1)
@@ -67,7 +67,7 @@ def resized_last(wrapped):
 
 
 class LastLayer(torch.nn.Module):
-    """DistilBERT's last layer for its first row alone."""
+    """DistilBERT's last layer, for its first row only."""
 
     def __init__(self, layer):
         super().__init__()

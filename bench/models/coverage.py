@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What the definitions understand of models, and that each comes out again as it went in: `coverage.py FOLDER… [--json FILE]`.
+"""Share of models that the definitions cover, and whether a roundtrip preserves outputs: `coverage.py FOLDER… [--json FILE]`.
 
-Every *.onnx below the folders is read (`rulemill info`), written again with no rules (`--rewrite`), and both are run by onnxruntime,
-one thread, without its optimizations: outputs must be equal bit for bit, at two choices of sizes where the model leaves some
-open. Prints a table: share of float nodes and of arithmetic that is understood. Ends with 1 if a model is refused or comes out
-otherwise. RULEMILL names the binary. Needs onnxruntime.
+Imports every *.onnx below the folders (`rulemill info`), exports it without applying rules (`--roundtrip`), and runs both in
+onnxruntime with one thread and without its optimizations. Outputs must be bit-identical, at two choices of sizes for dynamic
+dimensions. Prints a table: the share of float nodes and of arithmetic that is covered. Exits with 1 if a model is rejected or
+its outputs differ. RULEMILL names the binary. Needs onnxruntime.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import onnxruntime
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BINARY = os.environ.get("RULEMILL", str(ROOT / "build" / "release" / "rulemill"))
-OPEN_SIZES = {"batch": (1, 2), "sequence": (16, 24), "size": (224, 256)}
+DYNAMIC_SIZES = {"batch": (1, 2), "sequence": (16, 24), "size": (224, 256)}
 KINDS = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}
 
 
@@ -39,7 +39,7 @@ def feeds(inputs, turn):
         shape = []
         for axis, dim in enumerate(info.shape):
             kind = "batch" if axis == 0 else "sequence" if len(info.shape) == 2 else "size"
-            shape.append(dim if isinstance(dim, int) else OPEN_SIZES[kind][turn])
+            shape.append(dim if isinstance(dim, int) else DYNAMIC_SIZES[kind][turn])
         if info.type in KINDS:
             result[info.name] = generator.standard_normal(shape).astype(KINDS[info.type])
         elif "mask" in info.name:
@@ -54,29 +54,29 @@ def same_bits(a, b):
 
 
 def compare(before, after):
-    """How often both ran to equal bits; raises ValueError where they do not."""
+    """Returns the number of runs with bit-identical outputs; raises ValueError if outputs differ."""
     one, other = session(before), session(after)
-    is_open = any(not isinstance(dim, int) for info in one.get_inputs() for dim in info.shape)
-    for turn in range(2 if is_open else 1):
+    is_dynamic = any(not isinstance(dim, int) for info in one.get_inputs() for dim in info.shape)
+    for turn in range(2 if is_dynamic else 1):
         fed = feeds(one.get_inputs(), turn)
         for info, a, b in zip(one.get_outputs(), one.run(None, fed), other.run(None, fed)):
             if not same_bits(a, b):
                 raise ValueError(f"output {info.name} differs")
-    return 2 if is_open else 1
+    return 2 if is_dynamic else 1
 
 
 def row(path, folder):
     report, after = folder / "report.json", folder / path.name
-    done = subprocess.run([BINARY, "info", str(path), "--rewrite", str(after), "--json", str(report)], capture_output=True, text=True,
+    done = subprocess.run([BINARY, "info", str(path), "--roundtrip", str(after), "--json", str(report)], capture_output=True, text=True,
                           check=False)
     if done.returncode != 0:
         raise ValueError(done.stderr.strip().splitlines()[-1])
     found = json.loads(report.read_text())
-    share = lambda key: 100 * found["understood"][key] / found["all"][key] if found["all"][key] else 100.0
+    share = lambda key: 100 * found["covered"][key] / found["all"][key] if found["all"][key] else 100.0
     opaque = {entry["op_type"]: entry["reason"] for entry in found["operators"] if entry["reason"] not in ("", "no float")}
     times = compare(path, after)
     return {"model": f"{path.parent.name}/{path.stem}", "opset": found["opset"], "nodes": found["all"]["nodes"],
-            "understood_nodes": share("nodes"), "understood_arithmetic": share("flops"), "runs": times, "opaque": opaque}
+            "covered_nodes": share("nodes"), "covered_arithmetic": share("flops"), "runs": times, "opaque": opaque}
 
 
 def main():
@@ -85,21 +85,21 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     given = parser.parse_args()
     rows, failed = [], 0
-    print("| model | opset | float nodes | understood | of arithmetic | equal bits, runs | not understood |\n|---|---|---|---|---|---|---|")
+    print("| model | opset | float nodes | covered | of arithmetic | identical runs | opaque |\n|---|---|---|---|---|---|---|")
     for path in sorted(path for folder in given.folders for path in folder.glob("*.onnx")):
         with tempfile.TemporaryDirectory() as folder:
             try:
                 one = row(path, pathlib.Path(folder))
                 rows.append(one)
-                print(f"| {one['model']} | {one['opset']} | {one['nodes']} | {one['understood_nodes']:.1f} | "
-                      f"{one['understood_arithmetic']:.2f} | {one['runs']} | {' '.join(sorted(one['opaque']))} |", flush=True)
+                print(f"| {one['model']} | {one['opset']} | {one['nodes']} | {one['covered_nodes']:.1f} | "
+                      f"{one['covered_arithmetic']:.2f} | {one['runs']} | {' '.join(sorted(one['opaque']))} |", flush=True)
             except Exception as error:  # one model must not end the others
                 failed += 1
                 rows.append({"model": f"{path.parent.name}/{path.stem}", "failure": str(error)})
                 print(f"| {path.parent.name}/{path.stem} | failed: {' '.join(str(error).split())[:160]} |", flush=True)
     good = [one for one in rows if "failure" not in one]
-    enough = [one for one in good if one["understood_nodes"] >= 95 and one["understood_arithmetic"] >= 98]
-    print(f"\n{len(rows)} models, {len(good)} come out with equal bits, {len(enough)} with 95% of float nodes and 98% of arithmetic understood")
+    enough = [one for one in good if one["covered_nodes"] >= 95 and one["covered_arithmetic"] >= 98]
+    print(f"\n{len(rows)} models, {len(good)} with identical outputs, {len(enough)} with 95% of float nodes and 98% of arithmetic covered")
     if given.json:
         given.json.write_text(json.dumps({"onnxruntime": onnxruntime.__version__, "rows": rows}, indent=1) + "\n")
     return 1 if failed or not rows else 0

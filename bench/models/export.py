@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Exports models as people do: `export.py FOLDER [NAME…] [--exporter script|default] [--opset N] [--dynamic]`.
+"""Exports models: `export.py FOLDER [NAME…] [--exporter script|default] [--opset N] [--dynamic]`.
 
-Weights are random (no download), and so are batch norms' statistics, since default ones hide errors. `script` is PyTorch's
-TorchScript exporter (opset 17 unless said otherwise), `default` the exporter that torch.onnx.export uses by itself. `--dynamic`
-leaves the batch open, and the sequence or the size of the image where the model takes more than one (if it cannot be exported so, the
-batch alone). Needs torch, torchvision, timm, transformers, peft and onnx.
-Without names: the models of the table below; `--list` prints it. `timm:NAME` or `timm:NAME@SIZE` is any model of timm, its images
-SIZE wide and high (what timm says, if nothing is said). Writes FOLDER/NAME.onnx.
+Weights and the statistics of batch norms are random: no download, and default statistics would hide errors. `script` is PyTorch's
+TorchScript exporter (default opset 17), `default` the default exporter of torch.onnx.export. `--dynamic` makes the batch dynamic,
+and the sequence or the image size if the model accepts more than one; if that cannot be exported, only the batch. Needs torch,
+torchvision, timm, transformers, peft and onnx.
+Without names: the models of the table below; `--list` prints it. `timm:NAME` or `timm:NAME@SIZE` is any model of timm with images
+of SIZE (default: timm's). Writes FOLDER/NAME.onnx.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import torch  # noqa: E402
 
 
 class Wrapped(torch.nn.Module):
-    """A model of transformers as a function of its inputs that gives one tensor, or several."""
+    """A model of transformers as a function from tensors to one or several tensors."""
 
     def __init__(self, model, *outputs):
         super().__init__()
@@ -36,9 +36,9 @@ class Wrapped(torch.nn.Module):
         return tuple(result[key] for key in self.outputs)
 
 
-def image(size=224, open_size=True):
-    """`open_size`: whether the model takes images of any size, beyond a least one."""
-    axes = {0: "batch", 2: "height", 3: "width"} if open_size else {0: "batch"}
+def image(size=224, dynamic_size=True):
+    """`dynamic_size`: the model accepts images of any size above a minimum."""
+    axes = {0: "batch", 2: "height", 3: "width"} if dynamic_size else {0: "batch"}
     return {"x": torch.randn(1, 3, size, size)}, {"x": axes}
 
 
@@ -49,23 +49,23 @@ def tokens(length=128, mask=True, vocabulary=1000):
     return given, {name: {0: "batch", 1: "sequence"} for name in given}
 
 
-def timm_model(name, size=224, open_size=True):
+def timm_model(name, size=224, dynamic_size=True):
     def make():
         import timm
 
-        return timm.create_model(name, pretrained=False), *image(size, open_size)
+        return timm.create_model(name, pretrained=False), *image(size, dynamic_size)
 
     return make
 
 
 def any_timm_model(name):
-    """`timm:NAME` or `timm:NAME@SIZE`; of images of no other size."""
+    """Returns the model `timm:NAME` or `timm:NAME@SIZE`, for images of this size only."""
     import timm
 
     name, _, size = name.removeprefix("timm:").partition("@")
     if not timm.is_model(name):
         raise KeyError(name)
-    return timm_model(name, int(size) if size else timm.create_model(name).default_cfg["input_size"][-1], open_size=False)
+    return timm_model(name, int(size) if size else timm.create_model(name).default_cfg["input_size"][-1], dynamic_size=False)
 
 
 def torchvision_model(name, size=224, pick=None):
@@ -108,7 +108,7 @@ def with_adapters(make, targets):
 
 
 class Branches(torch.nn.Module):
-    """A 3x3 convolution as ACNet trains it (Ding et al., ICCV'19): beside it a 1x3 and a 3x1, each with a batch norm, added."""
+    """A 3x3 convolution in the training form of ACNet (Ding et al., ICCV'19): 3x3, 1x3 and 3x1, each with a batch norm, added."""
 
     def __init__(self, before):
         super().__init__()
@@ -138,8 +138,8 @@ def asymmetric_resnet18():
 
 
 class LinearAttention(torch.nn.Module):
-    """Attention whose weights are products of features (Katharopoulos et al., ICML'20), in the order of the definition: first all
-    pairs of rows, then the values."""
+    """Attention whose weights are products of features (Katharopoulos et al., ICML'20), as it is defined: first the products
+    of all pairs of rows, then the product with the values."""
 
     def __init__(self, width, heads):
         super().__init__()
@@ -180,7 +180,7 @@ def linear_transformer():
 
 
 class NasRnn(torch.nn.Module):
-    """The recurrent cell that Zoph and Le found (ICLR'17), unrolled."""
+    """The recurrent cell found by Zoph and Le (ICLR'17), unrolled."""
 
     def __init__(self, width=512, steps=10):
         super().__init__()
@@ -206,7 +206,7 @@ def nas_rnn():
 
 
 fewer_layers = False
-layers = {"num_hidden_layers": 2}  # transformers knows the families' own names for it
+layers = {"num_hidden_layers": 2}  # transformers maps it to the name of each family
 hidden = ("last_hidden_state",)
 small = dict(vocab_size=8192)
 distilbert = transformer("DistilBert", "ForSequenceClassification", ("logits",), tokens)
@@ -225,14 +225,14 @@ models = {
     "repghostnet_100": timm_model("repghostnet_100"),
     "repvit_m0_9": timm_model("repvit_m0_9"),
     "fastvit_t8": timm_model("fastvit_t8", 256),
-    "levit_128s": timm_model("levit_128s", open_size=False),
+    "levit_128s": timm_model("levit_128s", dynamic_size=False),
     "convnext_tiny": timm_model("convnext_tiny"),
-    "vit_small": timm_model("vit_small_patch16_224", open_size=False),
-    "deit_tiny": timm_model("deit_tiny_patch16_224", open_size=False),
-    "swin_tiny": timm_model("swin_tiny_patch4_window7_224", open_size=False),
-    "mixer_s16": timm_model("mixer_s16_224", open_size=False),
+    "vit_small": timm_model("vit_small_patch16_224", dynamic_size=False),
+    "deit_tiny": timm_model("deit_tiny_patch16_224", dynamic_size=False),
+    "swin_tiny": timm_model("swin_tiny_patch4_window7_224", dynamic_size=False),
+    "mixer_s16": timm_model("mixer_s16_224", dynamic_size=False),
     "regnety_002": timm_model("regnety_002"),
-    "hrnet_w18_small": timm_model("hrnet_w18_small", open_size=False),
+    "hrnet_w18_small": timm_model("hrnet_w18_small", dynamic_size=False),
     "xception41": timm_model("xception41", 299),
     "inception_v3": torchvision_model("inception_v3", 299),
     "googlenet": torchvision_model("googlenet"),
@@ -272,7 +272,7 @@ models = {
 
 
 def randomize(model):
-    """Statistics as training leaves them, and no parameter at a value that hides what it does."""
+    """Sets statistics like those of a trained model, and no parameter to a value that hides its effect."""
     for module in model.modules():
         if getattr(module, "running_mean", None) is not None:
             channels = module.running_mean.shape
@@ -286,7 +286,7 @@ def randomize(model):
 
 
 def export(name, path, exporter, opset, dynamic):
-    """`dynamic`: which axes are left open, by input."""
+    """`dynamic`: names of dynamic axes, by input."""
     torch.manual_seed(0)
     model, inputs, _ = model_of(name)()
     model = model.eval()
@@ -298,7 +298,7 @@ def export(name, path, exporter, opset, dynamic):
             torch.onnx.export(model, arguments, path, dynamo=False, opset_version=opset or 17, dynamic_axes=dynamic, **options)
             return
         if dynamic:
-            # A size of 1 or one that is met twice would be taken for a number.
+            # The exporter would specialize a size of 1, or equal sizes.
             arguments = tuple(torch.cat([value, value]) for value in arguments)
             sizes = {axis: torch.export.Dim(axis, min=2, max=4096) for at in dynamic.values() for axis in at.values()}
             sizes.update(height=torch.export.Dim.DYNAMIC, width=torch.export.Dim.DYNAMIC)  # such as multiples of 32
@@ -307,28 +307,28 @@ def export(name, path, exporter, opset, dynamic):
         torch.onnx.export(model, arguments, path, dynamo=True, opset_version=opset, verbose=False, **options)
 
 
-def open_axes(name):
-    """The most open first."""
+def dynamic_axes_of(name):
+    """Returns the choices of dynamic axes, the largest first."""
     axes = model_of(name)()[2]
     sizes = ("height", "width")
-    batch_alone = {key: {at: axis for at, axis in of.items() if axis not in sizes} for key, of in axes.items()}
-    return [axes] if axes == batch_alone else [axes, batch_alone]
+    batch_only = {key: {at: axis for at, axis in of.items() if axis not in sizes} for key, of in axes.items()}
+    return [axes] if axes == batch_only else [axes, batch_only]
 
 
-def export_most_open(name, path, given):
-    """What was left open."""
-    tries = open_axes(name) if given.dynamic else [None]
-    for dynamic in tries:
+def export_most_dynamic(name, path, given):
+    """Exports with as many dynamic axes as possible; returns their names."""
+    choices = dynamic_axes_of(name) if given.dynamic else [None]
+    for dynamic in choices:
         try:
             export(name, path, given.exporter, given.opset, dynamic)
             return ", ".join(dict.fromkeys(axis for at in (dynamic or {}).values() for axis in at.values()))
         except Exception:
-            if dynamic is tries[-1]:
+            if dynamic is choices[-1]:
                 raise
 
 
 def model_of(name):
-    """What makes the model, its inputs, and the axes that may be open."""
+    """Returns a function that makes the model, its inputs and its possible dynamic axes."""
     return any_timm_model(name) if name.startswith("timm:") else models[name]
 
 
@@ -362,8 +362,8 @@ def main():
     for name in given.names or models:
         start = time.time()
         try:
-            left_open = export_most_open(name, os.path.join(given.folder, file_name(name)), given)
-            print(f"{name}: {time.time() - start:.1f} s{' open: ' if left_open else ''}{left_open}", flush=True)
+            dynamic = export_most_dynamic(name, os.path.join(given.folder, file_name(name)), given)
+            print(f"{name}: {time.time() - start:.1f} s{' dynamic: ' if dynamic else ''}{dynamic}", flush=True)
         except Exception as error:  # one model that does not export must not end the others
             failed += 1
             print(f"{name}: not exported, {type(error).__name__}: {str(error).splitlines()[0][:200]}", flush=True)

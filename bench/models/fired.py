@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Which rules fired over all models, and which of them published systems have: `fired.py TASO_FILE OUT.json RESULT.json…`.
+"""Lists the rules that fired over all models, and which of them published systems have: `fired.py TASO_FILE OUT.json RESULT.json…`.
 
-RESULT.json are measure.py's. TASO_FILE is `graph_subst.pb` of TASO's repository; beside it stand the rules and properties that papers and
-programs publish (data/imports/published.rules) and what runtimes fuse by hand (data/imports/runtimes.rules), all proved first by
-`rulemill rules import`. A rule that fired is looked for with `rulemill implied`: whether it follows from the published ones, or from these
-and the runtimes' together. What does not is what these systems do not have, as far as this text of their rules goes; a rule about operators
-that TASO's set lacks is marked, since its generator was never given them. Prints a table, writes JSON. RULEMILL names the binary.
+RESULT.json are from measure.py. TASO_FILE is `graph_subst.pb` of TASO's repository. Its rules, the published rules of other systems
+(data/imports/published.rules) and the fusions of runtimes (data/imports/runtimes.rules) are proved first (`rulemill rules import`).
+`rulemill derive` then tries to derive each fired rule from the published rules, or from these and the fusions. These systems lack
+the others, as far as the text of their rules goes. Rules with operators that TASO's set lacks are marked, because its generator
+had no such operators. Prints a table and writes JSON. RULEMILL names the binary.
 """
 
 import collections
@@ -29,7 +29,7 @@ def rulemill(*arguments, allowed=(0,)):
 
 
 def proved(folder, *files):
-    """The rules of these files that hold, as text."""
+    """Returns the provable rules of these files as text."""
     text = []
     for number, path in enumerate(files):
         database = folder / f"proved{number}"
@@ -41,17 +41,17 @@ def proved(folder, *files):
     return text
 
 
-def follow(folder, known, asked):
-    """Of the rules asked about, by name, whether each follows from the known ones, whichever way round."""
-    by, file, answers = folder / "known.rules", folder / "asked.rules", folder / "answers.json"
-    by.write_text("\n".join(known))
-    file.write_text("\n".join(asked))
-    rulemill("implied", "--by", by, file, "--json", answers, allowed=(0, 1))
-    return {entry["name"]: entry["answer"] for entry in json.loads(answers.read_text())["rules"]}
+def derive(folder, premises, goals):
+    """Returns by name whether each goal can be derived from the premises, in either direction."""
+    source, file, report = folder / "premises.rules", folder / "goals.rules", folder / "report.json"
+    source.write_text("\n".join(premises))
+    file.write_text("\n".join(goals))
+    rulemill("derive", "--from", source, file, "--json", report, allowed=(0, 1))
+    return {entry["name"]: entry["result"] for entry in json.loads(report.read_text())["rules"]}
 
 
 def collected(files):
-    """By rule: its text, how often it fired, and in which models."""
+    """Returns by rule its text, how often it fired, and in which models."""
     texts, times, models = {}, collections.Counter(), collections.defaultdict(set)
     for path in files:
         for result in json.loads(path.read_text())["results"]:
@@ -64,24 +64,24 @@ def collected(files):
     return texts, times, models
 
 
-def judged(texts, taso):
-    """`published`, `runtimes` or `neither`, by rule."""
+def classify(texts, taso):
+    """Returns by rule the sources from which it can be derived: `published`, `runtimes`, `neither` or `unknown`."""
     names = {rule: f"f{number}" for number, rule in enumerate(texts)}
-    asked = [re.sub(r"^rule \S+?\(", f"rule {names[rule]}(", text) for rule, text in texts.items()]
+    goals = [re.sub(r"^rule \S+?\(", f"rule {names[rule]}(", text) for rule, text in texts.items()]
     imports = ROOT / "data" / "imports"
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        known = proved(folder, taso, imports / "published.rules")
-        by_published = follow(folder, known, asked)
-        by_runtimes = follow(folder, [*known, *proved(folder, imports / "runtimes.rules")], asked)
-    answers = {}
+        premises = proved(folder, taso, imports / "published.rules")
+        by_published = derive(folder, premises, goals)
+        by_runtimes = derive(folder, [*premises, *proved(folder, imports / "runtimes.rules")], goals)
+    sources = {}
     for rule, name in names.items():
         first, second = by_published[name], by_runtimes[name]
-        if first == "implied" or second == "implied":
-            answers[rule] = "published" if first == "implied" else "runtimes"
+        if first == "derived" or second == "derived":
+            sources[rule] = "published" if first == "derived" else "runtimes"
         else:
-            answers[rule] = "neither" if second == "not implied" else "unknown"
-    return answers
+            sources[rule] = "neither" if second == "not derived" else "unknown"
+    return sources
 
 
 def operators_of(text):
@@ -92,22 +92,22 @@ def main():
     if len(sys.argv) < 4:
         sys.exit(__doc__)
     texts, times, models = collected([pathlib.Path(name) for name in sys.argv[3:]])
-    answers = judged(texts, pathlib.Path(sys.argv[1]))
+    sources = classify(texts, pathlib.Path(sys.argv[1]))
     table = tomllib.loads((ROOT / "data" / "imports" / "taso.toml").read_text())
     theirs = {each["operator"] for each in table["operators"]}
     rows = []
     for rule, count in times.most_common():
-        rows.append({"rule": rule, "text": texts[rule], "times": count, "models": sorted(models[rule]), "answer": answers[rule],
+        rows.append({"rule": rule, "text": texts[rule], "times": count, "models": sorted(models[rule]), "derivable_from": sources[rule],
                      "of_tasos_operators": operators_of(texts[rule]) <= theirs})
     pathlib.Path(sys.argv[2]).write_text(json.dumps(rows, indent=1) + "\n")
-    print("| rule | times | models | follows from published rules | of TASO's operators alone |\n|---|---|---|---|---|")
-    words = {"published": "yes", "runtimes": "with runtimes' fusions", "neither": "no", "unknown": "not decided"}
+    print("| rule | times | models | derivable from published rules | TASO's operators only |\n|---|---|---|---|---|")
+    words = {"published": "yes", "runtimes": "with runtimes' fusions", "neither": "no", "unknown": "undecided"}
     for row in rows:
         lines = [line.strip() for line in row["text"].strip().split("\n")[1:]]
-        print(f"| `{' '.join(lines)}` | {row['times']} | {len(row['models'])} | {words[row['answer']]} | {'yes' if row['of_tasos_operators'] else ''} |")
-    count = lambda answer, alone: sum(row["answer"] == answer and row["of_tasos_operators"] == alone for row in rows)
-    print(f"\n{len(rows)} rules fired: of TASO's operators alone " + ", ".join(f"{count(a, True)} {words[a]}" for a in words) +
-          "; of other operators " + ", ".join(f"{count(a, False)} {words[a]}" for a in words))
+        print(f"| `{' '.join(lines)}` | {row['times']} | {len(row['models'])} | {words[row['derivable_from']]} | {'yes' if row['of_tasos_operators'] else ''} |")
+    count = lambda source, taso_only: sum(row["derivable_from"] == source and row["of_tasos_operators"] == taso_only for row in rows)
+    print(f"\n{len(rows)} rules fired: with TASO's operators only " + ", ".join(f"{count(a, True)} {words[a]}" for a in words) +
+          "; with other operators " + ", ".join(f"{count(a, False)} {words[a]}" for a in words))
 
 
 if __name__ == "__main__":

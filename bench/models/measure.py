@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What `rulemill optimize` makes of models: `measure.py FOLDER OUT.json [NAME…] [--by-hand FOLDER] [--like FOLDER] [-- OPTION…]`.
+"""Measures `rulemill optimize` on models: `measure.py FOLDER OUT.json [NAME…] [--by-hand FOLDER] [--like FOLDER] [-- OPTION…]`.
 
-Each FOLDER/NAME.onnx (see export.py) is optimized with the options after `--`; then the model, the result, the form written by
-hand (by_hand.py) and what other optimizers make of it (onnxslim, onnxsim, onnxoptimizer, where they are installed) run in
-onnxruntime in turns, one thread, each round beginning with the next form, so that none runs twice in a row, its data still in the
-caches; what counts is the time that the thread has a processor. Ratios are medians over rounds of the model's time by the form's
-time in the same round, with quartiles. `again`: whether optimizing the result changes it once more. Prints a table and how often
-each rule fired, writes everything as JSON. RULEMILL names the binary.
+Optimizes each FOLDER/NAME.onnx (see export.py) with the options after `--`. Then the model, the result, the form written by
+hand (by_hand.py) and the results of other optimizers (onnxslim, onnxsim, onnxoptimizer, if installed) run in onnxruntime in
+turns, with one thread. Each round begins with another form, so that none runs twice in a row with warm caches. Times are
+processor time of the thread. Ratios are medians over rounds of the model's time divided by the form's time in the same round,
+with quartiles. `again`: whether optimizing the result changes it once more. Prints a table and how often each rule fired, and
+writes everything as JSON. RULEMILL names the binary.
 """
 
 import argparse
@@ -31,7 +31,7 @@ SLOWER = 0.99  # a ratio below this counts as slower
 
 
 def multiply_adds(path, fed):
-    """Of convolutions and products, by the shapes that a run of the model has."""
+    """Returns the multiply-adds of convolutions and matrix products, with the shapes of a run of the model."""
     model = onnx.load(path)
     names = [name for node in model.graph.node if node.op_type in ("Conv", "MatMul", "Gemm") for name in node.output]
     inputs = {name for node in model.graph.node if node.op_type in ("MatMul", "Gemm") for name in node.input[:1]}
@@ -51,8 +51,8 @@ def multiply_adds(path, fed):
         if node.op_type == "Conv" and node.input[1] in shapes:
             total += math.prod(shapes[node.output[0]]) * math.prod(shapes[node.input[1]][1:])
         elif node.op_type in ("MatMul", "Gemm"):
-            turned = any(a.name == "transA" and a.i for a in node.attribute)
-            total += math.prod(shapes[node.output[0]]) * shapes[node.input[0]][-2 if turned else -1]
+            transposed = any(a.name == "transA" and a.i for a in node.attribute)
+            total += math.prod(shapes[node.output[0]]) * shapes[node.input[0]][-2 if transposed else -1]
     return total
 
 
@@ -70,7 +70,7 @@ def input_shapes(path):
 
 
 def feeds(runner, seed, shapes):
-    """Random inputs; sizes that the model leaves open are those of `shapes`, by input, where it has them."""
+    """Returns random inputs; dynamic dimensions have the sizes in `shapes`, by input."""
     generator = np.random.default_rng(seed)
     result = {}
     for info in runner.get_inputs():
@@ -84,16 +84,16 @@ def feeds(runner, seed, shapes):
 
 
 def difference(before, after):
-    """Relative to the largest absolute value of each output."""
-    worst = 0.0
+    """Returns the maximum difference, relative to the largest absolute value of each output."""
+    maximum = 0.0
     for a, b in zip(before, after):
         scale = max(float(np.abs(a).max()), 1e-30)
-        worst = max(worst, float(np.abs(a.astype(np.float64) - b).max()) / scale)
-    return worst
+        maximum = max(maximum, float(np.abs(a.astype(np.float64) - b).max()) / scale)
+    return maximum
 
 
 def in_turns(runners, fed, seconds):
-    """Milliseconds by form and round."""
+    """Runs the forms in turns; returns milliseconds by form and round."""
     times = {name: [] for name in runners}
     for runner in runners.values():
         runner.run(None, fed)
@@ -112,7 +112,7 @@ def in_turns(runners, fed, seconds):
 
 
 def optimize(model, out, options):
-    """Runs rulemill; its report, and seconds on the clock."""
+    """Runs rulemill; returns its report and the elapsed seconds."""
     report = out.with_suffix(".json")
     start = time.perf_counter()
     process = subprocess.run([BINARY, "optimize", str(model), "--out", str(out), "--json", str(report), *options],
@@ -123,7 +123,7 @@ def optimize(model, out, options):
 
 
 def peers(model, folder):
-    """Files that other optimizers make of the model, by name; those that fail or are not installed are left out."""
+    """Yields the results of other optimizers by name, without those that fail or are not installed."""
     def slim(path):
         import onnxslim
         onnx.save(onnxslim.slim(onnx.load(model)), path)
@@ -146,9 +146,9 @@ def peers(model, folder):
 
 
 def float64_errors(report):
-    """The model's and the result's largest error against float64, by onnxruntime or else by the definitions."""
-    judges = [each for each in report["verification"]["judges"] if each["exact"]]
-    return [judges[-1]["error_before"], judges[-1]["error_after"]] if judges else None
+    """Returns the maximum errors of model and result against float64, by onnxruntime if it has them, else by the definitions."""
+    verifiers = [each for each in report["verification"]["verifiers"] if each["reference"]]
+    return [verifiers[-1]["error_before"], verifiers[-1]["error_after"]] if verifiers else None
 
 
 def measure(name, given, folder):
@@ -186,8 +186,8 @@ def row(result):
     others = " ".join(f"{forms[peer]['ratio']:.2f}" for peer in ("onnxslim", "onnxsim", "onnxoptimizer") if peer in forms) or "-"
     low, high = ours["quartiles"]
     errors = " to ".join(f"{error:.1e}" for error in result["float64"] or []) or "-"
-    same = "" if result["changed"] else ", the same file"
-    again = {None: "-", True: "changed", False: "the same"}[result["again"]]
+    same = "" if result["changed"] else ", unchanged"
+    again = {None: "-", True: "changed", False: "unchanged"}[result["again"]]
     return (f"| {result['model']} | {model['multiply_adds'] / 1e6:.0f} | {ours['multiply_adds'] / 1e6:.0f} | {model['nodes']} | {ours['nodes']} "
             f"| {ours['ratio']:.3f} ({low:.3f}–{high:.3f}{same}) | {hand} | {others} | {result['seconds']:.1f} | {result['peak_bytes'] / 1e6:.0f} "
             f"| {ours['difference']:.0e} | {errors} | {again} |")
@@ -203,13 +203,13 @@ def summarize(results):
         return
     ratios = {result["model"]: result["forms"]["rulemill"]["ratio"] for result in measured}
     changed = [result["model"] for result in measured if result["changed"]]
-    slower = [model for model in changed if ratios[model] < SLOWER]  # a model that was left as it is differs by noise alone
+    slower = [model for model in changed if ratios[model] < SLOWER]  # an unchanged model differs by noise only
     print(f"\n{len(ratios)} models, {len(changed)} changed, geometric mean {statistics.geometric_mean(ratios.values()):.3f}, slower: {', '.join(slower) or 'none'}")
     fired, models = collections.Counter(), collections.Counter()
     for result in measured:
         fired.update(result["fired"])
         models.update(result["fired"].keys())
-    print("\nrules that fired, how often, in how many models")
+    print("\nrules that fired: times, models, rule")
     for rule, times in fired.most_common():
         print(f"{times:6} {models[rule]:4}  {rule}")
 
@@ -220,9 +220,9 @@ def main():
     parser.add_argument("json", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--by-hand", type=pathlib.Path)
-    parser.add_argument("--like", type=pathlib.Path, help="folder of the same models with fixed shapes: open ones are run at these")
-    parser.add_argument("--alone", action="store_true", help="without other optimizers, and without optimizing results again")
-    parser.add_argument("--seconds", type=float, default=10, help="of running the forms of one model in turns")
+    parser.add_argument("--like", type=pathlib.Path, help="folder of the same models with static shapes, which are used for dynamic dimensions")
+    parser.add_argument("--alone", action="store_true", help="skip other optimizers and optimizing the results again")
+    parser.add_argument("--seconds", type=float, default=10, help="duration of running the forms of one model in turns")
     arguments = sys.argv[1:]
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     given = parser.parse_args(arguments[:cut])

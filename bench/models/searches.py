@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Which search reaches what: `searches.py FOLDER OUT.json [NAME…]`.
+"""Compares the searches: `searches.py FOLDER OUT.json [NAME…]`.
 
-Each FOLDER/NAME.onnx is searched by saturation with greedy extraction, by saturation whose e-graphs of up to 300 nodes are
-extracted by integer programming, too, and by backtracking. Nothing is timed or written: the cost is the analytic one, of the
-cheapest graph, as a share of the model's; seconds are the processor's for the whole command, which reads the model, searches and
-writes nothing, so that a busy machine changes them little. Prints a table, adds to the JSON. RULEMILL names the binary.
+Searches each FOLDER/NAME.onnx by saturation with greedy extraction, by saturation with exact extraction (ILP) for e-graphs of up
+to 300 nodes, and by backtracking. Nothing is benchmarked or written. The cost is the analytic cost of the cheapest graph as a
+share of the model's. Seconds are processor time of the whole command, so that a busy machine hardly changes them. Prints a
+table and adds to the JSON. RULEMILL names the binary.
 """
 
 import json
@@ -16,17 +16,17 @@ import tempfile
 
 import measure
 
-SEARCHES = {"greedy": [], "exact": ["--exact", "300"], "backtracking": ["--search", "backtrack"]}
+SEARCHES = {"greedy": [], "exact": ["--ilp-max-nodes", "300"], "backtracking": ["--search", "backtrack"]}
 
 
-def searched(model, options):
+def search(model, options):
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        process = subprocess.run([measure.BINARY, "optimize", str(model), "--no-timing", "--min-gain", "0.999", "--time-limit", "900",
-                                  "--judge", "definitions", "--verify-seeds", "1", "--json", str(report), *options],
+        process = subprocess.run([measure.BINARY, "optimize", str(model), "--no-benchmark", "--min-gain", "0.999", "--time-limit", "900",
+                                  "--verifier", "definitions", "--verify-inputs", "1", "--json", str(report), *options],
                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        if process.returncode != 0:  # what a signal ends says nothing
+        if process.returncode != 0:  # a process ended by a signal prints nothing
             raise RuntimeError(process.stderr.strip() or f"it ended with {process.returncode}")
         read = json.loads(report.read_text())
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -50,7 +50,7 @@ def main():
     print("|---|---|---|---|---|---|---|---|", flush=True)
     for name in sys.argv[3:] or sorted(path.stem for path in folder.glob("*.onnx")):
         try:
-            results[name] = {search: searched(folder / f"{name}.onnx", options) for search, options in SEARCHES.items()}
+            results[name] = {kind: search(folder / f"{name}.onnx", options) for kind, options in SEARCHES.items()}
         except RuntimeError as error:  # one model must not end the others
             print(f"| {name} | failed: {error} |", flush=True)
             continue

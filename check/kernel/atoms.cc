@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "algebra/sizes/checked.h"
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::check {
 
@@ -23,8 +23,8 @@ std::int64_t floor_of(std::int64_t a, std::int64_t b) {  // b ≥ 1
   return a >= 0 ? a / b : -((-(a + 1)) / b) - 1;
 }
 
-/// What a long division takes of a coefficient: rounded down, or by a negative leading one only if nothing is left.
-std::int64_t whole_part(std::int64_t coefficient, std::int64_t leading) {
+/// The quotient of coefficients in a long division: rounded down; by a negative leading one only if it divides, else 0.
+std::int64_t quotient_of_coefficients(std::int64_t coefficient, std::int64_t leading) {
   if (leading > 0) return floor_of(coefficient, leading);
   const std::int64_t by = algebra::checked_multiply(leading, -1);
   return coefficient % by == 0 ? algebra::checked_multiply(floor_of(coefficient, by), -1) : 0;
@@ -32,35 +32,35 @@ std::int64_t whole_part(std::int64_t coefficient, std::int64_t leading) {
 
 }  // namespace
 
-Atom Atoms::named(Kind kind, const std::string& name) {
-  const auto [found, is_new] = by_name_.try_emplace(name, static_cast<Atom>(entries_.size()));
-  if (is_new) entries_.push_back({kind, name, {}, {}});
+Atom Atoms::intern(Kind kind, const std::string& name) {
+  const auto [found, is_new] = by_name_.try_emplace(name, static_cast<Atom>(infos_.size()));
+  if (is_new) infos_.push_back({kind, name, {}, {}});
   return found->second;
 }
 
 Poly Atoms::size(const std::string& name) {
-  if (!is_identifier(name)) throw InputError("size", "its name is no identifier");
-  return Poly(named(Kind::Size, name));
+  if (!is_identifier(name)) throw InputError("size", "the name is not an identifier");
+  return Poly(intern(Kind::Size, name));
 }
 
-Poly Atoms::compound(Kind kind, const Poly& left, const Poly& right) {
-  const auto [found, is_new] = compounds_.try_emplace({kind, left, right}, static_cast<Atom>(entries_.size()));
-  if (is_new) entries_.push_back({kind, {}, left, right});
+Poly Atoms::intern_compound(Kind kind, const Poly& left, const Poly& right) {
+  const auto [found, is_new] = compounds_.try_emplace({kind, left, right}, static_cast<Atom>(infos_.size()));
+  if (is_new) infos_.push_back({kind, {}, left, right});
   return Poly(found->second);
 }
 
 Poly Atoms::extremum(Kind kind, const Poly& a, const Poly& b) {
   if (a == b) return a;
-  return a < b ? compound(kind, a, b) : compound(kind, b, a);
+  return a < b ? intern_compound(kind, a, b) : intern_compound(kind, b, a);
 }
 
 /// For d ≥ 1 and any e:  floor((d·e + r) / d) = e + floor(r / d),  floor(c·r / (c·d)) = floor(r / d) for c ≥ 1,
 /// floor(floor(x / a) / d) = floor(x / (a·d)) for a ≥ 1,  floor(r / d) = 0 for 0 ≤ r < d,  and −1 for −d ≤ r < 0.
 Poly Atoms::quotient(Poly n, Poly d) {
-  divides(d);
+  add_divisor(d);
   if (d.is_zero()) throw InputError("floor division", "by zero");
   if (d == Poly(1)) return n;
-  // A common factor c: a number or sizes.
+  // The common factor c: a number times sizes.
   Poly::Term common{{}, std::gcd(n.content().coefficient, d.content().coefficient)};
   Monomial rest = n.content().monomial;
   for (const Atom atom : d.content().monomial) {
@@ -68,31 +68,31 @@ Poly Atoms::quotient(Poly n, Poly d) {
   }
   if (n.is_zero()) return n;
   if (common.coefficient > 1 || !common.monomial.empty()) return quotient(*n.divided_by(common), *d.divided_by(common));
-  // e by long division with d's leading term; what it does not divide stays in r.
+  // e by long division by the leading term of d; the remainder is r.
   const Poly::Term leading = d.terms().back();
   Poly e, r;
   while (!n.is_zero()) {
     const Poly::Term term = n.terms().back();
     const auto monomial = term.monomial.divided_by(leading.monomial);
-    const std::int64_t factor = monomial ? whole_part(term.coefficient, leading.coefficient) : 0;
+    const std::int64_t factor = monomial ? quotient_of_coefficients(term.coefficient, leading.coefficient) : 0;
     if (factor != 0) {
-      e += Poly::of_terms({{*monomial, factor}});
+      e += Poly::from_terms({{*monomial, factor}});
       n -= d * Poly::Term{*monomial, factor};
       if (n.is_zero() || n.terms().back().monomial != term.monomial) continue;
     }
-    const Poly kept = Poly::of_terms({n.terms().back()});
+    const Poly kept = Poly::from_terms({n.terms().back()});
     r += kept;
     n -= kept;
   }
-  if (nonnegative(r) && nonnegative(d - 1 - r)) return e;
-  if (nonnegative(-r - 1) && nonnegative(d + r)) return e - 1;
+  if (is_nonnegative(r) && is_nonnegative(d - 1 - r)) return e;
+  if (is_nonnegative(-r - 1) && is_nonnegative(d + r)) return e - 1;
   if (!e.is_zero()) return e + quotient(r, d);
   const auto inner = r.atom();
   if (inner && kind(*inner) == Kind::Quotient) return quotient(Poly(left(*inner)), right(*inner) * d);
-  return compound(Kind::Quotient, r, d);
+  return intern_compound(Kind::Quotient, r, d);
 }
 
-bool Atoms::nonnegative(const Poly& poly) const {
+bool Atoms::is_nonnegative(const Poly& poly) const {
   Poly shifted;
   for (const Poly::Term& term : poly.terms()) {
     Poly product(term.coefficient);
@@ -142,7 +142,7 @@ bool Atoms::occurs(const Poly& poly, Atom atom) const {
   return all.contains(atom);
 }
 
-Poly Atoms::import(const Poly& poly, const Symbols& symbols, const ByName* values) {
+Poly Atoms::import(const Poly& poly, const Symbols& symbols, const PolysByName* values) {
   const auto named_size = [&](const std::string& name) {
     if (!values) return size(name);
     const auto found = values->find(name);
@@ -159,7 +159,7 @@ Poly Atoms::import(const Poly& poly, const Symbols& symbols, const ByName* value
           product = product * named_size(symbols.name(atom));
           break;
         case Symbols::Kind::Index:
-          throw InputError("statement", "an index stands among its sizes");
+          throw InputError("statement", "expected sizes, found an index");
         case Symbols::Kind::FloorDiv:
           product = product * quotient(operand(symbols.left(atom)), operand(symbols.right(atom)));
           break;

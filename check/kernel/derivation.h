@@ -1,27 +1,27 @@
-// A rule that follows from instances of others, each proved by itself: what must be shown for the instances to hold,
-// and that they imply the rule as ground equations.
+// Derivations: a rule that instances of proved rules imply. Obligations state that these are instances; a script states
+// that they imply the rule as ground equations.
 #pragma once
 
 #include "check/kernel/proof.h"
 
 namespace rulemill::check {
 
-/// A rule at terms over the goal's variables and at polynomials in the goal's sizes.
+/// A rule under a substitution by terms over the goal's variables and by polynomials in the goal's sizes.
 struct RuleInstance {
   const algebra::Rule* rule = nullptr;
-  std::vector<algebra::TermId> terms;  // in the order of its variables
+  std::vector<algebra::TermId> terms;  // in the order of the rule's variables
   std::map<std::string, Poly> sizes;   // by name, in the goal's symbols
 };
 
-struct Derived {
+struct CheckedDerivation {
   std::vector<Obligation> obligations;
-  std::size_t plain = 0;
+  std::size_t trivial = 0;
   std::string script;  // over uninterpreted functions: a solver must answer "unsat"
 };
 
-/// If all of the obligations hold and the script is unsatisfiable, the goal's sides have equal values wherever it is to
-/// hold, and its target types there. Throws Objection where an instance cannot be one.
-Derived derive(Statement& goal, const std::vector<RuleInstance>& instances, const algebra::Symbols& symbols,
-               const std::vector<Times>& times);
+/// If all obligations hold and the script is unsatisfiable, then wherever the goal's assumptions hold, its sides have
+/// equal values and its target is well-typed. Throws CheckError where an instance is malformed.
+CheckedDerivation check_derivation(Statement& goal, const std::vector<RuleInstance>& instances,
+                                   const algebra::Symbols& symbols, const std::vector<ProductLemma>& lemmas);
 
 }  // namespace rulemill::check

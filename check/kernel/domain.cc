@@ -1,8 +1,8 @@
-// Where sides are defined. A side is defined where all of its demands are met; each demand of one side must follow from
-// the demands of the other, so that both are defined for the same values of the variables.
+// Proofs that both sides of a rule are defined for the same values of the variables. A side is defined where all of its
+// definedness conditions hold. Each condition of one side must follow from those of the other.
 #include <algorithm>
 
-#include "algebra/language/function_domain.h"
+#include "algebra/operators/function_domain.h"
 #include "check/kernel/proof.h"
 
 namespace rulemill::check {
@@ -11,17 +11,17 @@ using algebra::Signs;
 
 namespace {
 
-/// Which signs sums can have, whatever the variables are. Demands on functions within are demands of their own, so the
-/// values that those have here are ones where they are defined.
-class SignReader {
+/// The signs that sums can have, for all values of the variables. Functions in them have conditions of their own, so
+/// their values here are those where they are defined.
+class SignAnalysis {
  public:
-  SignReader(const Statement& statement, bool points) : statement_(statement), points_(points) {}
+  SignAnalysis(const Statement& statement, bool nonempty) : statement_(statement), nonempty_(nonempty) {}
 
   Signs signs(const Sum& sum, const Guards& given) {
     Signs all{false, true, false};
     for (const Product& product : sum) {
       Signs own = algebra::sign_of(static_cast<double>(product.coefficient.num));
-      for (const Factor& factor : product.factors) own = own * signs(factor, joined(given, product.guards));
+      for (const Factor& factor : product.factors) own = own * signs(factor, conjunction(given, product.guards));
       const bool may_cancel = !product.bound.empty() && own.negative && own.positive;
       if (may_cancel || !has_point(product, given)) own.zero = true;
       all = all + own;
@@ -35,7 +35,7 @@ class SignReader {
     return algebra::range_of(statement_.function(application.symbol), arguments);
   }
 
-  std::vector<Obligation> owed;
+  std::vector<Obligation> obligations;
 
  private:
   Signs signs(const Factor& factor, const Guards& given) {
@@ -45,103 +45,107 @@ class SignReader {
       case Factor::Kind::Apply:
         return range(factor, given).signs;
       case Factor::Kind::Max: {
-        Signs own = signs(factor.arguments.at(0), joined(given, factor.guards));
-        own.zero = true;  // of nothing
+        Signs own = signs(factor.arguments.at(0), conjunction(given, factor.guards));
+        own.zero = true;  // of an empty range
         return own;
       }
       case Factor::Kind::Read:
-      case Factor::Kind::Whole:
+      case Factor::Kind::Integer:
         break;
     }
     return {};
   }
 
-  /// A product without a point is 0. That its indices may all be 0 is owed, if points are asked for.
+  /// A product whose guards hold nowhere is 0. With `nonempty_`, that they hold where all indices are 0 is an
+  /// obligation.
   bool has_point(const Product& product, const Guards& given) {
     if (product.guards.empty()) return true;
-    if (!points_) return false;
-    Images first;
-    for (const Atom atom : product.bound) first[atom] = Poly(0);
+    if (!nonempty_) return false;
+    Images origin;
+    for (const Atom atom : product.bound) origin[atom] = Poly(0);
     for (const Guard& guard : product.guards) {
-      const Guard there{guard.equality, statement_.atoms().substitute(guard.poly, first)};
-      if (there.equality || !statement_.atoms().nonnegative(there.poly))
-        owed.push_back({"a sum has a point", given, there, {}, {}});
+      const Guard goal{guard.equality, statement_.atoms().substitute(guard.poly, origin)};
+      if (goal.equality || !statement_.atoms().is_nonnegative(goal.poly))
+        obligations.push_back({"a sum has a point", given, goal, {}, {}});
     }
     return true;
   }
 
   const Statement& statement_;
-  bool points_;
+  bool nonempty_;
 };
 
-/// A law f(−t) = ±f(t) says, too, that f is defined at −t where it is at t.
-void follow_from(const Claim& claim, const Demand& demand, const Demand& other, const Guards& given,
-                 Statement& statement, Kernel& kernel) {
-  const Images at(claim.at.begin(), claim.at.end());
-  const std::set<Atom> scope(demand.bound.begin(), demand.bound.end());
-  if (at.size() != claim.at.size() || at.size() != other.bound.size())
-    throw Objection{"a value for each index is expected"};
+/// Checks a proof by condition `other` of the other side. A law f(−t) = ±f(t) also states that f is defined at −t where
+/// it is at t.
+void check_by_other(const DefinednessProof& proof, const DefinednessCondition& condition,
+                    const DefinednessCondition& other, const Guards& given, Statement& statement, Kernel& kernel) {
+  const Images images(proof.images.begin(), proof.images.end());
+  const std::set<Atom> scope(condition.bound.begin(), condition.bound.end());
+  if (images.size() != proof.images.size() || images.size() != other.bound.size())
+    throw CheckError{"expected a value for each index of the other condition"};
   for (const Atom atom : other.bound) {
-    if (!at.contains(atom)) throw Objection{"an index of the other demand has no value"};
-    kernel.check_scope(at.at(atom), scope);
+    if (!images.contains(atom)) throw CheckError{"an index of the other condition has no value"};
+    kernel.check_scope(images.at(atom), scope);
   }
-  Demand instance = other;
+  DefinednessCondition instance = other;
   instance.bound.clear();
-  for_each_poly(instance, [&](Poly& poly) { poly = statement.atoms().substitute(poly, at); });
+  for_each_poly(instance, [&](Poly& poly) { poly = statement.atoms().substitute(poly, images); });
   for (const Guard& guard : instance.guards)
-    kernel.owe({"the other side demands it, too", given, guard, {}, claim.times});
-  const Factor &wanted = demand.factors.at(0), &found = instance.factors.at(0);
-  if (wanted.symbol != found.symbol || claim.arguments.size() != wanted.arguments.size())
-    throw Objection{"the demands are on different functions"};
-  const bool opposite = claim.kind == Claim::Kind::Opposite;
-  if (opposite && statement.function(wanted.symbol).parity == 0)
-    throw Objection{"no law says how the function takes a change of sign"};
+    kernel.require({"the other side has the condition, too", given, guard, {}, proof.lemmas});
+  const Factor &wanted = condition.factors.at(0), &found = instance.factors.at(0);
+  if (wanted.symbol != found.symbol || proof.argument_steps.size() != wanted.arguments.size())
+    throw CheckError{"the conditions are on different functions"};
+  const bool negated = proof.kind == DefinednessProof::Kind::Parity;
+  if (negated && statement.function(wanted.symbol).parity == 0) throw CheckError{"the function has no parity law"};
   for (std::size_t a = 0; a < wanted.arguments.size(); ++a) {
-    const Sum there = opposite ? difference_of({}, found.arguments.at(a)) : found.arguments.at(a);
-    kernel.empty(difference_of(wanted.arguments[a], there), {given, scope}, claim.arguments[a],
-                 "the demands are not shown to be on one value");
+    const Sum argument = negated ? subtract({}, found.arguments.at(a)) : found.arguments.at(a);
+    kernel.check_vanishes(subtract(wanted.arguments[a], argument), {given, scope}, proof.argument_steps[a],
+                          "the conditions are not shown to be on equal arguments");
   }
 }
 
 }  // namespace
 
-std::optional<std::vector<Obligation>> met_by_signs(const Demand& demand, bool points, const Guards& given,
-                                                    const Statement& statement) {
-  SignReader reader(statement, points);
-  if (!reader.range(demand.factors.at(0), given).defined) return std::nullopt;
-  return std::move(reader.owed);
+std::optional<std::vector<Obligation>> check_by_signs(const DefinednessCondition& condition, bool nonempty,
+                                                      const Guards& given, const Statement& statement) {
+  SignAnalysis analysis(statement, nonempty);
+  if (!analysis.range(condition.factors.at(0), given).defined) return std::nullopt;
+  return std::move(analysis.obligations);
 }
 
-void follow(const Claim& claim, const Demand& demand, bool of_target, const Guards& given, Statement& statement,
-            Kernel& kernel) {
-  switch (claim.kind) {
-    case Claim::Kind::Signs:
-    case Claim::Kind::Points: {
-      auto owed = met_by_signs(demand, claim.kind == Claim::Kind::Points, given, statement);
-      if (!owed) throw Objection{"signs alone do not tell that it is defined: " + statement.text(demand)};
-      for (Obligation& obligation : *owed) {
-        obligation.times = claim.times;
-        kernel.owe(std::move(obligation));
+void check_definedness(const DefinednessProof& proof, const DefinednessCondition& condition, bool of_target,
+                       const Guards& given, Statement& statement, Kernel& kernel) {
+  switch (proof.kind) {
+    case DefinednessProof::Kind::Signs:
+    case DefinednessProof::Kind::NonemptySigns: {
+      auto obligations =
+          check_by_signs(condition, proof.kind == DefinednessProof::Kind::NonemptySigns, given, statement);
+      if (!obligations) throw CheckError{"the signs do not imply that it is defined: " + statement.text(condition)};
+      for (Obligation& obligation : *obligations) {
+        obligation.lemmas = proof.lemmas;
+        kernel.require(std::move(obligation));
       }
       return;
     }
-    case Claim::Kind::Empty:
-      return kernel.owe({"a demand is not made", given, {}, {}, claim.times});
-    case Claim::Kind::Split: {
-      const Guard& guard = claim.guard.value();
-      kernel.check_scope(guard.poly, {demand.bound.begin(), demand.bound.end()});
+    case DefinednessProof::Kind::Vacuous:
+      return kernel.require({"a definedness condition is vacuous", given, {}, {}, proof.lemmas});
+    case DefinednessProof::Kind::Split: {
+      const Guard& guard = proof.guard.value();
+      kernel.check_scope(guard.poly, {condition.bound.begin(), condition.bound.end()});
       Guards regions = complement(guard);
       regions.insert(regions.begin(), guard);
-      if (claim.parts.size() != regions.size()) throw Objection{"a claim for each region is expected"};
-      for (std::size_t i = 0; i < regions.size(); ++i)
-        follow(claim.parts[i], demand, of_target, joined(given, {regions[i]}), statement, kernel);
+      if (proof.cases.size() != regions.size()) throw CheckError{"expected a proof for each region"};
+      for (std::size_t i = 0; i < regions.size(); ++i) {
+        const Guards within = conjunction(given, {regions[i]});
+        check_definedness(proof.cases[i], condition, of_target, within, statement, kernel);
+      }
       return;
     }
-    case Claim::Kind::From:
-    case Claim::Kind::Opposite: {
-      const std::vector<Demand>& others = statement.demands(!of_target).all;
-      if (claim.demand >= others.size()) throw Objection{"there is no such demand"};
-      return follow_from(claim, demand, others[claim.demand], given, statement, kernel);
+    case DefinednessProof::Kind::Equality:
+    case DefinednessProof::Kind::Parity: {
+      const std::vector<DefinednessCondition>& others = statement.definedness_conditions(!of_target).all;
+      if (proof.condition >= others.size()) throw CheckError{"the other side has no such condition"};
+      return check_by_other(proof, condition, others[proof.condition], given, statement, kernel);
     }
   }
 }

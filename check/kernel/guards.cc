@@ -6,7 +6,7 @@ namespace rulemill::check {
 
 using algebra::Relation;
 
-Guards guards_of(Relation relation, const Poly& left, const Poly& right) {
+Guards to_guards(Relation relation, const Poly& left, const Poly& right) {
   switch (relation) {
     case Relation::Eq:
       return {{true, right - left}};
@@ -25,7 +25,7 @@ Guards complement(const Guard& guard) {
   return {{false, -guard.poly - 1}};
 }
 
-bool holds_always(const Guard& guard) {
+bool always_holds(const Guard& guard) {
   const auto constant = guard.poly.constant();
   return constant && (guard.equality ? *constant == 0 : *constant >= 0);
 }
@@ -35,15 +35,15 @@ void append_range(Guards& guards, const Poly& index, const Poly& extent) {
   guards.push_back({false, extent - 1 - index});
 }
 
-Guards joined(Guards a, const Guards& b) {
+Guards conjunction(Guards a, const Guards& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
 
-void tidy(Guards& guards) {
+void remove_redundant(Guards& guards) {
   Guards kept;
   for (const Guard& guard : guards) {
-    if (!holds_always(guard) && std::ranges::find(kept, guard) == kept.end()) kept.push_back(guard);
+    if (!always_holds(guard) && std::ranges::find(kept, guard) == kept.end()) kept.push_back(guard);
   }
   guards = std::move(kept);
 }

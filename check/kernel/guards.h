@@ -1,20 +1,20 @@
-// What the checker does with guards, wherever it does it.
+// Operations on guards.
 #pragma once
 
-#include "algebra/language/expression.h"
+#include "algebra/operators/expression.h"
 #include "check/kernel/atoms.h"
 
 namespace rulemill::check {
 
-/// left relation right as guards; nothing for ≠.
-Guards guards_of(algebra::Relation relation, const Poly& left, const Poly& right);
-/// Where the guard does not hold: poly ≥ 0 fails where −poly − 1 ≥ 0; poly = 0 where poly ≥ 1 or poly ≤ −1.
+/// The relation between left and right as guards; none for ≠.
+Guards to_guards(algebra::Relation relation, const Poly& left, const Poly& right);
+/// The disjoint regions where the guard does not hold: −poly − 1 ≥ 0 for poly ≥ 0; poly ≥ 1 and poly ≤ −1 for poly = 0.
 Guards complement(const Guard& guard);
-bool holds_always(const Guard& guard);
-/// 0 ≤ index < extent
+bool always_holds(const Guard& guard);
+/// Appends 0 ≤ index < extent.
 void append_range(Guards& guards, const Poly& index, const Poly& extent);
-Guards joined(Guards a, const Guards& b);
-/// Leaves out what always holds and what is said twice.
-void tidy(Guards& guards);
+Guards conjunction(Guards a, const Guards& b);
+/// Removes guards that always hold, and duplicates.
+void remove_redundant(Guards& guards);
 
 }  // namespace rulemill::check

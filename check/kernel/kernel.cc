@@ -8,35 +8,30 @@ namespace {
 
 template <class T>
 T& at(std::vector<T>& list, std::size_t position, const char* what) {
-  if (position >= list.size()) throw Objection{"there is no " + std::string(what) + " " + std::to_string(position)};
+  if (position >= list.size()) throw CheckError{"there is no " + std::string(what) + " " + std::to_string(position)};
   return list[position];
-}
-
-template <class T>
-void erase(std::vector<T>& list, std::size_t position) {
-  list.erase(list.begin() + static_cast<std::ptrdiff_t>(position));
 }
 
 }  // namespace
 
-void Kernel::owe(const Step& step, Obligation obligation) {
-  obligation.times = step.times;
-  owe(std::move(obligation));
+void Kernel::require(const Step& step, Obligation obligation) {
+  obligation.lemmas = step.lemmas;
+  require(std::move(obligation));
 }
 
-void Kernel::owe(Obligation obligation) {
-  if (is_plain(obligation))
-    ++plain_;
+void Kernel::require(Obligation obligation) {
+  if (is_trivial(obligation))
+    ++trivial_;
   else
-    owed_(std::move(obligation));
+    on_obligation_(std::move(obligation));
 }
 
-void Kernel::owe(const Step& step, const char* what, Guards given, Guard goal) {
-  owe(step, {what, std::move(given), std::move(goal), {}, {}});
+void Kernel::require(const Step& step, const char* what, Guards given, Guard goal) {
+  require(step, {what, std::move(given), std::move(goal), {}, {}});
 }
 
-Kernel::Context Kernel::inside(const Context& context, const Product& product, const Factor& factor) const {
-  Context inner{joined(joined(context.given, product.guards), factor.guards), context.scope};
+Kernel::Context Kernel::argument_context(const Context& context, const Product& product, const Factor& factor) const {
+  Context inner{conjunction(conjunction(context.given, product.guards), factor.guards), context.scope};
   inner.scope.insert(product.bound.begin(), product.bound.end());
   inner.scope.insert(factor.bound.begin(), factor.bound.end());
   return inner;
@@ -47,17 +42,17 @@ void Kernel::check_scope(const Poly& poly, const std::set<Atom>& scope) const {
   atoms_.collect(poly, all);
   for (const Atom atom : all) {
     if (atoms_.kind(atom) == Atoms::Kind::Bound && !scope.contains(atom)) {
-      throw Objection{atoms_.text(Poly(atom)) + " is not bound there"};
+      throw CheckError{atoms_.text(Poly(atom)) + " is not bound there"};
     }
   }
 }
 
-/// Every bound index is used within its product or maximum alone, and none hides another.
+/// Throws CheckError if a bound index occurs outside its product or maximum, or shadows another.
 void Kernel::check_scope(const Product& product, std::set<Atom> scope) const {
   const auto enter = [&](const std::vector<Atom>& bound, std::set<Atom>& into) {
     for (const Atom atom : bound) {
-      if (atoms_.kind(atom) != Atoms::Kind::Bound) throw Objection{atoms_.text(Poly(atom)) + " cannot be bound"};
-      if (!into.insert(atom).second) throw Objection{atoms_.text(Poly(atom)) + " is bound twice"};
+      if (atoms_.kind(atom) != Atoms::Kind::Bound) throw CheckError{atoms_.text(Poly(atom)) + " cannot be bound"};
+      if (!into.insert(atom).second) throw CheckError{atoms_.text(Poly(atom)) + " is bound twice"};
     }
   };
   enter(product.bound, scope);
@@ -73,37 +68,33 @@ void Kernel::check_scope(const Product& product, std::set<Atom> scope) const {
   }
 }
 
-void Kernel::replace(Product& product, const Images& images) {
-  for_each_poly(product, [&](Poly& poly) { poly = atoms_.substitute(poly, images); });
-}
-
 void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
   using Op = Step::Op;
   const auto position = [&](std::size_t i) {
-    if (i >= step.at.size()) throw Objection{"a position is missing"};
-    return step.at[i];
+    if (i >= step.positions.size()) throw CheckError{"a position is missing"};
+    return step.positions[i];
   };
   if (step.op == Op::Cancel) return cancel(sum, context, step);
   if (step.op == Op::Same) return same(sum, context, step);
   if (step.op == Op::Order) return order(sum, step);
   const std::size_t p = position(0);
   Product& product = at(sum, p, "product");
-  const bool on_product = step.op == Op::Name || step.op == Op::Count || step.op == Op::Gather;
-  const bool in_factor = step.of_maximum || (step.op >= Op::Index && !on_product);
+  const bool on_product = step.op == Op::NewIndex || step.op == Op::CountRange || step.op == Op::CollectTerms;
+  const bool in_factor = step.targets_maximum || (step.op >= Op::Index && !on_product);
   Factor* factor = in_factor ? &at(product.factors, position(1), "factor") : nullptr;
-  if (step.of_maximum && factor->kind != Factor::Kind::Max) throw Objection{"the factor is no maximum"};
+  if (step.targets_maximum && factor->kind != Factor::Kind::Max) throw CheckError{"the factor is not a maximum"};
   const algebra::Function* function = factor ? function_of(*factor) : nullptr;
   switch (step.op) {
     case Op::Drop:
-      owe(step, {"a product vanishes", joined(context.given, product.guards), {}, {}, {}});
-      return erase(sum, p);
+      require(step, {"a product vanishes", conjunction(context.given, product.guards), {}, {}, {}});
+      return erase_at(sum, p);
     case Op::Set:
       return set(product, factor, context, step), check_scope(sum[p], context.scope);
     case Op::Map:
       return map(product, factor, context, step), check_scope(sum[p], context.scope);
-    case Op::Know:
-    case Op::Forget:
-      return guards(product, factor, context, step), check_scope(sum[p], context.scope);
+    case Op::AddGuard:
+    case Op::DropGuard:
+      return change_guards(product, factor, context, step), check_scope(sum[p], context.scope);
     case Op::Split: {
       const Guard& guard = step.guard.value();
       for (const Guard& outside : complement(guard)) {
@@ -116,166 +107,149 @@ void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
     }
     case Op::Index: {
       Poly& index = at(factor->index, position(2), "index");
-      owe(step, "two indices agree", joined(context.given, product.guards), {true, index - step.polys.at(0)});
+      require(step, "two indices are equal", conjunction(context.given, product.guards),
+              {true, index - step.polys.at(0)});
       index = step.polys[0];
       return check_scope(product, context.scope);
     }
     case Op::Within:
-      return run(at(factor->arguments, position(2), "argument"), inside(context, product, *factor), step.block);
+      return run(at(factor->arguments, position(2), "argument"), argument_context(context, product, *factor),
+                 step.block);
     case Op::Zero: {
       const bool empty = std::ranges::all_of(factor->arguments, [](const Sum& argument) { return argument.empty(); });
       const bool lawful = factor->kind == Factor::Kind::Max || (function && function->maps_zero_to_zero);
-      if (!empty || !lawful) throw Objection{"the factor is not zero"};
-      return erase(sum, p);
+      if (!empty || !lawful) throw CheckError{"the factor is not zero"};
+      return erase_at(sum, p);
     }
-    case Op::Unwrap: {
-      const bool single =
-          function && function->idempotent && factor->arguments.size() == 1 && factor->arguments[0].size() == 1;
-      const Product* inner = single ? &factor->arguments[0][0] : nullptr;
-      if (!inner || inner->coefficient != Rational{1, 1} || !inner->guards.empty() || !inner->bound.empty() ||
-          inner->factors.size() != 1 || inner->factors[0].kind != Factor::Kind::Apply ||
-          inner->factors[0].symbol != factor->symbol) {
-        throw Objection{"the factor is no function of itself"};
-      }
-      Factor kept = inner->factors[0];
-      *factor = std::move(kept);
-      return;
-    }
-    case Op::Swap:
+    case Op::Commute:
       if (!function || !function->commutative || factor->arguments.size() != 2)
-        throw Objection{"the function does not commute"};
+        throw CheckError{"the function is not commutative"};
       return std::swap(factor->arguments[0], factor->arguments[1]);
-    case Op::Open:
-      return open(sum, p, position(1), context, step);
+    case Op::InstantiateMax:
+      return instantiate_max(sum, p, position(1), context, step);
     case Op::Cancel:
     case Op::Same:
     case Op::Order:
       return;
-    case Op::Name:
-      return name(product, factor, context, step), check_scope(sum[p], context.scope);
-    case Op::Count:
-      return count(product, context, step), check_scope(sum[p], context.scope);
-    case Op::Gather:
-      return gather(sum, p, position(1));
+    case Op::NewIndex:
+      return new_index(product, factor, context, step), check_scope(sum[p], context.scope);
+    case Op::CountRange:
+      return count_range(product, context, step), check_scope(sum[p], context.scope);
+    case Op::CollectTerms:
+      return collect_terms(sum, p, position(1));
     default:
-      return by_law(sum, p, position(1), context, step);
+      return apply_law(sum, p, position(1), context, step);
   }
 }
 
-/// Σ_x [G] F = ([G] F)(x := e) where G implies x = e; a free atom's equality is added to the guards instead.
 void Kernel::set(Product& product, Factor* maximum, const Context& context, const Step& step) {
   const Atom atom = step.atom.value();
   const Poly& value = step.polys.at(0);
-  Guards given = joined(context.given, product.guards);
-  if (maximum) given = joined(std::move(given), maximum->guards);
-  if (atoms_.occurs(value, atom)) throw Objection{"an atom cannot be given by itself"};
-  owe(step, "an index has one value", given, {true, Poly(atom) - value});
+  Guards given = conjunction(context.given, product.guards);
+  if (maximum) given = conjunction(std::move(given), maximum->guards);
+  if (atoms_.occurs(value, atom)) throw CheckError{"the value of an index contains the index"};
+  require(step, "an index has one value", given, {true, Poly(atom) - value});
   std::vector<Atom>& bound = maximum ? maximum->bound : product.bound;
   Guards& own = maximum ? maximum->guards : product.guards;
-  const Images images{{atom, value}};
-  if (maximum)
-    for_each_poly(*maximum, [&](Poly& poly) { poly = atoms_.substitute(poly, images); });
-  else
-    replace(product, images);
+  const auto substitute = [&](Poly& poly) { poly = atoms_.substitute(poly, {{atom, value}}); };
+  maximum ? for_each_poly(*maximum, substitute) : for_each_poly(product, substitute);
   if (std::erase(bound, atom) == 0) own.push_back({true, Poly(atom) - value});
-  tidy(own);
+  remove_redundant(own);
 }
 
-/// Indices are exchanged for others: x = φ(u) with u = ψ(x), where φ speaks of the new ones and ψ of the old ones,
-/// besides what is bound outside. φ(ψ(x)) = x and ψ(φ(u)) = u as polynomials, so the map is one-to-one between all
-/// integer points, and a sum or maximum over all of them is the same.
+/// φ contains the new indices, ψ the old ones, and both those that are bound outside. φ and ψ are inverse to each other
+/// as polynomials. So the map is one-to-one between all integer points, and a sum or maximum over them is the same.
 void Kernel::map(Product& product, Factor* maximum, const Context& context, const Step& step) {
   std::vector<Atom>& bound = maximum ? maximum->bound : product.bound;
-  const Images to(step.to.begin(), step.to.end()), back(step.back.begin(), step.back.end());
-  if (to.size() != step.to.size() || back.size() != step.back.size()) throw Objection{"an index is mapped twice"};
-  std::set<Atom> old(bound.begin(), bound.end()), given, outer = context.scope;
+  const Images images(step.images.begin(), step.images.end()), inverse(step.inverse.begin(), step.inverse.end());
+  if (images.size() != step.images.size() || inverse.size() != step.inverse.size())
+    throw CheckError{"an index is mapped twice"};
+  std::set<Atom> old(bound.begin(), bound.end()), mapped, outer = context.scope;
   if (maximum) outer.insert(product.bound.begin(), product.bound.end());
   std::set<Atom> with_old = outer, with_new = outer;
   with_old.insert(old.begin(), old.end());
-  for (const auto& [atom, image] : to) given.insert(atom);
-  for (const auto& [atom, image] : back) with_new.insert(atom);
-  if (given != old) throw Objection{"the map is not of the product's bound indices"};
-  const auto undone = [&](const Images& one, const Images& other, const std::set<Atom>& scope) {
+  for (const auto& [atom, image] : images) mapped.insert(atom);
+  for (const auto& [atom, image] : inverse) with_new.insert(atom);
+  if (mapped != old) throw CheckError{"the map is not defined on exactly the bound indices"};
+  const auto check_inverse = [&](const Images& one, const Images& other, const std::set<Atom>& scope) {
     for (const auto& [atom, image] : one) {
       check_scope(image, scope);
       if (atoms_.substitute(image, other) != Poly(atom))
-        throw Objection{"the map and its inverse do not undo each other"};
+        throw CheckError{"the map and its inverse are not inverse to each other"};
     }
   };
-  undone(to, back, with_new);
-  undone(back, to, with_old);
-  if (maximum)
-    for_each_poly(*maximum, [&](Poly& poly) { poly = atoms_.substitute(poly, to); });
-  else
-    replace(product, to);
+  check_inverse(images, inverse, with_new);
+  check_inverse(inverse, images, with_old);
+  const auto substitute = [&](Poly& poly) { poly = atoms_.substitute(poly, images); };
+  maximum ? for_each_poly(*maximum, substitute) : for_each_poly(product, substitute);
   bound.clear();
-  for (const auto& [atom, image] : step.back) bound.push_back(atom);
+  for (const auto& [atom, image] : step.inverse) bound.push_back(atom);
 }
 
-void Kernel::guards(Product& product, Factor* maximum, const Context& context, const Step& step) {
+void Kernel::change_guards(Product& product, Factor* maximum, const Context& context, const Step& step) {
   Guards& own = maximum ? maximum->guards : product.guards;
-  Guards given = maximum ? joined(context.given, product.guards) : context.given;
-  if (step.op == Step::Op::Know) {
-    owe(step, "a guard is known", joined(given, own), step.guard.value());
+  Guards given = maximum ? conjunction(context.given, product.guards) : context.given;
+  if (step.op == Step::Op::AddGuard) {
+    require(step, "a guard holds", conjunction(given, own), step.guard.value());
     own.push_back(*step.guard);
-    return tidy(own);
+    return remove_redundant(own);
   }
-  const Guard guard = at(own, step.at.back(), "guard");
-  erase(own, step.at.back());
-  owe(step, "a guard says nothing new", joined(given, own), guard);
+  const Guard guard = at(own, step.positions.back(), "guard");
+  erase_at(own, step.positions.back());
+  require(step, "a guard is redundant", conjunction(given, own), guard);
 }
 
 void Kernel::same(Sum& sum, const Context& context, const Step& step) {
-  if (step.at.size() != 6) throw Objection{"six positions are expected"};
+  if (step.positions.size() != 6) throw CheckError{"expected six positions"};
   const auto argument = [&](std::size_t first) -> Sum& {
-    Factor& factor = at(at(sum, step.at[first], "product").factors, step.at[first + 1], "factor");
-    return at(factor.arguments, step.at[first + 2], "argument");
+    Factor& factor = at(at(sum, step.positions[first], "product").factors, step.positions[first + 1], "factor");
+    return at(factor.arguments, step.positions[first + 2], "argument");
   };
   Sum& changed = argument(0);
   const Sum wanted = argument(3);
-  const Product& product = sum[step.at[0]];
-  empty(difference_of(changed, wanted), inside(context, product, product.factors[step.at[1]]), step.block,
-        "two arguments are not shown to be equal");
+  const Product& product = sum[step.positions[0]];
+  check_vanishes(subtract(changed, wanted), argument_context(context, product, product.factors[step.positions[1]]),
+                 step.block, "two arguments are not shown to be equal");
   changed = wanted;
 }
 
-void Kernel::empty(Sum sum, const Context& context, const std::vector<Step>& steps, const char* what) {
+void Kernel::check_vanishes(Sum sum, const Context& context, const std::vector<Step>& steps, const char* what) {
   for (const Product& product : sum) check_scope(product, context.scope);
   run(sum, context, steps);
-  if (!sum.empty()) throw Objection{std::string(what) + ": " + statement_.text(sum[0]) + " is left"};
+  if (!sum.empty()) throw CheckError{std::string(what) + ": " + statement_.text(sum[0]) + " remains"};
 }
 
 /// c · Σ [G] max_{b: H} (s + Σ_j t_j) · F = c · Σ [G] max_{b: H} (s) · F + Σ_j c · Σ [G] t_j · F where no t_j depends
-/// on b and H is not empty; a maximum of no s is 0. Without b, the maximum is [H] (Σ_j t_j).
-void Kernel::open(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step) {
+/// on b and H is not empty. A maximum of 0 is 0. Without b, the maximum is [H] (Σ_j t_j).
+void Kernel::instantiate_max(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step) {
   Product product = sum[p];
   Factor maximum = product.factors[f];
-  if (maximum.kind != Factor::Kind::Max) throw Objection{"the factor is no maximum"};
+  if (maximum.kind != Factor::Kind::Max) throw CheckError{"the factor is not a maximum"};
   std::set<Atom> scope = context.scope;
   scope.insert(product.bound.begin(), product.bound.end());
-  if (maximum.bound.empty()) product.guards = joined(product.guards, maximum.guards);
-  owe_point(maximum.bound, maximum.bound.empty() ? Guards() : maximum.guards, joined(context.given, product.guards),
-            scope, step);
-  erase(product.factors, f);
+  if (maximum.bound.empty()) product.guards = conjunction(product.guards, maximum.guards);
+  require_point(maximum.bound, maximum.bound.empty() ? Guards() : maximum.guards,
+                conjunction(context.given, product.guards), scope, step);
+  erase_at(product.factors, f);
   Sum inside;
   Sum& body = maximum.arguments.at(0);
-  erase(sum, p);
+  erase_at(sum, p);
   for (const Product& part : body) {
-    if (has_any(part, maximum.bound, atoms_)) {
+    if (depends_on(part, maximum.bound, atoms_)) {
       inside.push_back(part);
       continue;
     }
-    Product opened = product;
-    opened.coefficient = opened.coefficient * part.coefficient;
-    opened.guards = joined(opened.guards, part.guards);
-    tidy(opened.guards);
-    opened.bound.insert(opened.bound.end(), part.bound.begin(), part.bound.end());
-    opened.factors.insert(opened.factors.end(), part.factors.begin(), part.factors.end());
-    check_scope(opened, context.scope);
-    sum.push_back(std::move(opened));
+    Product extracted = product;
+    extracted.coefficient = extracted.coefficient * part.coefficient;
+    extracted.guards = conjunction(extracted.guards, part.guards);
+    remove_redundant(extracted.guards);
+    extracted.bound.insert(extracted.bound.end(), part.bound.begin(), part.bound.end());
+    extracted.factors.insert(extracted.factors.end(), part.factors.begin(), part.factors.end());
+    check_scope(extracted, context.scope);
+    sum.push_back(std::move(extracted));
   }
   if (inside.empty()) return;
-  if (inside.size() == body.size()) throw Objection{"all of the maximum's body varies"};
+  if (inside.size() == body.size()) throw CheckError{"every product in the maximum depends on its indices"};
   body = std::move(inside);
   product.factors.push_back(std::move(maximum));
   sum.push_back(std::move(product));
@@ -283,27 +257,28 @@ void Kernel::open(Sum& sum, std::size_t p, std::size_t f, const Context& context
 
 void Kernel::cancel(Sum& sum, const Context& context, const Step& step) {
   Obligation obligation{"products cancel", context.given, {}, {}, {}};
-  std::set<std::size_t> members(step.at.begin(), step.at.end());
-  if (members.size() != step.at.size() || members.empty()) throw Objection{"different products are expected"};
-  const Product& first = at(sum, step.at[0], "product");
+  std::set<std::size_t> members(step.positions.begin(), step.positions.end());
+  if (members.size() != step.positions.size() || members.empty()) throw CheckError{"expected distinct products"};
+  const Product& first = at(sum, step.positions[0], "product");
   const std::set<Atom> bound(first.bound.begin(), first.bound.end());
-  for (const std::size_t p : step.at) {
+  for (const std::size_t p : step.positions) {
     const Product& product = at(sum, p, "product");
     bool same = std::set<Atom>(product.bound.begin(), product.bound.end()) == bound &&
                 product.factors.size() == first.factors.size();
     std::vector<Factor> rest;
-    for (const Factor& factor : first.factors) rest.push_back(sorted(factor));
+    for (const Factor& factor : first.factors) rest.push_back(with_sorted_guards(factor));
     for (const Factor& factor : product.factors) {
-      const auto found = std::ranges::find(rest, sorted(factor));
+      const auto found = std::ranges::find(rest, with_sorted_guards(factor));
       same = same && found != rest.end();
       if (found != rest.end()) rest.erase(found);
     }
     if (!same)
-      throw Objection{"products " + std::to_string(step.at[0]) + " and " + std::to_string(p) + " have other factors"};
+      throw CheckError{"products " + std::to_string(step.positions[0]) + " and " + std::to_string(p) +
+                       " have different factors"};
     obligation.indicators.emplace_back(product.coefficient, product.guards);
   }
-  owe(step, std::move(obligation));
-  for (auto p = members.rbegin(); p != members.rend(); ++p) erase(sum, *p);
+  require(step, std::move(obligation));
+  for (auto p = members.rbegin(); p != members.rend(); ++p) erase_at(sum, *p);
 }
 
 }  // namespace rulemill::check

@@ -1,5 +1,6 @@
-// The steps by which a proof goes, and what each of them must be shown. A step replaces a sum by one of the same value
-// wherever its context holds, so that a sum that ends empty was zero. Nothing here looks for a proof.
+// The kernel of the checker: the inference rules of proofs, and the obligations that each use of a rule leaves. A step
+// replaces a sum by one of equal value wherever its context holds, so a sum that is rewritten to the empty sum was
+// zero. The kernel does not search for proofs.
 #pragma once
 
 #include <functional>
@@ -12,140 +13,140 @@
 
 namespace rulemill::check {
 
-/// a ≥ 0 and b ≥ 0 imply a·b ≥ 0: the one lemma about products, true of all integers.
-using Times = std::pair<Poly, Poly>;
+/// The lemma a ≥ 0 ∧ b ≥ 0 ⇒ a·b ≥ 0, for the polynomials a and b. It is true of all integers.
+using ProductLemma = std::pair<Poly, Poly>;
 
-/// Wherever `given` holds: `goal` holds, or Σ coefficient · [guards] = 0, or, without either, given cannot hold.
+/// A formula that a solver must confirm: given ⊢ goal; or given ⊢ Σ coefficient · [guards] = 0 (`indicators`); or,
+/// without either, given ⊢ false.
 struct Obligation {
   std::string what;
   Guards given;
   std::optional<Guard> goal;
   std::vector<std::pair<Rational, Guards>> indicators;
-  std::vector<Times> times;
+  std::vector<ProductLemma> lemmas;
 };
 
-/// Whether its formula is made of numbers, its arguments, + − ·, quotients by numbers, max, min and abs: of such
-/// functions the formula counts, of others their laws.
+/// True if the function's formula consists of numbers, arguments, + − ·, quotients by numbers, max, min and abs. The
+/// kernel uses the formulas of such functions, and the declared laws of all others.
 bool is_piecewise(const algebra::Function& function);
 
-/// Whether it is seen without a solver: the goal stands among what is given up to a number, two givens contradict each
-/// other, indicators of the same guards cancel.
-bool is_plain(const Obligation& obligation);
+/// True if the obligation holds without a solver: the goal is among the given guards up to a constant, two of these
+/// contradict each other, or indicators of equal guards cancel.
+bool is_trivial(const Obligation& obligation);
 
-/// P, F, A, D are positions: product, factor of it, argument or index of that. What a step must be shown stands in [ ].
+/// One use of an inference rule. A product is c · Σ_b [G] Π F and Γ is what its context gives; Γ, G ⊢ φ is an
+/// obligation. In the text of a step P, F, A and D are the positions of a product, of a factor in it, and of an
+/// argument or an index of that factor; {…} are nested steps. Rules on G and b also apply to maxima max_{b: G} t.
 struct Step {
   enum class Op : std::uint8_t {
-    Drop,   // drop P                    the product is zero [its guards cannot hold]
-    Set,    // set P atom := poly        [guards ⊢ atom = poly] a bound index goes; else the equality becomes a guard
-    Split,  // split P guard             into where the guard holds, and where it does not (at the end)
-    Map,  // map P x := poly, … <- u := poly, …   bound indices by others, and back: one-to-one between all integers
-    Know,    // know P guard              [guards ⊢ guard] becomes a guard
-    Forget,  // forget P G                [the other guards ⊢ guard G] is left out
-    Index,   // index P F D := poly       [guards ⊢ index D of factor F = poly]
-    Within,  // within P F A {steps}      on argument A of factor F, where the guards hold
-    Same,    // same P F A = P F A {steps}  the first argument becomes the second; the steps make their difference empty
-    Zero,    // zero P F                  the product goes: a maximum of nothing, or a function with f(0) = 0 of nothing
-    Unwrap,  // unwrap P F                f(f(t)) = f(t), by the function's law
-    Swap,    // swap P F                  f(s, t) = f(t, s), by the function's law
-    Open,    // open P F poly, …          what does not vary leaves a maximum, at a point of its range [which it is]
-    Cancel,  // cancel P P …              products with the same bound indices and factors [Σ coefficient · [guards] =
-             // 0]
-    Name,   // name P atom := poly     a fresh bound index, which has one value: atom = poly becomes a guard
-    Leave,  // leavemax P F atom := poly, …  bound indices that the body lacks go, with the guards that have them [the
-            // other guards ⊢ those, at the polys]
-    Count,  // count P atom := low, high  Σ over an index that only its range has: the product times high + 1 − low
-            // [which is ≥ 0]
-    Expand,    // expand P F              a whole number Σ c·m: the product times each c·m
-    Reduce,    // reduce P F G            p · 1/p = 1 [p ≥ 1]
-    Constant,  // constant P F            a function of numbers alone: its value
-    Scale,     // scale P F               what all products of the arguments have in common and is positive [it is]
-               // leaves a maximum, or a function whose law says so
-    Part,  // part P F Q              f(s + t) = f(s) · f(t): product Q of the argument goes into a factor of its own
-    Join,  // join P F G              f(s) · f(t) = f(s + t): factor G goes into factor F
-    Lift,  // lift P F poly, …        max f(t) = f(max t) of a function that does not fall [the range has the point]; of
-           // a maximum or minimum of two values f(s) and f(t), or of f(t) and a number that f leaves as it is, likewise
-    Flatten,  // flatten P F poly, …     a maximum of maxima over both ranges [the inner range has the point]
-    Gather,   // gather P Q              products that differ by their coefficients alone: one with the sum of these
-    Order,    // order P P …             products of the same guards and bound indices add up to nothing, whichever of
-              // their values is the larger: functions made of max, min, abs and arithmetic are what their formulas say
-    Turn,     // turn P F                f(−t) = −f(t), or f(t), by the function's law
-    Unit,     // unit P F {steps}        Σ t · 1/(Σ t) = 1 [the sum's signs say that it is not 0]; the steps make the
-              // difference of what factor F does not have and what it divides by empty
+    Drop,        // drop P: the product → 0 if Γ, G ⊢ false
+    Set,         // set P x := p: Σ_x [G] F → ([G] F)(x := p) if Γ, G ⊢ x = p; a free x stays as the guard x = p
+    Split,       // split P g: [G] F → [G, g] F + Σ_h [G, h] F, appended for the regions h where g does not hold
+    Map,         // map P x := φ(u), … <- u := ψ(x), …: Σ_x F(x) → Σ_u F(φ(u)) if ψ is the inverse of φ
+    AddGuard,    // know P g: [G] F → [G, g] F if Γ, G ⊢ g
+    DropGuard,   // forget P G: [G, g] F → [G] F if Γ, G ⊢ g
+    Index,       // index P F D := p: t[…, i, …] → t[…, p, …] if Γ, G ⊢ i = p
+    Within,      // within P F A {…}: the steps rewrite argument A of F, where Γ, G and the guards of F hold
+    Same,        // same P F A P F A {…}: the first argument s → the second, t, if the steps rewrite s − t to 0
+    Zero,        // zero P F: the product → 0 if F is a maximum of 0, or f(0) with the law f(0) = 0
+    Idempotent,  // unwrap P F: f(f(t)) → f(t), by a law of f
+    Commute,     // swap P F: f(s, t) → f(t, s), by a law of f
+    InstantiateMax,  // open P F p, …: max_{b: H} (s + t) → max_{b: H} s + t if Γ, G ⊢ H(b := p) and b is not in t
+    Cancel,          // cancel P P …: Σ_i c_i Σ_b [G_i] F → 0 if Γ ⊢ Σ_i c_i · [G_i] = 0
+    NewIndex,        // name P x := p: Σ_b [G] F → Σ_{b, x} [G, x = p] F for a fresh index x
+    Project,  // leavemax P F b := p, …: max_{b, c: G', H} t → max_{c: G'} t if Γ, G, G' ⊢ H(b := p) and b is
+              // in neither G' nor t
+    CountRange,  // count P b := l, h: Σ_b [l ≤ b ≤ h] F → (h + 1 − l) · F if Γ, G ⊢ h + 1 ≥ l and b is not in F
+    Expand,            // expand P F: (Σ_j c_j · m_j) · R → Σ_j c_j · m_j · R for an integer with monomials m_j
+    CancelReciprocal,  // reduce P F G: p · 1/p → 1 if Γ, G ⊢ p ≥ 1
+    Constant,          // constant P F: f(c) → its value, for numbers c at which the formula of f has an exact value
+    Scale,             // scale P F: f(c · t) → c^d · f(t) if Γ, G ⊢ c > 0, by a law of f; a maximum has d = 1
+    SplitExp,          // part P F Q: f(s + t) → f(s) · f(t) for product Q of the argument, by a law of f
+    MergeExp,          // join P F G: f(s) · f(t) → f(s + t), by a law of f
+    Monotone,          // lift P F p, …: max_{b: H} f(t) → f(max_{b: H} t) if f is nondecreasing, and f(0) = 0 or
+                       // Γ, G ⊢ H(b := p); also for max and min of f(s) and f(t), or of f(t) and a number c = f(c)
+    Flatten,       // flatten P F p, …: max_{b: G'} max_{c: H} t → max_{b, c: G', H} t if Γ, G, G' ⊢ H(c := p)
+    CollectTerms,  // gather P Q: c · R + d · R → (c + d) · R if c + d ≠ 0
+    Order,      // order P P …: Σ_i c_i Σ_b [G] F_i → 0 if Σ_i c_i · F_i = 0 for every order of the values that
+                // piecewise functions compare
+    Parity,     // turn P F: f(−t) → −f(t) or f(t), by a law of f
+    CancelSum,  // unit P F {…}: (Σ_b [G] R) · 1/S → 1 if the steps rewrite Σ_b [G] R − S to 0 and the signs
+                // of S exclude 0
   };
   Op op = Op::Drop;
-  bool of_maximum = false;      // set, map, know, forget and name: on the maximum that factor F is, not on product P
-  std::vector<std::size_t> at;  // positions, in the order above; G last
-  std::optional<Atom> atom;     // set, name, count
-  std::optional<Guard> guard;   // split, know
-  std::vector<Poly> polys;      // set, name, index; a point: open, lift, flatten; low and high: count
-  std::vector<std::pair<Atom, Poly>> to, back;  // map; leave has `to`
-  std::vector<Step> block;                      // within, same
-  std::vector<Times> times;                     // for the solver, on what must be shown
+  bool targets_maximum = false;        // of Set, Map, AddGuard, DropGuard, NewIndex, Project: factor F, not product P
+  std::vector<std::size_t> positions;  // in the order above; a guard's last
+  std::optional<Atom> atom;            // Set, NewIndex, CountRange
+  std::optional<Guard> guard;          // Split, AddGuard
+  std::vector<Poly> polys;             // p; l and h of CountRange
+  std::vector<std::pair<Atom, Poly>> images, inverse;  // of Map; Project has `images`
+  std::vector<Step> block;                             // nested steps
+  std::vector<ProductLemma> lemmas;                    // for the obligations
 };
 
 class Kernel {
  public:
-  /// `owed` receives what must be shown, unless it is plain.
-  Kernel(const Statement& statement, std::function<void(Obligation)> owed)
-      : statement_(statement), atoms_(statement.atoms()), owed_(std::move(owed)) {}
+  /// `on_obligation` receives each obligation that is not trivial.
+  Kernel(const Statement& statement, std::function<void(Obligation)> on_obligation)
+      : statement_(statement), atoms_(statement.atoms()), on_obligation_(std::move(on_obligation)) {}
 
-  /// Where a sum stands: what holds there, and the bound indices around it.
+  /// Where a sum occurs: the guards that hold there, and the bound indices around it.
   struct Context {
     Guards given;
     std::set<Atom> scope;
   };
-  /// Throws Objection on a step that does not fit; the sum is then of no use.
+  /// Throws CheckError on a step that does not apply; the sum must not be used after that.
   void apply(Sum& sum, const Context& context, const Step& step);
   void run(Sum& sum, const Context& context, const std::vector<Step>& steps) {
     for (const Step& step : steps) apply(sum, context, step);
   }
-  /// The context of the arguments of factor F of product P.
-  Context inside(const Context& context, const Product& product, const Factor& factor) const;
-  std::size_t plain() const { return plain_; }
-  /// Follows steps that must empty the sum, whose indices must be in scope.
-  void empty(Sum sum, const Context& context, const std::vector<Step>& steps, const char* what);
-  void owe(Obligation obligation);
+  /// The context of the arguments of a factor of the product.
+  Context argument_context(const Context& context, const Product& product, const Factor& factor) const;
+  /// The number of obligations that were trivial.
+  std::size_t trivial() const { return trivial_; }
+  /// Throws CheckError unless the indices of the sum are in scope and the steps rewrite it to the empty sum.
+  void check_vanishes(Sum sum, const Context& context, const std::vector<Step>& steps, const char* what);
+  void require(Obligation obligation);
   void check_scope(const Poly& poly, const std::set<Atom>& scope) const;
 
  private:
-  void owe(const Step& step, const char* what, Guards given, Guard goal);
-  void owe(const Step& step, Obligation obligation);
+  void require(const Step& step, const char* what, Guards given, Guard goal);
+  void require(const Step& step, Obligation obligation);
   void set(Product& product, Factor* maximum, const Context& context, const Step& step);
   void map(Product& product, Factor* maximum, const Context& context, const Step& step);
-  void guards(Product& product, Factor* maximum, const Context& context, const Step& step);
+  void change_guards(Product& product, Factor* maximum, const Context& context, const Step& step);
   void same(Sum& sum, const Context& context, const Step& step);
-  void open(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step);
+  void instantiate_max(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step);
   void cancel(Sum& sum, const Context& context, const Step& step);
-
-  // By counting, and by what functions and maxima are (laws.cc).
-  void by_law(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step);
-  void name(Product& product, Factor* maximum, const Context& context, const Step& step);
-  void leave(Product& product, Factor& maximum, const Context& context, const Step& step);
-  void count(Product& product, const Context& context, const Step& step);
-  void gather(Sum& sum, std::size_t p, std::size_t q);
   void order(Sum& sum, const Step& step);
+
+  // Counting, and laws of functions and maxima (laws.cc).
+  void apply_law(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step);
+  void new_index(Product& product, Factor* maximum, const Context& context, const Step& step);
+  void project(Product& product, Factor& maximum, const Context& context, const Step& step);
+  void count_range(Product& product, const Context& context, const Step& step);
+  void collect_terms(Sum& sum, std::size_t p, std::size_t q);
   void expand(Sum& sum, std::size_t p, std::size_t f);
-  void reduce(Product& product, std::size_t f, std::size_t g, const Context& context, const Step& step);
+  void cancel_reciprocal(Product& product, std::size_t f, std::size_t g, const Context& context, const Step& step);
   void constant(Sum& sum, std::size_t p, std::size_t f);
   void scale(Product& product, std::size_t f, const Context& context, const Step& step);
-  void lift(Product& product, Factor& factor, const Context& context, const Step& step);
-  void lift_from_two(Factor& factor) const;
-  void unit(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step);
+  void monotone(Product& product, Factor& factor, const Context& context, const Step& step);
+  void monotone_of_two(Factor& factor) const;
+  void cancel_sum(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step);
   void flatten(Product& product, Factor& factor, const Context& context, const Step& step);
-  /// Owes that the guards hold at the point, wherever `given` holds; the point's indices are in scope.
-  void owe_point(const std::vector<Atom>& bound, const Guards& guards, const Guards& given, const std::set<Atom>& scope,
-                 const Step& step);
-  void owe_positive(const Poly& number, const Guards& given, const Step& step);
+  /// Requires that the guards hold at the step's point wherever `given` holds. The indices of the point are in scope.
+  void require_point(const std::vector<Atom>& bound, const Guards& guards, const Guards& given,
+                     const std::set<Atom>& scope, const Step& step);
+  void require_positive(const Poly& number, const Guards& given, const Step& step);
   const algebra::Function* function_of(const Factor& factor) const {
     return factor.kind == Factor::Kind::Apply ? &statement_.function(factor.symbol) : nullptr;
   }
   void check_scope(const Product& product, std::set<Atom> scope) const;
-  void replace(Product& product, const Images& images);
 
   const Statement& statement_;
   Atoms& atoms_;
-  std::function<void(Obligation)> owed_;
-  std::size_t plain_ = 0;
+  std::function<void(Obligation)> on_obligation_;
+  std::size_t trivial_ = 0;
 };
 
 }  // namespace rulemill::check

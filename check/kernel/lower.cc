@@ -1,7 +1,7 @@
-// An element of a tensor as a sum of products, read off the operators' definitions: nothing is simplified.
+// Lowers an element of a tensor to a sum of products by the operators' definitions, without simplification.
 #include <algorithm>
 
-#include "algebra/language/function_domain.h"
+#include "algebra/operators/function_domain.h"
 #include "check/kernel/statement.h"
 
 namespace rulemill::check {
@@ -11,12 +11,12 @@ using algebra::Relation;
 using algebra::ScalarExpr;
 using algebra::TermId;
 
-/// Reads definitions at symbolic indices.
+/// The evaluation of definitions at symbolic indices.
 class Lowering {
  public:
   explicit Lowering(Statement& statement) : statement_(statement), atoms_(statement.atoms_) {}
 
-  /// `known` holds wherever the element is asked for.
+  /// The guards `known` hold wherever the element is used.
   Sum element(TermId id, const std::vector<Poly>& index, Guards known) {
     const algebra::Term& term = statement_.bank_.term(id);
     if (term.is_variable) {
@@ -29,38 +29,38 @@ class Lowering {
   }
   Sum element(NodeId id, std::uint32_t output, const std::vector<Poly>& index, Guards known) {
     const algebra::Node& node = statement_.bank_.node(id);
-    const algebra::Instance& instance = statement_.bank_.library().instance(node.instance);
-    ++nodes_;
+    const algebra::OperatorInstance& instance = statement_.bank_.library().instance(node.instance);
+    ++depth_;
     Sum sum =
         definition(instance.outputs.at(output), {instance, node, statement_.sizes_.at(id), index}, std::move(known));
-    --nodes_;
+    --depth_;
     return sum;
   }
 
-  /// What the node's own operator demands, in all elements of its outputs.
-  std::vector<Demand> demands(NodeId id) {
-    demands_.emplace();
+  /// The definedness conditions of the node's own operator, in all elements of its outputs.
+  std::vector<DefinednessCondition> conditions(NodeId id) {
+    conditions_.emplace();
     const std::vector<Shape>& outputs = statement_.outputs_.at(id);
     for (std::uint32_t output = 0; output < outputs.size(); ++output) {
       std::vector<Poly> index;
       Guards known = statement_.facts_;
       for (const Poly& dim : outputs[output]) {
-        open_.push_back(atoms_.fresh_bound());
-        index.emplace_back(open_.back());
+        enclosing_.push_back(atoms_.fresh_bound());
+        index.emplace_back(enclosing_.back());
         append_range(known, index.back(), dim);
       }
       element(id, output, index, known);
-      open_.clear();
+      enclosing_.clear();
     }
-    return std::move(*demands_);
+    return std::move(*conditions_);
   }
 
  private:
-  static constexpr std::size_t most_products = 4096;
+  static constexpr std::size_t max_products = 4096;
 
-  /// One node's definition being read at some indices.
+  /// The definition of one node, at some indices.
   struct Frame {
-    const algebra::Instance& instance;
+    const algebra::OperatorInstance& instance;
     const algebra::Node& node;
     const std::vector<Poly>& sizes;
     std::vector<Poly> indices;  // by slot
@@ -75,14 +75,14 @@ class Lowering {
     return check::value(*e, frame.sizes, frame.indices, atoms_);
   }
 
-  /// The sum where the guards hold; what `known` says already is not repeated.
-  static Sum guarded(Sum sum, const Guards& guards, const Guards& known) {
+  /// Multiplies the sum by [guards]; guards in `known` are left out.
+  static Sum with_guards(Sum sum, const Guards& guards, const Guards& known) {
     for (Product& product : sum) {
       Guards all;
       for (const Guards& part : {guards, product.guards}) {
         for (const Guard& guard : part) {
-          const auto said = [&](const Guards& by) { return std::ranges::find(by, guard) != by.end(); };
-          if (!holds_always(guard) && !said(known) && !said(all)) all.push_back(guard);
+          const auto in = [&](const Guards& list) { return std::ranges::find(list, guard) != list.end(); };
+          if (!always_holds(guard) && !in(known) && !in(all)) all.push_back(guard);
         }
       }
       product.guards = std::move(all);
@@ -92,7 +92,7 @@ class Lowering {
 
   static void add(Sum& to, Sum from) {
     to.insert(to.end(), from.begin(), from.end());
-    if (to.size() > most_products) throw Objection{"its normal form has more than 4096 products"};
+    if (to.size() > max_products) throw CheckError{"its normal form has more than 4096 products"};
   }
 
   Sum expression(const ScalarExpr& e, Frame& frame, const Guards& known) {
@@ -113,55 +113,55 @@ class Lowering {
       }
       case ScalarExpr::Kind::Mul: {
         Sum result = {Product{}};
-        for (const auto& operand : e.operands) result = times(result, expression(*operand, frame, known));
+        for (const auto& operand : e.operands) result = multiply(result, expression(*operand, frame, known));
         return result;
       }
       case ScalarExpr::Kind::Sum: {
         std::vector<Atom> bound;
         const Guards range = bind(e, frame, bound);
-        Sum body = guarded(expression(*e.operands[0], frame, joined(known, range)), range, known);
-        open_.resize(open_.size() - bound.size());
+        Sum body = with_guards(expression(*e.operands[0], frame, conjunction(known, range)), range, known);
+        enclosing_.resize(enclosing_.size() - bound.size());
         for (Product& product : body) product.bound.insert(product.bound.begin(), bound.begin(), bound.end());
         return body;
       }
       case ScalarExpr::Kind::Max: {
         Factor factor{Factor::Kind::Max, 0, {}, {}, {}, {}};
         factor.guards = bind(e, frame, factor.bound);
-        factor.guards = joined(std::move(factor.guards), conjunction(e, frame));
-        factor.arguments.push_back(expression(*e.operands[0], frame, joined(known, factor.guards)));
-        open_.resize(open_.size() - factor.bound.size());
-        return alone(std::move(factor));
+        factor.guards = conjunction(std::move(factor.guards), max_guards(e, frame));
+        factor.arguments.push_back(expression(*e.operands[0], frame, conjunction(known, factor.guards)));
+        enclosing_.resize(enclosing_.size() - factor.bound.size());
+        return to_sum(std::move(factor));
       }
       case ScalarExpr::Kind::Apply: {
         Factor factor{Factor::Kind::Apply, e.function, {}, {}, {}, {}};
         for (const auto& operand : e.operands) factor.arguments.push_back(expression(*operand, frame, known));
-        note(factor, known);
-        return alone(std::move(factor));
+        record_condition(factor, known);
+        return to_sum(std::move(factor));
       }
       case ScalarExpr::Kind::Case:
         return cases(e, frame, known);
     }
-    throw Objection{"an expression of no known kind"};
+    throw CheckError{"an expression of unknown kind"};
   }
 
-  /// An application of a partial function by the node whose demands are asked for; `known` begins with the facts.
-  void note(const Factor& application, const Guards& known) {
-    if (!demands_ || nodes_ > 1 || algebra::is_total(statement_.function(application.symbol))) return;
-    Demand& demand = demands_->emplace_back();
-    demand.bound = open_;
-    demand.guards.assign(known.begin() + static_cast<std::ptrdiff_t>(statement_.facts_.size()), known.end());
-    tidy(demand.guards);
-    demand.factors.push_back(application);
+  /// Records a use of a partial function by the node whose conditions are collected. `known` begins with the facts.
+  void record_condition(const Factor& application, const Guards& known) {
+    if (!conditions_ || depth_ > 1 || algebra::is_total(statement_.function(application.symbol))) return;
+    DefinednessCondition& condition = conditions_->emplace_back();
+    condition.bound = enclosing_;
+    condition.guards.assign(known.begin() + static_cast<std::ptrdiff_t>(statement_.facts_.size()), known.end());
+    remove_redundant(condition.guards);
+    condition.factors.push_back(application);
   }
 
-  static Sum alone(Factor factor) {
+  static Sum to_sum(Factor factor) {
     Product product;
     product.factors.push_back(std::move(factor));
     return {product};
   }
 
-  /// A product of sums is the sum of products. Every expression is read afresh, so their bound indices are distinct.
-  static Sum times(const Sum& a, const Sum& b) {
+  /// Distributes the product of sums. Each expression is lowered separately, so that their bound indices are distinct.
+  static Sum multiply(const Sum& a, const Sum& b) {
     Sum result;
     for (const Product& left : a) {
       Sum row;
@@ -170,7 +170,7 @@ class Lowering {
         product.coefficient = left.coefficient * right.coefficient;
         product.bound.insert(product.bound.end(), right.bound.begin(), right.bound.end());
         product.factors.insert(product.factors.end(), right.factors.begin(), right.factors.end());
-        add(row, guarded({product}, right.guards, {}));
+        add(row, with_guards({product}, right.guards, {}));
       }
       add(result, row);
     }
@@ -190,11 +190,11 @@ class Lowering {
       for (const auto& dim : frame.instance.intermediates.at(e.tensor - inputs).dims) dims.push_back(value(dim, frame));
     Guards range;
     for (std::size_t d = 0; d < index.size(); ++d) append_range(range, index[d], dims.at(d));
-    Guards within = joined(known, range);
-    if (is_input) return guarded(element(frame.node.arguments[e.tensor], index, std::move(within)), range, known);
+    Guards within = conjunction(known, range);
+    if (is_input) return with_guards(element(frame.node.arguments[e.tensor], index, std::move(within)), range, known);
     const algebra::TensorDefinition& tensor = frame.instance.intermediates[e.tensor - inputs];
-    return guarded(definition(tensor, {frame.instance, frame.node, frame.sizes, index}, std::move(within)), range,
-                   known);
+    return with_guards(definition(tensor, {frame.instance, frame.node, frame.sizes, index}, std::move(within)), range,
+                       known);
   }
 
   Guards bind(const ScalarExpr& e, Frame& frame, std::vector<Atom>& bound) {
@@ -202,7 +202,7 @@ class Lowering {
     for (const algebra::BoundIndex& b : e.bound) {
       const Poly extent = value(b.extent, frame);
       bound.push_back(atoms_.fresh_bound());
-      open_.push_back(bound.back());
+      enclosing_.push_back(bound.back());
       frame.indices.resize(std::max<std::size_t>(frame.indices.size(), b.slot + 1));
       frame.indices[b.slot] = Poly(bound.back());
       append_range(range, Poly(bound.back()), extent);
@@ -210,33 +210,34 @@ class Lowering {
     return range;
   }
 
-  Guards conjunction(const ScalarExpr& e, const Frame& frame) {
+  Guards max_guards(const ScalarExpr& e, const Frame& frame) {
     Guards all;
     for (const algebra::Comparison& c : e.guard) {
-      if (c.relation == Relation::Ne) throw Objection{"a maximum is guarded by an inequation"};
-      all = joined(std::move(all), guards_of(c.relation, value(c.a, frame), value(c.b, frame)));
+      if (c.relation == Relation::Ne) throw CheckError{"a maximum has a guard with !="};
+      all = conjunction(std::move(all), to_guards(c.relation, value(c.a, frame), value(c.b, frame)));
     }
     return all;
   }
 
-  /// Inside all comparisons hold. Outside are disjoint regions: the first j comparisons hold and the next one does not.
+  /// Inside, all comparisons hold. Outside are disjoint regions: the first j comparisons hold and the next one does
+  /// not.
   Sum cases(const ScalarExpr& e, Frame& frame, const Guards& known) {
     std::vector<Guards> inside = {{}}, outside;
     for (const algebra::Comparison& c : e.guard) {
       const Poly a = value(c.a, frame), b = value(c.b, frame);
       const bool unequal = c.relation == Relation::Ne;
-      const Guard guard = unequal ? Guard{true, b - a} : guards_of(c.relation, a, b)[0];
+      const Guard guard = unequal ? Guard{true, b - a} : to_guards(c.relation, a, b)[0];
       std::vector<Guards> next;
       for (const Guards& region : inside) {
-        for (const Guard& other : complement(guard)) (unequal ? next : outside).push_back(joined(region, {other}));
-        (unequal ? outside : next).push_back(joined(region, {guard}));
+        for (const Guard& other : complement(guard)) (unequal ? next : outside).push_back(conjunction(region, {other}));
+        (unequal ? outside : next).push_back(conjunction(region, {guard}));
       }
       inside = std::move(next);
     }
     Sum result;
     for (const bool in : {true, false}) {
       for (const Guards& region : in ? inside : outside) {
-        add(result, guarded(expression(*e.operands[in ? 0 : 1], frame, joined(known, region)), region, known));
+        add(result, with_guards(expression(*e.operands[in ? 0 : 1], frame, conjunction(known, region)), region, known));
       }
     }
     return result;
@@ -244,7 +245,7 @@ class Lowering {
 
   /// 1 / (c · s · t) = 1/c · 1/s · 1/t, all of them at least 1.
   Sum inverse(const Poly& size) {
-    atoms_.divides(size);
+    atoms_.add_divisor(size);
     const Poly::Term content = size.content();
     Product product;
     product.coefficient = algebra::make_rational(1, content.coefficient);
@@ -254,21 +255,21 @@ class Lowering {
     for (const Atom atom : content.monomial) factor(Poly(atom));
     const Poly rest = *size.divided_by(content);
     if (rest != Poly(1)) factor(rest);
-    for (const Factor& f : product.factors) atoms_.divides(f.index[0]);
+    for (const Factor& f : product.factors) atoms_.add_divisor(f.index[0]);
     return {product};
   }
 
   Statement& statement_;
   Atoms& atoms_;
-  std::size_t nodes_ = 0;                       // being read, one below the other
-  std::vector<Atom> open_;                      // bound indices around what is read
-  std::optional<std::vector<Demand>> demands_;  // noted, if they are asked for
+  std::size_t depth_ = 0;                                        // of the nodes being lowered
+  std::vector<Atom> enclosing_;                                  // bound indices in scope
+  std::optional<std::vector<DefinednessCondition>> conditions_;  // if they are collected
 };
 
 Sum Statement::lower(std::size_t output) {
   std::vector<Poly> index;
   for (std::size_t d = 0; d < shape(rule_.source.at(output)).size(); ++d) index.push_back(atoms_.output(d));
-  const Guards known = joined(facts_, ranges(output));
+  const Guards known = conjunction(facts_, index_ranges(output));
   Sum sum = Lowering(*this).element(rule_.source[output], index, known);
   for (Product& product : Lowering(*this).element(rule_.target.at(output), index, known)) {
     product.coefficient = product.coefficient * Rational{-1, 1};
@@ -277,15 +278,17 @@ Sum Statement::lower(std::size_t output) {
   return sum;
 }
 
-Statement::Demands Statement::demands_of(const std::vector<TermId>& side, const std::vector<TermId>& other) {
+Statement::DefinednessConditions Statement::collect_conditions(const std::vector<TermId>& side,
+                                                               const std::vector<TermId>& other) {
   const std::vector<NodeId> others = bank_.nodes(other);
-  Demands result;
+  DefinednessConditions result;
   for (const bool own : {true, false}) {
     for (const NodeId node : bank_.nodes(side)) {
       if ((std::ranges::find(others, node) == others.end()) != own) continue;
-      for (Demand& demand : Lowering(*this).demands(node)) result.all.push_back(std::move(demand));
+      for (DefinednessCondition& condition : Lowering(*this).conditions(node))
+        result.all.push_back(std::move(condition));
     }
-    if (own) result.own = result.all.size();
+    if (own) result.own_count = result.all.size();
   }
   return result;
 }

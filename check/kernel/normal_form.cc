@@ -4,7 +4,7 @@
 
 namespace rulemill::check {
 
-Sum difference_of(Sum a, const Sum& b) {
+Sum subtract(Sum a, const Sum& b) {
   for (Product product : b) {
     product.coefficient = product.coefficient * Rational{-1, 1};
     a.push_back(std::move(product));
@@ -12,11 +12,11 @@ Sum difference_of(Sum a, const Sum& b) {
   return a;
 }
 
-Factor sorted(Factor factor) {
+Factor with_sorted_guards(Factor factor) {
   std::ranges::sort(factor.guards);
   for (Sum& argument : factor.arguments) {
     for (Product& product : argument) {
-      for (Factor& inner : product.factors) inner = sorted(std::move(inner));
+      for (Factor& inner : product.factors) inner = with_sorted_guards(std::move(inner));
     }
   }
   return factor;
@@ -35,7 +35,7 @@ void for_each_poly(Product& product, const std::function<void(Poly&)>& f) {
   for (Factor& factor : product.factors) for_each_poly(factor, f);
 }
 
-bool has_any(const Factor& factor, const std::vector<Atom>& atoms, const Atoms& table) {
+bool depends_on(const Factor& factor, const std::vector<Atom>& atoms, const Atoms& table) {
   bool found = false;
   Factor copy = factor;
   for_each_poly(copy, [&](const Poly& poly) {
@@ -44,12 +44,12 @@ bool has_any(const Factor& factor, const std::vector<Atom>& atoms, const Atoms& 
   return found;
 }
 
-bool has_any(const Product& product, const std::vector<Atom>& atoms, const Atoms& table) {
+bool depends_on(const Product& product, const std::vector<Atom>& atoms, const Atoms& table) {
   const auto in_poly = [&](const Guard& guard) {
     return std::ranges::any_of(atoms, [&](Atom atom) { return table.occurs(guard.poly, atom); });
   };
   return std::ranges::any_of(product.guards, in_poly) ||
-         std::ranges::any_of(product.factors, [&](const Factor& factor) { return has_any(factor, atoms, table); });
+         std::ranges::any_of(product.factors, [&](const Factor& factor) { return depends_on(factor, atoms, table); });
 }
 
 }  // namespace rulemill::check

@@ -1,4 +1,4 @@
-// What is seen without a solver.
+// Decides trivial obligations without a solver.
 #include <algorithm>
 #include <map>
 #include <span>
@@ -10,8 +10,8 @@ namespace rulemill::check {
 
 namespace {
 
-/// a + sign · b, if that is a number. Most pairs are told apart by their first terms.
-std::optional<std::int64_t> combined(const Poly& a, std::int64_t sign, const Poly& b) {
+/// a + sign · b, if that is a constant.
+std::optional<std::int64_t> constant_sum(const Poly& a, std::int64_t sign, const Poly& b) {
   const auto variable = [](const Poly& poly) {
     return std::span(poly.terms()).subspan(poly.constant_term() == 0 ? 0 : 1);
   };
@@ -23,7 +23,7 @@ std::optional<std::int64_t> combined(const Poly& a, std::int64_t sign, const Pol
 }
 
 bool contradict(const Guard& a, const Guard& b) {
-  const auto sum = combined(a.poly, 1, b.poly), difference = combined(a.poly, -1, b.poly);
+  const auto sum = constant_sum(a.poly, 1, b.poly), difference = constant_sum(a.poly, -1, b.poly);
   if (a.equality && b.equality) return (sum && *sum != 0) || (difference && *difference != 0);
   if (a.equality) return (difference && *difference > 0) || (sum && *sum < 0);
   if (b.equality) return contradict(b, a);
@@ -32,7 +32,7 @@ bool contradict(const Guard& a, const Guard& b) {
 
 }  // namespace
 
-bool is_plain(const Obligation& o) {
+bool is_trivial(const Obligation& o) {
   if (!o.indicators.empty()) {
     std::map<Guards, Rational> sums;
     for (auto [coefficient, guards] : o.indicators) {
@@ -50,10 +50,10 @@ bool is_plain(const Obligation& o) {
     }
     return false;
   }
-  if (holds_always(*o.goal)) return true;
+  if (always_holds(*o.goal)) return true;
   return std::ranges::any_of(o.given, [&](const Guard& given) {
     if (given == *o.goal || (o.goal->equality && given == Guard{true, -o.goal->poly})) return true;
-    const auto slack = combined(o.goal->poly, -1, given.poly);
+    const auto slack = constant_sum(o.goal->poly, -1, given.poly);
     return !o.goal->equality && slack && *slack >= 0;
   });
 }

@@ -1,38 +1,37 @@
-// A step by cases: what functions that are made of maxima, minima and absolute values are, whichever of two values is
-// the larger. Such a function is what its formula says; what else products are made of may have any value.
+// The step Order: a case analysis on the values that max, min and abs compare. Piecewise functions are evaluated by
+// their formulas; all other factors may have any value.
 #include <algorithm>
 #include <map>
 
-#include "algebra/claims/program.h"
-#include "algebra/claims/sum_form.h"
-#include "algebra/language/function_domain.h"
+#include "algebra/operators/function_domain.h"
+#include "algebra/properties/function_interpreter.h"
+#include "algebra/properties/sum_of_products.h"
 #include "check/kernel/kernel.h"
 
 namespace rulemill::check {
 
-using algebra::SumForm;
+using algebra::SumOfProducts;
 using FunctionOp = algebra::Function::Op;
 
 namespace {
 
-/// The products' sum is a continuous function of the values of their other factors: polynomials with max, min and abs.
-/// Each of these asks for the sign of a polynomial, and both signs are gone through, so that a case is a set of
-/// polynomials that are above 0. Where these contradict each other there is nothing to show; elsewhere the sum is one
-/// polynomial there, and must be the zero polynomial. The cases leave out where a polynomial is 0 that is not the zero
-/// polynomial: no open set. So what is 0 in all cases is 0 everywhere.
-class Cases {
+/// The sum of the products is a continuous function of the values of their other factors: polynomials with max, min and
+/// abs. Each of these branches on the sign of a polynomial. A case is a set of polynomials that are positive: either it
+/// is contradictory, or the sum is one polynomial there, which must be the zero polynomial. The cases leave out points
+/// where a nonzero polynomial is 0, which contain no open set. So a sum that is 0 in all cases is 0 everywhere.
+class CaseAnalysis {
  public:
-  explicit Cases(const Statement& statement) : statement_(statement) {}
+  explicit CaseAnalysis(const Statement& statement) : statement_(statement) {}
 
   /// Products without guards and bound indices.
-  bool vanish(const Sum& sum) {
-    if (++tried_ > most_cases) throw Objection{"there are more than " + std::to_string(most_cases) + " cases"};
-    const std::optional<SumForm> value = value_of(sum);
+  bool vanishes(const Sum& sum) {
+    if (++cases_ > max_cases) throw CheckError{"more than " + std::to_string(max_cases) + " cases"};
+    const std::optional<SumOfProducts> value = evaluate(sum);
     if (value) return value->products().empty();
-    const SumForm open = *open_;
+    const SumOfProducts open = *undecided_;
     for (const std::int64_t sign : {1, -1}) {
-      positive_.push_back(open * SumForm::constant({sign, 1}));
-      const bool shown = contradictory() || vanish(sum);
+      positive_.push_back(open * SumOfProducts::constant({sign, 1}));
+      const bool shown = is_contradictory() || vanishes(sum);
       positive_.pop_back();
       if (!shown) return false;
     }
@@ -40,52 +39,53 @@ class Cases {
   }
 
  private:
-  static constexpr std::size_t most_cases = 400, most_inequations = 200;
+  static constexpr std::size_t max_cases = 400, max_inequalities = 200;
 
-  /// Nothing if a sign is not decided, which is open_ then.
-  std::optional<SumForm> value_of(const Sum& sum) {
-    SumForm total;
+  /// Returns nothing if the sign of a polynomial is undecided, and sets undecided_ to it.
+  std::optional<SumOfProducts> evaluate(const Sum& sum) {
+    SumOfProducts total;
     for (const Product& product : sum) {
-      const std::optional<SumForm> value = value_of(product);
+      const std::optional<SumOfProducts> value = evaluate(product);
       if (!value) return std::nullopt;
       total = total + *value;
     }
     return total;
   }
 
-  std::optional<SumForm> value_of(const Product& product) {
-    SumForm result = SumForm::constant(product.coefficient);
+  std::optional<SumOfProducts> evaluate(const Product& product) {
+    SumOfProducts result = SumOfProducts::constant(product.coefficient);
     if (!product.guards.empty() || !product.bound.empty()) {
       Product other = product;
       other.coefficient = {1, 1};
-      return result * of_any_value(std::move(other));
+      return result * opaque(std::move(other));
     }
     for (const Factor& factor : product.factors) {
-      const std::optional<SumForm> value = value_of(factor);
+      const std::optional<SumOfProducts> value = evaluate(factor);
       if (!value) return std::nullopt;
       result = result * *value;
     }
     return result;
   }
 
-  std::optional<SumForm> value_of(const Factor& factor) {
+  std::optional<SumOfProducts> evaluate(const Factor& factor) {
     if (factor.kind != Factor::Kind::Apply || !is_piecewise(statement_.function(factor.symbol)))
-      return of_any_value({{1, 1}, {}, {}, {factor}});
-    std::vector<SumForm> arguments;
+      return opaque({{1, 1}, {}, {}, {factor}});
+    std::vector<SumOfProducts> arguments;
     for (const Sum& argument : factor.arguments) {
-      std::optional<SumForm> value = value_of(argument);
+      std::optional<SumOfProducts> value = evaluate(argument);
       if (!value) return std::nullopt;
       arguments.push_back(std::move(*value));
     }
-    const auto leaf = [&](const algebra::Function::Node& node) -> std::optional<SumForm> {
-      return node.op == FunctionOp::Argument ? arguments.at(node.argument) : SumForm::constant(node.exact.value());
+    const auto leaf = [&](const algebra::Function::Instruction& node) -> std::optional<SumOfProducts> {
+      return node.op == FunctionOp::Argument ? arguments.at(node.argument)
+                                             : SumOfProducts::constant(node.exact.value());
     };
-    const auto step = [&](FunctionOp op, const SumForm& a, const SumForm& b) { return apply(op, a, b); };
-    return algebra::run<SumForm>(statement_.function(factor.symbol), leaf, step);
+    const auto step = [&](FunctionOp op, const SumOfProducts& a, const SumOfProducts& b) { return apply(op, a, b); };
+    return algebra::interpret<SumOfProducts>(statement_.function(factor.symbol), leaf, step);
   }
 
-  std::optional<SumForm> apply(FunctionOp op, const SumForm& a, const SumForm& b) {
-    const SumForm minus_b = b * SumForm::constant({-1, 1});
+  std::optional<SumOfProducts> apply(FunctionOp op, const SumOfProducts& a, const SumOfProducts& b) {
+    const SumOfProducts minus_b = b * SumOfProducts::constant({-1, 1});
     switch (op) {
       case FunctionOp::Add:
         return a + b;
@@ -94,7 +94,7 @@ class Cases {
       case FunctionOp::Mul:
         return a * b;
       case FunctionOp::Div:
-        return a * SumForm::constant(reciprocal(b.constant().value()));
+        return a * SumOfProducts::constant(reciprocal(b.constant().value()));
       case FunctionOp::Max:
       case FunctionOp::Min: {
         const std::optional<bool> larger = is_positive(a + minus_b);
@@ -109,45 +109,46 @@ class Cases {
     }
   }
 
-  /// By the case; of what is 0 either answer will do.
-  std::optional<bool> is_positive(const SumForm& form) {
+  /// The sign in this case; either answer is right for 0.
+  std::optional<bool> is_positive(const SumOfProducts& form) {
     if (const auto number = form.constant()) return number->num > 0;
-    for (const std::vector<SumForm>* known : {&positive_, &always_}) {
-      for (const SumForm& other : *known) {
-        if (const auto multiple = quotient(form, other)) return multiple->num > 0;
+    for (const std::vector<SumOfProducts>* known : {&positive_, &always_}) {
+      for (const SumOfProducts& other : *known) {
+        if (const auto multiple = ratio(form, other)) return multiple->num > 0;
       }
     }
-    open_ = form;
+    undecided_ = form;
     return std::nullopt;
   }
 
-  /// The number that makes `a` of `b`.
-  static std::optional<Rational> quotient(const SumForm& a, const SumForm& b) {
+  /// a / b, if it is a number.
+  static std::optional<Rational> ratio(const SumOfProducts& a, const SumOfProducts& b) {
     const Rational number = a.products().begin()->second * reciprocal(b.products().begin()->second);
-    const SumForm rest = a + b * SumForm::constant(number * Rational{-1, 1});
+    const SumOfProducts rest = a + b * SumOfProducts::constant(number * Rational{-1, 1});
     return rest.products().empty() ? std::optional(number) : std::nullopt;
   }
 
-  /// A name for what is not a function by cases: equal things, one name. Which sign it has may be known.
-  SumForm of_any_value(Product product) {
+  /// A variable for a product that is not evaluated, the same one for equal products. Records its sign if it is known.
+  SumOfProducts opaque(Product product) {
     std::ranges::sort(product.guards);
-    for (Factor& factor : product.factors) factor = sorted(std::move(factor));
-    const auto found = std::ranges::find(names_, product);
-    const SumForm form = SumForm::factor(std::to_string(found - names_.begin()));
-    if (found != names_.end()) return form;
-    names_.push_back(std::move(product));
-    const Product& added = names_.back();
-    if (added.guards.empty() && added.bound.empty() && added.factors.size() == 1) note_sign(added.factors[0], form);
+    for (Factor& factor : product.factors) factor = with_sorted_guards(std::move(factor));
+    const auto found = std::ranges::find(opaque_, product);
+    const SumOfProducts form = SumOfProducts::factor(std::to_string(found - opaque_.begin()));
+    if (found != opaque_.end()) return form;
+    opaque_.push_back(std::move(product));
+    const Product& added = opaque_.back();
+    if (added.guards.empty() && added.bound.empty() && added.factors.size() == 1) record_sign(added.factors[0], form);
     return form;
   }
 
-  void note_sign(const Factor& factor, const SumForm& form) {
+  void record_sign(const Factor& factor, const SumOfProducts& form) {
     const algebra::Signs signs = signs_of(factor);
-    // That it may be 0 is no case of its own: the values above 0 come as near to that as one likes.
-    if (signs.positive != signs.negative) always_.push_back(form * SumForm::constant({signs.positive ? 1 : -1, 1}));
+    // By continuity 0 needs no case: positive values come arbitrarily close.
+    if (signs.positive != signs.negative)
+      always_.push_back(form * SumOfProducts::constant({signs.positive ? 1 : -1, 1}));
   }
 
-  /// Which a value may have. What is undefined counts as 0, and so does what has no point.
+  /// The signs that a value may have. Undefined values and sums over empty ranges are 0.
   algebra::Signs signs_of(const Factor& factor) const {
     if (factor.kind == Factor::Kind::Inverse) return algebra::sign_of(1);
     if (factor.kind != Factor::Kind::Apply) return {};
@@ -168,15 +169,15 @@ class Cases {
     return range.signs;
   }
 
-  /// Shown: no values make all of them positive (Fourier and Motzkin), each product of names being a value of its own,
-  /// but for its sign, where the names' signs are known or it is a square.
-  bool contradictory() const {
-    std::vector<SumForm> left = positive_;
+  /// True if no values make all forms positive, by Fourier-Motzkin elimination. Each product of variables is a variable
+  /// of its own, whose sign is known if it is a square or the signs of its factors are known.
+  bool is_contradictory() const {
+    std::vector<SumOfProducts> left = positive_;
     left.insert(left.end(), always_.begin(), always_.end());
     add_signs_of_products(left);
-    while (left.size() <= most_inequations) {
+    while (left.size() <= max_inequalities) {
       std::optional<std::vector<std::string>> key;
-      for (const SumForm& form : left) {
+      for (const SumOfProducts& form : left) {
         if (const auto number = form.constant()) {
           if (number->num <= 0) return true;
         } else {
@@ -184,8 +185,8 @@ class Cases {
         }
       }
       if (!key) return false;
-      std::vector<SumForm> above, below, next;
-      for (const SumForm& form : left) {
+      std::vector<SumOfProducts> above, below, next;
+      for (const SumOfProducts& form : left) {
         const auto found = form.products().find(*key);
         if (found == form.products().end()) {
           next.push_back(form);
@@ -193,57 +194,57 @@ class Cases {
         }
         const bool adds = found->second.num > 0;
         const Rational scale = reciprocal(found->second) * Rational{adds ? 1 : -1, 1};
-        (adds ? above : below).push_back(form * SumForm::constant(scale));
+        (adds ? above : below).push_back(form * SumOfProducts::constant(scale));
       }
-      for (const SumForm& a : above) {
-        for (const SumForm& b : below) next.push_back(a + b);
+      for (const SumOfProducts& a : above) {
+        for (const SumOfProducts& b : below) next.push_back(a + b);
       }
       left = std::move(next);
     }
     return false;
   }
 
-  static void add_signs_of_products(std::vector<SumForm>& positive) {
+  static void add_signs_of_products(std::vector<SumOfProducts>& positive) {
     std::map<std::string, std::int64_t> signs;
-    for (const SumForm& form : positive) {
-      const auto& [names, coefficient] = *form.products().begin();
-      if (form.products().size() == 1 && names.size() == 1) signs[names[0]] = coefficient.num > 0 ? 1 : -1;
+    for (const SumOfProducts& form : positive) {
+      const auto& [factors, coefficient] = *form.products().begin();
+      if (form.products().size() == 1 && factors.size() == 1) signs[factors[0]] = coefficient.num > 0 ? 1 : -1;
     }
     for (std::size_t i = positive.size(); i-- > 0;) {
       const auto products = positive[i].products();
-      for (const auto& [names, coefficient] : products) {
+      for (const auto& [factors, coefficient] : products) {
         Rational sign{1, 1};
-        for (std::size_t n = 0; n < names.size(); ++n) {
-          const bool twice = n + 1 < names.size() && names[n] == names[n + 1];
-          if (!twice) sign = sign * Rational{signs.contains(names[n]) ? signs[names[n]] : 0, 1};
+        for (std::size_t n = 0; n < factors.size(); ++n) {
+          const bool twice = n + 1 < factors.size() && factors[n] == factors[n + 1];
+          if (!twice) sign = sign * Rational{signs.contains(factors[n]) ? signs[factors[n]] : 0, 1};
           n += twice ? 1 : 0;
         }
-        if (names.size() < 2 || sign.num == 0) continue;
-        SumForm product = SumForm::constant(sign);
-        for (const std::string& name : names) product = product * SumForm::factor(name);
+        if (factors.size() < 2 || sign.num == 0) continue;
+        SumOfProducts product = SumOfProducts::constant(sign);
+        for (const std::string& name : factors) product = product * SumOfProducts::factor(name);
         positive.push_back(std::move(product));
       }
     }
   }
 
   const Statement& statement_;
-  std::vector<Product> names_;
-  std::vector<SumForm> positive_, always_;  // in the case that is looked at; whatever functions are applied to
-  std::optional<SumForm> open_;
-  std::size_t tried_ = 0;
+  std::vector<Product> opaque_;
+  std::vector<SumOfProducts> positive_, always_;  // in the current case; in all cases
+  std::optional<SumOfProducts> undecided_;
+  std::size_t cases_ = 0;
 };
 
 }  // namespace
 
 bool is_piecewise(const algebra::Function& function) {
-  for (std::size_t i = 0; i < function.real.size(); ++i) {
-    const algebra::Function::Node& node = function.real[i];
+  for (std::size_t i = 0; i < function.program.size(); ++i) {
+    const algebra::Function::Instruction& node = function.program[i];
     switch (node.op) {
       case FunctionOp::Number:
         if (!node.exact) return false;
         break;
       case FunctionOp::Div: {
-        const algebra::Function::Node& divisor = function.real.at(i - 1);
+        const algebra::Function::Instruction& divisor = function.program.at(i - 1);
         if (divisor.op != FunctionOp::Number || !divisor.exact || divisor.exact->num == 0) return false;
         break;
       }
@@ -262,11 +263,10 @@ bool is_piecewise(const algebra::Function& function) {
   return true;
 }
 
-/// Σ_b [G] (P + Q + …) = 0 where P + Q + … is 0 whatever the values of its factors are.
 void Kernel::order(Sum& sum, const Step& step) {
-  const std::set<std::size_t> members(step.at.begin(), step.at.end());
-  if (members.size() != step.at.size() || members.empty()) throw Objection{"different products are expected"};
-  if (*members.rbegin() >= sum.size()) throw Objection{"there is no product " + std::to_string(*members.rbegin())};
+  const std::set<std::size_t> members(step.positions.begin(), step.positions.end());
+  if (members.size() != step.positions.size() || members.empty()) throw CheckError{"expected distinct products"};
+  if (*members.rbegin() >= sum.size()) throw CheckError{"there is no product " + std::to_string(*members.rbegin())};
   const auto range = [&](std::size_t p) {
     Guards guards = sum[p].guards;
     std::ranges::sort(guards);
@@ -274,10 +274,10 @@ void Kernel::order(Sum& sum, const Step& step) {
   };
   Sum products;
   for (const std::size_t p : members) {
-    if (range(p) != range(*members.begin())) throw Objection{"the products have other guards or bound indices"};
+    if (range(p) != range(*members.begin())) throw CheckError{"the products have different guards or bound indices"};
     products.push_back({sum[p].coefficient, {}, {}, sum[p].factors});
   }
-  if (!Cases(statement_).vanish(products)) throw Objection{"the products do not cancel in every case"};
+  if (!CaseAnalysis(statement_).vanishes(products)) throw CheckError{"the products do not cancel in every case"};
   for (auto p = members.rbegin(); p != members.rend(); ++p) sum.erase(sum.begin() + static_cast<std::ptrdiff_t>(*p));
 }
 

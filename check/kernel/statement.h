@@ -1,5 +1,4 @@
-// A rule's statement as the checker understands it: types, what may be assumed, what is to be shown, and what an
-// element of each side is.
+// The statement of a rule: the types of its terms, the assumptions, the obligations, and the elements of both sides.
 #pragma once
 
 #include <array>
@@ -12,33 +11,35 @@ namespace rulemill::check {
 
 using Shape = std::vector<Poly>;
 
-/// For all values of `bound` at which `guards` hold, the one factor, an application of a partial function, is defined.
-using Demand = Product;
+/// The condition that the one factor, a use of a partial function, is defined for all `bound` at which `guards` hold.
+using DefinednessCondition = Product;
 
-/// A rule's statement in the checker's terms: the types of all its terms by its operators' definitions.
+/// The statement of a rule in the checker's atoms, typed by the definitions of its operators.
 class Statement {
  public:
   Statement(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols, Atoms& atoms);
 
-  /// Where the rule is to hold: its condition, and where its source types.
+  /// The assumptions: the rule's condition, and those under which the source is well-typed.
   const Guards& facts() const { return facts_; }
-  /// What must follow: that the target types, and to the source's shapes.
-  const Guards& duties() const { return duties_; }
+  /// The obligations: the target is well-typed and has the shapes of the source.
+  const Guards& target_obligations() const { return target_obligations_; }
   std::size_t outputs() const { return rule_.source.size(); }
 
   /// 0 ≤ @d < dimension d of an output, for all d.
-  Guards ranges(std::size_t output);
-  /// Element [@0, @1, …] of output `output` of the source minus that of the target, as the definitions have it: nothing
-  /// is simplified, but guards are not said twice. Deterministic.
+  Guards index_ranges(std::size_t output);
+  /// Element [@0, @1, …] of output `output` of the source minus that of the target, by the definitions. Nothing is
+  /// simplified, except that guards are not repeated. Deterministic.
   const Sum& difference(std::size_t output) const { return differences_.at(output); }
 
-  /// What the operators of a side demand of their arguments, whatever becomes of the results: it is defined wherever
-  /// all of it is met. First what is the side's own; what nodes that are in both sides demand comes after.
-  struct Demands {
-    std::vector<Demand> all;
-    std::size_t own = 0;
+  /// The definedness conditions of all operators of a side. The side is defined wherever all of them hold. The first
+  /// `own_count` are of nodes of this side only, the others of nodes that are in both sides.
+  struct DefinednessConditions {
+    std::vector<DefinednessCondition> all;
+    std::size_t own_count = 0;
   };
-  const Demands& demands(bool of_target) const { return demands_[of_target ? 1 : 0]; }
+  const DefinednessConditions& definedness_conditions(bool of_target) const {
+    return definedness_conditions_[of_target ? 1 : 0];
+  }
 
   const Shape& shape(algebra::TermId term) const;
 
@@ -52,32 +53,34 @@ class Statement {
 
  private:
   friend class Lowering;
-  /// Types a node; what that needs is added to `needs`.
-  void type(algebra::NodeId node, const algebra::Symbols& symbols, Guards& needs);
+  /// Types a node, and adds the conditions under which it is well-typed to `obligations`.
+  void type(algebra::NodeId node, const algebra::Symbols& symbols, Guards& obligations);
   Sum lower(std::size_t output);
-  Demands demands_of(const std::vector<algebra::TermId>& side, const std::vector<algebra::TermId>& other);
+  DefinednessConditions collect_conditions(const std::vector<algebra::TermId>& side,
+                                           const std::vector<algebra::TermId>& other);
 
   const algebra::Rule& rule_;
   const algebra::TermBank& bank_;
   Atoms& atoms_;
-  Guards facts_, duties_;
+  Guards facts_, target_obligations_;
   std::vector<Sum> differences_;
-  std::array<Demands, 2> demands_;
+  std::array<DefinednessConditions, 2> definedness_conditions_;
   std::map<algebra::TermId, Shape> variables_;
   std::map<algebra::NodeId, std::vector<Shape>> outputs_;
   std::map<algebra::NodeId, std::vector<Poly>> sizes_;  // values of the node's size slots
 };
 
-/// What an operator's instance makes of shapes, and of the sizes that a node gives it: the values of its size slots,
-/// and its outputs' shapes. What that needs is added to `needs`.
+/// The values of the size slots of an operator instance, and the shapes of its outputs.
 struct TypedNode {
   std::vector<Poly> sizes;
   std::vector<Shape> outputs;
 };
-TypedNode typed(const algebra::Instance& instance, const std::vector<Shape>& arguments, const std::vector<Poly>& given,
-                Atoms& atoms, Guards& needs);
+/// Types an operator instance at the shapes of its arguments and the sizes that a node gives it. Adds the conditions
+/// under which it is well-typed to `obligations`.
+TypedNode type_node(const algebra::OperatorInstance& instance, const std::vector<Shape>& arguments,
+                    const std::vector<Poly>& given, Atoms& atoms, Guards& obligations);
 
-/// An index expression at sizes and indices by slot.
+/// The value of an index expression at sizes and indices by slot.
 Poly value(const algebra::IndexExpr& e, const std::vector<Poly>& sizes, const std::vector<Poly>& indices, Atoms& atoms);
 
 }  // namespace rulemill::check

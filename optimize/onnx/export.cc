@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
-#include "optimize/evaluate.h"
-#include "optimize/onnx/model_proto.h"
-#include "optimize/onnx/run_time_sizes.h"
-#include "runtime/error.h"
+#include "optimize/model/evaluate.h"
+#include "optimize/onnx/format/model_proto.h"
+#include "optimize/onnx/shapes/runtime_sizes.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::optimize {
 
@@ -19,7 +19,7 @@ void collect_names(const onnx::GraphProto& graph, std::set<std::string>& names) 
     names.insert(node.output().begin(), node.output().end());
     for (const auto& attribute : node.attribute()) {
       if (attribute.has_g()) collect_names(attribute.g(), names);
-      for (const auto& body : attribute.graphs()) collect_names(body, names);
+      for (const auto& subgraph : attribute.graphs()) collect_names(subgraph, names);
     }
   }
 }
@@ -28,19 +28,19 @@ namespace {
 
 class Exporter {
  public:
-  Exporter(const OnnxModel& model, const Import& import, GraphBank& bank, std::span<const ValueId> outputs,
-           bool keeps_constants)
+  Exporter(const OnnxModel& model, const ImportedModel& import, GraphBank& bank, std::span<const ValueId> outputs,
+           bool keep_constants)
       : original_(model.proto().model.graph()),
         import_(import),
         bank_(bank),
         folder_(bank),
         result_(model),
-        run_time_sizes_(bank, import),
-        sizes_(bank.symbols(), run_time_sizes_, size_output()) {
-    keeps_constants_ = keeps_constants;
-    for (ValueId output : outputs) outputs_.push_back(folded(output));
-    used_ = model.proto().taken_names;
-    collect_names(original_, used_);
+        runtime_sizes_(bank, import.inputs),
+        size_writer_(bank.symbols(), runtime_sizes_, size_sink()) {
+    keep_constants_ = keep_constants;
+    for (ValueId output : outputs) outputs_.push_back(fold(output));
+    used_names_ = model.proto().outer_names;
+    collect_names(original_, used_names_);
     for (const auto& tensor : original_.initializer()) initializers_.insert(tensor.name());
     for (const auto& input : original_.input()) inputs_.insert(input.name());
     graph().clear_node();
@@ -49,16 +49,16 @@ class Exporter {
   }
 
   OnnxModel run(ExportPlan plan) {
-    for (ExportUnit& unit : plan.units) {
-      for (auto& input : unit.inputs) {
-        if (input) input = folded(*input);
+    for (ExportNode& planned : plan.nodes) {
+      for (auto& input : planned.inputs) {
+        if (input) input = fold(*input);
       }
-      for (auto& [name, value] : unit.attributes) value = folded(value);
+      for (auto& [name, value] : planned.attributes) value = fold(value);
     }
     reserve_names(plan);
-    write_copies_of_sources();
-    for (const ExportUnit& unit : plan.units) write_unit(unit);
-    for (const auto& output : original_.output()) needed_.insert(output.name());
+    write_aliases_of_sources();
+    for (const ExportNode& planned : plan.nodes) write_node(planned);
+    for (const auto& output : original_.output()) read_names_.insert(output.name());
     write_initializers();
     write_value_infos();
     result_.check();
@@ -66,74 +66,74 @@ class Exporter {
   }
 
  private:
-  ValueId folded(ValueId id) { return keeps_constants_ ? id : folder_.folded(id); }
+  ValueId fold(ValueId id) { return keep_constants_ ? id : folder_.fold(id); }
 
   onnx::GraphProto& graph() { return *result_.proto().model.mutable_graph(); }
 
-  std::string fresh(const std::string& stem) {
-    std::uint64_t& last = last_number_[stem];  // those below are taken
+  std::string unique_name(const std::string& stem) {
+    std::uint64_t& last = last_suffix_[stem];  // smaller suffixes are in use
     std::string name = last == 0 ? stem : stem + "_" + std::to_string(last);
-    while (!used_.insert(name).second) name = stem + "_" + std::to_string(++last);
+    while (!used_names_.insert(name).second) name = stem + "_" + std::to_string(++last);
     return name;
   }
 
-  bool made_by_node(ValueId id) const {
+  bool is_computed(ValueId id) const {
     Node::Kind kind = bank_.node_of(id).kind;
     return kind == Node::Kind::Algebra || kind == Node::Kind::Opaque;
   }
 
-  /// Names that must not change: of outputs, of values that a subgraph takes by name, of inputs and constants. A second
-  /// name for one value is a copy.
-  void demand(ValueId id, const std::string& name) {
-    auto [entry, fresh_entry] = names_.emplace(id, name);
-    if (!fresh_entry && entry->second != name) copies_.emplace(name, id);
-    taken_.insert(name);
+  /// Fixes the name of an output, of a value captured by a subgraph, of an input or of a constant. A second name of a
+  /// value becomes an alias, written as an Identity node.
+  void reserve_name(ValueId id, const std::string& name) {
+    auto [entry, added] = names_.emplace(id, name);
+    if (!added && entry->second != name) aliases_.emplace(name, id);
+    result_names_.insert(name);
   }
 
   void reserve_names(const ExportPlan& plan) {
-    for (ValueId input : import_.inputs) demand(input, bank_.value(input).name);
-    auto sources = [&](ValueId id) {
-      if (!made_by_node(id)) source(id);
+    for (ValueId input : import_.inputs) reserve_name(input, bank_.value(input).name);
+    auto add_if_source = [&](ValueId id) {
+      if (!is_computed(id)) add_source(id);
     };
-    for (const ExportUnit& unit : plan.units) {
-      for (const auto& input : unit.inputs) {
-        if (input) sources(*input);
+    for (const ExportNode& planned : plan.nodes) {
+      for (const auto& input : planned.inputs) {
+        if (input) add_if_source(*input);
       }
     }
     for (int i = 0; i < original_.output_size(); ++i) {
-      sources(outputs_[static_cast<std::size_t>(i)]);
-      demand(outputs_[static_cast<std::size_t>(i)], original_.output(i).name());
+      add_if_source(outputs_[static_cast<std::size_t>(i)]);
+      reserve_name(outputs_[static_cast<std::size_t>(i)], original_.output(i).name());
     }
-    for (const ExportUnit& unit : plan.units) {
-      const Node& node = bank_.node(unit.root);
+    for (const ExportNode& planned : plan.nodes) {
+      const Node& node = bank_.node(planned.root);
       if (node.kind != Node::Kind::Opaque) continue;
-      const auto& record = import_.nodes[*unit.original];
+      const auto& record = import_.nodes[*planned.original];
       for (std::size_t i = 0; i < record.captured_names.size(); ++i) {
-        ValueId now = folded(node.arguments[node.arguments.size() - record.captured_names.size() + i]);
-        sources(now);
-        demand(now, record.captured_names[i]);
-        needed_.insert(record.captured_names[i]);
+        ValueId value = fold(node.arguments[node.arguments.size() - record.captured_names.size() + i]);
+        add_if_source(value);
+        reserve_name(value, record.captured_names[i]);
+        read_names_.insert(record.captured_names[i]);
       }
     }
   }
 
-  /// An input, an initializer of the original, or a constant that is new.
-  void source(ValueId id) {
+  /// Adds an input, an initializer of the original model, or a new constant.
+  void add_source(ValueId id) {
     if (names_.contains(id)) return;
     std::string name = bank_.value(id).name;
-    if (name.empty() || taken_.contains(name)) name = fresh("rulemill_constant");
-    used_.insert(name);
-    demand(id, name);
+    if (name.empty() || result_names_.contains(name)) name = unique_name("rulemill_constant");
+    used_names_.insert(name);
+    reserve_name(id, name);
     const Node& node = bank_.node_of(id);
     if (node.kind != Node::Kind::Constant || initializers_.contains(name)) return;
     if (node.origin != Node::no_origin) {
       *graph().add_node() = original_.node(static_cast<int>(node.origin));
     } else {
-      add_tensor(number_proto(name, *bank_.tensor(node.source), bank_.value(id).type.element));
+      add_tensor(make_tensor_proto(name, *bank_.tensor(node.source), bank_.value(id).type.data_type));
     }
   }
 
-  /// Before IR version 4 an initializer had to be a graph input too; a Constant node keeps the inputs as they were.
+  /// Before IR version 4 an initializer had to be a graph input too; a Constant node leaves the inputs unchanged.
   void add_tensor(onnx::TensorProto tensor) {
     if (result_.proto().model.ir_version() >= 4) {
       new_initializers_.push_back(std::move(tensor));
@@ -141,7 +141,7 @@ class Exporter {
     }
     onnx::NodeProto& node = *graph().add_node();
     node.set_op_type("Constant");
-    node.set_name(fresh("rulemill_Constant"));
+    node.set_name(unique_name("rulemill_Constant"));
     node.add_output(tensor.name());
     onnx::AttributeProto& attribute = *node.add_attribute();
     attribute.set_name("value");
@@ -153,77 +153,78 @@ class Exporter {
     auto found = names_.find(id);
     if (found != names_.end()) return found->second;
     std::string name = bank_.value(id).name;
-    if (name.empty() || taken_.contains(name)) name = fresh("rulemill_value");
-    taken_.insert(name);
-    used_.insert(name);
+    if (name.empty() || result_names_.contains(name)) name = unique_name("rulemill_value");
+    result_names_.insert(name);
+    used_names_.insert(name);
     return names_.emplace(id, name).first->second;
   }
 
-  void write_unit(const ExportUnit& unit) {
-    const std::vector<ValueId>& outputs = unit.outputs;
+  void write_node(const ExportNode& planned) {
+    const std::vector<ValueId>& outputs = planned.outputs;
     onnx::NodeProto node;
-    if (unit.original) {
-      node = original_.node(static_cast<int>(*unit.original));
-      for (std::size_t i = 0; i < unit.inputs.size(); ++i) {
-        if (unit.inputs[i]) node.set_input(static_cast<int>(i), name_of(*unit.inputs[i]));
+    if (planned.original) {
+      node = original_.node(static_cast<int>(*planned.original));
+      for (std::size_t i = 0; i < planned.inputs.size(); ++i) {
+        if (planned.inputs[i]) node.set_input(static_cast<int>(i), name_of(*planned.inputs[i]));
       }
       for (int i = 0; i < node.output_size(); ++i) {
         if (!node.output(i).empty()) node.set_output(i, name_of(outputs[static_cast<std::size_t>(i)]));
       }
     } else {
-      node.set_op_type(unit.text.op_type);
-      node.set_name(fresh("rulemill_" + unit.text.op_type));
-      for (std::size_t i = 0; i < unit.inputs.size(); ++i) {
-        node.add_input(unit.inputs[i] ? name_of(*unit.inputs[i])
-                                      : add_literal(unit.text.constants[i], element_of_inputs(unit)));
+      node.set_op_type(planned.spec.op_type);
+      node.set_name(unique_name("rulemill_" + planned.spec.op_type));
+      for (std::size_t i = 0; i < planned.inputs.size(); ++i) {
+        node.add_input(planned.inputs[i] ? name_of(*planned.inputs[i])
+                                         : add_literal(planned.spec.constants[i], float_type_of_inputs(planned)));
       }
-      for (const auto& [name, value] : unit.text.attributes) *node.add_attribute() = attribute_proto(name, value);
-      for (const auto& [name, value] : unit.attributes) {
+      for (const auto& [name, value] : planned.spec.attributes)
+        *node.add_attribute() = make_attribute_proto(name, value);
+      for (const auto& [name, value] : planned.attributes) {
         OnnxLiteral number;
-        number.number = bank_.tensor(bank_.node_of(value).source)->values.at(0);
-        number.reals = unit.text.tensor_attributes.contains(name);
-        *node.add_attribute() = attribute_proto(name, number);
+        number.float_value = bank_.tensor(bank_.node_of(value).source)->values.at(0);
+        number.as_float32 = planned.spec.tensor_attributes.contains(name);
+        *node.add_attribute() = make_attribute_proto(name, number);
       }
       for (ValueId output : outputs) node.add_output(name_of(output));
     }
-    bool wrapped = !unit.original && unit.text.wrapper;
-    std::string result = wrapped ? node.output(0) : "";
-    if (wrapped) node.set_output(0, fresh("rulemill_value"));
-    needed_.insert(node.input().begin(), node.input().end());
+    bool has_activation = !planned.original && planned.spec.activation;
+    std::string result = has_activation ? node.output(0) : "";
+    if (has_activation) node.set_output(0, unique_name("rulemill_value"));
+    read_names_.insert(node.input().begin(), node.input().end());
     *graph().add_node() = node;
-    if (wrapped) {
-      onnx::NodeProto& wrapper = *graph().add_node();
-      wrapper.set_op_type(*unit.text.wrapper);
-      wrapper.set_name(fresh("rulemill_" + *unit.text.wrapper));
-      wrapper.add_input(node.output(0));
-      wrapper.add_output(result);
+    if (has_activation) {
+      onnx::NodeProto& activation = *graph().add_node();
+      activation.set_op_type(*planned.spec.activation);
+      activation.set_name(unique_name("rulemill_" + *planned.spec.activation));
+      activation.add_input(node.output(0));
+      activation.add_output(result);
     }
-    for (ValueId output : outputs) write_copies_of(output);
+    for (ValueId output : outputs) write_aliases(output);
   }
 
-  /// What a number among the inputs must be: as those that are computed.
-  Element element_of_inputs(const ExportUnit& unit) const {
-    for (const auto& input : unit.inputs) {
+  /// The type of scalar literals: that of the other inputs.
+  DataType float_type_of_inputs(const ExportNode& planned) const {
+    for (const auto& input : planned.inputs) {
       const ValueType type = input ? bank_.value(*input).type : ValueType();
-      if (type && type.element != Element::Truth && type.element != Element::Integer) return type.element;
+      if (type && type.data_type != DataType::Bool && type.data_type != DataType::Integer) return type.data_type;
     }
-    return Element::Float32;
+    return DataType::Float32;
   }
 
-  std::string add_literal(const OnnxLiteral& literal, Element element) {
-    if (literal.other) return "";
+  std::string add_literal(const OnnxLiteral& literal, DataType data_type) {
+    if (literal.is_unsupported) return "";
     const auto is_number = [](const algebra::Poly& value) { return value.constant().has_value(); };
-    if (!std::ranges::all_of(literal.integers, is_number)) return sizes_.list(literal.integers);
-    std::string name = fresh("rulemill_integers");
-    if (literal.number) {
-      add_tensor(number_proto(name, {{}, {*literal.number}}, element));
+    if (!std::ranges::all_of(literal.integers, is_number)) return size_writer_.write_list(literal.integers);
+    std::string name = unique_name("rulemill_integers");
+    if (literal.float_value) {
+      add_tensor(make_tensor_proto(name, {{}, {*literal.float_value}}, data_type));
     } else {
-      add_tensor(integer_proto(name, literal));
+      add_tensor(make_integer_proto(name, literal));
     }
     return name;
   }
 
-  SizeWriter::Out size_output() {
+  SizeWriter::Sink size_sink() {
     const auto node = [this](const char* op, const std::vector<std::string>& inputs) {
       return add_size_node(op, inputs);
     };
@@ -241,89 +242,89 @@ class Exporter {
   std::string add_size_node(const char* op_type, const std::vector<std::string>& inputs) {
     onnx::NodeProto& node = *graph().add_node();
     node.set_op_type(op_type);
-    node.set_name(fresh(std::string("rulemill_") + op_type));
+    node.set_name(unique_name(std::string("rulemill_") + op_type));
     for (const std::string& input : inputs) node.add_input(input);
-    node.add_output(fresh("rulemill_sizes"));
+    node.add_output(unique_name("rulemill_sizes"));
     if (op_type == onnx_name(SizeOperator::Concat))
-      *node.add_attribute() = attribute_proto("axis", integers({0}, false));
-    needed_.insert(inputs.begin(), inputs.end());
+      *node.add_attribute() = make_attribute_proto("axis", integers({0}, false));
+    read_names_.insert(inputs.begin(), inputs.end());
     return node.output(0);
   }
 
-  /// As soon as the value is there, since a subgraph may take the copy.
-  void write_copies_of(ValueId id) {
-    for (auto copy = copies_.begin(); copy != copies_.end();) {
-      if (copy->second != id) {
-        ++copy;
+  /// Aliases follow their value directly, because a subgraph may capture the alias.
+  void write_aliases(ValueId id) {
+    for (auto alias = aliases_.begin(); alias != aliases_.end();) {
+      if (alias->second != id) {
+        ++alias;
         continue;
       }
       onnx::NodeProto& node = *graph().add_node();
       node.set_op_type("Identity");
-      node.set_name(fresh("rulemill_Identity"));
+      node.set_name(unique_name("rulemill_Identity"));
       node.add_input(name_of(id));
-      node.add_output(copy->first);
-      needed_.insert(name_of(id));
-      copy = copies_.erase(copy);
+      node.add_output(alias->first);
+      read_names_.insert(name_of(id));
+      alias = aliases_.erase(alias);
     }
   }
 
-  /// Copies of inputs and constants.
-  void write_copies_of_sources() {
+  /// Writes the aliases of inputs and constants.
+  void write_aliases_of_sources() {
     std::set<ValueId> sources;
-    for (const auto& [name, id] : copies_) {
-      if (!made_by_node(id)) sources.insert(id);
+    for (const auto& [name, id] : aliases_) {
+      if (!is_computed(id)) sources.insert(id);
     }
-    for (ValueId id : sources) write_copies_of(id);
+    for (ValueId id : sources) write_aliases(id);
   }
 
-  /// Those of the original that are still used, as they were; one that is an input too gives that input its default.
+  /// Writes original initializers that are still read, and those that are defaults of inputs; then the new ones.
   void write_initializers() {
     for (const auto& tensor : original_.initializer()) {
-      if (needed_.contains(tensor.name()) || inputs_.contains(tensor.name())) *graph().add_initializer() = tensor;
+      if (read_names_.contains(tensor.name()) || inputs_.contains(tensor.name())) *graph().add_initializer() = tensor;
     }
     for (auto& tensor : new_initializers_) *graph().add_initializer() = std::move(tensor);
   }
 
-  /// Those without names of sizes: exporters name sizes that differ where an image is small, and onnxruntime gives
-  /// values of equal names one buffer.
+  /// Writes value infos without symbolic dimensions. Exporters give one name to dimensions that differ at some sizes,
+  /// and onnxruntime shares a buffer between values of equal symbolic shapes.
   void write_value_infos() {
     std::set<std::string> written;
     for (const auto& node : graph().node()) written.insert(node.output().begin(), node.output().end());
-    const auto names_a_size = [](const onnx::ValueInfoProto& info) {
+    const auto has_symbolic_dims = [](const onnx::ValueInfoProto& info) {
       const auto& dims = info.type().tensor_type().shape().dim();
       return std::ranges::any_of(dims, [](const auto& dim) { return !dim.dim_param().empty(); });
     };
     for (const auto& info : original_.value_info()) {
-      if (written.contains(info.name()) && !names_a_size(info)) *graph().add_value_info() = info;
+      if (written.contains(info.name()) && !has_symbolic_dims(info)) *graph().add_value_info() = info;
     }
   }
 
   const onnx::GraphProto& original_;
-  const Import& import_;
+  const ImportedModel& import_;
   GraphBank& bank_;
   ConstantFolder folder_;
-  bool keeps_constants_ = false;
+  bool keep_constants_ = false;
   std::vector<ValueId> outputs_;
   OnnxModel result_;
   std::unordered_map<ValueId, std::string> names_;
-  std::map<std::string, ValueId> copies_;             // further names
-  std::set<std::string> initializers_, inputs_;       // of the original
-  std::set<std::string> used_;                        // anywhere in the original, or given since
-  std::set<std::string> taken_;                       // by a value of the new graph
-  std::set<std::string> needed_;                      // read by a node or an output
-  std::map<std::string, std::uint64_t> last_number_;  // by stem of a fresh name
+  std::map<std::string, ValueId> aliases_;            // further names of values
+  std::set<std::string> initializers_, inputs_;       // of the original model
+  std::set<std::string> used_names_;                  // in the original model or generated
+  std::set<std::string> result_names_;                // of values of the new graph
+  std::set<std::string> read_names_;                  // read by a node or a graph output
+  std::map<std::string, std::uint64_t> last_suffix_;  // by stem of a generated name
   std::vector<onnx::TensorProto> new_initializers_;
-  RunTimeSizes run_time_sizes_;
-  SizeWriter sizes_;
+  RuntimeSizes runtime_sizes_;
+  SizeWriter size_writer_;
 };
 
 }  // namespace
 
-OnnxModel export_model(const OnnxModel& model, const Import& import, GraphBank& bank, ExportPlan plan,
+OnnxModel export_model(const OnnxModel& model, const ImportedModel& import, GraphBank& bank, ExportPlan plan,
                        std::span<const ValueId> outputs) {
-  if (!plan.refusal.empty()) throw runtime::Error("export", plan.refusal);
-  const bool keeps_constants = plan.keeps_constants;
-  return Exporter(model, import, bank, outputs, keeps_constants).run(std::move(plan));
+  if (!plan.error.empty()) throw runtime::Error("export", plan.error);
+  const bool keep_constants = plan.keep_constants;
+  return Exporter(model, import, bank, outputs, keep_constants).run(std::move(plan));
 }
 
 }  // namespace rulemill::optimize

@@ -10,14 +10,14 @@
 
 #include "algebra/execution/plan.h"
 #include "algebra/sizes/checked.h"
-#include "optimize/evaluate.h"
+#include "optimize/model/evaluate.h"
+#include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/import.h"
-#include "optimize/onnx/model_proto.h"
-#include "optimize/onnx/random_node.h"
-#include "runtime/error.h"
-#include "runtime/interrupt.h"
-#include "runtime/json_report.h"
-#include "runtime/subprocess.h"
+#include "optimize/onnx/mapping/random_node.h"
+#include "runtime/process/interrupt.h"
+#include "runtime/process/subprocess.h"
+#include "runtime/text/error.h"
+#include "runtime/text/json.h"
 
 namespace rulemill::optimize {
 
@@ -27,42 +27,40 @@ namespace fs = std::filesystem;
 using runtime::Json;
 using Values = std::vector<std::vector<float>>;
 
-constexpr int newest_opset = 23;
-constexpr int most_draws = 4000;              // for one node
-constexpr std::uint64_t largest_integer = 2;  // of an input of integers, which are places for the most part
+constexpr int max_opset = 23;
+constexpr int max_draws = 4000;           // per node
+constexpr std::uint64_t max_integer = 2;  // of integer inputs, which are indices in most operators
 constexpr std::uint64_t helper_memory = std::uint64_t{8} << 30;
-constexpr std::chrono::seconds patience{60};
+constexpr std::chrono::seconds timeout{60};
 
-/// A folder of its own for as long as it lives.
-class Folder {
+/// A temporary folder, removed by the destructor.
+class TemporaryFolder {
  public:
-  Folder() : path_(fs::temp_directory_path() / ("rulemill-mappings-" + std::to_string(getpid()))) {
+  TemporaryFolder() : path_(fs::temp_directory_path() / ("rulemill-mappings-" + std::to_string(getpid()))) {
     fs::create_directories(path_);
   }
-  ~Folder() {
+  ~TemporaryFolder() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
   }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   fs::path file(const std::string& stem, std::size_t number) const { return path_ / (stem + std::to_string(number)); }
 
  private:
   fs::path path_;
 };
 
-Element element_of_kind(algebra::ElementKind kind) {
-  using algebra::ElementKind;
-  return kind == ElementKind::Truths     ? Element::Truth
-         : kind == ElementKind::Integers ? Element::Integer
-                                         : Element::Float32;
+DataType data_type_of(algebra::ScalarKind kind) {
+  using algebra::ScalarKind;
+  return kind == ScalarKind::Bool ? DataType::Bool : kind == ScalarKind::Int ? DataType::Integer : DataType::Float32;
 }
 
-onnx::ValueInfoProto info(const std::string& name, const std::vector<std::int64_t>& shape, algebra::ElementKind kind) {
+onnx::ValueInfoProto info(const std::string& name, const std::vector<std::int64_t>& shape, algebra::ScalarKind kind) {
   onnx::ValueInfoProto result;
   result.set_name(name);
   auto& type = *result.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(data_type_of(element_of_kind(kind)));
+  type.set_elem_type(to_onnx_type(data_type_of(kind)));
   auto& dims = *type.mutable_shape();
   for (std::int64_t dim : shape) dims.add_dim()->set_dim_value(dim);
   return result;
@@ -70,7 +68,7 @@ onnx::ValueInfoProto info(const std::string& name, const std::vector<std::int64_
 
 std::string argument_name(std::size_t argument) { return "x" + std::to_string(argument); }
 
-/// The node as a model, whose inputs are the instance's arguments in order but for those that attributes have.
+/// The node as a model whose inputs are the instance's arguments in order, except those that attributes hold.
 onnx::ModelProto model_of(const RandomNode& node, const Values& values, const std::set<std::string>& absent) {
   onnx::ModelProto model;
   constexpr int ir_version = 8;
@@ -78,90 +76,94 @@ onnx::ModelProto model_of(const RandomNode& node, const Values& values, const st
   model.add_opset_import()->set_version(node.opset);
   onnx::GraphProto& graph = *model.mutable_graph();
   graph.set_name("one");
-  onnx::NodeProto& made = *graph.add_node();
-  made.set_op_type(node.text.op_type);
-  for (const auto& [name, value] : node.text.attributes) *made.add_attribute() = attribute_proto(name, value);
+  onnx::NodeProto& proto_node = *graph.add_node();
+  proto_node.set_op_type(node.spec.op_type);
+  for (const auto& [name, value] : node.spec.attributes)
+    *proto_node.add_attribute() = make_attribute_proto(name, value);
   std::vector<bool> in_attribute(node.shapes.size(), false);
-  for (const auto& [name, argument] : node.text.attribute_arguments) {
+  for (const auto& [name, argument] : node.spec.attribute_arguments) {
     OnnxLiteral number;
-    number.number = values[argument].at(0);
-    number.reals = node.text.tensor_attributes.contains(name);
-    if (!absent.contains(name)) *made.add_attribute() = attribute_proto(name, number);
+    number.float_value = values[argument].at(0);
+    number.as_float32 = node.spec.tensor_attributes.contains(name);
+    if (!absent.contains(name)) *proto_node.add_attribute() = make_attribute_proto(name, number);
     in_attribute[argument] = true;
   }
   for (std::size_t i = 0; i < node.shapes.size(); ++i) {
-    if (!in_attribute[i]) *graph.add_input() = info(argument_name(i), node.shapes[i], node.instance->input_kinds[i]);
+    if (!in_attribute[i])
+      *graph.add_input() = info(argument_name(i), node.shapes[i], node.instance->input_scalar_kinds[i]);
   }
-  for (std::size_t i = 0; i < node.text.arguments.size(); ++i) {
-    if (node.text.arguments[i]) {
-      made.add_input(argument_name(*node.text.arguments[i]));
+  for (std::size_t i = 0; i < node.spec.arguments.size(); ++i) {
+    if (node.spec.arguments[i]) {
+      proto_node.add_input(argument_name(*node.spec.arguments[i]));
       continue;
     }
-    const OnnxLiteral& constant = node.text.constants[i];
-    const std::string name = constant.other ? "" : "c" + std::to_string(i);
-    made.add_input(name);
-    if (constant.other) continue;
-    *graph.add_initializer() =
-        constant.number ? number_proto(name, {{}, {*constant.number}}) : integer_proto(name, constant);
+    const OnnxLiteral& constant = node.spec.constants[i];
+    const std::string name = constant.is_unsupported ? "" : "c" + std::to_string(i);
+    proto_node.add_input(name);
+    if (constant.is_unsupported) continue;
+    *graph.add_initializer() = constant.float_value ? make_tensor_proto(name, {{}, {*constant.float_value}})
+                                                    : make_integer_proto(name, constant);
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    made.add_output("y" + std::to_string(i));
-    *graph.add_output() = info("y" + std::to_string(i), node.outputs[i], node.instance->outputs[i].kind);
+    proto_node.add_output("y" + std::to_string(i));
+    *graph.add_output() = info("y" + std::to_string(i), node.outputs[i], node.instance->outputs[i].scalar_kind);
   }
   return model;
 }
 
-std::string text_of(const std::vector<std::int64_t>& shape) {
+std::string format_shape(const std::vector<std::int64_t>& shape) {
   std::string text;
   for (std::int64_t dim : shape) text += (text.empty() ? "" : ",") + std::to_string(dim);
   return "[" + text + "]";
 }
 
-class Check {
+class MappingChecker {
  public:
-  Check(algebra::Library& library, const MappingCheckOptions& options)
+  MappingChecker(algebra::Library& library, const MappingCheckOptions& options)
       : library_(library), options_(options), helper_(options.command, helper_memory) {
-    const auto hello = helper_.receive(patience);
-    if (!hello)
-      throw runtime::Error("onnxruntime", options.command[0] + " cannot import it (" + helper_.end_reason() + ")");
-    judge_ = Json::parse(runtime::text_of(*hello)).at("name");
+    const auto greeting = helper_.receive(timeout);
+    if (!greeting)
+      throw runtime::Error("onnxruntime",
+                           options.command[0] + " cannot import onnxruntime (" + helper_.end_reason() + ")");
+    verifier_ = Json::parse(runtime::text_of(*greeting)).at("name");
   }
 
-  const std::string& judge() const { return judge_; }
+  const std::string& verifier() const { return verifier_; }
 
-  MappingReport run(const algebra::OnnxForm& form) {
-    MappingReport report{form.operator_name, form.op_type, form.number, 0, 0, {}, {}};
-    std::mt19937_64 random(options_.seed + form.number);
+  MappingReport run(const algebra::GenericOnnxMapping& mapping) {
+    MappingReport report{mapping.operator_name, mapping.op_type, mapping.index, 0, 0, {}, {}};
+    std::mt19937_64 random(options_.seed + mapping.index);
     for (int trial = 0; trial < options_.trials && report.difference.empty(); ++trial) {
       runtime::throw_if_interrupted("operators check");
       std::optional<RandomNode> node;
-      for (int draw = 0; draw < most_draws && !node; ++draw) node = random_node(library_, form, newest_opset, random);
+      for (int draw = 0; draw < max_draws && !node; ++draw) node = random_node(library_, mapping, max_opset, random);
       if (!node) break;
-      compare(form, *node, random, report);
+      compare(mapping, *node, random, report);
     }
     return report;
   }
 
  private:
-  void compare(const algebra::OnnxForm& form, const RandomNode& node, std::mt19937_64& random, MappingReport& report) {
+  void compare(const algebra::GenericOnnxMapping& mapping, const RandomNode& node, std::mt19937_64& random,
+               MappingReport& report) {
     Values inputs;
     std::uniform_real_distribution<float> draw(random() % 2 == 0 ? -2.0F : 0.1F, 2.0F);
     for (std::size_t i = 0; i < node.shapes.size(); ++i) {
       auto& values = inputs.emplace_back(static_cast<std::size_t>(algebra::element_count(node.shapes[i])));
-      const algebra::ElementKind kind = node.instance->input_kinds[i];
-      const std::uint64_t last = kind == algebra::ElementKind::Truths ? 1 : largest_integer;
-      const bool few = random() % 2 == 0;  // numbers that are often equal
+      const algebra::ScalarKind kind = node.instance->input_scalar_kinds[i];
+      const std::uint64_t last = kind == algebra::ScalarKind::Bool ? 1 : max_integer;
+      const bool rounded = random() % 2 == 0;  // so that equal values are frequent
       for (float& value : values) {
         const float number = draw(random);
-        value = kind != algebra::ElementKind::Numbers ? static_cast<float>(random() % (last + 1))
-                : few                                 ? std::nearbyint(number)
-                                                      : number;
+        value = kind != algebra::ScalarKind::Real ? static_cast<float>(random() % (last + 1))
+                : rounded                         ? std::nearbyint(number)
+                                                  : number;
       }
     }
     std::set<std::string> absent;
-    for (const auto& [name, argument] : node.text.attribute_arguments) {
-      const auto by_default = form.absent.find(name);
-      if (by_default != form.absent.end() && random() % 2 == 0) {
+    for (const auto& [name, argument] : node.spec.attribute_arguments) {
+      const auto by_default = mapping.defaults.find(name);
+      if (by_default != mapping.defaults.end() && random() % 2 == 0) {
         absent.insert(name);
         inputs[argument][0] = static_cast<float>(by_default->second);
       } else {
@@ -169,29 +171,29 @@ class Check {
       }
     }
     const onnx::ModelProto model = model_of(node, inputs, absent);
-    std::string refusal;
-    const auto expected = run_elsewhere(model, node, inputs, refusal);
+    std::string rejection;
+    const auto expected = run_in_onnxruntime(model, node, inputs, rejection);
     if (!expected) {
-      ++report.refused;
-      report.refusal = refusal;
+      ++report.rejected;
+      report.rejection = rejection;
       return;
     }
-    std::string what = difference(defined(node, inputs), *expected);
-    if (what.empty()) {
-      what = difference(imported(model, node, inputs), *expected);
-      if (!what.empty()) what = "as a model is read: " + what;
+    std::string mismatch = find_difference(run_definition(node, inputs), *expected);
+    if (mismatch.empty()) {
+      mismatch = find_difference(run_imported(model, node, inputs), *expected);
+      if (!mismatch.empty()) mismatch = "when imported: " + mismatch;
     }
-    if (what.empty()) {
+    if (mismatch.empty()) {
       ++report.agreed;
     } else {
       report.difference = node.instance->name + " on";
-      for (const auto& shape : node.shapes) report.difference += " " + text_of(shape);
-      report.difference += ", opset " + std::to_string(node.opset) + ": " + what;
+      for (const auto& shape : node.shapes) report.difference += " " + format_shape(shape);
+      report.difference += ", opset " + std::to_string(node.opset) + ": " + mismatch;
     }
   }
 
-  std::optional<Values> run_elsewhere(const onnx::ModelProto& model, const RandomNode& node, const Values& inputs,
-                                      std::string& refusal) {
+  std::optional<Values> run_in_onnxruntime(const onnx::ModelProto& model, const RandomNode& node, const Values& inputs,
+                                           std::string& rejection) {
     Json question = {{"inputs", Json::array()}, {"outputs", Json::array()}};
     const fs::path path = folder_.file("model", 0);
     std::ofstream(path, std::ios::binary) << model.SerializeAsString();
@@ -208,11 +210,11 @@ class Check {
       question["outputs"].push_back(folder_.file("output", i).string());
     const std::string text = question.dump();
     helper_.send(runtime::bytes_of(std::string_view(text)));
-    const auto frame = helper_.receive(patience);
-    if (!frame) throw runtime::Error("onnxruntime", "its process ended: " + helper_.end_reason());
+    const auto frame = helper_.receive(timeout);
+    if (!frame) throw runtime::Error("onnxruntime", "the process ended: " + helper_.end_reason());
     const Json answer = Json::parse(runtime::text_of(*frame));
     if (answer.contains("error")) {
-      refusal = answer.at("error");
+      rejection = answer.at("error");
       return std::nullopt;
     }
     Values outputs;
@@ -227,7 +229,7 @@ class Check {
     return outputs;
   }
 
-  Values defined(const RandomNode& node, const Values& inputs) const {
+  Values run_definition(const RandomNode& node, const Values& inputs) const {
     const auto plan = algebra::compile(*node.instance, node.shapes, node.size_parameters);
     if (!plan) return {};
     std::vector<std::vector<double>> exact;
@@ -239,14 +241,14 @@ class Check {
     return result;
   }
 
-  /// What a model of this node computes as the importer understands it; empty where it stays as it is.
-  Values imported(const onnx::ModelProto& proto, const RandomNode& node, const Values& inputs) const {
+  /// Computes the outputs through the importer; empty if the node stays opaque.
+  Values run_imported(const onnx::ModelProto& proto, const RandomNode& node, const Values& inputs) const {
     const OnnxModel model = OnnxModel::parse(proto.SerializeAsString(), "model");
     algebra::Symbols symbols;
     GraphBank bank(library_, symbols);
-    const Import import = import_model(model, bank);
-    if (import.nodes.at(0).recipe.opaque() && !import.nodes[0].dropped) return {};
-    Evaluator evaluator(bank, {}, [&](ValueId id) {
+    const ImportedModel import = import_model(model, bank);
+    if (import.nodes.at(0).lowered.is_opaque() && !import.nodes[0].elided) return {};
+    GraphEvaluator evaluator(bank, {}, [&](ValueId id) {
       const auto argument = std::stoul(bank.value(id).name.substr(1));
       return std::make_shared<const algebra::Tensor>(
           algebra::Tensor{node.shapes[argument], {inputs[argument].begin(), inputs[argument].end()}});
@@ -259,13 +261,13 @@ class Check {
     return result;
   }
 
-  std::string difference(const Values& ours, const Values& theirs) const {
-    if (ours.empty()) return "it is not understood";
-    for (std::size_t i = 0; i < ours.size(); ++i) {
+  std::string find_difference(const Values& actual, const Values& expected) const {
+    if (actual.empty()) return "the node is not recognized";
+    for (std::size_t i = 0; i < actual.size(); ++i) {
       const std::string output = "output " + std::to_string(i);
-      if (ours[i].size() != theirs[i].size()) return output + " has another shape";
-      for (std::size_t k = 0; k < ours[i].size(); ++k) {
-        const double a = ours[i][k], b = theirs[i][k];
+      if (actual[i].size() != expected[i].size()) return output + " has another shape";
+      for (std::size_t k = 0; k < actual[i].size(); ++k) {
+        const double a = actual[i][k], b = expected[i][k];
         if (a == b || (std::isnan(a) && std::isnan(b))) continue;
         if (!(std::fabs(a - b) <= options_.tolerance * std::max(1.0, std::fabs(b))))
           return output + " has " + std::to_string(a) + " at " + std::to_string(k) + ", expected " + std::to_string(b);
@@ -277,18 +279,18 @@ class Check {
   algebra::Library& library_;
   const MappingCheckOptions& options_;
   runtime::Subprocess helper_;
-  std::string judge_;
-  Folder folder_;
+  std::string verifier_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace
 
 std::vector<MappingReport> check_mappings(algebra::Library& library, const MappingCheckOptions& options,
-                                          std::string& judge) {
-  Check check(library, options);
-  judge = check.judge();
+                                          std::string& verifier) {
+  MappingChecker checker(library, options);
+  verifier = checker.verifier();
   std::vector<MappingReport> result;
-  for (const algebra::OnnxForm& form : library.onnx_forms()) result.push_back(check.run(form));
+  for (const algebra::GenericOnnxMapping& mapping : library.onnx_mappings()) result.push_back(checker.run(mapping));
   return result;
 }
 

@@ -1,5 +1,5 @@
-// Every ONNX mapping tried on random types, shapes and parameters: a model of one node, run by onnxruntime in a helper
-// process, against what the definition says. A mapping that means something else is found when it is written.
+// A test of every ONNX mapping on random types, shapes and parameters: onnxruntime runs a one-node model in a helper
+// process, and the result is compared with the definition. It detects a wrong mapping when the mapping is written.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,23 @@ namespace rulemill::optimize {
 
 struct MappingReport {
   std::string operator_name, op_type;
-  std::uint32_t number = 0;  // among the operator's mappings
-  int agreed = 0, refused = 0;
-  std::string difference;  // the first node whose result differs, and how; empty if none does
-  std::string refusal;     // what onnxruntime said of the first node that it does not run
-  bool tried() const { return agreed > 0 || !difference.empty(); }
+  std::uint32_t index = 0;  // index among the operator's mappings
+  int agreed = 0, rejected = 0;
+  std::string difference;  // the first node whose result differs; empty if none does
+  std::string rejection;   // onnxruntime's error for the first node that it does not run
+  bool was_compared() const { return agreed > 0 || !difference.empty(); }
 };
 
 struct MappingCheckOptions {
-  std::vector<std::string> command;  // starts the helper
-  int trials = 6;                    // for each mapping
+  std::vector<std::string> command;  // starts the helper process
+  int trials = 6;                    // per mapping
   std::uint64_t seed = 1;
   double tolerance = 1e-4;  // relative to max(1, |expected|)
 };
 
-/// `judge` receives the helper's name. Throws Error if it cannot be started. In the order of definition.
+/// Checks all mappings in order of definition. `verifier` receives the runtime's name. Throws Error if the helper
+/// cannot be started.
 std::vector<MappingReport> check_mappings(algebra::Library& library, const MappingCheckOptions& options,
-                                          std::string& judge);
+                                          std::string& verifier);
 
 }  // namespace rulemill::optimize

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include "algebra/rules/general_rules.h"
+#include "algebra/rules/specialization.h"
 #include "algebra/terms/rule_text.h"
-#include "prove/certificate/instance_text.h"
+#include "prove/certificate/rule_instance_text.h"
 #include "prove/elaboration/elaborate.h"
-#include "runtime/byte_lists.h"
-#include "runtime/error.h"
+#include "runtime/text/byte_lists.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::prove {
 
@@ -18,7 +18,7 @@ using runtime::InputError;
 
 namespace {
 
-// The number is raised whenever what stands in a certificate changes.
+// The number is incremented whenever the format changes.
 constexpr const char* format = "; rulemill certificate ";
 constexpr const char* first_line = "; rulemill certificate 3, by ";
 constexpr const char* assumed_word = "; assumed law ";
@@ -35,10 +35,10 @@ Rule parse_statement(const std::string& statement, algebra::Library& library, al
 }  // namespace
 
 std::string statement_of(const Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols) {
-  Rule plain = rule;
-  plain.id = "statement";
-  plain.tier = algebra::Tier::None;
-  return algebra::to_string(plain, bank, symbols);
+  Rule statement = rule;
+  statement.id = "statement";
+  statement.tier = algebra::Tier::None;
+  return algebra::to_string(statement, bank, symbols);
 }
 
 std::string to_string(const CertificateText& certificate) {
@@ -51,13 +51,13 @@ std::string to_string(const CertificateText& certificate) {
   }
   for (const auto& [name, digest] : certificate.definitions) text += "; definition " + name + " " + digest + "\n";
   for (const std::string& law : certificate.assumed) text += assumed_word + law + "\n";
-  for (const std::string& use : certificate.uses) text += "; use " + use + "\n";
+  for (const std::string& line : certificate.rule_instances) text += "; use " + line + "\n";
   return text + certificate.proof;
 }
 
 namespace {
 
-/// Lines in order, each taken once.
+/// A parser that consumes a certificate's lines in order.
 class CertificateReader {
  public:
   CertificateReader(std::string_view text, const std::string& origin) : origin_(origin) {
@@ -74,17 +74,17 @@ class CertificateReader {
     if (starts(format) && !starts(first_line)) fail("the certificate is of another format; prove its rule again");
     const std::string kind = take(first_line, "a certificate's first line");
     const bool by_definitions = kind == definitions_word;
-    if (!by_definitions && kind != derivation_word) fail("'" + kind + "' is no kind of proof");
+    if (!by_definitions && kind != derivation_word) fail("expected definitions or derivation, found '" + kind + "'");
     certificate.kind = by_definitions ? Certificate::Kind::Definitions : Certificate::Kind::Derivation;
     while (starts(";   ")) certificate.statement += take(";   ", "the statement") + "\n";
     while (starts("; definition ")) {
       const std::string line = take("; definition ", "a definition");
       const std::size_t space = line.find(' ');
-      if (space == std::string::npos) fail("a definition without its digest");
+      if (space == std::string::npos) fail("expected an operator and the digest of its definition");
       certificate.definitions.emplace_back(line.substr(0, space), line.substr(space + 1));
     }
     while (starts(assumed_word)) certificate.assumed.push_back(take(assumed_word, "a law"));
-    while (!by_definitions && starts("; use ")) certificate.uses.push_back(take("; use ", "an instance"));
+    while (!by_definitions && starts("; use ")) certificate.rule_instances.push_back(take("; use ", "an instance"));
     certificate.proof_line = next_ + 1;
     while (next_ < lines_.size()) certificate.proof += lines_[next_++] + "\n";
     return certificate;
@@ -110,7 +110,7 @@ class CertificateReader {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> digests_of(const Rule& rule, const algebra::TermBank& bank) {
+std::vector<std::pair<std::string, std::string>> definition_digests(const Rule& rule, const algebra::TermBank& bank) {
   std::set<std::string> names;
   for (const auto* side : {&rule.source, &rule.target}) {
     for (const algebra::NodeId node : bank.nodes(*side)) {
@@ -122,22 +122,22 @@ std::vector<std::pair<std::string, std::string>> digests_of(const Rule& rule, co
   return result;
 }
 
-CertificateText without_proof(Certificate::Kind kind, std::string statement, const Rule& rule,
-                              const algebra::TermBank& bank) {
+CertificateText make_certificate_without_proof(Certificate::Kind kind, std::string statement, const Rule& rule,
+                                               const algebra::TermBank& bank) {
   CertificateText certificate;
   certificate.kind = kind;
   certificate.statement = std::move(statement);
-  certificate.definitions = digests_of(rule, bank);
+  certificate.definitions = definition_digests(rule, bank);
   certificate.assumed = algebra::assumed_laws(rule, bank);
   return certificate;
 }
 
 namespace {
 
-/// The steps as their reader would write them: sums are written in the order in which their terms were first met, which
-/// is another for who found the proof.
-std::string as_read(const std::string& proof, const Rule& rule, const algebra::TermBank& bank,
-                    const algebra::Symbols& symbols) {
+/// Returns the proof as a reader of it would write it. Sums are written in the order in which their terms first
+/// occurred, which differs between the prover and a reader.
+std::string rewrite_as_reader(const std::string& proof, const Rule& rule, const algebra::TermBank& bank,
+                              const algebra::Symbols& symbols) {
   check::Atoms atoms;
   const check::Statement statement(rule, bank, symbols, atoms);
   return check::to_string(check::parse_proof(proof, "certificate", 1, atoms), atoms);
@@ -151,45 +151,45 @@ CertificateText parse_certificate(std::string_view text, const std::string& orig
 
 std::optional<CertificateText> certify_by_definitions(const std::string& statement, algebra::Library& library,
                                                       const ProverOptions& options, std::string& reason,
-                                                      bool believing) {
+                                                      bool assume_obligations) {
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
   const Rule rule = parse_statement(statement, library, bank, symbols);
   try {
     check::Atoms atoms;
-    check::Statement stated(rule, bank, symbols, atoms);
+    check::Statement checked(rule, bank, symbols, atoms);
     const auto samples = sample_sizes_by_name(rule, bank, symbols, options.seed);
-    const Elaboration elaboration = elaborate(stated, samples, options.align, options.elaboration, believing);
+    const Elaboration elaboration = elaborate(checked, samples, options.align, options.elaboration, assume_obligations);
     reason = elaboration.reason;
     if (!elaboration.proof) return std::nullopt;
-    if (const auto difference = check::evaluate(rule, bank, symbols, options.seed); difference && !believing) {
+    if (const auto difference = check::evaluate(rule, bank, symbols, options.seed); difference && !assume_obligations) {
       reason = *difference;
       return std::nullopt;
     }
-    CertificateText certificate = without_proof(Certificate::Kind::Definitions, statement, rule, bank);
-    certificate.proof = as_read(check::to_string(*elaboration.proof, atoms), rule, bank, symbols);
+    CertificateText certificate = make_certificate_without_proof(Certificate::Kind::Definitions, statement, rule, bank);
+    certificate.proof = rewrite_as_reader(check::to_string(*elaboration.proof, atoms), rule, bank, symbols);
     return certificate;
-  } catch (const check::Objection& objection) {
-    reason = objection.what;
+  } catch (const check::CheckError& error) {
+    reason = error.what;
     return std::nullopt;
   }
 }
 
-std::string certificate_request(const std::string& statement, Certificate::Kind kind, const std::string& uses,
-                                const std::map<std::string, std::string>& cited) {
+std::string certificate_request(const std::string& statement, Certificate::Kind kind, const std::string& rule_instances,
+                                const std::map<std::string, std::string>& premises) {
   const bool derived = kind == Certificate::Kind::Derivation;
-  std::vector<std::string> instances, rules;  // names and statements of rules in turn
-  if (derived) instances = lines_of(uses);
+  std::vector<std::string> lines, rules;  // rules: names and statements alternate
+  if (derived) lines = lines_of(rule_instances);
   std::set<std::string> names;
-  for (const std::string& use : instances) {
-    const auto found = cited.find(rule_of(use));
-    if (found != cited.end() && names.insert(found->first).second)
+  for (const std::string& line : lines) {
+    const auto found = premises.find(rule_name_in(line));
+    if (found != premises.end() && names.insert(found->first).second)
       rules.insert(rules.end(), {found->first, found->second});
   }
   runtime::Bytes request;
   runtime::append_text(request, statement);
   runtime::append_value(request, derived);
-  runtime::append_texts(request, instances);
+  runtime::append_texts(request, lines);
   runtime::append_texts(request, rules);
   return std::string(runtime::text_of(request));
 }
@@ -199,48 +199,51 @@ CertificateRequest unpack_request(std::string_view request) {
   CertificateRequest result;
   result.statement = runtime::take_text(rest);
   result.derived = runtime::take_value<bool>(rest);
-  result.uses = runtime::take_texts(rest);
+  result.rule_instances = runtime::take_texts(rest);
   const std::vector<std::string> rules = runtime::take_texts(rest);
-  for (std::size_t i = 0; i + 1 < rules.size(); i += 2) result.cited.emplace(rules[i], rules[i + 1]);
+  for (std::size_t i = 0; i + 1 < rules.size(); i += 2) result.premises.emplace(rules[i], rules[i + 1]);
   return result;
 }
 
-std::string certificate_for(const std::string& request, algebra::Library& library, const ProverOptions& options) {
-  const CertificateRequest asked = unpack_request(request);
-  const std::string& statement = asked.statement;
-  if (asked.derived) return to_string(certify_by_instances(statement, asked.uses, asked.cited, library, options));
+std::string make_certificate(const std::string& packed_request, algebra::Library& library,
+                             const ProverOptions& options) {
+  const CertificateRequest request = unpack_request(packed_request);
+  const std::string& statement = request.statement;
+  if (request.derived)
+    return to_string(certify_by_instances(statement, request.rule_instances, request.premises, library, options));
   std::string reason;
   if (const auto certificate = certify_by_definitions(statement, library, options, reason))
     return to_string(*certificate);
-  // The prover's word alone: whoever checks it is told so.
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
   const Rule rule = parse_statement(statement, library, bank, symbols);
-  CertificateText certificate = without_proof(Certificate::Kind::Definitions, statement, rule, bank);
-  certificate.proof = unfollowed;
+  CertificateText certificate = make_certificate_without_proof(Certificate::Kind::Definitions, statement, rule, bank);
+  certificate.proof = no_proof;
   return to_string(certificate);
 }
 
-bool is_followed(const std::string& certificate) { return !certificate.ends_with(std::string("\n") + unfollowed); }
+bool has_checkable_proof(const std::string& certificate) {
+  return !certificate.ends_with(std::string("\n") + no_proof);
+}
 
-CitedRules::CitedRules(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
-                       algebra::Symbols& symbols)
+PremiseRules::PremiseRules(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
+                           algebra::Symbols& symbols)
     : library_(library), bank_(bank), symbols_(symbols) {
   for (const algebra::RuleRecord& record : rules.rules) {
     if (record.certificate.kind == Certificate::Kind::Definitions) rules_.emplace(record.rule.id, &record.rule);
   }
 }
 
-std::map<std::string, std::string> CitedRules::named_in(const std::vector<std::string>& uses) {
+std::map<std::string, std::string> PremiseRules::statements_for(const std::vector<std::string>& rule_instances) {
   std::map<std::string, std::string> result;
-  for (const std::string& use : uses) {
-    const std::string name = rule_of(use);
+  for (const std::string& line : rule_instances) {
+    const std::string name = rule_name_in(line);
     if (auto text = statement(name)) result.emplace(name, std::move(*text));
   }
   return result;
 }
 
-std::optional<std::string> CitedRules::statement(const std::string& name) {
+std::optional<std::string> PremiseRules::statement(const std::string& name) {
   const auto [known, is_new] = statements_.try_emplace(name);
   if (!is_new) return known->second;
   const std::size_t at = std::min(name.find('@'), name.size());
@@ -248,40 +251,41 @@ std::optional<std::string> CitedRules::statement(const std::string& name) {
   if (rule == rules_.end()) return std::nullopt;
   if (at == name.size()) {
     known->second = statement_of(*rule->second, bank_, symbols_);
-  } else if (const auto instance =
-                 algebra::instance_named(*rule->second, std::string_view(name).substr(at), library_, bank_, symbols_)) {
-    known->second = statement_of(*instance, bank_, symbols_);
+  } else if (const auto specialization = algebra::specialize_by_name(*rule->second, std::string_view(name).substr(at),
+                                                                     library_, bank_, symbols_)) {
+    known->second = statement_of(*specialization, bank_, symbols_);
   }
   return known->second;
 }
 
-void certify_by(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
-                const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of) {
-  CitedRules cited(rules, library, bank, symbols);
+void certify_with(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
+                  algebra::Symbols& symbols,
+                  const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of) {
+  PremiseRules premises(rules, library, bank, symbols);
   std::vector<std::string> requests;
   std::vector<Certificate*> certificates;
   for (algebra::RuleRecord& record : rules.rules) {
     Certificate& certificate = record.certificate;
-    const bool is_final = certificate.kind == Certificate::Kind::Definitions && !certificate.text.empty();
-    if (certificate.kind == Certificate::Kind::None || is_final) continue;
+    const bool is_complete = certificate.kind == Certificate::Kind::Definitions && !certificate.text.empty();
+    if (certificate.kind == Certificate::Kind::None || is_complete) continue;
     const bool derived = certificate.kind == Certificate::Kind::Derivation;
     requests.push_back(certificate_request(
         statement_of(record.rule, bank, symbols), certificate.kind, certificate.text,
-        derived ? cited.named_in(lines_of(certificate.text)) : std::map<std::string, std::string>()));
+        derived ? premises.statements_for(lines_of(certificate.text)) : std::map<std::string, std::string>()));
     certificates.push_back(&certificate);
   }
   std::vector<std::string> texts = texts_of(requests);
   for (std::size_t i = 0; i < certificates.size(); ++i) certificates[i]->text = std::move(texts.at(i));
   std::erase_if(rules.rules, [](const algebra::RuleRecord& record) {
-    return record.certificate.kind == Certificate::Kind::Derivation && !is_followed(record.certificate.text);
+    return record.certificate.kind == Certificate::Kind::Derivation && !has_checkable_proof(record.certificate.text);
   });
 }
 
 void certify(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
              const ProverOptions& options) {
-  certify_by(rules, library, bank, symbols, [&](const std::vector<std::string>& requests) {
+  certify_with(rules, library, bank, symbols, [&](const std::vector<std::string>& requests) {
     std::vector<std::string> texts;
-    for (const std::string& request : requests) texts.push_back(certificate_for(request, library, options));
+    for (const std::string& request : requests) texts.push_back(make_certificate(request, library, options));
     return texts;
   });
 }

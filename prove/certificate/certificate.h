@@ -1,6 +1,6 @@
-// Certificates: what lets someone else check a rule's proof. A certificate has the typed statement, the digests of the
-// definitions, and for a rule proved from definitions the normal form and the steps that the checker follows (check/),
-// for a derived one the instances. The text is a function of the statement, the definitions and Z3's version.
+// Certificates: proofs as text that others can check. A certificate has the typed statement, the digests of the
+// definitions, and either the normal form and the proof steps (check/) of a rule proved from the definitions, or the
+// rule instances of a derived rule. The text is a function of the statement, the definitions and Z3's version.
 #pragma once
 
 #include <functional>
@@ -11,68 +11,69 @@
 #include <vector>
 
 #include "algebra/rules/rule_set.h"
-#include "egraph/derive.h"
-#include "prove/prover.h"
+#include "prove/prover/prover.h"
 
 namespace rulemill::prove {
 
-/// Instead of a proof, where no steps were found that the checker can follow: such a certificate does not hold.
-inline constexpr const char* unfollowed = "unfollowed\n";
+/// Stands for a proof if no checkable one was found. A certificate with it is invalid.
+inline constexpr const char* no_proof = "unfollowed\n";
 
 struct CertificateText {
   algebra::Certificate::Kind kind = algebra::Certificate::Kind::None;
   std::string statement;                                         // the rule in text form
   std::vector<std::pair<std::string, std::string>> definitions;  // operator, digest
-  std::vector<std::string> assumed;  // laws of functions that were tried alone, and that its operators may rest on
-  std::vector<std::string> uses;     // by derivation: "rule: x := term, …; m := size, …"
-  std::string proof;                 // check::to_string of it; by derivation, of domains alone
-  std::size_t proof_line = 0;        // where it begins, once parsed
+  std::vector<std::string> assumed;                              // assumed laws that its operators may use
+  std::vector<std::string> rule_instances;  // of a derivation: "rule: x := term, …; m := size, …"
+  std::string proof;                        // in the form of check::to_string; of a derivation for domains only
+  std::size_t proof_line = 0;               // its first line, once parsed
 };
 
 std::string to_string(const CertificateText& certificate);
-/// Throws InputError, naming the line, on a text that to_string does not make.
+/// Throws InputError with the line on a text that to_string does not produce.
 CertificateText parse_certificate(std::string_view text, const std::string& origin);
 
-/// The statement of a typed rule, its name and tier aside.
+/// Returns the statement of a typed rule: its text without name and tier.
 std::string statement_of(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols);
 
-/// A certificate of a rule that says everything but why.
-CertificateText without_proof(algebra::Certificate::Kind kind, std::string statement, const algebra::Rule& rule,
-                              const algebra::TermBank& bank);
+/// Returns a rule's certificate with an empty proof.
+CertificateText make_certificate_without_proof(algebra::Certificate::Kind kind, std::string statement,
+                                               const algebra::Rule& rule, const algebra::TermBank& bank);
 
-/// Every operator that the statement names, with its definition's digest, by name.
-std::vector<std::pair<std::string, std::string>> digests_of(const algebra::Rule& rule, const algebra::TermBank& bank);
+/// Returns the operators of a rule with their definitions' digests, sorted by name.
+std::vector<std::pair<std::string, std::string>> definition_digests(const algebra::Rule& rule,
+                                                                    const algebra::TermBank& bank);
 
-/// The certificate of a statement, by steps that the checker follows; nothing, and `reason`, if none are found.
-/// `believing` is for tests: what has to be shown counts as shown.
+/// Returns the certificate of a statement with a checkable proof; none, and the `reason`, if none is found.
+/// `assume_obligations` is for tests: obligations count as confirmed.
 std::optional<CertificateText> certify_by_definitions(const std::string& statement, algebra::Library& library,
                                                       const ProverOptions& options, std::string& reason,
-                                                      bool believing = false);
+                                                      bool assume_obligations = false);
 
-/// The certificate of a derived rule. `cited` has the statements of the rules that the instances are of, by name.
-CertificateText certify_by_instances(const std::string& statement, const std::vector<std::string>& uses,
-                                     const std::map<std::string, std::string>& cited, algebra::Library& library,
+/// Returns the certificate of a derived rule. `premises` maps the names of the instantiated rules to their statements.
+CertificateText certify_by_instances(const std::string& statement, const std::vector<std::string>& rule_instances,
+                                     const std::map<std::string, std::string>& premises, algebra::Library& library,
                                      const ProverOptions& options);
 
-/// What a derived rule's certificate leaves to solvers, who must answer "unsat" to all of it: first that the instances
-/// imply the statement, then that they are instances.
-struct FollowedDerivation {
+/// The scripts of a derived rule's certificate to which a solver must answer "unsat": first that the rule instances
+/// imply the statement, then that they are valid.
+struct DerivationObligations {
   std::vector<std::string> scripts;
-  std::size_t plain = 0;
+  std::size_t trivial = 0;
 };
-/// Throws check::Objection or InputError where the certificate does not fit.
-FollowedDerivation follow_derivation(const CertificateText& certificate,
-                                     const std::map<std::string, std::string>& cited, algebra::Library& library);
+/// Throws check::CheckError or InputError if the certificate is malformed.
+DerivationObligations check_derivation_certificate(const CertificateText& certificate,
+                                                   const std::map<std::string, std::string>& premises,
+                                                   algebra::Library& library);
 
-/// The statements of the rules that derivations may cite: those proved from the definitions, under their names, and
-/// their instances at other ranks and numbers, as in "r5@d=2,stride=1" (algebra/rules/general_rules.h).
-class CitedRules {
+/// The statements of the rules that derivations may use: those proved from the definitions, by name, and their
+/// specializations, as in "r5@d=2,stride=1" (algebra/rules/specialization.h).
+class PremiseRules {
  public:
-  CitedRules(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
-             algebra::Symbols& symbols);
+  PremiseRules(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
+               algebra::Symbols& symbols);
 
-  /// Of those that a derivation names: those that there are.
-  std::map<std::string, std::string> named_in(const std::vector<std::string>& uses);
+  /// Returns the statements of the instantiated rules that exist, by name.
+  std::map<std::string, std::string> statements_for(const std::vector<std::string>& rule_instances);
 
  private:
   std::optional<std::string> statement(const std::string& name);
@@ -84,30 +85,30 @@ class CitedRules {
   algebra::Symbols& symbols_;
 };
 
-/// What a rule's certificate is made from: its statement, and of a derived rule the lines of instances and the
-/// statements of the rules that they are of.
+/// The input of make_certificate: a statement, and for a derived rule its rule instances and their rules' statements.
 struct CertificateRequest {
   std::string statement;
   bool derived = false;
-  std::vector<std::string> uses;
-  std::map<std::string, std::string> cited;  // by name
+  std::vector<std::string> rule_instances;
+  std::map<std::string, std::string> premises;  // by name
 };
-/// One in bytes, for certificate_for: `cited` has all that may be. And back.
-std::string certificate_request(const std::string& statement, algebra::Certificate::Kind kind, const std::string& uses,
-                                const std::map<std::string, std::string>& cited);
+/// Returns a request as bytes. `premises` may have more rules than the instances use; these are left out.
+std::string certificate_request(const std::string& statement, algebra::Certificate::Kind kind,
+                                const std::string& rule_instances, const std::map<std::string, std::string>& premises);
 CertificateRequest unpack_request(std::string_view request);
-/// The text of the certificate that is requested; one without a proof, which no check passes, if no steps are found.
-std::string certificate_for(const std::string& request, algebra::Library& library, const ProverOptions& options);
+/// Returns the text of the requested certificate, with no_proof if no checkable proof is found.
+std::string make_certificate(const std::string& packed_request, algebra::Library& library,
+                             const ProverOptions& options);
 
-/// Whether the certificate's text has a proof that the checker can follow.
-bool is_followed(const std::string& certificate);
+/// Returns whether a certificate's text has a checkable proof.
+bool has_checkable_proof(const std::string& certificate);
 
-/// Replaces the certificates of a pruned set, which are the lines of instances, by final ones, `text_of` by request;
-/// those of core rules that have theirs are kept. Derived rules whose derivation the checker cannot follow are left
-/// out.
-void certify_by(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
-                const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of);
-/// Likewise, all in this process.
+/// Replaces the certificates of a pruned set by their final texts, which `texts_of` returns for requests. Complete
+/// certificates of core rules are kept. Drops derived rules without a checkable proof.
+void certify_with(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
+                  algebra::Symbols& symbols,
+                  const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of);
+/// The same in this process.
 void certify(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
              const ProverOptions& options);
 

@@ -1,15 +1,15 @@
-// Certificates of derived rules: instances of others as text, and what the checker makes of them.
+// Certificates of derived rules: rule instances as text, and their obligations.
 #include "check/kernel/derivation.h"
 
 #include <algorithm>
 #include <deque>
 #include <memory>
 
-#include "algebra/terms/equal_products.h"
+#include "algebra/terms/factor_refinement.h"
 #include "prove/certificate/certificate.h"
-#include "prove/certificate/instance_text.h"
+#include "prove/certificate/rule_instance_text.h"
 #include "prove/elaboration/elaborate.h"
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::prove {
 
@@ -18,27 +18,28 @@ using runtime::InputError;
 
 namespace {
 
-/// A goal, the rules that it cites and their instances, all in terms and sizes of its own.
+/// A goal, its premises and their instances, over terms and sizes of its own.
 class DerivationText {
  public:
-  DerivationText(const std::string& statement, const std::vector<std::string>& uses,
-                 const std::map<std::string, std::string>& cited, algebra::Library& library)
-      : library_(library), bank_(library), statement_(statement), stated_(statement) {
+  DerivationText(const std::string& statement, const std::vector<std::string>& rule_instances,
+                 const std::map<std::string, std::string>& premises, algebra::Library& library)
+      : library_(library), bank_(library), statement_(statement) {
     goal_ = read_statement(statement, library_, bank_, symbols_);
-    if (auto dealt_out = algebra::with_equal_products_dealt_out(goal_, bank_, symbols_)) {
-      goal_ = std::move(dealt_out->rule);
-      stated_ = statement_of(goal_.rule, bank_, symbols_);
+    std::string goal_text = statement;
+    if (auto refined = algebra::refine_factors(goal_, bank_, symbols_)) {
+      goal_ = std::move(refined->rule);
+      goal_text = statement_of(goal_.rule, bank_, symbols_);
     }
-    InstanceReader reader(stated_, library_, bank_, symbols_);
-    for (const std::string& use : uses) add(reader.read(use), cited);
+    RuleInstanceReader reader(goal_text, library_, bank_, symbols_);
+    for (const std::string& line : rule_instances) add(reader.read(line), premises);
   }
 
-  /// What the instances leave to be shown, and where the goal is defined.
-  check::Derived follow(const check::Proof& proof) {
-    check::Followed domains = check::follow_domains(proof, statement());
-    check::Derived result = check::derive(statement(), instances_, symbols_, proof.times);
+  /// Returns the obligations of the rule instances and of the goal's domain.
+  check::CheckedDerivation collect_obligations(const check::Proof& proof) {
+    check::CheckedProof domains = check::check_domains(proof, statement());
+    check::CheckedDerivation result = check::check_derivation(statement(), instances_, symbols_, proof.lemmas);
     for (check::Obligation& obligation : domains.obligations) result.obligations.push_back(std::move(obligation));
-    result.plain += domains.plain;
+    result.trivial += domains.trivial;
     return result;
   }
 
@@ -48,50 +49,51 @@ class DerivationText {
   }
   check::Atoms& atoms() { return atoms_; }
 
-  CertificateText certificate(const std::vector<std::string>& uses, const ProverOptions& options) {
-    CertificateText result = without_proof(algebra::Certificate::Kind::Derivation, statement_, goal_.rule, bank_);
-    result.uses = uses;
+  CertificateText certificate(const std::vector<std::string>& rule_instances, const ProverOptions& options) {
+    CertificateText result =
+        make_certificate_without_proof(algebra::Certificate::Kind::Derivation, statement_, goal_.rule, bank_);
+    result.rule_instances = rule_instances;
     try {
-      const check::Derived derived = check::derive(statement(), instances_, symbols_, {});
-      const bool demands = statement().demands(false).own + statement().demands(true).own > 0;
-      if (derived.obligations.empty() && !demands) {
+      const check::CheckedDerivation derived = check::check_derivation(statement(), instances_, symbols_, {});
+      const bool is_partial =
+          statement().definedness_conditions(false).own_count + statement().definedness_conditions(true).own_count > 0;
+      if (derived.obligations.empty() && !is_partial) {
         result.proof = check::to_string(check::Proof(), atoms_);
         return result;
       }
       const auto samples = sample_sizes_by_name(goal_.rule, bank_, symbols_, options.seed);
       const Elaboration found =
           elaborate_domains(statement(), derived.obligations, samples, options.align, options.elaboration);
-      result.proof = found.proof ? check::to_string(*found.proof, atoms_) : unfollowed;
-    } catch (const check::Objection&) {
-      result.proof = unfollowed;
+      result.proof = found.proof ? check::to_string(*found.proof, atoms_) : no_proof;
+    } catch (const check::CheckError&) {
+      result.proof = no_proof;
     }
     return result;
   }
 
  private:
-  void add(const Instance& instance, const std::map<std::string, std::string>& cited) {
-    const auto text = cited.find(instance.rule);
-    if (text == cited.end())
-      throw InputError("instance", "'" + instance.rule + "' is no rule that is proved from the definitions");
-    const auto [number, is_new] = numbers_.try_emplace(instance.rule, static_cast<std::uint32_t>(rules_.size()));
+  void add(const RuleInstance& rule_instance, const std::map<std::string, std::string>& premises) {
+    const auto text = premises.find(rule_instance.rule);
+    if (text == premises.end())
+      throw InputError("instance", "expected a rule proved from the definitions, found '" + rule_instance.rule + "'");
+    const auto [number, is_new] = numbers_.try_emplace(rule_instance.rule, static_cast<std::uint32_t>(rules_.size()));
     if (is_new) rules_.push_back(read_statement(text->second, library_, bank_, symbols_));
     const algebra::Rule& rule = rules_[number->second].rule;
-    check::RuleInstance use{&rule, {}, instance.sizes};
+    check::RuleInstance checked{&rule, {}, rule_instance.sizes};
     for (const TermId variable : rule.variables) {
       const std::string& name = bank_.term(variable).name;
-      const auto value = std::ranges::find(instance.terms, name, &std::pair<std::string, TermId>::first);
-      if (value == instance.terms.end()) throw InputError("instance", "no term for " + name);
-      use.terms.push_back(value->second);
+      const auto value = std::ranges::find(rule_instance.terms, name, &std::pair<std::string, TermId>::first);
+      if (value == rule_instance.terms.end()) throw InputError("instance", "expected a term for " + name);
+      checked.terms.push_back(value->second);
     }
-    instances_.push_back(std::move(use));
+    instances_.push_back(std::move(checked));
   }
 
   algebra::Library& library_;
   algebra::TermBank bank_;
   algebra::Symbols symbols_;
   const std::string& statement_;
-  std::string stated_;  // as it is derived
-  algebra::TypedRule goal_;
+  algebra::TypedRule goal_;               // refined
   std::deque<algebra::TypedRule> rules_;  // instances point to them
   std::map<std::string, std::uint32_t> numbers_;
   std::vector<check::RuleInstance> instances_;
@@ -101,21 +103,22 @@ class DerivationText {
 
 }  // namespace
 
-CertificateText certify_by_instances(const std::string& statement, const std::vector<std::string>& uses,
-                                     const std::map<std::string, std::string>& cited, algebra::Library& library,
+CertificateText certify_by_instances(const std::string& statement, const std::vector<std::string>& rule_instances,
+                                     const std::map<std::string, std::string>& premises, algebra::Library& library,
                                      const ProverOptions& options) {
-  return DerivationText(statement, uses, cited, library).certificate(uses, options);
+  return DerivationText(statement, rule_instances, premises, library).certificate(rule_instances, options);
 }
 
-FollowedDerivation follow_derivation(const CertificateText& certificate,
-                                     const std::map<std::string, std::string>& cited, algebra::Library& library) {
-  DerivationText text(certificate.statement, certificate.uses, cited, library);
+DerivationObligations check_derivation_certificate(const CertificateText& certificate,
+                                                   const std::map<std::string, std::string>& premises,
+                                                   algebra::Library& library) {
+  DerivationText text(certificate.statement, certificate.rule_instances, premises, library);
   text.statement();
   const check::Proof proof = check::parse_proof(certificate.proof, "certificate", certificate.proof_line, text.atoms());
   if (!proof.outputs.empty() || check::to_string(proof, text.atoms()) != certificate.proof)
-    throw check::Objection{"its certificate says what no certificate says"};
-  const check::Derived derived = text.follow(proof);
-  FollowedDerivation result{{derived.script}, derived.plain};
+    throw check::CheckError{"malformed certificate: unexpected content"};
+  const check::CheckedDerivation derived = text.collect_obligations(proof);
+  DerivationObligations result{{derived.script}, derived.trivial};
   for (const check::Obligation& obligation : derived.obligations)
     result.scripts.push_back(check::smtlib(obligation, text.atoms()));
   return result;

@@ -1,17 +1,17 @@
-// What makes products cancel: one is given the bound indices of another, and then its factors.
+// Cancels products: rewrites one to have the bound indices of another, and then its factors.
 #include <algorithm>
 
 #include "prove/elaboration/elaborator.h"
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::prove {
 
 namespace {
 
-/// Where factors leave a map open, as those of two windows over one tensor do, the ranges tell: the maps under which
-/// more of the guards agree go first, since few are tried.
-void put_nearest_first(std::vector<Substitution>& maps, const Guards& own, const Guards& wanted, Symbols& symbols,
-                       Budget& budget) {
+/// Sorts maps by the number of guards that they do not make equal, since only a few maps are tried. This decides where
+/// factors do not determine the map, as for two windows over one tensor.
+void sort_by_matching_guards(std::vector<Substitution>& maps, const Guards& own, const Guards& wanted, Symbols& symbols,
+                             Budget& budget) {
   std::vector<std::pair<std::size_t, Substitution>> ranked;
   for (Substitution& map : maps) {
     budget.spend(100 * (1 + own.size()));
@@ -27,7 +27,7 @@ void put_nearest_first(std::vector<Substitution>& maps, const Guards& own, const
 
 }  // namespace
 
-void Elaborator::accept(Attempt attempt, check::Sum& sum, Steps& steps) {
+void Elaborator::commit(Attempt attempt, check::Sum& sum, Steps& steps) {
   sum = std::move(attempt.sum);
   steps.insert(steps.end(), std::make_move_iterator(attempt.steps.begin()),
                std::make_move_iterator(attempt.steps.end()));
@@ -44,8 +44,8 @@ bool Elaborator::cancel(check::Sum& sum, const Context& context, Steps& steps) {
       group = std::move(aligned[0]);
       members.push_back(p);
     }
-    if (members.size() > 1 && take(group.sum, context, step(Op::Cancel, members), group.steps)) {
-      accept(std::move(group), sum, steps);
+    if (members.size() > 1 && try_step(group.sum, context, step(Op::Cancel, members), group.steps)) {
+      commit(std::move(group), sum, steps);
       return true;
     }
     if (cancel_pair(sum, onto, context, steps)) return true;
@@ -56,9 +56,9 @@ bool Elaborator::cancel(check::Sum& sum, const Context& context, Steps& steps) {
 bool Elaborator::cancel_pair(check::Sum& sum, std::size_t onto, const Context& context, Steps& steps) {
   for (std::size_t p = onto + 1; p < sum.size(); ++p) {
     if (sum[p].coefficient + sum[onto].coefficient != Rational{0, 1}) continue;
-    for (Attempt& pair : alignments({sum, {}}, p, onto, context, most_ways)) {
-      if (!take(pair.sum, context, step(Op::Cancel, {onto, p}), pair.steps)) continue;
-      accept(std::move(pair), sum, steps);
+    for (Attempt& pair : alignments({sum, {}}, p, onto, context, max_alignments)) {
+      if (!try_step(pair.sum, context, step(Op::Cancel, {onto, p}), pair.steps)) continue;
+      commit(std::move(pair), sum, steps);
       return true;
     }
   }
@@ -66,20 +66,20 @@ bool Elaborator::cancel_pair(check::Sum& sum, std::size_t onto, const Context& c
 }
 
 std::vector<Elaborator::Attempt> Elaborator::alignments(const Attempt& from, std::size_t p, std::size_t onto,
-                                                        const Context& context, std::size_t most) {
+                                                        const Context& context, std::size_t max_results) {
   std::vector<Attempt> result;
-  Product product = bridge_.there(from.sum[p]);
-  const Product model = bridge_.there(from.sum[onto]);
-  if (!comparable(product, model)) return result;
-  bridge_.rename(product);
-  for (const std::vector<FactorPair>& pairs : pairings(product.factors, model.factors, align_.maps)) {
+  Product product = translator_.to_prover(from.sum[p]);
+  const Product model = translator_.to_prover(from.sum[onto]);
+  if (!are_comparable(product, model)) return result;
+  translator_.rename(product);
+  for (const std::vector<FactorPair>& pairs : pair_factors(product.factors, model.factors, align_.maps)) {
     std::vector<Substitution> maps =
-        candidate_maps(product, model, pairs, commutative_, bridge_.symbols(), align_, budget_);
-    if (maps.size() > 1) put_nearest_first(maps, product.guards, model.guards, bridge_.symbols(), budget_);
+        candidate_maps(product, model, pairs, commutative_, translator_.symbols(), align_, budget_);
+    if (maps.size() > 1) sort_by_matching_guards(maps, product.guards, model.guards, translator_.symbols(), budget_);
     for (const Substitution& map : maps) {
       Attempt attempt = from;
       if (!product.bound.empty() &&
-          !take_map(attempt, {p}, map, from.sum[p].bound, product.bound, from.sum[onto].bound, context))
+          !try_map(attempt, {p}, map, from.sum[p].bound, product.bound, from.sum[onto].bound, context))
         continue;
       const bool same = std::ranges::all_of(pairs, [&](const FactorPair& pair) {
         const auto f = static_cast<std::size_t>(pair.first - product.factors.data());
@@ -88,29 +88,29 @@ std::vector<Elaborator::Attempt> Elaborator::alignments(const Attempt& from, std
       });
       if (!same) continue;
       result.push_back(std::move(attempt));
-      if (result.size() >= most) return result;
+      if (result.size() >= max_results) return result;
     }
   }
   return result;
 }
 
-bool Elaborator::take_map(Attempt& attempt, std::vector<std::size_t> at, const Substitution& map,
-                          const std::vector<Atom>& old, const std::vector<Atom>& fresh, const std::vector<Atom>& onto,
-                          const Context& context) {
+bool Elaborator::try_map(Attempt& attempt, std::vector<std::size_t> at, const Substitution& map,
+                         const std::vector<Atom>& old, const std::vector<Atom>& fresh, const std::vector<Atom>& onto,
+                         const Context& context) {
   std::optional<Step> found;
   try {
-    found = bridge_.map_step(map, old, fresh, onto);
+    found = translator_.map_step(map, old, fresh, onto);
   } catch (const runtime::Error&) {
-    return false;  // an image in names that the checker does not have
+    return false;  // an image with symbols that the checker does not have
   }
   if (!found) return false;
-  const bool identity = old == onto && std::ranges::all_of(found->to, [](const auto& image) {
+  const bool identity = old == onto && std::ranges::all_of(found->images, [](const auto& image) {
                           return image.second == Poly(image.first);
                         });
   if (identity) return true;
-  found->of_maximum = at.size() == 2;
-  found->at = std::move(at);
-  return take(attempt.sum, context, std::move(*found), attempt.steps);
+  found->targets_maximum = at.size() == 2;
+  found->positions = std::move(at);
+  return try_step(attempt.sum, context, std::move(*found), attempt.steps);
 }
 
 bool Elaborator::equate(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g,
@@ -122,7 +122,7 @@ bool Elaborator::equate(Attempt& attempt, std::size_t p, std::size_t f, std::siz
     if (own().index[d] == model.index[d]) continue;
     Step index = step(Op::Index, {p, f, d});
     index.polys.push_back(model.index[d]);
-    if (!take(attempt.sum, context, std::move(index), attempt.steps)) return false;
+    if (!try_step(attempt.sum, context, std::move(index), attempt.steps)) return false;
   }
   if (model.kind == check::Factor::Kind::Max) return equate_maxima(attempt, p, f, onto, g, context);
   const auto arguments = [&](Attempt& trial) {
@@ -135,7 +135,7 @@ bool Elaborator::equate(Attempt& attempt, std::size_t p, std::size_t f, std::siz
   if (arguments(straight)) return attempt = std::move(straight), true;
   const bool commutes =
       model.kind == check::Factor::Kind::Apply && model.arguments.size() == 2 && commutative_[model.symbol];
-  if (!commutes || !take(attempt.sum, context, step(Op::Swap, {p, f}), attempt.steps)) return false;
+  if (!commutes || !try_step(attempt.sum, context, step(Op::Commute, {p, f}), attempt.steps)) return false;
   return arguments(attempt);
 }
 
@@ -145,44 +145,40 @@ bool Elaborator::equate_argument(Attempt& attempt, std::size_t p, std::size_t f,
   const check::Sum& wanted = attempt.sum[onto].factors[g].arguments[a];
   if (product.factors[f].arguments[a] == wanted) return true;
   check::Kernel kernel(statement_, {});
-  const Context inner = kernel.inside(context, product, product.factors[f]);
-  check::Sum difference = product.factors[f].arguments[a];
-  for (check::Product part : wanted) {
-    part.coefficient = part.coefficient * Rational{-1, 1};
-    difference.push_back(std::move(part));
-  }
+  const Context inner = kernel.argument_context(context, product, product.factors[f]);
+  check::Sum difference = check::subtract(product.factors[f].arguments[a], wanted);
   Step same = step(Op::Same, {p, f, a, onto, g, a});
-  if (depth_ == deepest) return false;
+  if (depth_ == max_depth) return false;
   std::pair<check::Guards, std::string> key{inner.given, statement_.text(difference)};
   std::ranges::sort(key.first);
-  if (different_.contains(key)) return false;
+  if (unequal_.contains(key)) return false;
   ++depth_;
-  const bool empty = zero(difference, inner, same.block);
+  const bool empty = rewrite_to_zero(difference, inner, same.block);
   --depth_;
-  if (!empty) different_.insert(std::move(key));
-  return empty && take(attempt.sum, context, std::move(same), attempt.steps);
+  if (!empty) unequal_.insert(std::move(key));
+  return empty && try_step(attempt.sum, context, std::move(same), attempt.steps);
 }
 
 bool Elaborator::equate_maxima(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g,
                                const Context& context) {
   const check::Factor own = attempt.sum[p].factors[f], model = attempt.sum[onto].factors[g];
-  Factor renamed = bridge_.there(own);
-  const Factor target = bridge_.there(model);
-  bridge_.rename(renamed);
+  Factor renamed = translator_.to_prover(own);
+  const Factor target = translator_.to_prover(model);
+  translator_.rename(renamed);
   std::vector<Substitution> maps;
-  for (const Equations& way : ways_to_equal({{&renamed, &target}}, commutative_, align_.choices, budget_)) {
-    std::vector<Atom> unknown = renamed.bound;
-    unknown.insert(unknown.end(), way.unknown.begin(), way.unknown.end());
-    SolvedIndices solved = solve_indices(way.polys, unknown, bridge_.symbols(), budget_);
+  for (const Equations& system : unifying_equations({{&renamed, &target}}, commutative_, align_.choices, budget_)) {
+    std::vector<Atom> unknowns = renamed.bound;
+    unknowns.insert(unknowns.end(), system.unknowns.begin(), system.unknowns.end());
+    SolvedIndices solved = solve_indices(system.polys, unknowns, translator_.symbols(), budget_);
     std::erase_if(solved.map, [&](const auto& entry) {
       return std::ranges::find(renamed.bound, entry.first) == renamed.bound.end() ||
-             mentions(entry.second, unknown, bridge_.symbols());
+             mentions(entry.second, unknowns, translator_.symbols());
     });
-    complete_maps(solved.map, renamed.bound, target.bound, bridge_.symbols(), align_, budget_, maps);
+    complete_maps(solved.map, renamed.bound, target.bound, translator_.symbols(), align_, budget_, maps);
   }
   for (const Substitution& map : maps) {
     Attempt trial = attempt;
-    if (!take_map(trial, {p, f}, map, own.bound, renamed.bound, model.bound, context)) continue;
+    if (!try_map(trial, {p, f}, map, own.bound, renamed.bound, model.bound, context)) continue;
     if (!equate_ranges(trial, p, f, model.guards, context)) continue;
     if (!equate_argument(trial, p, f, onto, g, 0, context)) continue;
     attempt = std::move(trial);
@@ -196,13 +192,13 @@ bool Elaborator::equate_ranges(Attempt& trial, std::size_t p, std::size_t f, con
   const auto own = [&]() -> const check::Guards& { return trial.sum[p].factors[f].guards; };
   for (const check::Guard& guard : wanted) {
     if (std::ranges::find(own(), guard) != own().end()) continue;
-    Step know = step(Op::Know, {p, f}, true);
-    know.guard = guard;
-    if (!take(trial.sum, context, std::move(know), trial.steps)) return false;
+    Step addition = step(Op::AddGuard, {p, f}, true);
+    addition.guard = guard;
+    if (!try_step(trial.sum, context, std::move(addition), trial.steps)) return false;
   }
   for (std::size_t i = own().size(); i-- > 0;) {
     if (std::ranges::find(wanted, own()[i]) != wanted.end()) continue;
-    if (!take(trial.sum, context, step(Op::Forget, {p, f, i}, true), trial.steps)) return false;
+    if (!try_step(trial.sum, context, step(Op::DropGuard, {p, f, i}, true), trial.steps)) return false;
   }
   return true;
 }

@@ -7,54 +7,54 @@
 
 namespace rulemill::prove {
 
-using check::Objection;
+using check::CheckError;
 using check::Statement;
 
 namespace {
 
-/// Throws this when a proof becomes longer than any that is worth having.
+/// Thrown where a proof would exceed the limit on steps.
 struct TooLong {};
 
 }  // namespace
 
-Elaborator::Elaborator(Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& align,
-                       const ElaborationLimits& limits, bool believing)
+Elaborator::Elaborator(Statement& statement, const std::vector<SizesByName>& samples, const AlignmentLimits& align,
+                       const ElaborationLimits& limits, bool assume_obligations)
     : statement_(statement),
       atoms_(statement.atoms()),
       align_(align),
       limits_(limits),
       budget_(limits.work),
-      bridge_(atoms_, budget_),
-      oracle_(atoms_, bridge_, in_symbols(samples), believing) {
+      translator_(atoms_, budget_),
+      oracle_(atoms_, translator_, translate_samples(samples), assume_obligations) {
   for (const algebra::Function& function : statement.bank().library().functions())
     commutative_.push_back(function.commutative);
 }
 
 Elaboration Elaborator::run() {
-  return within_limits([&](check::Proof& proof) -> std::optional<std::string> {
+  return run_within_limits([&](check::Proof& proof) -> std::optional<std::string> {
     for (std::size_t o = 0; o < statement_.outputs(); ++o) {
       check::Sum sum = statement_.difference(o);
       check::OutputProof& output = proof.outputs.emplace_back();
       for (const check::Product& product : sum) output.normal_form.push_back(statement_.text(product));
       Context context{statement_.facts(), {}};
-      for (check::Guard& guard : statement_.ranges(o)) context.given.push_back(std::move(guard));
-      if (!zero(sum, context, output.steps)) return "nothing cancels " + statement_.text(sum.at(0));
+      for (check::Guard& guard : statement_.index_ranges(o)) context.given.push_back(std::move(guard));
+      if (!rewrite_to_zero(sum, context, output.steps)) return "nothing cancels " + statement_.text(sum.at(0));
     }
-    if (auto undefined = domains(proof)) return undefined;
-    return typing(proof);
+    if (auto undefined = prove_domains(proof)) return undefined;
+    return prove_typing(proof);
   });
 }
 
-Elaboration Elaborator::run_domains(const std::vector<check::Obligation>& owed) {
-  return within_limits([&](check::Proof& proof) -> std::optional<std::string> {
-    for (const check::Obligation& obligation : owed) {
-      if (!add_lemmas(obligation, proof)) return "an instance needs more than the rule says: " + obligation.what;
+Elaboration Elaborator::run_domains(const std::vector<check::Obligation>& obligations) {
+  return run_within_limits([&](check::Proof& proof) -> std::optional<std::string> {
+    for (const check::Obligation& obligation : obligations) {
+      if (!add_lemmas(obligation, proof)) return "not shown: " + obligation.what;
     }
-    return domains(proof);
+    return prove_domains(proof);
   });
 }
 
-Elaboration Elaborator::within_limits(const std::function<std::optional<std::string>(check::Proof&)>& search) {
+Elaboration Elaborator::run_within_limits(const std::function<std::optional<std::string>(check::Proof&)>& search) {
   check::Proof proof;
   try {
     if (auto reason = search(proof)) return {{}, *reason};
@@ -62,71 +62,71 @@ Elaboration Elaborator::within_limits(const std::function<std::optional<std::str
     return {{}, "the proof would be longer than " + std::to_string(limits_.steps) + " steps"};
   } catch (const LimitReached& limit) {
     return {{}, limit.what};
-  } catch (const Objection& objection) {
-    return {{}, objection.what};
+  } catch (const CheckError& error) {
+    return {{}, error.what};
   }
   return {std::move(proof), {}};
 }
 
-bool Elaborator::empties(check::Sum sum, const Context& context) {
+bool Elaborator::proves_zero(check::Sum sum, const Context& context) {
   Steps steps;
   try {
-    return zero(sum, context, steps);
+    return rewrite_to_zero(sum, context, steps);
   } catch (const TooLong&) {
   } catch (const LimitReached&) {
-  } catch (const Objection&) {
+  } catch (const CheckError&) {
   }
   return false;
 }
 
-std::vector<Models::Values> Elaborator::in_symbols(const std::vector<SizesByName>& samples) {
+std::vector<Models::Values> Elaborator::translate_samples(const std::vector<SizesByName>& samples) {
   std::vector<Models::Values> result;
   for (const SizesByName& sizes : samples) {
     Models::Values& values = result.emplace_back();
-    for (const auto& [name, value] : sizes) values[bridge_.symbols().size(name)] = value;
+    for (const auto& [name, value] : sizes) values[translator_.symbols().size(name)] = value;
   }
   return result;
 }
 
-std::optional<std::string> Elaborator::typing(check::Proof& proof) {
-  check::Guards goals = statement_.duties();
+std::optional<std::string> Elaborator::prove_typing(check::Proof& proof) {
+  check::Guards goals = statement_.target_obligations();
   for (const Poly& divisor : atoms_.divisors()) {
-    if (!atoms_.nonnegative(divisor - 1)) goals.push_back({false, divisor - 1});
+    if (!atoms_.is_nonnegative(divisor - 1)) goals.push_back({false, divisor - 1});
   }
   for (const check::Guard& goal : goals) {
     if (!add_lemmas({"typing", statement_.facts(), goal, {}, {}}, proof))
-      return "typing it needs more than its condition says: " + atoms_.text(goal);
+      return "not implied by the rule's condition: " + atoms_.text(goal);
   }
   return std::nullopt;
 }
 
 bool Elaborator::add_lemmas(const check::Obligation& obligation, check::Proof& proof) {
-  if (check::is_plain(obligation)) return true;
-  const auto times = oracle_.shown(obligation);
-  if (!times) return false;
-  for (const check::Times& lemma : *times) {
-    if (std::ranges::find(proof.times, lemma) == proof.times.end()) proof.times.push_back(lemma);
+  if (check::is_trivial(obligation)) return true;
+  const auto lemmas = oracle_.find_lemmas(obligation);
+  if (!lemmas) return false;
+  for (const check::ProductLemma& lemma : *lemmas) {
+    if (std::ranges::find(proof.lemmas, lemma) == proof.lemmas.end()) proof.lemmas.push_back(lemma);
   }
   return true;
 }
 
-bool Elaborator::take(check::Sum& sum, const Context& context, Step step, Steps& steps) {
-  if (++taken_ > 20 * limits_.steps || steps.size() > limits_.steps) throw TooLong{};
-  const bool proved_before = step.op == Op::Within || step.op == Op::Same;
-  bool granted = true;
+bool Elaborator::try_step(check::Sum& sum, const Context& context, Step step, Steps& steps) {
+  if (++tried_steps_ > 20 * limits_.steps || steps.size() > limits_.steps) throw TooLong{};
+  const bool checked_before = step.op == Op::Within || step.op == Op::Same;
+  bool confirmed = true;
   check::Kernel kernel(statement_, [&](const check::Obligation& obligation) {
-    if (proved_before || !granted) return;
-    const auto times = oracle_.shown(obligation);
-    granted = times.has_value();
-    if (!granted) throw Objection{"not shown"};
-    for (const check::Times& lemma : *times) {
-      if (std::ranges::find(step.times, lemma) == step.times.end()) step.times.push_back(lemma);
+    if (checked_before || !confirmed) return;
+    const auto lemmas = oracle_.find_lemmas(obligation);
+    confirmed = lemmas.has_value();
+    if (!confirmed) throw CheckError{"not shown"};
+    for (const check::ProductLemma& lemma : *lemmas) {
+      if (std::ranges::find(step.lemmas, lemma) == step.lemmas.end()) step.lemmas.push_back(lemma);
     }
   });
   check::Sum result = sum;
   try {
     kernel.apply(result, context, step);
-  } catch (const Objection&) {
+  } catch (const CheckError&) {
     return false;
   } catch (const algebra::Overflow&) {  // coefficients beyond 64 bits
     return false;
@@ -136,29 +136,24 @@ bool Elaborator::take(check::Sum& sum, const Context& context, Step step, Steps&
   return true;
 }
 
-Elaborator::Step Elaborator::step(Op op, std::vector<std::size_t> at, bool of_maximum) {
+Elaborator::Step Elaborator::step(Op op, std::vector<std::size_t> at, bool targets_maximum) {
   Step result;
   result.op = op;
-  result.at = std::move(at);
-  result.of_maximum = of_maximum;
+  result.positions = std::move(at);
+  result.targets_maximum = targets_maximum;
   return result;
 }
 
-bool Elaborator::shown(const check::Guards& given, std::optional<check::Guard> goal) {
+bool Elaborator::is_shown(const check::Guards& given, std::optional<check::Guard> goal) {
   const check::Obligation obligation{"", given, std::move(goal), {}, {}};
-  return check::is_plain(obligation) || oracle_.shown(obligation).has_value();
+  return check::is_trivial(obligation) || oracle_.find_lemmas(obligation).has_value();
 }
 
-check::Guards Elaborator::joined(check::Guards a, const check::Guards& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
-bool Elaborator::zero(check::Sum& sum, const Context& context, Steps& steps) {
+bool Elaborator::rewrite_to_zero(check::Sum& sum, const Context& context, Steps& steps) {
   simplify(sum, context, steps);
   while (!sum.empty()) {
-    if (!cancel(sum, context, steps) && !split(sum, context, steps) && !by_order(sum, context, steps) &&
-        !by_laws(sum, context, steps))
+    if (!cancel(sum, context, steps) && !split(sum, context, steps) && !apply_order(sum, context, steps) &&
+        !apply_laws(sum, context, steps))
       return false;
   }
   return true;
@@ -166,13 +161,13 @@ bool Elaborator::zero(check::Sum& sum, const Context& context, Steps& steps) {
 
 bool Elaborator::split(check::Sum& sum, const Context& context, Steps& steps) {
   for (std::size_t p = 0; p < sum.size(); ++p) {
-    const auto guard = undecided(sum[p], context);
+    const auto guard = undecided_guard(sum[p], context);
     if (!guard && simplify_arguments(sum, p, context, steps)) return true;
     if (!guard) continue;
     Step cut = step(Op::Split, {p});
     cut.guard = *guard;
     const std::size_t before = sum.size();
-    if (!take(sum, context, std::move(cut), steps)) continue;
+    if (!try_step(sum, context, std::move(cut), steps)) continue;
     if (!simplify_product(sum, p, context, steps))
       simplify(sum, context, steps, before - 1);
     else
@@ -182,20 +177,20 @@ bool Elaborator::split(check::Sum& sum, const Context& context, Steps& steps) {
   return false;
 }
 
-std::optional<check::Guard> Elaborator::undecided(const check::Product& product, const Context& context) {
-  const check::Guards given = joined(context.given, product.guards);
+std::optional<check::Guard> Elaborator::undecided_guard(const check::Product& product, const Context& context) {
+  const check::Guards given = check::conjunction(context.given, product.guards);
   std::set<Atom> scope = context.scope;
   scope.insert(product.bound.begin(), product.bound.end());
   for (const check::Factor& factor : product.factors) {
     for (const check::Sum& argument : factor.arguments) {
-      if (auto guard = undecided(argument, scope, given)) return guard;
+      if (auto guard = undecided_guard(argument, scope, given)) return guard;
     }
   }
   return std::nullopt;
 }
 
-std::optional<check::Guard> Elaborator::undecided(const check::Sum& sum, const std::set<Atom>& scope,
-                                                  const check::Guards& given) {
+std::optional<check::Guard> Elaborator::undecided_guard(const check::Sum& sum, const std::set<Atom>& scope,
+                                                        const check::Guards& given) {
   for (const check::Product& product : sum) {
     for (const check::Guard& guard : product.guards) {
       std::set<Atom> all;
@@ -203,27 +198,27 @@ std::optional<check::Guard> Elaborator::undecided(const check::Sum& sum, const s
       const auto inner = [&](Atom atom) {
         return atoms_.kind(atom) == check::Atoms::Kind::Bound && !scope.contains(atom);
       };
-      if (std::ranges::any_of(all, inner) || shown(given, guard)) continue;
-      if (!shown(joined(given, {guard}), std::nullopt)) return guard;
+      if (std::ranges::any_of(all, inner) || is_shown(given, guard)) continue;
+      if (!is_shown(check::conjunction(given, {guard}), std::nullopt)) return guard;
     }
     for (const check::Factor& factor : product.factors) {
       for (const check::Sum& argument : factor.arguments) {
-        if (auto guard = undecided(argument, scope, given)) return guard;
+        if (auto guard = undecided_guard(argument, scope, given)) return guard;
       }
     }
   }
   return std::nullopt;
 }
 
-Elaboration elaborate(Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& align,
-                      const ElaborationLimits& limits, bool believing) {
-  return Elaborator(statement, samples, align, limits, believing).run();
+Elaboration elaborate(Statement& statement, const std::vector<SizesByName>& samples, const AlignmentLimits& align,
+                      const ElaborationLimits& limits, bool assume_obligations) {
+  return Elaborator(statement, samples, align, limits, assume_obligations).run();
 }
 
-Elaboration elaborate_domains(Statement& statement, const std::vector<check::Obligation>& owed,
-                              const std::vector<SizesByName>& samples, const AlignLimits& align,
+Elaboration elaborate_domains(Statement& statement, const std::vector<check::Obligation>& obligations,
+                              const std::vector<SizesByName>& samples, const AlignmentLimits& align,
                               const ElaborationLimits& limits) {
-  return Elaborator(statement, samples, align, limits, false).run_domains(owed);
+  return Elaborator(statement, samples, align, limits, false).run_domains(obligations);
 }
 
 }  // namespace rulemill::prove

@@ -1,5 +1,4 @@
-// Finds the steps of a proof that the checker can follow. It may be wrong: what it finds counts only once it was
-// followed.
+// Searches for the steps of a proof for the checker. The search is not trusted: the checker checks the proof.
 #pragma once
 
 #include <optional>
@@ -9,23 +8,25 @@
 #include "check/kernel/proof.h"
 #include "prove/elaboration/limits.h"
 #include "prove/normal_form/align.h"
-#include "prove/sizes.h"
+#include "prove/refuter/size_sampler.h"
 
 namespace rulemill::prove {
 
 struct Elaboration {
   std::optional<check::Proof> proof;
-  std::string reason;  // why there is none
+  std::string reason;  // if there is no proof
 };
 
-/// `samples`: sizes, by name, at which the rule stands; they save time where something cannot be shown. `believing`:
-/// every obligation is taken as shown, for tests of the checker.
-Elaboration elaborate(check::Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& align,
-                      const ElaborationLimits& limits = {}, bool believing = false);
+/// Elaborates a proof of the statement. `samples` are sizes at which the rule is well-typed; they save time where an
+/// obligation does not hold. With `assume_obligations`, for tests of the checker, every obligation counts as shown.
+Elaboration elaborate(check::Statement& statement, const std::vector<SizesByName>& samples,
+                      const AlignmentLimits& align, const ElaborationLimits& limits = {},
+                      bool assume_obligations = false);
 
-/// Likewise for a derived rule: where its sides are defined, and lemmas for what its instances owe.
-Elaboration elaborate_domains(check::Statement& statement, const std::vector<check::Obligation>& owed,
-                              const std::vector<SizesByName>& samples, const AlignLimits& align,
+/// Elaborates the part of a derivation that is a proof: where the sides are defined, and the lemmas for the
+/// obligations.
+Elaboration elaborate_domains(check::Statement& statement, const std::vector<check::Obligation>& obligations,
+                              const std::vector<SizesByName>& samples, const AlignmentLimits& align,
                               const ElaborationLimits& limits);
 
 }  // namespace rulemill::prove

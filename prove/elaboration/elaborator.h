@@ -1,6 +1,6 @@
-// Finds the steps of a proof on the checker's own state: each step is tried on the checker's kernel, and taken if what
-// it owes can be shown. In parts: the search as a whole (elaborate.cc), what makes a product simpler (simplify_sum.cc),
-// what makes two products cancel (cancel.cc), laws (by_laws.cc), and where sides are defined (domains.cc).
+// The search for the steps of a proof, on the state of the checker: each step is tried on the checker's kernel, and
+// committed if its obligations can be shown. The implementation is in elaborate.cc (search), simplify_sum.cc
+// (simplification), cancel.cc (alignment and cancellation), laws.cc and order.cc (laws), and domains.cc (definedness).
 #pragma once
 
 #include <functional>
@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "prove/elaboration/bridge.h"
 #include "prove/elaboration/elaborate.h"
 #include "prove/elaboration/oracle.h"
+#include "prove/elaboration/symbol_translator.h"
 #include "prove/solver/budget.h"
 
 namespace rulemill::prove {
@@ -23,95 +23,101 @@ class Elaborator {
   using Op = Step::Op;
   using Steps = std::vector<Step>;
 
-  Elaborator(check::Statement& statement, const std::vector<SizesByName>& samples, const AlignLimits& align,
-             const ElaborationLimits& limits, bool believing);
+  Elaborator(check::Statement& statement, const std::vector<SizesByName>& samples, const AlignmentLimits& align,
+             const ElaborationLimits& limits, bool assume_obligations);
   Elaboration run();
-  Elaboration run_domains(const std::vector<check::Obligation>& owed);
-  /// Whether steps are found that empty the sum, which is zero then wherever the context holds.
-  bool empties(check::Sum sum, const Context& context);
+  Elaboration run_domains(const std::vector<check::Obligation>& obligations);
+  /// True if steps are found that rewrite the sum to 0, so that it is zero wherever the context holds.
+  bool proves_zero(check::Sum sum, const Context& context);
 
  private:
-  static constexpr int deepest = 12;
-  static constexpr std::size_t most_ways = 6;  // to align two products, if the first does not make them cancel
+  static constexpr int max_depth = 12;
+  static constexpr std::size_t max_alignments = 6;  // of two products that are tried
 
   enum class Change { None, Some, Gone };
-  /// A sum, and the steps that have led to it.
+  /// A sum, and the steps that led to it.
   struct Attempt {
     check::Sum sum;
     Steps steps;
   };
 
-  // The search.
-  std::vector<Models::Values> in_symbols(const std::vector<SizesByName>& samples);
-  /// Lemmas for what the types and divisors owe.
-  std::optional<std::string> typing(check::Proof& proof);
-  /// False if it is not shown.
+  // Search.
+  std::vector<Models::Values> translate_samples(const std::vector<SizesByName>& samples);
+  /// Adds lemmas for the obligations of typing and of divisors. Returns a reason on failure.
+  std::optional<std::string> prove_typing(check::Proof& proof);
+  /// Returns false if the obligation is not shown.
   bool add_lemmas(const check::Obligation& obligation, check::Proof& proof);
-  Elaboration within_limits(const std::function<std::optional<std::string>(check::Proof&)>& search);
-  /// Takes the step if the checker would let it pass.
-  bool take(check::Sum& sum, const Context& context, Step step, Steps& steps);
-  static Step step(Op op, std::vector<std::size_t> at, bool of_maximum = false);
-  bool shown(const check::Guards& given, std::optional<check::Guard> goal);
-  static check::Guards joined(check::Guards a, const check::Guards& b);
-  /// Steps that empty the sum; false if none are found, and the sum is what is left.
-  bool zero(check::Sum& sum, const Context& context, Steps& steps);
-  /// Splits a product by a guard that stands in its functions and maxima and that nothing decides. Where none does as
-  /// they stand, they are simplified: that may leave guards without the indices that are bound within.
+  Elaboration run_within_limits(const std::function<std::optional<std::string>(check::Proof&)>& search);
+  /// Applies the step and records it if the kernel accepts it and its obligations can be shown.
+  bool try_step(check::Sum& sum, const Context& context, Step step, Steps& steps);
+  static Step step(Op op, std::vector<std::size_t> at, bool targets_maximum = false);
+  bool is_shown(const check::Guards& given, std::optional<check::Guard> goal);
+  /// Rewrites the sum to 0. Returns false if that fails; the sum is then what remains.
+  bool rewrite_to_zero(check::Sum& sum, const Context& context, Steps& steps);
+  /// Splits a product by an undecided guard in the arguments of its factors. If there is none, simplifies the
+  /// arguments, which may remove inner bound indices from guards.
   bool split(check::Sum& sum, const Context& context, Steps& steps);
-  std::optional<check::Guard> undecided(const check::Product& product, const Context& context);
-  std::optional<check::Guard> undecided(const check::Sum& sum, const std::set<Atom>& scope, const check::Guards& given);
+  std::optional<check::Guard> undecided_guard(const check::Product& product, const Context& context);
+  std::optional<check::Guard> undecided_guard(const check::Sum& sum, const std::set<Atom>& scope,
+                                              const check::Guards& given);
 
-  // Where sides are defined (domains.cc).
-  std::optional<std::string> domains(check::Proof& proof);
-  /// Why the demand, of the target or else of the source, is met wherever `given` holds.
-  std::optional<check::Claim> claim(const check::Demand& demand, bool of_target, const check::Guards& given, int depth);
-  std::optional<check::Claim> claim_by_signs(const check::Demand& demand, const check::Guards& given);
-  std::optional<check::Claim> claim_by_cases(const check::Demand& demand, bool of_target, const check::Guards& given,
-                                             int depth, check::Guards cases, check::Claim where_they_hold);
-  std::optional<check::Claim> claim_from(const check::Demand& demand, bool of_target, std::size_t number,
-                                         const check::Demand& cell, const check::Guards& given, int depth);
-  std::optional<check::Claim> same_value(const check::Demand& demand, const check::Demand& other,
-                                         const check::Images& at, const check::Guards& given);
-  /// Steps for each argument; of a law's, those at minus the other's argument.
-  bool same_arguments(const check::Factor& wanted, const check::Factor& found, const Context& context,
-                      check::Claim& claim);
-  /// The demand, its arguments simplified, in the regions that the guards within them tell apart.
-  std::vector<check::Demand> cells(check::Demand demand, int depth);
-  std::vector<check::Images> witnesses(const check::Demand& wanted, const check::Demand& found);
+  // Definedness (domains.cc).
+  std::optional<std::string> prove_domains(check::Proof& proof);
+  /// Proves that the condition, of the target or else of the source, holds wherever `given` does.
+  std::optional<check::DefinednessProof> prove_definedness(const check::DefinednessCondition& condition, bool of_target,
+                                                           const check::Guards& given, int depth);
+  std::optional<check::DefinednessProof> prove_by_signs(const check::DefinednessCondition& condition,
+                                                        const check::Guards& given);
+  std::optional<check::DefinednessProof> prove_by_cases(const check::DefinednessCondition& condition, bool of_target,
+                                                        const check::Guards& given, int depth, check::Guards cases,
+                                                        check::DefinednessProof where_they_hold);
+  std::optional<check::DefinednessProof> prove_by_other(const check::DefinednessCondition& condition, bool of_target,
+                                                        std::size_t number, const check::DefinednessCondition& cell,
+                                                        const check::Guards& given, int depth);
+  std::optional<check::DefinednessProof> prove_equal_application(const check::DefinednessCondition& condition,
+                                                                 const check::DefinednessCondition& other,
+                                                                 const check::Images& at, const check::Guards& given);
+  /// Adds steps to `proof` that rewrite the difference of each argument to 0.
+  bool prove_equal_arguments(const check::Factor& wanted, const check::Factor& found, const Context& context,
+                             check::DefinednessProof& proof);
+  /// Splits the condition by the guards in its arguments, and simplifies these in each cell.
+  std::vector<check::DefinednessCondition> cells(check::DefinednessCondition condition, int depth);
+  std::vector<check::Images> witnesses(const check::DefinednessCondition& wanted,
+                                       const check::DefinednessCondition& found);
 
   // Simplification.
   void simplify(check::Sum& sum, const Context& context, Steps& steps, std::size_t from = 0);
-  /// False if the product is gone: dropped, or opened into others at the end.
+  /// Returns false if the product was removed: dropped, or replaced by others at the end of the sum.
   bool simplify_product(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
   bool vanishes(const check::Product& product, const Context& context);
-  /// Equations that stand among guards: as such, or as two inequalities.
+  /// Returns the equations among guards, including those that are two inequalities.
   static std::vector<Poly> equations(const check::Guards& own, const check::Guards& given);
-  /// A bound index, or one of the output, that an equation gives.
+  /// Eliminates a bound index, or one of the output, that an equation determines.
   bool eliminate(check::Sum& sum, std::size_t p, std::optional<std::size_t> maximum, const Context& context,
                  Steps& steps);
-  bool used_elsewhere(check::Product product, Atom atom, const Poly& equation);
-  /// A quotient with an index above that can have one value alone.
+  bool is_used_elsewhere(check::Product product, Atom atom, const Poly& equation);
+  /// Replaces a quotient with an index in its numerator that has only one value.
   bool fix_division(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
   Change simplify_factor(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
-  /// Empties all arguments if every product in them vanishes where it stands.
+  /// Empties all arguments if every product in them is 0 there.
   bool drop_arguments(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
-  /// Simplifies what an argument's products are, and forgets their guards where they say nothing new.
-  bool bare_argument(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  /// Simplifies the first argument, and drops redundant guards of its products.
+  bool strip_argument_guards(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
   bool simplify_arguments(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
-  bool unwrap(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
-  /// The maximum of what does not vary, at a point where all its indices are the same small number.
-  bool open_constant(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  bool apply_idempotence(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  /// Replaces a maximum whose body is constant, at a point where all its indices are the same small number.
+  bool instantiate_constant_max(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
 
   // Alignment and cancellation.
-  void accept(Attempt attempt, check::Sum& sum, Steps& steps);
+  void commit(Attempt attempt, check::Sum& sum, Steps& steps);
   bool cancel(check::Sum& sum, const Context& context, Steps& steps);
   bool cancel_pair(check::Sum& sum, std::size_t onto, const Context& context, Steps& steps);
-  /// Ways to give product p the bound indices and factors of `onto`.
+  /// Returns up to `max_results` ways to rewrite product p to the bound indices and factors of `onto`.
   std::vector<Attempt> alignments(const Attempt& from, std::size_t p, std::size_t onto, const Context& context,
-                                  std::size_t most);
-  bool take_map(Attempt& attempt, std::vector<std::size_t> at, const Substitution& map, const std::vector<Atom>& old,
-                const std::vector<Atom>& fresh, const std::vector<Atom>& onto, const Context& context);
-  /// Makes factor f of product p what factor g of `onto` is.
+                                  std::size_t max_results);
+  bool try_map(Attempt& attempt, std::vector<std::size_t> at, const Substitution& map, const std::vector<Atom>& old,
+               const std::vector<Atom>& fresh, const std::vector<Atom>& onto, const Context& context);
+  /// Rewrites factor f of product p to factor g of `onto`.
   bool equate(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g, const Context& context);
   bool equate_argument(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g, std::size_t a,
                        const Context& context);
@@ -119,49 +125,50 @@ class Elaborator {
                      const Context& context);
   bool equate_ranges(Attempt& trial, std::size_t p, std::size_t f, const check::Guards& wanted, const Context& context);
 
-  // Laws of functions and maxima, where nothing else is left to do.
-  /// Changes products by all laws that apply; false if none does.
-  bool by_laws(check::Sum& sum, const Context& context, Steps& steps);
-  bool by_laws(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
-  /// Products that add up to nothing whichever of their values is the larger.
-  bool by_order(check::Sum& sum, const Context& context, Steps& steps);
-  /// A sum times its reciprocal.
-  bool unit(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
-  /// Whether the sum or its negative is the one that functions with f(−t) = ±f(t) are to be applied to.
-  bool is_turned(const check::Sum& argument) const;
-  /// Whole numbers: what a product does not depend on is counted, and p · 1/p is 1.
-  void forget_windows(check::Sum& sum, std::size_t p, Atom atom, const Context& context, Steps& steps);
-  bool count(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
+  // Laws of functions and maxima, applied last.
+  /// Applies laws to all products. Returns false if none applies.
+  bool apply_laws(check::Sum& sum, const Context& context, Steps& steps);
+  bool apply_laws(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
+  /// Cancels products whose sum is 0 for every order of the values that they compare.
+  bool apply_order(check::Sum& sum, const Context& context, Steps& steps);
+  /// Cancels a sum with its reciprocal.
+  bool cancel_sum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  /// True if a function with a parity law should be applied to the negated argument instead.
+  bool is_negated(const check::Sum& argument) const;
+  void drop_window_guards(check::Sum& sum, std::size_t p, Atom atom, const Context& context, Steps& steps);
+  /// Replaces a sum over an index that the product does not depend on by the size of its range.
+  bool count_range(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
+  /// Replaces p · 1/p by 1, and expands integer factors.
   bool multiply_out(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
-  /// Adds up what differs by coefficients alone.
-  void gather(check::Sum& sum, const Context& context, Steps& steps);
-  /// The arguments of factor f simplified, by laws too; what cancels in them goes.
-  bool tidy_arguments(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
-  /// Splits values of f(s + t) = f(s) · f(t) so that what all products have in common is a factor.
-  void part_common(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
-  bool at_some_point(check::Sum& sum, Step step, const std::vector<Atom>& bound, const check::Guards& guards,
-                     const Context& context, Steps& steps);
-  /// The largest of the lower bounds that guards set to an index.
-  std::optional<Poly> least(Atom atom, const check::Guards& guards, const std::set<Atom>& without) const;
-  /// Products over other indices: one is given the indices of the other.
+  /// Adds up products that differ only in coefficients.
+  void collect_terms(check::Sum& sum, const Context& context, Steps& steps);
+  /// Simplifies the arguments of factor f, also by laws and cancellation.
+  bool simplify_arguments_by_laws(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  /// Splits values of exponential functions so that the common part of all products becomes a factor.
+  void split_common_exponents(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  bool try_points(check::Sum& sum, Step step, const std::vector<Atom>& bound, const check::Guards& guards,
+                  const Context& context, Steps& steps);
+  /// Returns the largest lower bound of an index by guards.
+  std::optional<Poly> largest_lower_bound(Atom atom, const check::Guards& guards, const std::set<Atom>& without) const;
+  /// Rewrites a product over more bound indices than another to the indices of that one.
   bool match_indices(check::Sum& sum, const Context& context, Steps& steps);
   bool coarsen(Attempt& attempt, std::size_t p, std::size_t onto, const Context& context);
   bool cover(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g, const Context& context);
-  bool set_one(Attempt& attempt, std::vector<std::size_t> at, std::vector<Atom>& left, const Context& context);
-  bool name_all(Attempt& attempt, std::vector<std::size_t> at, const std::vector<Atom>& names,
-                const std::vector<Poly>& equations, const Context& context);
+  bool set_index(Attempt& attempt, std::vector<std::size_t> at, std::vector<Atom>& left, const Context& context);
+  bool name_indices(Attempt& attempt, std::vector<std::size_t> at, const std::vector<Atom>& names,
+                    const std::vector<Poly>& equations, const Context& context);
 
   check::Statement& statement_;
   check::Atoms& atoms_;
-  AlignLimits align_;
+  AlignmentLimits align_;
   ElaborationLimits limits_;
   Budget budget_;
-  Bridge bridge_;
+  SymbolTranslator translator_;
   Oracle oracle_;
   std::vector<bool> commutative_;
-  std::size_t taken_ = 0;
+  std::size_t tried_steps_ = 0;
   int depth_ = 0;
-  std::set<std::pair<check::Guards, std::string>> different_;  // differences that did not come out as zero
+  std::set<std::pair<check::Guards, std::string>> unequal_;  // differences that were not shown to be zero
 };
 
 }  // namespace rulemill::prove

@@ -1,4 +1,4 @@
-// What the search for the steps of a proof may cost.
+// Limits of the search for the steps of a proof.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace rulemill::prove {
 
 struct ElaborationLimits {
   std::size_t steps = 3000;          // of a proof
-  std::uint64_t work = 150'000'000;  // as a Budget counts it
+  std::uint64_t work = 150'000'000;  // in steps of a Budget
 };
 
 }  // namespace rulemill::prove

@@ -8,57 +8,57 @@
 
 #include "prove/solver/linear.h"
 #include "prove/solver/model_search.h"
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::prove {
 
 using algebra::Monomial;
 using check::Atoms;
 using check::Obligation;
-using check::Times;
+using check::ProductLemma;
 
 namespace {
 
-Guards converted(const check::Guards& guards) {
+Guards to_prover_guards(const check::Guards& guards) {
   Guards result;
   for (const check::Guard& guard : guards) result.push_back({guard.equality, guard.poly});
   return result;
 }
 
-/// The products of atoms that a question speaks of, what is true of them, and what may have to be said.
-class Surroundings {
+/// The monomials of an obligation, the facts about them, and candidates for lemmas.
+class LemmaContext {
  public:
-  explicit Surroundings(Atoms& atoms) : atoms_(atoms) {}
+  explicit LemmaContext(Atoms& atoms) : atoms_(atoms) {}
 
-  void meet(const Poly& poly) {
+  void add_poly(const Poly& poly) {
     for (const Poly::Term& term : poly.terms()) {
-      if (!term.monomial.empty() && met_.insert(term.monomial).second) pending_.push_back(term.monomial);
+      if (!term.monomial.empty() && monomials_.insert(term.monomial).second) pending_.push_back(term.monomial);
     }
   }
-  void guard(const check::Guard& guard) {
-    meet(guard.poly);
+  void add_guard(const check::Guard& guard) {
+    add_poly(guard.poly);
     bounds_.push_back(guard.poly);
     if (guard.equality) bounds_.push_back(-guard.poly);
   }
 
-  /// Definitions of compound atoms, and products of sizes.
+  /// Returns the definitions of compound atoms, and the positivity of products of sizes.
   std::vector<Lemma> definitions() {
     std::vector<Lemma> lemmas;
     for (std::size_t i = 0; i < pending_.size(); ++i) {
       const Monomial monomial = pending_[i];
-      if (only_sizes(monomial)) lemmas.push_back({{}, {false, Poly::of_terms({{monomial, 1}}) - 1}});
-      if (monomial.size() > 1) nonlinear_ = true;
+      if (only_sizes(monomial)) lemmas.push_back({{}, {false, Poly::from_terms({{monomial, 1}}) - 1}});
+      if (monomial.size() > 1) has_products_ = true;
       for (const Atom atom : monomial) {
-        if (is_size(atom)) meet(Poly(atom));
+        if (is_size(atom)) add_poly(Poly(atom));
         if (atoms_.is_compound(atom) && compounds_.insert(atom).second) define(atom, lemmas);
       }
     }
     return lemmas;
   }
 
-  bool nonlinear() const { return nonlinear_; }
+  bool has_products() const { return has_products_; }
 
-  std::vector<Times> candidates() {
+  std::vector<ProductLemma> candidates() {
     bound_quotients();
     split_common_sizes();
     multiply_bounds();
@@ -66,7 +66,7 @@ class Surroundings {
   }
 
  private:
-  static constexpr std::size_t most = 400;
+  static constexpr std::size_t max_lemmas = 400;
 
   bool is_size(Atom atom) const { return atoms_.kind(atom) == Atoms::Kind::Size; }
   bool only_sizes(const Monomial& monomial) const {
@@ -77,12 +77,12 @@ class Surroundings {
     const Poly value(atom);
     const Poly &l = atoms_.left(atom), &r = atoms_.right(atom);
     const auto add = [&](Guards premises, const Poly& poly) {
-      meet(poly);
+      add_poly(poly);
       lemmas.push_back({std::move(premises), {false, poly}});
     };
     if (atoms_.kind(atom) == Atoms::Kind::Quotient) {
       Guards premises;
-      if (!atoms_.nonnegative(r - 1)) premises.push_back({false, r - 1});
+      if (!atoms_.is_nonnegative(r - 1)) premises.push_back({false, r - 1});
       add(premises, l - r * value);
       add(premises, r * value + r - 1 - l);
       return;
@@ -95,10 +95,10 @@ class Surroundings {
   }
 
   void propose(const Poly& a, const Poly& b) {
-    if (times_.size() < most && seen_.insert({a, b}).second) times_.emplace_back(a, b);
+    if (times_.size() < max_lemmas && seen_.insert({a, b}).second) times_.emplace_back(a, b);
   }
 
-  /// q = floor(n / d) against what n may be compared with in multiples of d: (q − g)·d ≥ 0 or (g − 1 − q)·d ≥ 0.
+  /// Proposes (q − g)·d ≥ 0 and (g − 1 − q)·d ≥ 0 for q = floor(n / d) and multiples g·d that n may be compared with.
   void bound_quotients() {
     for (const Atom atom : compounds_) {
       if (atoms_.kind(atom) != Atoms::Kind::Quotient || atoms_.right(atom).constant()) continue;
@@ -106,9 +106,9 @@ class Surroundings {
       const Poly &n = atoms_.left(atom), &d = atoms_.right(atom);
       std::set<Poly> against = {Poly(0), Poly(1)};
       if (d.terms().size() == 1) {
-        for (const Monomial& monomial : met_) {
+        for (const Monomial& monomial : monomials_) {
           const auto factor = monomial.divided_by(d.terms()[0].monomial);
-          if (factor && !factor->empty() && only_sizes(*factor)) against.insert(Poly::of_terms({{*factor, 1}}));
+          if (factor && !factor->empty() && only_sizes(*factor)) against.insert(Poly::from_terms({{*factor, 1}}));
         }
       }
       for (const Poly& bound : bounds_) {
@@ -123,7 +123,7 @@ class Surroundings {
         derived_.push_back(q - g);
         derived_.push_back(g - 1 - q);
       }
-      // Two quotients by one divisor.
+      // Compares two quotients by the same divisor.
       for (const Atom other : compounds_) {
         if (other == atom || atoms_.kind(other) != Atoms::Kind::Quotient || atoms_.right(other) != d) continue;
         propose(q - Poly(other) - 1, d);
@@ -131,7 +131,7 @@ class Surroundings {
     }
   }
 
-  /// m·r + c ≥ 0 for a product m of sizes, as in q·n − q·k − 1: about the sign of r.
+  /// Proposes lemmas on the sign of r in m·r + c ≥ 0 for a product m of sizes, as in q·n − q·k − 1.
   void split_common_sizes() {
     for (const Poly& bound : bounds_) {
       const Poly rest = bound - bound.constant_term();
@@ -141,16 +141,16 @@ class Surroundings {
         if (!is_size(atom)) common.remove(atom);
       }
       if (common.empty()) continue;
-      const Poly factor = *rest.divided_by(Poly::Term{common, 1}), sizes = Poly::of_terms({{common, 1}});
+      const Poly factor = *rest.divided_by(Poly::Term{common, 1}), sizes = Poly::from_terms({{common, 1}});
       propose(-factor, sizes);
       propose(factor - 1, sizes);
     }
   }
 
-  /// p ≥ 0 times sizes that stand at one of its atoms somewhere.
+  /// Proposes p ≥ 0 times sizes that are a cofactor of one of its atoms in some monomial.
   void multiply_bounds() {
     std::set<std::pair<Atom, Monomial>> cofactors;
-    for (const Monomial& monomial : met_) {
+    for (const Monomial& monomial : monomials_) {
       if (monomial.size() < 2) continue;
       for (const Atom atom : monomial) {
         const Monomial rest = *monomial.divided_by(Monomial{atom});
@@ -161,26 +161,26 @@ class Surroundings {
       for (const Poly& bound : *list) {
         for (const auto& [atom, sizes] : cofactors) {
           if (bound.coefficient(atom) == 0) continue;
-          propose(bound, Poly::of_terms({{sizes, 1}}));
-          propose(-bound - 1, Poly::of_terms({{sizes, 1}}));
+          propose(bound, Poly::from_terms({{sizes, 1}}));
+          propose(-bound - 1, Poly::from_terms({{sizes, 1}}));
         }
       }
     }
   }
 
   Atoms& atoms_;
-  std::set<Monomial> met_;
+  std::set<Monomial> monomials_;
   std::vector<Monomial> pending_;
   std::set<Atom> compounds_;
   std::vector<Poly> bounds_, derived_;
-  std::vector<Times> times_;
-  std::set<Times> seen_;
-  bool nonlinear_ = false;
+  std::vector<ProductLemma> times_;
+  std::set<ProductLemma> seen_;
+  bool has_products_ = false;
 };
 
 }  // namespace
 
-/// One context of Z3 for all questions.
+/// A context of Z3 for all queries.
 struct Oracle::Z3 {
   z3::context context;
   z3::solver solver{context, z3::solver::simple()};
@@ -234,18 +234,18 @@ struct Oracle::Z3 {
     solver.add(sum != 0);
   }
 
-  /// Positions of the lemmas that an unsatisfiable core needs. A lemma is added when a model breaks it.
-  std::optional<std::vector<std::size_t>> core(const std::vector<Times>& lemmas) {
+  /// Returns the positions of the lemmas in an unsatisfiable core. A lemma is added once a model violates it.
+  std::optional<std::vector<std::size_t>> core(const std::vector<ProductLemma>& lemmas) {
     z3::expr_vector labels(context);
     std::map<unsigned, std::size_t> place;
     std::vector<bool> added(lemmas.size());
     for (int round = 0;; ++round) {
       const z3::check_result result = solver.check(labels);
       if (result == z3::unsat) break;
-      if (result == z3::unknown || round == most_rounds) return std::nullopt;
+      if (result == z3::unknown || round == max_rounds) return std::nullopt;
       const std::map<Monomial, std::int64_t> values = model();
       const std::size_t before = labels.size();
-      for (std::size_t i = 0; i < lemmas.size() && labels.size() < before + most_at_once; ++i) {
+      for (std::size_t i = 0; i < lemmas.size() && labels.size() < before + max_lemmas_per_round; ++i) {
         const auto& [a, b] = lemmas[i];
         if (added[i] || value(a, values) < 0 || value(b, values) < 0 || value(a * b, values) >= 0) continue;
         added[i] = true;
@@ -262,7 +262,7 @@ struct Oracle::Z3 {
     return positions;
   }
 
-  /// The values of all products in the solver's model; what is beyond 64 bits, or free, is 0.
+  /// Returns the values of all monomials in the solver's model; those beyond 64 bits, or free, are 0.
   std::map<Monomial, std::int64_t> model() {
     const z3::model model = solver.get_model();
     std::map<unsigned, std::int64_t> numbers;
@@ -291,45 +291,49 @@ struct Oracle::Z3 {
     return sum;
   }
 
-  static constexpr std::size_t most_at_once = 6;
-  static constexpr int most_rounds = 24;
+  static constexpr std::size_t max_lemmas_per_round = 6;
+  static constexpr int max_rounds = 24;
 };
 
-Oracle::Oracle(Atoms& atoms, Bridge& bridge, std::vector<Models::Values> samples, bool believing)
-    : atoms_(atoms), bridge_(bridge), samples_(std::move(samples)), models_(bridge.symbols()), believing_(believing) {}
+Oracle::Oracle(Atoms& atoms, SymbolTranslator& translator, std::vector<Models::Values> samples, bool assume_obligations)
+    : atoms_(atoms),
+      translator_(translator),
+      samples_(std::move(samples)),
+      models_(translator.symbols()),
+      assume_obligations_(assume_obligations) {}
 Oracle::~Oracle() = default;
 
-std::optional<std::vector<Times>> Oracle::shown(const Obligation& obligation) {
-  if (believing_ && (obligation.goal || !obligation.indicators.empty())) return std::vector<Times>{};
-  if (!obligation.indicators.empty()) return decide(obligation);
+std::optional<std::vector<ProductLemma>> Oracle::find_lemmas(const Obligation& obligation) {
+  if (assume_obligations_ && (obligation.goal || !obligation.indicators.empty())) return std::vector<ProductLemma>{};
+  if (!obligation.indicators.empty()) return solve(obligation);
   std::vector<check::Guard> key = obligation.given;
   std::ranges::sort(key);
   key.push_back(obligation.goal.value_or(check::Guard{true, Poly(1)}));
   const auto found = answers_.find(key);
   if (found != answers_.end()) return found->second;
-  return answers_.emplace(std::move(key), decide(obligation)).first->second;
+  return answers_.emplace(std::move(key), solve(obligation)).first->second;
 }
 
-/// Whether numbers are found for which the obligation does not hold: most of what cannot be shown ends here.
+/// True if values are found that violate the obligation. Most obligations that cannot be shown end here.
 bool Oracle::has_counterexample(const Obligation& obligation) {
-  const Guards given = bridge_.there(obligation.given);
+  const Guards given = translator_.to_prover(obligation.given);
   const auto broken = [&](Guards asserted) {
     Query query{obligation.what, std::move(asserted), {}, {}};
     for (const auto& [coefficient, guards] : obligation.indicators)
-      query.indicators.emplace_back(coefficient, bridge_.there(guards));
+      query.indicators.emplace_back(coefficient, translator_.to_prover(guards));
     query.asserted.insert(query.asserted.end(), given.begin(), given.end());
     return has_model(query);
   };
   if (!obligation.goal) return broken({});
-  const Poly goal = bridge_.there(obligation.goal->poly);
+  const Poly goal = translator_.to_prover(obligation.goal->poly);
   return broken({{false, -goal - 1}}) || (obligation.goal->equality && broken({{false, goal - 1}}));
 }
 
 bool Oracle::has_model(const Query& query) {
-  if (models_.satisfy(query)) return true;
+  if (models_.contains_model_of(query)) return true;
   if (!query.indicators.empty()) return false;
   for (const Models::Values& sizes : samples_) {
-    const auto values = find_model(query, sizes, bridge_.symbols());
+    const auto values = find_model(query, sizes, translator_.symbols());
     if (!values) continue;
     models_.add(*values, query);
     return true;
@@ -337,19 +341,19 @@ bool Oracle::has_model(const Query& query) {
   return false;
 }
 
-std::optional<std::vector<Times>> Oracle::decide(const Obligation& obligation) {
+std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligation) {
   if (has_counterexample(obligation)) return std::nullopt;
-  Surroundings surroundings(atoms_);
-  for (const check::Guard& guard : obligation.given) surroundings.guard(guard);
-  if (obligation.goal) surroundings.guard(*obligation.goal);
+  LemmaContext context(atoms_);
+  for (const check::Guard& guard : obligation.given) context.add_guard(guard);
+  if (obligation.goal) context.add_guard(*obligation.goal);
   for (const auto& [coefficient, guards] : obligation.indicators) {
-    for (const check::Guard& guard : guards) surroundings.guard(guard);
+    for (const check::Guard& guard : guards) context.add_guard(guard);
   }
-  const std::vector<Lemma> lemmas = surroundings.definitions();
-  // First without lemmas on products, and without Z3.
-  std::vector<Query> queries = {{obligation.what, converted(obligation.given), {}, lemmas}};
+  const std::vector<Lemma> lemmas = context.definitions();
+  // First, without lemmas on products and without Z3.
+  std::vector<Query> queries = {{obligation.what, to_prover_guards(obligation.given), {}, lemmas}};
   for (const auto& [coefficient, guards] : obligation.indicators)
-    queries[0].indicators.emplace_back(coefficient, converted(guards));
+    queries[0].indicators.emplace_back(coefficient, to_prover_guards(guards));
   if (obligation.goal) {
     queries[0].asserted.push_back({false, -obligation.goal->poly - 1});
     if (obligation.goal->equality) {
@@ -358,10 +362,11 @@ std::optional<std::vector<Times>> Oracle::decide(const Obligation& obligation) {
     }
   }
   const auto linear = [](const Query& query) {
-    return query.indicators.empty() ? linearly_infeasible(query, false) : indicators_vanish(query);
+    return query.indicators.empty() ? is_linearly_infeasible(query, false) : indicators_vanish(query);
   };
-  if (std::ranges::all_of(queries, linear)) return std::vector<Times>{};
-  const std::vector<Times> candidates = surroundings.nonlinear() ? surroundings.candidates() : std::vector<Times>{};
+  if (std::ranges::all_of(queries, linear)) return std::vector<ProductLemma>{};
+  const std::vector<ProductLemma> candidates =
+      context.has_products() ? context.candidates() : std::vector<ProductLemma>{};
   try {
     if (!z3_) z3_ = std::make_unique<Z3>();
     z3_->solver.push();
@@ -370,7 +375,7 @@ std::optional<std::vector<Times>> Oracle::decide(const Obligation& obligation) {
     const auto core = z3_->core(candidates);
     z3_->solver.pop();
     if (!core) return std::nullopt;
-    std::vector<Times> used;
+    std::vector<ProductLemma> used;
     for (const std::size_t i : *core) used.push_back(candidates[i]);
     return used;
   } catch (const z3::exception& error) {
@@ -378,12 +383,12 @@ std::optional<std::vector<Times>> Oracle::decide(const Obligation& obligation) {
   }
 }
 
-std::optional<std::int64_t> Oracle::only_value(const check::Guards& given, const Poly& poly) {
+std::optional<std::int64_t> Oracle::unique_value(const check::Guards& given, const Poly& poly) {
   const auto [found, is_new] = values_.try_emplace({given, poly});
   if (!is_new) return found->second;
   const std::optional<std::int64_t> value =
-      has_model({"value", bridge_.there(given), {}, {}}) ? models_.value(bridge_.there(poly)) : 0;
-  if (value && shown({"value", given, check::Guard{true, poly - *value}, {}, {}})) found->second = value;
+      has_model({"value", translator_.to_prover(given), {}, {}}) ? models_.value(translator_.to_prover(poly)) : 0;
+  if (value && find_lemmas({"value", given, check::Guard{true, poly - *value}, {}, {}})) found->second = value;
   return found->second;
 }
 

@@ -1,5 +1,5 @@
-// What the elaborator asks before it takes a step: whether a solver will grant what the checker will ask for, and with
-// which lemmas. Nothing rests on its answers: the checker asks a solver again.
+// The oracle of the elaborator predicts whether a solver will confirm an obligation, and with which lemmas. It is not
+// trusted: the checker queries a solver again.
 #pragma once
 
 #include <map>
@@ -8,39 +8,41 @@
 #include <vector>
 
 #include "check/kernel/kernel.h"
-#include "prove/elaboration/bridge.h"
+#include "prove/elaboration/symbol_translator.h"
 #include "prove/solver/models.h"
 
 namespace rulemill::prove {
 
 class Oracle {
  public:
-  /// `samples`: sizes, in the bridge's symbols, at which the rule stands. With `believing`, everything is granted:
-  /// certificates of what is false, for tests of the checker.
-  Oracle(check::Atoms& atoms, Bridge& bridge, std::vector<Models::Values> samples, bool believing = false);
+  /// `samples` are sizes, in the translator's symbols, at which the rule is well-typed. With `assume_obligations`,
+  /// every obligation counts as shown, so that tests of the checker get proofs of false rules.
+  Oracle(check::Atoms& atoms, SymbolTranslator& translator, std::vector<Models::Values> samples,
+         bool assume_obligations = false);
   ~Oracle();
   Oracle(const Oracle&) = delete;
   Oracle& operator=(const Oracle&) = delete;
 
-  /// The lemmas that the obligation needs, if it can be shown.
-  std::optional<std::vector<check::Times>> shown(const check::Obligation& obligation);
-  /// The one value that the polynomial can have where the guards hold, if there is only one.
-  std::optional<std::int64_t> only_value(const check::Guards& given, const check::Poly& poly);
+  /// Returns the lemmas that the obligation needs; nothing if it is not shown.
+  std::optional<std::vector<check::ProductLemma>> find_lemmas(const check::Obligation& obligation);
+  /// Returns the only value of the polynomial where the guards hold, if there is only one.
+  std::optional<std::int64_t> unique_value(const check::Guards& given, const check::Poly& poly);
 
  private:
-  std::optional<std::vector<check::Times>> decide(const check::Obligation& obligation);
+  std::optional<std::vector<check::ProductLemma>> solve(const check::Obligation& obligation);
   bool has_counterexample(const check::Obligation& obligation);
   bool has_model(const Query& query);
 
   struct Z3;
   check::Atoms& atoms_;
-  Bridge& bridge_;
+  SymbolTranslator& translator_;
   std::vector<Models::Values> samples_;
   Models models_;
-  bool believing_;
+  bool assume_obligations_;
   std::unique_ptr<Z3> z3_;
   std::map<std::pair<check::Guards, check::Poly>, std::optional<std::int64_t>> values_;
-  std::map<std::vector<check::Guard>, std::optional<std::vector<check::Times>>> answers_;  // to what has no indicators
+  std::map<std::vector<check::Guard>, std::optional<std::vector<check::ProductLemma>>>
+      answers_;  // of obligations without indicators
 };
 
 }  // namespace rulemill::prove

@@ -1,4 +1,4 @@
-// What makes one product simpler, or drops it.
+// Simplifies or drops one product.
 #include <algorithm>
 
 #include "prove/elaboration/elaborator.h"
@@ -17,7 +17,7 @@ bool Elaborator::simplify_product(check::Sum& sum, std::size_t p, const Context&
   do {
     while (eliminate(sum, p, std::nullopt, context, steps)) {
     }
-    if (vanishes(sum[p], context) && take(sum, context, step(Op::Drop, {p}), steps)) return false;
+    if (vanishes(sum[p], context) && try_step(sum, context, step(Op::Drop, {p}), steps)) return false;
   } while (fix_division(sum, p, context, steps));
   for (std::size_t f = 0; f < sum[p].factors.size(); ++f) {
     switch (simplify_factor(sum, p, f, context, steps)) {
@@ -34,7 +34,7 @@ bool Elaborator::simplify_product(check::Sum& sum, std::size_t p, const Context&
 }
 
 bool Elaborator::vanishes(const check::Product& product, const Context& context) {
-  return !product.guards.empty() && shown(joined(context.given, product.guards), std::nullopt);
+  return !product.guards.empty() && is_shown(check::conjunction(context.given, product.guards), std::nullopt);
 }
 
 std::vector<Poly> Elaborator::equations(const check::Guards& own, const check::Guards& given) {
@@ -68,7 +68,7 @@ bool Elaborator::eliminate(check::Sum& sum, std::size_t p, std::optional<std::si
                     maximum.has_value());
     set.atom = atom;
     set.polys.push_back(c == 1 ? -rest : rest);
-    return take(sum, context, std::move(set), steps);
+    return try_step(sum, context, std::move(set), steps);
   };
   for (const Poly& equation : equations(own, context.given)) {
     for (const Atom atom : std::vector<Atom>(bound)) {
@@ -82,14 +82,14 @@ bool Elaborator::eliminate(check::Sum& sum, std::size_t p, std::optional<std::si
     for (auto atom = all.rbegin(); atom != all.rend(); ++atom) {
       const std::int64_t c = atoms_.kind(*atom) == Atoms::Kind::Output ? equation.coefficient(*atom) : 0;
       if (c != 1 && c != -1) continue;
-      if (used_elsewhere(product, *atom, equation) && attempt(*atom, equation)) return true;
-      break;  // the equation is kept as what gives this index
+      if (is_used_elsewhere(product, *atom, equation) && attempt(*atom, equation)) return true;
+      break;  // the equation is kept, since it determines this index
     }
   }
   return false;
 }
 
-bool Elaborator::used_elsewhere(check::Product product, Atom atom, const Poly& equation) {
+bool Elaborator::is_used_elsewhere(check::Product product, Atom atom, const Poly& equation) {
   bool used = false;
   check::for_each_poly(product,
                        [&](Poly& poly) { used |= poly != equation && poly != -equation && atoms_.occurs(poly, atom); });
@@ -110,13 +110,13 @@ bool Elaborator::fix_division(check::Sum& sum, std::size_t p, const Context& con
       return atoms_.kind(a) == Atoms::Kind::Output || atoms_.kind(a) == Atoms::Kind::Bound;
     };
     if (std::ranges::none_of(above, is_index)) continue;
-    const check::Guards given = joined(context.given, product.guards);
-    const auto value = oracle_.only_value(given, Poly(atom));
+    const check::Guards given = check::conjunction(context.given, product.guards);
+    const auto value = oracle_.unique_value(given, Poly(atom));
     if (!value) continue;
     Step set = step(Op::Set, {p});
     set.atom = atom;
     set.polys.emplace_back(*value);
-    if (take(sum, context, std::move(set), steps)) return true;
+    if (try_step(sum, context, std::move(set), steps)) return true;
   }
   return false;
 }
@@ -128,23 +128,24 @@ Elaborator::Change Elaborator::simplify_factor(check::Sum& sum, std::size_t p, s
   if (factor().kind != Kind::Apply && factor().kind != Kind::Max) return Change::None;
   if (factor().kind == Kind::Max) {
     if (eliminate(sum, p, f, context, steps)) return Change::Some;
-    if (factor().bound.empty() && take(sum, context, step(Op::Open, {p, f}), steps)) return Change::Gone;
+    if (factor().bound.empty() && try_step(sum, context, step(Op::InstantiateMax, {p, f}), steps)) return Change::Gone;
   }
   const bool lawful = factor().kind == Kind::Max || statement_.function(factor().symbol).maps_zero_to_zero;
-  if (lawful && drop_arguments(sum, p, f, context, steps) && take(sum, context, step(Op::Zero, {p, f}), steps))
+  if (lawful && drop_arguments(sum, p, f, context, steps) && try_step(sum, context, step(Op::Zero, {p, f}), steps))
     return Change::Gone;
   if (factor().kind == Kind::Apply) {
-    return statement_.function(factor().symbol).idempotent && unwrap(sum, p, f, context, steps) ? Change::Some
-                                                                                                : Change::None;
+    return statement_.function(factor().symbol).idempotent && apply_idempotence(sum, p, f, context, steps)
+               ? Change::Some
+               : Change::None;
   }
-  return open_constant(sum, p, f, context, steps) ? Change::Gone : Change::None;
+  return instantiate_constant_max(sum, p, f, context, steps) ? Change::Gone : Change::None;
 }
 
 bool Elaborator::drop_arguments(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
   const check::Product& product = sum[p];
   const check::Factor& factor = product.factors[f];
   check::Kernel kernel(statement_, {});
-  const Context inner = kernel.inside(context, product, factor);
+  const Context inner = kernel.argument_context(context, product, factor);
   for (const check::Sum& argument : factor.arguments) {
     for (const check::Product& part : argument) {
       if (!vanishes(part, inner)) return false;
@@ -155,42 +156,44 @@ bool Elaborator::drop_arguments(check::Sum& sum, std::size_t p, std::size_t f, c
     Step within = step(Op::Within, {p, f, a});
     check::Sum argument = sum[p].factors[f].arguments[a];
     while (!argument.empty()) {
-      if (!take(argument, inner, step(Op::Drop, {0}), within.block)) return false;
+      if (!try_step(argument, inner, step(Op::Drop, {0}), within.block)) return false;
     }
-    if (!within.block.empty() && !take(sum, context, std::move(within), steps)) return false;
+    if (!within.block.empty() && !try_step(sum, context, std::move(within), steps)) return false;
   }
   return true;
 }
 
-bool Elaborator::bare_argument(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+bool Elaborator::strip_argument_guards(check::Sum& sum, std::size_t p, std::size_t f, const Context& context,
+                                       Steps& steps) {
   check::Kernel kernel(statement_, {});
-  const Context inner = kernel.inside(context, sum[p], sum[p].factors[f]);
+  const Context inner = kernel.argument_context(context, sum[p], sum[p].factors[f]);
   Step within = step(Op::Within, {p, f, 0});
   check::Sum argument = sum[p].factors[f].arguments.at(0);
   simplify(argument, inner, within.block);
   for (std::size_t q = 0; q < argument.size(); ++q) {
     for (std::size_t g = argument[q].guards.size(); g-- > 0;)
-      take(argument, inner, step(Op::Forget, {q, g}), within.block);
+      try_step(argument, inner, step(Op::DropGuard, {q, g}), within.block);
   }
-  return !within.block.empty() && take(sum, context, std::move(within), steps);
+  return !within.block.empty() && try_step(sum, context, std::move(within), steps);
 }
 
 bool Elaborator::simplify_arguments(check::Sum& sum, std::size_t p, const Context& context, Steps& steps) {
   bool changed = false;
   for (std::size_t f = 0; f < sum[p].factors.size(); ++f) {
     check::Kernel kernel(statement_, {});
-    const Context inner = kernel.inside(context, sum[p], sum[p].factors[f]);
+    const Context inner = kernel.argument_context(context, sum[p], sum[p].factors[f]);
     for (std::size_t a = 0; a < sum[p].factors[f].arguments.size(); ++a) {
       Step within = step(Op::Within, {p, f, a});
       check::Sum argument = sum[p].factors[f].arguments[a];
       simplify(argument, inner, within.block);
-      if (!within.block.empty()) changed |= take(sum, context, std::move(within), steps);
+      if (!within.block.empty()) changed |= try_step(sum, context, std::move(within), steps);
     }
   }
   return changed;
 }
 
-bool Elaborator::unwrap(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+bool Elaborator::apply_idempotence(check::Sum& sum, std::size_t p, std::size_t f, const Context& context,
+                                   Steps& steps) {
   const check::Factor& factor = sum[p].factors[f];
   if (factor.arguments[0].empty()) return false;
   const bool itself = std::ranges::any_of(factor.arguments[0], [&](const check::Product& part) {
@@ -200,18 +203,19 @@ bool Elaborator::unwrap(check::Sum& sum, std::size_t p, std::size_t f, const Con
   if (!itself) return false;
   check::Sum changed = sum;
   Steps more;
-  bare_argument(changed, p, f, context, more);
-  if (!take(changed, context, step(Op::Unwrap, {p, f}), more)) return false;
+  strip_argument_guards(changed, p, f, context, more);
+  if (!try_step(changed, context, step(Op::Idempotent, {p, f}), more)) return false;
   sum = std::move(changed);
   steps.insert(steps.end(), more.begin(), more.end());
   return true;
 }
 
-bool Elaborator::open_constant(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+bool Elaborator::instantiate_constant_max(check::Sum& sum, std::size_t p, std::size_t f, const Context& context,
+                                          Steps& steps) {
   const check::Factor factor = sum[p].factors[f];
   bool varies = false;
   check::Kernel kernel(statement_, {});
-  const Context inside = kernel.inside(context, sum[p], factor);
+  const Context inside = kernel.argument_context(context, sum[p], factor);
   for (const check::Product& part : factor.arguments.at(0)) {
     bool here = false;
     for (check::Factor inner : part.factors) {
@@ -224,11 +228,11 @@ bool Elaborator::open_constant(check::Sum& sum, std::size_t p, std::size_t f, co
   if (varies) return false;
   check::Sum changed = sum;
   Steps more;
-  bare_argument(changed, p, f, context, more);
+  strip_argument_guards(changed, p, f, context, more);
   for (std::int64_t point = 0; point <= 3; ++point) {
-    Step open = step(Op::Open, {p, f});
-    open.polys.assign(factor.bound.size(), Poly(point));
-    if (!take(changed, context, std::move(open), more)) continue;
+    Step instantiation = step(Op::InstantiateMax, {p, f});
+    instantiation.polys.assign(factor.bound.size(), Poly(point));
+    if (!try_step(changed, context, std::move(instantiation), more)) continue;
     sum = std::move(changed);
     steps.insert(steps.end(), more.begin(), more.end());
     return true;

@@ -12,17 +12,17 @@ bool has(const std::vector<Atom>& atoms, Atom atom) {
   return std::find(atoms.begin(), atoms.end(), atom) != atoms.end();
 }
 
-std::size_t count_unknown(const Poly& poly, const std::vector<Atom>& unknown, const Symbols& symbols) {
+std::size_t count_unknown(const Poly& poly, const std::vector<Atom>& unknowns, const Symbols& symbols) {
   std::size_t count = 0;
-  for (const Atom atom : symbols.atoms(poly)) count += has(unknown, atom) ? 1 : 0;
+  for (const Atom atom : symbols.atoms(poly)) count += has(unknowns, atom) ? 1 : 0;
   return count;
 }
 
 using Wide = __int128;  // holds the difference of two products of coefficients, which are below 2^63
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
-/// Determinant by fraction-free elimination (Bareiss); every intermediate value is a minor of the matrix. Nothing if
-/// one exceeds 64 bits.
+/// Determinant by fraction-free elimination (Bareiss). Every intermediate value is a minor of the matrix. Returns
+/// nothing if one exceeds 64 bits.
 std::optional<std::int64_t> determinant(std::vector<std::vector<std::int64_t>> m) {
   const std::size_t n = m.size();
   std::int64_t sign = 1;
@@ -49,7 +49,7 @@ std::optional<std::int64_t> determinant(std::vector<std::vector<std::int64_t>> m
 
 }  // namespace
 
-SolvedIndices solve_indices(std::vector<Poly> equations, const std::vector<Atom>& unknown, Symbols& symbols,
+SolvedIndices solve_indices(std::vector<Poly> equations, const std::vector<Atom>& unknowns, Symbols& symbols,
                             Budget& budget) {
   SolvedIndices solved;
   while (true) {
@@ -58,13 +58,13 @@ SolvedIndices solve_indices(std::vector<Poly> equations, const std::vector<Atom>
     std::size_t best_count = 0;
     std::optional<std::pair<Atom, Poly>> best;
     for (const Poly& equation : equations) {
-      const std::size_t count = count_unknown(equation, unknown, symbols);
+      const std::size_t count = count_unknown(equation, unknowns, symbols);
       if (count == 0 || (best && count >= best_count)) continue;
       for (const Poly::Term& term : equation.terms()) {
         if (term.monomial.size() != 1 || (term.coefficient != 1 && term.coefficient != -1)) continue;
         const Atom atom = term.monomial[0];
-        if (!has(unknown, atom)) continue;
-        const Poly rest = equation - Poly::of_terms({term});
+        if (!has(unknowns, atom)) continue;
+        const Poly rest = equation - Poly::from_terms({term});
         if (symbols.contains(rest, atom)) continue;
         best = {atom, term.coefficient == 1 ? -rest : rest};
         best_count = count;
@@ -81,8 +81,8 @@ SolvedIndices solve_indices(std::vector<Poly> equations, const std::vector<Atom>
   return solved;
 }
 
-bool unimodular(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& to,
-                const Symbols& symbols) {
+bool is_unimodular(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& to,
+                   const Symbols& symbols) {
   if (from.size() != to.size()) return false;
   std::vector<std::vector<std::int64_t>> matrix;
   for (const Atom atom : from) {
@@ -100,7 +100,7 @@ bool unimodular(const Substitution& map, const std::vector<Atom>& from, const st
   return value && (*value == 1 || *value == -1);
 }
 
-bool comparable(const Product& a, const Product& b) {
+bool are_comparable(const Product& a, const Product& b) {
   if (a.factors.size() != b.factors.size() || a.bound.size() != b.bound.size()) return false;
   std::vector<std::uint64_t> heads_a;
   std::vector<std::uint64_t> heads_b;
@@ -111,14 +111,14 @@ bool comparable(const Product& a, const Product& b) {
   return heads_a == heads_b;
 }
 
-std::vector<std::vector<FactorPair>> pairings(const std::vector<Factor>& a, const std::vector<Factor>& b,
-                                              std::size_t limit) {
+std::vector<std::vector<FactorPair>> pair_factors(const std::vector<Factor>& a, const std::vector<Factor>& b,
+                                                  std::size_t limit) {
   std::vector<std::vector<FactorPair>> result;
   if (a.size() != b.size()) return result;
   std::vector<FactorPair> pairs;
   std::vector<bool> used(b.size());
-  // Of equal reads, s·s, the first that is free stands for the others.
-  const auto again = [&](std::size_t j) {
+  // Of equal reads, as in s·s, only the first unused one is tried.
+  const auto is_duplicate = [&](std::size_t j) {
     for (std::size_t k = 0; k < j; ++k) {
       const bool reads = b[k].kind == Factor::Kind::Read && b[j].kind == Factor::Kind::Read;
       if (!used[k] && reads && b[k].symbol == b[j].symbol && b[k].index == b[j].index) return true;
@@ -133,7 +133,7 @@ std::vector<std::vector<FactorPair>> pairings(const std::vector<Factor>& a, cons
       return;
     }
     for (std::size_t j = 0; j < b.size(); ++j) {
-      if (used[j] || head(a[i]) != head(b[j]) || again(j)) continue;
+      if (used[j] || head(a[i]) != head(b[j]) || is_duplicate(j)) continue;
       used[j] = true;
       pairs.emplace_back(&a[i], &b[j]);
       self(self);
@@ -147,31 +147,31 @@ std::vector<std::vector<FactorPair>> pairings(const std::vector<Factor>& a, cons
 
 namespace {
 
-/// Ways in which one pair of factors could be equal.
-std::vector<Equations> ways_for(const FactorPair& pair, const std::vector<bool>& commutative, std::size_t limit,
-                                Budget& budget) {
+std::vector<Equations> unifying_equations_of(const FactorPair& pair, const std::vector<bool>& commutative,
+                                             std::size_t limit, Budget& budget) {
   budget.spend(50);
   const Factor& a = *pair.first;
   const Factor& b = *pair.second;
   Equations direct;
   for (std::size_t i = 0; i < a.index.size(); ++i) direct.polys.push_back(a.index[i] - b.index[i]);
   if (a.arguments.empty()) return {direct};
-  std::vector<Equations> ways;
+  std::vector<Equations> systems;
   const auto nested = [&](const Sum& left, const Sum& right) {
     if (left.empty() || right.empty()) {
-      if (left.empty() && right.empty()) ways.push_back(direct);
+      if (left.empty() && right.empty()) systems.push_back(direct);
       return;
     }
-    // A number alone says nothing of indices.
-    const auto telling = std::ranges::find_if(left, [](const Product& product) { return !product.factors.empty(); });
-    const Product& first = telling == left.end() ? left[0] : *telling;
+    // Products without factors contain no indices.
+    const auto representative =
+        std::ranges::find_if(left, [](const Product& product) { return !product.factors.empty(); });
+    const Product& first = representative == left.end() ? left[0] : *representative;
     for (const Product& second : right) {
-      for (const std::vector<FactorPair>& pairs : pairings(first.factors, second.factors, limit)) {
-        for (Equations way : ways_to_equal(pairs, commutative, limit, budget)) {
-          way.unknown.insert(way.unknown.end(), first.bound.begin(), first.bound.end());
-          way.unknown.insert(way.unknown.end(), a.bound.begin(), a.bound.end());
-          ways.push_back(std::move(way));
-          if (ways.size() >= limit) return;
+      for (const std::vector<FactorPair>& pairs : pair_factors(first.factors, second.factors, limit)) {
+        for (Equations system : unifying_equations(pairs, commutative, limit, budget)) {
+          system.unknowns.insert(system.unknowns.end(), first.bound.begin(), first.bound.end());
+          system.unknowns.insert(system.unknowns.end(), a.bound.begin(), a.bound.end());
+          systems.push_back(std::move(system));
+          if (systems.size() >= limit) return;
         }
       }
     }
@@ -179,34 +179,34 @@ std::vector<Equations> ways_for(const FactorPair& pair, const std::vector<bool>&
   nested(a.arguments[0], b.arguments[0]);
   const bool swap = a.kind == Factor::Kind::Apply && a.arguments.size() == 2 && commutative[a.symbol];
   if (swap) nested(a.arguments[0], b.arguments[1]);
-  return ways;
+  return systems;
 }
 
 }  // namespace
 
-std::vector<Equations> ways_to_equal(const std::vector<FactorPair>& pairs, const std::vector<bool>& commutative,
-                                     std::size_t limit, Budget& budget) {
-  std::vector<Equations> ways(1);
+std::vector<Equations> unifying_equations(const std::vector<FactorPair>& pairs, const std::vector<bool>& commutative,
+                                          std::size_t limit, Budget& budget) {
+  std::vector<Equations> systems(1);
   for (const FactorPair& pair : pairs) {
-    const std::vector<Equations> more = ways_for(pair, commutative, limit, budget);
-    budget.spend(50 * std::min(limit, ways.size() * more.size()));
+    const std::vector<Equations> more = unifying_equations_of(pair, commutative, limit, budget);
+    budget.spend(50 * std::min(limit, systems.size() * more.size()));
     std::vector<Equations> product;
-    for (const Equations& way : ways) {
+    for (const Equations& system : systems) {
       for (const Equations& other : more) {
         if (product.size() >= limit) break;
-        Equations joined = way;
+        Equations joined = system;
         joined.polys.insert(joined.polys.end(), other.polys.begin(), other.polys.end());
-        joined.unknown.insert(joined.unknown.end(), other.unknown.begin(), other.unknown.end());
+        joined.unknowns.insert(joined.unknowns.end(), other.unknowns.begin(), other.unknowns.end());
         product.push_back(std::move(joined));
       }
     }
-    ways = std::move(product);
+    systems = std::move(product);
   }
-  return ways;
+  return systems;
 }
 
 void complete_maps(const Substitution& map, const std::vector<Atom>& from, const std::vector<Atom>& onto,
-                   Symbols& symbols, const AlignLimits& limits, Budget& budget, std::vector<Substitution>& maps) {
+                   Symbols& symbols, const AlignmentLimits& limits, Budget& budget, std::vector<Substitution>& maps) {
   if (from.size() != onto.size()) return;
   std::vector<Atom> missing;
   for (const Atom atom : from) {
@@ -222,7 +222,7 @@ void complete_maps(const Substitution& map, const std::vector<Atom>& from, const
     for (const auto& [atom, value] : map) full[atom] = symbols.substitute(value, rest);
     const bool closed = std::none_of(full.begin(), full.end(),
                                      [&](const auto& entry) { return mentions(entry.second, from, symbols); });
-    const bool bijective = limits.fault == Fault::AnyMap || unimodular(full, from, onto, symbols);
+    const bool bijective = limits.fault == Fault::NonUnimodularMap || is_unimodular(full, from, onto, symbols);
     if (closed && bijective && std::find(maps.begin(), maps.end(), full) == maps.end()) {
       maps.push_back(std::move(full));
     }
@@ -234,7 +234,7 @@ void complete_maps(const Substitution& map, const std::vector<Atom>& from, const
 
 std::vector<Substitution> candidate_maps(const Product& product, const Product& onto,
                                          const std::vector<FactorPair>& pairs, const std::vector<bool>& commutative,
-                                         Symbols& symbols, const AlignLimits& limits, Budget& budget) {
+                                         Symbols& symbols, const AlignmentLimits& limits, Budget& budget) {
   std::vector<Substitution> maps;
   std::vector<Poly> equations;
   std::vector<FactorPair> nested;
@@ -244,21 +244,21 @@ std::vector<Substitution> candidate_maps(const Product& product, const Product& 
       equations.push_back(pair.first->index[i] - pair.second->index[i]);
     }
   }
-  const SolvedIndices plain = solve_indices(equations, product.bound, symbols, budget);
+  const SolvedIndices direct = solve_indices(equations, product.bound, symbols, budget);
   const bool solved =
-      std::all_of(product.bound.begin(), product.bound.end(), [&](Atom atom) { return plain.map.contains(atom); });
+      std::all_of(product.bound.begin(), product.bound.end(), [&](Atom atom) { return direct.map.contains(atom); });
   if (solved || nested.empty()) {
-    complete_maps(plain.map, product.bound, onto.bound, symbols, limits, budget, maps);
+    complete_maps(direct.map, product.bound, onto.bound, symbols, limits, budget, maps);
     return maps;
   }
-  for (const Equations& way : ways_to_equal(nested, commutative, limits.choices, budget)) {
+  for (const Equations& system : unifying_equations(nested, commutative, limits.choices, budget)) {
     std::vector<Poly> all = equations;
-    all.insert(all.end(), way.polys.begin(), way.polys.end());
-    std::vector<Atom> unknown = product.bound;
-    unknown.insert(unknown.end(), way.unknown.begin(), way.unknown.end());
-    SolvedIndices found = solve_indices(std::move(all), unknown, symbols, budget);
+    all.insert(all.end(), system.polys.begin(), system.polys.end());
+    std::vector<Atom> unknowns = product.bound;
+    unknowns.insert(unknowns.end(), system.unknowns.begin(), system.unknowns.end());
+    SolvedIndices found = solve_indices(std::move(all), unknowns, symbols, budget);
     std::erase_if(found.map, [&](const auto& entry) {
-      return !has(product.bound, entry.first) || mentions(entry.second, unknown, symbols);
+      return !has(product.bound, entry.first) || mentions(entry.second, unknowns, symbols);
     });
     complete_maps(found.map, product.bound, onto.bound, symbols, limits, budget, maps);
     if (maps.size() >= limits.maps) break;

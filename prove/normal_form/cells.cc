@@ -13,10 +13,10 @@ bool is_outer(const Guard& guard, const Product& product, const std::vector<Atom
   return !mentions(guard.poly, product.bound, symbols) && !mentions(guard.poly, inner, symbols);
 }
 
-class CellSplit {
+class CellSplitter {
  public:
-  CellSplit(const std::vector<Atom>& inner, const Guards& known, Solver& solver,
-            const std::function<Sum(std::vector<Sum>)>& leaf)
+  CellSplitter(const std::vector<Atom>& inner, const Guards& known, Solver& solver,
+               const std::function<Sum(std::vector<Sum>)>& leaf)
       : inner_(inner), known_(known), solver_(solver), leaf_(leaf) {}
 
   Sum split(std::vector<Sum> arguments) {
@@ -32,21 +32,21 @@ class CellSplit {
         product.guards.insert(product.guards.begin(), cell_.begin(), cell_.end());
         result_.push_back(std::move(product));
       }
-      require_small(result_);
+      throw_if_too_large(result_);
       return;
     }
-    enter(*guard, arguments);
-    if (solver_.has(Fault::CellForgotten)) return;
-    for (const Guard& other : complement(*guard)) enter(other, arguments);
+    visit_cell(*guard, arguments);
+    if (solver_.has_fault(Fault::ComplementCellDropped)) return;
+    for (const Guard& other : complement(*guard)) visit_cell(other, arguments);
   }
 
-  void enter(const Guard& guard, const std::vector<Sum>& arguments) {
+  void visit_cell(const Guard& guard, const std::vector<Sum>& arguments) {
     cell_.push_back(guard);
     Guards here = known_;
     here.insert(here.end(), cell_.begin(), cell_.end());
-    if (!solver_.infeasible(here, "a case cannot happen")) {
+    if (!solver_.is_infeasible(here, "a case cannot happen")) {
       std::vector<Sum> inside = arguments;
-      for (const Sum& argument : arguments) solver_.budget().spend(steps_to_simplify(argument, here.size()));
+      for (const Sum& argument : arguments) solver_.budget().spend(simplification_cost(argument, here.size()));
       for (Sum& argument : inside) {
         std::erase_if(argument, [&](Product& product) { return !restrict(product, here); });
       }
@@ -55,15 +55,15 @@ class CellSplit {
     cell_.pop_back();
   }
 
-  /// Decides the product's outer guards where `here` does. False if the product is zero there.
+  /// Drops the product's outer guards that `here` implies. Returns false if the product is zero there.
   bool restrict(Product& product, const Guards& here) {
     bool zero = false;
     std::erase_if(product.guards, [&](const Guard& guard) {
       if (zero || !is_outer(guard, product, inner_, solver_.symbols())) return false;
-      if (solver_.implied(here, guard, "a case decides a guard")) return true;
+      if (solver_.is_implied(here, guard, "a case decides a guard")) return true;
       Guards both = here;
       both.push_back(guard);
-      zero = solver_.infeasible(both, "a case excludes a guard");
+      zero = solver_.is_infeasible(both, "a case excludes a guard");
       return false;
     });
     return !zero;
@@ -88,7 +88,7 @@ class CellSplit {
   Sum result_;
 };
 
-bool is_alone(const Sum& sum, std::uint32_t function) {
+bool is_application(const Sum& sum, std::uint32_t function) {
   if (sum.size() != 1) return false;
   const Product& product = sum[0];
   return product.coefficient == Rational{1, 1} && product.bound.empty() && product.guards.empty() &&
@@ -96,7 +96,8 @@ bool is_alone(const Sum& sum, std::uint32_t function) {
          product.factors[0].symbol == function;
 }
 
-/// The maximum of one value is that value, if there is a point at all: one where all bound indices are equal, say.
+/// True if the body does not depend on the bound indices and the range has a point with equal small indices, so that
+/// the maximum is the body.
 bool is_constant(const std::vector<Atom>& bound, const Guards& range, const Sum& body, const Guards& known,
                  Solver& solver) {
   constexpr std::int64_t farthest = 3;
@@ -110,7 +111,7 @@ bool is_constant(const std::vector<Atom>& bound, const Guards& range, const Sum&
     for (const Atom atom : bound) at[atom] = point;
     if (std::all_of(range.begin(), range.end(), [&](const Guard& guard) {
           const Guard here{guard.equality, solver.symbols().substitute(guard.poly, at)};
-          return solver.implied(known, here, "a window is not empty");
+          return solver.is_implied(known, here, "a window is not empty");
         })) {
       return true;
     }
@@ -118,7 +119,7 @@ bool is_constant(const std::vector<Atom>& bound, const Guards& range, const Sum&
   return false;
 }
 
-/// Eliminates bound indices that the range fixes. False if the range is empty for sure.
+/// Eliminates bound indices that the range fixes. Returns false if the range is certainly empty.
 bool eliminate_fixed(std::vector<Atom>& bound, Guards& range, Sum& body, const Guards& known, Symbols& symbols) {
   Product product;
   product.bound = bound;
@@ -133,22 +134,22 @@ bool eliminate_fixed(std::vector<Atom>& bound, Guards& range, Sum& body, const G
 
 }  // namespace
 
-Sum by_cells(std::vector<Sum> arguments, const std::vector<Atom>& inner, const Guards& known, Solver& solver,
-             const std::function<Sum(std::vector<Sum>)>& leaf) {
+Sum split_into_cells(std::vector<Sum> arguments, const std::vector<Atom>& inner, const Guards& known, Solver& solver,
+                     const std::function<Sum(std::vector<Sum>)>& leaf) {
   for (Sum& argument : arguments) {
-    solver.budget().spend(steps_to_simplify(argument, known.size()));
+    solver.budget().spend(simplification_cost(argument, known.size()));
     std::erase_if(argument, [&](Product& product) { return !simplify(product, known, solver.symbols()); });
   }
-  return CellSplit(inner, known, solver, leaf).split(std::move(arguments));
+  return CellSplitter(inner, known, solver, leaf).split(std::move(arguments));
 }
 
 Sum apply_function(std::uint32_t function, std::vector<Sum> arguments, const Guards& known,
                    const algebra::TermBank& bank, Solver& solver) {
   const algebra::Function& laws = bank.library().functions()[function];
-  return by_cells(std::move(arguments), {}, known, solver, [&](std::vector<Sum> on_cell) -> Sum {
+  return split_into_cells(std::move(arguments), {}, known, solver, [&](std::vector<Sum> on_cell) -> Sum {
     const bool zero = std::all_of(on_cell.begin(), on_cell.end(), [](const Sum& sum) { return sum.empty(); });
-    if (zero && (laws.maps_zero_to_zero || solver.has(Fault::ZeroLaw))) return {};
-    if (laws.idempotent && on_cell.size() == 1 && is_alone(on_cell[0], function)) return std::move(on_cell[0]);
+    if (zero && (laws.maps_zero_to_zero || solver.has_fault(Fault::ZeroLawForAll))) return {};
+    if (laws.idempotent && on_cell.size() == 1 && is_application(on_cell[0], function)) return std::move(on_cell[0]);
     Factor factor;
     factor.kind = Factor::Kind::Apply;
     factor.symbol = function;
@@ -159,7 +160,7 @@ Sum apply_function(std::uint32_t function, std::vector<Sum> arguments, const Gua
   });
 }
 
-Sum take_maximum(std::vector<Atom> bound, Guards range, Sum body, const Guards& known, Solver& solver) {
+Sum make_maximum(std::vector<Atom> bound, Guards range, Sum body, const Guards& known, Solver& solver) {
   if (!eliminate_fixed(bound, range, body, known, solver.symbols())) return {};
   if (bound.empty()) {
     for (Product& product : body) product.guards.insert(product.guards.end(), range.begin(), range.end());
@@ -167,7 +168,7 @@ Sum take_maximum(std::vector<Atom> bound, Guards range, Sum body, const Guards& 
   }
   std::vector<Sum> bodies;
   bodies.push_back(std::move(body));
-  return by_cells(std::move(bodies), bound, known, solver, [&](std::vector<Sum> on_cell) -> Sum {
+  return split_into_cells(std::move(bodies), bound, known, solver, [&](std::vector<Sum> on_cell) -> Sum {
     if (on_cell[0].empty()) return {};
     if (is_constant(bound, range, on_cell[0], known, solver)) return std::move(on_cell[0]);
     Factor factor;

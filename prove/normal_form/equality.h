@@ -1,5 +1,5 @@
-// Whether a normal form is zero everywhere: products that align are compared by their guards alone, and the solver
-// decides that the coefficients of all that align sum to zero at every point.
+// Decides whether a normal form is zero everywhere. The solver decides whether the coefficients of aligned products sum
+// to zero at every point.
 #pragma once
 
 #include "algebra/terms/term.h"
@@ -9,40 +9,41 @@
 
 namespace rulemill::prove {
 
+/// Equality of normal forms.
 class Equality {
  public:
-  Equality(const algebra::TermBank& bank, Solver& solver, IndexSupply& supply, AlignLimits limits = {});
+  Equality(const algebra::TermBank& bank, Solver& solver, IndexSupply& supply, AlignmentLimits limits = {});
 
-  /// Shown: the sum is zero wherever the solver's facts and assumptions hold.
-  bool zero(Sum sum);
-  bool equal(const Sum& a, const Sum& b);
-  bool same(const Factor& a, const Factor& b) { return head(a) == head(b) && same_factor(a, b); }
-  /// The first product that nothing cancelled, in words; empty if none was left.
-  const std::string& left_over() const { return left_over_; }
+  /// True if it is shown that the sum is zero wherever the solver's facts and assumptions hold.
+  bool is_zero(Sum sum);
+  bool are_equal(const Sum& a, const Sum& b);
+  bool are_equal(const Factor& a, const Factor& b) { return head(a) == head(b) && have_equal_arguments(a, b); }
+  /// The first product that did not cancel, as text; empty if all did.
+  const std::string& uncancelled_product() const { return uncancelled_product_; }
 
  private:
-  /// A product with its bound indices mapped onto another's, factors equal to that one's.
-  struct Aligned {
+  /// A product with its bound indices mapped to those of another, whose factors it then has.
+  struct Alignment {
     Product product;
-    bool everywhere = false;  // factors equal without the guards
+    bool unconditional = false;  // the factors are equal without the guards
   };
 
-  std::vector<Aligned> alignments(const Product& product, const Product& onto, bool all);
-  bool same_factors(const std::vector<FactorPair>& pairs, const Substitution& map, const Guards& both,
-                    bool& everywhere);
-  bool same_factor(const Factor& a, const Factor& b);
-  bool same_maximum(const Factor& a, const Factor& b);
+  std::vector<Alignment> alignments(const Product& product, const Product& onto, bool all);
+  bool have_equal_factors(const std::vector<FactorPair>& pairs, const Substitution& map, const Guards& both,
+                          bool& unconditional);
+  bool have_equal_arguments(const Factor& a, const Factor& b);
+  bool are_equal_maxima(const Factor& a, const Factor& b);
   bool cancel_group(Sum& sum);
   bool cancel_pair(Sum& sum);
-  bool pairwise_equal(const std::vector<Aligned>& group);
+  bool are_pairwise_equal(const std::vector<Alignment>& group);
 
   const algebra::TermBank& bank_;
   Solver& solver_;
   Symbols& symbols_;
   IndexSupply& supply_;
-  AlignLimits limits_;
+  AlignmentLimits limits_;
   std::vector<bool> commutative_;  // by function
-  std::string left_over_;
+  std::string uncancelled_product_;
 };
 
 }  // namespace rulemill::prove

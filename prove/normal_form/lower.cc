@@ -2,7 +2,7 @@
 
 #include "prove/normal_form/cells.h"
 #include "prove/normal_form/simplify.h"
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::prove {
 
@@ -11,48 +11,48 @@ using algebra::Relation;
 using algebra::ScalarExpr;
 using algebra::TermId;
 
-void require_small(const Sum& sum) {
+void throw_if_too_large(const Sum& sum) {
   constexpr std::size_t most = 4096;
   if (sum.size() > most) throw LimitReached{"the normal form has more than " + std::to_string(most) + " products"};
 }
 
 namespace {
 
-/// Elements pushed onto a list for a while.
+/// Appends elements to a list during its lifetime.
 template <class Element>
-class Pushed {
+class ScopedAppend {
  public:
-  Pushed(std::vector<Element>& list, const std::vector<Element>& more) : list_(list), before_(list.size()) {
+  ScopedAppend(std::vector<Element>& list, const std::vector<Element>& more) : list_(list), before_(list.size()) {
     list.insert(list.end(), more.begin(), more.end());
   }
-  ~Pushed() { list_.resize(before_); }
-  Pushed(const Pushed&) = delete;
-  Pushed& operator=(const Pushed&) = delete;
+  ~ScopedAppend() { list_.resize(before_); }
+  ScopedAppend(const ScopedAppend&) = delete;
+  ScopedAppend& operator=(const ScopedAppend&) = delete;
 
  private:
   std::vector<Element>& list_;
   std::size_t before_;
 };
-using Within = Pushed<Guard>;  // guards that are known
+using ScopedGuards = ScopedAppend<Guard>;  // guards that are known
 
 void append(Sum& to, Sum from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-  require_small(to);
+  throw_if_too_large(to);
 }
 
 }  // namespace
 
 Poly Lowering::value(const algebra::IndexExpr& expr, const Frame& frame) const {
-  if (solver_.has(Fault::DivisionUp) && expr.kind == algebra::IndexExpr::Kind::Div) {
+  if (solver_.has_fault(Fault::DivisionRoundsUp) && expr.kind == algebra::IndexExpr::Kind::Div) {
     return -symbols_.floor_div(-value(*expr.a, frame), value(*expr.b, frame));
   }
   return algebra::evaluate(expr, frame.sizes, frame.indices, symbols_);
 }
 
-Sum Lowering::guarded(Sum sum, const Guards& guards, const Guards& known) {
+Sum Lowering::with_guards(Sum sum, const Guards& guards, const Guards& known) {
   if (guards.empty()) return sum;
   Sum result;
-  solver_.budget().spend(steps_to_simplify(sum, guards.size() + known.size()));
+  solver_.budget().spend(simplification_cost(sum, guards.size() + known.size()));
   for (Product& product : sum) {
     product.guards.insert(product.guards.end(), guards.begin(), guards.end());
     if (simplify(product, known, symbols_)) result.push_back(std::move(product));
@@ -66,11 +66,11 @@ Sum Lowering::element(TermId term, std::span<const Poly> index) {
 }
 
 std::vector<Product> Lowering::applications(TermId term, std::span<const Poly> index, std::vector<bool> functions) {
-  partial_functions_ = std::move(functions);
-  partial_.clear();
+  is_partial_ = std::move(functions);
+  applications_.clear();
   element(term, index);
-  partial_functions_.clear();
-  return std::move(partial_);
+  is_partial_.clear();
+  return std::move(applications_);
 }
 
 Sum Lowering::node_element(TermId id, std::span<const Poly> index, Guards& known) {
@@ -84,7 +84,7 @@ Sum Lowering::node_element(TermId id, std::span<const Poly> index, Guards& known
     return {std::move(product)};
   }
   const algebra::Node& node = bank_.node(term.node);
-  const algebra::Instance& instance = bank_.library().instance(node.instance);
+  const algebra::OperatorInstance& instance = bank_.library().instance(node.instance);
   Frame frame{instance, node.arguments, std::vector<Poly>(instance.size_names.size()),
               std::vector<Poly>(instance.index_slots)};
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
@@ -97,9 +97,9 @@ Sum Lowering::node_element(TermId id, std::span<const Poly> index, Guards& known
   for (std::size_t p = 0; p < node.sizes.size(); ++p) {
     frame.sizes[instance.first_size_parameter + p] = node.sizes[p];
   }
-  ++nodes_;
+  ++depth_;
   Sum sum = definition(instance.outputs[term.output], index, frame, known);
-  --nodes_;
+  --depth_;
   return sum;
 }
 
@@ -133,13 +133,13 @@ Sum Lowering::expression(const ScalarExpr& expr, Frame& frame, Guards& known) {
     }
     case ScalarExpr::Kind::Mul: {
       Sum result = expression(*expr.operands[0], frame, known);
-      for (std::size_t i = 1; i < expr.operands.size() && (!partial_functions_.empty() || !result.empty()); ++i) {
+      for (std::size_t i = 1; i < expr.operands.size() && (!is_partial_.empty() || !result.empty()); ++i) {
         const Sum factor = expression(*expr.operands[i], frame, known);
         solver_.budget().spend(100 * result.size() * factor.size());
         result = multiply(result, factor, supply_, symbols_);
-        solver_.budget().spend(steps_to_simplify(result, known.size()));
+        solver_.budget().spend(simplification_cost(result, known.size()));
         std::erase_if(result, [&](Product& product) { return !simplify(product, known, symbols_); });
-        require_small(result);
+        throw_if_too_large(result);
       }
       return result;
     }
@@ -155,7 +155,7 @@ Sum Lowering::expression(const ScalarExpr& expr, Frame& frame, Guards& known) {
   return {};
 }
 
-/// Zero outside the tensor: the ranges that are not known to hold become guards.
+/// A read outside the tensor is zero, so ranges that are not known to hold become guards.
 Sum Lowering::read(const ScalarExpr& expr, Frame& frame, Guards& known) {
   std::vector<Poly> index;
   for (const algebra::IndexExprPtr& e : expr.indices) index.push_back(value(*e, frame));
@@ -168,19 +168,20 @@ Sum Lowering::read(const ScalarExpr& expr, Frame& frame, Guards& known) {
     const auto& dims = frame.instance.intermediates[expr.tensor - frame.instance.inputs.size()].dims;
     for (std::size_t d = 0; d < index.size(); ++d) append_range(range, index[d], value(*dims[d], frame));
   }
-  if (solver_.has(Fault::RangeForgotten)) range.clear();
-  if (!tidy(range, known)) return {};
-  const Within within(known, range);
-  if (is_input) return guarded(node_element(frame.arguments[expr.tensor], index, known), range, solver_.assumptions());
+  if (solver_.has_fault(Fault::RangeGuardsDropped)) range.clear();
+  if (!simplify_guards(range, known)) return {};
+  const ScopedGuards within(known, range);
+  if (is_input)
+    return with_guards(node_element(frame.arguments[expr.tensor], index, known), range, solver_.assumptions());
   const algebra::TensorDefinition& tensor = frame.instance.intermediates[expr.tensor - frame.instance.inputs.size()];
-  return guarded(definition(tensor, index, frame, known), range, solver_.assumptions());
+  return with_guards(definition(tensor, index, frame, known), range, solver_.assumptions());
 }
 
 Guards Lowering::bind(const ScalarExpr& expr, Frame& frame, std::vector<Atom>& bound) {
   Guards range;
   for (const algebra::BoundIndex& b : expr.bound) {
     Poly extent = value(*b.extent, frame);
-    if (solver_.has(Fault::ReductionShort)) extent -= 1;
+    if (solver_.has_fault(Fault::ReductionOneShort)) extent -= 1;
     bound.push_back(supply_.next());
     if (frame.indices.size() <= b.slot) frame.indices.resize(b.slot + 1);
     frame.indices[b.slot] = Poly(bound.back());
@@ -194,12 +195,12 @@ Sum Lowering::sum(const ScalarExpr& expr, Frame& frame, Guards& known) {
   const Guards range = bind(expr, frame, bound);
   Sum body;
   {
-    const Within within(known, range);
-    const Pushed inner(open_, bound);
+    const ScopedGuards within(known, range);
+    const ScopedAppend inner(enclosing_, bound);
     body = expression(*expr.operands[0], frame, known);
   }
   for (Product& product : body) product.bound.insert(product.bound.end(), bound.begin(), bound.end());
-  return guarded(std::move(body), range, known);
+  return with_guards(std::move(body), range, known);
 }
 
 Sum Lowering::maximum(const ScalarExpr& expr, Frame& frame, Guards& known) {
@@ -210,29 +211,29 @@ Sum Lowering::maximum(const ScalarExpr& expr, Frame& frame, Guards& known) {
     RM_CHECK(c.relation != Relation::Ne, "a maximum's guard is a conjunction of =, < and <=");
     range.push_back({c.relation == Relation::Eq, c.relation == Relation::Lt ? difference - 1 : difference});
   }
-  if (!tidy(range, known)) return {};
+  if (!simplify_guards(range, known)) return {};
   Sum body;
   {
-    const Within within(known, range);
-    const Pushed inner(open_, bound);
+    const ScopedGuards within(known, range);
+    const ScopedAppend inner(enclosing_, bound);
     body = expression(*expr.operands[0], frame, known);
   }
-  return take_maximum(std::move(bound), std::move(range), std::move(body), known, solver_);
+  return make_maximum(std::move(bound), std::move(range), std::move(body), known, solver_);
 }
 
 Sum Lowering::apply(const ScalarExpr& expr, Frame& frame, Guards& known) {
   std::vector<Sum> arguments;
   for (const algebra::ScalarExprPtr& operand : expr.operands) arguments.push_back(expression(*operand, frame, known));
   Sum applied = apply_function(expr.function, std::move(arguments), known, bank_, solver_);
-  if (nodes_ == 1 && !partial_functions_.empty() && partial_functions_[expr.function]) note_partial(applied, known);
+  if (depth_ == 1 && !is_partial_.empty() && is_partial_[expr.function]) record_applications(applied, known);
   return applied;
 }
 
-void Lowering::note_partial(const Sum& applied, const Guards& known) {
+void Lowering::record_applications(const Sum& applied, const Guards& known) {
   for (const Product& product : applied) {
-    Product& here = partial_.emplace_back(product);
+    Product& here = applications_.emplace_back(product);
     here.guards.insert(here.guards.end(), known.begin(), known.end());
-    here.bound.insert(here.bound.end(), open_.begin(), open_.end());
+    here.bound.insert(here.bound.end(), enclosing_.begin(), enclosing_.end());
   }
 }
 
@@ -248,17 +249,17 @@ Sum Lowering::cases(const ScalarExpr& expr, Frame& frame, Guards& known) {
     }
   }
   Regions split = regions(conjunction, unequal);
-  if (solver_.has(Fault::CaseForgotten)) split.outside.clear();
-  if (solver_.has(Fault::ComplementOff)) {
+  if (solver_.has_fault(Fault::ElseCaseDropped)) split.outside.clear();
+  if (solver_.has_fault(Fault::ComplementOffByOne)) {
     for (Guards& guards : split.outside) guards.back().poly -= 1;
   }
   Sum result;
   const auto add = [&](const std::vector<Guards>& where, const ScalarExpr& body) {
     for (Guards guards : where) {
-      if (!tidy(guards, known, solver_.fault())) continue;
-      const Within within(known, guards);
+      if (!simplify_guards(guards, known, solver_.fault())) continue;
+      const ScopedGuards within(known, guards);
       Sum part = expression(body, frame, known);
-      append(result, guarded(std::move(part), guards, solver_.assumptions()));
+      append(result, with_guards(std::move(part), guards, solver_.assumptions()));
     }
   };
   add(split.inside, *expr.operands[0]);

@@ -1,4 +1,4 @@
-// From terms to normal form: the element of a term at symbolic indices, by its operators' definitions alone.
+// Lowers an element of a term at symbolic indices to normal form, by the definitions of its operators.
 #pragma once
 
 #include <span>
@@ -9,24 +9,24 @@
 
 namespace rulemill::prove {
 
-/// Throws LimitReached where a normal form has more products than any that we care for.
-void require_small(const Sum& sum);
+/// Throws LimitReached if the normal form has too many products.
+void throw_if_too_large(const Sum& sum);
 
 class Lowering {
  public:
   Lowering(const algebra::TypedRule& rule, const algebra::TermBank& bank, Solver& solver, IndexSupply& supply)
       : rule_(rule), bank_(bank), solver_(solver), symbols_(solver.symbols()), supply_(supply) {}
 
-  /// The element of `term` at `index`, where the solver's assumptions hold.
+  /// Returns the element of `term` at `index`, where the solver's assumptions hold.
   Sum element(algebra::TermId term, std::span<const Poly> index);
-  /// Where the element's own operator, not those below it, applies one of `functions`, whatever the result is
-  /// multiplied with: each product has one application as its factor, its guards and bound indices say where.
+  /// Returns the uses of `functions` by the element's own operator, not by those below it, even if the result is
+  /// multiplied by 0. Each product has one application as its factor, and the guards and bound indices around it.
   std::vector<Product> applications(algebra::TermId term, std::span<const Poly> index, std::vector<bool> functions);
 
  private:
-  /// One node's definition being read at some indices.
+  /// The definition of one node, at some indices.
   struct Frame {
-    const algebra::Instance& instance;
+    const algebra::OperatorInstance& instance;
     std::span<const algebra::TermId> arguments;
     std::vector<Poly> sizes;
     std::vector<Poly> indices;
@@ -42,21 +42,21 @@ class Lowering {
   Sum node_element(algebra::TermId term, std::span<const Poly> index, Guards& known);
   Sum definition(const algebra::TensorDefinition& tensor, std::span<const Poly> index, Frame& frame, Guards& known);
 
-  void note_partial(const Sum& applied, const Guards& known);
+  void record_applications(const Sum& applied, const Guards& known);
   Guards bind(const algebra::ScalarExpr& expr, Frame& frame, std::vector<Atom>& bound);
   Poly value(const algebra::IndexExpr& expr, const Frame& frame) const;
-  /// The sum where the guards hold; what cannot hold is dropped.
-  Sum guarded(Sum sum, const Guards& guards, const Guards& known);
+  /// Multiplies the sum by [guards], and drops products whose guards cannot hold.
+  Sum with_guards(Sum sum, const Guards& guards, const Guards& known);
 
   const algebra::TypedRule& rule_;
   const algebra::TermBank& bank_;
   Solver& solver_;
   Symbols& symbols_;
   IndexSupply& supply_;
-  std::uint32_t nodes_ = 0;              // being lowered, one below the other
-  std::vector<Atom> open_;               // bound indices of the sums and maxima being lowered
-  std::vector<bool> partial_functions_;  // by function: whose applications are noted; none: of no function
-  std::vector<Product> partial_;
+  std::uint32_t depth_ = 0;       // of the nodes being lowered
+  std::vector<Atom> enclosing_;   // bound indices of the sums and maxima being lowered
+  std::vector<bool> is_partial_;  // by function, whether its uses are recorded; empty: none are
+  std::vector<Product> applications_;
 };
 
 }  // namespace rulemill::prove

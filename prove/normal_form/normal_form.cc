@@ -93,7 +93,7 @@ Sum multiply(const Sum& a, const Sum& b, IndexSupply& supply, Symbols& symbols) 
   return products;
 }
 
-Sum negated(Sum sum) {
+Sum negate(Sum sum) {
   for (Product& product : sum) product.coefficient.num = -product.coefficient.num;
   return sum;
 }
@@ -123,7 +123,7 @@ std::string factor_text(const Factor& factor, const algebra::TermBank& bank, con
       return text + symbols.to_string(algebra::Shape(factor.index.begin(), factor.index.end()));
     case Factor::Kind::Inverse:
       return "1/(" + symbols.to_string(factor.index[0]) + ")";
-    case Factor::Kind::Whole:
+    case Factor::Kind::Integer:
       return "(" + symbols.to_string(factor.index[0]) + ")";
     case Factor::Kind::Apply:
       text = bank.library().functions()[factor.symbol].name + "(";

@@ -9,7 +9,8 @@ namespace rulemill::prove {
 
 namespace {
 
-/// g·p + c ≥ 0 is p + floor(c / g) ≥ 0; g·p + c = 0 needs g | c. False if it cannot hold; `trivial` if it always does.
+/// Rewrites g·p + c ≥ 0 to p + floor(c / g) ≥ 0; g·p + c = 0 requires g | c. Returns false if the guard cannot hold,
+/// and sets `trivial` if it always holds.
 bool tighten(Guard& guard, bool& trivial, Fault fault) {
   trivial = false;
   if (const std::optional<std::int64_t> constant = guard.poly.constant()) {
@@ -24,7 +25,7 @@ bool tighten(Guard& guard, bool& trivial, Fault fault) {
   if (guard.equality && c % g != 0) return false;
   if (g > 1) {
     const std::int64_t rounded =
-        fault == Fault::TightenedUp ? -algebra::floor_quotient(-c, g) : algebra::floor_quotient(c, g);
+        fault == Fault::GuardRoundedUp ? -algebra::floor_quotient(-c, g) : algebra::floor_quotient(c, g);
     guard.poly -= c - algebra::checked_multiply(g, rounded);
     guard.poly = *guard.poly.divided_by({{}, g});
   }
@@ -32,27 +33,28 @@ bool tighten(Guard& guard, bool& trivial, Fault fault) {
   return true;
 }
 
-/// Whether `fact` makes `guard` redundant, or contradicts it.
-enum class Bearing { None, Implies, Contradicts, Together };
-Bearing bearing(const Guard& fact, const Guard& guard) {
+/// The relation of `fact` to `guard`.
+enum class Entailment { None, Implies, Contradicts, ImpliesEquality };
+Entailment entailment(const Guard& fact, const Guard& guard) {
   if (const std::optional<std::int64_t> slack = (guard.poly - fact.poly).constant()) {
-    if (fact.equality && guard.equality) return *slack == 0 ? Bearing::Implies : Bearing::Contradicts;
-    if (fact.equality) return *slack >= 0 ? Bearing::Implies : Bearing::Contradicts;
-    if (guard.equality) return *slack > 0 ? Bearing::Contradicts : Bearing::None;  // guard.poly = 0 makes fact.poly < 0
-    return *slack >= 0 ? Bearing::Implies : Bearing::None;
+    if (fact.equality && guard.equality) return *slack == 0 ? Entailment::Implies : Entailment::Contradicts;
+    if (fact.equality) return *slack >= 0 ? Entailment::Implies : Entailment::Contradicts;
+    if (guard.equality)
+      return *slack > 0 ? Entailment::Contradicts : Entailment::None;  // guard.poly = 0 makes fact.poly < 0
+    return *slack >= 0 ? Entailment::Implies : Entailment::None;
   }
   if (const std::optional<std::int64_t> sum = (guard.poly + fact.poly).constant()) {
-    if (fact.equality && guard.equality) return *sum == 0 ? Bearing::Implies : Bearing::Contradicts;
-    if (fact.equality) return *sum >= 0 ? Bearing::Implies : Bearing::Contradicts;
-    if (guard.equality) return *sum < 0 ? Bearing::Contradicts : Bearing::None;
-    if (*sum < 0) return Bearing::Contradicts;
-    if (*sum == 0) return Bearing::Together;  // p ≥ 0 and −p ≥ 0: p = 0
+    if (fact.equality && guard.equality) return *sum == 0 ? Entailment::Implies : Entailment::Contradicts;
+    if (fact.equality) return *sum >= 0 ? Entailment::Implies : Entailment::Contradicts;
+    if (guard.equality) return *sum < 0 ? Entailment::Contradicts : Entailment::None;
+    if (*sum < 0) return Entailment::Contradicts;
+    if (*sum == 0) return Entailment::ImpliesEquality;  // p ≥ 0 and −p ≥ 0: p = 0
   }
-  return Bearing::None;
+  return Entailment::None;
 }
 
-/// equality = 0 solved for `index`, if it occurs alone with coefficient ±1 and nowhere else.
-std::optional<Poly> solved_for(const Poly& equality, Atom index, const Symbols& symbols) {
+/// Solves equality = 0 for `index` if it occurs only linearly, with coefficient ±1.
+std::optional<Poly> solve_for(const Poly& equality, Atom index, const Symbols& symbols) {
   const std::int64_t coefficient = equality.coefficient(index);
   if (coefficient != 1 && coefficient != -1) return std::nullopt;
   const Poly rest = equality - Poly(index) * Poly(coefficient);
@@ -65,7 +67,7 @@ bool eliminate_bound(Product& product, Symbols& symbols) {
     if (!guard.equality) continue;
     for (std::size_t b = 0; b < product.bound.size(); ++b) {
       const Atom index = product.bound[b];
-      std::optional<Poly> value = solved_for(guard.poly, index, symbols);
+      std::optional<Poly> value = solve_for(guard.poly, index, symbols);
       if (!value) continue;
       product.bound.erase(product.bound.begin() + static_cast<std::ptrdiff_t>(b));
       substitute(product, {{index, std::move(*value)}}, symbols);
@@ -75,21 +77,22 @@ bool eliminate_bound(Product& product, Symbols& symbols) {
   return false;
 }
 
-/// A free index that an equality gives is replaced everywhere but in that equality: equal products then look alike.
+/// Replaces a free index that an equality determines everywhere except in that equality, so that equal products have
+/// equal texts.
 bool eliminate_free(Product& product, Symbols& symbols, Fault fault) {
   for (std::size_t g = 0; g < product.guards.size(); ++g) {
     if (!product.guards[g].equality) continue;
     const std::vector<Atom> atoms = symbols.atoms(product.guards[g].poly);
     for (auto atom = atoms.rbegin(); atom != atoms.rend(); ++atom) {
       if (symbols.kind(*atom) != Symbols::Kind::Index) continue;
-      const std::optional<Poly> value = solved_for(product.guards[g].poly, *atom, symbols);
+      const std::optional<Poly> value = solve_for(product.guards[g].poly, *atom, symbols);
       if (!value) continue;
       const Guard kept = product.guards[g];
       bool occurs = false;
       product.guards.erase(product.guards.begin() + static_cast<std::ptrdiff_t>(g));
       for_each_poly(std::as_const(product), [&](const Poly& poly) { occurs |= symbols.contains(poly, *atom); });
       if (occurs) substitute(product, {{*atom, *value}}, symbols);
-      if (fault != Fault::EqualityForgotten) product.guards.push_back(kept);
+      if (fault != Fault::EqualityDropped) product.guards.push_back(kept);
       if (occurs) return true;
       break;
     }
@@ -97,38 +100,37 @@ bool eliminate_free(Product& product, Symbols& symbols, Fault fault) {
   return false;
 }
 
-bool simplify_nested(Product& product, Symbols& symbols) {
+void simplify_nested(Product& product, Symbols& symbols) {
   for (Factor& factor : product.factors) {
     for (Sum& argument : factor.arguments) {
       std::erase_if(argument, [&](Product& inner) { return !simplify(inner, factor.guards, symbols); });
     }
   }
-  return true;
 }
 
 }  // namespace
 
-bool tidy(Guards& guards, const Guards& known, Fault fault) {
+bool simplify_guards(Guards& guards, const Guards& known, Fault fault) {
   Guards kept;
   for (Guard guard : guards) {
     bool redundant = false;
     if (!tighten(guard, redundant, fault)) return false;
     for (const Guard& fact : known) {
       if (redundant) break;
-      const Bearing how = bearing(fact, guard);
-      if (how == Bearing::Contradicts) return false;
-      redundant = how == Bearing::Implies;
+      const Entailment relation = entailment(fact, guard);
+      if (relation == Entailment::Contradicts) return false;
+      redundant = relation == Entailment::Implies;
     }
     for (std::size_t i = 0; i < kept.size() && !redundant; ++i) {
-      const Bearing how = bearing(kept[i], guard);
-      if (how == Bearing::Contradicts) return false;
-      if (how == Bearing::Implies) redundant = true;
-      if (how == Bearing::Together) {
+      const Entailment relation = entailment(kept[i], guard);
+      if (relation == Entailment::Contradicts) return false;
+      if (relation == Entailment::Implies) redundant = true;
+      if (relation == Entailment::ImpliesEquality) {
         kept[i].equality = true;
         bool trivial = false;
         if (!tighten(kept[i], trivial, fault)) return false;
         redundant = true;
-      } else if (!redundant && bearing(guard, kept[i]) == Bearing::Implies) {
+      } else if (!redundant && entailment(guard, kept[i]) == Entailment::Implies) {
         kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i--));
       }
     }
@@ -138,7 +140,7 @@ bool tidy(Guards& guards, const Guards& known, Fault fault) {
   return true;
 }
 
-std::uint64_t steps_to_simplify(const Sum& sum, std::size_t known) {
+std::uint64_t simplification_cost(const Sum& sum, std::size_t known) {
   std::uint64_t steps = 0;
   for (const Product& product : sum) steps += 20 + 10 * product.guards.size() * (product.guards.size() + known);
   return steps;
@@ -147,14 +149,15 @@ std::uint64_t steps_to_simplify(const Sum& sum, std::size_t known) {
 bool simplify(Product& product, const Guards& known, Symbols& symbols, Fault fault) {
   if (product.coefficient.num == 0) return false;
   do {
-    if (!tidy(product.guards, known, fault)) return false;
+    if (!simplify_guards(product.guards, known, fault)) return false;
   } while (eliminate_bound(product, symbols) || eliminate_free(product, symbols, fault));
-  return simplify_nested(product, symbols);
+  simplify_nested(product, symbols);
+  return true;
 }
 
 namespace {
 
-/// Replaces a quotient floor(n / d) that has one value v alone where the guards hold: v·d ≤ n < (v + 1)·d.
+/// Replaces a quotient floor(n / d) that has only one value v where the guards hold: v·d ≤ n < (v + 1)·d.
 bool decide_division(Product& product, Solver& solver) {
   Symbols& symbols = solver.symbols();
   std::vector<Atom> divisions;
@@ -173,19 +176,21 @@ bool decide_division(Product& product, Solver& solver) {
     const std::vector<Atom> atoms = symbols.atoms(n);
     const auto is_index = [&](Atom atom) { return symbols.kind(atom) == Symbols::Kind::Index; };
     if (std::none_of(atoms.begin(), atoms.end(), is_index)) continue;
-    if (!symbols.positive(d) && !solver.implied({}, {false, d - 1}, "a divisor is positive", Solver::Depth::Linear))
+    if (!symbols.is_positive(d) &&
+        !solver.is_implied({}, {false, d - 1}, "a divisor is positive", Solver::Depth::Linear))
       continue;
-    const std::optional<std::int64_t> value = solver.only_value(product.guards, Poly(division), "a quotient is fixed");
+    const std::optional<std::int64_t> value =
+        solver.unique_value(product.guards, Poly(division), "a quotient is fixed");
     if (!value) continue;
-    const std::int64_t taken = *value + (solver.has(Fault::QuotientOff) ? 1 : 0);
+    const std::int64_t taken = *value + (solver.has_fault(Fault::QuotientOffByOne) ? 1 : 0);
     for_each_poly(product, [&](Poly& poly) {
-      const std::vector<Poly> powers = poly.powers_of(division);
+      const std::vector<Poly> powers = poly.coefficients_in(division);
       poly = powers.back();
       for (std::size_t i = powers.size() - 1; i-- > 0;) poly = poly * Poly(taken) + powers[i];
     });
-    // What fixed the quotient may have spoken of it: say the same without it.
+    // The guards that fixed the quotient may contain it. State the same without it.
     for (const Guard& guard : {Guard{false, n - Poly(*value) * d}, Guard{false, Poly(*value + 1) * d - 1 - n}}) {
-      if (!solver.implied(product.guards, guard, "a fixed quotient's range")) product.guards.push_back(guard);
+      if (!solver.is_implied(product.guards, guard, "a fixed quotient's range")) product.guards.push_back(guard);
     }
     return true;
   }
@@ -194,11 +199,11 @@ bool decide_division(Product& product, Solver& solver) {
 
 }  // namespace
 
-bool simplify_fully(Product& product, Solver& solver, const algebra::TermBank& bank) {
+bool simplify_with_solver(Product& product, Solver& solver, const algebra::TermBank& bank) {
   do {
     if (!simplify(product, solver.assumptions(), solver.symbols(), solver.fault())) return false;
-    if (!product.guards.empty() && solver.has(Fault::ProductDropped)) return false;
-    if (!product.guards.empty() && solver.infeasible(product.guards, "a product vanishes")) return false;
+    if (!product.guards.empty() && solver.has_fault(Fault::GuardedProductDropped)) return false;
+    if (!product.guards.empty() && solver.is_infeasible(product.guards, "a product vanishes")) return false;
   } while (decide_division(product, solver));
   const bool nested = std::any_of(product.factors.begin(), product.factors.end(),
                                   [](const Factor& factor) { return !factor.arguments.empty(); });
@@ -208,7 +213,7 @@ bool simplify_fully(Product& product, Solver& solver, const algebra::TermBank& b
     const Solver::Assumption within(solver, factor.guards);
     bool zero = !factor.arguments.empty();
     for (Sum& argument : factor.arguments) {
-      simplify_fully(argument, solver, bank);
+      simplify_with_solver(argument, solver, bank);
       zero &= argument.empty();
     }
     if (!zero) continue;
@@ -218,9 +223,9 @@ bool simplify_fully(Product& product, Solver& solver, const algebra::TermBank& b
   return true;
 }
 
-void simplify_fully(Sum& sum, Solver& solver, const algebra::TermBank& bank) {
-  solver.budget().spend(steps_to_simplify(sum, solver.assumptions().size()));
-  std::erase_if(sum, [&](Product& product) { return !simplify_fully(product, solver, bank); });
+void simplify_with_solver(Sum& sum, Solver& solver, const algebra::TermBank& bank) {
+  solver.budget().spend(simplification_cost(sum, solver.assumptions().size()));
+  std::erase_if(sum, [&](Product& product) { return !simplify_with_solver(product, solver, bank); });
 }
 
 }  // namespace rulemill::prove

@@ -1,4 +1,4 @@
-// Simplification of products: what no solver is needed for, and what one is.
+// Simplification of products, without and with a solver.
 #pragma once
 
 #include <optional>
@@ -8,19 +8,18 @@
 
 namespace rulemill::prove {
 
-/// Guards in their tightest form, without duplicates and without those that `known` already says.
-/// False if two of them, or one and a known one, contradict each other.
-bool tidy(Guards& guards, const Guards& known, Fault fault = Fault::None);
+/// Tightens guards, and removes duplicates and those that `known` implies. Returns false if two of them, or one and a
+/// known one, contradict each other.
+bool simplify_guards(Guards& guards, const Guards& known, Fault fault = Fault::None);
 
-/// Eliminates bound indices that an equality or a range of one value fixes, drops guards that say nothing new, and
-/// replaces free indices that an equality gives. False if the product is zero for sure. Needs no solver.
+/// Eliminates bound indices that an equality or a range of one value fixes, drops redundant guards, and replaces free
+/// indices that an equality determines. Returns false if the product is certainly zero.
 bool simplify(Product& product, const Guards& known, Symbols& symbols, Fault fault = Fault::None);
-/// What that costs for the products of a sum, where so many guards are known.
-std::uint64_t steps_to_simplify(const Sum& sum, std::size_t known);
+/// Returns the steps that this costs for the products of a sum with `known` known guards.
+std::uint64_t simplification_cost(const Sum& sum, std::size_t known);
 
-/// The same, then drops the product if its guards cannot hold, simplifies below scalar functions where they do hold,
-/// and floor divisions that its guards decide.
-bool simplify_fully(Product& product, Solver& solver, const algebra::TermBank& bank);
-void simplify_fully(Sum& sum, Solver& solver, const algebra::TermBank& bank);
+/// Also drops the product if its guards cannot hold, and simplifies arguments and floor divisions where they hold.
+bool simplify_with_solver(Product& product, Solver& solver, const algebra::TermBank& bank);
+void simplify_with_solver(Sum& sum, Solver& solver, const algebra::TermBank& bank);
 
 }  // namespace rulemill::prove

@@ -1,5 +1,5 @@
-// What a verdict may cost, counted in steps of work and never in time: the same question gets the same answer on a busy
-// machine. Every loop of a proof spends from it, and so hears of signals, too.
+// A limit on the work of one verdict, counted in steps and never in time, so that answers do not depend on the
+// machine's load. Every loop of a proof spends from it, and so checks for interrupts.
 #pragma once
 
 #include <cstdint>
@@ -7,30 +7,30 @@
 
 namespace rulemill::prove {
 
-/// Thrown by what would exceed a limit of a proof; its verdict is unknown, for this reason.
+/// Thrown where a proof would exceed a limit; its verdict is unknown, for this reason.
 struct LimitReached {
   std::string what;
 };
 
 class Budget {
  public:
-  explicit Budget(std::uint64_t steps) : all_(steps), limit_(steps) {}
+  explicit Budget(std::uint64_t steps) : capacity_(steps), limit_(steps) {}
 
-  /// Throws LimitReached if fewer steps are left, and Interrupted if the process was told to stop.
+  /// Throws LimitReached if fewer steps are left, and Interrupted after a signal to stop.
   void spend(std::uint64_t steps) {
     spent_ += steps;
-    if (spent_ >= next_look_) look();
+    if (spent_ >= next_check_) check();
   }
   std::uint64_t spent() const { return spent_; }
   void refill();
 
-  /// While this lives no more than so many steps of the budget may be spent.
-  class Share {
+  /// A limit on the steps that may be spent during its lifetime.
+  class ScopedLimit {
    public:
-    Share(Budget& budget, std::uint64_t steps);
-    ~Share() { budget_.limit_ = before_; }
-    Share(const Share&) = delete;
-    Share& operator=(const Share&) = delete;
+    ScopedLimit(Budget& budget, std::uint64_t steps);
+    ~ScopedLimit() { budget_.limit_ = before_; }
+    ScopedLimit(const ScopedLimit&) = delete;
+    ScopedLimit& operator=(const ScopedLimit&) = delete;
 
    private:
     Budget& budget_;
@@ -38,11 +38,11 @@ class Budget {
   };
 
  private:
-  void look();
+  void check();
 
-  std::uint64_t all_, limit_;
+  std::uint64_t capacity_, limit_;
   std::uint64_t spent_ = 0;
-  std::uint64_t next_look_ = 0;
+  std::uint64_t next_check_ = 0;
 };
 
 }  // namespace rulemill::prove

@@ -1,5 +1,5 @@
-// Mistakes that a prover could have, for tests: each, switched on, makes it prove something false, which the checker of
-// certificates must then catch.
+// Faults that tests inject into the prover. Each makes it prove a false rule, which the certificate checker must
+// detect.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,24 @@ namespace rulemill::prove {
 
 enum class Fault : std::uint8_t {
   None,
-  RangeForgotten,         // a read outside its tensor is not zero
-  ReductionShort,         // sums and maxima leave out the last value of an index
-  CaseForgotten,          // a case is zero where its guard does not hold
-  ComplementOff,          // where a guard does not hold begins one too late
-  CellForgotten,          // a function is zero where a guard of its arguments does not hold
-  SignForgotten,          // the target is added, not subtracted
-  AnyMap,                 // bound indices are mapped onto others by maps that are not one-to-one
-  QuotientOff,            // a quotient that guards fix is taken one too large
-  DivisionUp,             // floor division with the wrong sign: it rounds up
-  ZeroLaw,                // f(0) = 0 of every function
-  ProductDropped,         // a product with guards is zero, nobody is asked
-  CoefficientsForgotten,  // of coefficients the sign alone counts
-  RegionsBelieved,        // maxima range over the same points, nobody is asked
-  IndicesBelieved,        // reads of one tensor are at the same index, nobody is asked
-  FactsStrict,            // a ≤ b of a condition is taken for a < b
-  TightenedUp,            // g·p + c ≥ 0 is divided by g with c / g rounded up
-  EqualityForgotten,      // an equality that an index was eliminated by is dropped
-  ConditionForgotten,     // what was proved under a condition is said to hold without it
+  RangeGuardsDropped,     // a read outside its tensor is not zero
+  ReductionOneShort,      // sums and maxima omit the last value of an index
+  ElseCaseDropped,        // a case is zero where its guard does not hold
+  ComplementOffByOne,     // the region where a guard does not hold starts one too late
+  ComplementCellDropped,  // a function is zero where a guard of its arguments does not hold
+  TargetNotNegated,       // the target is added instead of subtracted
+  NonUnimodularMap,       // bound indices are mapped by maps that are not one-to-one
+  QuotientOffByOne,       // a quotient that guards fix is one too large
+  DivisionRoundsUp,       // floor division rounds up
+  ZeroLawForAll,          // f(0) = 0 for every function
+  GuardedProductDropped,  // a product with guards is zero, without a query
+  CoefficientsIgnored,    // only the signs of coefficients are compared
+  RangesAssumedEqual,     // the ranges of two maxima are equal, without a query
+  IndicesAssumedEqual,    // reads of one tensor have equal indices, without a query
+  FactsMadeStrict,        // a ≤ b in a condition becomes a < b
+  GuardRoundedUp,         // g·p + c ≥ 0 is divided by g with c / g rounded up
+  EqualityDropped,        // an equality is dropped after it eliminated an index
+  ConditionDropped,       // a proved rule loses its condition
 };
 
 }  // namespace rulemill::prove

@@ -22,7 +22,7 @@ Regions regions(const Guards& conjunction, const std::vector<Poly>& unequal) {
     }
     prefix.push_back(guard);
   }
-  // poly ≠ 0 is poly > 0 or poly < 0: each one doubles the inside.
+  // poly ≠ 0 is poly > 0 or poly < 0, which doubles the number of inside regions.
   result.inside.push_back(prefix);
   for (const Poly& poly : unequal) {
     std::vector<Guards> split;

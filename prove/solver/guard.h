@@ -1,11 +1,10 @@
-// Guards: linear conditions on sizes and indices, under which a product of a normal form counts and of which all
-// questions to the solver consist.
+// Guards: conditions on sizes and indices under which a product of a normal form counts. Queries consist of guards.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "algebra/language/expression.h"
+#include "algebra/operators/expression.h"
 
 namespace rulemill::prove {
 
@@ -24,15 +23,15 @@ struct Guard {
 };
 using Guards = std::vector<Guard>;
 
-/// 0 ≤ index < extent
+/// Appends 0 ≤ index < extent.
 void append_range(Guards& guards, const Poly& index, const Poly& extent);
 
-/// The regions where all comparisons hold, and those where one does not: disjoint, together everything.
+/// A partition of all points: the regions where all comparisons hold, and those where one does not.
 struct Regions {
   std::vector<Guards> inside, outside;
 };
 Regions regions(const Guards& conjunction, const std::vector<Poly>& unequal);
-/// Where the guard does not hold, as disjoint regions.
+/// Returns the disjoint regions where the guard does not hold.
 std::vector<Guard> complement(const Guard& guard);
 
 std::string to_string(const Guard& guard, const Symbols& symbols);

@@ -1,4 +1,4 @@
-// What linear arithmetic must be told about floor divisions, extrema and products of sizes.
+// Lemmas about floor divisions, extrema and products of sizes, which are opaque to linear arithmetic.
 #include <algorithm>
 #include <set>
 
@@ -19,22 +19,22 @@ class LemmaBuilder {
       derived_.push_back({{guard}, guard.poly});
       bounds_.push_back(guard);
     }
-    meet(guard.poly);
+    add_monomials(guard.poly);
   }
 
   std::vector<Lemma> finish() {
-    // Definitions of compound atoms bring new monomials, and those new atoms.
+    // Definitions of compound atoms introduce new monomials, and these may introduce new atoms.
     for (std::size_t i = 0; i < compounds_.size(); ++i) define(compounds_[i]);
     bound_quotients();
     multiply_by_sizes();
     for (const Monomial& monomial : monomials_) {
-      if (only_sizes(monomial)) lemmas_.push_back({{}, {false, Poly::of_terms({{monomial, 1}}) - 1}});
+      if (only_sizes(monomial)) lemmas_.push_back({{}, {false, Poly::from_terms({{monomial, 1}}) - 1}});
     }
     return std::move(lemmas_);
   }
 
  private:
-  /// A polynomial that is non-negative where the premises hold.
+  /// A polynomial that is nonnegative where the premises hold.
   struct Derived {
     Guards premises;
     Poly poly;
@@ -45,7 +45,7 @@ class LemmaBuilder {
     return std::all_of(monomial.begin(), monomial.end(), [&](Atom atom) { return is_size(atom); });
   }
 
-  void meet(const Poly& poly) {
+  void add_monomials(const Poly& poly) {
     for (const Poly::Term& term : poly.terms()) {
       if (term.monomial.empty() || !monomials_.insert(term.monomial).second) continue;
       for (const Atom atom : term.monomial) {
@@ -57,9 +57,9 @@ class LemmaBuilder {
     }
   }
 
-  void add(Guards premises, Poly nonnegative) {
-    meet(nonnegative);
-    lemmas_.push_back({std::move(premises), {false, std::move(nonnegative)}});
+  void add(Guards premises, Poly is_nonnegative) {
+    add_monomials(is_nonnegative);
+    lemmas_.push_back({std::move(premises), {false, std::move(is_nonnegative)}});
   }
 
   void define(Atom atom) {
@@ -70,7 +70,7 @@ class LemmaBuilder {
       case Symbols::Kind::FloorDiv: {
         // b ≥ 1 ⇒ 0 ≤ a − b·floor(a / b) ≤ b − 1
         Guards premises;
-        if (!symbols_.positive(r)) premises.push_back({false, r - 1});
+        if (!symbols_.is_positive(r)) premises.push_back({false, r - 1});
         add(premises, l - r * value);
         add(premises, r * value + r - 1 - l);
         break;
@@ -101,7 +101,7 @@ class LemmaBuilder {
       if (symbols_.kind(atom) != Symbols::Kind::FloorDiv) continue;
       const Poly& n = symbols_.left(atom);
       const Poly& d = symbols_.right(atom);
-      if (!symbols_.positive(d)) continue;
+      if (!symbols_.is_positive(d)) continue;
       derive({{false, n}}, Poly(atom));
       decide_quotient(atom);
       bound_by_guards(atom);
@@ -109,14 +109,14 @@ class LemmaBuilder {
       for (const Monomial& monomial : known) {
         const std::optional<Monomial> factor = monomial.divided_by(d.terms()[0].monomial);
         if (!factor || factor->empty() || !only_sizes(*factor)) continue;
-        const Poly g = Poly::of_terms({{*factor, 1}});
+        const Poly g = Poly::from_terms({{*factor, 1}});
         derive({{false, g * d - 1 - n}}, g - 1 - Poly(atom));
         derive({{false, n - g * d}}, Poly(atom) - g);
       }
     }
   }
 
-  /// The same for those G, sums of sizes, say, that a guard compares n with G·d for.
+  /// The same for each G, for example a sum of sizes, such that a guard compares n with G·d.
   void bound_by_guards(Atom atom) {
     const Poly n = symbols_.left(atom);
     const Poly d = symbols_.right(atom);
@@ -128,7 +128,7 @@ class LemmaBuilder {
     }
   }
 
-  /// q is below a small number or not: what says so can then be multiplied by a size.
+  /// Adds case splits on small values of q, which can then be multiplied by a size.
   void decide_quotient(Atom q) {
     for (const std::int64_t bound : {1, 2}) {
       derived_.push_back({{{false, Poly(q) - bound}}, Poly(q) - bound});
@@ -143,7 +143,7 @@ class LemmaBuilder {
     add(std::move(premises), poly);
   }
 
-  /// p ≥ 0 ⇒ p·s ≥ 0 for sizes s, where the product speaks of monomials that occur.
+  /// Adds p ≥ 0 ⇒ p·s ≥ 0 for sizes s, where the product contains a monomial that occurs.
   void multiply_by_sizes() {
     std::vector<std::pair<Atom, Monomial>> cofactors;  // x·s occurs: x no size, s a product of sizes
     for (const Monomial& monomial : monomials_) {
@@ -170,13 +170,13 @@ class LemmaBuilder {
   std::set<Monomial> monomials_;
   std::vector<Atom> compounds_;
   std::vector<Derived> derived_;
-  Guards bounds_;  // inequalities that were read
+  Guards bounds_;  // the inequalities of the query
   std::vector<Lemma> lemmas_;
 };
 
 }  // namespace
 
-std::vector<Lemma> lemmas_for(const Query& query, Symbols& symbols) {
+std::vector<Lemma> make_lemmas(const Query& query, Symbols& symbols) {
   LemmaBuilder builder(symbols);
   for (const Guard& guard : query.asserted) builder.read(guard);
   for (const auto& [coefficient, guards] : query.indicators) {

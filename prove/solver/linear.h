@@ -1,6 +1,5 @@
-// Rational infeasibility of guards by the simplex method, exact, without a solver: nearly every query that is
-// unsatisfiable is so over the rationals already, once integer guards are tight. What it shows is shown; what it does
-// not show goes to the solver.
+// Exact rational infeasibility of guards by the simplex method, without Z3. Nearly every unsatisfiable query is
+// unsatisfiable over the rationals already, once its integer guards are tight. Others go to Z3.
 #pragma once
 
 #include <vector>
@@ -10,14 +9,13 @@
 
 namespace rulemill::prove {
 
-/// Shown: no rationals satisfy what the query asserts and those of its lemmas whose premises follow. Products,
-/// divisions and extrema are opaque. Overflow, and more than a fixed number of pivots, count as "not shown". Without
-/// `follow`, premises must stand there word by word: one run of the method.
-/// What it takes is spent from `budget`, if there is one.
-bool linearly_infeasible(const Query& query, bool follow = true, Budget* budget = nullptr);
+/// True if no rationals satisfy the query's assertions and its lemmas whose premises are implied. Products, divisions
+/// and extrema are opaque. Returns false on overflow, or after a fixed number of pivots. Without `derive_premises`,
+/// premises must be asserted literally, which takes one run of the method. Its work is spent from `budget` if given.
+bool is_linearly_infeasible(const Query& query, bool derive_premises = true, Budget* budget = nullptr);
 
-/// Shown: the query's indicators sum to zero wherever what it asserts holds: every way to decide their guards is either
-/// infeasible or sums to zero.
+/// True if the query's indicators sum to zero wherever its assertions hold: each assignment of truth values to their
+/// guards is infeasible or sums to zero.
 bool indicators_vanish(const Query& query, Budget* budget = nullptr);
 
 }  // namespace rulemill::prove

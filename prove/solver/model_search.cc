@@ -15,9 +15,9 @@ using algebra::checked_multiply;
 using algebra::floor_quotient;
 
 constexpr int max_steps = 300;
-constexpr std::int64_t widest = 8;  // values tried for an index that no guard bounds
+constexpr std::int64_t max_width = 8;  // values tried for an index that no guard bounds
 
-/// A guard at fixed sizes: constant + Σ coefficient · index, or anything else.
+/// A guard at fixed sizes: constant + Σ coefficient · index, or nonlinear.
 struct Condition {
   const Guard* guard = nullptr;
   bool linear = true;
@@ -39,7 +39,7 @@ class ModelSearch {
     }
   }
 
-  /// Conditions that were looked at.
+  /// The number of conditions evaluated so far.
   std::uint64_t work() const { return work_; }
 
   std::optional<Models::Values> run() {
@@ -108,11 +108,11 @@ class ModelSearch {
   }
 
   struct Range {
-    std::int64_t low = -2, high = widest - 2;
+    std::int64_t low = -2, high = max_width - 2;
     bool bounded = false;
   };
 
-  /// What the linear guards whose other indices are assigned allow the index to be.
+  /// The range of an index by the linear guards whose other indices are assigned.
   Range range_of(std::size_t index) {
     Range range;
     work_ += 4 * conditions_.size();
@@ -122,17 +122,17 @@ class ModelSearch {
       if (!condition.linear) continue;
       std::int64_t rest = condition.constant;
       std::int64_t factor = 0;
-      bool alone = true;
+      bool only_unknown = true;
       for (const auto& [other, coefficient] : condition.terms) {
         if (other == index) {
           factor = checked_add(factor, coefficient);
         } else if (assigned_[other]) {
           rest = checked_add(rest, checked_multiply(coefficient, value_[other]));
         } else {
-          alone = false;
+          only_unknown = false;
         }
       }
-      if (!alone || factor == 0) continue;
+      if (!only_unknown || factor == 0) continue;
       // factor · index + rest ≥ 0
       const auto at_least = [&](std::int64_t bound) {
         range.low = below ? std::max(range.low, bound) : bound;
@@ -149,14 +149,14 @@ class ModelSearch {
       if (condition.guard->equality && factor > 0) at_most(floor_quotient(-rest, factor));
       if (condition.guard->equality && factor < 0) at_least(-floor_quotient(-rest, -factor));
     }
-    if (below && !above) range.high = checked_add(range.low, widest);
-    if (above && !below) range.low = algebra::checked_subtract(range.high, widest);
+    if (below && !above) range.high = checked_add(range.low, max_width);
+    if (above && !below) range.low = algebra::checked_subtract(range.high, max_width);
     range.bounded = below && above;
     return range;
   }
 
-  /// Assigns bounded indices first, of these those of nonlinear conditions, of these the one of fewest values. False if
-  /// nothing satisfies the conditions, or the steps ran out.
+  /// Assigns bounded indices first, among these those of nonlinear conditions, among these the one with fewest values.
+  /// Returns false if nothing satisfies the conditions, or the steps are exhausted.
   bool assign() {
     std::size_t chosen = indices_.size();
     Range best;

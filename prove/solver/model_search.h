@@ -1,5 +1,4 @@
-// Looks for indices that satisfy a query at given sizes, by search over small integers: a satisfiable query that a few
-// numbers satisfy needs no solver.
+// A search for small integers that satisfy a query at given sizes. A query with such a model needs no solver.
 #pragma once
 
 #include <optional>
@@ -10,8 +9,8 @@
 
 namespace rulemill::prove {
 
-/// Values of all sizes and indices that satisfy the query, products and divisions with their true values; nothing if
-/// none was found within a fixed number of steps. `sizes` are values for sizes; others than those named are 1.
+/// Returns values of all sizes and indices that satisfy the query, where products and divisions have their true values;
+/// nothing if none is found within a fixed number of steps. Sizes that are not in `sizes` are 1.
 std::optional<Models::Values> find_model(const Query& query, const Models::Values& sizes, const Symbols& symbols,
                                          Budget* budget = nullptr);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::prove {
 
@@ -51,7 +51,7 @@ bool Models::satisfies(const Values& values, const Query& query) const {
   }
 }
 
-bool Models::satisfy(const Query& query) {
+bool Models::contains_model_of(const Query& query) {
   for (std::size_t i = 0; i < models_.size(); ++i) {
     if (!satisfies(models_[i], query)) continue;
     std::rotate(models_.begin(), models_.begin() + static_cast<std::ptrdiff_t>(i),

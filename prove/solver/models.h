@@ -1,5 +1,5 @@
-// Sizes and indices that satisfied earlier queries of the same rule: one that satisfies the next query, too, answers it
-// without a solver. Most satisfiable queries end here.
+// Models of earlier queries of the same rule: values of sizes and indices. A model that also satisfies the next query
+// answers it without a solver. Most satisfiable queries are answered this way.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ class Models {
   explicit Models(const Symbols& symbols) : symbols_(symbols) {}
 
   void clear() { models_.clear(); }
-  /// Whether some known model satisfies the query; products and divisions have their true values.
-  bool satisfy(const Query& query);
-  /// The polynomial's value in the model that was of use or added last; nothing if it has none.
+  /// True if some stored model satisfies the query, where products and divisions have their true values.
+  bool contains_model_of(const Query& query);
+  /// The polynomial's value in the model that was used or added last; nothing if it has none.
   std::optional<std::int64_t> value(const Poly& poly) const;
-  /// Keeps the values if they satisfy the query: a solver's model need not, since products are opaque to it.
+  /// Stores the values if they satisfy the query. A solver's model may not, since products are opaque to it.
   void add(const Values& values, const Query& query);
 
  private:
@@ -31,7 +31,7 @@ class Models {
   bool satisfies(const Values& values, const Guard& guard) const;
 
   const Symbols& symbols_;
-  std::deque<Values> models_;  // the one that was of use last comes first
+  std::deque<Values> models_;  // most recently used first
 };
 
 }  // namespace rulemill::prove

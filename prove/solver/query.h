@@ -1,5 +1,5 @@
-// A question to the solver as data: linear integer arithmetic over the monomials of its polynomials. Products, floor
-// divisions, minima and maxima are opaque integers; the lemmas say what must be known of them.
+// Queries as data: linear integer arithmetic over the monomials of polynomials. Products, floor divisions, minima and
+// maxima are opaque integers; lemmas state their properties.
 #pragma once
 
 #include <string>
@@ -10,13 +10,14 @@
 
 namespace rulemill::prove {
 
-/// If all premises hold, so does the conclusion: true of all integers that the opaque atoms stand for.
+/// An implication that is true for all values of the opaque atoms: if all premises hold, so does the conclusion.
 struct Lemma {
   Guards premises;
   Guard conclusion;
 };
 
-/// Can all of `asserted` hold where the sum of coefficient · [guards] is not zero? No indicators: can all hold?
+/// The question whether all of `asserted` can hold and the sum of coefficient · [guards] be nonzero; without
+/// indicators, whether all of `asserted` can hold.
 struct Query {
   std::string name;
   Guards asserted;
@@ -24,11 +25,11 @@ struct Query {
   std::vector<Lemma> lemmas;
 };
 
-/// The query with what it needs of the context: guards that share no size or index with it, however indirectly, are
-/// left out, and guards that all indicators have in common are asserted.
-Query sliced(Query query, const Guards& context, const Symbols& symbols);
+/// Adds the guards of the context that share a size or index with the query, directly or indirectly. Asserts guards
+/// that all indicators have in common.
+Query slice(Query query, const Guards& context, const Symbols& symbols);
 
-/// Everything that the query needs to know of the opaque atoms and products in it.
-std::vector<Lemma> lemmas_for(const Query& query, Symbols& symbols);
+/// Returns the lemmas about the opaque atoms and products of the query.
+std::vector<Lemma> make_lemmas(const Query& query, Symbols& symbols);
 
 }  // namespace rulemill::prove

@@ -38,8 +38,8 @@ void Simplex::add(const std::vector<std::int64_t>& coefficients, std::int64_t co
   slacks_.push_back({-constant, equality});
 }
 
-/// −1 if the row's basic slack is below its bound, 1 if it is above one that it must equal, else 0. Nothing on
-/// overflow.
+/// Returns −1 if the row's basic slack is below its bound, 1 if it is above a bound that it must equal, else 0; nothing
+/// on overflow.
 std::optional<int> Simplex::violation(const Row& row) const {
   if (!is_slack(row.basic)) return 0;
   const Slack& slack = slacks_[row.basic - variables_];
@@ -53,7 +53,7 @@ std::optional<int> Simplex::violation(const Row& row) const {
   return slack.equality && sum > bound ? 1 : 0;
 }
 
-bool Simplex::infeasible() {
+bool Simplex::is_infeasible() {
   const std::size_t columns = variables_ + slacks_.size();
   value_.assign(columns, 0);
   for (Row& row : rows_) row.coefficients.resize(columns, 0);
@@ -70,7 +70,7 @@ bool Simplex::infeasible() {
       direction = *violated;
     }
     if (leaving == rows_.size()) return false;
-    // A free column moves either way, a slack at its bound only up, one that must equal its bound not at all.
+    // A free column can change either way; a slack at its bound can only rise, and not if it must equal the bound.
     const Row& row = rows_[leaving];
     std::size_t entering = columns;
     for (std::size_t column = 0; column < columns && entering == columns; ++column) {
@@ -87,7 +87,7 @@ bool Simplex::infeasible() {
   return false;
 }
 
-/// Exchanges the row's basic slack and a column with a non-zero coefficient. False on overflow.
+/// Exchanges the row's basic slack and a column with a nonzero coefficient. Returns false on overflow.
 bool Simplex::pivot(std::size_t r, std::size_t column) {
   Row& row = rows_[r];
   const std::int64_t factor = row.coefficients[column];

@@ -1,5 +1,5 @@
-// Feasibility of linear constraints over the rationals, by the dual simplex method on integer tableaus: exact, with
-// Bland's rule, and deterministic. All variables are free; every constraint is a row.
+// Feasibility of linear constraints over the rationals by the dual simplex method, on integer tableaus with Bland's
+// rule. It is exact and deterministic. All variables are free; every constraint is a row.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,16 @@ class Simplex {
  public:
   explicit Simplex(std::size_t variables) : variables_(variables) {}
 
-  /// Σ coefficients[i] · x_i + constant ≥ 0, or = 0. All constraints are added before the first question.
+  /// Adds Σ coefficients[i] · x_i + constant ≥ 0, or = 0. All constraints must be added before is_infeasible is called.
   void add(const std::vector<std::int64_t>& coefficients, std::int64_t constant, bool equality);
 
-  /// Shown: no rationals satisfy all constraints. Overflow, and too many pivots, count as "not shown".
-  bool infeasible();
-  /// Entries of the tableau that were looked at.
+  /// True if no rationals satisfy all constraints. Returns false on overflow, or after too many pivots.
+  bool is_infeasible();
+  /// The number of tableau entries read so far.
   std::uint64_t work() const { return work_; }
 
  private:
-  /// divisor · basic = Σ coefficients[column] · column; the divisor is positive, and basic ones have no column
-  /// elsewhere.
+  /// divisor · basic = Σ coefficients[column] · column, with a positive divisor. Basic columns occur in no other row.
   struct Row {
     std::size_t basic = 0;
     std::int64_t divisor = 1;

@@ -1,4 +1,4 @@
-// What a query needs of its context: guards that share a size or an index with the goal, however indirectly.
+// Slices the context of a query to the guards that share a size or an index with it, directly or indirectly.
 #include <algorithm>
 #include <unordered_set>
 
@@ -12,7 +12,7 @@ bool contains(const Guards& guards, const Guard& guard) {
   return std::find(guards.begin(), guards.end(), guard) != guards.end();
 }
 
-/// c·[g ∧ a] + d·[g ∧ b] ≠ 0 is g ∧ c·[a] + d·[b] ≠ 0.
+/// Rewrites c·[g ∧ a] + d·[g ∧ b] ≠ 0 to g ∧ c·[a] + d·[b] ≠ 0.
 void factor_out(Query& query) {
   if (query.indicators.empty()) return;
   for (const Guard& guard : Guards(query.indicators[0].second)) {
@@ -26,7 +26,7 @@ void factor_out(Query& query) {
 
 }  // namespace
 
-Query sliced(Query query, const Guards& context, const Symbols& symbols) {
+Query slice(Query query, const Guards& context, const Symbols& symbols) {
   const bool has_indicators = !query.indicators.empty();
   factor_out(query);
   Guards candidates = context;
@@ -54,8 +54,8 @@ Query sliced(Query query, const Guards& context, const Symbols& symbols) {
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const auto met = [&](Atom atom) { return reached.contains(atom); };
-      if (taken[i] || (!reached.empty() && std::none_of(atoms[i].begin(), atoms[i].end(), met))) continue;
+      const auto is_reached = [&](Atom atom) { return reached.contains(atom); };
+      if (taken[i] || (!reached.empty() && std::none_of(atoms[i].begin(), atoms[i].end(), is_reached))) continue;
       taken[i] = changed = true;
       reached.insert(atoms[i].begin(), atoms[i].end());
     }

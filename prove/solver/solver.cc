@@ -3,7 +3,6 @@
 #include <z3++.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <numeric>
 #include <unordered_map>
@@ -11,7 +10,8 @@
 
 #include "prove/solver/linear.h"
 #include "prove/solver/model_search.h"
-#include "runtime/error.h"
+#include "runtime/process/stopwatch.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::prove {
 
@@ -19,9 +19,9 @@ using algebra::Monomial;
 
 namespace {
 
-constexpr std::uint64_t steps_of_z3 = 10;  // for one of its resource units
+constexpr std::uint64_t steps_per_z3_resource = 10;
 
-std::uint64_t steps_to_slice(const Query& query, const Guards& context) {
+std::uint64_t slicing_cost(const Query& query, const Guards& context) {
   std::uint64_t guards = query.asserted.size() + context.size();
   for (const auto& [coefficient, own] : query.indicators) guards += own.size();
   return 40 * guards;
@@ -29,19 +29,19 @@ std::uint64_t steps_to_slice(const Query& query, const Guards& context) {
 
 }  // namespace
 
-/// One context of Z3, made when the first question comes that nothing else answers.
+/// A context of Z3, and the variables of all queries.
 struct Solver::Z3 {
   z3::context context;
   std::unique_ptr<z3::solver> solver;
   std::map<Monomial, z3::expr> variables;
-  std::unordered_map<unsigned, Atom> atoms;  // variables that are one atom, by Z3's number
-  unsigned counted = 0;                      // of Z3's resource units
+  std::unordered_map<unsigned, Atom> atoms;  // variables that are one atom, by AST id
+  unsigned last_resource_count = 0;          // of Z3's resource units
 
   void start(std::uint32_t rlimit) {
     solver = std::make_unique<z3::solver>(context, z3::solver::simple());
     z3::params parameters(context);
     parameters.set("rlimit", rlimit);
-    parameters.set("ctrl_c", false);  // a signal is ours to hear, and no answer
+    parameters.set("ctrl_c", false);  // signals are handled by runtime/process/interrupt.h
     solver->set(parameters);
   }
 
@@ -92,17 +92,17 @@ struct Solver::Z3 {
     return z3::sum(terms) != 0;
   }
 
-  /// Z3's resource units since this was asked last.
-  std::uint64_t resources() {
+  /// Z3's resource units since the last call.
+  std::uint64_t consumed_resources() {
     const z3::stats statistics = solver->statistics();
     for (unsigned i = 0; i < statistics.size(); ++i) {
       if (statistics.key(i) != "rlimit count") continue;
-      return statistics.uint_value(i) - std::exchange(counted, statistics.uint_value(i));
+      return statistics.uint_value(i) - std::exchange(last_resource_count, statistics.uint_value(i));
     }
     return 0;
   }
 
-  /// Whether the query can hold; if so, `values` are the sizes and indices of the solver's model.
+  /// Returns whether the query can hold; if so, `values` receives the sizes and indices of a model.
   z3::check_result check(const Query& query, Models::Values& values) {
     solver->push();
     for (const Guard& guard : query.asserted) solver->add(formula(guard));
@@ -151,22 +151,22 @@ Solver::Assumption::Assumption(Solver& solver, const Guards& guards)
 
 Solver::Assumption::~Assumption() { solver_.assumptions_.resize(before_); }
 
-bool Solver::unsatisfiable(Query query, Depth depth) {
+bool Solver::is_unsatisfiable(Query query, Depth depth) {
   if (queries_of_rule_ >= limits_.queries)
     throw LimitReached{"more than " + std::to_string(limits_.queries) + " queries"};
   ++queries_of_rule_;
   ++statistics_.queries;
   Guards context = facts_;
   context.insert(context.end(), assumptions_.begin(), assumptions_.end());
-  budget_.spend(steps_to_slice(query, context));
-  query = sliced(std::move(query), context, symbols_);
+  budget_.spend(slicing_cost(query, context));
+  query = slice(std::move(query), context, symbols_);
   if (has_model(query)) {
     ++statistics_.by_models;
     return false;
   }
-  query.lemmas = lemmas_for(query, symbols_);
+  query.lemmas = make_lemmas(query, symbols_);
   const auto linear = [&] {
-    return query.indicators.empty() ? linearly_infeasible(query, depth != Depth::Glance, &budget_)
+    return query.indicators.empty() ? is_linearly_infeasible(query, depth != Depth::Quick, &budget_)
                                     : indicators_vanish(query, &budget_);
   };
   if (limits_.linear && linear()) {
@@ -174,7 +174,7 @@ bool Solver::unsatisfiable(Query query, Depth depth) {
     return true;
   }
   if (limits_.linear && depth != Depth::Full) return false;
-  const auto begin = std::chrono::steady_clock::now();
+  const runtime::Stopwatch watch;
   z3::check_result result = z3::unknown;
   try {
     if (!z3_) {
@@ -183,12 +183,12 @@ bool Solver::unsatisfiable(Query query, Depth depth) {
     }
     Models::Values values;
     result = z3_->check(query, values);
-    budget_.spend(steps_of_z3 * z3_->resources());
+    budget_.spend(steps_per_z3_resource * z3_->consumed_resources());
     if (result == z3::sat) models_.add(values, query);
   } catch (const z3::exception& error) {
     throw runtime::Error("z3", std::string(error.msg()) + " in query " + query.name);
   }
-  statistics_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  statistics_.seconds += watch.seconds();
   switch (result) {
     case z3::unsat:
       ++statistics_.unsatisfiable;
@@ -203,9 +203,9 @@ bool Solver::unsatisfiable(Query query, Depth depth) {
   return false;
 }
 
-/// Whether an earlier model or a search at the sample sizes satisfies the query.
+/// True if an earlier model or a search at the sample sizes satisfies the query.
 bool Solver::has_model(const Query& query) {
-  if (models_.satisfy(query)) return true;
+  if (models_.contains_model_of(query)) return true;
   if (!query.indicators.empty()) return false;
   for (const Models::Values& sizes : samples_) {
     const std::optional<Models::Values> values = find_model(query, sizes, symbols_, &budget_);
@@ -216,7 +216,7 @@ bool Solver::has_model(const Query& query) {
   return false;
 }
 
-bool Solver::known(const Guard& guard, const Guards& given) const {
+bool Solver::is_known(const Guard& guard, const Guards& given) const {
   const auto shows = [&](const Guard& fact) {
     if (fact == guard) return true;
     if (guard.equality) return false;
@@ -228,13 +228,13 @@ bool Solver::known(const Guard& guard, const Guards& given) const {
          std::any_of(facts_.begin(), facts_.end(), shows);
 }
 
-bool Solver::infeasible(const Guards& guards, const char* name, Depth depth) {
+bool Solver::is_infeasible(const Guards& guards, const char* name, Depth depth) {
   for (const Guard& guard : guards) {
     const std::optional<std::int64_t> constant = guard.poly.constant();
     if (constant && (guard.equality ? *constant != 0 : *constant < 0)) return true;
-    // p ≥ 0 contradicts −p − 1 ≥ 0, p = 0 that and p − 1 ≥ 0.
-    if (known({false, -guard.poly - 1}, guards) || (guard.equality && known({false, guard.poly - 1}, guards))) {
-      ++statistics_.by_pairs;
+    // p ≥ 0 contradicts −p − 1 ≥ 0; p = 0 contradicts −p − 1 ≥ 0 and p − 1 ≥ 0.
+    if (is_known({false, -guard.poly - 1}, guards) || (guard.equality && is_known({false, guard.poly - 1}, guards))) {
+      ++statistics_.by_comparison;
       return true;
     }
   }
@@ -249,52 +249,52 @@ bool Solver::infeasible(const Guards& guards, const char* name, Depth depth) {
     ++statistics_.cached;
     return found->second;
   }
-  const bool answer = unsatisfiable({name, guards, {}, {}}, depth);
+  const bool answer = is_unsatisfiable({name, guards, {}, {}}, depth);
   answers_.emplace(std::move(key), answer);
   return answer;
 }
 
-bool Solver::implied(const Guards& given, const Guard& goal, const char* name, Depth depth) {
+bool Solver::is_implied(const Guards& given, const Guard& goal, const char* name, Depth depth) {
   if (const std::optional<std::int64_t> constant = goal.poly.constant()) {
     return goal.equality ? *constant == 0 : *constant >= 0;
   }
-  if (known(goal, given)) {
-    ++statistics_.by_pairs;
+  if (is_known(goal, given)) {
+    ++statistics_.by_comparison;
     return true;
   }
   Guards with = given;
   with.push_back({false, -goal.poly - 1});
-  if (!infeasible(with, name, depth)) return false;
+  if (!is_infeasible(with, name, depth)) return false;
   if (!goal.equality) return true;
   with.back().poly = goal.poly - 1;
-  return infeasible(with, name, depth);
+  return is_infeasible(with, name, depth);
 }
 
-std::optional<std::int64_t> Solver::only_value(const Guards& given, const Poly& poly, const char* name) {
+std::optional<std::int64_t> Solver::unique_value(const Guards& given, const Poly& poly, const char* name) {
   Guards context = facts_;
   context.insert(context.end(), assumptions_.begin(), assumptions_.end());
   context.insert(context.end(), given.begin(), given.end());
   const Query query{name, std::move(context), {}, {}};
   const std::optional<std::int64_t> value = has_model(query) ? models_.value(poly) : std::optional<std::int64_t>(0);
-  if (!value || !implied(given, {false, *value - poly}, name, Depth::Glance) ||
-      !implied(given, {false, poly - *value}, name, Depth::Glance)) {
+  if (!value || !is_implied(given, {false, *value - poly}, name, Depth::Quick) ||
+      !is_implied(given, {false, poly - *value}, name, Depth::Quick)) {
     return std::nullopt;
   }
   return value;
 }
 
-bool Solver::cancels(const std::vector<std::pair<Rational, Guards>>& indicators, const char* name) {
+bool Solver::indicators_cancel(const std::vector<std::pair<Rational, Guards>>& indicators, const char* name) {
   if (indicators.size() == 2 && indicators[0].first + indicators[1].first == Rational{0, 1}) {
     Guards a = indicators[0].second;
     Guards b = indicators[1].second;
     std::sort(a.begin(), a.end());
     std::sort(b.begin(), b.end());
     if (a == b) {
-      ++statistics_.by_pairs;
+      ++statistics_.by_comparison;
       return true;
     }
   }
-  return unsatisfiable({name, {}, indicators, {}}, Depth::Full);
+  return is_unsatisfiable({name, {}, indicators, {}}, Depth::Full);
 }
 
 }  // namespace rulemill::prove

@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -24,14 +25,14 @@ def rulemill(*arguments, ranks=0, timeout=300, binary=None, env=None):
 
 
 class Case(unittest.TestCase):
-    """A test with a scratch folder."""
+    """A test case with a scratch folder."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rulemill-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def assert_fails(self, process, code, *parts):
-        """Exit code, and one line on stderr (beside the launcher's own) that has all the parts."""
+        """Checks the exit code, and that stderr has one line (besides the launcher's) with all parts."""
         self.assertEqual(process.returncode, code, process.stdout + process.stderr)
         lines = [line for line in process.stderr.splitlines() if line.startswith("rulemill: ")]
         self.assertEqual(len(lines), 1, process.stderr)
@@ -41,15 +42,25 @@ class Case(unittest.TestCase):
     def assert_works(self, process):
         self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
 
+    def wait_until_busy(self, process, seconds=0.3):
+        """Waits until a running process has used so much processor time: more than for loading its input."""
+        stat, deadline = pathlib.Path(f"/proc/{process.pid}/stat"), time.monotonic() + 60
+        used = 0.0
+        while used < seconds and time.monotonic() < deadline:
+            self.assertIsNone(process.poll(), "the process has ended already")
+            used = sum(map(int, stat.read_text().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+            time.sleep(0.01)
+        self.assertGreaterEqual(used, seconds)
+
     def json(self, *arguments, **settings):
-        """The command's --json."""
+        """Runs the command; returns its --json report."""
         path = self.folder / "report.json"
         self.assert_works(rulemill(*arguments, "--json", path, **settings))
         return json.loads(path.read_text(encoding="utf-8"))
 
 
 class QuickstartCase(Case):
-    """Tests of one class share the rules of the quick start's profile."""
+    """A test case whose tests share the rules of the quick start's profile."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`rulemill check` on databases that someone has tampered with: each is told in one line, none passes."""
+"""`rulemill check` on databases that were tampered with: each is reported in one line, none passes."""
 
 import unittest
 
@@ -49,25 +49,25 @@ class Tampered(Case):
             form.set_value(parts, form.CERTIFICATE, form.message(certificate))
         self.tamper(rule, inner)
 
-    def test_what_nobody_touched_passes_and_is_rewritten_byte_for_byte(self):
+    def test_an_untouched_database_passes_and_is_rewritten_byte_for_byte(self):
         before = self.path.read_bytes()
         form.DatabaseFile(self.path).save(self.path)
         self.assertEqual(before, self.path.read_bytes())
         self.assert_works(self.check())
 
-    def test_a_rule_that_was_changed(self):
+    def test_a_changed_rule_is_found(self):
         def swap_sides(parts):
             for part in parts:
                 part[0] = {form.SOURCE: form.TARGET, form.TARGET: form.SOURCE}.get(part[0], part[0])
         self.tamper("associates", swap_sides)
         self.assert_caught("associates: ", "its certificate states another rule")
 
-    def test_a_condition_that_was_added(self):
+    def test_an_added_condition_is_found(self):
         condition = form.message([[1, b"d"], [2, 3], [3, b"5"]])  # d <= 5
         self.tamper("twice", lambda parts: parts.insert(len(parts) - 3, [form.CONDITION, condition]))
         self.assert_caught("twice: ", "its certificate states another rule")
 
-    def test_shapes_that_do_not_say_what_typing_asks(self):
+    def test_shapes_that_violate_typing_are_found(self):
         """The merge rule without the condition that its shapes hold: another number of filters for each input."""
         def loosen(parts):
             variables = [part for part in parts if part[0] == 3]
@@ -76,31 +76,31 @@ class Tampered(Case):
             filters[1] = b"other*" + filters[1].split(b"*")[0]
             variables[3][1] = form.message(shape)
         self.tamper("merge", loosen)
-        self.assert_caught("merge: types only when ", ", which it does not say")
+        self.assert_caught("merge: types only when ", ", which it does not state")
 
-    def test_a_certificate_that_was_changed(self):
+    def test_a_changed_certificate_is_found(self):
         self.tamper_certificate("merge", lambda text: text.replace("output\n", "(assert true)(pop 1)(assert false)(push 1)\noutput\n", 1))
         self.assert_caught("merge: ", "expected a step, found '(assert true)(pop 1)")
 
-    def test_a_certificate_cut_short(self):
+    def test_a_truncated_certificate_is_found(self):
         self.tamper_certificate("merge", lambda text: text[:len(text) // 2])
         self.assert_caught("certificate of merge")
 
-    def test_a_derivation_without_one_of_its_instances(self):
+    def test_a_derivation_that_lacks_an_instance_is_found(self):
         lines = rulemill("rules", "show", "of_four", "--certificate", "--rules", self.path).stdout
         self.assertIn("; use ", lines)
         self.tamper_certificate("of_four", lambda text: "\n".join(
             line for i, line in enumerate(text.split("\n")) if i != [l[:6] for l in text.split("\n")].index("; use ")))
         self.assert_caught("of_four: ")
 
-    def test_a_digest_in_a_certificate(self):
+    def test_a_wrong_digest_in_a_certificate_is_found(self):
         def flip(text):
             at = text.index("\n", text.index("; definition ")) - 1
             return text[:at] + ("1" if text[at] == "0" else "0") + text[at + 1:]
         self.tamper_certificate("twice", flip)
         self.assert_caught("twice: ", "its certificate is about other definitions than those of its operators")
 
-    def test_a_digest_in_the_provenance(self):
+    def test_a_wrong_digest_in_the_provenance_is_found(self):
         def change(parts):
             operator = form.fields(form.value_of(parts, form.OPERATOR_DIGEST))
             form.set_value(operator, 2, b"0" * 32)
@@ -110,7 +110,7 @@ class Tampered(Case):
         database.save(self.path)
         self.assert_fails(self.check(), 3, "is defined otherwise than when the rules were proved")
 
-    def test_another_definition_of_an_operator(self):
+    def test_another_definition_of_an_operator_is_found(self):
         definitions = self.folder / "operators"
         definitions.mkdir()
         for path in (ROOT / "data" / "operators").glob("*.op"):
@@ -118,7 +118,7 @@ class Tampered(Case):
             (definitions / path.name).write_text(text)
         self.assert_fails(rulemill("check", self.path, "--definitions", definitions), 3, "operator 'matmul' is defined otherwise")
 
-    def test_bytes_changed_or_cut_without_a_checksum_that_fits(self):
+    def test_changed_or_truncated_bytes_without_a_matching_checksum_are_found(self):
         whole = self.path.read_bytes()
         self.path.write_bytes(whole[:-7])
         self.assert_fails(self.check(), 3, "cut short")

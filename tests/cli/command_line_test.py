@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command line from outside: what it prints, and how it fails on bad input."""
+"""The command line: its output, and its failures on bad input."""
 
 import re
 import subprocess
@@ -9,35 +9,35 @@ from binary import BINARY, ROOT, Case, needs_mpi, rulemill
 
 
 class CommandLine(Case):
-    def test_help_and_version_are_answers(self):
+    def test_help_and_version_succeed(self):
         for option in ("--help", "--version"):
             process = rulemill(option)
             self.assert_works(process)
             self.assertIn("rulemill", process.stdout.lower())
 
-    def test_wrong_usage_is_one_line_and_exit_code_2(self):
+    def test_usage_errors_print_one_line_and_exit_with_2(self):
         self.assert_fails(rulemill(), 2, "subcommand is required")
-        self.assert_fails(rulemill("frobnicate"), 2, "unknown subcommand 'frobnicate'; expected one of check, doctor")
+        self.assert_fails(rulemill("frobnicate"), 2, "unknown subcommand 'frobnicate'; expected one of check, derive, doctor")
         self.assert_fails(rulemill("doctor", "--frob"), 2, "--frob")
         self.assert_fails(rulemill("doctor", "--log-level", "loud"), 2, "--log-level", "loud", "expected trace")
         self.assert_fails(rulemill("doctor", "--progress", "loud"), 2, "--progress", "expected auto")
         self.assert_fails(rulemill("info"), 2, "FILE is required")
 
-    def test_numbers_that_are_none_or_do_not_fit_are_wrong_usage(self):
+    def test_invalid_numbers_are_usage_errors(self):
         wrong = {
             "--seed": ["-1", "nan", "12345678901234567890123", "0x10", "1e3", "7 ", ""],
             "--max-ops": ["-1", "2.5", "nan", "99999999999999999999999"],
             "--threads": ["-1", "4097", "inf"],
             "--memory": ["-1", "nan", "4XB", "12345678901234567890123", "20000000000000GB", "GB"],
             "--proof-memory": ["-1", "nan", "18446744073709551617"],
-            "--proof-seconds": ["nan", "inf", "-1", "1e999", "1e-999", "0x1p3", "60s"],
+            "--proof-timeout": ["nan", "inf", "-1", "1e999", "1e-999", "0x1p3", "60s"],
         }
         for option, values in wrong.items():
             for value in values:
                 with self.subTest(f"{option} {value}"):
                     self.assert_fails(rulemill("discover", "--profile", "p", "--out", "o", f"{option}={value}"), 2, option)
 
-    def test_what_is_shown_of_bad_input_is_short_and_has_no_control_characters(self):
+    def test_messages_quote_bad_input_shortened_and_without_control_characters(self):
         long = rulemill("doctor", "--log-level", "x" * 100_000)
         self.assert_fails(long, 2, "--log-level", "xxx")
         self.assertLess(len(long.stderr), 2000)
@@ -50,24 +50,24 @@ class CommandLine(Case):
             with open("/dev/full", "w", encoding="utf-8") as full:
                 process = subprocess.run([str(BINARY), *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
             self.assertEqual(process.returncode, 1, words)
-            self.assertIn("rulemill: standard output: cannot be written", process.stderr)
+            self.assertIn("rulemill: standard output: cannot write to it", process.stderr)
 
-    def test_the_doctor_tells_what_there_is(self):
+    def test_doctor_lists_capabilities(self):
         report = self.json("doctor", "--out", self.folder)
         for fact in ("rulemill", "build", "cpu", "cores", "memory", "cuda", "mpi", "hdf5", "z3", "onnx", "protobuf", "cvc5",
                      "definitions", "output"):
             self.assertTrue(report[fact], fact)
 
-    def test_an_unwritable_output_folder_is_named(self):
+    def test_an_unwritable_output_folder_is_reported(self):
         (self.folder / "file").write_text("no folder")
-        self.assert_fails(rulemill("doctor", "--out", self.folder / "file" / "below"), 3, "file/below", "cannot be made")
+        self.assert_fails(rulemill("doctor", "--out", self.folder / "file" / "below"), 3, "file/below", "cannot create the folder")
 
-    def test_a_report_that_cannot_be_written_is_named(self):
-        self.assert_fails(rulemill("doctor", "--json", "/proc/report.json"), 3, "/proc: the folder cannot be written to")
+    def test_an_unwritable_report_is_reported(self):
+        self.assert_fails(rulemill("doctor", "--json", "/proc/report.json"), 3, "/proc: cannot write to the folder")
         (self.folder / "file").write_text("no folder")
         self.assert_fails(rulemill("doctor", "--json", self.folder / "file" / "report.json"), 3, "file")
 
-    def test_foreign_and_truncated_tables_are_refused(self):
+    def test_foreign_and_truncated_tables_are_rejected(self):
         table = self.folder / "t.h5"
         table.write_bytes(b"something else" * 100)
         self.assert_fails(rulemill("info", table), 3, "t.h5", "is not a rulemill table")
@@ -76,29 +76,29 @@ class CommandLine(Case):
         self.assert_fails(rulemill("info", self.folder / "absent"), 3, "absent", "No such file")
 
     @needs_mpi
-    def test_a_failure_that_all_ranks_meet_is_said_once(self):
+    def test_a_failure_of_all_ranks_is_reported_once(self):
         self.assert_fails(rulemill("info", self.folder / "absent", ranks=3), 3, "absent")
 
 
 class Definitions(Case):
-    """`operators check` on definitions with one fault each: the place and what was expected."""
+    """`operators check` on definitions with one error each: reports the place and the expectation."""
 
     def check(self, text):
         path = self.folder / "own.op"
         path.write_text(text, encoding="utf-8")
         return rulemill("operators", "check", path)
 
-    def test_the_definitions_that_ship_are_well_formed(self):
+    def test_the_shipped_definitions_are_well_formed(self):
         report = self.json("operators", "check")
         listed = self.json("operators", "list")["operators"]
         self.assertEqual(len(listed), report["operators"])
         texts = [path.read_text(encoding="utf-8") for path in (ROOT / "data" / "operators").glob("*.op")]
         self.assertEqual(report["operators"], sum(len(re.findall("^operator ", text, re.M)) for text in texts))
 
-    def test_a_new_operator_needs_no_more_than_its_text(self):
+    def test_a_new_operator_needs_only_its_definition(self):
         self.assert_works(self.check("operator twice(x[d...])\n  y[i... < d...] = x[i...] + x[i...]\n"))
 
-    def test_faults_are_named_with_their_place(self):
+    def test_errors_are_reported_with_their_place(self):
         faults = {
             "unknown index": "operator bad(x[m, n])\n  y[i < m, j < n] = x[i, q]\n",
             "unbound size": "operator bad(x[m, n])\n  y[i < m, j < z] = x[i, j]\n",
@@ -111,13 +111,13 @@ class Definitions(Case):
             with self.subTest(fault):
                 self.assert_fails(self.check(text), 3, "own.op:2:")
 
-    def test_a_folder_without_definitions_is_refused(self):
+    def test_a_folder_without_definitions_is_rejected(self):
         self.assert_fails(rulemill("operators", "list", "--definitions", self.folder), 3, str(self.folder))
-        self.assert_fails(rulemill("operators", "list", "--definitions", "/nowhere"), 3, "/nowhere", "is no folder")
+        self.assert_fails(rulemill("operators", "list", "--definitions", "/nowhere"), 3, "/nowhere", "is not a folder")
 
 
 class Databases(Case):
-    def test_foreign_and_truncated_databases_are_refused(self):
+    def test_foreign_and_truncated_databases_are_rejected(self):
         database = self.folder / "rules.rmdb"
         database.write_bytes(b"something else")
         self.assert_fails(rulemill("rules", "list", "--rules", database), 3, "rules.rmdb")

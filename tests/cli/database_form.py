@@ -1,4 +1,4 @@
-"""A rule database taken apart field by field and put together again with a checksum that fits: for planting faults."""
+"""Edits fields of a rule database and restores its checksum, to inject faults."""
 
 import ctypes
 import ctypes.util
@@ -36,7 +36,7 @@ def _read_varint(data, at):
 
 
 def fields(data):
-    """A message as a list of [field number, value]: an integer, or bytes."""
+    """Decodes a message to a list of [field number, value], where values are integers or bytes."""
     result, at = [], 0
     while at < len(data):
         tag, at = _read_varint(data, at)
@@ -77,7 +77,7 @@ class DatabaseFile:
         path.write_bytes(content + message([[CHECKSUM, _checksum(content)]]))
 
     def edit(self, number, change, wanted=lambda value: True):
-        """Replaces the first field of this number that is wanted by what `change` makes of its list of fields."""
+        """Replaces the first field of this number that satisfies `wanted` by the result of `change` on its list of fields."""
         for part in self.parts:
             if part[0] == number and wanted(part[1]):
                 inner = fields(part[1])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Definitions that claim what is false stop every command at their place; those that changed under a database are noticed."""
+"""Definitions with a false claim stop every command; changed definitions of a database are detected."""
 
 import shutil
 import unittest
@@ -30,7 +30,7 @@ NORMALIZED = """rule twice(x:4, g:1, b:1, m:1, v:1, e:0)
 
 class Definitions(Case):
     def definitions(self, text):
-        """A folder of the shipped definitions and these."""
+        """Makes a folder of the shipped definitions and these."""
         folder = self.folder / "mine"
         folder.mkdir(exist_ok=True)
         (folder / "mine.op").write_text(f'include "{SHIPPED}"\n{text}', encoding="utf-8")
@@ -52,7 +52,7 @@ class Definitions(Case):
             for command in commands:
                 self.assert_fails(rulemill(*command, "--definitions", folder), 3, expected)
 
-    def test_a_law_that_is_only_tried_is_said_where_it_is_used(self):
+    def test_an_assumed_law_is_named_where_it_is_used(self):
         folder = self.definitions("function g(t) = sqrt(t * t)\n  law g(g(t)) = g(t)\n"
                                   "operator g(x[d...])\n  y[i... < d...] = g(x[i...])\n")
         process = rulemill("operators", "check", "--definitions", folder)
@@ -70,7 +70,7 @@ class Definitions(Case):
         self.assertIn("assumes      g(g(t)) = g(t)", shown[True])
         self.assertNotIn("assumes", shown[False])
 
-    def test_a_database_notices_what_changed_below_its_operators_and_nothing_else(self):
+    def test_a_database_detects_changes_of_its_definitions_only(self):
         folder = self.folder / "operators"
         shutil.copytree(SHIPPED, folder)
         rules, theirs = self.folder / "one.rules", self.folder / "theirs"

@@ -1,5 +1,4 @@
-"""Fingerprints by a device's arrangement, run on the CPU: the shards' bytes are the CPU's, and what would go over the bus is what the model
-of its costs says."""
+"""Fingerprints with an emulated GPU: shards are identical to the CPU's, and the transferred bytes equal those of the cost model."""
 
 import subprocess
 import sys
@@ -22,7 +21,7 @@ class Device(Case):
         self.assertEqual(process.returncode, 0, process.stderr)
         return shards(out), report, process.stdout
 
-    def test_shards_of_three_operators_are_the_same_bytes(self):
+    def test_shards_of_three_operators_are_identical(self):
         expected, _, _ = self.fingerprint("cpu", "--device", "cpu")
         made, report, said = self.fingerprint("device", "--device", "emulated", "--threads", 1)
         self.assertIn("emulated gpu", said)
@@ -31,12 +30,12 @@ class Device(Case):
             self.assertTrue(made[name] == content, name)
         threads, _, _ = self.fingerprint("threads", "--device", "emulated", "--threads", 3)
         self.assertTrue(threads == expected)
-        # The model's bytes are those that were counted: it exits with 1 otherwise.
+        # The model exits with 1 unless its bytes equal the counted ones.
         model = subprocess.run([sys.executable, MODEL, report], capture_output=True, text=True, check=False)
         self.assertEqual(model.returncode, 0, model.stdout + model.stderr)
         self.assertRegex(model.stdout, r"uploaded bytes +model +([\d,]+) +counted +\1\n")
 
-    def test_what_is_evaluated_over_the_reals_is_left_to_the_cpu(self):
+    def test_the_cpu_evaluates_over_the_reals(self):
         words = ["fingerprint", "--profile", ROOT / "data" / "profiles" / "models" / "shifted_rows.toml", "--progress", "off"]
         made = {}
         for device in ("cpu", "emulated"):
@@ -45,9 +44,9 @@ class Device(Case):
             self.assertIn("cpu reals", process.stdout)
             made[device] = shards(self.folder / device)
         self.assertTrue(made["cpu"] == made["emulated"])
-        self.assertEqual(process.stderr.count("no device evaluates over the reals; the CPU does"), 1, process.stderr)
+        self.assertEqual(process.stderr.count("GPUs cannot evaluate over the reals; using the CPU"), 1, process.stderr)
 
-    def test_the_model_refuses_a_run_without_a_device(self):
+    def test_the_model_rejects_a_run_without_a_gpu(self):
         _, report, _ = self.fingerprint("plain", "--device", "cpu", max_ops=1)
         model = subprocess.run([sys.executable, MODEL, report], capture_output=True, text=True, check=False)
         self.assertEqual((model.returncode, model.stderr), (1, f"{report}: not of a run with --device emulated\n"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`rulemill discover` from outside: results, resuming, ranks, and planted faults."""
+"""`rulemill discover`: results, resuming, ranks and injected faults."""
 
 import json
 import os
@@ -18,7 +18,7 @@ REFERENCE = ROOT / "data" / "profiles" / "reference.toml"
 
 
 def limited_run(words, limit, value):
-    """One process under a limit of the operating system."""
+    """Runs one process under a limit of the operating system."""
     return subprocess.run([str(BINARY), *map(str, words)], capture_output=True, text=True, check=False, timeout=300,
                           preexec_fn=lambda: resource.setrlimit(limit, (value, resource.getrlimit(limit)[1])))
 
@@ -28,8 +28,8 @@ def discover(out, *options, profile=SMALL, command="discover", **settings):
 
 
 def results(out):
-    """Bytes of every result by name; the manifest also holds times, so only what it lists counts; timings and events are times, answers
-    come in any order."""
+    """Returns the bytes of every result by name; of the manifest only its list of files, because it also has times. Timings and events
+    are times, and the order of cached answers is arbitrary."""
     files = {}
     for path in sorted(out.rglob("*")):
         name = str(path.relative_to(out))
@@ -47,7 +47,7 @@ class Results(Case):
         for name, content in first.items():
             self.assertEqual(content, second[name], name)
 
-    def test_a_small_profile_gives_files_that_the_manifest_lists(self):
+    def test_the_manifest_lists_the_files_of_a_small_profile(self):
         out = self.folder / "out"
         report = self.json("discover", "--profile", SMALL, "--out", out)
         self.assertGreater(report["funnel"]["candidates"], 0)
@@ -62,7 +62,7 @@ class Results(Case):
         shard = next(out.glob("shards/*.h5"))
         self.assert_works(rulemill("info", shard))
 
-    def test_a_finished_run_is_a_no_op_when_repeated(self):
+    def test_repeating_a_finished_run_changes_nothing(self):
         out = self.folder / "out"
         self.assert_works(discover(out))
         before = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in out.rglob("*.h5")}
@@ -72,7 +72,7 @@ class Results(Case):
         self.assertEqual(before, {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in out.rglob("*.h5")})
         self.assert_same(first, results(out))
 
-    def test_single_stages_one_after_the_other_give_what_discover_gives(self):
+    def test_single_stages_give_the_results_of_discover(self):
         self.assert_works(discover(self.folder / "all"))
         for stage in STAGES:
             self.assert_works(discover(self.folder / "single", command=stage))
@@ -81,7 +81,7 @@ class Results(Case):
         self.assert_same(all_files, single_files)
 
     def folder_of_profiles(self, names):
-        """The small profile under other names, one operator less each time."""
+        """Makes copies of the small profile, each without one operator."""
         profiles = self.folder / "profiles"
         profiles.mkdir(exist_ok=True)
         text = SMALL.read_text(encoding="utf-8")
@@ -99,16 +99,16 @@ class Results(Case):
         united = report["funnel"]["candidates of all profiles, each once"]
         self.assertLess(united, report["funnel"]["candidates"])
         self.assertGreater(report["funnel"]["core"], 0)
-        self.assert_works(rulemill("check", out / "rules.rmdb", "--minimal"))
-        # All that one of the profiles gives by itself follows.
+        self.assert_works(rulemill("check", out / "rules.rmdb", "--core-minimality"))
+        # The rules of each profile can be derived.
         self.assert_works(discover(self.folder / "one", profile=profiles / "first.toml"))
-        self.assert_works(rulemill("implied", "--by", out / "rules.rmdb", self.folder / "one" / "rules.rmdb"))
+        self.assert_works(rulemill("derive", "--from", out / "rules.rmdb", self.folder / "one" / "rules.rmdb"))
         first = results(out)
         again = self.json("discover", "--profile", profiles, "--out", out)
         self.assertTrue(all(stage["already_done"] for stage in again["stages"] if stage["name"] != "unite"), again["stages"])
         self.assert_same(first, results(out))
 
-    def test_a_profile_more_in_the_folder_gives_what_a_run_from_scratch_gives(self):
+    def test_adding_a_profile_gives_the_results_of_a_run_from_scratch(self):
         profiles = self.folder_of_profiles({"first": "relu"})
         self.assert_works(discover(self.folder / "grown", profile=profiles))
         self.folder_of_profiles({"second": "concat"})
@@ -119,8 +119,8 @@ class Results(Case):
             self.assert_works(discover(self.folder / "single", profile=profiles, command=stage))
         self.assertEqual((self.folder / "single" / "rules.rmdb").read_bytes(), (self.folder / "fresh" / "rules.rmdb").read_bytes())
 
-    def test_a_folder_without_profiles_is_refused(self):
-        self.assert_fails(discover(self.folder / "out", profile=self.folder), 3, "holds no profile")
+    def test_a_folder_without_profiles_is_rejected(self):
+        self.assert_fails(discover(self.folder / "out", profile=self.folder), 3, "has no profile")
 
     @needs_mpi
     def test_a_folder_of_profiles_gives_the_same_bytes_on_two_ranks(self):
@@ -129,7 +129,7 @@ class Results(Case):
             self.assert_works(discover(self.folder / f"on{ranks}", profile=profiles, ranks=ranks))
         self.assert_same(results(self.folder / "on0"), results(self.folder / "on2"))
 
-    def test_a_stage_without_the_one_before_is_refused(self):
+    def test_a_stage_without_its_predecessor_is_rejected(self):
         for stage in STAGES[1:]:
             self.assert_fails(discover(self.folder / "empty", command=stage), 3, "is not finished")
 
@@ -146,7 +146,7 @@ class Results(Case):
         self.assert_works(discover(self.folder / "3", "--threads", "3"))
         self.assert_same(results(self.folder / "1"), results(self.folder / "3"))
 
-    def test_another_seed_gives_other_fingerprints_and_the_same_candidates(self):
+    def test_another_seed_changes_fingerprints_but_not_candidates(self):
         self.assert_works(discover(self.folder / "a"))
         self.assert_works(discover(self.folder / "b", "--seed", "12345"))
         a, b = results(self.folder / "a"), results(self.folder / "b")
@@ -155,14 +155,14 @@ class Results(Case):
 
 
 class Resuming(Case):
-    """Runs that are stopped in the middle, on the reference profile so that there is a middle."""
+    """Interrupted runs, on the reference profile, which runs long enough."""
 
     def start(self, out, *options, command="discover"):
         arguments = [command, "--profile", REFERENCE, "--out", out, "--progress", "off", *options]
         return subprocess.Popen([str(BINARY), *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def stop_when(self, process, condition, stop):
-        """Sends the signal once the condition holds; what the process wrote to stderr."""
+        """Sends the signal once the condition holds; returns stderr."""
         deadline = time.monotonic() + 300
         while not condition() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.002)
@@ -174,7 +174,7 @@ class Resuming(Case):
         self.assertEqual(sorted(first), sorted(second))
         self.assertEqual([name for name in first if first[name] != second[name]], [])
 
-    def test_fingerprints_that_were_killed_again_and_again_continue_to_the_same_shards(self):
+    def test_fingerprinting_killed_repeatedly_resumes_to_the_same_shards(self):
         killed, whole = self.folder / "killed", self.folder / "whole"
         shards = killed / "shards"
         for _ in range(3):
@@ -185,7 +185,7 @@ class Resuming(Case):
             self.assert_works(discover(out, profile=REFERENCE, command="fingerprint"))
         self.assert_same_results(killed, whole)
 
-    def test_proofs_that_were_killed_continue_to_the_same_rules(self):
+    def test_killed_proofs_resume_to_the_same_rules(self):
         killed, whole = self.folder / "killed", self.folder / "whole"
         journal = killed / "verdicts.journal"
         size = lambda: journal.stat().st_size if journal.exists() else 0
@@ -196,7 +196,7 @@ class Resuming(Case):
             self.assert_works(discover(out, "--max-ops", "2", profile=REFERENCE))
         self.assert_same_results(killed, whole)
 
-    def test_a_signal_stops_a_run_with_exit_code_4_and_it_can_go_on(self):
+    def test_a_signal_interrupts_a_run_with_exit_code_4_and_it_resumes(self):
         for stop in (signal.SIGTERM, signal.SIGUSR1):
             out = self.folder / stop.name
             journal = out / "verdicts.journal"
@@ -208,8 +208,8 @@ class Resuming(Case):
             self.assert_works(discover(out, "--max-ops", "2", profile=REFERENCE))
             self.assertTrue((out / "rules.rmdb").exists())
 
-    def stopped_until_done(self, out, command, options, progress, stop):
-        """Starts the stage again and again, and stops it as soon as it has gained something; how often it was stopped."""
+    def interrupt_until_done(self, out, command, options, progress, stop):
+        """Starts the stage repeatedly and interrupts it as soon as it has made progress; returns the number of interruptions."""
         for count in range(200):
             before = progress()
             process = self.start(out, *options, command=command)
@@ -229,14 +229,14 @@ class Resuming(Case):
             self.assertGreater(progress(), before)
         raise AssertionError("it never came to an end")
 
-    def test_a_join_that_is_stopped_again_and_again_moves_on_each_time(self):
+    def test_a_join_interrupted_repeatedly_makes_progress_each_time(self):
         stopped, whole = self.folder / "stopped", self.folder / "whole"
         options = ["--max-ops", "3", "--checkpoint-rows", "8000"]
         for out in (stopped, whole):
             self.assert_works(discover(out, "--max-ops", "3", profile=REFERENCE, command="fingerprint"))
         self.assert_works(discover(whole, "--max-ops", "3", profile=REFERENCE, command="join"))
         pieces = lambda: len([path for path in stopped.glob("join.pieces/*") if path.suffix != ".partial"])
-        count = self.stopped_until_done(stopped, "join", options, pieces, signal.SIGTERM)
+        count = self.interrupt_until_done(stopped, "join", options, pieces, signal.SIGTERM)
         self.assertGreater(count, 2)
         self.assertFalse((stopped / "join.pieces").exists())
         self.assertEqual((stopped / "candidates.rules").read_bytes(), (whole / "candidates.rules").read_bytes())
@@ -247,7 +247,7 @@ class Resuming(Case):
         return {name: value for name, value in figures.items() if name != "seconds"}
 
     @needs_mpi
-    def test_a_join_goes_on_with_another_number_of_ranks(self):
+    def test_a_join_resumes_on_another_number_of_ranks(self):
         stopped, whole = self.folder / "stopped", self.folder / "whole"
         options = ["--max-ops", "3", "--checkpoint-rows", "8000"]
         self.assert_works(discover(whole, "--max-ops", "3", profile=REFERENCE))
@@ -262,19 +262,19 @@ class Resuming(Case):
         self.assertIn(damaged.name, again.stderr)
         self.assert_same_results(stopped, whole)
 
-    def test_a_prune_that_is_stopped_again_and_again_moves_on_each_time(self):
+    def test_a_prune_interrupted_repeatedly_makes_progress_each_time(self):
         stopped, whole = self.folder / "stopped", self.folder / "whole"
         self.assert_works(discover(whole, "--max-ops", "2", profile=REFERENCE))
         for stage in STAGES[:3]:
             self.assert_works(discover(stopped, "--max-ops", "2", profile=REFERENCE, command=stage))
         journal = stopped / "prune.journal"
         size = lambda: journal.stat().st_size if journal.exists() else 200
-        count = self.stopped_until_done(stopped, "prune", ["--max-ops", "2"], size, signal.SIGUSR1)
+        count = self.interrupt_until_done(stopped, "prune", ["--max-ops", "2"], size, signal.SIGUSR1)
         self.assertGreater(count, 1)
         self.assertFalse(journal.exists())
         self.assertEqual((stopped / "rules.rmdb").read_bytes(), (whole / "rules.rmdb").read_bytes())
 
-    def test_a_second_run_in_the_same_folder_is_refused(self):
+    def test_a_second_run_in_the_same_folder_is_rejected(self):
         out = self.folder / "out"
         process = self.start(out)
         try:
@@ -293,11 +293,11 @@ class BadInput(Case):
         path.write_text(text, encoding="utf-8")
         return path
 
-    def test_max_ops_outside_of_1_to_8_is_wrong_usage(self):
+    def test_max_ops_outside_of_1_to_8_is_a_usage_error(self):
         for count in ("0", "9", "many"):
             self.assert_fails(discover(self.folder / "out", "--max-ops", count), 2, "--max-ops")
 
-    def test_profiles_with_faults_are_named_with_their_place(self):
+    def test_errors_in_profiles_are_reported_with_their_place(self):
         good = SMALL.read_text(encoding="utf-8")
         faults = {
             "unknown operator": (good.replace('"matmul"', '"matmoul"'), "matmoul"),
@@ -317,15 +317,15 @@ class BadInput(Case):
                 '[[operators]]\noperator = "transpose"\nparameters = { perm = [[1, 0]] }\nranks = [2]\n')
         self.assert_fails(discover(self.folder / "out", profile=self.profile(text)), 3, "own.toml:7:", "'z' of shape [3]")
 
-    def test_an_unwritable_output_folder_is_named_before_work_begins(self):
-        self.assert_fails(discover("/proc/rulemill"), 3, "/proc/rulemill", "cannot be made")
+    def test_an_unwritable_output_folder_is_reported_before_work_begins(self):
+        self.assert_fails(discover("/proc/rulemill"), 3, "/proc/rulemill", "cannot create the folder")
 
-    def test_a_damaged_shard_is_named_and_made_again(self):
+    def test_a_damaged_shard_is_reported_and_recomputed(self):
         out = self.folder / "out"
         self.assert_works(discover(out, command="fingerprint"))
         shard = next(out.glob("shards/*.h5"))
         whole = shard.read_bytes()
-        damages = {"bytes; manifest.json says": whole[:-100], "is damaged": whole[:-100] + bytes(100),
+        damages = {"as in manifest.json": whole[:-100], "is damaged": whole[:-100] + bytes(100),
                    "is not a rulemill table": os.urandom(len(whole))}
         for words, content in damages.items():
             shard.write_bytes(content)
@@ -334,7 +334,7 @@ class BadInput(Case):
             self.assertIn(words, process.stderr)
             self.assertEqual(shard.read_bytes(), whole)
 
-    def test_a_pipe_for_a_file_is_refused_and_nobody_waits(self):
+    def test_a_pipe_instead_of_a_file_is_rejected_without_blocking(self):
         pipe = self.folder / "pipe.toml"
         os.mkfifo(pipe)
         self.assert_fails(rulemill("discover", "--profile", pipe, "--out", self.folder / "out", timeout=20), 3, "pipe.toml",
@@ -346,11 +346,11 @@ class BadInput(Case):
                           "it is not a regular file")
         self.assert_fails(rulemill("info", pipe, timeout=20), 3, "pipe.toml")
 
-    def test_a_profile_nested_too_deep_is_bad_input(self):
+    def test_a_profile_nested_too_deeply_is_invalid_input(self):
         for nested in ("x = " + "[" * 100_000, "x = " + "{a=" * 100_000, "x" + ".x" * 100_000 + " = 1"):
             self.assert_fails(discover(self.folder / "out", profile=self.profile(nested)), 3, "own.toml")
 
-    def test_a_full_disk_is_named_and_leaves_no_half_written_file(self):
+    def test_a_full_disk_is_reported_and_leaves_no_partial_file(self):
         disk = self.folder / "disk"
         disk.mkdir()
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24k", "tmpfs", str(disk)], capture_output=True, check=False)
@@ -364,7 +364,7 @@ class BadInput(Case):
         subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
         self.assert_works(discover(disk, "--max-ops", "3"))
 
-    def test_a_limit_on_the_size_of_files_is_named_and_the_run_goes_on_without_it(self):
+    def test_a_file_size_limit_is_reported_and_the_run_resumes_without_it(self):
         out = self.folder / "out"
         for size in (2_000, 12_000):
             limited = limited_run(["discover", "--profile", SMALL, "--out", out, "--progress", "off"], resource.RLIMIT_FSIZE, size)
@@ -372,7 +372,7 @@ class BadInput(Case):
         self.assert_works(discover(out))
         self.assertEqual(list(out.rglob("*.partial")), [])
 
-    def test_a_small_memory_ends_with_one_line_and_more_of_it_goes_on(self):
+    def test_insufficient_memory_ends_with_one_line_and_more_memory_resumes(self):
         out = self.folder / "out"
         words = ["--profile", REFERENCE, "--max-ops", "3", "--threads", "1", "--out", out, "--progress", "off"]
         found = False
@@ -387,12 +387,12 @@ class BadInput(Case):
             found |= "fingerprint: out of memory (" in small.stderr and "run the same command again" in small.stderr
         self.assertTrue(found)
         self.assert_works(rulemill("fingerprint", *words))
-        self.assert_fails(rulemill("join", *words, "--memory", "24MB"), 1, "--memory 24 MB", "the levels below the last")
+        self.assert_fails(rulemill("join", *words, "--memory", "24MiB"), 1, "--memory 24.0 MiB", "the levels below the last")
         self.assert_works(limited_run(["join", *words, "--memory", "150MB"], resource.RLIMIT_AS, 500 << 20))
 
-    def test_memory_that_does_not_do_for_the_levels_is_said_with_what_does(self):
-        self.assert_fails(discover(self.folder / "out", "--max-ops", "3", "--memory", "20MB", profile=REFERENCE), 1,
-                          "--memory 20 MB", "allow at least")
+    def test_a_too_small_memory_limit_is_reported_with_a_sufficient_one(self):
+        self.assert_fails(discover(self.folder / "out", "--max-ops", "3", "--memory", "20MiB", profile=REFERENCE), 1,
+                          "--memory 20.0 MiB", "allow at least")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proofs in helper processes: who works, what is killed, what a limit does, and what a finished rule set says of itself."""
+"""Proofs in worker processes: distribution over ranks, killed workers, limits, and audits of a finished rule set."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def results(out):
 
 
 def descendants(pid):
-    """Processes below this one, by their command line."""
+    """Returns the descendants of this process with their command lines."""
     parents, names = {}, {}
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -46,8 +46,8 @@ def descendants(pid):
     return found
 
 
-def helpers(pid):
-    return [child for child, name in descendants(pid).items() if "proof-helper" in name]
+def workers(pid):
+    return [child for child, name in descendants(pid).items() if "proof-worker" in name]
 
 
 def wait_for(condition, seconds=120):
@@ -67,9 +67,9 @@ def is_running(pid):
         return False
 
 
-class Farm(Case):
+class Workers(Case):
     def prepared(self, *names):
-        """Folders in which the candidates are there, equal and not yet proved."""
+        """Returns folders with the same candidates, not yet proved."""
         for name in names:
             self.assert_works(rulemill(*arguments(self.folder / name, command="fingerprint")))
             self.assert_works(rulemill(*arguments(self.folder / name, command="join")))
@@ -79,91 +79,91 @@ class Farm(Case):
         return subprocess.Popen([str(BINARY), *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     @needs_mpi
-    def test_every_rank_works_and_the_results_do_not_tell_how_many_there_were(self):
+    def test_every_rank_works_and_results_do_not_depend_on_their_number(self):
         one, two, four = self.prepared("1", "2", "4")
         self.assert_works(rulemill(*arguments(one)))
         for out, ranks in ((two, 2), (four, 4)):
             report = self.json(*arguments(out), ranks=ranks)
             for stage in ("prove", "prune"):
-                self.assertEqual(len(report["crews"][stage]["ranks"]), ranks)
-            self.assertTrue(all(rank["rules"] > 0 for rank in report["crews"]["prove"]["ranks"]), report["crews"]["prove"])
+                self.assertEqual(len(report["task_statistics"][stage]["ranks"]), ranks)
+            self.assertTrue(all(rank["rules"] > 0 for rank in report["task_statistics"]["prove"]["ranks"]), report["task_statistics"]["prove"])
             self.assertEqual(results(one), results(out))
 
-    def test_every_verdict_has_its_time_and_its_queries(self):
+    def test_every_verdict_has_its_time_and_number_of_queries(self):
         (out,) = self.prepared("out")
         report = self.json(*arguments(out, command="prove"))
         timings = json.loads((out / "timings.json").read_text())
         self.assertEqual(len(timings), report["funnel"]["candidates"])
         self.assertTrue(all(entry["milliseconds"] > 0 for entry in timings))
         self.assertEqual(sum(entry["queries"] for entry in timings), report["queries"])
-        self.assertGreater(report["crews"]["prove"]["milliseconds_per_proof"], 0)
+        self.assertGreater(report["task_statistics"]["prove"]["milliseconds_per_proof"], 0)
         self.assertNotIn("milliseconds", (out / "outcomes.json").read_text())
 
-    def test_a_helper_that_is_killed_costs_one_retry_and_nothing_else(self):
+    def test_a_killed_worker_costs_one_retry(self):
         killed, whole = self.prepared("killed", "whole")
         report = self.folder / "report.json"
         process = self.start(*arguments(killed), "--json", report)
-        (helper,) = wait_for(lambda: helpers(process.pid))
+        (worker,) = wait_for(lambda: workers(process.pid))
         wait_for(lambda: (killed / "verdicts.journal").exists() and (killed / "verdicts.journal").stat().st_size > 3000)
-        os.kill(helper, signal.SIGKILL)
+        os.kill(worker, signal.SIGKILL)
         errors = process.communicate(timeout=300)[1]
         self.assertEqual(process.returncode, 0, errors)
-        crews = json.loads(report.read_text())["crews"]
-        self.assertEqual(sum(rank["helpers_lost"] for stage in crews.values() for rank in stage["ranks"]), 1)
+        statistics = json.loads(report.read_text())["task_statistics"]
+        self.assertEqual(sum(rank["workers_restarted"] for stage in statistics.values() for rank in stage["ranks"]), 1)
         self.assert_works(rulemill(*arguments(whole)))
         self.assertEqual(results(killed), results(whole))
 
-    def test_a_helper_stays_from_one_stage_to_the_next(self):
+    def test_a_worker_is_reused_by_the_next_stage(self):
         (out,) = self.prepared("out")
         report, seen = self.folder / "report.json", set()
         process = self.start(*arguments(out, "--threads", "1"), "--json", report)
         while process.poll() is None:
-            seen.update(helpers(process.pid))
+            seen.update(workers(process.pid))
             time.sleep(0.002)
         self.assertEqual(process.returncode, 0, process.communicate()[1])
-        crews = json.loads(report.read_text())["crews"]
-        self.assertTrue(all(crews[stage]["ranks"][0]["tasks"] > 0 for stage in ("prove", "prune")), crews)
+        statistics = json.loads(report.read_text())["task_statistics"]
+        self.assertTrue(all(statistics[stage]["ranks"][0]["tasks"] > 0 for stage in ("prove", "prune")), statistics)
         self.assertEqual(len(seen), 1)
 
-    def test_a_helper_dies_with_the_run_that_started_it(self):
+    def test_a_worker_ends_with_its_run(self):
         (out,) = self.prepared("out")
         process = self.start(*arguments(out))
-        (helper,) = wait_for(lambda: helpers(process.pid))
+        (worker,) = wait_for(lambda: workers(process.pid))
         process.kill()
         process.communicate()
-        wait_for(lambda: not is_running(helper), 10)
+        wait_for(lambda: not is_running(worker), 10)
 
-    def test_a_second_solver_dies_with_the_check_that_started_it(self):
+    def test_cvc5_ends_with_its_check(self):
         (out,) = self.prepared("out")
         self.assert_works(rulemill(*arguments(out)))
         solver = self.folder / "bin" / "cvc5"
         solver.parent.mkdir()
         solver.write_text("#!/bin/sh\nexec sleep 1000\n")
         solver.chmod(solver.stat().st_mode | stat.S_IXUSR)
-        process = subprocess.Popen([str(BINARY), "check", str(out), "--second-opinion"], stdout=subprocess.DEVNULL,
+        process = subprocess.Popen([str(BINARY), "check", str(out), "--cvc5"], stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, env={**os.environ, "PATH": f"{solver.parent}:{os.environ['PATH']}"})
         (sleeper,) = wait_for(lambda: [pid for pid, name in descendants(process.pid).items() if name.startswith("sleep 1000")])
         process.kill()
         process.communicate()
         wait_for(lambda: not is_running(sleeper), 10)
 
-    def test_signals_that_reach_helpers_are_their_parents_affair(self):
+    def test_workers_ignore_signals(self):
         (out,) = self.prepared("out")
         report = self.folder / "signals.json"
         process = self.start(*arguments(out), "--json", report)
         while process.poll() is None:
-            for helper in helpers(process.pid):
+            for worker in workers(process.pid):
                 for stop in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
                     try:
-                        os.kill(helper, stop)
+                        os.kill(worker, stop)
                     except ProcessLookupError:
                         pass
             time.sleep(0.0005)
         self.assertEqual(process.returncode, 0, process.communicate()[1])
-        crews = json.loads(report.read_text())["crews"]
-        self.assertEqual([rank["helpers_lost"] for crew in crews.values() for rank in crew["ranks"]], [0, 0])
+        statistics = json.loads(report.read_text())["task_statistics"]
+        self.assertEqual([rank["workers_restarted"] for stage in statistics.values() for rank in stage["ranks"]], [0, 0])
 
-    def test_a_helpers_memory_is_within_what_the_process_may_have(self):
+    def test_the_memory_limit_of_workers_is_within_that_of_the_process(self):
         (out,) = self.prepared("out")
         without = ["setpriv", "--bounding-set", "-sys_resource"] if os.geteuid() == 0 else []
         if without and not shutil.which("setpriv"):
@@ -172,9 +172,9 @@ class Farm(Case):
         process = subprocess.run([*without, "bash", "-c", command], capture_output=True, text=True, check=False, timeout=300)
         self.assert_works(process)
 
-    def test_a_proof_that_takes_too_long_is_unknown_with_the_reason_and_the_run_goes_on(self):
+    def test_a_proof_over_its_time_limit_is_unknown_and_the_run_continues(self):
         (out,) = self.prepared("out")
-        report = self.json(*arguments(out, "--proof-seconds", "0.004"))
+        report = self.json(*arguments(out, "--proof-timeout", "0.004"))
         unknown = [outcome for outcome in json.loads((out / "outcomes.json").read_text()) if outcome["kind"] == 3]
         self.assertEqual(len(unknown), report["funnel"]["unknown"])
         for outcome in unknown:
@@ -182,12 +182,12 @@ class Farm(Case):
         self.assertGreater(report["funnel"]["core"], 0)
         self.assert_works(rulemill("check", out))
 
-    def test_a_helper_that_cannot_start_within_its_memory_is_named(self):
+    def test_a_worker_that_cannot_start_within_its_memory_limit_is_reported(self):
         (out,) = self.prepared("out")
-        self.assert_fails(rulemill(*arguments(out, "--proof-memory", "16")), 1, "proof helper", "cannot start", "--proof-memory")
+        self.assert_fails(rulemill(*arguments(out, "--proof-memory", "16")), 1, "worker process", "cannot start", "--proof-memory")
 
-    def test_limits_that_make_no_sense_are_wrong_usage(self):
-        for option, value in (("--proof-seconds", "0"), ("--proof-seconds", "soon"), ("--proof-memory", "-1")):
+    def test_invalid_limits_are_usage_errors(self):
+        for option, value in (("--proof-timeout", "0"), ("--proof-timeout", "soon"), ("--proof-memory", "-1")):
             self.assert_fails(rulemill(*arguments(self.folder / "out", option, value)), 2, option)
 
 
@@ -199,15 +199,15 @@ class Audits(Case):
         self.assertGreater(report["cross_check"]["rules"], 0)
         self.assertEqual(report["cross_check"]["proved"], report["cross_check"]["rules"])
         for ranks in (0, 2):
-            audit = self.json("check", out, "--cross-check", "--minimal", ranks=ranks)
-            self.assertEqual(audit["cross_check"]["proved"], report["funnel"]["shortcut"])
+            audit = self.json("check", out, "--cross-check", "--core-minimality", ranks=ranks)
+            self.assertEqual(audit["cross_check"]["proved"], report["funnel"]["derived rules"])
             minimality = audit["minimality"]
             self.assertEqual(minimality["core"], report["funnel"]["core"])
             self.assertEqual(minimality["independent"] + len(minimality["limit_reached"]), minimality["core"])
-            self.assertEqual(minimality["shortcuts_not_implied"], [])
+            self.assertEqual(minimality["derived_rules_not_implied"], [])
 
     @needs_mpi
-    def test_sixty_four_ranks_on_this_machine_find_what_one_does(self):
+    def test_sixty_four_ranks_give_the_results_of_one(self):
         one, many = self.folder / "one", self.folder / "many"
         for out, ranks in ((one, 0), (many, 64)):
             words = ["discover", "--profile", SMALL, "--out", out, "--progress", "off", "--threads", "1"]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Disturbs runs of `rulemill discover` at random and holds what comes out against an undisturbed run, byte for byte:
+"""Disturbs runs of `rulemill discover` at random and compares the results with an undisturbed run, byte for byte:
 
     tests/cli/faults.py [--runs 200] [--seed N] [--profile FILE] [--max-ops K]
 
-A run is disturbed one to three times, on one to three ranks, and then left alone. Each story follows from its seed, but for
-what the machine's timing does to it; the table at the end says what was done how often, and how the disturbed processes ended."""
+Each run is disturbed one to three times, on one to three ranks, and then finishes undisturbed. A scenario depends on its seed and on
+the timing of the machine. Prints a table of the faults and of how the disturbed processes ended."""
 
 import argparse
 import collections
@@ -24,7 +24,7 @@ from binary import BINARY, MPIRUN, ROOT, rulemill
 SMALL = pathlib.Path(__file__).with_name("small.toml")
 RESULTS = ["candidates.rules", "outcomes.json", "rules.rmdb"]
 LEFTOVERS = ("*.partial", "*.journal", "*.pieces", "earlier")
-PATIENCE = 90  # seconds after which a run hangs
+RUN_TIMEOUT = 90  # seconds after which a run hangs
 
 
 def results(out):
@@ -38,7 +38,7 @@ def flip(path, at, bit=0):
 
 
 def processes_below(pid):
-    """The processes below this one; some may be gone already."""
+    """Returns the descendants of this process; some may have ended."""
     parents = {}
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -67,23 +67,23 @@ def is_running(pid):
         return False
 
 
-class Workshop:
-    """The undisturbed run, and folders for others."""
+class FaultFixture:
+    """The undisturbed run, and folders for disturbed ones."""
 
     def __init__(self, folder, profile=SMALL, options=("--checkpoint-rows", "64")):
         self.folder, self.profile, self.options = pathlib.Path(folder), profile, options
-        self.whole = self.folder / "whole"
+        self.reference = self.folder / "reference"
         begin = time.monotonic()
-        process = rulemill(*self.words(self.whole))
+        process = rulemill(*self.words(self.reference))
         if process.returncode != 0:
             raise RuntimeError(process.stderr)
         self.seconds = time.monotonic() - begin
-        self.expected = results(self.whole)
+        self.expected = results(self.reference)
         self.smaller = self.folder / "smaller"
         self.run_smaller()
 
     def run_smaller(self):
-        """What a run on the last operator less leaves: one that follows in its folder takes over what it can."""
+        """Returns a folder with a run that lacks the last operator, from which the next run reuses results."""
         text = pathlib.Path(self.profile).read_text(encoding="utf-8")
         profile = self.folder / "smaller.toml"
         profile.write_text(text[:text.rindex("[[operators]]")], encoding="utf-8")
@@ -111,13 +111,13 @@ def kill(pid, sign):
 
 
 def hit(process, word, sign, rng):
-    """A signal to one of the processes below that has this word on its command line."""
+    """Sends a signal to one of the descendants with this word on its command line."""
     below = [pid for pid in processes_below(process.pid) if has_word(pid, word)]
     if below:
         kill(rng.choice(below), sign)
 
 
-def pause(process, rng, word):
+def suspend(process, rng, word):
     below = [pid for pid in [process.pid, *processes_below(process.pid)] if has_word(pid, word)]
     if below:
         victim = rng.choice(below)
@@ -126,15 +126,15 @@ def pause(process, rng, word):
         kill(victim, signal.SIGCONT)
 
 
-RANK, HELPER = b"discover", b"proof-helper"
+RANK, WORKER = b"discover", b"proof-worker"
 
-# What may happen to the processes: name → what is done at that moment.
-BLOWS = {
-    "kill the launcher, or the one process": lambda process, rng: process.kill(),
+# Faults of processes, by name.
+PROCESS_FAULTS = {
+    "kill the launcher or the only process": lambda process, rng: process.kill(),
     "kill a rank": lambda process, rng: hit(process, RANK, signal.SIGKILL, rng),
-    "kill a helper": lambda process, rng: hit(process, HELPER, signal.SIGKILL, rng),
-    "stop a rank and let it go on": lambda process, rng: pause(process, rng, RANK),
-    "hang a solver": lambda process, rng: hit(process, HELPER, signal.SIGSTOP, rng),
+    "kill a worker": lambda process, rng: hit(process, WORKER, signal.SIGKILL, rng),
+    "suspend and resume a rank": lambda process, rng: suspend(process, rng, RANK),
+    "hang a solver": lambda process, rng: hit(process, WORKER, signal.SIGSTOP, rng),
     "SIGTERM": lambda process, rng: process.terminate(),
     "SIGUSR1": lambda process, rng: process.send_signal(signal.SIGUSR1),
     "SIGINT": lambda process, rng: process.send_signal(signal.SIGINT),
@@ -155,13 +155,13 @@ def flip_somewhere(path, rng):
     flip(path, rng.randrange(path.stat().st_size), rng.randrange(8))
 
 
-# What may happen to files between runs: name → which, and what is done.
-DAMAGES = {
+# Faults of files between runs: name → which files, and the fault.
+FILE_FAULTS = {
     "drop a journal's end": ("*.journal", cut_last_record),
     "flip a bit in a journal": ("*.journal", flip_somewhere),
     "cut a shard": ("shards/*.h5", cut),
     "flip a bit in a shard": ("shards/*.h5", flip_somewhere),
-    "flip a bit in a piece of a stage": ("*.pieces/*", flip_somewhere),
+    "flip a bit in a checkpoint": ("*.pieces/*", flip_somewhere),
     "flip a bit in any file": ("**/*", flip_somewhere),
     "cut any file": ("**/*", cut),
     "remove any file": ("**/*", lambda path, rng: path.unlink()),
@@ -169,20 +169,20 @@ DAMAGES = {
 
 
 def damage(rng, out):
-    """What was done to which file, if anything."""
-    kind = rng.choice(list(DAMAGES))
-    pattern, deed = DAMAGES[kind]
+    """Injects a fault; returns which, and in which file, or None."""
+    kind = rng.choice(list(FILE_FAULTS))
+    pattern, fault = FILE_FAULTS[kind]
     files = [path for path in sorted(out.glob(pattern))
              if path.is_file() and path.name != ".lock" and "events" not in path.parts and path.stat().st_size > 0]
     if not files:
         return None
     path = rng.choice(files)
-    deed(path, rng)
+    fault(path, rng)
     return kind, path.name
 
 
 def has_begun(pid, out):
-    """Whether it or a process below has opened something in its folder: before that it is still in the launcher's own start, which
+    """True if the process or a descendant has opened a file in its folder. Before that it is still in the launcher's start, which
     can hang by itself (PMIx_Init of Open MPI 4.1)."""
     for process in [pid, *processes_below(pid)]:
         try:
@@ -194,55 +194,55 @@ def has_begun(pid, out):
     return False
 
 
-def left_alone(workshop, out, ranks, fail):
-    """The run that nobody disturbs; started again if its launcher never lets it begin. Its exit code and stderr."""
+def run_undisturbed(fixture, out, ranks, fail):
+    """Runs it undisturbed, and again if its launcher hangs at the start; returns the exit code and stderr."""
     for _ in range(3):
-        process = workshop.start(out, ranks)
+        process = fixture.start(out, ranks)
         try:
-            return process.communicate(timeout=PATIENCE)[1], process.returncode
+            return process.communicate(timeout=RUN_TIMEOUT)[1], process.returncode
         except subprocess.TimeoutExpired:
             begun = has_begun(process.pid, out)
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             if begun:
-                fail("the run that was left alone hangs")
+                fail("the undisturbed run hangs")
     return fail("the launcher does not start a run")
 
 
-def disturbed_run(seed, workshop, log=None):
-    """One story: what was done, as (kind, outcome). Raises AssertionError, with the story, if the result is another one, a
-    disturbed process hangs or crashes, or damage is used."""
+def disturbed_run(seed, fixture, log=None):
+    """Runs one scenario; returns its faults as (kind, outcome). Raises AssertionError with the scenario if the result differs, a
+    disturbed process hangs or crashes, or damaged data is used."""
     rng = random.Random(seed)
-    out = workshop.folder / f"run-{seed}"
-    story = []
+    out = fixture.folder / f"run-{seed}"
+    scenario = []
 
     def fail(what):
-        raise AssertionError(f"seed {seed}: {what}; the story: {story}")
+        raise AssertionError(f"seed {seed}: {what}; the scenario: {scenario}")
 
     if rng.random() < 1 / 3:
-        shutil.copytree(workshop.smaller, out)
-        story.append(("begin where a run on an operator less ended", "of that folder"))
+        shutil.copytree(fixture.smaller, out)
+        scenario.append(("begin in the folder of a run without the last operator", "of that folder"))
     for _ in range(rng.randint(1, 3)):
         ranks = rng.choice([0, 0, 2, 3]) if MPIRUN else 0
-        kind = rng.choice([*BLOWS, FULL])
-        # A helper that hangs is given up after its time; a disk is full at some number of bytes a file.
-        more = ["--proof-seconds", "1"] if kind == "hang a solver" else []
-        process = workshop.start(out, ranks, more, rng.randrange(500, 60_000) if kind == FULL else None)
-        time.sleep(rng.uniform(0, 1.1 * workshop.seconds))
+        kind = rng.choice([*PROCESS_FAULTS, FULL])
+        # A hanging worker is abandoned at its time limit; a full disk is emulated by a limit on the size of files.
+        more = ["--proof-timeout", "1"] if kind == "hang a solver" else []
+        process = fixture.start(out, ranks, more, rng.randrange(500, 60_000) if kind == FULL else None)
+        time.sleep(rng.uniform(0, 1.1 * fixture.seconds))
         if kind != FULL:
-            BLOWS[kind](process, rng)
+            PROCESS_FAULTS[kind](process, rng)
         try:
-            errors = process.communicate(timeout=PATIENCE)[1]
+            errors = process.communicate(timeout=RUN_TIMEOUT)[1]
         except subprocess.TimeoutExpired:
             begun = has_begun(process.pid, out)
             os.killpg(process.pid, signal.SIGKILL)
             errors = process.communicate()[1]
             if begun:
                 fail(f"it hangs after: {kind}")
-        story.append((f"{kind}, {'several ranks' if ranks else 'one process'}", f"exit {process.returncode}"))
+        scenario.append((f"{kind}, {'several ranks' if ranks else 'one process'}", f"exit {process.returncode}"))
         if "terminate called" in errors or process.returncode in (-signal.SIGSEGV, -signal.SIGABRT):
             fail(f"it crashed: {errors}")
-        # What a killed launcher has left behind ends by itself.
+        # Processes that a killed launcher leaves behind end by themselves.
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline and any(has_word(int(entry.name), str(out).encode())
                                                   for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit()):
@@ -250,27 +250,27 @@ def disturbed_run(seed, workshop, log=None):
         if out.exists() and rng.random() < 0.6:
             done = damage(rng, out)
             if done:
-                story.append((done[0], f"of {done[1]}"))
-    errors, code = left_alone(workshop, out, rng.choice([0, 2]) if MPIRUN else 0, fail)
+                scenario.append((done[0], f"of {done[1]}"))
+    errors, code = run_undisturbed(fixture, out, rng.choice([0, 2]) if MPIRUN else 0, fail)
     if code != 0:
-        fail(f"the run that was left alone ended with {code}: {errors}")
+        fail(f"the undisturbed run exited with {code}: {errors}")
     for name, content in results(out).items():
-        if content != workshop.expected[name]:
-            fail(f"{name} is another one")
+        if content != fixture.expected[name]:
+            fail(f"{name} differs")
     left = [str(path) for pattern in LEFTOVERS for path in out.rglob(pattern)]
     if left:
         fail(f"left behind: {left}")
     shutil.rmtree(out)
     if log:
-        print(f"seed {seed}: {'; '.join(f'{kind} → {outcome}' for kind, outcome in story)}", file=log, flush=True)
-    return story
+        print(f"seed {seed}: {'; '.join(f'{kind} → {outcome}' for kind, outcome in scenario)}", file=log, flush=True)
+    return scenario
 
 
-def table(stories):
-    """A line a kind; which file was damaged is not told."""
+def table(scenarios):
+    """Returns one line per kind of fault, without the name of a damaged file."""
     counts = collections.defaultdict(collections.Counter)
-    for kind, outcome in (step for story in stories for step in story):
-        counts[kind]["came through" if outcome.startswith("of ") else outcome] += 1
+    for kind, outcome in (step for scenario in scenarios for step in scenario):
+        counts[kind]["recovered" if outcome.startswith("of ") else outcome] += 1
     return "\n".join(f"{sum(outcomes.values()):5}  {kind}: {', '.join(f'{n} × {outcome}' for outcome, n in outcomes.most_common())}"
                      for kind, outcomes in sorted(counts.items()))
 
@@ -283,16 +283,16 @@ def main():
     parser.add_argument("--max-ops", type=int)
     words = parser.parse_args()
     options = ["--checkpoint-rows", "64", *(["--max-ops", str(words.max_ops)] if words.max_ops else [])]
-    failures, stories = 0, []
+    failures, scenarios = 0, []
     with tempfile.TemporaryDirectory(prefix="rulemill-faults-") as folder:
-        workshop = Workshop(folder, words.profile, options)
+        fixture = FaultFixture(folder, words.profile, options)
         for seed in range(words.seed, words.seed + words.runs):
             try:
-                stories.append(disturbed_run(seed, workshop, sys.stdout))
+                scenarios.append(disturbed_run(seed, fixture, sys.stdout))
             except AssertionError as error:
                 failures += 1
                 print(error, flush=True)
-    print(table(stories))
+    print(table(scenarios))
     print(f"{words.runs} runs, {failures} failures")
     return 1 if failures else 0
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Faults at random: processes killed, stopped or told to stop, files damaged, ranks changed between runs. Whatever happens, the
-run that comes through gives byte for byte the undisturbed database, and what is damaged is named and made again.
+"""Random faults: processes killed, suspended or interrupted, files damaged, the number of ranks changed between runs. The final run
+always gives the undisturbed database, byte for byte, and reports and recomputes damaged files.
 
-RULEMILL_FAULTS is the number of disturbed runs (default 20), RULEMILL_FAULT_SEED the seed of the first; a failure prints its own.
-`faults.py` does more of them."""
+RULEMILL_FAULTS is the number of disturbed runs (default 20), RULEMILL_FAULT_SEED the seed of the first; a failure prints its seed.
+`faults.py` runs more of them."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ import time
 import unittest
 
 from binary import BINARY, MPIRUN, ROOT, Case, needs_mpi, rulemill
-from faults import LEFTOVERS, Workshop, disturbed_run, flip, is_running, processes_below, results, table
+from faults import LEFTOVERS, FaultFixture, disturbed_run, flip, is_running, processes_below, results, table
 
 SEED = int(os.environ.get("RULEMILL_FAULT_SEED", "20261122"))
 STAGES = ["fingerprint", "join", "prove", "prune"]
@@ -23,7 +23,7 @@ ROUNDS = int(os.environ.get("RULEMILL_FAULTS", "20"))
 
 
 class Faults(Case):
-    """One undisturbed run, of which every disturbed one is compared with the results."""
+    """Compares disturbed runs with one undisturbed run."""
 
     @classmethod
     def setUpClass(cls):
@@ -32,16 +32,16 @@ class Faults(Case):
         shutil.rmtree(cls.scratch, ignore_errors=True)
         cls.addClassCleanup(shutil.rmtree, cls.scratch, ignore_errors=True)
         cls.scratch.mkdir()
-        cls.workshop = Workshop(cls.scratch)
-        cls.whole, cls.expected = cls.workshop.whole, cls.workshop.expected
+        cls.fixture = FaultFixture(cls.scratch)
+        cls.reference, cls.expected = cls.fixture.reference, cls.fixture.expected
 
     def copy(self, name):
         out = self.folder / name
-        shutil.copytree(self.whole, out)
+        shutil.copytree(self.reference, out)
         return out
 
-    def assert_comes_through(self, out, ranks=0):
-        process = rulemill(*self.workshop.words(out), ranks=ranks)
+    def assert_recovers(self, out, ranks=0):
+        process = rulemill(*self.fixture.words(out), ranks=ranks)
         self.assert_works(process)
         for name, content in results(out).items():
             self.assertEqual(content, self.expected[name], name)
@@ -49,7 +49,7 @@ class Faults(Case):
         return process
 
     def kinds(self, out):
-        """One file of each kind, with the stages that make it again. None: it is never read, so damage is not reported."""
+        """Returns one file of each kind, with the stages that recompute it. None: it is never read, so damage is not reported."""
         return {next(out.glob("shards/*.h5")): ["fingerprint"], out / "shards/dictionary.json": ["fingerprint"],
                 out / "candidates.rules": ["join"], out / "outcomes.json": ["prove"], out / "rules.rmdb": ["prune"],
                 out / "manifest.json": [], out / "manifest.copy.json": [], out / "timings.json": None, out / "funnel.json": None}
@@ -57,22 +57,22 @@ class Faults(Case):
     def stages_run(self, process):
         return [stage for stage in STAGES if f"{stage}: already done" not in process.stdout.splitlines()]
 
-    def test_a_flipped_bit_in_any_kind_of_file_is_found_named_once_and_the_file_made_again_and_nothing_else(self):
+    def test_a_flipped_bit_in_any_file_is_reported_once_and_only_that_file_is_recomputed(self):
         rng = random.Random(SEED)
-        for path, stages in self.kinds(self.whole).items():
-            name = path.relative_to(self.whole)
+        for path, stages in self.kinds(self.reference).items():
+            name = path.relative_to(self.reference)
             with self.subTest(str(name), seed=SEED):
                 out = self.copy(name.name)
                 size = path.stat().st_size
                 flip(out / name, rng.randrange(size), rng.randrange(7))
-                process = self.assert_comes_through(out)
-                warnings = [line for line in process.stderr.splitlines() if str(name) in line and "made again" in line]
+                process = self.assert_recovers(out)
+                warnings = [line for line in process.stderr.splitlines() if str(name) in line and "recreated" in line]
                 self.assertEqual(len(warnings), 0 if stages is None else 1, process.stderr)
                 self.assertEqual(self.stages_run(process), stages or [], process.stdout)
-                again = rulemill(*self.workshop.words(out))
+                again = rulemill(*self.fixture.words(out))
                 self.assertEqual(again.stdout.count("already done"), 8, again.stdout)
 
-    def test_every_byte_of_a_manifest_may_be_damaged(self):
+    def test_damage_to_any_byte_of_a_manifest_is_detected(self):
         rng = random.Random(SEED)
         out = self.copy("out")
         text = (out / "manifest.json").read_bytes()
@@ -84,14 +84,14 @@ class Faults(Case):
                 (out / "manifest.json").write_bytes(text)
                 (out / "manifest.copy.json").write_bytes(copy)
                 flip(out / "manifest.json", at, 1)
-                self.assertEqual(self.stages_run(self.assert_comes_through(out)), [])
+                self.assertEqual(self.stages_run(self.assert_recovers(out)), [])
         for name in ("manifest.json", "manifest.copy.json"):
             flip(out / name, key, 1)
-        self.assertEqual(self.stages_run(self.assert_comes_through(out)), STAGES)
+        self.assertEqual(self.stages_run(self.assert_recovers(out)), STAGES)
 
-    def test_a_file_cut_short_or_gone_is_made_again_and_nothing_else(self):
-        for path, stages in self.kinds(self.whole).items():
-            name = path.relative_to(self.whole)
+    def test_only_a_truncated_or_missing_file_is_recomputed(self):
+        for path, stages in self.kinds(self.reference).items():
+            name = path.relative_to(self.reference)
             for kind in ("cut", "gone"):
                 with self.subTest(f"{name} {kind}"):
                     out = self.copy(f"{name.name}-{kind}")
@@ -99,28 +99,28 @@ class Faults(Case):
                         (out / name).unlink()
                     else:
                         (out / name).write_bytes(path.read_bytes()[:-1 - path.stat().st_size // 3])
-                    process = self.assert_comes_through(out)
+                    process = self.assert_recovers(out)
                     self.assertEqual(self.stages_run(process), stages or [], process.stdout)
                     if stages is not None and kind == "cut":
-                        self.assertIn("made again", process.stderr)
+                        self.assertIn("recreated", process.stderr)
 
-    def test_a_journal_with_a_flipped_bit_is_used_up_to_there_and_the_rest_done_again(self):
+    def test_a_journal_is_used_up_to_a_flipped_bit_and_the_rest_is_recomputed(self):
         for journal, stage in (("verdicts.journal", "prove"), ("prune.journal", "prune")):
             for at in (2, 25, 0.3, 0.9):
                 with self.subTest(journal, at=at):
                     out = self.killed_with(journal)
                     size = (out / journal).stat().st_size
                     flip(out / journal, at if at > 1 else int(at * size), 1)
-                    process = self.assert_comes_through(out)
+                    process = self.assert_recovers(out)
                     self.assertIn(journal, process.stderr)
                     shutil.rmtree(out)
 
     def killed_with(self, journal):
-        """A folder with a journal of some size, in which a run was killed."""
+        """Returns the folder of a killed run with a long journal."""
         for attempt in range(50):
             out = self.folder / f"killed-{attempt}"
             shutil.rmtree(out, ignore_errors=True)
-            process = self.workshop.start(out, 0)
+            process = self.fixture.start(out, 0)
             while process.poll() is None:
                 try:
                     if (out / journal).stat().st_size > 500:
@@ -133,15 +133,15 @@ class Faults(Case):
                 return out
         raise AssertionError(f"{journal} was never seen")
 
-    def test_runs_disturbed_at_random_come_through_to_the_same_database(self):
-        stories = []
+    def test_randomly_disturbed_runs_give_the_same_database(self):
+        scenarios = []
         for seed in range(SEED, SEED + ROUNDS):
             with self.subTest(f"RULEMILL_FAULTS=1 RULEMILL_FAULT_SEED={seed}"):
-                stories.append(disturbed_run(seed, self.workshop))
-        print(table(stories), flush=True)
+                scenarios.append(disturbed_run(seed, self.fixture))
+        print(table(scenarios), flush=True)
 
     @needs_mpi
-    def test_a_rank_that_is_killed_ends_the_job(self):
+    def test_a_killed_rank_ends_the_job(self):
         reference = ROOT / "data" / "profiles" / "reference.toml"
         out = self.folder / "out"
         command = [MPIRUN, "--allow-run-as-root", "--oversubscribe", "--quiet", "-n", "2", str(BINARY), "discover",

@@ -1,4 +1,4 @@
-"""`rulemill gpu`: plans where there is no GPU, and one line where one is needed."""
+"""`rulemill gpu`: plans without a GPU, and one line where a GPU is needed."""
 
 import pathlib
 import stat
@@ -11,7 +11,7 @@ from binary import BINARY, ROOT, Case, rulemill
 MODEL = ROOT / "data" / "models" / "acnet_block.onnx"
 HAS_GPU = pathlib.Path("/dev/nvidia0").exists()
 
-# A rulemill whose GPU takes 4 ms for a model, and 3 ms for what it makes of it.
+# A rulemill whose GPU takes 4 ms for a model, and 3 ms for the result.
 STUB = """#!/bin/bash
 set -e
 for last; do :; done
@@ -33,17 +33,17 @@ class Gpu(Case):
     def test_a_plan_needs_no_gpu(self):
         report = self.json("gpu", "plan", MODEL)
         self.assertGreater(report["steps"], 0)
-        self.assertGreaterEqual(report["arena_bytes"], report["least_bytes"])
+        self.assertGreaterEqual(report["arena_bytes"], report["min_arena_bytes"])
         process = rulemill("gpu", "plan", MODEL)
         self.assertRegex(process.stdout, r"acnet_block.onnx: \d+ products, [1-9]\d* convolutions, ")
         self.assertEqual(process.stdout, rulemill("gpu", "plan", MODEL).stdout)
 
-    def test_what_is_no_model_is_named(self):
+    def test_a_file_that_is_not_a_model_is_reported(self):
         self.assert_fails(rulemill("gpu", "plan", self.folder / "absent.onnx"), 3, "absent.onnx")
-        self.assert_fails(rulemill("gpu", "plan", MODEL, "--open-size", "0"), 2, "--open-size")
+        self.assert_fails(rulemill("gpu", "plan", MODEL, "--dynamic-size", "0"), 2, "--dynamic-size")
 
     @unittest.skipIf(HAS_GPU, "SKIPPED: there is a GPU here")
-    def test_without_a_gpu_one_line_says_so(self):
+    def test_a_missing_gpu_is_reported_in_one_line(self):
         self.assert_fails(rulemill("gpu", "time", MODEL), 3, "GPU")
         out = self.folder / "out.onnx"
         self.assert_fails(rulemill("optimize", MODEL, "--cost", "cuda", "--out", out), 3, "GPU")
@@ -53,7 +53,7 @@ class Gpu(Case):
         self.assertIn("GPU", process.stderr)
         self.assertEqual(process.stdout, "")
 
-    def test_percent_of_time_removed_stands_beside_what_is_published(self):
+    def test_the_percentage_of_time_removed_is_printed_next_to_published_ones(self):
         stub = self.folder / "rulemill"
         stub.write_text(STUB, encoding="utf-8")
         stub.chmod(stub.stat().st_mode | stat.S_IXUSR)

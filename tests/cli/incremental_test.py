@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A run on inputs that have changed: what changed is said, what that leaves as it was is not proved again, and the database is
-byte for byte that of a run from scratch."""
+"""A run on changed inputs: it reports the changes, reuses proofs that do not depend on them, and its database is byte-identical to
+that of a run from scratch."""
 
 import json
 import pathlib
@@ -17,7 +17,7 @@ RELU = '[[operators]]\noperator = "relu"\n'
 
 
 def statements(out):
-    """The candidates, without their numbers."""
+    """Returns the candidates without their numbers."""
     text = (out / "candidates.rules").read_text(encoding="utf-8")
     return {re.sub(r"^rule \w+", "", rule) for rule in re.split(r"(?m)^(?=rule )", text)[1:]}
 
@@ -49,11 +49,11 @@ class Incremental(Case):
         return process.stdout
 
     def proofs(self, text, *options, out):
-        """How many proofs from the definitions a run asks its helpers for."""
-        return self.json(*self.words(text, out, *options))["crews"]["prove"]["proofs"]
+        """Returns the number of proofs from the definitions in a run."""
+        return self.json(*self.words(text, out, *options))["task_statistics"]["prove"]["proofs"]
 
     def assert_follows(self, before, after, words):
-        """From one run to another (text, options each): what is said, the same bytes as from scratch, fewer proofs."""
+        """Runs twice (text and options each) and checks the reported changes, identical results and fewer proofs."""
         self.discover(before[0], *before[1])
         scratch = self.folder / f"scratch-{self.number}"
         all_proofs = self.proofs(after[0], *after[1], out=scratch)
@@ -66,17 +66,17 @@ class Incremental(Case):
         self.assertEqual(table(self.out), table(scratch))
         self.assertFalse((self.out / "earlier").exists())
         report = self.json(*self.words(after[0], copy, *after[1]))
-        asked = report["crews"]["prove"]["proofs"] if "prove" in report.get("crews", {}) else 0
+        asked = report["task_statistics"]["prove"]["proofs"] if "prove" in report.get("task_statistics", {}) else 0
         self.assertLess(asked, all_proofs)
-        self.assertEqual(report["taken"] > 0, "--max-ops" not in after[1])
+        self.assertEqual(report["rows_reused"] > 0, "--max-ops" not in after[1])
         print(f"{words}: {asked} of {all_proofs} proofs", flush=True)
         self.assertEqual(self.discover(after[0], *after[1]).count("already done"), 8)
 
-    def test_an_operator_more(self):
+    def test_an_added_operator(self):
         self.assertIn(RELU, self.text)
         self.assert_follows((self.text.replace(RELU, ""), []), (self.text, []), r"run: definition of relu is new; operator relu\(\) is new\n")
 
-    def test_candidates_that_do_not_name_the_operator_stay_as_they_are_and_so_do_their_proofs(self):
+    def test_candidates_without_the_added_operator_and_their_proofs_do_not_change(self):
         more = self.text + '[[operators]]\noperator = "sub"\n'
         self.discover(self.text)
         before = statements(self.out)
@@ -87,7 +87,7 @@ class Incremental(Case):
         print(f"{len(after - before)} of {len(after)} candidates are new, {proofs} proofs")
         self.assertLessEqual(proofs, len(after - before))
 
-    def test_terms_that_the_last_run_has_are_taken_from_it_on_any_number_of_ranks_and_what_is_damaged_is_not(self):
+    def test_undamaged_rows_of_the_previous_run_are_reused_on_any_number_of_ranks(self):
         self.discover(self.text.replace(RELU, ""))
         scratch = self.folder / "scratch"
         self.discover(self.text, out=scratch)
@@ -97,33 +97,33 @@ class Incremental(Case):
         report = self.json(*self.words(self.text, self.out))
         new = sum("relu(" in rule for rule in statements(scratch))
         self.assertGreater(new, 0)
-        self.assertGreater(report["taken"], 0)
-        self.assertLess(report["taken"], report["levels"][-1]["orbits"])
+        self.assertGreater(report["rows_reused"], 0)
+        self.assertLess(report["rows_reused"], report["levels"][-1]["orbits"])
         shard = damaged / "shards" / "terms-00000.h5"
         content = bytearray(shard.read_bytes())
         content[len(content) // 2] ^= 1
         shard.write_bytes(content)
         process = rulemill(*self.words(self.text, damaged))
         self.assert_works(process)
-        self.assertIn("its terms are evaluated again", process.stderr)
+        self.assertIn("reevaluating its terms", process.stderr)
         self.assert_works(rulemill(*self.words(self.text, ranks), ranks=2))
         for out in (self.out, damaged, ranks):
             self.assertEqual(results(out), results(scratch))
             self.assertEqual(table(out), table(scratch))
 
-    def test_a_table_that_lies_aside_when_its_successor_is_finished_is_removed(self):
+    def test_an_archived_table_is_removed_when_its_successor_is_finished(self):
         self.discover(self.text)
         shutil.copytree(self.out / "shards", self.out / "earlier" / "shards")
         self.discover(self.text)
         self.assertFalse((self.out / "earlier").exists())
 
-    def test_an_operator_taken_away(self):
-        self.assert_follows((self.text, []), (self.text.replace(RELU, ""), []), r"run: definition of relu is gone; operator relu\(\) is gone\n")
+    def test_a_removed_operator(self):
+        self.assert_follows((self.text, []), (self.text.replace(RELU, ""), []), r"run: definition of relu was removed; operator relu\(\) was removed\n")
 
-    def test_a_level_more(self):
+    def test_an_added_level(self):
         self.assert_follows((self.text, []), (self.text, ["--max-ops", "3"]), r"run: max_ops: 2 → 3\n")
 
-    def test_a_definition_that_has_changed(self):
+    def test_a_changed_definition(self):
         definitions = self.folder / "definitions"
         shutil.copytree(OPERATORS, definitions)
         options = ["--definitions", definitions]
@@ -139,7 +139,7 @@ class Incremental(Case):
         self.discover(self.text, *options, out=scratch)
         self.assertEqual(results(self.out), results(scratch))
 
-    def test_comments_and_order_in_files_void_nothing(self):
+    def test_comments_and_order_in_files_do_not_matter(self):
         definitions = self.folder / "definitions"
         shutil.copytree(OPERATORS, definitions)
         options = ["--definitions", definitions]
@@ -149,13 +149,13 @@ class Incremental(Case):
         said = self.discover("# another word\n" + self.text.replace("max_ops", "\nmax_ops"), *options)
         self.assertEqual(said.count("already done"), 8, said)
 
-    def test_what_cannot_grow_out_of_the_last_run_is_refused_and_nothing_is_lost(self):
+    def test_other_changes_are_rejected_and_nothing_is_lost(self):
         self.discover(self.text)
         before = {path: path.read_bytes() for path in self.out.rglob("*") if path.is_file() and "events" not in path.parts}
         for text, options, words in ((self.text, ["--max-ops", "1"], "max_ops: 2 → 1"), (self.text, ["--seed", "8"], "seed: 7 → 8"),
                                      (self.text.replace("[3, 4]", "[3, 5]"), [], "variable w1: [3, 4], role any → [3, 5], role any"),
-                                     (self.text.replace('"x1", ', ""), [], "variable x1 is gone"),
-                                     (self.text, ["--all-terms"], "--all-terms: no → yes"),
+                                     (self.text.replace('"x1", ', ""), [], "variable x1 was removed"),
+                                     (self.text, ["--extend-all-terms"], "--all-terms: no → yes"),
                                      (self.text.replace('"small"', '"other"'), [], "profile: small → other")):
             with self.subTest(words):
                 self.assert_fails(rulemill(*self.words(text, self.out, *options)), 3, "was made from other inputs: ", words, "--fresh")
@@ -167,7 +167,7 @@ class Incremental(Case):
         self.discover(self.text, "--seed", "8", out=scratch)
         self.assertEqual(results(self.out), results(scratch))
 
-    def test_a_folder_of_another_version_is_refused_in_one_line_and_nothing_is_lost(self):
+    def test_a_folder_of_another_version_is_rejected_in_one_line_and_nothing_is_lost(self):
         self.discover(self.text)
         manifest = self.out / "manifest.json"
         older = {**json.loads(manifest.read_text()), "version": 1}
@@ -179,7 +179,7 @@ class Incremental(Case):
         self.assertEqual(len(process.stderr.strip().splitlines()), 1)
         self.assertEqual({path: path.read_bytes() for path in before}, before)
 
-    def test_a_damaged_store_is_not_used(self):
+    def test_a_damaged_cache_is_not_used(self):
         more = self.text + '[[operators]]\noperator = "sub"\n'
         self.discover(self.text)
         scratch = self.folder / "scratch"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The job scripts with a Slurm that is played: what they start, and when they go back into the queue. tests/slurm has a real one."""
+"""The job scripts with a mocked Slurm: the commands that they start, and when they requeue. tests/slurm uses a real one."""
 
 import os
 import pathlib
@@ -9,13 +9,13 @@ import unittest
 
 from binary import ROOT, Case
 
-# Notes its words and does what the test has written for it.
-PLAYED = """#!/bin/bash
-echo "$(basename "$0") $*" >>"$PLAYED/calls"
+# Records its arguments and runs the script of the test.
+MOCK = """#!/bin/bash
+echo "$(basename "$0") $*" >>"$MOCK/calls"
 case $(basename "$0") in
-  srun) source "$PLAYED/step" ;;
+  srun) source "$MOCK/step" ;;
   scontrol) [[ $1 == requeue ]] || echo "JobId=17 EndTime=$(date +%FT%T --date "$LEFT seconds") Other=1" ;;
-  rulemill) source "$PLAYED/status" ;;
+  rulemill) source "$MOCK/status" ;;
 esac
 """
 
@@ -24,17 +24,17 @@ class JobScripts(Case):
     def setUp(self):
         super().setUp()
         for name in ("srun", "scontrol", "rulemill"):
-            (self.folder / name).write_text(PLAYED)
+            (self.folder / name).write_text(MOCK)
             (self.folder / name).chmod(0o755)
         (self.folder / "o" / "reports").mkdir(parents=True)
         (self.folder / "o" / "models.txt").write_text("a.onnx\n/models/b.onnx\n")
 
     def run_job(self, script, words, step, status="exit 0", left=3000, **variables):
-        """The script's exit code, what it started, and what it said; `step` is what srun does."""
+        """Runs the script; returns its exit code, the commands that it started, and stderr. `step` is the script of srun."""
         (self.folder / "step").write_text(step)
         (self.folder / "status").write_text(status)
         (self.folder / "calls").unlink(missing_ok=True)
-        environment = {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", "PLAYED": str(self.folder), "LEFT": str(left),
+        environment = {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", "MOCK": str(self.folder), "LEFT": str(left),
                        "SLURM_JOB_ID": "17", "SLURM_JOB_NAME": "job", "SLURM_SUBMIT_DIR": str(ROOT), **variables}
         environment.pop("RULEMILL", None)
         process = subprocess.run(["bash", str(ROOT / "slurm" / script), *words], env=environment, cwd=self.folder,
@@ -45,7 +45,7 @@ class JobScripts(Case):
         return self.run_job("optimize.sbatch", ["rules", "o", *more.pop("words", [])], step, SLURM_ARRAY_JOB_ID="12",
                             SLURM_ARRAY_TASK_ID=str(index), **more)
 
-    def test_a_stopped_stage_goes_back_into_the_queue_if_it_gained_something(self):
+    def test_an_interrupted_stage_is_requeued_if_it_made_progress(self):
         words = ["prove", "p.toml", "out", "--threads", "1"]
         for code in (4, 137):
             code_seen, calls, _ = self.run_job("stage.sbatch", words, f"mkdir -p out; echo more >>out/shard; exit {code}")
@@ -54,21 +54,21 @@ class JobScripts(Case):
             self.assertIn("--kill-on-bad-exit=1 rulemill prove --profile p.toml --out out --progress plain --threads 1", calls[0])
             code_seen, calls, errors = self.run_job("stage.sbatch", words, f"mkdir -p out/events; echo more >>out/events/e; exit {code}")
             self.assertEqual((code_seen, calls[1:]), (1, []))
-            self.assertIn("nothing was gained since its last start", errors)
+            self.assertIn("without progress since its last start", errors)
 
-    def test_what_has_failed_or_is_done_is_not_requeued(self):
+    def test_failed_and_finished_stages_are_not_requeued(self):
         for code in (1, 3):
             self.assertEqual(self.run_job("stage.sbatch", ["join", "p", "out"], f"exit {code}")[0], code)
             self.assertEqual(self.optimize(f"exit {code}")[0], code)
         code, calls, _ = self.run_job("stage.sbatch", ["discover", "p", "out"], "exit 0")
-        self.assertEqual((code, calls[1:]), (0, ["rulemill status out --require prune"]))
+        self.assertEqual((code, calls[1:]), (0, ["rulemill status out --require-stage prune"]))
 
-    def test_success_without_a_finished_stage_is_none(self):
+    def test_success_without_a_finished_stage_is_a_failure(self):
         code, calls, errors = self.run_job("stage.sbatch", ["join", "p", "out"], "exit 0", status="exit 4")
-        self.assertEqual((code, calls[1:]), (1, ["rulemill status out --require join"]))
-        self.assertIn("nothing was gained", errors)
+        self.assertEqual((code, calls[1:]), (1, ["rulemill status out --require-stage join"]))
+        self.assertIn("without progress", errors)
 
-    def test_an_optimization_that_is_stopped_before_its_time_limit_goes_back_into_the_queue(self):
+    def test_an_optimization_interrupted_before_its_time_limit_is_requeued(self):
         code, calls, _ = self.optimize("exit 4")
         self.assertEqual((code, calls[-1]), (4, "scontrol requeue 12_2"))
         code, calls, errors = self.optimize("exit 4", left=50)
@@ -76,14 +76,14 @@ class JobScripts(Case):
         self.assertFalse([call for call in calls if "requeue" in call])
         self.assertIn("longer optimize_time", errors)
 
-    def test_an_optimization_searches_for_half_of_its_time_unless_told_otherwise(self):
+    def test_an_optimization_searches_for_half_of_its_time_by_default(self):
         started = [call for call in self.optimize("exit 0")[1] if call.startswith("srun")]
         self.assertRegex(started[0], r"optimize /models/b.onnx --rules rules --out o/b.onnx --json o/reports/b.json .* --time-limit 1[45]\d\d$")
         started = [call for call in self.optimize("exit 0", words=["--time-limit", "7"])[1] if call.startswith("srun")]
         self.assertEqual(started[0].count("--time-limit"), 1)
 
     @unittest.skipUnless(shutil.which("shellcheck"), "SKIPPED: shellcheck is not on PATH")
-    def test_the_scripts_have_no_faults_that_shellcheck_knows(self):
+    def test_shellcheck_accepts_the_scripts(self):
         scripts = [str(path) for folder in ("slurm", "scripts") for path in pathlib.Path(ROOT / folder).glob("*")
                    if path.suffix in (".sh", ".sbatch") or path.name == "submit"]
         checked = subprocess.run(["shellcheck", "-x", "-P", str(ROOT), *scripts], capture_output=True, text=True, check=False)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/new_operator.md, run: two operators that stand in a text file alone get properties and rules."""
+"""Runs docs/new_operator.md: two operators that are defined only in a text file get properties and rules."""
 
 import unittest
 
@@ -10,14 +10,14 @@ NEW = ("gated", "masked_softmax")
 
 
 class NewOperator(Case):
-    def test_no_program_text_names_the_new_operators(self):
+    def test_no_source_names_the_new_operators(self):
         for folder in ("algebra", "runtime", "enumerate", "fingerprint", "dedup", "egraph", "prove", "optimize", "cli"):
             for path in (ROOT / folder).rglob("*"):
                 if path.suffix in (".cc", ".h", ".cu"):
                     for name in NEW:
                         self.assertNotIn(f'"{name}"', path.read_text(encoding="utf-8"), path)
 
-    def test_an_included_folder_comes_first_and_once(self):
+    def test_an_included_folder_is_read_first_and_once(self):
         process = rulemill("operators", "list", "--definitions", DEMO)
         self.assert_works(process)
         for name in (*NEW, "matmul", "softmax"):
@@ -29,7 +29,7 @@ class NewOperator(Case):
         (folder / "mine.op").write_text("include nowhere\n")
         self.assert_fails(rulemill("operators", "list", "--definitions", folder), 3, "mine.op:1:9: expected a folder of definitions in quotes")
 
-    def test_its_properties_are_proved_and_the_wrong_one_is_refuted(self):
+    def test_properties_are_proved_and_a_false_one_is_refuted(self):
         process = rulemill("operators", "check", "--definitions", DEMO, DEMO / "gated.properties")
         self.assert_fails(process, 1, "1 properties are not proved")
         verdicts = dict(line.split()[:2] for line in process.stdout.splitlines() if " proved" in line or " refuted" in line)
@@ -37,7 +37,7 @@ class NewOperator(Case):
         self.assertEqual(set(verdicts.values()), {"proved"})
         self.assertEqual(len(verdicts), 7)
 
-    def test_its_rules_are_found_proved_and_checked(self):
+    def test_rules_are_found_proved_and_checked(self):
         out = self.folder / "out"
         self.assert_works(rulemill("discover", "--definitions", DEMO, "--profile", DEMO / "profile.toml", "--out", out, "--progress", "off"))
         for name, least in zip(NEW, (5, 1)):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`rulemill operators check --onnx`: the shipped mappings mean what onnxruntime does, and wrong ones are caught."""
+"""`rulemill operators check --onnx`: the shipped mappings agree with onnxruntime, and wrong ones are detected."""
 
 import json
 import unittest
@@ -27,13 +27,13 @@ class Mappings(Case):
         done = rulemill("operators", "check", "--onnx", *arguments, "--json", where)
         return done, json.loads(where.read_text(encoding="utf-8")) if where.exists() else {}
 
-    def test_the_shipped_mappings_mean_what_onnx_does(self):
+    def test_the_shipped_mappings_agree_with_onnxruntime(self):
         done, report = self.report("--trials", "3")
         self.assert_works(done)
         untried = {(m["operator"], m["op_type"]) for m in report["mappings"] if m["agreed"] == 0}
         self.assertLessEqual(len(untried), 20, untried)
 
-    def test_a_wrong_mapping_is_caught(self):
+    def test_a_wrong_mapping_is_detected(self):
         for what, (text, name) in WRONG.items():
             with self.subTest(what):
                 folder = self.folder / name

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a profile asks for and the executor cannot do is one clear line; an operator that never applies is said; eight inputs work."""
+"""Profiles beyond the limits of the executor are reported in one line, an unused operator with a warning; eight inputs work."""
 
 import unittest
 
@@ -29,18 +29,18 @@ class ProfileLimits(Case):
         return rulemill("discover", "--profile", profile, "--out", self.folder / "out", "--definitions", definitions,
                         "--progress", "off", *options)
 
-    def test_an_intermediate_tensor_that_is_too_large(self):
+    def test_a_too_large_intermediate_tensor_is_reported(self):
         text = '[[variables]]\nnames = ["x1"]\nshape = [4, 4]\n[[operators]]\noperator = "huge_middle"\n'
-        self.assert_fails(self.discover(text), 3, "profile.toml:8:1: huge_middle, a tensor on the way to its result has 576 "
+        self.assert_fails(self.discover(text), 3, "profile.toml:8:1: huge_middle, an intermediate tensor has 576 "
                                                   "elements, more than max_elements = 64")
         self.assert_works(self.discover(text, "--fresh", elements=1000))
 
-    def test_a_maximum_over_too_many_elements(self):
+    def test_a_maximum_over_too_many_elements_is_reported(self):
         text = ('[[variables]]\nnames = ["x1"]\nshape = [1, 1, 12, 12]\n[[operators]]\noperator = "max_pool"\n'
                 'parameters = { kernel = 9, stride = 1, pad = "valid" }\n')
         self.assert_fails(self.discover(text, elements=1000), 3, "a maximum is taken over 81 elements; at most 64 can be compared")
 
-    def test_an_operator_that_never_applies_is_said_and_the_others_go_on(self):
+    def test_an_operator_that_never_applies_is_reported_and_the_run_continues(self):
         text = ('[[variables]]\nnames = ["x1"]\nshape = [4, 4]\n[[operators]]\noperator = "relu"\n'
                 '[[operators]]\noperator = "conv2d"\n')
         process = self.discover(text, ops=2)
@@ -48,8 +48,8 @@ class ProfileLimits(Case):
         self.assertIn("profile.toml:10:1: operator 'conv2d' never applies", process.stdout + process.stderr)
         self.assertNotIn("'relu' never applies", process.stdout + process.stderr)
 
-    def test_an_operator_of_eight_inputs(self):
-        """Products commute, and so do the four summands: its symmetries are found and proved."""
+    def test_an_operator_with_eight_inputs_works(self):
+        """Products and the four summands commute: these symmetries are found and proved."""
         text = ('[[variables]]\nnames = ["a1", "b1"]\nshape = [3]\n[[operators]]\noperator = "eight"\n')
         self.assert_works(self.discover(text))
         rules = self.json("rules", "list", "--rules", self.folder / "out", "--definitions", self.folder / "definitions")["rules"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A profile with values = "reals": laws are found that the field does not see, proved like any other, and a run that goes on gives the
-bytes of a run from scratch."""
+"""A profile with values = "reals": rules that do not hold in the field are found and proved, and a resumed run gives the results of a
+run from scratch."""
 
 import json
 import unittest
@@ -36,26 +36,26 @@ class Reals(Case):
         laws = self.folder / "laws.rules"
         laws.write_text(LAWS, encoding="utf-8")
         report = self.folder / "implied.json"
-        rulemill("implied", "--by", self.folder / name / "rules.rmdb", laws, "--json", report)
-        return {rule["name"] for rule in json.loads(report.read_text(encoding="utf-8"))["rules"] if rule["answer"] == "implied"}
+        rulemill("derive", "--from", self.folder / name / "rules.rmdb", laws, "--json", report)
+        return {rule["name"] for rule in json.loads(report.read_text(encoding="utf-8"))["rules"] if rule["result"] == "derived"}
 
-    def test_laws_that_the_field_does_not_see_are_found_and_proved(self):
+    def test_rules_that_do_not_hold_in_the_field_are_found_and_proved(self):
         self.assert_works(self.discover(self.text, "reals"))
         self.assertEqual(self.implied("reals"), {"exponential_of_a_sum", "relu_of_a_positive_multiple", "what_a_softmax_is_made_of"})
         self.assert_works(rulemill("check", self.folder / "reals" / "rules.rmdb"))
         self.assert_works(self.discover(self.text.replace(REALS, ""), "field"))
         self.assertEqual(self.implied("field"), set())
 
-    def test_rules_of_positive_factors_are_found_proved_derived_and_followed(self):
+    def test_rules_of_positive_factors_are_found_proved_derived_and_checked(self):
         self.assert_works(self.discover(POSITIVES.read_text(encoding="utf-8"), "positives"))
         rules = rulemill("rules", "list", "--rules", self.folder / "positives").stdout
         for rule in ("relu(scale(x1, c1))  => scale(relu(x1), c1)", "abs(scale(x1, c1))  => scale(abs(x1), c1)"):
             line = next(line for line in rules.splitlines() if line.endswith(rule))
             self.assertIn("c1[] of positives", line)
         self.assertRegex(rules, "shortcut +derivation.*c1\\[\\] of positives")
-        self.assert_works(rulemill("check", self.folder / "positives" / "rules.rmdb", "--second-opinion"))
+        self.assert_works(rulemill("check", self.folder / "positives" / "rules.rmdb", "--cvc5"))
 
-    def test_an_operator_more_gives_what_a_run_from_scratch_gives_and_another_domain_is_refused(self):
+    def test_an_added_operator_gives_the_results_of_a_run_from_scratch_and_another_domain_is_rejected(self):
         less = self.text.replace('[[operators]]\noperator = "neg"\n', "")
         self.assertNotEqual(less, self.text)
         self.assert_works(self.discover(less, "grown", "--max-ops", 2))
@@ -63,7 +63,7 @@ class Reals(Case):
         self.assert_works(self.discover(self.text, "scratch", "--max-ops", 2))
         self.assertEqual(self.files("grown"), self.files("scratch"))
         other = self.discover(self.text.replace(REALS, ""), "grown", "--max-ops", 2)
-        self.assert_fails(other, 3, "was made from other inputs: values is gone")
+        self.assert_fails(other, 3, "was made from other inputs: values was removed")
 
     def files(self, name):
         out = self.folder / name

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`rulemill rules gallery|show`: what they draw."""
+"""`rulemill rules gallery|show`: their drawings."""
 
 import json
 import re
@@ -34,7 +34,7 @@ class Gallery(Case):
         self.assertEqual(sorted(edge[2] for edge in merged["right"]["e"] if edge[2]), ["first", "second"])
         self.assertEqual(dict(map(tuple, data["funnel"]))["core"], sum(rule["tier"] == "core" for rule in data["rules"]))
 
-    def test_the_page_needs_nothing_but_itself(self):
+    def test_the_page_has_no_external_resources(self):
         page = self.page()
         self.assertNotRegex(page, r'(src|href)="(?!#)')
         self.assertNotRegex(page, r"@import|url\(|fetch\(|import\(")
@@ -48,7 +48,7 @@ class Gallery(Case):
             self.assertIn(part, process.stdout)
 
     def test_an_unknown_rule_is_a_usage_error(self):
-        self.assert_fails(rulemill("rules", "show", "r999", "--rules", self.rules), 2, "r999: no rule of this id")
+        self.assert_fails(rulemill("rules", "show", "r999", "--rules", self.rules), 2, "r999: no rule has this id")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`rulemill rules generalize`: rules at any rank and for any parameter, and what `check` and `optimize` make of them."""
+"""`rulemill rules generalize`: rules for any rank and parameter, and their use by `check` and `optimize`."""
 
 import unittest
 
@@ -32,16 +32,16 @@ class Generalize(Case):
     def generalize(self, *more):
         return self.json("rules", "generalize", self.rules, "--out", self.general, *more)
 
-    def test_rules_of_one_rank_and_one_stride_hold_at_others_and_every_certificate_is_replayed(self):
+    def test_rules_of_one_rank_and_stride_are_generalized_and_all_certificates_pass(self):
         report = self.generalize()
-        self.assertEqual((report["asked"], report["any_rank"], report["any_parameter"]), (3, 1, 2))
+        self.assertEqual((report["rules_considered"], report["any_rank"], report["any_parameter"]), (3, 1, 2))
         self.assertEqual(report["by_parameter"], {"kernel": 1, "stride": 1})
         rules = " ".join(rule["rule"] for rule in report["rules"])
         for part in ("conv2d(x, add(k, l); stride=stride)", "identity_kernel(; kernel=kernel, c=c)"):
             self.assertIn(part, rules)
         checked = self.json("check", self.general)
-        self.assertEqual((checked["by_definitions"], checked["findings"]), (3, []))
-        # Text says it all: what is read again is the same, and a name for dimensions that are no group is refused.
+        self.assertEqual((checked["proved_from_definitions"], checked["findings"]), (3, []))
+        # The text is complete: reading it again gives the same rules.
         self.assert_works(rulemill("rules", "export", "--rules", self.general, self.folder / "general.rules"))
         text = (self.folder / "general.rules").read_text(encoding="utf-8")
         self.assertIn("[d...]", text)
@@ -53,42 +53,42 @@ class Generalize(Case):
         self.assertEqual(claim["rules"][0]["verdict"], "unknown")
         self.assertIn("more than pass m... through", claim["rules"][0]["detail"])
 
-    def test_rules_beside_their_general_forms_follow_from_these(self):
+    def test_original_rules_are_derived_from_their_general_forms(self):
         with (self.folder / "given.rules").open("a", encoding="utf-8") as given:
             given.write("rule sums_4(x:4, y:4, z:4)\n  add(add(x, y), z) => add(x, add(y, z))\n"
                         "rule swapped(x:4, y:4, z:4)\n  add(add(x, y), z) => add(add(x, z), y)\n")
         self.assert_works(rulemill("rules", "import", self.folder / "given.rules", "--out", self.rules))
         before = self.json("rules", "list", "--rules", self.rules)["rules"]
-        report = self.generalize("--keep", "--all")
+        report = self.generalize("--keep-originals", "--include-derived")
         listed = self.json("rules", "list", "--rules", self.general, "--sort", "gain")["rules"]
         self.assertEqual([rule["id"] for rule in listed if "cost" not in rule], [])
         tiers = {rule["id"]: rule["tier"] for rule in listed}
         core = [name for name, tier in tiers.items() if tier == "core"]
-        self.assertEqual((len(core), report["core"], report["shortcuts"]), (3, 3, len(tiers) - 3))
+        self.assertEqual((len(core), report["core"], report["derived"]), (3, 3, len(tiers) - 3))
         self.assertTrue(all(name.endswith("g") for name in core), core)
         self.assertLessEqual({rule["id"] for rule in before}, set(tiers))
-        checked = self.json("check", "--minimal", self.general)
+        checked = self.json("check", "--core-minimality", self.general)
         self.assertEqual((checked["findings"], checked["minimality"]["implied"]), ([], []))
-        self.assertGreater(checked["minimality"]["instances"], 2)
+        self.assertGreater(checked["minimality"]["specializations"], 2)
         shown = rulemill("rules", "show", "--certificate", "--rules", self.general, "sums_4").stdout
         self.assertRegex(shown, r"; use sums_2g@\w+=4: ")
 
-    def test_words_are_opened_where_each_case_is_proved(self):
-        """A padding passes any sum of convolutions, an activation a concatenation of filters alone; the size stays only with padding."""
+    def test_enum_parameters_are_generalized_where_each_value_is_proved(self):
+        """Sums of convolutions hold for any padding, concatenations of filters for any activation; the size stays only with padding."""
         (self.folder / "given.rules").write_text(RULES + """
 rule joined(x[n, c, h, w], k[f, c, r, s], l[e, c, r, s])
   concat(conv2d(x, k), conv2d(x, l); axis=1) => conv2d(x, concat(k, l; axis=0))
 """, encoding="utf-8")
         self.assert_works(rulemill("rules", "import", self.folder / "given.rules", "--out", self.rules))
         without = self.generalize()
-        report = self.generalize("--words")
-        self.assertEqual((without["any_word"], report["any_word"]), (0, 2))
+        report = self.generalize("--enum-values")
+        self.assertEqual((without["any_enum_value"], report["any_enum_value"]), (0, 2))
         added = {rule["id"] for rule in report["rules"]} - {rule["id"] for rule in without["rules"]}
         self.assertEqual(added, {"branches_valid", "joined_valid", "joined_relu"})
-        checked = self.json("check", "--minimal", self.general)
+        checked = self.json("check", "--core-minimality", self.general)
         self.assertEqual((checked["findings"], checked["minimality"]["implied"]), ([], []))
 
-    def test_what_is_no_database_is_refused(self):
+    def test_a_file_that_is_not_a_database_is_rejected(self):
         (self.folder / "broken.rmdb").write_bytes(b"no database")
         self.assert_fails(rulemill("rules", "generalize", self.folder / "broken.rmdb", "--out", self.general), 3, "broken.rmdb",
                           "is not a rule database")
@@ -109,10 +109,10 @@ rule joined(x[n, c, h, w], k[f, c, r, s], l[e, c, r, s])
 
         def optimized(rules):
             return self.json("optimize", self.folder / "branches.onnx", "--rules", rules, "--out", self.folder / "out.onnx",
-                             "--no-timing")
+                             "--no-benchmark")
 
         self.assertFalse(optimized(self.rules)["changed"])
-        self.generalize("--keep")
+        self.generalize("--keep-originals")
         report = optimized(self.general)
         self.assertTrue(report["changed"])
         self.assertIn("@stride=3", report["fired"][0]["rule"])

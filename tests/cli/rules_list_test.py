@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`rulemill rules list`: types, conditions and gains, what is hidden, candidates that are no rules."""
+"""`rulemill rules list`: types, conditions, gains, hidden rules and rejected candidates."""
 
 import unittest
 
@@ -17,7 +17,7 @@ rule false(x[n, n], y[n, n])
 
 
 class RulesList(Case):
-    def test_types_and_conditions_are_shown_and_what_is_degenerate_is_hidden(self):
+    def test_types_and_conditions_are_shown_and_degenerate_rules_are_hidden(self):
         (self.folder / "some.rules").write_text(RULES)
         rulemill("rules", "import", self.folder / "some.rules", "--out", self.folder / "db.rmdb")
         process = rulemill("rules", "list", "--rules", self.folder / "db.rmdb")
@@ -25,21 +25,21 @@ class RulesList(Case):
         self.assertIn("x[m, k], a[k, n], b[k, n]", process.stdout)
         self.assertRegex(process.stdout, r"enlarge\(k; .*r <= 3, s <= 3")
         self.assertNotIn("matmul(y, x)", process.stdout)
-        self.assertIn("; 1 of constants or single elements alone are hidden: --all", process.stdout)
+        self.assertIn("; 1 without a dimension that can exceed 1 are hidden, see --all", process.stdout)
         every = rulemill("rules", "list", "--all", "--rules", self.folder / "db.rmdb")
         self.assertIn("matmul(y, x)", every.stdout)
         self.assertNotIn("hidden", every.stdout)
 
-    def test_several_operators_and_none_that_is_unknown(self):
+    def test_rules_are_selected_by_operators_and_unknown_ones_are_rejected(self):
         (self.folder / "some.rules").write_text(RULES)
         rulemill("rules", "import", self.folder / "some.rules", "--out", self.folder / "db.rmdb")
         listed = lambda uses: len(self.json("rules", "list", "--rules", self.folder / "db.rmdb", "--uses", uses)["rules"])
         self.assertEqual(listed("enlarge"), 1)
         self.assertEqual(listed("enlarge,matmul"), 2)
         self.assert_fails(rulemill("rules", "list", "--rules", self.folder / "db.rmdb", "--uses", "matmul,enlage"), 2,
-                          "no operator is called 'enlage'")
+                          "unknown operator 'enlage'")
 
-    def test_by_gain_and_candidates_with_their_reason(self):
+    def test_rules_are_sorted_by_gain_and_rejected_candidates_have_a_reason(self):
         out = self.folder / "out"
         self.assert_works(rulemill("discover", "--profile", ROOT / "tests/cli/small.toml", "--out", out, "--progress", "off"))
         rules = self.json("rules", "list", "--rules", out, "--sort", "gain")["rules"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a run says of itself while it goes on and afterwards: its log of events, `rulemill status`, the page."""
+"""The reports of a running and a finished run: the event log, `rulemill status`, the page."""
 
 import json
 import re
@@ -30,7 +30,7 @@ class Status(Case):
     def state(self):
         return self.json("status", self.out)
 
-    def test_every_stage_begins_and_ends_in_the_log_of_events(self):
+    def test_the_event_log_has_the_begin_and_end_of_every_stage(self):
         self.discover()
         events = self.events()
         self.assertEqual([event["event"] for event in events if event["event"] in ("begin", "end", "stopped")], ["begin", "end"])
@@ -40,7 +40,7 @@ class Status(Case):
         self.assertTrue(any(event["event"] == "progress" and event["done"] == event["total"] > 0 for event in events))
 
     @needs_mpi
-    def test_each_rank_tells_what_it_sent_and_how_long_it_waited(self):
+    def test_each_rank_reports_bytes_sent_and_waiting_time(self):
         self.discover(ranks=2)
         rows = self.state()["ranks"]
         self.assertEqual({(row["stage"], row["rank"]) for row in rows}, {(stage, rank) for stage in STAGES for rank in (0, 1)})
@@ -48,15 +48,15 @@ class Status(Case):
             self.assertGreater(row["memory"], 1e6)
             self.assertLessEqual(row["waiting"], row["seconds"] + 0.1)
             self.assertEqual("busy_seconds" in row, row["stage"] in ("prove", "prune"), row)
-        # What goes to the other rank: 40 bytes a row of the table, of which about half is not one's own.
+        # Sent to the other rank: 40 bytes per row, for about half of the rows.
         sent = sum(row["bytes_sent"] for row in rows if row["stage"] == "join")
         self.assertGreater(sent, 1000)
 
-    def test_a_finished_run_and_one_of_the_first_stage(self):
+    def test_finished_runs_are_described(self):
         self.assert_works(rulemill("fingerprint", "--profile", SMALL, "--out", self.out))
-        self.assertEqual([stage["state"] for stage in self.state()["stages"]], ["done", "to do", "to do", "to do"])
-        self.assert_works(rulemill("status", self.out, "--require", "fingerprint"))
-        self.assert_fails(rulemill("status", self.out, "--require", "prune"), 4, "stage prune is not finished")
+        self.assertEqual([stage["state"] for stage in self.state()["stages"]], ["done", "not started", "not started", "not started"])
+        self.assert_works(rulemill("status", self.out, "--require-stage", "fingerprint"))
+        self.assert_fails(rulemill("status", self.out, "--require-stage", "prune"), 4, "stage prune is not finished")
         self.discover()
         state = self.state()
         self.assertEqual([stage["state"] for stage in state["stages"]], ["done"] * 4)
@@ -65,9 +65,9 @@ class Status(Case):
         for stage in state["stages"]:
             self.assertGreater(stage["seconds"], 0)
 
-    def test_a_running_one_then_stopped_then_killed(self):
+    def test_running_interrupted_and_killed_runs_are_described(self):
         command = [str(BINARY), "discover", "--profile", str(REFERENCE), "--max-ops", "3", "--threads", "1", "--out", str(self.out)]
-        for sign, word in ((signal.SIGTERM, "stopped at"), (signal.SIGKILL, "gone without a word")):
+        for sign, word in ((signal.SIGTERM, "stopped at"), (signal.SIGKILL, "stopped responding")):
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             deadline = time.monotonic() + 60
             while time.monotonic() < deadline and not (self.out / "verdicts.journal").exists():
@@ -81,9 +81,9 @@ class Status(Case):
             state = self.state()
             self.assertFalse(state["running"])
             self.assertIn(word, state["state"])
-            self.assertEqual(state["stages"][2]["state"], "begun")
+            self.assertEqual(state["stages"][2]["state"], "unfinished")
 
-    def test_the_page_holds_the_run_and_needs_nothing_but_itself(self):
+    def test_the_page_contains_the_run_and_no_external_resources(self):
         self.discover()
         page = self.folder / "run.html"
         self.assert_works(rulemill("status", self.out, "--html", page))
@@ -95,7 +95,7 @@ class Status(Case):
         self.assertNotRegex(text, r'(src|href)="(?!#)')
         self.assertNotRegex(text, r"https?://|@import|url\(|fetch\(|import\(")
 
-    def test_models_are_told_with_those_that_have_no_report(self):
+    def test_models_are_listed_including_those_without_a_report(self):
         (self.folder / "reports").mkdir()
         (self.folder / "models.txt").write_text("/m/one.onnx\n/m/two.onnx\n/m/three.onnx\n")
         report = {"cost_seconds": {"before": 0.002, "after": 0.001}, "onnx_nodes": {"before": 24, "after": 6}, "changed": True,
@@ -105,17 +105,17 @@ class Status(Case):
         process = rulemill("status", self.folder)
         self.assert_works(process)
         lines = process.stdout.splitlines()
-        self.assertRegex(lines[2], r"^one +24 → 6 +2.00 ms → 1.00 ms +2.00 +2.0 kB → 1.0 kB +faster$")
-        self.assertRegex(lines[3], r"^two +report without figures$")
+        self.assertRegex(lines[2], r"^one +24 → 6 +2.00 ms → 1.00 ms +2.00 +2.0 KiB → 1000 B +faster$")
+        self.assertRegex(lines[3], r"^two +incomplete report$")
         self.assertRegex(lines[4], r"^three +no report$")
         self.assertTrue(lines[6].startswith("1 of 3 models"))
 
-    def test_torn_lines_and_folders_without_a_run(self):
+    def test_incomplete_lines_are_skipped_and_folders_without_a_run_are_rejected(self):
         self.discover()
         log = self.out / "events" / "rank-00000.jsonl"
         log.write_bytes(b'{"event": 7, "time": "x"}\n[1]\n\xff\xfe\n' + log.read_bytes()[:-20])
         self.assertEqual([stage["state"] for stage in self.state()["stages"]], ["done"] * 4)
-        self.assert_fails(rulemill("status", self.folder), 3, "holds no run")
+        self.assert_fails(rulemill("status", self.folder), 3, "contains no run")
         self.assert_fails(rulemill("status", self.folder / "absent"), 3, "absent")
 
 

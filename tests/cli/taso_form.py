@@ -1,4 +1,4 @@
-"""Rule files in TASO's protobuf form, written byte by byte: what our reader and writer must agree with."""
+"""Writes rule files in TASO's protobuf form byte by byte, as a reference for the reader and writer."""
 
 
 def varint(value):
@@ -20,7 +20,7 @@ def message(field, content):
 
 
 def op(kind, *inputs, **parameters):
-    """An operator's one output; inputs are such, `output(…)`, or the number of an input of the rule. Keys are k9=…"""
+    """The single output of an operator; inputs are such outputs, `output(…)`, or the number of an input of the rule. Keys are k9=…"""
     return (kind, tuple(inputs), tuple(sorted((int(key[1:]), value) for key, value in parameters.items())))
 
 
@@ -94,7 +94,7 @@ def pool_kernel():
 
 
 class Side:
-    """The operators under some outputs, arguments first."""
+    """The operators below the outputs, arguments first."""
 
     def __init__(self, roots):
         self.operators = []
@@ -125,7 +125,7 @@ class Side:
 
 
 def rule(source, target):
-    """One rule: lists of outputs, or one output, on either side."""
+    """Encodes a rule; each side is an output or a list of outputs."""
     sides = [Side(side if isinstance(side, (list, tuple)) and side and not isinstance(side[0], (int, str)) else [side])
              for side in (source, target)]
     content = sides[0].encode(1) + sides[1].encode(2)
@@ -138,7 +138,7 @@ def collection(*rules):
     return b"".join(rules)
 
 
-# Rules that the field knows, as TASO's generator would say them.
+# Well-known rules in the form of TASO's generator.
 KNOWN = {
     "product associates": (matmul(matmul(1, 2), 3), matmul(1, matmul(2, 3))),
     "product distributes, right": (matmul(1, add(2, 3)), add(matmul(1, 2), matmul(1, 3))),

@@ -1,4 +1,4 @@
-"""Shards and candidates are the same bytes on any number of ranks, whatever the number of threads."""
+"""Shards and candidates have the same bytes for any number of ranks and threads."""
 
 import hashlib
 import unittest

@@ -1,4 +1,4 @@
-"""Enumerating one node of each orbit loses no rule; too small a limit on memory is told."""
+"""Enumerating one node of each orbit loses no rule; too small a memory limit is an error."""
 
 import json
 import unittest
@@ -15,21 +15,21 @@ class Renamings(Case):
         self.assert_works(rulemill("discover", "--profile", PROFILE, "--out", out, "--json", report, *options))
         return out, json.loads(report.read_text())
 
-    def test_rules_of_all_names_follow_from_rules_of_one_and_the_other_way_round(self):
+    def test_rules_with_and_without_symmetry_imply_each_other(self):
         orbits, few = self.discover("orbits")
-        names, every = self.discover("names", "--every-renaming")
+        names, every = self.discover("names", "--no-symmetry")
         self.assertLess(2 * few["rows"], every["rows"])
         for one, other in ((orbits, names), (names, orbits)):
-            # Exit code 1 if any is not.
-            self.assert_works(rulemill("implied", "--by", one / "rules.rmdb", other / "rules.rmdb"))
+            # The exit code is 1 if any rule is not implied.
+            self.assert_works(rulemill("derive", "--from", one / "rules.rmdb", other / "rules.rmdb"))
 
-    def test_too_little_memory_is_refused_with_what_is_needed(self):
-        for stage, memory in (("fingerprint", "1MB"), ("join", "40MB")):
+    def test_too_little_memory_is_an_error_with_the_required_amount(self):
+        for stage, memory in (("fingerprint", "1MiB"), ("join", "40MiB")):
             out = self.folder / "small"
             if stage == "join":
                 self.assert_works(rulemill("fingerprint", "--profile", PROFILE, "--out", out))
             done = rulemill(stage, "--profile", PROFILE, "--out", out, "--memory", memory)
-            self.assert_fails(done, 1, f"--memory {memory[:-2]}", "at least")
+            self.assert_fails(done, 1, f"--memory {memory[:-3]}", "at least")
 
 
 if __name__ == "__main__":

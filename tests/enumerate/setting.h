@@ -1,4 +1,4 @@
-// What tests of enumeration begin with.
+// Common setup of enumeration tests.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ inline algebra::Library load_library() {
   return algebra::Library::load(std::string(RULEMILL_SOURCE_DIR) + "/data/operators");
 }
 
-/// Runs what an enumerator would have threads run.
+/// An Enumerator::ParallelFor that runs in order on one thread.
 inline void in_order(std::size_t count, const std::function<void(std::size_t)>& body) {
   for (std::size_t i = 0; i < count; ++i) body(i);
 }

@@ -1,7 +1,7 @@
-// Runs a parser on inputs that follow from seeds, in child processes that it watches. What must not be is told with its
-// seed, and its input is kept: a signal or a sanitizer's report, an exception that is no runtime::Error, a message that
-// is not one printable line, more time or memory than allowed.
-//   fuzz PARSER [--runs N] [--seed S] [--seconds T] [--patience T] [--keep FOLDER] [--replay FILE] [CORPUS...]
+// Runs a parser on pseudorandom inputs in child processes. Findings are reported with their seed, and their inputs are
+// kept: a signal, a sanitizer's report, an exception other than runtime::Error, a message that is not one printable
+// line or does not name the file, too much time or memory.
+//   fuzz PARSER [--runs N] [--seed S] [--seconds T] [--timeout T] [--keep FOLDER] [--replay FILE] [CORPUS...]
 #include <fmt/format.h>
 #include <google/protobuf/stubs/logging.h>
 #include <signal.h>
@@ -20,10 +20,10 @@
 #include <sstream>
 #include <thread>
 
-#include "runtime/error.h"
-#include "runtime/log.h"
-#include "runtime/printable.h"
-#include "runtime/sanitizer.h"
+#include "runtime/process/log.h"
+#include "runtime/process/sanitizer.h"
+#include "runtime/text/error.h"
+#include "runtime/text/printable.h"
 #include "tests/fuzz/mutation.h"
 
 namespace rulemill::fuzz {
@@ -35,21 +35,21 @@ using Clock = std::chrono::steady_clock;
 struct Options {
   std::string parser, replay;
   std::uint64_t runs = 1000, seed = 0;
-  double seconds = 1e6, patience = 10;
-  fs::path keep = "fuzz-findings";
+  double seconds = 1e6, timeout = 10;
+  fs::path findings_folder = "fuzz-findings";
   std::vector<fs::path> corpus;
 };
 
-/// Between the driver and the child at work.
-struct Shared {
-  std::atomic<std::uint64_t> seed, accepted, refused;
-  std::atomic<std::int64_t> began;  // milliseconds; 0 between inputs
+/// State that the driver shares with the running child.
+struct SharedState {
+  std::atomic<std::uint64_t> seed, accepted, rejected;
+  std::atomic<std::int64_t> input_start;  // milliseconds; 0 between inputs
   char problem[500];
 };
 
-constexpr int problem_status = 77;
-constexpr std::uint64_t inputs_a_child = 4000;
-constexpr std::size_t longest_message = 4000;
+constexpr int problem_exit_code = 77;
+constexpr std::uint64_t max_inputs_per_child = 4000;
+constexpr std::size_t max_message_length = 4000;
 
 std::int64_t milliseconds() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch()).count();
@@ -65,7 +65,7 @@ std::vector<Parser> all_parsers() {
   return parsers;
 }
 
-std::string content(const fs::path& path) {
+std::string read_file(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
   std::stringstream text;
   text << stream.rdbuf();
@@ -82,30 +82,31 @@ std::vector<std::string> read_corpus(const Parser& parser, const std::vector<fs:
     }
   }
   std::vector<std::string> corpus;
-  for (const fs::path& file : files) corpus.push_back(content(file));
+  for (const fs::path& file : files) corpus.push_back(read_file(file));
   if (corpus.empty()) throw runtime::InputError(parser.name, "its corpus is empty");
   return corpus;
 }
 
-/// What is wrong with a message to people; nothing if nothing is.
-std::string objection(const Parser& parser, const std::string& message) {
+/// Returns what is wrong with an error message; empty if nothing.
+std::string message_problem(const Parser& parser, const std::string& message) {
   if (message.find(parser.origin) == std::string::npos) return "a message that does not name its file: " + message;
-  const std::string shown = runtime::printable(message);
+  const std::string printable = runtime::make_printable(message);
   const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (shown.size() > longest_message || std::ranges::any_of(shown, control)) return "a message that is not one line";
+  if (printable.size() > max_message_length || std::ranges::any_of(printable, control))
+    return "a message that is not one line";
   return {};
 }
 
-/// The outcome of one input: a problem, or nothing.
-std::string run(const Parser& parser, const std::string& input, Shared& shared, std::string* refusal = nullptr) {
+/// Parses one input. Returns a problem; empty if none.
+std::string run(const Parser& parser, const std::string& input, SharedState& shared, std::string* rejection = nullptr) {
   try {
     parser.fuzz_one(runtime::bytes_of(input));
     ++shared.accepted;
     return {};
   } catch (const runtime::Error& error) {
-    ++shared.refused;
-    if (refusal != nullptr) *refusal = error.what();
-    return objection(parser, error.what());
+    ++shared.rejected;
+    if (rejection != nullptr) *rejection = error.what();
+    return message_problem(parser, error.what());
   } catch (const std::exception& error) {
     return std::string("exception: ") + error.what();
   } catch (...) {
@@ -113,41 +114,41 @@ std::string run(const Parser& parser, const std::string& input, Shared& shared, 
   }
 }
 
-[[noreturn]] void work(const Parser& parser, const Mutation& mutation, std::uint64_t first, std::uint64_t end,
-                       std::int64_t deadline, Shared& shared) {
+[[noreturn]] void run_child(const Parser& parser, const Mutation& mutation, std::uint64_t first, std::uint64_t end,
+                            std::int64_t deadline, SharedState& shared) {
   std::uint64_t seed = first;
   for (; seed < end && milliseconds() < deadline; ++seed) {
     shared.seed = seed;
     const std::string input = mutation.input(seed);
-    shared.began = milliseconds();
+    shared.input_start = milliseconds();
     const std::string problem = run(parser, input, shared);
-    shared.began = 0;
+    shared.input_start = 0;
     if (problem.empty()) continue;
     problem.copy(shared.problem, sizeof shared.problem - 1);
-    _exit(problem_status);
+    _exit(problem_exit_code);
   }
   shared.seed = seed;
   _exit(0);
 }
 
-/// Waits for the child; what ended it before its time.
-std::string watch(pid_t child, const Options& options, const Shared& shared) {
+/// Waits for the child. Returns the problem that ended it; empty if none.
+std::string wait_for_child(pid_t child, const Options& options, const SharedState& shared) {
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
-    const std::int64_t began = shared.began;
-    if (began != 0 && static_cast<double>(milliseconds() - began) > options.patience * 1000) {
+    const std::int64_t input_start = shared.input_start;
+    if (input_start != 0 && static_cast<double>(milliseconds() - input_start) > options.timeout * 1000) {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
-      return fmt::format("more than {} s", options.patience);
+      return fmt::format("more than {} s", options.timeout);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   if (WIFSIGNALED(status)) return fmt::format("signal {}", WTERMSIG(status));
-  if (WEXITSTATUS(status) == problem_status) return shared.problem;
+  if (WEXITSTATUS(status) == problem_exit_code) return shared.problem;
   return WEXITSTATUS(status) == 0 ? "" : fmt::format("exit status {}: a sanitizer's report", WEXITSTATUS(status));
 }
 
-/// Many inputs fail for one reason: digits and quoted words aside, its message is the same.
+/// Returns the beginning of a problem without its digits, so that equal failures of several inputs are reported once.
 std::string signature(const std::string& problem) {
   std::string text;
   for (const char c : problem.substr(0, 60)) text += c >= '0' && c <= '9' ? '#' : c;
@@ -156,78 +157,78 @@ std::string signature(const std::string& problem) {
 
 int fuzz(const Parser& parser, const Options& options) {
   const Mutation mutation(parser, read_corpus(parser, options.corpus));
-  auto* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  Shared& shared = *new (memory) Shared{};
+  auto* memory = mmap(nullptr, sizeof(SharedState), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  SharedState& shared = *new (memory) SharedState{};
   const std::int64_t begin = milliseconds();
   const std::int64_t deadline = begin + static_cast<std::int64_t>(options.seconds * 1000);
   std::map<std::string, int> findings;
   const std::uint64_t end = options.seed + options.runs;
   std::uint64_t next = options.seed;
   while (next < end && milliseconds() < deadline) {
-    shared.began = 0;
+    shared.input_start = 0;
     std::fill(std::begin(shared.problem), std::end(shared.problem), '\0');
     const pid_t child = fork();
-    if (child == 0) work(parser, mutation, next, std::min(end, next + inputs_a_child), deadline, shared);
-    const std::string problem = watch(child, options, shared);
+    if (child == 0) run_child(parser, mutation, next, std::min(end, next + max_inputs_per_child), deadline, shared);
+    const std::string problem = wait_for_child(child, options, shared);
     next = shared.seed;
     if (problem.empty()) continue;
     if (++findings[signature(problem)] == 1) {
-      fs::create_directories(options.keep);
-      const fs::path file = options.keep / fmt::format("{}-{}", parser.name, next);
+      fs::create_directories(options.findings_folder);
+      const fs::path file = options.findings_folder / fmt::format("{}-{}", parser.name, next);
       std::ofstream(file, std::ios::binary) << mutation.input(next);
-      std::cout << fmt::format("{}: seed {}: {}\n  again: fuzz {} --replay {}\n", parser.name, next, problem,
+      std::cout << fmt::format("{}: seed {}: {}\n  reproduce: fuzz {} --replay {}\n", parser.name, next, problem,
                                parser.name, file.string());
     }
     ++next;
   }
   int total = 0;
   for (const auto& [kind, count] : findings) total += count;
-  std::cout << fmt::format("{}: {} runs in {:.0f} s, {} accepted, {} refused, {} findings of {} kinds\n", parser.name,
+  std::cout << fmt::format("{}: {} runs in {:.0f} s, {} accepted, {} rejected, {} findings of {} kinds\n", parser.name,
                            next - options.seed, static_cast<double>(milliseconds() - begin) / 1000,
-                           shared.accepted.load(), shared.refused.load(), total, findings.size());
+                           shared.accepted.load(), shared.rejected.load(), total, findings.size());
   return findings.empty() ? 0 : 1;
 }
 
 int replay(const Parser& parser, const std::string& file) {
-  Shared shared{};
-  std::string refusal;
-  const std::string problem = run(parser, content(file), shared, &refusal);
-  std::cout << (!problem.empty() ? problem : shared.accepted > 0 ? "accepted" : "refused: " + refusal) << "\n";
+  SharedState shared{};
+  std::string rejection;
+  const std::string problem = run(parser, read_file(file), shared, &rejection);
+  std::cout << (!problem.empty() ? problem : shared.accepted > 0 ? "accepted" : "rejected: " + rejection) << "\n";
   return problem.empty() ? 0 : 1;
 }
 
 Options read_options(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (!word.starts_with("--")) {
+    const std::string option = argv[i];
+    if (!option.starts_with("--")) {
       if (options.parser.empty())
-        options.parser = word;
+        options.parser = option;
       else
-        options.corpus.emplace_back(word);
+        options.corpus.emplace_back(option);
       continue;
     }
-    if (++i == argc) throw runtime::UsageError(word, "needs a value");
+    if (++i == argc) throw runtime::UsageError(option, "expected a value");
     const std::string value = argv[i];
-    if (word == "--runs")
+    if (option == "--runs")
       options.runs = std::stoull(value);
-    else if (word == "--seed")
+    else if (option == "--seed")
       options.seed = std::stoull(value);
-    else if (word == "--seconds")
+    else if (option == "--seconds")
       options.seconds = std::stod(value);
-    else if (word == "--patience")
-      options.patience = std::stod(value);
-    else if (word == "--keep")
-      options.keep = value;
-    else if (word == "--replay")
+    else if (option == "--timeout")
+      options.timeout = std::stod(value);
+    else if (option == "--keep")
+      options.findings_folder = value;
+    else if (option == "--replay")
       options.replay = value;
     else
-      throw runtime::UsageError(word, "is not known");
+      throw runtime::UsageError(option, "unknown option");
   }
   return options;
 }
 
-int main_of(int argc, char** argv) {
+int run_driver(int argc, char** argv) {
   google::protobuf::SetLogHandler(nullptr);
   runtime::set_up_log("off", 0);
   Options options = read_options(argc, argv);
@@ -239,7 +240,7 @@ int main_of(int argc, char** argv) {
   }
   options.corpus.push_back(fs::path("tests/corpus") / parser->name);
   for (const std::string& place : parser->corpus) options.corpus.emplace_back(place);
-  if (!runtime::address_sanitizer) {
+  if (!runtime::has_address_sanitizer) {
     const rlimit memory{std::uint64_t{4} << 30, std::uint64_t{4} << 30};
     setrlimit(RLIMIT_AS, &memory);
   }
@@ -251,7 +252,7 @@ int main_of(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return rulemill::fuzz::main_of(argc, argv);
+    return rulemill::fuzz::run_driver(argc, argv);
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n";
     return 2;

@@ -1,13 +1,13 @@
-// What stands in an output folder: shards, their dictionary, the manifest, the journal, outcomes.
+// Files of an output folder: shards, their dictionary, the manifest, the journal, results of candidates.
 #include <cstring>
 #include <fstream>
 
 #include "fingerprint/shards.h"
-#include "prove/farm/outcome.h"
-#include "runtime/hash.h"
-#include "runtime/journal.h"
-#include "runtime/manifest.h"
-#include "runtime/scratch_folder.h"
+#include "prove/tasks/candidate_result.h"
+#include "runtime/files/journal.h"
+#include "runtime/files/manifest.h"
+#include "runtime/files/scratch_folder.h"
+#include "runtime/text/hash.h"
 #include "tests/fuzz/parser.h"
 
 namespace rulemill::fuzz {
@@ -16,7 +16,7 @@ namespace {
 using runtime::ByteView;
 using runtime::text_of;
 
-/// The bytes as a file of this process's own folder.
+/// Writes the bytes to a file in a scratch folder of this process.
 std::filesystem::path as_file(ByteView bytes, const std::string& name) {
   static const runtime::ScratchFolder folder;
   const std::filesystem::path path = folder / name;
@@ -34,14 +34,14 @@ void read_shard(ByteView bytes) {
 
 void read_dictionary(ByteView bytes) {
   const auto dictionary = fingerprint::Dictionary::parse(std::string(text_of(bytes)), "fuzzed.json");
-  fingerprint::Dictionary::parse(dictionary.to_json(), "written again");
+  fingerprint::Dictionary::parse(dictionary.to_json(), "reread");
 }
 
 void read_manifest(ByteView bytes) {
   runtime::Manifest manifest(as_file(bytes, "manifest.json").parent_path());
   for (const auto& entry : manifest.entries()) {
-    manifest.figures(entry.stage);
-    manifest.finished(entry.stage, manifest.inputs_digest(entry.stage));
+    manifest.statistics(entry.stage);
+    manifest.is_finished(entry.stage, manifest.inputs_digest(entry.stage));
   }
   for (const auto& entry : manifest.entries()) manifest.check_files(entry.stage);
 }
@@ -51,7 +51,7 @@ void read_journal(ByteView bytes) {
   journal.append("again", text_of(bytes).substr(0, 10));
 }
 
-/// Frames of a journal get the checksums of what is in them now.
+/// Recomputes the checksums of a journal's frames.
 std::string seal_journal(const std::string& bytes) {
   std::string text = bytes;
   std::size_t at = text.find('\n');
@@ -73,7 +73,7 @@ std::string seal_journal(const std::string& bytes) {
   return text;
 }
 
-void read_outcomes(ByteView bytes) { prove::to_text(prove::outcomes_from_text(text_of(bytes))); }
+void read_results(ByteView bytes) { prove::to_text(prove::results_from_text(text_of(bytes))); }
 
 const std::vector<std::string> json_words = {
     "{", "}",  "[",     "]",       "\"\"",          "null",       "true",       ":",
@@ -86,7 +86,7 @@ void add_folder_parsers(std::vector<Parser>& parsers) {
   parsers.push_back({"dictionaries", "fuzzed.json", read_dictionary, "", nullptr, json_words, {}});
   parsers.push_back({"manifests", "manifest.json", read_manifest, "", nullptr, json_words, {}});
   parsers.push_back({"journals", "journal", read_journal, "", seal_journal, {}, {}});
-  parsers.push_back({"outcomes", "outcome", read_outcomes, "", nullptr, json_words, {}});
+  parsers.push_back({"outcomes", "outcome", read_results, "", nullptr, json_words, {}});
 }
 
 }  // namespace rulemill::fuzz

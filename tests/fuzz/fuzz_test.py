@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every parser on mutated inputs for a few seconds: `fuzz_test.py [--runs N] [--seed S] [PARSER...]`. First the driver
-itself, which has to find what is planted."""
+"""Fuzzes every parser for a few seconds: `fuzz_test.py [--runs N] [--seed S] [PARSER...]`. First it tests the driver,
+which must find all planted failures."""
 
 import argparse
 import os
@@ -11,7 +11,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FUZZ = os.environ.get("FUZZ") or str(ROOT / "build" / "release" / "fuzz")
-# What the driver must say of each; an address sanitizer reports an allocation that nothing can hold itself.
+# For each planted failure, messages of which the driver must print one. An address sanitizer reports the allocation.
 PLANTED = [{"signal 11"}, {"more than 1 s"}, {"exception: map::at"}, {"does not name its file"},
            {"exception: std::bad_alloc", "a sanitizer's report"}]
 
@@ -22,26 +22,26 @@ def fuzz(*arguments, **environment):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("parsers", nargs="*")
-    arguments.add_argument("--runs", default="600")
-    arguments.add_argument("--seconds", default="2")
-    arguments.add_argument("--patience", default="10")
-    arguments.add_argument("--seed", default="0")
-    arguments.add_argument("--keep", default=tempfile.mkdtemp(prefix="rulemill-fuzz-"))
-    given = arguments.parse_args()
-    keep = ["--keep", given.keep]
-    planted = fuzz("planted", "--runs", "130", "--patience", "1", "--seconds", "60", *keep, ASAN_OPTIONS="handle_segv=0")
-    missed = [ways for ways in PLANTED if not any(way in planted.stdout for way in ways)]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parsers", nargs="*")
+    parser.add_argument("--runs", default="600")
+    parser.add_argument("--seconds", default="2")
+    parser.add_argument("--timeout", default="10")
+    parser.add_argument("--seed", default="0")
+    parser.add_argument("--keep", default=tempfile.mkdtemp(prefix="rulemill-fuzz-"))
+    arguments = parser.parse_args()
+    keep = ["--keep", arguments.keep]
+    planted = fuzz("planted", "--runs", "130", "--timeout", "1", "--seconds", "60", *keep, ASAN_OPTIONS="handle_segv=0")
+    missed = [messages for messages in PLANTED if not any(message in planted.stdout for message in messages)]
     if missed or planted.returncode != 1:
-        print(f"planted and not found: {missed}\n{planted.stdout}{planted.stderr}")
+        print(f"planted failures that were not found: {missed}\n{planted.stdout}{planted.stderr}")
         return 1
     failed = False
-    for parser in given.parsers or [p for p in fuzz().stdout.split() if p != "planted"]:
-        found = fuzz(parser, "--runs", given.runs, "--seconds", given.seconds, "--patience", given.patience, "--seed",
-                     given.seed, *keep)
-        print(found.stdout + found.stderr, end="", flush=True)
-        failed = failed or found.returncode != 0
+    for name in arguments.parsers or [p for p in fuzz().stdout.split() if p != "planted"]:
+        process = fuzz(name, "--runs", arguments.runs, "--seconds", arguments.seconds, "--timeout", arguments.timeout,
+                       "--seed", arguments.seed, *keep)
+        print(process.stdout + process.stderr, end="", flush=True)
+        failed = failed or process.returncode != 0
     return 1 if failed else 0
 
 

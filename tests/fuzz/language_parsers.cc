@@ -1,8 +1,8 @@
-// What people write: definitions, profiles, rules, polynomials of sizes.
-#include "algebra/language/poly_parse.h"
+// Texts that users write: definitions, profiles, rules, polynomials of sizes.
+#include "algebra/language/poly_parser.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
-#include "enumerate/profile.h"
+#include "enumerate/profile/profile_reader.h"
 #include "tests/fuzz/parser.h"
 
 namespace rulemill::fuzz {
@@ -12,7 +12,7 @@ using algebra::Library;
 using runtime::ByteView;
 using runtime::text_of;
 
-/// The shipped operators, loaded once a process.
+/// The shipped operators, loaded once per process.
 Library& shipped() {
   static Library library = Library::load("data/operators");
   return library;
@@ -24,9 +24,9 @@ void read_definitions(ByteView bytes) {
   library.digest();
 }
 
-void read_profile(ByteView bytes) { enumerate::Profile::parse(text_of(bytes), "fuzzed.toml", shipped()); }
+void read_profile(ByteView bytes) { enumerate::parse_profile(text_of(bytes), "fuzzed.toml", shipped()); }
 
-/// Rules, with their types, which are written and read again.
+/// Parses and types rules; the text of a typed rule must be accepted, too.
 void read_rules(ByteView bytes) {
   algebra::TermBank bank(shipped());
   algebra::Symbols symbols;
@@ -34,21 +34,21 @@ void read_rules(ByteView bytes) {
     const auto types = algebra::infer_types(rule, bank, symbols);
     if (const auto* typed = std::get_if<algebra::TypedRule>(&types)) {
       const std::string text = algebra::to_string(typed->rule, bank, symbols);
-      algebra::parse_rules(text, "written again", shipped(), bank, symbols);
+      algebra::parse_rules(text, "reread", shipped(), bank, symbols);
     }
   }
 }
 
-void read_foreign_rules(ByteView bytes) {
+void read_imported_rules(ByteView bytes) {
   algebra::TermBank bank(shipped());
   algebra::Symbols symbols;
-  algebra::parse_foreign_rules(text_of(bytes), "fuzzed.rules", shipped(), bank, symbols);
+  algebra::parse_imported_rules(text_of(bytes), "fuzzed.rules", shipped(), bank, symbols);
 }
 
 void read_sizes(ByteView bytes) {
   algebra::Symbols symbols;
   const algebra::Shape shape = algebra::parse_shape(text_of(bytes), "fuzzed", symbols);
-  algebra::parse_shape(symbols.to_string(shape), "written again", symbols);
+  algebra::parse_shape(symbols.to_string(shape), "reread", symbols);
 }
 
 const std::vector<std::string> definition_words = {
@@ -77,7 +77,7 @@ void add_language_parsers(std::vector<Parser>& parsers) {
        {"data/profiles/quickstart.toml", "tests/cli/small.toml"}});
   parsers.push_back({"rules", "fuzzed.rules", read_rules, "", nullptr, rule_words, {"data/properties"}});
   parsers.push_back(
-      {"foreign_rules", "fuzzed.rules", read_foreign_rules, "", nullptr, rule_words, {"tests/corpus/rules"}});
+      {"imported_rules", "fuzzed.rules", read_imported_rules, "", nullptr, rule_words, {"tests/corpus/rules"}});
   parsers.push_back(
       {"sizes", "fuzzed", read_sizes, "", nullptr, {"div(", "mod(", "min(", "max(", "n", "*", "+", "-", ")"}, {}});
 }

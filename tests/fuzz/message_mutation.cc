@@ -1,5 +1,4 @@
-// Changes fields of any protobuf by reflection: what comes out has the form of a message and nothing else to be relied
-// on.
+// Changes fields of any protobuf by reflection. The result is a well-formed message with arbitrary content.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
@@ -15,7 +14,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-/// A message and all messages in it.
+/// Appends a message and all messages in it.
 void collect(Message& message, std::vector<Message*>& all) {
   all.push_back(&message);
   const Reflection& reflection = *message.GetReflection();
@@ -33,26 +32,26 @@ void collect(Message& message, std::vector<Message*>& all) {
   }
 }
 
-std::int64_t number(std::mt19937_64& random) {
-  static constexpr std::int64_t telling[] = {0,
-                                             1,
-                                             2,
-                                             -1,
-                                             -2,
-                                             3,
-                                             7,
-                                             64,
-                                             255,
-                                             65536,
-                                             1LL << 31,
-                                             1LL << 32,
-                                             1LL << 61,
-                                             std::numeric_limits<std::int64_t>::max(),
-                                             std::numeric_limits<std::int64_t>::min()};
-  return telling[random() % std::size(telling)];
+std::int64_t random_number(std::mt19937_64& random) {
+  static constexpr std::int64_t boundary_values[] = {0,
+                                                     1,
+                                                     2,
+                                                     -1,
+                                                     -2,
+                                                     3,
+                                                     7,
+                                                     64,
+                                                     255,
+                                                     65536,
+                                                     1LL << 31,
+                                                     1LL << 32,
+                                                     1LL << 61,
+                                                     std::numeric_limits<std::int64_t>::max(),
+                                                     std::numeric_limits<std::int64_t>::min()};
+  return boundary_values[random() % std::size(boundary_values)];
 }
 
-std::string word(const std::string& old, std::mt19937_64& random) {
+std::string mutated_text(const std::string& old, std::mt19937_64& random) {
   switch (random() % 6) {
     case 0:
       return "";
@@ -63,7 +62,7 @@ std::string word(const std::string& old, std::mt19937_64& random) {
     case 3:
       return std::string(random() % 2 == 0 ? 9 : 50000, '(');
     case 4:
-      return std::to_string(number(random));
+      return std::to_string(random_number(random));
     default: {
       std::string text = old;
       if (!text.empty()) text[random() % text.size()] = static_cast<char>(random() % 128);
@@ -72,18 +71,18 @@ std::string word(const std::string& old, std::mt19937_64& random) {
   }
 }
 
-/// Sets one value, or adds it if the field is repeated.
-void set(Message& message, const FieldDescriptor* field, std::mt19937_64& random) {
+/// Sets one value of a field; if the field is repeated, sets or adds one.
+void set_value(Message& message, const FieldDescriptor* field, std::mt19937_64& random) {
   const Reflection& reflection = *message.GetReflection();
-  const bool many = field->is_repeated();
-  const int size = many ? reflection.FieldSize(message, field) : 0;
-  const bool there = size > 0 && random() % 3 != 0;
-  const int at = there ? static_cast<int>(random() % static_cast<std::uint64_t>(size)) : 0;
-  const std::int64_t value = number(random);
-#define RM_FIELD(Kind, argument)                                              \
-  many ? (there ? reflection.SetRepeated##Kind(&message, field, at, argument) \
-                : reflection.Add##Kind(&message, field, argument))            \
-       : reflection.Set##Kind(&message, field, argument)
+  const bool is_repeated = field->is_repeated();
+  const int size = is_repeated ? reflection.FieldSize(message, field) : 0;
+  const bool exists = size > 0 && random() % 3 != 0;
+  const int at = exists ? static_cast<int>(random() % static_cast<std::uint64_t>(size)) : 0;
+  const std::int64_t value = random_number(random);
+#define RM_FIELD(Kind, argument)                                                      \
+  is_repeated ? (exists ? reflection.SetRepeated##Kind(&message, field, at, argument) \
+                        : reflection.Add##Kind(&message, field, argument))            \
+              : reflection.Set##Kind(&message, field, argument)
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32:
       RM_FIELD(Int32, static_cast<std::int32_t>(value));
@@ -114,13 +113,13 @@ void set(Message& message, const FieldDescriptor* field, std::mt19937_64& random
     }
     case FieldDescriptor::CPPTYPE_STRING: {
       std::string old;
-      if (there) old = reflection.GetRepeatedString(message, field, at);
-      if (!many) old = reflection.GetString(message, field);
-      RM_FIELD(String, word(old, random));
+      if (exists) old = reflection.GetRepeatedString(message, field, at);
+      if (!is_repeated) old = reflection.GetString(message, field);
+      RM_FIELD(String, mutated_text(old, random));
       break;
     }
     case FieldDescriptor::CPPTYPE_MESSAGE:
-      if (many)
+      if (is_repeated)
         reflection.AddMessage(&message, field);
       else
         reflection.MutableMessage(&message, field);
@@ -129,7 +128,7 @@ void set(Message& message, const FieldDescriptor* field, std::mt19937_64& random
 #undef RM_FIELD
 }
 
-/// Removes, repeats or exchanges what a field has.
+/// Clears a field, or removes, swaps or duplicates a value of a repeated field.
 void rearrange(Message& message, const FieldDescriptor* field, std::mt19937_64& random) {
   const Reflection& reflection = *message.GetReflection();
   const int size = field->is_repeated() ? reflection.FieldSize(message, field) : 0;
@@ -148,11 +147,11 @@ void rearrange(Message& message, const FieldDescriptor* field, std::mt19937_64& 
   }
 }
 
-void change_one(Message& root, const std::vector<std::unique_ptr<Message>>& donors, std::mt19937_64& random) {
+void change_field(Message& root, const std::vector<std::unique_ptr<Message>>& donors, std::mt19937_64& random) {
   std::vector<Message*> all;
   collect(root, all);
   Message& message = *all[random() % all.size()];
-  if (random() % 8 == 0) {  // the content of another message of its kind
+  if (random() % 8 == 0) {  // take the content of another message of the same type
     std::vector<Message*> others;
     for (const auto& donor : donors) collect(*donor, others);
     Message& other = *others[random() % others.size()];
@@ -170,7 +169,7 @@ void change_one(Message& root, const std::vector<std::unique_ptr<Message>>& dono
   if (random() % 3 == 0)
     rearrange(message, field, random);
   else
-    set(message, field, random);
+    set_value(message, field, random);
 }
 
 }  // namespace
@@ -183,7 +182,7 @@ std::string change_fields(const std::string& bytes, const std::string& message, 
   if (!parsed->ParsePartialFromString(bytes)) return bytes;
   std::vector<std::unique_ptr<Message>> donors;
   donors.emplace_back(prototype->New())->CopyFrom(*parsed);
-  for (std::uint64_t changes = 1 + random() % 3; changes > 0; --changes) change_one(*parsed, donors, random);
+  for (std::uint64_t changes = 1 + random() % 3; changes > 0; --changes) change_field(*parsed, donors, random);
   std::string result;
   parsed->SerializePartialToString(&result);
   return result;

@@ -1,5 +1,5 @@
-// ONNX models, as far as they are read before anything is searched: checked, typed, imported as terms.
-#include "optimize/graph.h"
+// ONNX models, until they are imported as terms: parsed, validated, typed.
+#include "optimize/model/graph.h"
 #include "optimize/onnx/import.h"
 #include "tests/fuzz/parser.h"
 

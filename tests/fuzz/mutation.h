@@ -1,5 +1,5 @@
-// Inputs for a parser, each a function of its seed: what a corpus has, with bytes, tokens, pieces and protobuf fields
-// changed.
+// Inputs of a parser, each a function of its seed: corpus files with mutated bytes, tokens, numbers and protobuf
+// fields.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@ namespace rulemill::fuzz {
 
 class Mutation {
  public:
-  /// The corpus is not empty.
+  /// Requires: the corpus is not empty.
   Mutation(const Parser& parser, std::vector<std::string> corpus);
 
-  /// Seed 0, 1, … begin with the corpus as it is.
+  /// The first seeds return the corpus files unchanged.
   std::string input(std::uint64_t seed) const;
 
  private:
-  std::string changed(std::string text, std::mt19937_64& random) const;
+  std::string mutated(std::string text, std::mt19937_64& random) const;
   std::string token(std::mt19937_64& random) const;
 
   const Parser& parser_;
   std::vector<std::string> corpus_;
 };
 
-/// One to three fields of a serialized protobuf changed; the bytes as they are if they are none.
+/// Changes one to three fields of a serialized protobuf. Bytes that cannot be parsed are returned unchanged.
 std::string change_fields(const std::string& bytes, const std::string& message, std::mt19937_64& random);
 
 }  // namespace rulemill::fuzz

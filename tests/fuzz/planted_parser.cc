@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 #include "tests/fuzz/parser.h"
 
 namespace rulemill::fuzz {

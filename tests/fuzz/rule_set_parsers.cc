@@ -1,5 +1,5 @@
-// Rules in files of bytes: the database, TASO's form, certificates.
-#include "algebra/exchange/foreign_rules.h"
+// Rule files: the database, TASO's protobuf, certificates.
+#include "algebra/exchange/taso_reader.h"
 #include "algebra/rules/rule_set.h"
 #include "algebra/rules/rule_set_format.h"
 #include "algebra/sizes/checked.h"
@@ -26,7 +26,7 @@ void read_database(ByteView bytes) {
   algebra::parse_rule_set(text_of(bytes), "fuzzed.rmdb", shipped(), bank, symbols);
 }
 
-/// The database with the digests and the checksum that its reader expects, so that the rules are reached.
+/// Returns the database with valid digests and checksum, so that the reader reaches the rules.
 std::string seal_database(const std::string& bytes) {
   proto::RuleSet rules;
   if (!rules.ParsePartialFromString(bytes)) return bytes;
@@ -48,7 +48,7 @@ void read_taso_rules(ByteView bytes) {
   }
 }
 
-/// As `rulemill check` does: the statement is read, and the proof followed up to what solvers are asked.
+/// Checks a certificate as `rulemill check` does, up to the solver's queries.
 void read_certificate(ByteView bytes) {
   const prove::CertificateText certificate = prove::parse_certificate(text_of(bytes), "fuzzed.txt");
   prove::to_string(certificate);
@@ -56,15 +56,15 @@ void read_certificate(ByteView bytes) {
   algebra::Symbols symbols;
   const auto rules = algebra::parse_rules(certificate.statement, "fuzzed.txt", shipped(), bank, symbols);
   const bool by_definitions = certificate.kind == algebra::Certificate::Kind::Definitions;
-  if (rules.size() != 1 || !by_definitions || algebra::typing_objection(rules[0], bank, symbols)) return;
+  if (rules.size() != 1 || !by_definitions || algebra::find_typing_error(rules[0], bank, symbols)) return;
   try {
     check::Atoms atoms;
     check::Statement statement(rules[0], bank, symbols, atoms);
     const check::Proof proof = check::parse_proof(certificate.proof, "fuzzed.txt", certificate.proof_line, atoms);
-    for (const check::Obligation& obligation : check::follow(proof, statement).obligations)
+    for (const check::Obligation& obligation : check::check_proof(proof, statement).obligations)
       check::smtlib(obligation, atoms);
-  } catch (const check::Objection&) {
-  } catch (const algebra::Overflow&) {  // said of the rule, which is its place
+  } catch (const check::CheckError&) {
+  } catch (const algebra::Overflow&) {  // callers report it with the rule
   }
 }
 

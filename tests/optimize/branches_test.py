@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Networks in training form: the rules that `discover` finds bring every block to one convolution, as their authors do by hand."""
+"""The rules that `discover` finds reduce every block of networks in training form to one convolution."""
 
 import shutil
 import sys
@@ -34,11 +34,11 @@ class Branches(Case):
         shutil.rmtree(cls.rules, ignore_errors=True)
 
     def optimize(self, kind):
-        """The report, and convolutions before, after, and in the inference form."""
+        """Returns the report, and the numbers of convolutions before, after, and in the inference form."""
         model, expected = branched_models.make(kind)
         before, after = self.folder / "before.onnx", self.folder / "after.onnx"
         onnx.save(model, before)
-        report = self.json("optimize", before, "--rules", self.rules, "--out", after, "--no-timing")
+        report = self.json("optimize", before, "--rules", self.rules, "--out", after, "--no-benchmark")
 
         def convolutions(graph):
             return sum(node.op_type == "Conv" for node in graph.node)
@@ -48,22 +48,22 @@ class Branches(Case):
     def test_every_block_of_a_branched_network_becomes_one_convolution(self):
         report, before, after, expected = self.optimize("repvgg")
         self.assertEqual((before, after), (29, expected))
-        self.assertTrue(all(judge["verdict"] == "equal" for judge in report["verification"]["judges"]), report)
+        self.assertTrue(all(each["verdict"] == "equal" for each in report["verification"]["verifiers"]), report)
 
     def test_an_over_parametrized_depthwise_block_becomes_one_convolution(self):
         _, before, after, expected = self.optimize("mobileone-small")
         self.assertEqual((before, after), (21, expected))
 
-    def test_the_fastest_of_several_results_is_written_and_not_the_cheapest(self):
+    def test_the_fastest_candidate_is_written_and_not_the_cheapest(self):
         model, _ = branched_models.make("repvgg")
-        before, after, clock = self.folder / "before.onnx", self.folder / "after.onnx", self.folder / "clock.sh"
+        before, after, command = self.folder / "before.onnx", self.folder / "after.onnx", self.folder / "benchmark.sh"
         onnx.save(model, before)
         nodes = []
         for fastest in ("0", "1"):
-            clock.write_text(f"#!/bin/sh\ncase $1 in */candidate{fastest}.onnx) echo 3;; */candidate*) echo 4;; *) echo 5;; esac\n",
+            command.write_text(f"#!/bin/sh\ncase $1 in */candidate{fastest}.onnx) echo 3;; */candidate*) echo 4;; *) echo 5;; esac\n",
                              encoding="utf-8")
-            clock.chmod(0o755)
-            report = self.json("optimize", before, "--rules", self.rules, "--out", after, "--time-with", clock)
+            command.chmod(0o755)
+            report = self.json("optimize", before, "--rules", self.rules, "--out", after, "--benchmark-command", command)
             self.assertGreater(len(report["timing"]["candidates"]), 1)
             self.assertEqual(report["onnx_nodes"]["after"], len(onnx.load(after).graph.node))
             nodes.append(report["onnx_nodes"]["after"])
@@ -73,7 +73,7 @@ class Branches(Case):
         for kind in ("repvgg", "mobileone-small"):
             once, twice = self.folder / "after.onnx", self.folder / "twice.onnx"
             self.optimize(kind)
-            report = self.json("optimize", once, "--rules", self.rules, "--out", twice, "--no-timing")
+            report = self.json("optimize", once, "--rules", self.rules, "--out", twice, "--no-benchmark")
             self.assertFalse(report["changed"])
             self.assertEqual(once.read_bytes(), twice.read_bytes())
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`optimize` without --rules: the rules of data/profiles/models are found once, kept, and found anew for other definitions."""
+"""`optimize` without --rules: the rules of data/profiles/models are found once and cached, per set of definitions."""
 
 import concurrent.futures
 import json
@@ -32,78 +32,78 @@ class DefaultRules(Case):
     def setUpClass(cls):
         cls.cache = pathlib.Path(tempfile.mkdtemp(prefix="rulemill-test-"))
         cls.environment = {"RULEMILL_CACHE": str(cls.cache)}
-        with concurrent.futures.ThreadPoolExecutor() as both:
-            cls.first, cls.second = both.map(lambda _: rulemill("rules", "default", env=cls.environment), range(2))
+        with concurrent.futures.ThreadPoolExecutor() as executor:
+            cls.first, cls.second = executor.map(lambda _: rulemill("rules", "default", env=cls.environment), range(2))
 
     @classmethod
     def tearDownClass(cls):
         shutil.rmtree(cls.cache, ignore_errors=True)
 
-    def kept(self):
+    def cached_files(self):
         return {path.name: path.stat().st_mtime_ns for path in (self.cache / "rules").iterdir()}
 
-    def test_there_is_one_database_and_nothing_else_is_kept(self):
+    def test_the_cache_contains_one_database_and_nothing_else(self):
         self.assert_works(self.first)
-        self.assertEqual(list(self.kept()), [pathlib.Path(self.first.stdout.strip()).name])
+        self.assertEqual(list(self.cached_files()), [pathlib.Path(self.first.stdout.strip()).name])
 
-    def test_who_asks_while_they_are_made_waits_for_them(self):
+    def test_a_concurrent_run_waits_for_the_rules(self):
         self.assert_works(self.second)
         self.assertEqual(self.second.stdout, self.first.stdout)
 
-    def test_the_rules_as_text_are_those_that_are_found(self):
+    def test_the_shipped_text_has_the_rules_that_are_found(self):
         text = self.folder / "models.rules"
-        self.assert_works(rulemill("rules", "export", "--rules", self.first.stdout.strip(), "--tier", "core", "--stable", text))
+        self.assert_works(rulemill("rules", "export", "--rules", self.first.stdout.strip(), "--tier", "core", "--canonical", text))
         self.assertEqual(text.read_text(encoding="utf-8"), TEXT.read_text(encoding="utf-8"),
-                         "scripts/write_rules.sh writes them again: see what has changed before you commit it")
+                         "run scripts/write_rules.sh and review the difference")
 
-    def test_a_result_optimized_again_is_the_same_file(self):
+    def test_optimizing_a_result_again_does_not_change_it(self):
         for model in (MODEL, LORA):
             with self.subTest(model.name):
                 once, twice = self.folder / "once.onnx", self.folder / "twice.onnx"
-                self.assertTrue(self.json("optimize", model, "--no-timing", "--out", once, env=self.environment)["changed"])
-                again = self.json("optimize", once, "--no-timing", "--min-gain", "0", "--out", twice, env=self.environment)
+                self.assertTrue(self.json("optimize", model, "--no-benchmark", "--out", once, env=self.environment)["changed"])
+                again = self.json("optimize", once, "--no-benchmark", "--min-gain", "0", "--out", twice, env=self.environment)
                 self.assertFalse(again["changed"])
                 self.assertEqual(again["fired"], [])
                 self.assertEqual(once.read_bytes(), twice.read_bytes())
 
-    def named(self, without=""):
-        """Which of tests/optimize/named.rules do not follow from the default rules, but for those that have this operator."""
+    def not_derived(self, without=""):
+        """Returns the rules of manual_rewrites.rules that do not follow from the default rules without operator `without`."""
         rules = ["rule " + rule for rule in ("\n" + TEXT.read_text(encoding="utf-8")).split("\nrule ")[1:]]
         (self.folder / "all.rules").write_text("\n".join(rule for rule in rules if not without or without + "(" not in rule) + "\n",
                                                encoding="utf-8")
-        rulemill("implied", "--by", self.folder / "all.rules", ROOT / "tests" / "optimize" / "named.rules",
+        rulemill("derive", "--from", self.folder / "all.rules", ROOT / "tests" / "optimize" / "manual_rewrites.rules",
                  "--json", self.folder / "implied.json")
         answers = json.loads((self.folder / "implied.json").read_text())["rules"]
         self.assertEqual(len(answers), 44)
-        return {rule["name"] for rule in answers if rule["answer"] != "implied"}
+        return {rule["name"] for rule in answers if rule["result"] != "derived"}
 
-    def test_what_people_do_by_hand_follows_from_them(self):
-        self.assertEqual(self.named(), set())
-        self.assertEqual(self.named(without="pool_kernel"), {"an_average_branch"})
-        self.assertIn("adapter_into_its_layer", self.named(without="matmul"))
-        self.assertIn("softmax_of_a_shifted_row", self.named(without="add_column"))
-        self.assertIn("two_pools_of_three_are_one_of_five", self.named(without="max_pool"))
+    def test_manual_rewrites_follow_from_the_default_rules(self):
+        self.assertEqual(self.not_derived(), set())
+        self.assertEqual(self.not_derived(without="pool_kernel"), {"an_average_branch"})
+        self.assertIn("adapter_into_its_layer", self.not_derived(without="matmul"))
+        self.assertIn("softmax_of_a_shifted_row", self.not_derived(without="add_column"))
+        self.assertIn("two_pools_of_three_are_one_of_five", self.not_derived(without="max_pool"))
 
-    def test_models_are_optimized_with_them_and_they_are_not_found_again(self):
-        before = self.kept()
-        report = self.json("optimize", MODEL, "--no-timing", env=self.environment)
+    def test_cached_default_rules_are_used(self):
+        before = self.cached_files()
+        report = self.json("optimize", MODEL, "--no-benchmark", env=self.environment)
         self.assertTrue(report["changed"])
         self.assertEqual([pathlib.Path(report["rules"]).name], list(before))
-        self.assertEqual(self.kept(), before)
-        self.assertTrue(self.json("optimize", LORA, "--no-timing", env=self.environment)["changed"])
+        self.assertEqual(self.cached_files(), before)
+        self.assertTrue(self.json("optimize", LORA, "--no-benchmark", env=self.environment)["changed"])
 
     def optimized(self, model):
-        """How often each ONNX operator occurs in the result."""
+        """Returns the number of nodes of each ONNX operator in the result."""
         before, after = self.folder / "before.onnx", self.folder / "after.onnx"
         onnx.save(model, before)
-        self.assert_works(rulemill("optimize", before, "--out", after, "--no-timing", env=self.environment))
+        self.assert_works(rulemill("optimize", before, "--out", after, "--no-benchmark", env=self.environment))
         counts = {}
         for node in onnx.load(after).graph.node:
             counts[node.op_type] = counts.get(node.op_type, 0) + 1
         return counts
 
     @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
-    def test_identity_branches_and_sums_with_a_scalar_go_into_the_convolution(self):
+    def test_identity_branches_and_sums_with_a_scalar_merge_into_the_convolution(self):
         model, blocks = branched_models.make("mobileone")
         counts = self.optimized(model)
         self.assertEqual((counts["Conv"], counts.get("Add", 0), counts.get("BatchNormalization", 0)), (blocks, 0, 0))
@@ -119,7 +119,7 @@ class DefaultRules(Case):
         self.assertEqual(self.optimized(model), {"Conv": 1})
 
     @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
-    def test_a_small_depthwise_branch_goes_into_a_kernel_of_seven(self):
+    def test_small_depthwise_branches_merge_into_a_kernel_of_size_seven(self):
         random = numpy.random.default_rng(0)
         for stride in (1, 2):
             weights = [numpy_helper.from_array(random.random((8, 1, size, size)).astype(numpy.float32), f"k{size}") for size in (1, 3, 7)]
@@ -134,7 +134,7 @@ class DefaultRules(Case):
                 self.assertEqual(self.optimized(model), {"Conv": 1})
 
     @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
-    def test_what_is_added_to_a_whole_row_leaves_its_softmax(self):
+    def test_an_addition_to_whole_rows_before_a_softmax_is_removed(self):
         def value(name, *shape):
             return helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
 
@@ -145,7 +145,7 @@ class DefaultRules(Case):
         self.assertEqual(self.optimized(model(nodes, [value("x", 2, 4, 32, 64), value("r", 2, 4, 32, 1)], value("y", 2, 4, 32, 64))), {"Softmax": 1})
 
     def pooled(self, **attributes):
-        """Multiply-adds of the convolution before a pool, and behind it."""
+        """Returns the operators of an optimized convolution and average pool."""
         weights = [numpy_helper.from_array(numpy.random.default_rng(0).random((8, 16, 1, 1)).astype(numpy.float32), "k")]
         nodes = [helper.make_node("Conv", ["x", "k"], ["a"], kernel_shape=[1, 1]),
                  helper.make_node("AveragePool", ["a"], ["y"], kernel_shape=[2, 2], strides=[2, 2], **attributes)]
@@ -153,28 +153,28 @@ class DefaultRules(Case):
                   helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 8, 16, 16])]
         graph = helper.make_graph(nodes, "pool", values[:1], values[1:], weights)
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), self.folder / "in.onnx")
-        self.assert_works(rulemill("optimize", self.folder / "in.onnx", "--out", self.folder / "out.onnx", "--no-timing",
+        self.assert_works(rulemill("optimize", self.folder / "in.onnx", "--out", self.folder / "out.onnx", "--no-benchmark",
                                    "--min-gain", "0", env=self.environment))
         return [node.op_type for node in onnx.load(self.folder / "out.onnx").graph.node]
 
     @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
-    def test_a_pointwise_convolution_comes_behind_the_pool_whatever_its_padding_would_count(self):
+    def test_a_pointwise_convolution_moves_after_the_pool_for_every_padding_mode(self):
         for attributes in ({}, {"count_include_pad": 1}, {"count_include_pad": 0, "pads": [0] * 4}):
             with self.subTest(attributes):
                 self.assertEqual(self.pooled(**attributes), ["AveragePool", "Conv"])
 
-    def test_other_definitions_have_rules_of_their_own(self):
+    def test_other_definitions_have_their_own_rules(self):
         definitions, cache = self.folder / "operators", self.folder / "cache"
         shutil.copytree(ROOT / "data" / "operators", definitions)
         file = definitions / "convolution.op"
-        file.write_text(file.read_text(encoding="utf-8") + "\n# Another word.\n", encoding="utf-8")
+        file.write_text(file.read_text(encoding="utf-8") + "\n# A comment.\n", encoding="utf-8")
         shutil.copytree(self.cache, cache)
         known = sorted(os.listdir(cache / "rules"))
         process = rulemill("rules", "default", "--definitions", definitions, env={"RULEMILL_CACHE": str(cache)})
         self.assert_works(process)
         self.assertEqual(len(os.listdir(cache / "rules")), 2 * len(known))
 
-    def test_what_keeps_them_from_being_found_is_named(self):
+    def test_an_unusable_cache_folder_is_an_error(self):
         process = rulemill("optimize", MODEL, env={"RULEMILL_CACHE": "/proc/x"})
         self.assertEqual(process.returncode, 3, process.stderr)
         self.assertIn("/proc/x", process.stderr)

@@ -1,4 +1,4 @@
-// Tiny ONNX models built in memory, and rules from text, for the optimizer's tests.
+// Small ONNX models built in memory, and rules from text.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -10,12 +10,12 @@
 
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
+#include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/import.h"
-#include "optimize/onnx/model_proto.h"
 #include "optimize/optimize.h"
-#include "runtime/atomic_file.h"
-#include "runtime/error.h"
-#include "runtime/scratch_folder.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/files/scratch_folder.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::optimize {
 
@@ -48,25 +48,25 @@ class ModelText {
     for (std::int64_t i = 0; i < count; ++i) {
       tensor.values.push_back(static_cast<float>(random() % 2001) / 1000 - 1);
     }
-    *graph().add_initializer() = number_proto(name, tensor);
+    *graph().add_initializer() = make_tensor_proto(name, tensor);
     return *this;
   }
   /// attributes: "axis=1", "pads=1,1,1,1" (always a list with a comma or trailing comma), "mode='word'".
   ModelText& node(const std::string& op_type, const std::vector<std::string>& inputs,
                   const std::vector<std::string>& outputs, const std::vector<std::string>& attributes = {},
                   const std::string& domain = {}) {
-    auto& made = *graph().add_node();
-    made.set_op_type(op_type);
-    made.set_name("node_" + outputs[0]);
-    made.set_domain(domain);
-    for (const auto& name : inputs) made.add_input(name);
-    for (const auto& name : outputs) made.add_output(name);
+    auto& created = *graph().add_node();
+    created.set_op_type(op_type);
+    created.set_name("node_" + outputs[0]);
+    created.set_domain(domain);
+    for (const auto& name : inputs) created.add_input(name);
+    for (const auto& name : outputs) created.add_output(name);
     for (const auto& text : attributes) {
       std::size_t equals = text.find('=');
       std::string value = text.substr(equals + 1);
       OnnxLiteral literal;
       if (value[0] == '\'') {
-        literal.word = value.substr(1, value.size() - 2);
+        literal.string_value = value.substr(1, value.size() - 2);
       } else {
         literal.is_list = value.find(',') != std::string::npos;
         for (std::size_t at = 0; at < value.size();) {
@@ -75,7 +75,7 @@ class ModelText {
           at = end + 1;
         }
       }
-      *made.add_attribute() = attribute_proto(text.substr(0, equals), literal);
+      *created.add_attribute() = make_attribute_proto(text.substr(0, equals), literal);
     }
     return *this;
   }
@@ -95,17 +95,17 @@ class ModelText {
     tensor->set_elem_type(onnx::TensorProto::FLOAT);
     tensor->mutable_shape();
     for (const auto& dim : dims) {
-      auto* made = tensor->mutable_shape()->add_dim();
+      auto* created = tensor->mutable_shape()->add_dim();
       if (dim[0] >= '0' && dim[0] <= '9') {
-        made->set_dim_value(std::stoll(dim));
+        created->set_dim_value(std::stoll(dim));
       } else if (dim != "?") {
-        made->set_dim_param(dim);
+        created->set_dim_param(dim);
       }
     }
   }
 };
 
-/// The library of definitions with rules from text, typed but not proved: tests plant wrong ones too.
+/// The shipped definitions with rules from text, which are typed but not proved, so that tests can use wrong rules.
 struct RulesFromText {
   explicit RulesFromText(const std::string& text = {}, bool reversible = false)
       : library(algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data/operators")), terms(library) {
@@ -127,14 +127,14 @@ struct RulesFromText {
   std::vector<algebra::RuleRecord> rules;
 };
 
-inline Import imported(const OnnxModel& model, GraphBank& bank) {
+inline ImportedModel imported(const OnnxModel& model, GraphBank& bank) {
   NodeInference inference({});
   return import_model(model, bank, &inference);
 }
 
 using runtime::ScratchFolder;
 
-/// Two products on one input: two nodes, or one and a split.
+/// Two products with a common input, which can become one product and a split.
 inline ModelText two_products() {
   ModelText text;
   text.input("x", {"16", "4096"}).output("p", {"16", "64"}).output("q", {"16", "32"});

@@ -1,7 +1,10 @@
+#include "optimize/optimize.h"
+
 #include <catch2/catch.hpp>
 #include <iostream>
 
 #include "optimize/onnx/export.h"
+#include "optimize/report/report.h"
 #include "tests/optimize/models.h"
 
 namespace rulemill::optimize {
@@ -20,12 +23,12 @@ TEST_CASE("the branches of an ACNet block become one convolution", "[optimize]")
   ScratchFolder scratch;
   RulesFromText rules(branch_rules);
   Options options = options_for(models / "acnet_block.onnx", scratch / "out.onnx");
-  options.search.kind = GENERATE(SearchKind::Saturate, SearchKind::Backtrack);
+  options.search.method = GENERATE(SearchMethod::Saturation, SearchMethod::Backtracking);
   Summary summary = rules.optimize(options);
   std::cout << to_text(summary);
   CHECK(summary.before.count == 24);
   CHECK(summary.after.count == 6);
-  CHECK(summary.unknown.empty());
+  CHECK(summary.opaque.empty());
   CHECK(summary.seconds_after < 0.7 * summary.seconds_before);
 }
 
@@ -38,7 +41,7 @@ rule distribute(x:2, a:2, b:2)
   add(matmul(x, a), matmul(x, b)) => matmul(x, add(a, b))
 )");
   Options options = options_for(models / "lora_layer.onnx", scratch / "out.onnx");
-  options.search.kind = GENERATE(SearchKind::Saturate, SearchKind::Backtrack);
+  options.search.method = GENERATE(SearchMethod::Saturation, SearchMethod::Backtracking);
   Summary summary = rules.optimize(options);
   std::cout << to_text(summary);
   CHECK(summary.before.count == 30);
@@ -55,7 +58,7 @@ TEST_CASE("a rewrite that first costs more is found with relaxation and not by g
   auto path = text.save(scratch / "in.onnx");
   RulesFromText rules(branch_rules);
   Options options = options_for(path, scratch / "out.onnx");
-  options.search.kind = SearchKind::Backtrack;
+  options.search.method = SearchMethod::Backtracking;
   options.search.alpha = 1;
   CHECK_FALSE(rules.optimize(options).changed);
   options.search.alpha = 1.5;
@@ -78,13 +81,13 @@ rule merge(x:2, a:2, b:2)
 )");
   GraphBank bank(rules.library, rules.symbols);
   OnnxModel model = OnnxModel::read(path);
-  Import import = imported(model, bank);
+  ImportedModel import = imported(model, bank);
   Matcher matcher(bank, rules.terms, rules.rules);
   auto rewrites = matcher.rewrites(import.outputs, {});
-  REQUIRE(rewrites.size() == 2);  // either order
+  REQUIRE(rewrites.size() == 2);  // in either order
   std::unordered_map<ValueId, ValueId> replacements(rewrites[0].replacements.begin(), rewrites[0].replacements.end());
   auto merged = bank.replace(import.outputs, replacements);
-  CHECK(verify(bank, import.outputs, merged, {}).equal());
+  CHECK(verify(bank, import.outputs, merged, {}).is_equal());
   Fusion fusion(bank);
   ExportPlan plan = plan_export(import, bank, fusion, merged, model.opset());
   OnnxModel out = export_model(model, import, bank, std::move(plan), merged);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What no definition says survives an optimization untouched: strings, sequences, optional values, sparse tensors, quantized operators,
-functions of the model, domains of others."""
+"""Opaque constructs survive an optimization unchanged: strings, sequences, optional values, sparse tensors, quantized operators,
+model functions, other domains."""
 
 import unittest
 
@@ -95,13 +95,13 @@ class Survival(Case):
         (self.folder / "rules.txt").write_text(RULES, encoding="utf-8")
         self.assert_works(rulemill("rules", "import", self.folder / "rules.txt", "--out", self.folder / "rules", "--progress", "off"))
 
-    def test_what_stands_around_a_rewrite_is_as_it_was_and_computes_the_same(self):
+    def test_constructs_around_a_rewrite_are_unchanged_and_compute_the_same(self):
         for kind in KINDS:
             with self.subTest(kind):
                 before, kept = model(kind)
                 onnx.save(before, self.folder / "in.onnx")
                 report = self.json("optimize", self.folder / "in.onnx", "--rules", self.folder / "rules", "--out",
-                                   self.folder / "out.onnx", "--no-timing", "--min-gain", "0")
+                                   self.folder / "out.onnx", "--no-benchmark", "--min-gain", "0")
                 self.assertTrue(report["changed"], report["warning"])
                 after = onnx.load(self.folder / "out.onnx")
                 self.assertEqual([node.op_type for node in after.graph.node], ["MatMul", *kept])

@@ -1,4 +1,4 @@
-// Rules of the test's data files, ready to be judged.
+// Reads rules from test data files, for the prover.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algebra/terms/rule_text.h"
-#include "prove/prover.h"
+#include "prove/prover/prover.h"
 
 namespace rulemill::prove {
 
@@ -22,13 +22,13 @@ inline std::string text_of(const std::filesystem::path& path) {
 }
 
 /// A library with its terms and sizes, and a prover over them.
-struct Court {
+struct ProverFixture {
   algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
   algebra::TermBank bank{library};
   algebra::Symbols symbols;
   Prover prover;
 
-  explicit Court(ProverOptions options = {}) : prover(bank, symbols, options) {}
+  explicit ProverFixture(ProverOptions options = {}) : prover(bank, symbols, options) {}
 
   std::vector<algebra::Rule> rules(const std::string& file) {
     const std::filesystem::path path = std::filesystem::path(RULEMILL_SOURCE_DIR) / file;
@@ -41,8 +41,8 @@ struct Court {
   }
 };
 
-/// The verdict in one line, for messages.
-inline std::string in_words(const Verdict& verdict) {
+/// Returns the verdict in one line, for messages.
+inline std::string verdict_text(const Verdict& verdict) {
   std::string text = name(verdict);
   if (const auto* refuted = std::get_if<Refuted>(&verdict)) text += ": " + to_string(refuted->counterexample);
   if (const auto* unknown = std::get_if<Unknown>(&verdict)) text += ": " + unknown->reason;

@@ -1,9 +1,9 @@
-// What an action complains about.
+// The message of a thrown error.
 #pragma once
 
 #include <string>
 
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::runtime {
 

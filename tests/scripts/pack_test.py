@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The packed tarball in an empty root: no Open MPI, no HDF5, no Z3, nothing but a shell and the C library."""
+"""Runs the packed tarball in an empty root with only a shell and the C library: no Open MPI, no HDF5, no Z3."""
 
 import os
 import pathlib
@@ -40,7 +40,7 @@ class Pack(Case):
         shutil.copy(SMALL, self.root / "data")
 
     def install(self, program):
-        """A program of the machine, with the libraries that every machine has."""
+        """Copies a program of this machine with its libraries."""
         (self.root / "bin").mkdir(exist_ok=True)
         shutil.copy(program, self.root / "bin" / program.name)
         for library in re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout):
@@ -61,7 +61,7 @@ class Pack(Case):
         return subprocess.run([*IN_A_ROOT, "bash", "-c", script, "-", command], capture_output=True, text=True, check=False,
                               timeout=300, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp"})
 
-    def test_it_runs_alone_and_on_ranks_where_nothing_is_installed(self):
+    def test_it_runs_on_one_and_two_ranks_where_nothing_is_installed(self):
         self.install_c_library()
         self.assertNotEqual(self.inside("ls /usr/share /etc/openmpi").returncode, 0)
         doctor = self.inside("/opt/rulemill/bin/rulemill doctor")

@@ -1,5 +1,5 @@
-"""A Slurm of the test's own: munge, one slurmctld and several slurmd that pose as nodes, all on this machine and below one
-folder. What the machine is configured with is neither read nor touched."""
+"""A private Slurm cluster: munge, one slurmctld, and one slurmd per emulated node, all on this machine and in one folder. It neither
+reads nor changes the machine's configuration."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import time
 CORES = 4  # of each node, whatever the machine has
 
 SLURM_CONF = """
-ClusterName=posed
+ClusterName=emulated
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={port}
 SlurmUser=root
@@ -50,9 +50,9 @@ ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "DEADLINE",
 
 
 def why_not():
-    """Why no Slurm can be posed here; nothing if it can."""
+    """Returns the reason why no cluster can be emulated here, or None."""
     if os.geteuid() != 0:
-        return "only root can pose a cluster on this machine"
+        return "only root can emulate a cluster on this machine"
     missing = [name for name in ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol") if not program(name)]
     return f"{', '.join(missing)}: not installed (Debian: munge, slurmctld, slurmd, slurm-client)" if missing else None
 
@@ -62,7 +62,7 @@ def program(name):
 
 
 def wait_for(question, seconds, what):
-    """The first answer that is not false."""
+    """Polls until the result is not false; returns it."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         answer = question()
@@ -151,7 +151,7 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()
-        # What a killed node has left behind.
+        # Processes that a killed node left behind.
         for pid in self.processes_of(str(self.folder)):
             self.kill(pid)
 
@@ -163,7 +163,7 @@ class Cluster:
             pass
 
     def fail_node(self, node):
-        """Ends all that runs on it at once, as when its power fails, and tells slurmctld, who would find out in minutes."""
+        """Ends all processes of the node, as in a power failure, and notifies slurmctld, which would detect it after minutes."""
         log = str(self.folder / f"slurmd-{node}.log")
         self.daemons[node].kill()
         self.daemons[node].wait()
@@ -174,13 +174,13 @@ class Cluster:
             self.kill(pid)
         self.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=power")
 
-    def mend_node(self, node):
+    def repair_node(self, node):
         self.start_node(node)
         self.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
 
     @staticmethod
     def processes_of(text):
-        """Processes whose environment or command line has this text, but not this one."""
+        """Returns the other processes whose environment or command line contains the text."""
         found = []
         for entry in pathlib.Path("/proc").iterdir():
             if entry.name.isdigit() and int(entry.name) != os.getpid():
@@ -199,7 +199,7 @@ class Cluster:
         return process
 
     def facts(self, kind, name):
-        """What `scontrol show KIND NAME` says, word by word; nothing if it does not know the name."""
+        """Returns the fields of `scontrol show KIND NAME`; empty if the name is unknown."""
         text = self.run("scontrol", "--oneliner", "show", kind, name, check=False).stdout
         return [dict(word.split("=", 1) for word in line.split() if "=" in word) for line in text.splitlines()]
 
@@ -207,21 +207,21 @@ class Cluster:
         return (self.facts("node", node) or [{}])[0].get("State", "")
 
     def job_state(self, job):
-        """Of a job, or of the tasks of an array, one word if they agree."""
+        """Returns the state of a job, or of the tasks of an array if they agree."""
         states = {facts.get("JobState", "") for facts in self.facts("job", job)}
         return states.pop() if len(states) == 1 else "MIXED" if states else ""
 
-    def look_after(self, job):
-        """A requeued job would wait for two minutes; here, until its steps have tidied up: the next ones have the same names."""
+    def shorten_requeue_delay(self, job):
+        """A requeued job waits for two minutes; reduces this to the end of its steps, whose names the next ones reuse."""
         for facts in self.facts("job", job):
             waits = facts.get("JobState") == "PENDING" and facts.get("Reason") == "BeginTime"
             if waits and not self.processes_of(f"slurmstepd: [{facts['JobId']}."):
                 self.run("scontrol", "update", f"JobId={facts['JobId']}", "StartTime=now", check=False)
 
     def wait(self, job, *states, seconds=120):
-        """Waits until the job is in one of these states, and says in which; another one in which it ends is a failure."""
+        """Waits until the job is in one of these states and returns it; fails if it ends in another one."""
         def question():
-            self.look_after(job)
+            self.shorten_requeue_delay(job)
             now = self.job_state(job)
             if now in ENDED and now not in states:
                 raise AssertionError(f"job {job} is {now}, not {' or '.join(states)}")
@@ -231,6 +231,6 @@ class Cluster:
     def restarts(self, job):
         return int(self.facts("job", job)[0]["Restarts"])
 
-    def after_the_next_look_at_time_limits(self):
-        """slurmctld looks every 30 s; this returns some seconds later."""
+    def wait_for_time_limit_check(self):
+        """slurmctld checks time limits every 30 s; returns a few seconds after that."""
         time.sleep(30 - (time.monotonic() - self.begin) % 30 + 4)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The job scripts on a real Slurm: two nodes posed on this machine, the scripts of slurm/ submitted as people do. Whatever
-happens to a job, the database in the end is that of an undisturbed run, byte for byte."""
+"""The job scripts on a real Slurm with two emulated nodes. Whatever happens to a job, its database is byte-identical to that of an
+undisturbed run."""
 
 import os
 import pathlib
@@ -30,7 +30,7 @@ def results(out):
 class Slurm(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # Sockets below it have names of at most 107 bytes.
+        # Paths of sockets in it have at most 107 bytes.
         cls.scratch = pathlib.Path(tempfile.mkdtemp(prefix="rm-slurm-", dir="/tmp"))
         cls.addClassCleanup(shutil.rmtree, cls.scratch, ignore_errors=True)
         cls.expected = {}
@@ -50,7 +50,7 @@ class Slurm(unittest.TestCase):
         self.addCleanup(lambda: print(f"{self.id().rpartition('.')[2]}: {time.monotonic() - self.begin:.1f} s", flush=True))
 
     def site(self, **changes):
-        """The site's file: two nodes with a rank each, unless said otherwise."""
+        """Writes the site's file; default: two nodes with one rank each."""
         values = {"binary": BINARY, "launch": "(--mpi=pmix)", "nodes": 2, "ranks_per_node": 1, "cores_per_rank": 1,
                   "memory_per_core": "500M", "time": "10", "optimize_cores": 1, "optimize_memory_per_core": "500M",
                   "optimize_time": "10", **changes}
@@ -58,7 +58,7 @@ class Slurm(unittest.TestCase):
         (self.folder / "site.sh").write_text("\n".join(lines) + "\n")
 
     def show_logs(self):
-        """What the jobs of a test that failed have said."""
+        """Prints the logs of the jobs of a failed test."""
         outcome = self._outcome.result
         if any(test is self for test, _ in outcome.failures + outcome.errors):
             print(self.cluster.run("scontrol", "show", "job", check=False).stdout[-1500:], flush=True)
@@ -66,7 +66,7 @@ class Slurm(unittest.TestCase):
                 print(f"--- {log.name}\n{log.read_text()}", flush=True)
 
     def submit(self, *words, code=0):
-        """What is submitted: name → id. Or, if it is to fail, what is said."""
+        """Submits; returns the submitted jobs as name → id or, for an expected failure, the message."""
         process = self.cluster.run(SUBMIT, "--site", self.folder / "site.sh", *words, check=False)
         self.assertEqual(process.returncode, code, process.stdout + process.stderr)
         return dict(line.split() for line in process.stdout.splitlines()) if code == 0 else process.stderr
@@ -85,7 +85,7 @@ class Slurm(unittest.TestCase):
         wait_for((self.out / "verdicts.journal").exists, 60, "proofs have begun")
 
     def ranks(self, node=None):
-        """Processes of the ranks of this test's job, on one node or all."""
+        """Returns the processes of the job's ranks on one node or all."""
         found = self.cluster.processes_of(f"--out\0{self.out}")
         names = {pid: pathlib.Path(f"/proc/{pid}/comm").read_text().strip() for pid in found}
         ranks = [pid for pid in found if names[pid] == "rulemill"]
@@ -97,7 +97,7 @@ class Slurm(unittest.TestCase):
         job = self.submit("discover", SMALL, self.out)["rulemill-discover"]
         self.cluster.wait(job, "COMPLETED")
         self.assert_same(self.out, "small")
-        self.assertIn("rules that hold", self.log(job))
+        self.assertIn("valid rules", self.log(job))
 
     def test_a_chain_of_stages(self):
         jobs = self.submit("chain", SMALL, self.out)
@@ -114,23 +114,23 @@ class Slurm(unittest.TestCase):
             self.cluster.wait(jobs[f"rulemill-{stage}"], "CANCELLED")
         self.assertEqual(list(self.out.glob("candidates.rules")), [])
 
-    def test_a_job_at_its_time_limit_goes_back_into_the_queue_until_it_is_done(self):
+    def test_a_job_at_its_time_limit_is_requeued_until_it_is_done(self):
         self.site(time=1)
         job = self.submit_long()
         self.wait_for_proofs()
-        # slurmctld looks at time limits every 30 s: the ranks are held until it has.
+        # slurmctld checks time limits every 30 s: the ranks are suspended until then.
         ranks = self.ranks()
         for rank in ranks:
             self.cluster.kill(rank, signal.SIGSTOP)
-        self.cluster.after_the_next_look_at_time_limits()
+        self.cluster.wait_for_time_limit_check()
         for rank in ranks:
             self.cluster.kill(rank, signal.SIGCONT)
         self.cluster.wait(job, "COMPLETED", seconds=200)
         self.assertGreater(self.cluster.restarts(job), 0)
-        self.assertIn("back into the queue", self.log(job))
+        self.assertIn("requeued to resume", self.log(job))
         self.assert_same(self.out, "long")
 
-    def test_scancel_leaves_what_the_next_job_goes_on_with(self):
+    def test_the_next_job_resumes_after_scancel(self):
         job = self.submit_long()
         self.wait_for_proofs()
         self.cluster.run("scancel", job)
@@ -141,7 +141,7 @@ class Slurm(unittest.TestCase):
         self.assertIn("join: already done", self.log(again))
         self.assert_same(self.out, "long")
 
-    def test_a_rank_that_is_killed_ends_the_job_at_once_and_it_goes_on(self):
+    def test_a_killed_rank_ends_the_job_which_is_requeued(self):
         job = self.submit_long()
         self.wait_for_proofs()
         os.kill(self.ranks("n1")[0], signal.SIGKILL)
@@ -152,16 +152,16 @@ class Slurm(unittest.TestCase):
         self.assertGreater(self.cluster.restarts(job), 0)
         self.assert_same(self.out, "long")
 
-    def test_a_node_that_goes_down_in_the_middle(self):
+    def test_a_job_survives_a_node_failure(self):
         job = self.submit_long()
         self.wait_for_proofs()
         self.cluster.fail_node("n1")
         wait_for(lambda: self.cluster.job_state(job) == "PENDING", 60, "the job is in the queue again")
-        self.cluster.mend_node("n1")
+        self.cluster.repair_node("n1")
         self.cluster.wait(job, "COMPLETED")
         self.assert_same(self.out, "long")
 
-    def test_ranks_that_srun_could_not_start_are_no_success(self):
+    def test_ranks_that_srun_could_not_start_are_a_failure(self):
         wrapper = self.folder / "nothing"
         wrapper.write_text(f"#!/bin/bash\n[[ $1 == status ]] || exit 0\nexec {BINARY} \"$@\"\n")
         wrapper.chmod(0o755)
@@ -169,14 +169,14 @@ class Slurm(unittest.TestCase):
         job = self.submit("discover", SMALL, self.out)["rulemill-discover"]
         self.cluster.wait(job, "FAILED")
 
-    def test_a_job_that_gains_nothing_is_not_requeued(self):
+    def test_a_job_without_progress_is_not_requeued(self):
         wrapper = self.folder / "stops"
         wrapper.write_text("#!/bin/bash\nexit 4\n")
         wrapper.chmod(0o755)
         self.site(binary=wrapper)
         job = self.submit("discover", SMALL, self.out)["rulemill-discover"]
         self.cluster.wait(job, "FAILED")
-        self.assertIn("nothing was gained since its last start", self.log(job))
+        self.assertIn("without progress since its last start", self.log(job))
 
     def test_an_array_of_models_and_their_table(self):
         broken = self.folder / "broken.onnx"
@@ -184,7 +184,7 @@ class Slurm(unittest.TestCase):
         rules = self.folder / "rules"
         quickstart = ROOT / "data" / "profiles" / "quickstart.toml"
         self.site(nodes=1)
-        plain = ["--judge", "definitions", "--no-timing"]
+        plain = ["--verifier", "definitions", "--no-benchmark"]
         discovery = self.submit("discover", quickstart, rules)["rulemill-discover"]
         jobs = self.submit("--after", discovery, "optimize", rules, self.out, MODELS / "acnet_block.onnx", broken,
                            MODELS / "lora_layer.onnx", "--", *plain)
@@ -200,14 +200,14 @@ class Slurm(unittest.TestCase):
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertEqual(alone.read_bytes(), (self.out / "acnet_block.onnx").read_bytes())
 
-    def test_what_cannot_run_is_said_before_it_is_submitted(self):
+    def test_impossible_jobs_are_rejected_before_submission(self):
         self.assertIn("absent.toml: no such file; nothing was submitted", self.submit("chain", "absent.toml", self.out, code=3))
         self.site(binary="/absent/rulemill")
         self.assertIn("/absent/rulemill", self.submit("discover", SMALL, self.out, code=3))
         for change, words in (({"nodes": 3}, "cpu: 3 nodes of 1 cores, 500 MB and 0 GPUs are needed; there are 2"),
                               ({"cores_per_rank": 5}, "cpu: a node needs 5 cores; the largest has 4"),
                               ({"memory_per_core": "9G"}, "cpu: a node needs 9216 MB of memory; the largest has 4000 MB"),
-                              ({"gpu_partition": "cards"}, "there is no partition 'cards'"),
+                              ({"gpu_partition": "cards"}, "no partition 'cards'"),
                               ({"gpu_partition": "all"}, "gpu: a node needs 4 GPUs; the largest has 0")):
             with self.subTest(words):
                 self.site(**change)

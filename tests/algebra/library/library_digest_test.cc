@@ -1,4 +1,4 @@
-// A digest covers what a definition means, all of it and nothing else.
+// A digest covers everything that defines an operator, and nothing else.
 #include <catch2/catch.hpp>
 
 #include "algebra/library/library.h"
@@ -13,10 +13,10 @@ const std::string text =
     "operator part(x[n])\n  y[i < n] = act(x[i])\n  onnx Part\n"
     "operator chosen(x[n]; f in {none, act})\n  y[i < n] = f(x[i])\n"
     "operator whole(x[n])\n  is part(chosen(x))\n"
-    "operator apart(x[n])\n  y[i < n] = other(x[i])\n";
+    "operator unrelated(x[n])\n  y[i < n] = other(x[i])\n";
 
 struct Digests {
-  std::string part, chosen, whole, apart, library;
+  std::string part, chosen, whole, unrelated, library;
 };
 
 Digests digests(std::string definitions, const std::string& from = "", const std::string& to = "") {
@@ -26,42 +26,42 @@ Digests digests(std::string definitions, const std::string& from = "", const std
   }
   Library library;
   library.add(definitions, "d.op");
-  return {library.digest("part"), library.digest("chosen"), library.digest("whole"), library.digest("apart"),
+  return {library.digest("part"), library.digest("chosen"), library.digest("whole"), library.digest("unrelated"),
           library.digest()};
 }
 
 }  // namespace
 
-TEST_CASE("a digest changes with whatever the meaning depends on") {
+TEST_CASE("a digest changes with everything that defines the operator") {
   const Digests before = digests(text);
-  SECTION("what a function computes") {
+  SECTION("the definition of an applied function") {
     const Digests after = digests(text, "max(t, 0)", "max(t, 0) + 0");
     CHECK(after.part != before.part);
     CHECK(after.chosen != before.chosen);
     CHECK(after.whole != before.whole);
-    CHECK(after.apart == before.apart);
+    CHECK(after.unrelated == before.unrelated);
     CHECK(after.library != before.library);
   }
-  SECTION("a function's laws") {
+  SECTION("the laws of an applied function") {
     const Digests after = digests(text, "law act(0) = 0", "law act(act(t)) = act(t)");
     CHECK(after.part != before.part);
     CHECK(after.chosen != before.chosen);
     CHECK(after.whole != before.whole);
   }
-  SECTION("an operator that a composite is made of") {
+  SECTION("an operator that a composite calls") {
     const Digests after = digests(text, "act(x[i])", "act(x[i]) * 2");
     CHECK(after.part != before.part);
     CHECK(after.whole != before.whole);
     CHECK(after.chosen == before.chosen);
-    CHECK(after.apart == before.apart);
+    CHECK(after.unrelated == before.unrelated);
   }
-  SECTION("its own text") {
+  SECTION("the text of the operator") {
     CHECK(digests(text, "is part(chosen(x))", "is chosen(part(x))").whole != before.whole);
-    CHECK(digests(text, "other(x[i])", "other(x[i + 1])").apart != before.apart);
+    CHECK(digests(text, "other(x[i])", "other(x[i + 1])").unrelated != before.unrelated);
   }
 }
 
-TEST_CASE("a digest changes with nothing else") {
+TEST_CASE("a digest does not change with anything else") {
   const Digests before = digests(text);
   const auto check_equal = [&](const Digests& after) {
     CHECK(after.part == before.part);
@@ -86,7 +86,7 @@ TEST_CASE("a digest changes with nothing else") {
   }
 }
 
-TEST_CASE("the digest of batch normalization covers what it multiplies with") {
+TEST_CASE("the digest of batch normalization differs from that of its scale") {
   const std::filesystem::path folder = std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators";
   const Library library = Library::load(folder);
   CHECK(library.digest("batch_norm") != library.digest("norm_scale"));

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 using namespace rulemill;
 using namespace rulemill::algebra;
@@ -15,9 +15,9 @@ namespace {
 
 const std::filesystem::path definitions = std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators";
 
-Library shipped() { return Library::load(definitions); }
+Library load_shipped_library() { return Library::load(definitions); }
 
-std::string message_of(const std::string& definition) {
+std::string error_of(const std::string& definition) {
   try {
     Library library;
     library.add("function relu(t) = max(t, 0)\n" + definition, "ops.op");
@@ -29,24 +29,23 @@ std::string message_of(const std::string& definition) {
 
 }  // namespace
 
-TEST_CASE("every shipped definition loads, and each operator is there once") {
-  const Library library = shipped();
+TEST_CASE("every shipped definition loads and defines each operator once") {
+  const Library library = load_shipped_library();
   CHECK(library.has_operator("conv2d"));
-  // As many as the texts have, all of different names.
-  std::multiset<std::string> written;
+  std::multiset<std::string> expected;
   for (const auto& file : std::filesystem::directory_iterator(definitions)) {
     std::ifstream stream(file.path());
     for (std::string line; std::getline(stream, line);) {
-      if (line.starts_with("operator ")) written.insert(line.substr(9, line.find('(') - 9));
+      if (line.starts_with("operator ")) expected.insert(line.substr(9, line.find('(') - 9));
     }
   }
   const auto names = library.operator_names();
-  CHECK(std::multiset<std::string>(names.begin(), names.end()) == written);
+  CHECK(std::multiset<std::string>(names.begin(), names.end()) == expected);
   CHECK(std::set<std::string>(names.begin(), names.end()).size() == names.size());
-  CHECK(library.digest() == shipped().digest());
+  CHECK(library.digest() == load_shipped_library().digest());
 }
 
-TEST_CASE("an error in a definition is one line with file, line, column and what was expected") {
+TEST_CASE("an error in a definition is one line with file, line, column and the expectation") {
   const std::map<std::string, std::string> cases = {
       {"operator f(x[n])\n  y[i < n] = x[j]", "ops.op:3:16: 'j' is no index, size or parameter here"},
       {"operator f(x[n])\n  y[i < m] = x[i]", "ops.op:3:9: 'm' is no index, size or parameter here"},
@@ -59,7 +58,7 @@ TEST_CASE("an error in a definition is one line with file, line, column and what
       {"operator f(x[n, m])\n  y[i < n // (m - 1)] = x[i, 0]",
        "ops.op:3:17: this divisor may be zero: divide by sizes, positive numbers and their products"},
       {"operator f(x[n])\n  y[i < n] = tan(x[i])", "ops.op:3:14: 'tan' is no scalar function"},
-      {"operator f(x[n])\n  y[i < n] x[i]", "ops.op:3:12: expected '=' before what 'y' is, found 'x'"},
+      {"operator f(x[n])\n  y[i < n] x[i]", "ops.op:3:12: expected '=' before the value of 'y', found 'x'"},
       {"operator f(a[n], b[n])\n  commutative\n  y[i < n] = a[i] - b[i]",
        "ops.op:2:10: operator 'f': it is declared commutative, but exchanging its inputs changes the result"},
       {"operator f(x[n])", "ops.op:2:17: operator 'f' defines no output"},
@@ -69,6 +68,6 @@ TEST_CASE("an error in a definition is one line with file, line, column and what
   };
   for (const auto& [definition, expected] : cases) {
     INFO(definition);
-    CHECK(message_of(definition) == expected);
+    CHECK(error_of(definition) == expected);
   }
 }

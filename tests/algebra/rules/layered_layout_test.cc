@@ -8,20 +8,20 @@ namespace {
 
 constexpr int gap = 5;
 
-/// Two inputs, a product of both, two that use it, and an output.
+/// Two inputs, a product of both, two users of it, and an output.
 const std::vector<LayeredNode> nodes{{10, false}, {30, false}, {20, false}, {40, false}, {40, false}, {12, true}};
 const std::vector<LayeredEdge> edges{{0, 2}, {1, 2}, {2, 3}, {2, 4}, {3, 5}};
 
 }  // namespace
 
-TEST_CASE("every node stands below what it uses, and what is last in the last row") {
-  const LayeredPlaces places = place_in_layers(nodes, edges, gap);
+TEST_CASE("every node is below its arguments, and outputs are in the last row") {
+  const LayeredPositions places = layout_in_layers(nodes, edges, gap);
   CHECK(places.row == std::vector<int>{0, 0, 1, 2, 2, 3});
   CHECK(places.rows == 4);
 }
 
-TEST_CASE("neighbours keep their distance and their arguments' order, within the width") {
-  const LayeredPlaces places = place_in_layers(nodes, edges, gap);
+TEST_CASE("neighbours keep the minimum gap and the order of arguments, within the width") {
+  const LayeredPositions places = layout_in_layers(nodes, edges, gap);
   CHECK(places.x[1] - places.x[0] >= (10 + 30) / 2 + gap);
   CHECK(places.x[4] - places.x[3] >= 40 + gap);
   int left = places.width, right = 0;
@@ -33,12 +33,13 @@ TEST_CASE("neighbours keep their distance and their arguments' order, within the
   CHECK(right == places.width);
 }
 
-TEST_CASE("an input stands just above the first that uses it, and nothing has no size") {
-  // A chain of three, and a late input of its last.
+TEST_CASE("an input is just above its first user, and an empty graph has size 0") {
+  // A chain of three, and an input of its last node.
   const std::vector<LayeredNode> chain(5, LayeredNode{10, false});
-  const LayeredPlaces places = place_in_layers(chain, std::vector<LayeredEdge>{{0, 1}, {1, 2}, {2, 3}, {4, 3}}, gap);
+  const LayeredPositions places =
+      layout_in_layers(chain, std::vector<LayeredEdge>{{0, 1}, {1, 2}, {2, 3}, {4, 3}}, gap);
   CHECK(places.row == std::vector<int>{0, 1, 2, 3, 2});
-  const LayeredPlaces nothing = place_in_layers({}, {}, gap);
+  const LayeredPositions nothing = layout_in_layers({}, {}, gap);
   CHECK(nothing.width == 0);
   CHECK(nothing.rows == 0);
 }

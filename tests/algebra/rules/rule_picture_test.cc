@@ -10,7 +10,7 @@
 
 namespace rulemill::algebra {
 
-TEST_CASE("a rule's picture shows both sides as trees, a shared node once") {
+TEST_CASE("the picture of a rule shows both sides as trees and a shared node once") {
   Library library = Library::load(RULEMILL_SOURCE_DIR "/data/operators");
   TermBank bank(library);
   Symbols symbols;
@@ -29,7 +29,7 @@ TEST_CASE("a rule's picture shows both sides as trees, a shared node once") {
         "               split.second #1\n");
 }
 
-TEST_CASE("a rule's steps show what each computes") {
+TEST_CASE("typed steps list each node with its output shapes") {
   Library library = Library::load(RULEMILL_SOURCE_DIR "/data/operators");
   TermBank bank(library);
   Symbols symbols;
@@ -39,7 +39,7 @@ TEST_CASE("a rule's steps show what each computes") {
   const auto typed = infer_types(rules.at(0), bank, symbols);
   REQUIRE(std::holds_alternative<TypedRule>(typed));
   const auto& rule = std::get<TypedRule>(typed);
-  CHECK(typed_steps(rule.rule, bank, symbols, rule.types) ==
+  CHECK(format_typed_steps(rule.rule, bank, symbols, rule.types) ==
         " %1 = split(t1; axis=1, at=n)  : first [m, n]  second [m, k - n]\n"
         " %2 = relu(%1.first)           : [m, n]\n"
         " %3 = relu(t1)                 : [m, k]\n"
@@ -47,7 +47,7 @@ TEST_CASE("a rule's steps show what each computes") {
         "     %2  ⇒  %4.first\n");
 }
 
-TEST_CASE("a drawing has every node once, none over another, arguments in their order") {
+TEST_CASE("a drawing has every node once, without overlaps, arguments in order") {
   Library library = Library::load(RULEMILL_SOURCE_DIR "/data/operators");
   TermBank bank(library);
   Symbols symbols;

@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <random>
 
-#include "algebra/language/poly_parse.h"
+#include "algebra/language/poly_parser.h"
 #include "algebra/rules/rule_set_format.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
-#include "runtime/atomic_file.h"
-#include "runtime/error.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::algebra {
 namespace {
@@ -33,7 +33,7 @@ rule conv(x[n, 2*c, h, w], k[2*f, c, 3, 3])
   when 3 <= h, w != 4
 )";
 
-struct World {
+struct RuleFixture {
   Library library = Library::load(RULEMILL_SOURCE_DIR "/data/operators");
   TermBank bank{library};
   Symbols symbols;
@@ -50,12 +50,12 @@ struct World {
     for (const Rule& rule : parse_rules(rules_text, "test", library, bank, symbols)) {
       RuleRecord record;
       record.rule = rule;
-      record.rule.tier = set.rules.empty() ? Tier::Core : Tier::Shortcut;
+      record.rule.tier = set.rules.empty() ? Tier::Core : Tier::Derived;
       record.certificate = {Certificate::Kind::Definitions, "(assert (= a\n b))"};
       record.statistics = {13, 2};
       record.reversible = rule.id == "merge";
-      if (rule.id == "merge") record.turn = SearchTurn::WithShortcuts;
-      if (rule.id == "distributes") record.turn = SearchTurn::WithCore;
+      if (rule.id == "merge") record.phase = SearchPhase::WithDerived;
+      if (rule.id == "distributes") record.phase = SearchPhase::WithCore;
       if (rule.id == "distributes") record.example = {{2, 4}, {4, 4}, {4, 4}};
       set.rules.push_back(record);
     }
@@ -64,22 +64,22 @@ struct World {
   RuleSet parse(const std::string& bytes) { return parse_rule_set(bytes, "db", library, bank, symbols); }
 };
 
-/// The message with which the bytes are refused.
-std::string refusal(const std::string& bytes, World world = {}) {
+/// The error message for the bytes.
+std::string rejection(const std::string& bytes, RuleFixture fixture = {}) {
   try {
-    world.parse(bytes);
+    fixture.parse(bytes);
   } catch (const InputError& error) {
     return error.what();
   }
   return "accepted";
 }
 
-/// The sample with one change to its message, checksum made right.
+/// The sample with one change to its message and a correct checksum.
 template <class Change>
 std::string changed(Change&& change) {
-  World world;
+  RuleFixture fixture;
   proto::RuleSet set;
-  REQUIRE(set.ParseFromString(serialize(world.sample(), world.bank, world.symbols)));
+  REQUIRE(set.ParseFromString(serialize(fixture.sample(), fixture.bank, fixture.symbols)));
   set.clear_checksum();
   change(set);
   const std::string bytes = set.SerializeAsString();
@@ -88,16 +88,16 @@ std::string changed(Change&& change) {
 
 }  // namespace
 
-TEST_CASE("a database that would be too large is refused with its size, never written empty") {
-  World world;
-  const RuleSet set = world.sample();
-  const std::size_t size = serialize(set, world.bank, world.symbols).size();
-  CHECK_THROWS_WITH(serialize(set, world.bank, world.symbols, size / 2),
+TEST_CASE("a database that is too large is rejected with its size") {
+  RuleFixture fixture;
+  const RuleSet set = fixture.sample();
+  const std::size_t size = serialize(set, fixture.bank, fixture.symbols).size();
+  CHECK_THROWS_WITH(serialize(set, fixture.bank, fixture.symbols, size / 2),
                     Contains("rule database") && Contains("rules need") && Contains("smaller profile"));
 }
 
-TEST_CASE("a rule set comes back from its bytes as it was, in another bank") {
-  World from, to;
+TEST_CASE("parsing a serialized rule set in another bank gives it back") {
+  RuleFixture from, to;
   to.bank.variable("other", 3);
   to.symbols.size("zz");
   const RuleSet set = from.sample();
@@ -110,15 +110,15 @@ TEST_CASE("a rule set comes back from its bytes as it was, in another bank") {
     CHECK(back.rules[i].certificate == set.rules[i].certificate);
     CHECK(back.rules[i].statistics == set.rules[i].statistics);
     CHECK(back.rules[i].reversible == set.rules[i].reversible);
-    CHECK(back.rules[i].turn == set.rules[i].turn);
+    CHECK(back.rules[i].phase == set.rules[i].phase);
     CHECK(back.rules[i].example == set.rules[i].example);
   }
   RuleRecord record;
-  record.rule.tier = Tier::Shortcut;
-  for (const auto& [turn, later] : {std::pair(SearchTurn::ByTier, true), std::pair(SearchTurn::WithCore, false),
-                                    std::pair(SearchTurn::WithShortcuts, true)}) {
-    record.turn = turn;
-    CHECK(comes_later(record) == later);
+  record.rule.tier = Tier::Derived;
+  for (const auto& [turn, later] : {std::pair(SearchPhase::ByTier, true), std::pair(SearchPhase::WithCore, false),
+                                    std::pair(SearchPhase::WithDerived, true)}) {
+    record.phase = turn;
+    CHECK(is_late(record) == later);
   }
   CHECK(back.funnel == set.funnel);
   CHECK(back.provenance.seeds == set.provenance.seeds);
@@ -128,46 +128,47 @@ TEST_CASE("a rule set comes back from its bytes as it was, in another bank") {
   CHECK(serialize(back, to.bank, to.symbols) == bytes);
 }
 
-TEST_CASE("a typed rule says all that typing it asks for, or the objection says what is missing") {
-  World world;
-  RuleSet set = world.sample();
+TEST_CASE("a typed rule types again, or the error names what it does not state") {
+  RuleFixture fixture;
+  RuleSet set = fixture.sample();
   for (const RuleRecord& record : set.rules)
-    CHECK(typing_objection(record.rule, world.bank, world.symbols) == std::nullopt);
+    CHECK(find_typing_error(record.rule, fixture.bank, fixture.symbols) == std::nullopt);
   Rule& rule = set.rules[0].rule;
   rule.shapes[0][1] = 3;
-  CHECK(typing_objection(rule, world.bank, world.symbols) == "types only if a is [3, n], and says [k, n]");
+  CHECK(find_typing_error(rule, fixture.bank, fixture.symbols) == "types only if a is [3, n], found [k, n]");
   rule.shapes[1][0] = 4;
-  CHECK_THAT(typing_objection(rule, world.bank, world.symbols).value_or(""), Contains("does not type: "));
+  CHECK_THAT(find_typing_error(rule, fixture.bank, fixture.symbols).value_or(""), Contains("does not type: "));
 }
 
 TEST_CASE("a rule set is saved to a file and loaded from it") {
-  World world;
+  RuleFixture fixture;
   const auto path =
       std::filesystem::temp_directory_path() / ("rulemill_rule_set_test_" + std::to_string(::getpid()) + ".rmdb");
-  save(world.sample(), world.bank, world.symbols, path);
-  CHECK(load_rule_set(path, world.library, world.bank, world.symbols).rules.size() == 4);
+  save(fixture.sample(), fixture.bank, fixture.symbols, path);
+  CHECK(load_rule_set(path, fixture.library, fixture.bank, fixture.symbols).rules.size() == 4);
   std::filesystem::remove(path);
-  CHECK_THROWS_AS(load_rule_set(path, world.library, world.bank, world.symbols), runtime::IoError);
+  CHECK_THROWS_AS(load_rule_set(path, fixture.library, fixture.bank, fixture.symbols), runtime::IoError);
 }
 
-TEST_CASE("whatever is cut off or changed in the bytes, the database is refused") {
-  World world;
-  const std::string bytes = serialize(world.sample(), world.bank, world.symbols);
+TEST_CASE("a truncated or changed database is rejected") {
+  RuleFixture fixture;
+  const std::string bytes = serialize(fixture.sample(), fixture.bank, fixture.symbols);
   for (std::size_t length = 0; length < bytes.size(); ++length) {
-    CHECK_THROWS_AS(world.parse(bytes.substr(0, length)), InputError);
+    CHECK_THROWS_AS(fixture.parse(bytes.substr(0, length)), InputError);
   }
   std::mt19937_64 random(7);
   for (int i = 0; i < 500; ++i) {
     std::string damaged = bytes;
     damaged[random() % damaged.size()] ^= static_cast<char>(1 + random() % 255);
-    CHECK_THROWS_AS(world.parse(damaged), InputError);
+    CHECK_THROWS_AS(fixture.parse(damaged), InputError);
   }
-  CHECK_THAT(refusal("not a database"), Contains("db: is not a rule database"));
-  CHECK_THAT(refusal(bytes.substr(0, bytes.size() - 1)), Contains("cut short"));
+  CHECK_THAT(rejection("not a database"), Contains("db: is not a rule database"));
+  CHECK_THAT(rejection(bytes.substr(0, bytes.size() - 1)), Contains("cut short"));
 }
 
-TEST_CASE("a database of another schema or other definitions is refused, naming what differs") {
-  CHECK_THAT(refusal(changed([](auto& set) { set.set_schema_version(2); })), Contains("schema version 2, expected 1"));
+TEST_CASE("a database with another schema or other definitions is rejected with the difference") {
+  CHECK_THAT(rejection(changed([](auto& set) { set.set_schema_version(2); })),
+             Contains("schema version 2, expected 1"));
   const auto folder =
       std::filesystem::temp_directory_path() / ("rulemill_other_definitions_" + std::to_string(::getpid()));
   std::filesystem::remove_all(folder);
@@ -181,8 +182,8 @@ TEST_CASE("a database of another schema or other definitions is refused, naming 
   std::filesystem::remove_all(folder);
   TermBank bank(other);
   Symbols symbols;
-  World world;
-  const std::string bytes = serialize(world.sample(), world.bank, world.symbols);
+  RuleFixture fixture;
+  const std::string bytes = serialize(fixture.sample(), fixture.bank, fixture.symbols);
   try {
     parse_rule_set(bytes, "db", other, bank, symbols);
     FAIL("accepted");
@@ -191,8 +192,8 @@ TEST_CASE("a database of another schema or other definitions is refused, naming 
   }
 }
 
-TEST_CASE("a damaged rule is refused with its number and field") {
-  const auto with = [](auto change) { return refusal(changed([&](proto::RuleSet& set) { change(set); })); };
+TEST_CASE("a damaged rule is rejected with its number and field") {
+  const auto with = [](auto change) { return rejection(changed([&](proto::RuleSet& set) { change(set); })); };
   using Set = proto::RuleSet;
   CHECK_THAT(with([](Set& s) { s.mutable_rules(1)->mutable_nodes(0)->set_operator_("blur"); }),
              Contains("db: rule 2 (merge): nodes[0] names the unknown operator 'blur'"));
@@ -226,26 +227,26 @@ TEST_CASE("a damaged rule is refused with its number and field") {
              Contains("whose digest the database does not give"));
 }
 
-TEST_CASE("random damage under a right checksum is refused or read, never a crash") {
-  World world;
-  const std::string bytes = serialize(world.sample(), world.bank, world.symbols);
+TEST_CASE("random damage with a correct checksum is rejected or parsed, without a crash") {
+  RuleFixture fixture;
+  const std::string bytes = serialize(fixture.sample(), fixture.bank, fixture.symbols);
   const std::string content = bytes.substr(0, bytes.size() - checksum_field("").size());
   std::mt19937_64 random(11);
-  int refused = 0;
+  int rejected = 0;
   for (int i = 0; i < 2000; ++i) {
     std::string damaged = content;
     for (std::uint64_t n = 1 + random() % 3; n > 0; --n)
       damaged[random() % damaged.size()] = static_cast<char>(random() % 128);
     try {
-      world.parse(damaged + checksum_field(damaged));
+      fixture.parse(damaged + checksum_field(damaged));
     } catch (const runtime::Error&) {
-      ++refused;
+      ++rejected;
     }
   }
-  CHECK(refused > 500);
+  CHECK(rejected > 500);
 }
 
-TEST_CASE("a polynomial reads as it is written") {
+TEST_CASE("parsing a formatted polynomial gives it back") {
   Symbols symbols;
   const auto round = [&](const std::string& text) { return symbols.to_string(parse_poly(text, "test", symbols)); };
   for (const char* text : {"0", "7", "m", "m + 1", "2*m*n - 3", "m - n", "-m", "div(h - 1, 2) + 1", "max(m, n)",

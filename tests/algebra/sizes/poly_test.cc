@@ -59,7 +59,7 @@ TEST_CASE("equal polynomials have equal terms however they were built") {
   CHECK((s.g * s.h + s.g).hash() == (s.g + s.h * s.g).hash());
 }
 
-TEST_CASE("sizes and indices are interned by name and fresh ones are new") {
+TEST_CASE("sizes and indices are interned by name, and fresh ones are unused") {
   Symbols symbols;
   CHECK(symbols.size("n") == symbols.size("n"));
   CHECK(symbols.size("n") != symbols.index("n"));
@@ -125,7 +125,7 @@ TEST_CASE("floor division by a divisor of unknown sign is exact wherever the div
   CHECK(negative > 10'000);
 }
 
-TEST_CASE("numbers beyond 64 bits are errors, not other numbers") {
+TEST_CASE("numbers beyond 64 bits throw Overflow") {
   Symbols symbols;
   const Poly n(symbols.size("n"));
   const Poly large(std::int64_t{1} << 62);
@@ -150,7 +150,7 @@ TEST_CASE("nested floor divisions by positive sizes become one") {
   CHECK(y.floor_div(y.floor_div(s.i, 2) - 1, 2) == y.floor_div(s.i - 2, 4));
 }
 
-TEST_CASE("a division whose value the sizes decide is that value") {
+TEST_CASE("a division whose value is the same for all sizes is replaced by it") {
   Sizes s;
   Symbols& y = s.symbols;
   CHECK(y.floor_div(s.g - 1, s.g) == Poly(0));
@@ -158,7 +158,7 @@ TEST_CASE("a division whose value the sizes decide is that value") {
   CHECK(y.mod(s.g * s.h + s.g - 1, s.g) == s.g - 1);
 }
 
-TEST_CASE("minimum and maximum of an ordered pair are one of the two") {
+TEST_CASE("minimum and maximum of an ordered pair simplify to one of the two") {
   Sizes s;
   Symbols& y = s.symbols;
   CHECK(y.min(s.g, s.g + s.h) == s.g);
@@ -169,26 +169,26 @@ TEST_CASE("minimum and maximum of an ordered pair are one of the two") {
   CHECK(y.min(s.g, s.h) != y.max(s.g, s.h));
 }
 
-TEST_CASE("signs are shown where coefficients, divisions and extrema decide them") {
+TEST_CASE("signs that follow from coefficients, divisions and extrema are shown") {
   Sizes s;
   Symbols& y = s.symbols;
-  CHECK(y.nonnegative(s.g - 1));
-  CHECK_FALSE(y.nonnegative(s.g - 2));
-  CHECK(y.nonnegative(s.g * s.h - s.g));
-  CHECK(y.nonnegative(s.g * s.h - s.g - s.h + 1));
-  CHECK_FALSE(y.nonnegative(s.g - s.h));
-  CHECK_FALSE(y.nonnegative(s.i));
+  CHECK(y.is_nonnegative(s.g - 1));
+  CHECK_FALSE(y.is_nonnegative(s.g - 2));
+  CHECK(y.is_nonnegative(s.g * s.h - s.g));
+  CHECK(y.is_nonnegative(s.g * s.h - s.g - s.h + 1));
+  CHECK_FALSE(y.is_nonnegative(s.g - s.h));
+  CHECK_FALSE(y.is_nonnegative(s.i));
   const Poly half = y.floor_div(s.g - 1, 2);
-  CHECK(y.nonnegative(half));
-  CHECK(y.nonnegative(s.g - 1 - half));
-  CHECK(y.nonnegative(s.g - 1 - 2 * half));
-  CHECK_FALSE(y.nonnegative(half - 1));
-  CHECK(y.nonnegative(s.g - y.min(s.g, s.h)));
-  CHECK(y.nonnegative(y.max(s.g, s.h) - s.h));
-  CHECK(y.positive(y.min(s.g, s.h)));
+  CHECK(y.is_nonnegative(half));
+  CHECK(y.is_nonnegative(s.g - 1 - half));
+  CHECK(y.is_nonnegative(s.g - 1 - 2 * half));
+  CHECK_FALSE(y.is_nonnegative(half - 1));
+  CHECK(y.is_nonnegative(s.g - y.min(s.g, s.h)));
+  CHECK(y.is_nonnegative(y.max(s.g, s.h) - s.h));
+  CHECK(y.is_positive(y.min(s.g, s.h)));
 }
 
-TEST_CASE("a sign is shown if and only if no coefficient is negative with every size one larger") {
+TEST_CASE("a sign is shown if and only if no coefficient is negative after increasing every size by one") {
   Sizes s;
   const std::vector<Poly> sizes = {s.g, s.h, s.m, s.G};
   Substitution larger;
@@ -206,14 +206,14 @@ TEST_CASE("a sign is shown if and only if no coefficient is negative with every 
     const Poly shifted = s.symbols.substitute(poly, larger);
     const bool expected = std::ranges::all_of(shifted.terms(), [](const Poly::Term& t) { return t.coefficient >= 0; });
     INFO(s.symbols.to_string(poly));
-    CHECK(s.symbols.nonnegative(poly) == expected);
+    CHECK(s.symbols.is_nonnegative(poly) == expected);
     shown += expected ? 1 : 0;
   }
   CHECK(shown > 400);
   CHECK(shown < 1800);
 }
 
-TEST_CASE("a product of many sizes is at least 1 and at least a part of it, and nobody multiplies it out") {
+TEST_CASE("the sign of a product of many sizes is shown without expanding it") {
   Symbols symbols;
   Poly all(1), half(1);
   for (int i = 0; i < 16; ++i) {
@@ -221,31 +221,31 @@ TEST_CASE("a product of many sizes is at least 1 and at least a part of it, and 
     all = all * size;
     if (i < 8) half = half * size;
   }
-  CHECK(symbols.positive(all));
-  CHECK(symbols.nonnegative(all - half));
-  CHECK_FALSE(symbols.positive(all - half));
+  CHECK(symbols.is_positive(all));
+  CHECK(symbols.is_nonnegative(all - half));
+  CHECK_FALSE(symbols.is_positive(all - half));
 }
 
-TEST_CASE("floors of the same divisor differ by no less than the floor of the difference") {
+TEST_CASE("the difference of floors with one divisor is at least the floor of the difference") {
   Sizes s;
   Symbols& y = s.symbols;
   const Poly low = y.floor_div(s.g, 2), high = y.floor_div(s.g + 1, 2);
   CHECK(y.min(low, high) == low);
   CHECK(y.max(low, high) == high);
-  CHECK(y.nonnegative(1 + low - high));
-  CHECK_FALSE(y.nonnegative(low - high));
-  CHECK(y.nonnegative(y.floor_div(s.g + s.h, 3) - y.floor_div(s.g, 3)));
-  CHECK_FALSE(y.nonnegative(y.floor_div(s.g, 3) - y.floor_div(s.g, 2)));
+  CHECK(y.is_nonnegative(1 + low - high));
+  CHECK_FALSE(y.is_nonnegative(low - high));
+  CHECK(y.is_nonnegative(y.floor_div(s.g + s.h, 3) - y.floor_div(s.g, 3)));
+  CHECK_FALSE(y.is_nonnegative(y.floor_div(s.g, 3) - y.floor_div(s.g, 2)));
 }
 
-TEST_CASE("what is shown to be no less than zero is so wherever it is evaluated") {
+TEST_CASE("a polynomial shown to be non-negative evaluates to non-negative numbers") {
   std::mt19937 random(11);
   int shown = 0;
   for (int round = 0; round < 4000; ++round) {
     Symbols symbols;
     const std::vector<Atom> atoms{symbols.size("a"), symbols.size("b"), symbols.size("c")};
     const Poly poly = random_poly(symbols, atoms, random, 3) - random_poly(symbols, atoms, random, 2);
-    if (!symbols.nonnegative(poly)) continue;
+    if (!symbols.is_nonnegative(poly)) continue;
     ++shown;
     for (int trial = 0; trial < 20; ++trial) {
       std::map<Atom, std::int64_t> values;
@@ -274,7 +274,7 @@ TEST_CASE("substitution agrees with evaluation on random polynomials") {
     for (std::size_t k = 0; k < 4; ++k) numbers[atoms[k]] = values[k];
     INFO(symbols.to_string(poly));
     CHECK(symbols.substitute(poly, numbers).constant() == expected);
-    if (symbols.nonnegative(poly)) CHECK(expected >= 0);
+    if (symbols.is_nonnegative(poly)) CHECK(expected >= 0);
     // In two steps: first to other polynomials, then to numbers.
     const Substitution renamed{{atoms[0], Poly(atoms[1]) + 1}, {atoms[3], Poly(atoms[0]) - Poly(atoms[3])}};
     const Poly step = symbols.substitute(poly, renamed);
@@ -286,7 +286,7 @@ TEST_CASE("substitution agrees with evaluation on random polynomials") {
   }
 }
 
-TEST_CASE("the same random polynomial built from its substituted parts has the same terms") {
+TEST_CASE("identities of products and divisions hold for random polynomials") {
   std::mt19937 random(11);
   for (int round = 0; round < 1000; ++round) {
     Symbols symbols;
@@ -300,7 +300,7 @@ TEST_CASE("the same random polynomial built from its substituted parts has the s
   }
 }
 
-TEST_CASE("text puts high degrees first and a positive term in front") {
+TEST_CASE("text starts with a positive term and orders terms by decreasing degree") {
   Sizes s;
   CHECK(s.symbols.to_string(2 * s.g * s.h - s.m + 1) == "2*g*h - m + 1");
   CHECK(s.symbols.to_string(1 - s.g) == "1 - g");

@@ -1,4 +1,4 @@
-// Texts with random damage: what parses them must accept or complain with a place, whatever comes.
+// Parsers on randomly damaged text: they must accept it or report an error with its position.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "algebra/terms/rule_text.h"
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 using namespace rulemill;
 using namespace rulemill::algebra;
@@ -22,9 +22,9 @@ std::string read(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// One to four edits: a piece removed, doubled, moved elsewhere, or a character replaced.
+/// Applies one to four edits: removes, duplicates or moves some text, or replaces a character.
 std::string damaged(const std::string& text, std::mt19937_64& random) {
-  static const std::string spice = "()[]{}<>=+-*/%,;:.?|#\"0123456789 \n\tabcxyz_";
+  static const std::string characters = "()[]{}<>=+-*/%,;:.?|#\"0123456789 \n\tabcxyz_";
   std::string result = text;
   const std::size_t edits = 1 + random() % 4;
   for (std::size_t i = 0; i < edits && !result.empty(); ++i) {
@@ -38,7 +38,7 @@ std::string damaged(const std::string& text, std::mt19937_64& random) {
         result.insert(random() % result.size(), result.substr(at, length));
         break;
       case 2:
-        result[at] = spice[random() % spice.size()];
+        result[at] = characters[random() % characters.size()];
         break;
       default: {
         const std::string piece = result.substr(at, length);
@@ -50,20 +50,20 @@ std::string damaged(const std::string& text, std::mt19937_64& random) {
   return result;
 }
 
-/// How many texts were taken and how many refused: a test that only ever sees one of them shows little.
-struct Tally {
-  std::size_t accepted = 0, refused = 0;
+/// The numbers of accepted and rejected texts. A test is meaningful only if both occur.
+struct Counts {
+  std::size_t accepted = 0, rejected = 0;
 };
 
-/// What `parse` does with the text: nothing, or an InputError that begins with the origin.
+/// Checks that `parse` accepts the text or throws an InputError of one line that begins with the origin.
 template <class Parse>
-void check_survives(const std::string& text, std::uint64_t seed, const Parse& parse, Tally& tally) {
+void check_parse(const std::string& text, std::uint64_t seed, const Parse& parse, Counts& counts) {
   INFO("seed " << seed << "\n" << text);
   try {
     parse(text);
-    ++tally.accepted;
+    ++counts.accepted;
   } catch (const runtime::InputError& error) {
-    ++tally.refused;
+    ++counts.rejected;
     CHECK(std::string(error.what()).starts_with("fuzzed:"));
     CHECK(std::string(error.what()).find('\n') == std::string::npos);
   } catch (const std::exception& error) {
@@ -73,38 +73,38 @@ void check_survives(const std::string& text, std::uint64_t seed, const Parse& pa
 
 }  // namespace
 
-TEST_CASE("damaged definitions are accepted or complained about with a place") {
-  Tally tally;
+TEST_CASE("damaged definitions are accepted or rejected with a position") {
+  Counts counts;
   for (const char* file : {"linear.op", "layout.op", "convolution.op"}) {
     const std::string functions = "function relu(t) = max(t, 0)\n";
     const std::string whole = functions + read(root / "data" / "operators" / file);
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
       std::mt19937_64 random(seed);
-      check_survives(
+      check_parse(
           damaged(whole, random), seed,
           [](const std::string& text) {
             Library library;
             library.add(text, "fuzzed");
           },
-          tally);
+          counts);
     }
   }
-  CHECK(tally.accepted >= 20);
-  CHECK(tally.refused >= 500);
+  CHECK(counts.accepted >= 20);
+  CHECK(counts.rejected >= 500);
 }
 
-TEST_CASE("damaged rules are accepted or complained about with a place") {
+TEST_CASE("damaged rules are accepted or rejected with a position") {
   Library library = Library::load(root / "data" / "operators");
   const std::string whole = read(root / "data" / "properties" / "linear_algebra.properties");
-  Tally tally;
+  Counts counts;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     std::mt19937_64 random(seed);
     TermBank bank(library);
     Symbols symbols;
-    check_survives(
+    check_parse(
         damaged(whole, random), seed,
-        [&](const std::string& text) { parse_rules(text, "fuzzed", library, bank, symbols); }, tally);
+        [&](const std::string& text) { parse_rules(text, "fuzzed", library, bank, symbols); }, counts);
   }
-  CHECK(tally.accepted >= 50);
-  CHECK(tally.refused >= 500);
+  CHECK(counts.accepted >= 50);
+  CHECK(counts.rejected >= 500);
 }

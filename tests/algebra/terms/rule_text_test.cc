@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 
-#include "runtime/error.h"
+#include "runtime/text/error.h"
 
 using namespace rulemill;
 using namespace rulemill::algebra;
@@ -15,7 +15,7 @@ Library shipped() { return Library::load(std::filesystem::path(RULEMILL_SOURCE_D
 
 }  // namespace
 
-TEST_CASE("rules are read and written in the same text") {
+TEST_CASE("formatting a parsed rule gives its text back") {
   Library library = shipped();
   TermBank bank(library);
   Symbols symbols;
@@ -31,7 +31,7 @@ TEST_CASE("rules are read and written in the same text") {
   CHECK(bank.nodes(rules[0].target).size() == 3);
 }
 
-TEST_CASE("a variable of positives is written so where it occurs as positive alone") {
+TEST_CASE("a variable is written as 'of positives' if it occurs only in positive()") {
   Library library = shipped();
   TermBank bank(library);
   Symbols symbols;
@@ -42,20 +42,20 @@ TEST_CASE("a variable of positives is written so where it occurs as positive alo
   const Rule rule = parse_rules(text, "r.rules", library, bank, symbols)[0];
   CHECK(to_string(rule.source[0], bank, symbols) == "relu(scale(x, positive(c)))");
   CHECK(to_string(rule, bank, symbols) == text);
-  CHECK(variables_of_positives(rule, bank) == std::vector<TermId>{rule.variables[1]});
+  CHECK(positive_variables(rule, bank) == std::vector<TermId>{rule.variables[1]});
   const std::string same = "rule scaled(x:2, c:0)\n  relu(scale(x, positive(c)))\n  => scale(relu(x), positive(c))\n";
   CHECK(parse_rules(same, "r.rules", library, bank, symbols)[0].source == rule.source);
-  // Elsewhere, too: it is no variable of positives.
+  // It also occurs outside positive(), so it is an ordinary variable.
   const std::string bare =
       "rule log_of_positive(x[m, n], c[])\n"
       "  scale(scale(x, positive(c)), c)\n"
       "  => scale(scale(x, c), positive(c))\n";
   const Rule other = parse_rules(bare, "r.rules", library, bank, symbols)[0];
-  CHECK(variables_of_positives(other, bank).empty());
+  CHECK(positive_variables(other, bank).empty());
   CHECK(to_string(other, bank, symbols) == bare);
 }
 
-TEST_CASE("an error in a rule is one line with its place") {
+TEST_CASE("an error in a rule is reported in one line with its position") {
   Library library = shipped();
   TermBank bank(library);
   Symbols symbols;

@@ -4,13 +4,15 @@
 #include <filesystem>
 
 #include "algebra/sizes/unify.h"
+#include "algebra/terms/match_sizes.h"
 #include "algebra/terms/rule_text.h"
+#include "algebra/terms/size_condition.h"
 
 using namespace rulemill::algebra;
 
 namespace {
 
-struct World {
+struct RuleFixture {
   Library library = Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
   TermBank bank{library};
   Symbols symbols;
@@ -28,8 +30,8 @@ struct World {
     const auto* failed = std::get_if<TypeError>(&result);
     return failed ? failed->what : "typed";
   }
-  /// A candidate: its declared shapes are an example.
-  TypedRule general(const std::string& text) {
+  /// Types a candidate whose declared shapes are the example.
+  TypedRule typed_candidate(const std::string& text) {
     Rule candidate = rule(text);
     std::vector<std::vector<std::int64_t>> example;
     for (const Shape& shape : candidate.shapes) {
@@ -44,7 +46,7 @@ struct World {
     for (const Shape& shape : typed_rule.rule.shapes) texts.push_back(symbols.to_string(shape));
     return texts;
   }
-  std::vector<std::string> words(const std::vector<SizeCondition>& conditions) {
+  std::vector<std::string> texts(const std::vector<SizeCondition>& conditions) {
     std::vector<std::string> texts;
     for (const SizeCondition& condition : conditions) texts.push_back(to_string(condition, symbols));
     return texts;
@@ -55,101 +57,102 @@ using Texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("principal types name sizes by the dimensions that they are") {
-  World world;
-  CHECK(world.shapes(world.typed("(a:2, b:2)\n matmul(a, b) => matmul(a, b)")) == Texts{"[m, k]", "[k, n]"});
-  CHECK(world.shapes(world.typed("(x:2, y:2)\n concat(x, y; axis=1) => concat(x, y; axis=1)")) ==
+TEST_CASE("sizes of principal types are named after the dimensions that they fill") {
+  RuleFixture fixture;
+  CHECK(fixture.shapes(fixture.typed("(a:2, b:2)\n matmul(a, b) => matmul(a, b)")) == Texts{"[m, k]", "[k, n]"});
+  CHECK(fixture.shapes(fixture.typed("(x:2, y:2)\n concat(x, y; axis=1) => concat(x, y; axis=1)")) ==
         Texts{"[d, d2]", "[d, e]"});
 }
 
 TEST_CASE("declared shapes keep their names") {
-  World world;
-  const TypedRule typed = world.typed("(x[p, q], w[q, s])\n matmul(x, w) => matmul(x, w)");
-  CHECK(world.shapes(typed) == Texts{"[p, q]", "[q, s]"});
+  RuleFixture fixture;
+  const TypedRule typed = fixture.typed("(x[p, q], w[q, s])\n matmul(x, w) => matmul(x, w)");
+  CHECK(fixture.shapes(typed) == Texts{"[p, q]", "[q, s]"});
   CHECK(typed.restrictions.empty());
 }
 
-TEST_CASE("a divisibility becomes a product with a size for the quotient") {
-  World world;
-  const TypedRule typed = world.typed("(x:4, k:4)\n conv2d(x, k) => conv2d(x, k)");
-  CHECK(world.shapes(typed) == Texts{"[n, g*q, h, w]", "[q*q2, g, r, s]"});
+TEST_CASE("a divisibility condition becomes a product with a fresh quotient") {
+  RuleFixture fixture;
+  const TypedRule typed = fixture.typed("(x:4, k:4)\n conv2d(x, k) => conv2d(x, k)");
+  CHECK(fixture.shapes(typed) == Texts{"[n, g*q, h, w]", "[q*q2, g, r, s]"});
   CHECK(typed.rule.condition.empty());
 }
 
-TEST_CASE("what the target demands of the source is reported") {
-  World world;
-  const TypedRule typed = world.typed("(a[m, k], b[k, n])\n matmul(a, b) => matmul(b, a)");
+TEST_CASE("restrictions of the source by the target are reported") {
+  RuleFixture fixture;
+  const TypedRule typed = fixture.typed("(a[m, k], b[k, n])\n matmul(a, b) => matmul(b, a)");
   CHECK_FALSE(typed.restrictions.empty());
-  CHECK(world.shapes(typed)[0] == world.shapes(typed)[1]);
-  CHECK(world.typed("(a:2, b:2)\n add(a, b) => add(b, a)").restrictions.empty());
+  CHECK(fixture.shapes(typed)[0] == fixture.shapes(typed)[1]);
+  CHECK(fixture.typed("(a:2, b:2)\n add(a, b) => add(b, a)").restrictions.empty());
 }
 
-TEST_CASE("a size that a target pins to a number is reported in words") {
-  World world;
+TEST_CASE("a size that the target fixes to a number is reported") {
+  RuleFixture fixture;
   const TypedRule typed =
-      world.typed("(x[n, c, h, w], k[f, c, 1, 1])\n conv2d(x, k) => conv2d(enlarge(x; rows=5, cols=5), k)");
-  CHECK(typed.pinned == Texts{"dimension 2 of x is 5", "dimension 3 of x is 5"});
+      fixture.typed("(x[n, c, h, w], k[f, c, 1, 1])\n conv2d(x, k) => conv2d(enlarge(x; rows=5, cols=5), k)");
+  CHECK(typed.fixed_sizes == Texts{"dimension 2 of x is 5", "dimension 3 of x is 5"});
 }
 
-TEST_CASE("a size that guarantees leave no choice is pinned") {
-  World world;
-  const TypedRule typed = world.typed("(k:4)\n enlarge(k; rows=1, cols=1) => k");
-  CHECK(typed.pinned == Texts{"dimension 2 of k is 1", "dimension 3 of k is 1"});
+TEST_CASE("a size with a single value allowed by the guarantees is fixed") {
+  RuleFixture fixture;
+  const TypedRule typed = fixture.typed("(k:4)\n enlarge(k; rows=1, cols=1) => k");
+  CHECK(typed.fixed_sizes == Texts{"dimension 2 of k is 1", "dimension 3 of k is 1"});
 }
 
-TEST_CASE("guarantees that sizes alone do not show are facts") {
-  World world;
-  const TypedRule typed = world.typed("(x[m, k])\n split(x; axis=0, at=a).first => split(x; axis=0, at=a).first");
-  CHECK(world.words(typed.facts) == Texts{"a < m"});
+TEST_CASE("guarantees that do not follow from positive sizes are facts") {
+  RuleFixture fixture;
+  const TypedRule typed = fixture.typed("(x[m, k])\n split(x; axis=0, at=a).first => split(x; axis=0, at=a).first");
+  CHECK(fixture.texts(typed.facts) == Texts{"a < m"});
 }
 
-TEST_CASE("a split of a candidate is at the boundary that a concat below it has made") {
-  World world;
-  const TypedRule through = world.general(
+TEST_CASE("a split of a candidate is at the boundary of a concat below it") {
+  RuleFixture fixture;
+  const TypedRule through = fixture.typed_candidate(
       "(x[2, 4], v[4, 4], w[4, 4])\n split(matmul(x, concat(v, w; axis=1)); axis=1, at=4).second => matmul(x, w)");
-  CHECK(world.shapes(through) == Texts{"[m, d]", "[d, d2]", "[d, e]"});
-  const TypedRule second = world.general(
+  CHECK(fixture.shapes(through) == Texts{"[m, d]", "[d, d2]", "[d, e]"});
+  const TypedRule second = fixture.typed_candidate(
       "(x[2, 4], y[2, 3], z[2, 5])\n"
       " split(concat(concat(x, y; axis=1), z; axis=1); axis=1, at=7).second => z");
-  CHECK(world.shapes(second)[2] != world.shapes(second)[1]);
+  CHECK(fixture.shapes(second)[2] != fixture.shapes(second)[1]);
   CHECK(second.rule.condition.empty());
 }
 
-TEST_CASE("numbers of a candidate's constants become sizes, those of a rule stay") {
-  World world;
-  CHECK(world.shapes(world.general("(x[2, 4])\n matmul(x, identity(; n=4)) => x")) == Texts{"[m, n]"});
-  CHECK(world.shapes(world.typed("(x[m, k])\n matmul(x, identity(; n=4)) => x")) == Texts{"[m, 4]"});
+TEST_CASE("numbers in the constants of a candidate become sizes, those of a rule are literal") {
+  RuleFixture fixture;
+  CHECK(fixture.shapes(fixture.typed_candidate("(x[2, 4])\n matmul(x, identity(; n=4)) => x")) == Texts{"[m, n]"});
+  CHECK(fixture.shapes(fixture.typed("(x[m, k])\n matmul(x, identity(; n=4)) => x")) == Texts{"[m, 4]"});
 }
 
 TEST_CASE("a condition of the rule is part of its typing") {
-  World world;
-  CHECK(world.shapes(world.typed("(x[n, c, h, w])\n relu(x) => relu(x)\n when c = 2*n")) == Texts{"[n, 2*n, h, w]"});
-  const TypedRule ordered = world.typed("(x[m, n])\n relu(x) => relu(x)\n when m < n");
-  CHECK(world.words(ordered.rule.condition) == Texts{"m < n"});
+  RuleFixture fixture;
+  CHECK(fixture.shapes(fixture.typed("(x[n, c, h, w])\n relu(x) => relu(x)\n when c = 2*n")) ==
+        Texts{"[n, 2*n, h, w]"});
+  const TypedRule ordered = fixture.typed("(x[m, n])\n relu(x) => relu(x)\n when m < n");
+  CHECK(fixture.texts(ordered.rule.condition) == Texts{"m < n"});
 }
 
 TEST_CASE("an ill-typed rule is rejected with the place and the dimensions") {
-  World world;
-  CHECK(world.error("(a[2, 3], b[4, 5])\n matmul(a, b) => matmul(a, b)") ==
+  RuleFixture fixture;
+  CHECK(fixture.error("(a[2, 3], b[4, 5])\n matmul(a, b) => matmul(a, b)") ==
         "matmul(a, b): dimension 0 of argument b is 4, expected 3");
-  CHECK(world.error("(x:2, s:0)\n scale(x, s) => s") == "output 0 has rank 2 on the left and 0 on the right");
-  CHECK(world.error("(x[2, n], y[2, n])\n concat(x, y; axis=0) => x").find("dimension 0 of output 0") == 0);
+  CHECK(fixture.error("(x:2, s:0)\n scale(x, s) => s") == "output 0 has rank 2 on the left and 0 on the right");
+  CHECK(fixture.error("(x[2, n], y[2, n])\n concat(x, y; axis=0) => x").find("dimension 0 of output 0") == 0);
 }
 
 TEST_CASE("typing a typed rule again changes nothing") {
-  World world;
+  RuleFixture fixture;
   for (const char* text :
        {"(x:4, k:4)\n conv2d(x, k) => conv2d(x, k; act=relu)",
         "(x:4, v:4, w:4)\n concat(conv2d(x, v), conv2d(x, w); axis=1) => conv2d(x, concat(v, w; axis=0))",
         "(x:2, y:2)\n split(concat(x, y; axis=0); axis=0, at=?).first => x"}) {
-    const TypedRule once = world.typed(text);
-    const TypedRule twice = world.typed(once.rule);
-    CHECK(to_string(twice.rule, world.bank, world.symbols) == to_string(once.rule, world.bank, world.symbols));
+    const TypedRule once = fixture.typed(text);
+    const TypedRule twice = fixture.typed(once.rule);
+    CHECK(to_string(twice.rule, fixture.bank, fixture.symbols) == to_string(once.rule, fixture.bank, fixture.symbols));
     CHECK(twice.restrictions.empty());
   }
 }
 
-TEST_CASE("unification cancels positive sizes and sees clashes of sign") {
+TEST_CASE("unification cancels positive sizes and detects contradictions of sign") {
   Symbols symbols;
   const Poly a(symbols.size("a")), b(symbols.size("b")), c(symbols.size("c"));
   Unifier unifier(symbols);
@@ -157,10 +160,10 @@ TEST_CASE("unification cancels positive sizes and sees clashes of sign") {
   CHECK(unifier.resolve(a) == unifier.resolve(b));
   CHECK_FALSE(Unifier(symbols).unify(a + b, 0));
   CHECK_FALSE(Unifier(symbols).unify(a, a + b));
-  CHECK_FALSE(Unifier(symbols).divides(2, 3));
+  CHECK_FALSE(Unifier(symbols).add_divisibility(2, 3));
 }
 
-TEST_CASE("an equation that no size can be solved from is left over") {
+TEST_CASE("an equation that cannot be solved for a size stays in the residue") {
   Symbols symbols;
   const Poly a(symbols.size("a")), b(symbols.size("b")), c(symbols.size("c")), d(symbols.size("d"));
   Unifier unifier(symbols);
@@ -171,16 +174,16 @@ TEST_CASE("an equation that no size can be solved from is left over") {
   CHECK(unifier.resolve(b) == unifier.resolve(d));
 }
 
-TEST_CASE("left-over equations are divided by what is positive, and eliminate from each other") {
+TEST_CASE("the residue is simplified by positive factors and by elimination") {
   Symbols symbols;
   const auto size = [&](const std::string& name) { return Poly(symbols.size(name)); };
   const Poly p = size("p"), q = size("q"), r = size("r"), s = size("s"), t = size("t"), one(1), two(2);
   {  // (q - 1)(r - s) = 0 of a dimension r - s: q = 1
     Unifier unifier(symbols);
     CHECK(unifier.unify(q * r + s, q * s + r));
-    CHECK((unifier.close() && unifier.resolve(q) == q));
+    CHECK((unifier.simplify_residue() && unifier.resolve(q) == q));
     const std::vector<Poly> positive = {p * p * r - p * p * s};
-    CHECK(unifier.close(positive));
+    CHECK(unifier.simplify_residue(positive));
     CHECK(unifier.resolve(q) == one);
     CHECK(unifier.residue().empty());
   }
@@ -188,35 +191,35 @@ TEST_CASE("left-over equations are divided by what is positive, and eliminate fr
     Unifier unifier(symbols);
     CHECK(unifier.unify(q * r * s + q * s * t + q * r, q * q * r + s * s * t + s * t));
     const std::vector<Poly> positive = {q * r - s * t};
-    CHECK(unifier.close(positive));
+    CHECK(unifier.simplify_residue(positive));
     CHECK((unifier.resolve(q) == s + 1 || unifier.resolve(s) == q - 1));
   }
   {  // 2 p q = s s t and p q = s t: s = 2
     Unifier unifier(symbols);
     CHECK(unifier.unify(two * p * q, s * s * t));
     CHECK(unifier.unify(p * q, s * t));
-    CHECK(unifier.close());
+    CHECK(unifier.simplify_residue());
     CHECK(unifier.resolve(s) == two);
   }
   {  // p q = s t and 2 p q = s t: no sizes do
     Unifier unifier(symbols);
     CHECK(unifier.unify(p * q, s * t));
     CHECK(unifier.unify(two * p * q, s * t));
-    CHECK_FALSE(unifier.close());
+    CHECK_FALSE(unifier.simplify_residue());
   }
 }
 
-TEST_CASE("the quotient of a left-over divisibility has its name everywhere") {
+TEST_CASE("the quotient of an unsolved divisibility replaces the division everywhere") {
   Symbols symbols;
   const Poly a(symbols.size("a")), b(symbols.size("b")), c(symbols.size("c"));
   Unifier unifier(symbols);
   Poly q;
-  CHECK(unifier.divides(c, a * b, &q));
+  CHECK(unifier.add_divisibility(c, a * b, &q));
   CHECK(unifier.residue().size() == 1);
   CHECK(unifier.resolve(symbols.floor_div(a * b, c)) == q);
 }
 
-TEST_CASE("matching solves a rule's sizes from given ones, whatever they are called") {
+TEST_CASE("matching solves for a rule's sizes, independently of their names") {
   Symbols symbols;
   const Poly a(symbols.size("a")), b(symbols.size("b")), c(symbols.size("c")), d(symbols.size("d"));
   using Pairs = std::vector<std::pair<Poly, Poly>>;

@@ -1,4 +1,4 @@
-// Kernels compiled as plain C++ by the host's compiler and run thread by thread: what a device would compute.
+// Kernels compiled as C++ by the host compiler and run thread by thread, as a GPU would.
 #pragma once
 
 #include <dlfcn.h>
@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "algebra/execution/reference.h"
-#include "optimize/gpu/kernel_source.h"
-#include "runtime/scratch_folder.h"
+#include "optimize/gpu/kernels/kernel_source.h"
+#include "runtime/files/scratch_folder.h"
 
 namespace rulemill::optimize::gpu {
 
-inline bool host_compiler_is_there() { return std::system("c++ --version >/dev/null 2>&1") == 0; }
+inline bool has_host_compiler() { return std::system("c++ --version >/dev/null 2>&1") == 0; }
 
 class HostKernels {
  public:
@@ -37,11 +37,11 @@ static Place blockIdx, blockDim, threadIdx;
 
   bool compiled() const { return library_ != nullptr; }
 
-  /// One block more than needed, so that threads without an element are there, too.
+  /// Runs one block more than needed, so that threads without an element occur.
   void run(const Kernel& kernel, const std::vector<const float*>& reads, float* out) const {
     using Launcher = void (*)(const float* const*, float*, unsigned, unsigned);
     const auto launch = reinterpret_cast<Launcher>(dlsym(library_.get(), ("run_" + kernel.name).c_str()));
-    launch(reads.data(), out, kernel.blocks() + 1, Kernel::threads_a_block);
+    launch(reads.data(), out, kernel.blocks() + 1, Kernel::threads_per_block);
   }
 
  private:
@@ -61,28 +61,28 @@ static Place blockIdx, blockDim, threadIdx;
     return text;
   }
 
-  struct Close {
+  struct LibraryCloser {
     void operator()(void* library) const { dlclose(library); }
   };
   runtime::ScratchFolder folder_;
-  std::unique_ptr<void, Close> library_;
+  std::unique_ptr<void, LibraryCloser> library_;
 };
 
-/// All tensors of the instance, one kernel after the other; the outputs.
-inline std::vector<std::vector<float>> run_on_host(const HostKernels& host, const Bodies& bodies,
+/// Computes all tensors of the instance, one kernel after the other; returns the outputs.
+inline std::vector<std::vector<float>> run_on_host(const HostKernels& host, const TensorExprs& exprs,
                                                    const std::vector<Kernel>& kernels,
                                                    const std::vector<algebra::Tensor>& inputs) {
-  std::vector<std::vector<float>> given, made(kernels.size());
-  for (const algebra::Tensor& input : inputs) given.emplace_back(input.values.begin(), input.values.end());
+  std::vector<std::vector<float>> input_values, computed(kernels.size());
+  for (const algebra::Tensor& input : inputs) input_values.emplace_back(input.values.begin(), input.values.end());
   for (std::size_t t = 0; t < kernels.size(); ++t) {
-    made[t].assign(static_cast<std::size_t>(kernels[t].elements), -12345.0F);
+    computed[t].assign(static_cast<std::size_t>(kernels[t].elements), -12345.0F);
     std::vector<const float*> reads;
     for (const std::uint32_t read : kernels[t].reads)
-      reads.push_back(read < inputs.size() ? given[read].data() : made[read - inputs.size()].data());
-    host.run(kernels[t], reads, made[t].data());
+      reads.push_back(read < inputs.size() ? input_values[read].data() : computed[read - inputs.size()].data());
+    host.run(kernels[t], reads, computed[t].data());
   }
-  made.erase(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(bodies.intermediates));
-  return made;
+  computed.erase(computed.begin(), computed.begin() + static_cast<std::ptrdiff_t>(exprs.intermediates));
+  return computed;
 }
 
 }  // namespace rulemill::optimize::gpu

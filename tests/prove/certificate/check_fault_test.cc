@@ -1,5 +1,5 @@
-// A prover with a fault proves what is false; the checker does not take its word. Each rule of faults.rules is named as
-// the fault that has it proved.
+// A prover with an injected fault proves false rules; the checker rejects them. Each rule of faults.rules is named
+// after the fault with which it is proved.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
@@ -7,7 +7,7 @@
 #include "check/kernel/proof.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/check.h"
-#include "prove/certificate/replay.h"
+#include "prove/solver/z3_session.h"
 #include "tests/prove/rule_files.h"
 
 using namespace rulemill;
@@ -16,37 +16,37 @@ using namespace rulemill::prove;
 namespace {
 
 const std::map<std::string, Fault> faults = {
-    {"range_forgotten", Fault::RangeForgotten},
-    {"reduction_short", Fault::ReductionShort},
-    {"case_forgotten", Fault::CaseForgotten},
-    {"complement_off", Fault::ComplementOff},
-    {"cell_forgotten", Fault::CellForgotten},
-    {"sign_forgotten", Fault::SignForgotten},
-    {"any_map", Fault::AnyMap},
-    {"quotient_off", Fault::QuotientOff},
-    {"division_up", Fault::DivisionUp},
-    {"zero_law", Fault::ZeroLaw},
-    {"product_dropped", Fault::ProductDropped},
-    {"coefficients_forgotten", Fault::CoefficientsForgotten},
-    {"regions_believed", Fault::RegionsBelieved},
-    {"indices_believed", Fault::IndicesBelieved},
-    {"facts_strict", Fault::FactsStrict},
-    {"tightened_up", Fault::TightenedUp},
-    {"equality_forgotten", Fault::EqualityForgotten},
+    {"range_guards_dropped", Fault::RangeGuardsDropped},
+    {"reduction_one_short", Fault::ReductionOneShort},
+    {"else_case_dropped", Fault::ElseCaseDropped},
+    {"complement_off_by_one", Fault::ComplementOffByOne},
+    {"complement_cell_dropped", Fault::ComplementCellDropped},
+    {"target_not_negated", Fault::TargetNotNegated},
+    {"non_unimodular_map", Fault::NonUnimodularMap},
+    {"quotient_off_by_one", Fault::QuotientOffByOne},
+    {"division_rounds_up", Fault::DivisionRoundsUp},
+    {"zero_law_for_all", Fault::ZeroLawForAll},
+    {"guarded_product_dropped", Fault::GuardedProductDropped},
+    {"coefficients_ignored", Fault::CoefficientsIgnored},
+    {"ranges_assumed_equal", Fault::RangesAssumedEqual},
+    {"indices_assumed_equal", Fault::IndicesAssumedEqual},
+    {"facts_made_strict", Fault::FactsMadeStrict},
+    {"guard_rounded_up", Fault::GuardRoundedUp},
+    {"equality_dropped", Fault::EqualityDropped},
 };
 
-ProverOptions with(Fault fault) {
+ProverOptions options_with(Fault fault) {
   ProverOptions options;
   options.solver.fault = fault;
   options.align.fault = fault;
   return options;
 }
 
-/// A prover, with a fault or without, over the operators on which faults tell.
-struct FaultCourt : Court {
+/// A prover, perhaps with a fault, over the operators whose rules reveal faults.
+struct FaultFixture : ProverFixture {
   ProverOptions options;
 
-  explicit FaultCourt(Fault fault) : Court(with(fault)), options(with(fault)) {
+  explicit FaultFixture(Fault fault) : ProverFixture(options_with(fault)), options(options_with(fault)) {
     library.add(text_of("tests/prove/faults.op"), "tests/prove/faults.op");
   }
 
@@ -76,18 +76,18 @@ struct FaultCourt : Court {
     return texts;
   }
 
-  /// Who refuses a certificate that claims the rule, made where everything counts as shown: the kernel, which does not
-  /// find its steps to fit, or a solver, which does not grant what they leave to be shown.
-  std::string refused_by(const algebra::Rule& rule) {
+  /// Makes a certificate of the rule with all obligations assumed. Returns what rejects it: the kernel, or Z3, which
+  /// does not confirm an obligation; empty if neither.
+  std::string rejected_by(const algebra::Rule& rule) {
     std::string reason;
-    const auto claimed =
-        certify_by_definitions(statement_of(rule, bank, symbols), library, options, reason, /*believing=*/true);
+    const auto claimed = certify_by_definitions(statement_of(rule, bank, symbols), library, options, reason,
+                                                /*assume_obligations=*/true);
     if (!claimed) return "kernel: " + reason;
     check::Atoms atoms;
-    check::Statement stated(rule, bank, symbols, atoms);
+    check::Statement checked(rule, bank, symbols, atoms);
     const check::Proof proof = check::parse_proof(claimed->proof, "claim", 1, atoms);
     Z3Session z3;
-    for (const check::Obligation& obligation : check::follow(proof, stated).obligations) {
+    for (const check::Obligation& obligation : check::check_proof(proof, checked).obligations) {
       if (z3.answer(check::smtlib(obligation, atoms)) != "unsat") return "Z3: " + obligation.what;
     }
     return "";
@@ -96,49 +96,49 @@ struct FaultCourt : Court {
 
 }  // namespace
 
-TEST_CASE("a fault of the prover is caught by the checker") {
-  FaultCourt sound(Fault::None);
+TEST_CASE("the checker detects a fault of the prover") {
+  FaultFixture sound(Fault::None);
   const auto rules = sound.typed_rules();
   CHECK(rules.size() == faults.size());
-  std::size_t refused_by_solver = 0;
+  std::size_t rejected_by_solver = 0;
   for (const auto& [name, fault] : faults) {
     CAPTURE(name);
     REQUIRE(rules.contains(name));
     CHECK_FALSE(sound.prover.prove_equal(rules.at(name)).proved);
 
-    FaultCourt faulty(fault);
+    FaultFixture faulty(fault);
     const algebra::TypedRule typed = faulty.typed_rules().at(name);
-    const Prover::Outcome outcome = faulty.prover.prove_equal(typed);
+    const ProofResult outcome = faulty.prover.prove_equal(typed);
     CHECK((outcome.proved ? "proved" : outcome.reason) == "proved");
 
-    // What the faulty prover's database has for it, and what the rule computes at random sizes.
+    // Evaluation at random sizes, and the certificate that the faulty prover makes.
     const std::string evaluated = check::evaluate(typed.rule, faulty.bank, faulty.symbols, 1).value_or("");
     CHECK(evaluated != "");
     const algebra::RuleSet database = faulty.database_of(typed.rule);
-    CHECK(database.rules[0].certificate.text.ends_with(unfollowed));
+    CHECK(database.rules[0].certificate.text.ends_with(no_proof));
     CHECK(faulty.findings(database).size() == 1);
 
-    const std::string refused = faulty.refused_by(typed.rule);
-    CHECK(refused != "");
-    refused_by_solver += refused.starts_with("Z3") ? 1 : 0;
-    WARN(name << ": evaluation: " << evaluated << "; " << refused);
+    const std::string rejection = faulty.rejected_by(typed.rule);
+    CHECK(rejection != "");
+    rejected_by_solver += rejection.starts_with("Z3") ? 1 : 0;
+    WARN(name << ": evaluation: " << evaluated << "; " << rejection);
   }
-  CHECK(refused_by_solver >= 10);
+  CHECK(rejected_by_solver >= 10);
 }
 
-TEST_CASE("a condition that the prover forgets is caught by the checker") {
+TEST_CASE("the checker detects a condition that the prover drops") {
   const std::string text = "rule shorter(x[n], z[m])\n  if_shorter(x, z) => x\n  when m < n";
   const auto findings = [&](Fault fault) {
-    FaultCourt court(fault);
-    const Verdict verdict = court.prover.prove(court.rule(text));
-    INFO(in_words(verdict));
+    FaultFixture fixture(fault);
+    const Verdict verdict = fixture.prover.prove(fixture.rule(text));
+    INFO(verdict_text(verdict));
     REQUIRE(std::holds_alternative<Proved>(verdict));
     const algebra::Rule rule = std::get<Proved>(verdict).typed.rule;
-    CHECK((court.refused_by(rule) == "") == (fault == Fault::None));
-    return court.findings(court.database_of(rule));
+    CHECK((fixture.rejected_by(rule) == "") == (fault == Fault::None));
+    return fixture.findings(fixture.database_of(rule));
   };
   CHECK(findings(Fault::None).empty());
-  const std::vector<std::string> found = findings(Fault::ConditionForgotten);
+  const std::vector<std::string> found = findings(Fault::ConditionDropped);
   REQUIRE(found.size() == 1);
   CHECK(found[0].find("its sides differ at ") == 0);
 }

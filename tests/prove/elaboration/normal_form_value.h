@@ -1,5 +1,5 @@
-// What a checker's normal form is worth at some sizes, point by point: bound indices run through a box of integers, and
-// what reaches its border is left undecided.
+// Evaluates normal forms of the checker at given sizes, point by point. Bound indices run through a box of integers;
+// values that depend on its border are undecided.
 #pragma once
 
 #include <cmath>
@@ -7,13 +7,13 @@
 #include <map>
 #include <set>
 
-#include "algebra/language/function_domain.h"
+#include "algebra/operators/function_domain.h"
 #include "check/kernel/proof.h"
 
 namespace rulemill::check {
 
-/// Cannot be told within the box, the work that is allowed, or the precision of a double.
-struct Untold {};
+/// Thrown where the box, the work limit or the precision of a double do not suffice.
+struct Undecided {};
 
 class NormalFormValue {
  public:
@@ -25,7 +25,7 @@ class NormalFormValue {
   double value(const Sum& sum, Point& point) {
     double total = 0;
     for (const Product& product : sum) {
-      over(product.bound, product.guards, point, [&] { total += value(product, point); });
+      for_each_point(product.bound, product.guards, point, [&] { total += value(product, point); });
     }
     return total;
   }
@@ -34,18 +34,18 @@ class NormalFormValue {
     return std::ranges::all_of(guards, [&](const Guard& guard) { return holds(guard, point); });
   }
 
-  /// Whether it is true at these sizes, for all integers in the box.
+  /// True if the obligation holds at these sizes, for all integers in the box.
   bool holds(const Obligation& obligation) {
     std::set<Atom> all;
-    const auto meet = [&](const Guard& guard) { atoms_.collect(guard.poly, all); };
-    std::ranges::for_each(obligation.given, meet);
-    if (obligation.goal) meet(*obligation.goal);
-    for (const auto& [coefficient, guards] : obligation.indicators) std::ranges::for_each(guards, meet);
+    const auto collect = [&](const Guard& guard) { atoms_.collect(guard.poly, all); };
+    std::ranges::for_each(obligation.given, collect);
+    if (obligation.goal) collect(*obligation.goal);
+    for (const auto& [coefficient, guards] : obligation.indicators) std::ranges::for_each(guards, collect);
     std::vector<Atom> free;
     for (const Atom atom : all) {
       if (is_index(atom)) free.push_back(atom);
     }
-    bool met = true;
+    bool all_hold = true;
     Point point;
     walk(free, 0, obligation.given, point, [&](bool) {
       double sum = 0;
@@ -55,24 +55,24 @@ class NormalFormValue {
       const bool here = obligation.goal                 ? holds(*obligation.goal, point)
                         : obligation.indicators.empty() ? false
                                                         : std::abs(sum) < 1e-9;
-      met = met && here;
+      all_hold = all_hold && here;
     });
-    return met;
+    return all_hold;
   }
 
-  /// All points of the indices at which the guards hold.
+  /// Visits all values of the indices at which the guards hold.
   template <class Visit>
-  void over(const std::vector<Atom>& bound, const Guards& guards, Point& point, const Visit& visit) {
+  void for_each_point(const std::vector<Atom>& bound, const Guards& guards, Point& point, const Visit& visit) {
     if (!holds_so_far(guards, point)) return;
     walk(bound, 0, guards, point, [&](bool on_border) {
-      if (on_border) throw Untold{};
+      if (on_border) throw Undecided{};
       visit();
     });
   }
 
  private:
   static constexpr std::int64_t lowest = -6, highest = 10;
-  static constexpr std::uint64_t most_work = 200000;
+  static constexpr std::uint64_t max_work = 200000;
 
   bool is_index(Atom atom) const {
     return atoms_.kind(atom) == Atoms::Kind::Bound || atoms_.kind(atom) == Atoms::Kind::Output;
@@ -85,7 +85,7 @@ class NormalFormValue {
       for (const Atom atom : term.monomial) product *= value(atom, point);
       sum += product;
     }
-    if (std::abs(sum) > 1000000) throw Untold{};
+    if (std::abs(sum) > 1000000) throw Undecided{};
     return sum;
   }
 
@@ -93,13 +93,13 @@ class NormalFormValue {
     if (!atoms_.is_compound(atom)) {
       const Point& from = is_index(atom) ? point : sizes_;
       const auto found = from.find(atom);
-      if (found == from.end()) throw Untold{};
+      if (found == from.end()) throw Undecided{};
       return found->second;
     }
     const std::int64_t l = value(atoms_.left(atom), point), r = value(atoms_.right(atom), point);
     if (atoms_.kind(atom) == Atoms::Kind::Min) return std::min(l, r);
     if (atoms_.kind(atom) == Atoms::Kind::Max) return std::max(l, r);
-    if (r < 1) throw Untold{};
+    if (r < 1) throw Undecided{};
     return (l - ((l % r) + r) % r) / r;
   }
 
@@ -108,7 +108,7 @@ class NormalFormValue {
     return guard.equality ? number == 0 : number >= 0;
   }
 
-  /// Those of the guards that speak of nothing but what has a value.
+  /// True if all guards hold whose indices have values.
   bool holds_so_far(const Guards& guards, const Point& point) {
     for (const Guard& guard : guards) {
       auto [known, is_new] = indices_.try_emplace(guard.poly);
@@ -128,10 +128,10 @@ class NormalFormValue {
   template <class Visit>
   void walk(const std::vector<Atom>& free, std::size_t next, const Guards& guards, Point& point, const Visit& visit,
             bool on_border = false) {
-    if (++work_ > most_work) throw Untold{};
+    if (++work_ > max_work) throw Undecided{};
     if (!holds_so_far(guards, point)) return;
     if (next == free.size()) return visit(on_border);
-    if (is_outside(free[next], guards, point)) throw Untold{};
+    if (is_outside(free[next], guards, point)) throw Undecided{};
     for (std::int64_t i = lowest; i <= highest; ++i) {
       point[free[next]] = i;
       walk(free, next + 1, guards, point, visit, on_border || i == lowest || i == highest);
@@ -139,7 +139,7 @@ class NormalFormValue {
     point.erase(free[next]);
   }
 
-  /// Whether an equation gives the index, the last that it speaks of, a value that is not in the box.
+  /// True if an equation whose other indices have values gives the index a value outside of the box.
   bool is_outside(Atom index, const Guards& guards, Point& point) {
     for (const Guard& guard : guards) {
       const std::vector<Atom>& all = indices_[guard.poly];
@@ -156,7 +156,7 @@ class NormalFormValue {
   double value(const Product& product, Point& point) {
     double result = static_cast<double>(product.coefficient.num) / static_cast<double>(product.coefficient.den);
     for (const Factor& factor : product.factors) result *= value(factor, point);
-    if (!(std::abs(result) < 1e9)) throw Untold{};
+    if (!(std::abs(result) < 1e9)) throw Undecided{};
     return result;
   }
 
@@ -164,27 +164,27 @@ class NormalFormValue {
     switch (factor.kind) {
       case Factor::Kind::Read: {
         std::uint64_t hash = seed_ + 31 * factor.symbol;
-        for (const Poly& index : factor.index) hash = mixed(hash ^ static_cast<std::uint64_t>(value(index, point)));
-        return static_cast<double>(mixed(hash) >> 40U) / static_cast<double>(1U << 22U) - 2;
+        for (const Poly& index : factor.index) hash = mix_bits(hash ^ static_cast<std::uint64_t>(value(index, point)));
+        return static_cast<double>(mix_bits(hash) >> 40U) / static_cast<double>(1U << 22U) - 2;
       }
       case Factor::Kind::Inverse: {
         const std::int64_t size = value(factor.index.at(0), point);
-        if (size < 1) throw Untold{};
+        if (size < 1) throw Undecided{};
         return 1.0 / static_cast<double>(size);
       }
-      case Factor::Kind::Whole:
+      case Factor::Kind::Integer:
         return static_cast<double>(value(factor.index.at(0), point));
       case Factor::Kind::Apply: {
         std::vector<double> arguments;
         for (const Sum& argument : factor.arguments) arguments.push_back(value(argument, point));
         bool doubtful = false;
         const double result = algebra::evaluate_strictly(statement_.function(factor.symbol), arguments, doubtful);
-        if (doubtful) throw Untold{};
+        if (doubtful) throw Undecided{};
         return std::isnan(result) ? 0 : result;
       }
       case Factor::Kind::Max: {
         std::optional<double> largest;
-        over(factor.bound, factor.guards, point, [&] {
+        for_each_point(factor.bound, factor.guards, point, [&] {
           const double here = value(factor.arguments.at(0), point);
           largest = largest ? std::max(*largest, here) : here;
         });
@@ -194,7 +194,7 @@ class NormalFormValue {
     return 0;
   }
 
-  static std::uint64_t mixed(std::uint64_t a) {
+  static std::uint64_t mix_bits(std::uint64_t a) {
     a = (a + 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL;
     return (a ^ (a >> 29U)) * 0x94d049bb133111ebULL;
   }
@@ -204,7 +204,7 @@ class NormalFormValue {
   Point sizes_;
   std::uint64_t seed_;
   std::uint64_t work_ = 0;
-  std::map<Poly, std::vector<Atom>> indices_;  // of a polynomial
+  std::map<Poly, std::vector<Atom>> indices_;  // by polynomial
 };
 
 }  // namespace rulemill::check

@@ -1,0 +1,21 @@
+// Access to the library during expansion.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "algebra/language/syntax.h"
+
+namespace rulemill::algebra {
+
+/// The expander's access to the library: functions by name and, for composites, other operators and their instances.
+struct ExpansionContext {
+  std::function<const Function*(const std::string&, std::uint32_t* index)> function;
+  std::function<const OperatorInstance&(const std::string& op, const Parameters&, std::span<const std::uint32_t> ranks)>
+      instantiate;
+  std::function<const syntax::Operator*(const std::string& op)> find;
+};
+
+}  // namespace rulemill::algebra

@@ -1,0 +1,100 @@
+// A recursive-descent parser.
+#include "algebra/language/poly_parser.h"
+#include "algebra/sizes/checked.h"
+
+namespace rulemill::algebra {
+namespace {
+
+constexpr int max_nesting_depth = 100;  // nested parentheses and functions
+
+class PolyParser {
+ public:
+  PolyParser(TokenCursor& cursor, Symbols& symbols) : cursor_(cursor), symbols_(symbols) {}
+
+  Poly sum() {
+    if (++depth_ > max_nesting_depth) cursor_.fail(cursor_.peek(), "a size expression nested too deeply");
+    const bool negative = cursor_.accept("-");
+    Poly result = negative ? -product() : product();
+    for (;;) {
+      if (cursor_.accept("+")) {
+        result += product();
+      } else if (cursor_.accept("-")) {
+        result -= product();
+      } else {
+        --depth_;
+        return result;
+      }
+    }
+  }
+
+ private:
+  Poly product() {
+    Poly result = factor();
+    while (cursor_.accept("*")) result = result * factor();
+    return result;
+  }
+
+  Poly factor() {
+    const Token token = cursor_.peek();
+    if (token.kind == Token::Kind::Number) return Poly(cursor_.expect_number("a number"));
+    if (cursor_.accept("(")) {
+      Poly result = sum();
+      cursor_.expect(")", "after a size expression");
+      return result;
+    }
+    const std::string name = cursor_.expect_name("a size, a number or (");
+    if (cursor_.is("(")) return function(name, token);
+    return Poly(symbols_.size(name));
+  }
+
+  Poly function(const std::string& name, const Token& at) {
+    cursor_.expect("(", "after " + name);
+    const Poly a = sum();
+    cursor_.expect(",", "after the first operand");
+    const Poly b = sum();
+    cursor_.expect(")", "after the second operand");
+    if (name == "min") return symbols_.min(a, b);
+    if (name == "max") return symbols_.max(a, b);
+    if (name != "div" && name != "mod")
+      cursor_.fail(at, "unknown function '" + name + "', expected div, mod, min or max");
+    if (b.is_zero()) cursor_.fail(at, "division by zero");
+    return name == "div" ? symbols_.floor_div(a, b) : symbols_.mod(a, b);
+  }
+
+  TokenCursor& cursor_;
+  Symbols& symbols_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+Poly parse_poly(TokenCursor& cursor, Symbols& symbols) {
+  const Token start = cursor.peek();
+  try {
+    return PolyParser(cursor, symbols).sum();
+  } catch (const Overflow& overflow) {
+    cursor.fail(start, overflow.what());
+  }
+}
+
+Poly parse_poly(std::string_view text, const std::string& origin, Symbols& symbols) {
+  TokenCursor cursor(text, origin);
+  Poly result = parse_poly(cursor, symbols);
+  if (!cursor.at_end()) cursor.fail(cursor.peek(), "expected an operator or the end, found " + quoted(cursor.peek()));
+  return result;
+}
+
+Shape parse_shape(std::string_view text, const std::string& origin, Symbols& symbols) {
+  TokenCursor cursor(text, origin);
+  Shape result;
+  cursor.expect("[", "to begin a shape");
+  if (!cursor.accept("]")) {
+    do result.push_back(parse_poly(cursor, symbols));
+    while (cursor.accept(","));
+    cursor.expect("]", "after the last dimension");
+  }
+  if (!cursor.at_end()) cursor.fail(cursor.peek(), "expected the end, found " + quoted(cursor.peek()));
+  return result;
+}
+
+}  // namespace rulemill::algebra

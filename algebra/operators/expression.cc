@@ -1,0 +1,110 @@
+#include "algebra/operators/expression.h"
+
+#include "algebra/sizes/checked.h"
+
+namespace rulemill::algebra {
+
+Rational make_rational(std::int64_t num, std::int64_t den) {
+  if (den == 0) throw runtime::Error("", "a rational number with denominator zero");
+  checked(false, num);
+  checked(false, den);
+  const std::int64_t divisor = den < 0 ? -std::gcd(num, den) : std::gcd(num, den);
+  return {num / divisor, den / divisor};
+}
+
+Rational operator+(Rational a, Rational b) {
+  const std::int64_t left = checked_multiply(a.num, b.den), right = checked_multiply(b.num, a.den);
+  return make_rational(checked_add(left, right), checked_multiply(a.den, b.den));
+}
+
+Rational operator*(Rational a, Rational b) {
+  const Rational p = make_rational(a.num, b.den), q = make_rational(b.num, a.den);
+  return make_rational(checked_multiply(p.num, q.num), checked_multiply(p.den, q.den));
+}
+
+bool is_less(Rational a, Rational b) {
+  return static_cast<__int128>(a.num) * b.den < static_cast<__int128>(b.num) * a.den;
+}
+
+std::string to_string(Rational value) {
+  return value.den == 1 ? std::to_string(value.num) : std::to_string(value.num) + "/" + std::to_string(value.den);
+}
+
+std::int64_t evaluate(const IndexExpr& expr, std::span<const std::int64_t> sizes,
+                      std::span<const std::int64_t> indices) {
+  using Kind = IndexExpr::Kind;
+  switch (expr.kind) {
+    case Kind::Constant:
+      return expr.value;
+    case Kind::Size:
+      return sizes[expr.slot];
+    case Kind::Index:
+      RM_CHECK(expr.slot < indices.size(), "an index expression over an index that has no value here");
+      return indices[expr.slot];
+    default:
+      break;
+  }
+  const std::int64_t a = evaluate(*expr.a, sizes, indices), b = evaluate(*expr.b, sizes, indices);
+  switch (expr.kind) {
+    case Kind::Add:
+      return checked_add(a, b);
+    case Kind::Sub:
+      return checked_subtract(a, b);
+    case Kind::Mul:
+      return checked_multiply(a, b);
+    case Kind::Div:
+      return floor_quotient(a, b);
+    case Kind::Mod:
+      return checked_subtract(a, checked_multiply(b, floor_quotient(a, b)));
+    case Kind::Min:
+      return a < b ? a : b;
+    default:
+      return a < b ? b : a;
+  }
+}
+
+Poly evaluate(const IndexExpr& expr, std::span<const Poly> sizes, std::span<const Poly> indices, Symbols& symbols) {
+  using Kind = IndexExpr::Kind;
+  switch (expr.kind) {
+    case Kind::Constant:
+      return Poly(expr.value);
+    case Kind::Size:
+      return sizes[expr.slot];
+    case Kind::Index:
+      return indices[expr.slot];
+    default:
+      break;
+  }
+  const Poly a = evaluate(*expr.a, sizes, indices, symbols), b = evaluate(*expr.b, sizes, indices, symbols);
+  switch (expr.kind) {
+    case Kind::Add:
+      return a + b;
+    case Kind::Sub:
+      return a - b;
+    case Kind::Mul:
+      return a * b;
+    case Kind::Div:
+      return symbols.floor_div(a, b);
+    case Kind::Mod:
+      return symbols.mod(a, b);
+    case Kind::Min:
+      return symbols.min(a, b);
+    default:
+      return symbols.max(a, b);
+  }
+}
+
+bool holds(Relation relation, std::int64_t a, std::int64_t b) {
+  switch (relation) {
+    case Relation::Eq:
+      return a == b;
+    case Relation::Ne:
+      return a != b;
+    case Relation::Lt:
+      return a < b;
+    default:
+      return a <= b;
+  }
+}
+
+}  // namespace rulemill::algebra

@@ -1,0 +1,34 @@
+// The domain of a scalar function over the reals, and the signs of its values, derived from its formula. Undefined are
+// a quotient with divisor 0, a logarithm of t ≤ 0, a square root of t < 0, an arc sine or cosine of |t| > 1, and a
+// power whose base is negative and exponent not an integer, or whose base is 0 and exponent negative.
+#pragma once
+
+#include <span>
+
+#include "algebra/operators/function.h"
+
+namespace rulemill::algebra {
+
+/// The possible signs of a value.
+struct Signs {
+  bool negative = true, zero = true, positive = true;
+  bool operator==(const Signs&) const = default;
+};
+Signs operator+(Signs a, Signs b);
+Signs operator*(Signs a, Signs b);
+Signs sign_of(double number);
+
+/// The result of evaluating a formula on signs. Conservative: `defined` may be false for a defined value.
+struct FunctionRange {
+  bool defined = true;  // for all arguments with the given signs
+  Signs signs;
+};
+FunctionRange range_of(const Function& function, std::span<const Signs> arguments);
+/// Whether it is defined for all arguments.
+bool is_total(const Function& function);
+
+/// Returns the same value as evaluate(), or NaN if the function is undefined or an argument is NaN. Sets `doubtful` if
+/// rounding may have decided a comparison or the domain, or if the value overflows a double.
+double evaluate_strictly(const Function& function, std::span<const double> arguments, bool& doubtful);
+
+}  // namespace rulemill::algebra

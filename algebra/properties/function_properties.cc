@@ -1,0 +1,168 @@
+#include "algebra/properties/function_properties.h"
+
+#include "algebra/operators/function_domain.h"
+#include "algebra/properties/function_interpreter.h"
+
+namespace rulemill::algebra {
+
+using Op = Function::Op;
+
+namespace {
+
+/// The factor c^power of a value when all arguments are scaled by c; `zero` if the value is always 0.
+struct Homogeneity {
+  bool zero = false;
+  Rational power{0, 1};
+};
+
+std::optional<Homogeneity> apply_homogeneity(Op op, const Homogeneity& a, const Homogeneity& b) {
+  const Rational minus_one{-1, 1};
+  const auto is_constant = [](const Homogeneity& value) { return value.zero || value.power.num == 0; };
+  switch (op) {
+    case Op::Add:
+    case Op::Sub:
+    case Op::Max:
+    case Op::Min:
+      if (a.zero) return b;
+      if (b.zero) return a;
+      return a.power == b.power ? std::optional(a) : std::nullopt;
+    case Op::Mul:
+      return Homogeneity{a.zero || b.zero, a.power + b.power};
+    case Op::Div:
+      return Homogeneity{a.zero, a.power + minus_one * b.power};
+    case Op::Abs:
+      return b;
+    case Op::Sqrt:
+      return Homogeneity{b.zero, b.power * Rational{1, 2}};
+    case Op::Less:
+    case Op::Equal:  // unchanged if both sides have the same factor
+      return a.zero || b.zero || a.power == b.power ? std::optional(Homogeneity{}) : std::nullopt;
+    case Op::Gate:  // a nonzero value stays nonzero
+      return Homogeneity{a.zero || b.zero, b.power};
+    default:  // known only for operands that scaling does not change
+      return is_constant(a) && is_constant(b) ? std::optional(Homogeneity{}) : std::nullopt;
+  }
+}
+
+/// The monotonicity of a value in the function's argument, and its signs.
+struct Monotonicity {
+  bool nondecreasing = true, nonincreasing = true;
+  Signs signs;
+
+  bool is_constant() const { return nondecreasing && nonincreasing; }
+};
+
+std::optional<Monotonicity> apply_monotonicity(Op op, const Monotonicity& a, const Monotonicity& b) {
+  Monotonicity result;
+  const auto set_directions = [&](bool nondecreasing, bool nonincreasing) {
+    result.nondecreasing = nondecreasing, result.nonincreasing = nonincreasing;
+  };
+  switch (op) {
+    case Op::Add:
+      set_directions(a.nondecreasing && b.nondecreasing, a.nonincreasing && b.nonincreasing);
+      result.signs = a.signs + b.signs;
+      return result;
+    case Op::Sub:
+      set_directions(a.nondecreasing && b.nonincreasing, a.nonincreasing && b.nondecreasing);
+      result.signs = a.signs + sign_of(-1) * b.signs;
+      return result;
+    case Op::Max:
+    case Op::Min:
+      set_directions(a.nondecreasing && b.nondecreasing, a.nonincreasing && b.nonincreasing);
+      return result;  // any sign
+    case Op::Mul:
+      // Known for a constant times any value, and for two nonnegative values.
+      if (a.is_constant() && !b.is_constant()) return apply_monotonicity(op, b, a);
+      result.signs = a.signs * b.signs;
+      if (b.is_constant()) {
+        set_directions(b.signs.negative ? a.nonincreasing : a.nondecreasing,
+                       b.signs.negative ? a.nondecreasing : a.nonincreasing);
+        if (b.signs.negative && b.signs.positive) return std::nullopt;
+        return result;
+      }
+      if (a.signs.negative || b.signs.negative) return std::nullopt;
+      set_directions(a.nondecreasing && b.nondecreasing, a.nonincreasing && b.nonincreasing);
+      return result;
+    case Op::Div: {
+      // The reciprocal of a positive divisor is positive, with the opposite monotonicity.
+      if (b.signs.negative || b.signs.zero) return std::nullopt;
+      const Monotonicity reciprocal{b.nonincreasing, b.nondecreasing, b.signs};
+      return apply_monotonicity(Op::Mul, a, reciprocal);
+    }
+    case Op::Exp:
+      set_directions(b.nondecreasing, b.nonincreasing);
+      result.signs = {false, false, true};
+      return result;
+    case Op::Tanh:
+    case Op::Erf:
+      set_directions(b.nondecreasing, b.nonincreasing);
+      result.signs = b.signs;
+      return result;
+    case Op::Sqrt:
+      if (b.signs.negative) return std::nullopt;
+      set_directions(b.nondecreasing, b.nonincreasing);
+      result.signs = b.signs;
+      return result;
+    case Op::Log:
+      if (b.signs.negative || b.signs.zero) return std::nullopt;
+      set_directions(b.nondecreasing, b.nonincreasing);
+      return result;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<Degree> degree(const Function& function) {
+  const auto leaf = [](const Function::Instruction& instruction) -> std::optional<Homogeneity> {
+    if (instruction.op == Op::Argument) return Homogeneity{false, {1, 1}};
+    return Homogeneity{instruction.exact == Rational{0, 1}, {0, 1}};
+  };
+  const std::optional<Homogeneity> result = interpret<Homogeneity>(function, leaf, apply_homogeneity);
+  return result && !result->zero ? std::optional(result->power) : std::nullopt;
+}
+
+bool is_nondecreasing(const Function& function) {
+  if (function.arity != 1) return false;
+  // 0 for t < 0, where it is undefined, and increasing from 0.
+  const bool is_square_root =
+      function.program.size() == 2 && function.program[0].op == Op::Argument && function.program[1].op == Op::Sqrt;
+  if (is_square_root) return true;
+  const auto leaf = [](const Function::Instruction& instruction) -> std::optional<Monotonicity> {
+    if (instruction.op == Op::Argument) return Monotonicity{true, false, {}};
+    return Monotonicity{true, true, sign_of(instruction.number)};
+  };
+  const std::optional<Monotonicity> result = interpret<Monotonicity>(function, leaf, apply_monotonicity);
+  return result && result->nondecreasing;
+}
+
+bool is_exponential(const Function& function) {
+  if (function.arity != 1 || function.program.empty() || function.program.back().op != Op::Exp) return false;
+  Function inner = function;
+  inner.program.pop_back();
+  // The exponent must be a · t + b with b = 0.
+  struct Line {
+    Rational slope{0, 1}, offset{0, 1};
+  };
+  const auto leaf = [](const Function::Instruction& instruction) -> std::optional<Line> {
+    if (instruction.op == Op::Argument) return Line{{1, 1}, {0, 1}};
+    return instruction.exact ? std::optional(Line{{0, 1}, *instruction.exact}) : std::nullopt;
+  };
+  const auto apply = [](Op op, const Line& a, const Line& b) -> std::optional<Line> {
+    const Rational minus_one{-1, 1};
+    if (op == Op::Add) return Line{a.slope + b.slope, a.offset + b.offset};
+    if (op == Op::Sub) return Line{a.slope + minus_one * b.slope, a.offset + minus_one * b.offset};
+    if (op == Op::Mul && a.slope.num == 0) return Line{a.offset * b.slope, a.offset * b.offset};
+    if (op == Op::Div && b.slope.num == 0 && b.offset.num != 0) {
+      const Rational factor = reciprocal(b.offset);
+      return Line{a.slope * factor, a.offset * factor};
+    }
+    if (op == Op::Mul && b.slope.num == 0) return Line{b.offset * a.slope, b.offset * a.offset};
+    return std::nullopt;
+  };
+  const std::optional<Line> line = interpret<Line>(inner, leaf, apply);
+  return line && line->offset.num == 0;
+}
+
+}  // namespace rulemill::algebra

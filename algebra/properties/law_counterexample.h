@@ -1,0 +1,15 @@
+// Searches numerically for a counterexample to a law of a scalar function.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "algebra/operators/function.h"
+
+namespace rulemill::algebra {
+
+/// Tests the law at thousands of values of all magnitudes and signs, in long double. Returns the first counterexample
+/// as text, such as "f(2) = 4, f(f(2)) = 8".
+std::optional<std::string> find_counterexample(const Function& function, Law law);
+
+}  // namespace rulemill::algebra

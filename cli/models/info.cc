@@ -1,0 +1,124 @@
+// `rulemill info FILE`: the columns and origin of a table file, after checking it; the operators of a model, and how
+// much of it the definitions cover.
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/model_processes.h"
+#include "cli/text_table.h"
+#include "optimize/onnx/export.h"
+#include "optimize/report/coverage.h"
+#include "runtime/files/table_file.h"
+#include "runtime/text/error.h"
+#include "runtime/text/quantity.h"
+
+namespace rulemill::cli {
+namespace {
+
+std::string type_name(const runtime::TableColumn& column) {
+  constexpr const char* names[] = {"u8", "u16", "u32", "u64", "i64", "f64"};
+  const std::string name = names[static_cast<std::size_t>(column.type)];
+  return column.width == 1 ? name : name + " × " + std::to_string(column.width);
+}
+
+std::string value_text(const runtime::Attribute& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* number = std::get_if<std::uint64_t>(&value)) return std::to_string(*number);
+  return std::to_string(std::get<double>(value));
+}
+
+void show(Context& context, const std::string& path) {
+  const runtime::TableReader table(path);
+  table.verify();
+  context.print(path + ": a table of " + table.schema().name + ", version " + std::to_string(table.schema().version) +
+                ", " + runtime::format_count(table.rows()) + " rows, checksum " + table.checksum() + " (checked)\n\n");
+  auto& report = context.report;
+  report = {{"file", path},
+            {"schema", table.schema().name},
+            {"version", table.schema().version},
+            {"rows", table.rows()},
+            {"checksum", table.checksum()}};
+  TextTable columns({"column", "type"});
+  for (const auto& column : table.columns()) {
+    columns.add({column.name, type_name(column)});
+    report["columns"].push_back({{"name", column.name}, {"type", type_name(column)}});
+  }
+  TextTable attributes({"attribute", "value"});
+  for (const auto& [name, value] : table.attributes()) {
+    attributes.add({name, value_text(value)});
+    std::visit([&, &key = name](const auto& plain) { report["attributes"][key] = plain; }, value);
+  }
+  context.print(columns.text());
+  if (!attributes.empty()) context.print("\n" + attributes.text());
+}
+
+std::string percent(double share, double whole) {
+  return whole > 0 ? fmt::format("{:.1f}%", 100 * share / whole) : "-";
+}
+
+void show_model(Context& context, const std::string& path, const std::string& roundtrip) {
+  if (!context.world.is_root()) return;
+  algebra::Library library = load_library(context.options);
+  algebra::Symbols symbols;
+  optimize::GraphBank bank(library, symbols);
+  const optimize::OnnxModel model = optimize::OnnxModel::read(path);
+  optimize::NodeInference inference(type_helper_command());
+  const optimize::ImportedModel import = optimize::import_model(model, bank, &inference);
+  if (!roundtrip.empty()) {
+    std::error_code error;
+    if (std::filesystem::equivalent(path, roundtrip, error))
+      throw runtime::UsageError("--roundtrip", "is the model itself; choose another file");
+    optimize::Fusion fusion(bank);
+    auto plan = optimize::plan_export(import, bank, fusion, import.outputs, model.opset(), true);
+    optimize::export_model(model, import, bank, std::move(plan), import.outputs).write(roundtrip);
+  }
+  const optimize::Coverage coverage = optimize::coverage_of(import, bank, {});
+  const auto& [covered, all] = std::pair(coverage.covered, coverage.all);
+  context.print(fmt::format("{}: opset {}, {} nodes, {} of weights\n", path, model.opset(), all.nodes,
+                            runtime::format_count(model.weight_bytes()) + " bytes"));
+  context.print(
+      fmt::format("covered by definitions: {} of nodes, {} of arithmetic, {} of the weights that float nodes read\n\n",
+                  percent(static_cast<double>(covered.nodes), static_cast<double>(all.nodes)),
+                  percent(covered.flops, all.flops), percent(covered.weight_bytes, all.weight_bytes)));
+  TextTable table({"operator", "nodes", "arithmetic", "weights", "opaque, reason"});
+  auto& report = context.report;
+  report = {{"file", path}, {"opset", model.opset()}, {"weight_bytes", model.weight_bytes()}};
+  auto share = [](const optimize::Share& of) -> runtime::Json {
+    return {{"nodes", of.nodes}, {"flops", of.flops}, {"weight_bytes", of.weight_bytes}};
+  };
+  report["all"] = share(all);
+  report["covered"] = share(covered);
+  report["operators"] = runtime::Json::array();
+  for (const auto& row : coverage.rows) {
+    table.add({row.op_type, std::to_string(row.share.nodes), percent(row.share.flops, all.flops),
+               percent(row.share.weight_bytes, all.weight_bytes), row.reason});
+    runtime::Json entry = share(row.share);
+    entry["op_type"] = row.op_type;
+    entry["reason"] = row.reason;
+    report["operators"].push_back(std::move(entry));
+  }
+  context.print(table.text());
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Options& options, Command& chosen) {
+  auto* info = app.add_subcommand("info", "Describe and check a table file (a shard) or a model");
+  auto path = std::make_shared<std::string>();
+  info->add_option("FILE", *path, "table file of rulemill (*.h5) or model (*.onnx)")->required();
+  auto roundtrip = std::make_shared<std::string>();
+  info->add_option("--roundtrip", *roundtrip,
+                   "write the model to this file after import and export, without applying rules");
+  add_definitions_option(*info, options);
+  add_common_options(*info, options);
+  info->callback([path, roundtrip, &chosen] {
+    chosen = [path, roundtrip](Context& context) {
+      if (std::filesystem::path(*path).extension() == ".onnx") {
+        show_model(context, *path, *roundtrip);
+      } else {
+        show(context, *path);
+      }
+    };
+  });
+}
+
+}  // namespace rulemill::cli

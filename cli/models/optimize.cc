@@ -1,0 +1,231 @@
+// `rulemill optimize MODEL.onnx --rules RULES --out FASTER.onnx`: applies a rule database to a model.
+#include "optimize/optimize.h"
+
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/model_processes.h"
+#include "cli/number_option.h"
+#include "cli/rules/default_rules.h"
+#include "optimize/cost/device_model.h"
+#include "optimize/gpu/device/plan_executor.h"
+#include "optimize/report/report.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/files/cache_folder.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::cli {
+namespace {
+
+struct OptimizeOptions {
+  optimize::Options options;
+  std::vector<std::string> shapes, rules;
+  std::string report;
+  std::string verifier = "auto";
+  std::string search = "saturate";
+  std::string cost_table;
+  std::optional<double> min_gain;
+  bool no_benchmark = false, strict = false;
+};
+
+const std::map<std::string, optimize::SearchMethod> searches = {{"saturate", optimize::SearchMethod::Saturation},
+                                                                {"backtrack", optimize::SearchMethod::Backtracking}};
+
+constexpr double min_gain_without_benchmark = 0.05;
+
+/// Protects the model and its external data from being overwritten.
+void require_other_file(const std::string& option, const std::filesystem::path& file, std::filesystem::path model) {
+  if (file.empty()) return;
+  runtime::require_writable_folder(std::filesystem::absolute(file).parent_path());
+  std::error_code error;
+  if (std::filesystem::equivalent(model, file, error)) {
+    throw runtime::UsageError(option, "is the model itself; choose another file");
+  }
+  model += ".data";
+  if (std::filesystem::equivalent(model, file, error)) {
+    throw runtime::UsageError(option, "is the model's external data; choose another file");
+  }
+}
+
+optimize::Summary optimize_model(const optimize::Options& options) {
+  try {
+    return optimize::run(options);
+  } catch (const runtime::Interrupted&) {
+    throw runtime::Interrupted(options.model.string(),
+                               "stopped by signal; nothing was written, and the same command starts over");
+  }
+}
+
+void run(Context& context, const OptimizeOptions& given) {
+  // Only one process searches.
+  if (!context.world.is_root()) return;
+  optimize::Options options = given.options;
+  if (options.cost.source == "cuda") optimize::gpu::require_gpu();  // fail early
+  options.rules.assign(given.rules.begin(), given.rules.end());
+  if (options.rules.empty()) options.rules = {default_rules(context)};
+  options.out = context.options.out;
+  options.operators = definitions_folder(context.options);
+  options.runtime_fusions = data_folder() / "runtimes" / "onnxruntime.patterns";
+  options.search.method = searches.at(given.search);
+  if (given.verifier != "definitions") options.verification.onnxruntime = verifier_command();
+  options.type_helper = type_helper_command();
+  options.benchmark.enabled = !given.no_benchmark;
+  options.benchmark.helper = benchmark_command();
+  options.cost.helper = node_costs_command();
+  options.cost.table = given.cost_table;
+  if (options.cost.source == "table" && options.cost.table.empty()) {
+    throw runtime::UsageError("--cost", "table needs --cost-table FILE");
+  }
+  if (options.cost.source == "onnxruntime" && options.cost.table.empty() && !runtime::cache_folder().empty()) {
+    options.cost.table = runtime::cache_folder() / ("costs-" + std::to_string(options.benchmark.threads) + ".h5");
+  }
+  if (options.cost.source == "cuda" && options.cost.table.empty() && !runtime::cache_folder().empty()) {
+    options.cost.table = runtime::cache_folder();  // with a file for each device and version
+  }
+  // A benchmark makes up for errors of the cost model.
+  options.min_gain = given.min_gain.value_or(options.benchmark.is_possible() ? 0 : min_gain_without_benchmark);
+  for (const std::string& text : given.shapes) options.input_shapes.insert(optimize::parse_input_shape(text));
+  if (!options.out.empty()) {
+    if (std::filesystem::is_directory(options.out)) options.out /= options.model.filename();
+  }
+  require_other_file("--out", options.out, options.model);
+  require_other_file("--report", given.report, options.model);
+  require_other_file("--json", context.options.json, options.model);
+  const optimize::Summary summary = optimize_model(options);
+  if (!options.explain.empty()) return context.print(optimize::to_text(summary.explanations));
+  if (!given.report.empty()) runtime::write_file(given.report, optimize::to_html(summary));
+  if (!summary.warning.empty())
+    std::fprintf(stderr, "rulemill: warning: %s: %s\n", summary.model.c_str(), summary.warning.c_str());
+  context.print(optimize::to_text(summary));
+  context.report = optimize::to_json(summary);
+  if (given.strict && !summary.warning.empty()) throw runtime::Error(summary.model, summary.warning);
+}
+
+void add_search_options(CLI::App& command, OptimizeOptions& given) {
+  optimize::Options& o = given.options;
+  command.add_option("--device", o.cost.device, "device model of the costs")
+      ->check([](const std::string& name) {
+        for (const std::string& known : optimize::device_names()) {
+          if (known == name) return std::string();
+        }
+        return "unknown device '" + name + "'";
+      })
+      ->capture_default_str();
+  command
+      .add_option("--search", given.search,
+                  "saturate: equality saturation of one window at a time; backtrack: search over graphs, as TASO and "
+                  "MetaFlow do")
+      ->check([](const std::string& name) {
+        return searches.contains(name) ? "" : "unknown search '" + name + "': expected saturate or backtrack";
+      })
+      ->capture_default_str();
+  command
+      .add_option("--cost", o.cost.source,
+                  "cost model: analytic (roofline); onnxruntime or cuda: measured time of each node, on this machine's "
+                  "CPU or GPU; table: times in --cost-table")
+      ->check(CLI::IsMember({"analytic", "onnxruntime", "cuda", "table"}))
+      ->capture_default_str();
+  command.add_option("--cost-table", given.cost_table,
+                     "file of times measured on this machine; default: in the user's cache folder");
+  command
+      .add_option("--alpha", o.search.alpha,
+                  "backtracking: keep graphs that cost less than this factor times the best so far; 1: greedy")
+      ->check(real_number(1, 10))
+      ->capture_default_str();
+  command.add_option("--budget", o.search.budget, "backtracking: maximum number of graphs")
+      ->check(whole_number(1))
+      ->capture_default_str();
+  command
+      .add_option("--ilp-max-nodes", o.search.ilp_max_nodes,
+                  "saturation: solve extraction exactly (ILP) for e-graphs of up to this many nodes; 0: never")
+      ->check(whole_number(0, 100000))
+      ->capture_default_str();
+  command.add_option("--time-limit", o.search.time_limit, "time limit of the search, seconds; 0: no limit")
+      ->check(real_number(0, 1e9))
+      ->capture_default_str();
+}
+
+void add_verification_options(CLI::App& command, OptimizeOptions& given) {
+  optimize::Options& o = given.options;
+  command
+      .add_option("--verify-inputs", o.verification.inputs, "number of random inputs on which both models are compared")
+      ->check(whole_number(1, 1000))
+      ->capture_default_str();
+  command
+      .add_option(
+          "--max-error-ratio", o.verification.accuracy.max_error_ratio,
+          "maximum error relative to float64, as a multiple of the original model's error plus one rounding unit")
+      ->check(real_number(0, 1e6))
+      ->capture_default_str();
+  command
+      .add_option("--tolerance", o.verification.accuracy.tolerance,
+                  "maximum relative difference where float64 cannot be evaluated")
+      ->check(real_number(0, 1))
+      ->capture_default_str();
+  command
+      .add_option("--verifier", given.verifier,
+                  "auto: the definitions and onnxruntime, if $RULEMILL_PYTHON, the installed environment or python3 "
+                  "has it; definitions: only these")
+      ->check(CLI::IsMember({"auto", "definitions"}))
+      ->capture_default_str();
+  command
+      .add_option("--min-gain", given.min_gain,
+                  "minimum fraction of the cost that a result must save; default: 0 with a benchmark, otherwise 0.05")
+      ->check(real_number(0, 1));
+}
+
+void add_benchmark_options(CLI::App& command, OptimizeOptions& given) {
+  optimize::Options& o = given.options;
+  auto* no_benchmark =
+      command.add_flag("--no-benchmark", given.no_benchmark, "rely on the cost model; do not time the results");
+  command
+      .add_option("--benchmark-command", o.benchmark.command,
+                  "shell command that times a model instead of onnxruntime: gets its path and prints the milliseconds "
+                  "of one run")
+      ->check([](const std::string& text) {
+        return text.find_first_not_of(" \t") == std::string::npos ? "expected a command" : std::string();
+      })
+      ->excludes(no_benchmark);
+  command.add_option("--benchmark-threads", o.benchmark.threads, "threads of onnxruntime when timing models and nodes")
+      ->check(whole_number(1, 1024))
+      ->capture_default_str();
+  command.add_option("--benchmark-seconds", o.benchmark.seconds, "duration of timing the models in turns, seconds")
+      ->check(real_number(0.1, 3600))
+      ->capture_default_str();
+  command
+      .add_option("--benchmark-timeout", o.benchmark.timeout,
+                  "time limit of one run of --benchmark-command, or of all timing in onnxruntime, seconds")
+      ->check(real_number(0.1, 86400))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_optimize(CLI::App& app, Options& options, Command& chosen) {
+  auto* optimize = app.add_subcommand("optimize", "Optimize an ONNX model with the rules of databases");
+  auto given = std::make_shared<OptimizeOptions>();
+  optimize->add_option("MODEL", given->options.model, "model to optimize (*.onnx)")->required();
+  optimize
+      ->add_option("--rules", given->rules,
+                   "rule database (*.rmdb), or a folder with rules.rmdb; may be repeated; default: the rules of "
+                   "data/profiles/models, made on first use")
+      ->allow_extra_args(false);
+  optimize->add_option("--out", options.out, "file or folder for the result; default: only report");
+  add_search_options(*optimize, *given);
+  add_verification_options(*optimize, *given);
+  add_benchmark_options(*optimize, *given);
+  optimize->add_flag("--strict", given->strict, "exit with code 1 if a cheaper model was found but not used");
+  optimize->add_option(
+      "--explain", given->options.explain,
+      "explain why this rule (by id), or every rule at this node (by name), did not apply; do not search");
+  optimize->add_option("--report", given->report,
+                       "write an HTML page with a table, the rules, and the graph before and after");
+  optimize->add_option("--input-shape", given->shapes,
+                       "shape of an input with dynamic dimensions, such as name:1x3x224x224");
+  add_definitions_option(*optimize, options);
+  add_common_options(*optimize, options);
+  add_type_helper(app, chosen);
+  optimize->callback([given, &chosen] { chosen = [given](Context& context) { run(context, *given); }; });
+}
+
+}  // namespace rulemill::cli

@@ -1,0 +1,114 @@
+// `rulemill check`: checks every certificate of a rule database.
+#include <fmt/format.h>
+
+#include "algebra/terms/rule_text.h"
+#include "cli/run/audit_report.h"
+#include "cli/run/proof_options.h"
+#include "prove/certificate/check.h"
+#include "prove/certificate/cvc5.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::cli {
+namespace {
+
+void report(Context& context, const prove::CheckReport& report, const prove::CheckOptions& options) {
+  context.report = {{"proved_from_definitions", report.by_definitions},
+                    {"derived", report.by_derivation},
+                    {"obligations", report.obligations},
+                    {"identities", report.identities},
+                    {"without_obligations", report.without_obligations},
+                    {"evaluated", report.evaluated},
+                    {"assuming_laws", report.assuming_laws},
+                    {"median_bytes", report.median_bytes},
+                    {"seconds_check", report.seconds_kernel},
+                    {"seconds_evaluate", report.seconds_evaluate},
+                    {"seconds_z3", report.seconds_z3},
+                    {"seconds_cvc5", report.seconds_cvc5},
+                    {"findings", runtime::Json::array()}};
+  std::string text;
+  for (const prove::CheckFinding& finding : report.findings) {
+    context.report["findings"].push_back({{"rule", finding.rule}, {"reason", finding.what}});
+    text += finding.rule + ": " + finding.what + "\n";
+  }
+  text +=
+      fmt::format("{} rules proved from the definitions: {} obligations, {} identities; {} rules have no obligations\n",
+                  report.by_definitions, report.obligations, report.identities, report.without_obligations);
+  text += fmt::format("{} derived rules; {} of all rules evaluated at random sizes in {:.2f} s\n", report.by_derivation,
+                      report.evaluated, report.seconds_evaluate);
+  if (report.assuming_laws > 0)
+    text += fmt::format("{} rules depend on assumed laws, which their certificates name\n", report.assuming_laws);
+  text += fmt::format("median certificate {} bytes; checked in {:.2f} s, obligations by Z3 in {:.2f} s",
+                      report.median_bytes, report.seconds_kernel, report.seconds_z3);
+  text += options.cvc5.empty() ? "\n" : fmt::format(", by cvc5 in {:.2f} s\n", report.seconds_cvc5);
+  context.print(text);
+}
+
+struct CheckCommandOptions {
+  bool cvc5 = false, cross_check = false, core_minimality = false;
+  ProofOptions proofs;
+};
+
+void replay(Context& context, const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
+            algebra::Symbols& symbols, const CheckCommandOptions& given) {
+  prove::CheckOptions options;
+  if (given.cvc5) {
+    options.cvc5 = prove::find_cvc5();
+    if (options.cvc5.empty()) throw runtime::UsageError("--cvc5", "cvc5 is not on PATH");
+  }
+  const prove::CheckReport result = prove::check(rules, library, bank, symbols, options);
+  report(context, result, options);
+  if (result.findings.empty()) return;
+  throw runtime::Error(rules_file(context.options).string(),
+                       fmt::format("{} certificates are invalid", result.findings.size()));
+}
+
+void check(Context& context, const CheckCommandOptions& given) {
+  algebra::Library library = load_library(context.options);
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  algebra::RuleSet rules;
+  runtime::on_first_rank(context.world, [&] {
+    rules = algebra::load_rule_set(rules_file(context.options), library, bank, symbols);
+    replay(context, rules, library, bank, symbols, given);
+  });
+  prove::WorkerProcessOptions workers = worker_options(context.options, given.proofs);
+  if (!rules.provenance.seeds.empty()) workers.worker.prover.seed = rules.provenance.seeds[0];
+  if (given.core_minimality) {
+    prove::TaskScheduler scheduler(context.world, library, workers);
+    prove::MinimalityReport result;
+    scheduler.run_collective([&] { result = prove::check_minimality(rules, library, bank, symbols, scheduler); });
+    report_minimality(context, result, scheduler.rank_statistics());
+  }
+  if (given.cross_check) {
+    prove::TaskScheduler scheduler(context.world, library, workers);
+    prove::CrossCheckReport result;
+    scheduler.run_collective([&] {
+      std::vector<std::string> derived;
+      for (const algebra::RuleRecord& record : rules.rules) {
+        if (record.certificate.kind != algebra::Certificate::Kind::Derivation) continue;
+        derived.push_back(algebra::to_string(record.rule, bank, symbols));
+      }
+      result = prove::cross_check(derived, scheduler);
+    });
+    report_cross_check(context, result, scheduler.rank_statistics());
+  }
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Options& options, Command& chosen) {
+  auto* checking = app.add_subcommand("check", "Check every certificate of a rule database");
+  auto given = std::make_shared<CheckCommandOptions>();
+  checking->add_option("RULES", options.rules, "rule database (*.rmdb), or a folder with rules.rmdb")->required();
+  checking->add_flag("--cvc5", given->cvc5, "confirm the obligations with cvc5, too");
+  checking->add_flag("--cross-check", given->cross_check,
+                     "prove derived rules from the definitions, too; fail if one of them is false");
+  checking->add_flag("--core-minimality", given->core_minimality,
+                     "verify that no core rule is implied by the others, and that the core implies every derived rule");
+  add_proof_options(*checking, given->proofs);
+  add_definitions_option(*checking, options);
+  add_common_options(*checking, options);
+  checking->callback([given, &chosen] { chosen = [given](Context& context) { check(context, *given); }; });
+}
+
+}  // namespace rulemill::cli

@@ -1,0 +1,156 @@
+#include "cli/rules/default_rules.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <vector>
+
+#include "runtime/files/atomic_file.h"
+#include "runtime/files/cache_folder.h"
+#include "runtime/process/interrupt.h"
+#include "runtime/process/program_digest.h"
+#include "runtime/process/shell_command.h"
+#include "runtime/process/subprocess.h"
+#include "runtime/text/error.h"
+#include "runtime/text/hash.h"
+
+namespace rulemill::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::hours timeout{2};
+/// Hides the launcher's variables from a process that is not a rank of its job.
+constexpr const char* unset_launcher_variables =
+    "for v in $(env | sed -n 's/^\\(\\(OMPI\\|PMIX\\|PMI\\|SLURM\\|MPI\\)_[A-Za-z0-9_]*\\)=.*/\\1/p'); do unset $v; "
+    "done; ";
+
+std::vector<fs::path> files_of(const fs::path& folder, const std::string& extension) {
+  std::vector<fs::path> files;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder, none)) {
+    if (entry.path().extension() == extension) files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+/// "models-0123456789abcdef.rmdb", with a digest of everything that determines the rules.
+std::string file_name(const fs::path& profiles, const fs::path& definitions) {
+  runtime::Hasher hasher;
+  hasher.add_text(runtime::program_digest());
+  for (const auto& [folder, extension] : {std::pair(definitions, ".op"), std::pair(profiles, ".toml")}) {
+    for (const fs::path& file : files_of(folder, extension)) {
+      hasher.add_text(file.filename().string());
+      hasher.add_text(runtime::read_file(file));
+    }
+  }
+  return profiles.filename().string() + "-" + runtime::to_hex(hasher.digest64()) + ".rmdb";
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+/// A lock on the folder while rules are made in it, so that concurrent processes make them once. It ends with its
+/// process; without effect on file systems without locks.
+class MakingLock {
+ public:
+  explicit MakingLock(const fs::path& folder)
+      : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    while (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR)
+      runtime::throw_if_interrupted("waiting for the default rules");
+  }
+  ~MakingLock() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  MakingLock(const MakingLock&) = delete;
+  MakingLock& operator=(const MakingLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+/// Runs this binary in another process; the path of its output is the last argument.
+void run_self(const std::string& arguments, const fs::path& out) {
+  const std::string command =
+      unset_launcher_variables + ("exec " + quoted(runtime::current_executable().string())) + " " + arguments;
+  const runtime::ShellResult result = runtime::run_shell_command(command, out.string(), timeout);
+  if (result.failure.empty()) return;
+  throw runtime::Error(out.string(), "cannot make the default rules: `rulemill " +
+                                         arguments.substr(0, arguments.find(" -")) + "` failed with " + result.failure);
+}
+
+/// Discovers the rules of the profiles, adds their general forms and removes the other files.
+void discover(const fs::path& profiles, const fs::path& definitions, const fs::path& database) {
+  runtime::require_writable_folder(database.parent_path());
+  fs::path work = database;
+  work.replace_extension(".making");
+  const std::string common =
+      " --definitions " + quoted(definitions.string()) + " --progress off --log-level error --out";
+  run_self("discover --profile " + quoted(profiles.string()) + common, work);
+  const fs::path general = work / "general.rmdb";
+  run_self("rules generalize --include-derived --keep-originals " + quoted((work / "rules.rmdb").string()) + common,
+           general);
+  fs::rename(general, database);
+  std::error_code ignored;
+  fs::remove_all(work, ignored);
+}
+
+/// Returns the packed database or the one in `folder`, which is made if it does not exist.
+fs::path database_in(const Context& context, const fs::path& folder, bool announce) {
+  const fs::path profiles = data_folder() / "profiles" / "models", definitions = definitions_folder(context.options);
+  if (files_of(profiles, ".toml").empty()) throw runtime::Error(profiles.string(), "has no profile; give --rules");
+  const std::string name = file_name(profiles, definitions);
+  const fs::path packed = data_folder() / "rules" / "models" / name, own = folder / name;
+  if (fs::exists(packed)) return packed;
+  if (folder.empty())
+    throw runtime::Error("--rules",
+                         "not given, and there is no cache folder for the default rules; set RULEMILL_CACHE");
+  if (fs::exists(own)) return own;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw runtime::IoError(folder.string(), "cannot create the folder: " + error.message());
+  if (announce) {
+    std::fprintf(stderr, "rulemill: discovering the rules of %s; the result is cached in %s\n", profiles.c_str(),
+                 folder.c_str());
+  }
+  const MakingLock lock(folder);
+  if (fs::exists(own)) return own;
+  discover(profiles, definitions, own);
+  return own;
+}
+
+fs::path rules_cache() {
+  const fs::path cache = runtime::cache_folder();
+  return cache.empty() ? cache : cache / "rules";
+}
+
+}  // namespace
+
+fs::path default_rules(const Context& context) { return database_in(context, rules_cache(), true); }
+
+void add_rules_default(CLI::App& rules, Options& options, Command& chosen) {
+  auto* command = rules.add_subcommand(
+      "default", "Print the path of the default rules of `optimize`, after making them if necessary");
+  command->add_option("--out", options.out, "folder for the database; default: `rules` in the user's cache folder");
+  add_definitions_option(*command, options);
+  add_common_options(*command, options);
+  command->callback([&chosen] {
+    chosen = [](Context& context) {
+      if (!context.world.is_root()) return;
+      const fs::path folder = context.options.out.empty() ? rules_cache() : fs::path(context.options.out);
+      const fs::path database = database_in(context, folder, false);
+      context.report["database"] = database.string();
+      context.print(database.string() + "\n");
+    };
+  });
+}
+
+}  // namespace rulemill::cli

@@ -1,0 +1,191 @@
+// `rulemill rules export`: a database as text or as TASO's protobuf, as far as that can express it. `rules diff`: the
+// rules that two files have in common.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "algebra/exchange/taso_writer.h"
+#include "algebra/terms/rule_renaming.h"
+#include "algebra/terms/rule_text.h"
+#include "algebra/terms/typing.h"
+#include "cli/rules/rule_commands.h"
+#include "cli/rules/rule_database.h"
+#include "cli/text_table.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/text/error.h"
+#include "runtime/text/hash.h"
+
+namespace rulemill::cli {
+namespace {
+
+using algebra::Rule;
+
+struct ExportOptions {
+  std::string file, format = "text", taso_table, tier;
+  bool canonical = false;
+};
+
+/// The rules, named by a hash of their text and sorted by it: adding a rule adds one paragraph.
+std::string canonical_text(std::vector<Rule> rules, const algebra::TermBank& bank, const algebra::Symbols& symbols) {
+  std::set<std::pair<std::string, std::string>> texts;  // by statement
+  for (Rule& rule : rules) {
+    rule.id = "r";
+    const std::string statement = algebra::to_string(rule, bank, symbols);
+    rule.id = "r_" + runtime::to_hex(runtime::hash64(runtime::bytes_of(statement)));
+    texts.emplace(statement.substr(statement.find('\n')) + statement, algebra::to_string(rule, bank, symbols));
+  }
+  std::string bytes;
+  for (const auto& [statement, text] : texts) bytes += text;
+  return bytes;
+}
+
+void export_rules(Context& context, const ExportOptions& options) {
+  Database database(context.options);
+  std::vector<Rule> rules;
+  for (const algebra::RuleRecord& record : database.rules.rules) {
+    if (options.tier.empty() || options.tier == tier_name(record.rule.tier)) rules.push_back(record.rule);
+  }
+  std::string bytes;
+  std::size_t written = rules.size();
+  std::map<std::string, std::size_t> reasons;
+  if (options.canonical) {
+    bytes = canonical_text(std::move(rules), database.bank, database.symbols);
+  } else if (options.format == "text") {
+    bytes =
+        "# " + std::to_string(rules.size()) + " rules of " + rules_file(context.options).filename().string() + "\n\n";
+    for (const Rule& rule : rules) bytes += algebra::to_string(rule, database.bank, database.symbols);
+  } else {
+    const algebra::TasoTable table = load_taso_table(options.taso_table, database.library);
+    const algebra::TasoFile file =
+        algebra::write_taso_rules(rules, table, database.library, database.bank, database.symbols);
+    bytes = file.bytes;
+    written = file.written.size();
+    for (const auto& skipped_rule : file.skipped) {
+      ++reasons[skipped_rule.reason];
+      context.report["skipped"].push_back({{"rule", skipped_rule.rule}, {"reason", skipped_rule.reason}});
+    }
+    context.report["rules"] = file.written;
+  }
+  runtime::write_file(options.file, bytes);
+  context.print(fmt::format("{}: {} rules\n", options.file, written));
+  TextTable table({"skipped", "reason"});
+  for (const auto& [reason, count] : reasons) table.add({std::to_string(count), reason});
+  if (!table.empty()) context.print(table.text());
+  context.report["written"] = written;
+}
+
+/// A typed rule, its text and its key up to renaming.
+struct KeyedRule {
+  std::string name, line, key;
+  Rule rule;
+};
+
+/// The well-typed rules of a file; counts the others.
+std::vector<KeyedRule> typed_rules(const std::string& file, const std::string& table, std::size_t& untyped,
+                                   algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols) {
+  std::vector<KeyedRule> result;
+  for (const algebra::ImportedRule& foreign : read_rule_file(file, table, library, bank, symbols)) {
+    if (!foreign.rule) {
+      ++untyped;
+      continue;
+    }
+    auto types = algebra::infer_types(*foreign.rule, bank, symbols);
+    auto* typed = std::get_if<algebra::TypedRule>(&types);
+    if (typed == nullptr) {
+      ++untyped;
+      continue;
+    }
+    result.push_back({foreign.name, body_line(algebra::to_string(typed->rule, bank, symbols)),
+                      algebra::renaming_key(typed->rule, bank), std::move(typed->rule)});
+  }
+  return result;
+}
+
+struct DiffOptions {
+  std::string a, b, table;
+};
+
+void diff(Context& context, const DiffOptions& options) {
+  algebra::Library library = load_library(context.options);
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  std::size_t ill_typed_a = 0, ill_typed_b = 0;
+  const std::vector<KeyedRule> a = typed_rules(options.a, options.table, ill_typed_a, library, bank, symbols);
+  const std::vector<KeyedRule> b = typed_rules(options.b, options.table, ill_typed_b, library, bank, symbols);
+  std::multimap<std::string, std::size_t> by_key;
+  for (std::size_t i = 0; i < b.size(); ++i) by_key.emplace(b[i].key, i);
+  std::vector<bool> matched(b.size(), false);
+  std::string text;
+  std::size_t both = 0, only_a = 0, only_b = 0;
+  for (const char* list : {"both", "only_a", "only_b"}) context.report[list] = runtime::Json::array();
+  for (const KeyedRule& rule : a) {
+    std::string same;
+    const auto [begin, end] = by_key.equal_range(rule.key);
+    for (auto at = begin; at != end; ++at) {
+      if (!algebra::is_renaming_of(rule.rule, b[at->second].rule, bank, symbols)) continue;
+      matched[at->second] = true;
+      if (same.empty()) same = b[at->second].name;
+    }
+    if (same.empty()) {
+      ++only_a;
+      text += fmt::format("- {}: {}\n", rule.name, rule.line);
+      context.report["only_a"].push_back(rule.name);
+    } else {
+      ++both;
+      context.report["both"].push_back({rule.name, same});
+    }
+  }
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    if (matched[i]) continue;
+    ++only_b;
+    text += fmt::format("+ {}: {}\n", b[i].name, b[i].line);
+    context.report["only_b"].push_back(b[i].name);
+  }
+  context.report["ill_typed"] = {ill_typed_a, ill_typed_b};
+  text += fmt::format("{} in both, {} only in {}, {} only in {}", both, only_a, options.a, only_b, options.b);
+  if (ill_typed_a + ill_typed_b > 0)
+    text += fmt::format("; {} and {} ill-typed rules skipped", ill_typed_a, ill_typed_b);
+  context.print(text + "\n");
+}
+
+}  // namespace
+
+void add_rules_export(CLI::App& rules, Options& options, Command& chosen) {
+  auto* exporting =
+      rules.add_subcommand("export", "Write a database as text or as TASO's protobuf, as far as that can express it");
+  auto given = std::make_shared<ExportOptions>();
+  exporting->add_option("FILE", given->file, "file to write")->required();
+  exporting->add_option("--format", given->format, "output format: text or taso (protobuf)")
+      ->check(CLI::IsMember({"text", "taso"}))
+      ->capture_default_str();
+  exporting->add_option("--tier", given->tier, "only rules of this tier: core or derived")
+      ->check(CLI::IsMember({"core", "derived"}));
+  exporting->add_flag("--canonical", given->canonical,
+                      "sort the rules and name each by a hash of its text, so that files can be compared with diff");
+  add_taso_table_option(*exporting, given->taso_table);
+  add_rules_option(*exporting, options, true);
+  add_definitions_option(*exporting, options);
+  add_common_options(*exporting, options);
+  exporting->callback([given, &chosen] {
+    chosen = [given](Context& context) {
+      runtime::on_first_rank(context.world, [&] { export_rules(context, *given); });
+    };
+  });
+}
+
+void add_rules_diff(CLI::App& rules, Options& options, Command& chosen) {
+  auto* comparing = rules.add_subcommand("diff", "Compare the rules of two files up to renaming and orientation");
+  auto given = std::make_shared<DiffOptions>();
+  comparing->add_option("A", given->a, "rule database, text file, or TASO's protobuf")->required();
+  comparing->add_option("B", given->b, "another one")->required();
+  add_taso_table_option(*comparing, given->table);
+  add_definitions_option(*comparing, options);
+  add_common_options(*comparing, options);
+  comparing->callback([given, &chosen] {
+    chosen = [given](Context& context) { runtime::on_first_rank(context.world, [&] { diff(context, *given); }); };
+  });
+}
+
+}  // namespace rulemill::cli

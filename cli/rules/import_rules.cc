@@ -1,0 +1,137 @@
+// `rulemill rules import`: proves or refutes rules from other sources and makes a database of the proved ones.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cli/rules/rule_commands.h"
+#include "cli/rules/rule_database.h"
+#include "cli/text_table.h"
+#include "prove/import_rules.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::cli {
+namespace {
+
+using prove::ImportPlacement;
+using prove::ImportVerdict;
+
+struct ImportOptions {
+  std::vector<std::string> files;
+  std::string taso_table;
+};
+
+/// The rules of all files, with unique names.
+std::vector<algebra::ImportedRule> read_all(const ImportOptions& options, algebra::Library& library,
+                                            algebra::TermBank& bank, algebra::Symbols& symbols) {
+  std::vector<algebra::ImportedRule> all;
+  std::set<std::string> names;
+  for (const std::string& file : options.files) {
+    for (algebra::ImportedRule& rule : read_rule_file(file, options.taso_table, library, bank, symbols)) {
+      const std::string given = rule.name;
+      for (int again = 2; !names.insert(rule.name).second; ++again) rule.name = given + "_" + std::to_string(again);
+      if (rule.rule) rule.rule->id = rule.name;
+      all.push_back(std::move(rule));
+    }
+  }
+  return all;
+}
+
+std::string tier_of(const std::vector<ImportPlacement>& places, const std::string& name) {
+  const auto found = std::ranges::find(places, name, &ImportPlacement::name);
+  if (found == places.end()) return "";
+  constexpr const char* words[] = {"core", "derived", "subsumed"};
+  return words[static_cast<std::size_t>(found->kind)];
+}
+
+void report(Context& context, const std::vector<ImportVerdict>& verdicts, const std::vector<ImportPlacement>& places) {
+  TextTable table({"rule", "verdict", "tier", "condition, counterexample or reason"});
+  double seconds = 0;
+  context.report["rules"] = runtime::Json::array();
+  for (const ImportVerdict& verdict : verdicts) {
+    const std::string tier = tier_of(places, verdict.name);
+    table.add({verdict.name, prove::name(verdict.status), tier, verdict.detail});
+    context.report["rules"].push_back({{"name", verdict.name},
+                                       {"place", verdict.place},
+                                       {"verdict", prove::name(verdict.status)},
+                                       {"tier", tier},
+                                       {"rule", verdict.rule},
+                                       {"condition", verdict.condition},
+                                       {"detail", verdict.detail},
+                                       {"queries", verdict.queries}});
+    seconds += verdict.seconds;
+  }
+  context.print(table.text() + "\n");
+  std::string counts;
+  for (const auto kind : {prove::RuleStatus::Proved, prove::RuleStatus::Refuted, prove::RuleStatus::Unknown,
+                          prove::RuleStatus::IllTyped, prove::RuleStatus::Unreadable}) {
+    const auto count = std::ranges::count(verdicts, kind, &ImportVerdict::status);
+    context.report["counts"][prove::name(kind)] = count;
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, prove::name(kind));
+  }
+  const auto conditional =
+      std::ranges::count_if(verdicts, [](const auto& verdict) { return !verdict.condition.empty(); });
+  context.report["counts"]["conditional"] = conditional;
+  context.report["seconds"] = seconds;
+  context.print(fmt::format("{} rules: {}; {} of them hold under a condition that was found; {:.2f} s\n",
+                            verdicts.size(), counts, conditional, seconds));
+}
+
+/// Throws InputError if a rule is unreadable or ill-typed. Called last, so that the other rules are written.
+void throw_if_malformed(const std::vector<ImportVerdict>& verdicts) {
+  const auto is_malformed = [](const ImportVerdict& verdict) {
+    return verdict.status == prove::RuleStatus::IllTyped || verdict.status == prove::RuleStatus::Unreadable;
+  };
+  const auto first = std::ranges::find_if(verdicts, is_malformed);
+  if (first == verdicts.end()) return;
+  const auto others = std::ranges::count_if(verdicts, is_malformed) - 1;
+  throw runtime::InputError(first->place,
+                            fmt::format("rule {} is {}: {}{}", first->name, prove::name(first->status), first->detail,
+                                        others > 0 ? fmt::format("; and {} more", others) : ""));
+}
+
+void import(Context& context, const ImportOptions& options) {
+  algebra::Library library = load_library(context.options);
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  const std::vector<algebra::ImportedRule> rules = read_all(options, library, bank, symbols);
+  const prove::ProverOptions prover;
+  const std::vector<ImportVerdict> verdicts = prove::prove_imported_rules(rules, library, bank, symbols, prover);
+  std::vector<ImportPlacement> places;
+  algebra::RuleSet database = prove::make_import_database(verdicts, library, bank, symbols, prover, {}, &places);
+  database.provenance.profile_name = "import";
+  for (const std::string& file : options.files)
+    database.provenance.profile_name += " " + std::filesystem::path(file).filename().string();
+  database.provenance.seeds = {prover.seed};
+  database.provenance.build = RULEMILL_VERSION;
+  database.provenance.solver = prove::Solver::version();
+  report(context, verdicts, places);
+  std::filesystem::path out = context.options.out;
+  if (out.extension() != ".rmdb") out /= "rules.rmdb";
+  runtime::require_writable_folder(std::filesystem::absolute(out).parent_path());
+  algebra::save(database, bank, symbols, out);
+  context.print(fmt::format("{}: {} core, {} derived; {} subsumed by a core rule and omitted\n", out.string(),
+                            std::ranges::count(places, ImportPlacement::Kind::Core, &ImportPlacement::kind),
+                            std::ranges::count(places, ImportPlacement::Kind::Derived, &ImportPlacement::kind),
+                            std::ranges::count(places, ImportPlacement::Kind::Subsumed, &ImportPlacement::kind)));
+  throw_if_malformed(verdicts);
+}
+
+}  // namespace
+
+void add_rules_import(CLI::App& rules, Options& options, Command& chosen) {
+  auto* importing = rules.add_subcommand(
+      "import", "Prove or refute rules from other sources, and make a database of the proved ones");
+  auto given = std::make_shared<ImportOptions>();
+  importing->add_option("FILE", given->files, "rules as text or as TASO's protobuf")->required();
+  importing->add_option("--out", options.out, "database to write (*.rmdb), or a folder for rules.rmdb")->required();
+  add_taso_table_option(*importing, given->taso_table);
+  add_definitions_option(*importing, options);
+  add_common_options(*importing, options);
+  importing->callback([given, &chosen] {
+    chosen = [given](Context& context) { runtime::on_first_rank(context.world, [&] { import(context, *given); }); };
+  });
+}
+
+}  // namespace rulemill::cli

@@ -1,0 +1,225 @@
+// `rulemill rules list|show`: the rules of a database, or the rejected candidates of a run.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "algebra/rules/rule_picture.h"
+#include "algebra/rules/rule_set.h"
+#include "algebra/terms/rule_text.h"
+#include "algebra/terms/typing.h"
+#include "cli/rules/default_rules.h"
+#include "cli/rules/rule_commands.h"
+#include "cli/rules/rule_database.h"
+#include "cli/rules/rule_gain.h"
+#include "cli/text_table.h"
+#include "prove/prove_candidates.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::cli {
+namespace {
+
+using algebra::RuleRecord;
+
+bool uses_operator(const RuleRecord& record, const algebra::TermBank& bank, const std::vector<std::string>& names) {
+  for (const auto& side : {record.rule.source, record.rule.target}) {
+    for (const auto node : bank.nodes(side)) {
+      const std::string& name = bank.library().instance(bank.node(node).instance).operator_name;
+      if (std::ranges::find(names, name) != names.end()) return true;
+    }
+  }
+  return false;
+}
+
+/// True if no variable has a dimension that can exceed 1.
+bool is_degenerate(const algebra::Rule& rule, const algebra::TermBank& bank) {
+  std::vector<algebra::TermId> roots = rule.source;
+  roots.insert(roots.end(), rule.target.begin(), rule.target.end());
+  const auto variables = bank.variables(roots);
+  return std::ranges::all_of(variables, [&](algebra::TermId variable) {
+    const auto place = std::ranges::find(rule.variables, variable) - rule.variables.begin();
+    const algebra::Shape& shape = rule.shapes.at(static_cast<std::size_t>(place));
+    return !shape.empty() && std::ranges::all_of(shape, [](const algebra::Poly& dim) { return dim.constant() == 1; });
+  });
+}
+
+struct Filter {
+  std::string tier, sort = "id";
+  std::vector<std::string> uses;
+  bool all = false;
+  std::vector<std::string> candidates;
+};
+
+/// The rule's variables with their shapes: the text in the parentheses of its first line.
+std::string types_line(const std::string& text) {
+  const std::string line = text.substr(0, text.find('\n'));  // the tier may follow the parentheses
+  const std::size_t open = line.find('('), close = line.rfind(')');
+  return open == std::string::npos || close == std::string::npos ? "" : line.substr(open + 1, close - open - 1);
+}
+
+void require_operators(const std::vector<std::string>& names, const algebra::Library& library) {
+  const auto known = library.operator_names();
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) == known.end())
+      throw runtime::UsageError("--uses", "unknown operator '" + name + "'; see `rulemill operators list`");
+  }
+}
+
+/// Lists the rejected candidates of the run in the folder.
+void list_candidates(Context& context, const Filter& filter) {
+  const std::filesystem::path folder = context.options.rules;
+  if (!std::filesystem::is_directory(folder))
+    throw runtime::UsageError("--candidates",
+                              "expected --rules to be the output folder of a run, found '" + folder.string() + "'");
+  TextTable table({"id", "verdict", "reason", "rule"});
+  context.report["candidates"] = runtime::Json::array();
+  std::map<std::string, std::uint64_t> counts;
+  for (const prove::CandidateResult& result : prove::read_results(folder)) {
+    const std::string verdict = prove::name(result.status);
+    if (std::ranges::find(filter.candidates, verdict) == filter.candidates.end()) continue;
+    ++counts[verdict];
+    table.add({result.candidate, verdict, result.detail, body_line(result.rule)});
+    context.report["candidates"].push_back(
+        {{"id", result.candidate}, {"verdict", verdict}, {"reason", result.detail}, {"text", result.rule}});
+  }
+  std::string totals;
+  for (const std::string& verdict : filter.candidates)
+    totals += (totals.empty() ? "" : ", ") + std::to_string(counts[verdict]) + " " + verdict;
+  context.print(table.text() + "\n" + totals + "\n");
+}
+
+void list(Context& context, const Filter& filter) {
+  if (!filter.candidates.empty()) return list_candidates(context, filter);
+  Database database(context.options);
+  require_operators(filter.uses, database.library);
+  struct Row {
+    const RuleRecord* record;
+    std::optional<RuleCost> cost;
+  };
+  std::vector<Row> rows;
+  std::uint64_t core = 0, derived = 0, hidden = 0;
+  for (const RuleRecord& record : database.rules.rules) {
+    if (!filter.tier.empty() && filter.tier != tier_name(record.rule.tier)) continue;
+    if (!filter.uses.empty() && !uses_operator(record, database.bank, filter.uses)) continue;
+    if (!filter.all && is_degenerate(record.rule, database.bank)) {
+      ++hidden;
+      continue;
+    }
+    core += record.rule.tier == algebra::Tier::Core ? 1 : 0;
+    derived += record.rule.tier == algebra::Tier::Derived ? 1 : 0;
+    rows.push_back({&record, cost_at_example(record, database.bank, database.symbols)});
+  }
+  if (filter.sort == "gain") {
+    std::ranges::stable_sort(rows, std::greater<>(), [](const Row& row) { return row.cost ? row.cost->gain() : -1; });
+  }
+  TextTable table({"id", "tier", "proof", "gain", "variables", "rule"});
+  context.report["rules"] = runtime::Json::array();
+  for (const Row& row : rows) {
+    const std::string text = algebra::to_string(row.record->rule, database.bank, database.symbols);
+    // "<=": the left side is the cheaper one.
+    std::string gain = row.cost ? std::to_string(std::lround(100 * row.cost->gain())) + "%" : "";
+    if (row.cost && row.cost->source < row.cost->target) gain += " <=";
+    table.add({row.record->rule.id, tier_name(row.record->rule.tier), proof_name(row.record->certificate.kind), gain,
+               types_line(text), body_line(text)});
+    runtime::Json json = rule_json(*row.record, database.bank, database.symbols);
+    if (row.cost) json["cost"] = {{"source", row.cost->source}, {"target", row.cost->target}};
+    context.report["rules"].push_back(std::move(json));
+  }
+  context.report["hidden"] = hidden;
+  std::string totals = std::to_string(core) + " core, " + std::to_string(derived) + " derived";
+  if (hidden > 0)
+    totals += "; " + std::to_string(hidden) + " without a dimension that can exceed 1 are hidden, see --all";
+  context.print(table.text() + "\n" + totals + "\n");
+}
+
+std::string shapes_text(const std::vector<std::vector<std::int64_t>>& example) {
+  std::string text;
+  for (const auto& shape : example) {
+    text += text.empty() ? "[" : ", [";
+    for (std::size_t d = 0; d < shape.size(); ++d) text += (d == 0 ? "" : ", ") + std::to_string(shape[d]);
+    text += "]";
+  }
+  return text;
+}
+
+/// Draws both sides as graphs, followed by their nodes with types.
+std::string draw(const algebra::Rule& rule, Database& database) {
+  auto types = algebra::infer_types(rule, database.bank, database.symbols);
+  const auto* typed = std::get_if<algebra::TypedRule>(&types);
+  if (typed == nullptr) return algebra::picture(rule, database.bank, database.symbols);
+  return algebra::picture(typed->rule, database.bank, database.symbols) + "\n" +
+         algebra::format_typed_steps(typed->rule, database.bank, database.symbols, typed->types);
+}
+
+void show(Context& context, const std::string& id, bool certificate) {
+  Database database(context.options);
+  for (const RuleRecord& record : database.rules.rules) {
+    if (record.rule.id != id) continue;
+    context.print(algebra::to_string(record.rule, database.bank, database.symbols) + "\n");
+    context.print(draw(record.rule, database) + "\n");
+    context.print(std::string("tier         ") + tier_name(record.rule.tier) + "\n");
+    context.print(std::string("proved by    ") + proof_name(record.certificate.kind) + ", " +
+                  std::to_string(record.statistics.queries) + " queries, " +
+                  std::to_string(record.statistics.instances) + " rule instances\n");
+    context.print(std::string("reversible   ") + (record.reversible ? "yes" : "no") + "\n");
+    const std::vector<std::string> assumed = algebra::assumed_laws(record.rule, database.bank);
+    for (const std::string& law : assumed) context.print("assumes      " + law + "\n");
+    if (!record.example.empty()) context.print("example      " + shapes_text(record.example) + "\n");
+    if (certificate) context.print("\n" + record.certificate.text + "\n");
+    context.report = rule_json(record, database.bank, database.symbols);
+    context.report["example"] = record.example;
+    context.report["assumed_laws"] = assumed;
+    context.report["certificate"] = record.certificate.text;
+    return;
+  }
+  throw runtime::UsageError(
+      id, "no rule has this id in " + rules_file(context.options).string() + "; see `rulemill rules list`");
+}
+
+}  // namespace
+
+void add_rules(CLI::App& app, Options& options, Command& chosen) {
+  auto* rules = app.add_subcommand("rules", "Rule databases");
+  rules->require_subcommand(1);
+
+  auto* listing = rules->add_subcommand("list", "List the rules of a database");
+  auto filter = std::make_shared<Filter>();
+  listing->add_option("--tier", filter->tier, "only rules of this tier: core or derived")
+      ->check(CLI::IsMember({"core", "derived"}));
+  listing->add_option("--uses", filter->uses, "only rules with one of these operators (comma-separated)")
+      ->delimiter(',');
+  listing
+      ->add_option(
+          "--sort", filter->sort,
+          "order: id, or gain (fraction of the cost that the cheaper side saves, on the example or at small sizes)")
+      ->check(CLI::IsMember({"id", "gain"}));
+  listing->add_flag("--all", filter->all, "include rules without a dimension that can exceed 1");
+  listing
+      ->add_option(
+          "--candidates", filter->candidates,
+          "list the rejected candidates of a run with the reason instead of rules: refuted, unknown, ill-typed")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"refuted", "unknown", "ill-typed"}));
+  add_rules_option(*listing, options, true);
+  add_definitions_option(*listing, options);
+  add_common_options(*listing, options);
+  listing->callback([filter, &chosen] { chosen = [filter](Context& context) { list(context, *filter); }; });
+
+  auto* showing = rules->add_subcommand("show", "Show one rule: text, condition, proof");
+  auto id = std::make_shared<std::string>();
+  auto certificate = std::make_shared<bool>(false);
+  showing->add_option("ID", *id, "id of the rule, as in `rules list`")->required();
+  showing->add_flag("--certificate", *certificate, "print the certificate, too");
+  add_rules_option(*showing, options, true);
+  add_definitions_option(*showing, options);
+  add_common_options(*showing, options);
+  showing->callback([=, &chosen] { chosen = [=](Context& context) { show(context, *id, *certificate); }; });
+
+  add_rules_import(*rules, options, chosen);
+  add_rules_export(*rules, options, chosen);
+  add_rules_diff(*rules, options, chosen);
+  add_rules_gallery(*rules, options, chosen);
+  add_rules_generalize(*rules, options, chosen);
+  add_rules_default(*rules, options, chosen);
+}
+
+}  // namespace rulemill::cli

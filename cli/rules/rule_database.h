@@ -1,0 +1,41 @@
+// A loaded rule database, its rules as text and JSON, and the rule files of other programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algebra/exchange/taso_reader.h"
+#include "algebra/rules/rule_set.h"
+#include "cli/command.h"
+
+namespace rulemill::cli {
+
+struct Database {
+  algebra::Library library;
+  algebra::TermBank bank;
+  algebra::Symbols symbols;
+  algebra::RuleSet rules;
+
+  /// Loads the database of --rules.
+  explicit Database(const Options& options);
+};
+
+const char* tier_name(algebra::Tier tier);
+const char* proof_name(algebra::Certificate::Kind kind);
+runtime::Json rule_json(const algebra::RuleRecord& record, const algebra::TermBank& bank,
+                        const algebra::Symbols& symbols);
+/// Returns the rule's text without its first line, as one line.
+std::string body_line(const std::string& text);
+
+/// --taso-table
+void add_taso_table_option(CLI::App& app, std::string& table);
+/// Loads `given`, or data/imports/taso.toml if it is empty.
+algebra::TasoTable load_taso_table(const std::string& given, const algebra::Library& library);
+
+/// Reads the rules of a file: a rule database (*.rmdb, or a folder with rules.rmdb), TASO's protobuf, or text.
+/// Throws InputError for other files.
+std::vector<algebra::ImportedRule> read_rule_file(const std::filesystem::path& file, const std::string& table,
+                                                  algebra::Library& library, algebra::TermBank& bank,
+                                                  algebra::Symbols& symbols);
+
+}  // namespace rulemill::cli

@@ -1,0 +1,34 @@
+// Prints the tables of a discovery run, and collects the same numbers for --json.
+#pragma once
+
+#include <memory>
+
+#include "cli/command.h"
+#include "pipeline/observer.h"
+
+namespace rulemill::cli {
+
+class RunReport final : public pipeline::Observer {
+ public:
+  /// The context must outlive the report.
+  explicit RunReport(Context& context) : context_(context) {}
+
+  void begin(const pipeline::RunDescription& run) override;
+  void inputs_changed(const std::string& changes) override;
+  void stage_ended(const pipeline::StageTime& stage) override;
+  void fingerprinted(const fingerprint::Summary& summary) override;
+  void joined(const dedup::Summary& summary) override;
+  void proved(const prove::ProveSummary& summary) override;
+  void cross_checked(const prove::CrossCheckReport& report, const std::vector<prove::RankStatistics>& ranks) override;
+  void pruned(const prove::PruneSummary& summary) override;
+  void ended(const pipeline::RunSummary& summary) override;
+  pipeline::Observer& begin_profile(const std::filesystem::path& profile) override;
+  void profile_ended(const std::filesystem::path& profile, const pipeline::FunnelRows::value_type& candidates) override;
+
+ private:
+  Context& context_;
+  std::unique_ptr<Context> profile_context_;  // silent: only its report is used
+  std::unique_ptr<RunReport> profile_report_;
+};
+
+}  // namespace rulemill::cli

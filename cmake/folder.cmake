@@ -1,0 +1,49 @@
+# rulemill_folder: one static library per top-level folder, with its Catch2 tests.
+include(Catch)
+
+# rulemill_unity(TARGET source...): with RULEMILL_UNITY, the sources of one folder are compiled as one. File-local names are
+# therefore unique within a folder.
+function(rulemill_unity target)
+  if(NOT RULEMILL_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(source ${ARGN})
+    get_filename_component(folder ${source} DIRECTORY)
+    file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${folder})
+    string(REPLACE "/" "_" group ${folder})
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+endfunction()
+
+# rulemill_folder(NAME DEPENDS folder... LIBRARIES target-or-file... SYSTEM include-dir... EXTRA generated-source...)
+# The library rulemill_NAME is made of NAME/**/*.cc. Its tests are tests/NAME/**/*_test.cc, one program that runs in the source
+# folder; each Catch2 case is a test of its own.
+function(rulemill_folder name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES;SYSTEM;EXTRA" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${name}/*.cc)
+  if(RULEMILL_HAVE_CUDA)
+    file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${name}/*.cu)
+  endif()
+  add_library(rulemill_${name} STATIC ${sources} ${cuda_sources} ${ARG_EXTRA})
+  set_target_properties(rulemill_${name} PROPERTIES LINKER_LANGUAGE CXX EXPORT_NAME ${name})
+  if(NOT name STREQUAL execute)  # its kernels are compiled one by one, as they are measured
+    rulemill_unity(rulemill_${name} ${sources})
+  endif()
+  set_source_files_properties(${ARG_EXTRA} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  list(TRANSFORM ARG_DEPENDS PREPEND rulemill_)
+  target_link_libraries(rulemill_${name} PUBLIC rulemill_settings ${ARG_DEPENDS} ${ARG_LIBRARIES})
+  target_include_directories(rulemill_${name} SYSTEM PUBLIC ${ARG_SYSTEM})
+  if(RULEMILL_HAVE_CUDA)
+    target_compile_definitions(rulemill_${name} PUBLIC RULEMILL_HAVE_CUDA)
+  endif()
+
+  file(GLOB_RECURSE tests CONFIGURE_DEPENDS tests/${name}/*_test.cc)
+  if(tests)
+    add_executable(test_${name} ${tests} tests/main.cc)
+    target_link_libraries(test_${name} PRIVATE rulemill_${name} Catch2::Catch2)
+    target_compile_definitions(test_${name} PRIVATE RULEMILL_SOURCE_DIR=".")
+    catch_discover_tests(test_${name} TEST_PREFIX "${name}: " WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+      PROPERTIES LABELS cpu TIMEOUT 600 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+  endif()
+endfunction()

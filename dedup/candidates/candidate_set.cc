@@ -1,0 +1,123 @@
+#include "dedup/candidates/candidate_set.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "runtime/text/byte_lists.h"
+#include "runtime/text/hash.h"
+
+namespace rulemill::dedup {
+namespace {
+
+/// Orders by key; of equal keys, the best candidate comes first.
+bool precedes(const CandidateKey& a, const CandidateKey& b) {
+  if (a.key != b.key) return a.key < b.key;
+  if (a.dimensions != b.dimensions) return a.dimensions > b.dimensions;
+  if (a.exact != b.exact) return a.exact < b.exact;
+  return a.index < b.index;
+}
+
+void keep_best(std::vector<CandidateKey>& list) {
+  std::sort(list.begin(), list.end(), precedes);
+  list.erase(std::unique(list.begin(), list.end(),
+                         [](const CandidateKey& a, const CandidateKey& b) { return a.key == b.key; }),
+             list.end());
+}
+
+/// Brings the graph to canonical form and computes its key. Returns false if both sides are equal.
+bool make_key(CandidateGraph& graph, const Vocabulary& vocabulary, CandidateKey& made) {
+  std::string exact;
+  made.key = runtime::hash128(runtime::bytes_of(canonicalize(graph, vocabulary, CanonicalForm::AnyShapes, &exact)));
+  made.exact = runtime::hash128(runtime::bytes_of(exact));
+  made.dimensions = static_cast<std::uint32_t>(distinct_dimensions(graph, vocabulary));
+  return !(graph.source == graph.target);
+}
+
+}  // namespace
+
+KeyedCandidates deduplicate(std::size_t count, const CandidateSource& source, const Vocabulary& vocabulary,
+                            const runtime::ThreadPool& thread_pool, std::uint64_t* unique_up_to_renaming) {
+  constexpr std::size_t chunk = 512;
+  constexpr std::uint64_t dropped = ~std::uint64_t{0};
+  KeyedCandidates best;
+  std::vector<CandidateKey>& keys = best.keys;
+  keys.resize(count);
+  PackedCandidates packed(count);
+  thread_pool.run_interruptible((count + chunk - 1) / chunk, [&](std::size_t c, unsigned) {
+    for (std::size_t i = c * chunk; i < std::min(count, (c + 1) * chunk); ++i) {
+      CandidateGraph graph = source(i);
+      keys[i].index = make_key(graph, vocabulary, keys[i]) ? i : dropped;
+      if (keys[i].index == i) packed[i] = pack(graph);
+    }
+  });
+  std::erase_if(keys, [](const CandidateKey& k) { return k.index == dropped; });
+  if (unique_up_to_renaming != nullptr) {
+    std::vector<runtime::Hash128> exact;
+    for (const CandidateKey& k : keys) exact.push_back(k.exact);
+    std::ranges::sort(exact);
+    *unique_up_to_renaming = static_cast<std::uint64_t>(std::unique(exact.begin(), exact.end()) - exact.begin());
+  }
+  keep_best(keys);
+
+  for (CandidateKey& key : keys) {
+    best.packed.push_back(std::move(packed[key.index]));
+    key.index = best.packed.size() - 1;
+  }
+  return best;
+}
+
+void append(KeyedCandidates& candidates, KeyedCandidates more) {
+  if (candidates.keys.empty()) {
+    candidates = std::move(more);
+    return;
+  }
+  for (CandidateKey& k : more.keys) {
+    k.index += candidates.packed.size();
+    candidates.keys.push_back(k);
+  }
+  std::ranges::move(more.packed, std::back_inserter(candidates.packed));
+}
+
+namespace {
+
+void append(runtime::Bytes& bytes, const CandidateKey& key, const std::string& packed) {
+  runtime::append_value(bytes, key);
+  runtime::append_text(bytes, packed);
+}
+
+void take_candidate(runtime::ByteView& bytes, KeyedCandidates& candidates) {
+  CandidateKey& key = candidates.keys.emplace_back(runtime::take_value<CandidateKey>(bytes));
+  key.index = candidates.packed.size();
+  candidates.packed.emplace_back(runtime::take_text(bytes));
+}
+
+}  // namespace
+
+void append(runtime::Bytes& bytes, const KeyedCandidates& candidates) {
+  runtime::append_value(bytes, std::uint64_t{candidates.keys.size()});
+  for (const CandidateKey& key : candidates.keys) append(bytes, key, candidates.packed[key.index]);
+}
+
+void read(runtime::ByteView& bytes, KeyedCandidates& candidates) {
+  for (auto left = runtime::take_value<std::uint64_t>(bytes); left > 0; --left) take_candidate(bytes, candidates);
+}
+
+PackedCandidates deduplicate_across_ranks(KeyedCandidates candidates, const runtime::Communicator& communicator) {
+  keep_best(candidates.keys);
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  if (ranks > 1) {
+    std::vector<runtime::Bytes> outgoing(ranks);
+    for (const CandidateKey& key : candidates.keys)
+      append(outgoing[key.key.low % ranks], key, candidates.packed[key.index]);
+    candidates = {};
+    for (const runtime::Bytes& bytes : communicator.all_to_all(std::move(outgoing))) {
+      for (runtime::ByteView view = bytes; !view.empty();) take_candidate(view, candidates);
+    }
+    keep_best(candidates.keys);
+  }
+  PackedCandidates result;
+  for (const CandidateKey& key : candidates.keys) result.push_back(std::move(candidates.packed[key.index]));
+  return result;
+}
+
+}  // namespace rulemill::dedup

@@ -1,0 +1,49 @@
+// Deduplication of candidates by canonical form. Of candidates with equal keys, the one that is least likely to hold by
+// coincidence is kept: the one with the most distinct dimensions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dedup/candidates/canonical.h"
+#include "runtime/mpi/communicator.h"
+#include "runtime/mpi/thread_pool.h"
+#include "runtime/text/hash.h"
+
+namespace rulemill::dedup {
+
+/// Returns the i-th candidate.
+using CandidateSource = std::function<CandidateGraph(std::size_t i)>;
+
+/// A candidate's key, and the criteria for choosing between candidates with equal keys.
+struct CandidateKey {
+  runtime::Hash128 key;
+  std::uint32_t dimensions = 0;  // more is better
+  std::uint32_t padding = 0;
+  runtime::Hash128 exact;   // hash of the exact form; less is better
+  std::uint64_t index = 0;  // in KeyedCandidates::packed
+};
+
+/// Candidates in canonical form and their keys.
+struct KeyedCandidates {
+  std::vector<CandidateKey> keys;  // distinct and ascending
+  PackedCandidates packed;
+};
+
+/// Brings every candidate to the canonical form for any shapes, removes those with equal sides, and keeps one of each
+/// key. `unique_up_to_renaming` receives the number of different exact forms. Stops early after an interrupt.
+KeyedCandidates deduplicate(std::size_t count, const CandidateSource& source, const Vocabulary& vocabulary,
+                            const runtime::ThreadPool& thread_pool, std::uint64_t* unique_up_to_renaming = nullptr);
+/// Concatenates without deduplication.
+void append(KeyedCandidates& candidates, KeyedCandidates more);
+
+/// Serializes the candidates.
+void append(runtime::Bytes& bytes, const KeyedCandidates& candidates);
+/// Appends serialized candidates.
+void read(runtime::ByteView& bytes, KeyedCandidates& candidates);
+
+/// Collective. Keeps one candidate of each key over all ranks and distributes them by hash. Returns this rank's
+/// candidates, in an order that depends only on the candidates.
+PackedCandidates deduplicate_across_ranks(KeyedCandidates candidates, const runtime::Communicator& communicator);
+
+}  // namespace rulemill::dedup

@@ -1,0 +1,185 @@
+#include "dedup/candidates/generalization_cache.h"
+
+#include <spdlog/spdlog.h>
+#include <algorithm>
+
+#include "runtime/files/atomic_file.h"
+#include "runtime/process/program_digest.h"
+#include "runtime/text/byte_lists.h"
+#include "runtime/text/error.h"
+
+// File format: a checksum of the rest, the origin, the hashes of types and of instances by number, the generalized
+// candidates, their entries by key, and the hashes of typed candidates by key.
+namespace rulemill::dedup {
+namespace {
+
+constexpr std::uint16_t unknown = fingerprint::no_instance;
+constexpr std::size_t max_typed_entries = std::size_t{1} << 22;  // of all ranks: 128 MiB
+
+std::uint64_t hash_of(std::string_view text) { return runtime::hash64(runtime::bytes_of(text)); }
+
+/// Returns, for each number in the file, the number in this run, or `unknown`.
+std::vector<std::uint16_t> renumber(const std::vector<std::uint64_t>& in_file,
+                                    const std::vector<std::uint64_t>& in_run) {
+  std::unordered_map<std::uint64_t, std::uint16_t> numbers;
+  for (std::size_t i = 0; i < in_run.size(); ++i) numbers.emplace(in_run[i], static_cast<std::uint16_t>(i));
+  std::vector<std::uint16_t> result;
+  for (const std::uint64_t hash : in_file) {
+    const auto found = numbers.find(hash);
+    result.push_back(found == numbers.end() ? unknown : found->second);
+  }
+  return result;
+}
+
+/// Returns the candidate with this run's numbers; empty if one of its types or instances does not exist in this run.
+std::string renumber(std::string_view packed, const std::vector<std::uint16_t>& types,
+                     const std::vector<std::uint16_t>& instances) {
+  CandidateGraph graph = unpack(std::string(packed));
+  bool known = true;
+  for (std::uint16_t& type : graph.leaves) {
+    type = types.at(type);
+    known &= type != unknown;
+  }
+  for (GraphNode& node : graph.nodes) {
+    node.instance = instances.at(node.instance);
+    known &= node.instance != unknown;
+    for (std::uint16_t& type : node.types) {
+      if (type == unknown) continue;
+      type = types.at(type);
+      known &= type != unknown;
+    }
+  }
+  return known ? pack(graph) : std::string();
+}
+
+}  // namespace
+
+GeneralizationCache::GeneralizationCache(std::filesystem::path out, const fingerprint::Dictionary& dictionary,
+                                         const algebra::Library& library, const std::string& origin,
+                                         const runtime::Communicator& communicator)
+    : out_(std::move(out)), origin_(runtime::program_digest() + " " + origin), communicator_(communicator) {
+  for (const enumerate::Dims& dims : dictionary.types) types_.push_back(runtime::hash64(runtime::bytes_of(dims)));
+  for (const auto& entry : dictionary.instances) {
+    instances_.push_back(hash_of(entry.key() + " " + library.digest(entry.name)));
+  }
+  std::string content;
+  const std::filesystem::path file = out_ / generalization_cache_file;
+  if (communicator.is_root() && std::filesystem::exists(file)) content = runtime::read_file(file);
+  communicator.broadcast(content);
+  if (content.empty() || read(content)) return;
+  form_numbers_.clear();
+  forms_.clear();
+  typed_entries_.clear();
+  if (communicator.is_root()) spdlog::warn("{}: is damaged; it will be recreated", file.string());
+}
+
+bool GeneralizationCache::read(const std::string& content) {
+  runtime::ByteView rest = runtime::bytes_of(content);
+  if (rest.size() < sizeof(Key)) return false;
+  const auto checksum = runtime::take_value<Key>(rest);
+  if (checksum != runtime::hash128(rest)) return false;
+  if (runtime::take_text(rest) != origin_) return true;
+  const std::vector<std::uint16_t> types = renumber(runtime::take_list<std::uint64_t>(rest), types_);
+  const std::vector<std::uint16_t> instances = renumber(runtime::take_list<std::uint64_t>(rest), instances_);
+  for (auto left = runtime::take_value<std::uint64_t>(rest); left > 0; --left) {
+    forms_.push_back(renumber(runtime::take_text(rest), types, instances));
+  }
+  for (const FormEntry& entry : runtime::take_list<FormEntry>(rest)) form_numbers_.emplace(entry.key, entry.form);
+  typed_entries_ = runtime::take_list<TypedEntry>(rest);
+  return true;
+}
+
+GeneralizationCache::Key GeneralizationCache::key(const CandidateGraph& graph) const {
+  runtime::Hasher hasher;
+  const auto add_terms = [&](const auto& terms) {
+    hasher.add_number(terms.size());
+    for (const GraphTerm t : terms) hasher.add_number((t.is_leaf ? 1u : 0u) | t.output << 8u | t.index << 16u);
+  };
+  const auto add_type = [&](std::uint16_t type) { hasher.add_number(type == unknown ? 0 : types_[type]); };
+  hasher.add_number(graph.leaves.size());
+  for (const std::uint16_t type : graph.leaves) add_type(type);
+  for (const GraphNode& node : graph.nodes) {
+    hasher.add_number(instances_[node.instance]);
+    add_terms(node.arguments);
+    for (const std::int64_t size : node.sizes) hasher.add_number(static_cast<std::uint64_t>(size));
+    hasher.add_number(node.types.size());
+    for (const std::uint16_t type : node.types) add_type(type);
+  }
+  add_terms(graph.source);
+  add_terms(graph.target);
+  return hasher.digest128();
+}
+
+const std::string* GeneralizationCache::find(const Key& key) const {
+  const auto found = form_numbers_.find(key);
+  if (found == form_numbers_.end() || forms_[found->second].empty()) return nullptr;
+  return &forms_[found->second];
+}
+
+void GeneralizationCache::add(const Key& key, const std::string& packed) {
+  new_entries_.push_back({key, new_form_numbers_.try_emplace(packed, new_form_numbers_.size()).first->second});
+}
+
+runtime::Hash128 GeneralizationCache::typed_hash(const CandidateGraph& graph,
+                                                 const std::function<std::string()>& text) {
+  TypedEntry entry{key(graph), {}};
+  const auto found = std::ranges::lower_bound(typed_entries_, entry.key, {}, &TypedEntry::key);
+  if (found != typed_entries_.end() && found->key == entry.key)
+    entry.text = found->text;
+  else if (const std::string typed_text = text(); !typed_text.empty())
+    entry.text = runtime::hash128(runtime::bytes_of(typed_text));
+  const std::scoped_lock lock(mutex_);
+  if (new_typed_entries_.size() < max_typed_entries / static_cast<std::size_t>(communicator_.size()))
+    new_typed_entries_.push_back(entry);
+  return entry.text;
+}
+
+void GeneralizationCache::save() const {
+  PackedCandidates forms(new_form_numbers_.size());
+  for (const auto& [packed, number] : new_form_numbers_) forms[number] = packed;
+  runtime::Bytes mine;
+  runtime::append_value(mine, std::uint64_t{forms.size()});
+  for (const std::string& form : forms) runtime::append_text(mine, form);
+  runtime::append_list(mine, new_entries_);
+  runtime::append_list(mine, new_typed_entries_);
+  const std::vector<runtime::Bytes> all = communicator_.gather(mine);
+  if (!communicator_.is_root()) return;
+
+  std::vector<std::pair<Key, std::string_view>> entries;
+  std::vector<TypedEntry> typed;
+  for (const runtime::Bytes& of_rank : all) {
+    runtime::ByteView rest = of_rank;
+    std::vector<std::string_view> rank_forms(runtime::take_value<std::uint64_t>(rest));
+    for (std::string_view& form : rank_forms) form = runtime::take_text(rest);
+    for (const FormEntry& entry : runtime::take_list<FormEntry>(rest)) {
+      entries.emplace_back(entry.key, rank_forms.at(entry.form));
+    }
+    const auto rank_typed = runtime::take_list<TypedEntry>(rest);
+    typed.insert(typed.end(), rank_typed.begin(), rank_typed.end());
+  }
+  std::ranges::sort(entries);
+  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+  std::ranges::sort(typed);
+  typed.erase(std::unique(typed.begin(), typed.end()), typed.end());
+  std::unordered_map<std::string_view, std::uint64_t> numbers;
+  runtime::Bytes list;
+  std::vector<FormEntry> numbered;
+  for (const auto& [key, form] : entries) {
+    const auto [number, is_new] = numbers.try_emplace(form, numbers.size());
+    if (is_new) runtime::append_text(list, form);
+    numbered.push_back({key, number->second});
+  }
+  runtime::Bytes content;
+  runtime::append_text(content, origin_);
+  runtime::append_list(content, types_);
+  runtime::append_list(content, instances_);
+  runtime::append_value(content, std::uint64_t{numbers.size()});
+  runtime::append_bytes(content, list);
+  runtime::append_list(content, numbered);
+  runtime::append_list(content, typed);
+  const Key checksum = runtime::hash128(content);
+  const std::vector<runtime::ByteView> chunks{runtime::bytes_of(std::span(&checksum, 1)), content};
+  runtime::write_file(out_ / generalization_cache_file, chunks);
+}
+
+}  // namespace rulemill::dedup

@@ -1,0 +1,60 @@
+// Interface to a GPU: memory, and streams of copies and kernel launches over a batch's tiles. cuda_backend.cu drives a
+// GPU; emulated_backend.cc runs the same kernel bodies on the CPU, block after block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "execute/gpu/orbit_batch.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::execute {
+
+/// A GPU failure: out of memory, or a failed call. The caller can fall back to the CPU.
+class GpuError : public runtime::Error {
+ public:
+  using Error::Error;
+};
+
+/// A sequence of asynchronous operations, executed in order; streams run concurrently. Host pointers are to pinned
+/// memory.
+class GpuStream {
+ public:
+  virtual ~GpuStream() = default;
+  virtual void upload(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
+  /// Evaluates all tiles of the view.
+  virtual void run(const OrbitView& view) = 0;
+  virtual void download(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
+  /// Blocks until all operations have finished.
+  virtual void wait() = 0;
+};
+
+class GpuBackend {
+ public:
+  virtual ~GpuBackend() = default;
+  virtual std::string name() const = 0;
+
+  /// Memory that its owner frees; may be freed by any thread.
+  using Memory = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
+  virtual Memory allocate(std::uint64_t bytes) = 0;
+  virtual Memory allocate_pinned(std::uint64_t bytes) = 0;
+  /// Copies synchronously, from pageable host memory.
+  virtual void write(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
+  virtual std::unique_ptr<GpuStream> create_stream() = 0;
+
+  /// Maximum number of blocks that run concurrently.
+  virtual std::uint32_t max_resident_blocks() const = 0;
+  virtual BatchLimits batch_limits() const = 0;
+};
+
+/// Items for four times the number of threads that an H100 runs concurrently; half a gigabyte of GPU memory for each
+/// batch.
+inline constexpr BatchLimits gpu_limits{.items = 1 << 20,
+                                        .upload_bytes = std::uint64_t{32} << 20,
+                                        .download_bytes = std::uint64_t{32} << 20,
+                                        .work_bytes = std::uint64_t{512} << 20};
+
+}  // namespace rulemill::execute

@@ -1,8 +1,0 @@
-#include "execute/kernel_entry.h"
-#include "execute/single_lane.h"
-
-namespace rulemill::execute {
-
-Kernels scalar_kernels() { return {run_block<SingleLane>, hash_block<SingleLane>}; }
-
-}  // namespace rulemill::execute

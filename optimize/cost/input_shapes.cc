@@ -1,0 +1,60 @@
+#include "optimize/cost/input_shapes.h"
+
+#include <algorithm>
+
+#include "runtime/text/error.h"
+
+namespace rulemill::optimize {
+
+std::pair<std::string, std::vector<std::int64_t>> parse_input_shape(const std::string& text) {
+  const auto fail = [&] {
+    throw runtime::UsageError("--input-shape", "expected NAME:1x3x224x224, found '" + text + "'");
+  };
+  std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) fail();
+  std::vector<std::int64_t> dims;
+  std::int64_t number = 0;
+  bool digits = false;
+  for (std::size_t i = colon + 1; i <= text.size(); ++i) {
+    char c = i < text.size() ? text[i] : 'x';
+    if (c >= '0' && c <= '9' && number < 1'000'000'000) {
+      number = number * 10 + (c - '0');
+      digits = true;
+    } else if ((c == 'x' || c == ',') && digits && number > 0) {
+      dims.push_back(number);
+      number = 0;
+      digits = false;
+    } else {
+      fail();
+    }
+  }
+  return {text.substr(0, colon), dims};
+}
+
+GraphEvaluator::Sizes given_sizes(const InputShapes& shapes, const ImportedModel& import, const GraphBank& bank) {
+  GraphEvaluator::Sizes sizes;
+  for (const auto& [input, given_dims] : shapes) {
+    const std::string& name = input;  // lambdas cannot capture structured bindings
+    const std::vector<std::int64_t>& dims = given_dims;
+    auto found = std::ranges::find_if(import.inputs, [&](ValueId id) { return bank.value(id).name == name; });
+    if (found == import.inputs.end() || !bank.value(*found).type) {
+      throw runtime::UsageError("--input-shape", "the model has no float input '" + name + "' of known rank");
+    }
+    const algebra::Shape& shape = *bank.value(*found).type;
+    const auto fail = [&] {
+      throw runtime::UsageError("--input-shape", "input '" + name + "' is " + bank.symbols().to_string(shape));
+    };
+    if (shape.size() != dims.size()) fail();
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      if (auto number = shape[d].constant()) {
+        if (*number != dims[d]) fail();
+      } else if (auto atom = (shape[d] - shape[d].constant_term()).atom()) {
+        const std::int64_t rest = dims[d] - shape[d].constant_term();
+        if (rest < 1 || sizes.emplace(*atom, rest).first->second != rest) fail();
+      }
+    }
+  }
+  return sizes;
+}
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,171 @@
+#include "optimize/gpu/device/costs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+#include "algebra/sizes/checked.h"
+#include "optimize/cost/cost_table.h"
+#include "runtime/process/interrupt.h"
+#include "runtime/text/error.h"
+#include "runtime/text/hash.h"
+
+namespace rulemill::optimize::gpu {
+
+namespace {
+
+constexpr std::int64_t max_elements = 1 << 27;  // of an input; larger ones use the analytic model
+constexpr std::size_t launch_count = 101;
+
+class GpuCosts final : public MeasuredCosts {
+ public:
+  GpuCosts(std::unique_ptr<PlanExecutor> executor, std::filesystem::path path, CostTable table,
+           algebra::Library& library)
+      : MeasuredCosts(std::move(path), std::move(table), library),
+        executor_(std::move(executor)),
+        all_operators_(library) {
+    first_launch_seconds_ = time_of(make_launch_plan(1), {});
+    launch_seconds_ = (time_of(make_launch_plan(launch_count), {}) - first_launch_seconds_) / (launch_count - 1);
+  }
+
+ private:
+  double measure_now(const CostQuery& query) override {
+    algebra::Symbols symbols;
+    GraphBank bank(all_operators_, symbols);
+    try {
+      const auto output = graph_of(query, bank);
+      if (!output) return unmeasurable;
+      const Plan plan = make_plan(bank, *output, {});
+      double seconds = time_of(plan, bank);
+      if (const auto other = channels_last_plan(plan)) seconds = std::min(seconds, try_time(*other));
+      // A single launch costs more than one of many, as in a model.
+      return std::max(0.0, seconds - first_launch_seconds_) + launch_seconds_;
+    } catch (const runtime::Interrupted&) {
+      throw;
+    } catch (const runtime::Error&) {
+      // An unsupported node, or out of memory: the cost is unknown. A lost GPU is an error.
+      const std::string failure = executor_->failure();
+      if (!failure.empty())
+        throw runtime::Error("GPU", failure + ", while " + query_text(query, library_) + " was timed");
+      return unmeasurable;
+    }
+  }
+
+  std::optional<std::vector<ValueId>> graph_of(const CostQuery& query, GraphBank& bank) const {
+    std::vector<ValueId> arguments;
+    for (std::size_t i = 0; i < query.inputs.size(); ++i) {
+      const auto& dims = query.inputs[i];
+      const std::int64_t elements = algebra::element_count(dims);
+      if (elements > max_elements) return std::nullopt;
+      const std::string name = "x" + std::to_string(i);
+      // A constant scalar determines which library call applies, a constant array does not.
+      if (!query.constant.at(i) || !dims.empty()) {
+        arguments.push_back(bank.input(name, algebra::Shape(dims.begin(), dims.end())));
+      } else {
+        arguments.push_back(bank.constant(name, std::make_shared<const algebra::Tensor>(algebra::Tensor{dims, {1.0}})));
+      }
+    }
+    const std::vector<algebra::Poly> sizes(query.sizes.begin(), query.sizes.end());
+    auto node = bank.apply(query.instance, arguments, sizes);
+    if (node && query.activation) node = bank.apply(*query.activation, std::vector{bank.node(*node).outputs.at(0)}, {});
+    if (!node) return std::nullopt;
+    return bank.node(*node).outputs;
+  }
+
+  /// Returns the plan in the other layout, whose time counts if it is better: layouts are assigned for whole graphs,
+  /// with the costs of copies.
+  static std::optional<Plan> channels_last_plan(const Plan& plan) {
+    if (plan.steps.size() != 1) return std::nullopt;
+    const LibraryOp& op = plan.steps[0].op;
+    if (!std::holds_alternative<Convolution>(op) && !std::holds_alternative<Pooling>(op)) return std::nullopt;
+    Plan other = plan;
+    for (auto& tensor : other.tensors) {
+      if (!layouts_coincide(tensor.dims)) tensor.layout = Layout::ChannelsLast;
+    }
+    return other;
+  }
+
+  double try_time(const Plan& plan) {
+    try {
+      return time_of(plan, std::nullopt);
+    } catch (const runtime::Interrupted&) {
+      throw;
+    } catch (const runtime::Error&) {
+      if (!executor_->failure().empty()) throw;
+      return std::numeric_limits<double>::infinity();
+    }
+  }
+
+  double time_of(const Plan& plan, std::optional<std::reference_wrapper<GraphBank>> bank) {
+    const auto constant = [&](ValueId id) {
+      RM_CHECK(bank.has_value(), "a plan with constants has a graph");
+      return to_floats(*bank->get().tensor(bank->get().node_of(id).source));
+    };
+    const auto loaded = executor_->load(plan, library_.functions(), constant);
+    std::vector<std::vector<float>> inputs;
+    for (const auto& port : plan.inputs)
+      inputs.push_back(random_values(static_cast<std::size_t>(plan.tensors[port.tensor].elements()), port.tensor));
+    loaded->run(inputs);
+    return loaded->time({}).median;
+  }
+
+  std::unique_ptr<PlanExecutor> executor_;
+  algebra::Library& all_operators_;
+  double first_launch_seconds_ = 0, launch_seconds_ = 0;
+};
+
+}  // namespace
+
+Plan make_launch_plan(std::size_t steps) {
+  algebra::Symbols symbols;
+  const algebra::Atom index = symbols.index("i0");
+  auto read = std::make_shared<ElementExpr>();
+  read->kind = ElementExpr::Kind::Read;
+  read->indices = {algebra::Poly(index)};
+  const std::vector<std::vector<std::int64_t>> dims{{Kernel::threads_per_block}};
+  const TensorExpr expr{dims[0], {index}, {{index, Kernel::threads_per_block}}, read};
+  Plan plan;
+  plan.kernels.push_back(make_kernel(expr, dims, {}, symbols));
+  constexpr std::size_t bytes = Kernel::threads_per_block * sizeof(float);
+  for (std::size_t t = 0; t < 2; ++t) plan.tensors.push_back({dims[0], false, t * bytes});
+  for (std::uint32_t s = 0; s < steps; ++s) plan.steps.push_back({(s + 1) % 2, {s % 2}, {}, 0});
+  plan.lifetimes.assign(2, {bytes, 0, steps});
+  plan.arena_bytes = 2 * bytes;
+  return plan;
+}
+
+std::vector<float> random_values(std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<float> numbers(count);
+  for (float& number : numbers) number = static_cast<float>(static_cast<double>(random() >> 11) * 0x1p-52 - 1);
+  return numbers;
+}
+
+std::unique_ptr<CostSource> gpu_costs(std::unique_ptr<PlanExecutor> executor, const std::filesystem::path& path,
+                                      algebra::Library& library) {
+  const std::vector<std::string> device{executor->device()};
+  const std::string versions = executor->versions();
+  std::filesystem::path file = path;
+  if (std::filesystem::is_directory(path)) {
+    const std::string key = device[0] + ", " + versions;
+    file /= "costs-" + runtime::to_hex(runtime::hash64(runtime::bytes_of(std::string_view(key)))) + ".h5";
+  }
+  CostTable table{versions, device[0], 1, {}};
+  if (!file.empty() && std::filesystem::exists(file)) {
+    CostTable known = read_cost_table(file);
+    require_machine(known, device, file);
+    if (known.runtime != versions)
+      throw runtime::InputError(
+          file.string(), fmt::format("was measured with other versions ({}; here are {})", known.runtime, versions));
+    table = std::move(known);
+  }
+  return std::make_unique<GpuCosts>(std::move(executor), file, std::move(table), library);
+}
+
+std::unique_ptr<CostSource> cuda_costs(const std::filesystem::path& path, algebra::Library& library) {
+  return gpu_costs(PlanExecutor::open(), path, library);
+}
+
+}  // namespace rulemill::optimize::gpu

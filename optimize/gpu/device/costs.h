@@ -1,0 +1,26 @@
+// Measured costs of nodes on a GPU, including a fused activation. Each is planned and timed once, and stored in a table
+// that is valid for one GPU and the versions of driver and libraries.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "optimize/cost/cost_source.h"
+#include "optimize/gpu/device/plan_executor.h"
+
+namespace rulemill::optimize::gpu {
+
+/// `path`: a table, or a folder with a table for each GPU and versions; empty: nothing is stored. Throws InputError for
+/// a table of another GPU or other versions.
+std::unique_ptr<CostSource> gpu_costs(std::unique_ptr<PlanExecutor> executor, const std::filesystem::path& path,
+                                      algebra::Library& library);
+/// Measures on this machine's GPU. Throws InputError if there is none.
+std::unique_ptr<CostSource> cuda_costs(const std::filesystem::path& path, algebra::Library& library);
+
+/// Returns a plan of `steps` nearly empty kernels, to measure launch costs.
+Plan make_launch_plan(std::size_t steps);
+
+/// Returns random numbers in [-1, 1).
+std::vector<float> random_values(std::size_t count, std::uint64_t seed);
+
+}  // namespace rulemill::optimize::gpu

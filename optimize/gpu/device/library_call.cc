@@ -1,0 +1,299 @@
+#ifdef RULEMILL_HAVE_GPU
+
+#include "optimize/gpu/device/library_call.h"
+
+#include <algorithm>
+#include <array>
+
+// cuDNN 9 deprecates these calls in favor of graphs, which have no equally simple C API.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+namespace rulemill::optimize::gpu {
+
+namespace {
+
+constexpr float one = 1, zero = 0;
+
+using Pointer = std::function<float*(std::uint32_t)>;
+
+std::vector<int> ints(std::span<const std::int64_t> numbers) { return {numbers.begin(), numbers.end()}; }
+
+/// cuDNN supports 2-D and 3-D images: a 1-D image becomes 2-D with height one. `neutral`: the parameter of the added
+/// dimension.
+std::vector<int> to_plane_params(std::span<const std::int64_t> numbers, int neutral) {
+  std::vector<int> result = ints(numbers);
+  if (result.size() == 1) result.insert(result.begin(), neutral);
+  return result;
+}
+
+std::vector<int> to_image_dims(std::span<const std::int64_t> dims) {
+  std::vector<int> result = ints(dims);
+  if (result.size() == 3) result.insert(result.begin() + 2, 1);
+  return result;
+}
+
+TensorDescriptor tensor_descriptor(const std::vector<int>& dims, Layout layout = Layout::RowMajor) {
+  auto descriptor = create_handle<TensorDescriptor>(cudnnCreateTensorDescriptor, "cudnnCreateTensorDescriptor");
+  const std::vector<std::int64_t> dims64(dims.begin(), dims.end());
+  const std::vector<int> tensor_strides = ints(strides(dims64, layout));
+  check_status(cudnnSetTensorNdDescriptor(descriptor.get(), CUDNN_DATA_FLOAT, static_cast<int>(dims.size()),
+                                          dims.data(), tensor_strides.data()),
+               "cudnnSetTensorNdDescriptor");
+  return descriptor;
+}
+
+TensorDescriptor image_descriptor(const Plan::Tensor& tensor) {
+  return tensor_descriptor(to_image_dims(tensor.dims), tensor.layout);
+}
+
+class ConvolutionCall final : public LibraryCall {
+ public:
+  ConvolutionCall(const Plan& plan, const Plan::Step& step, const Convolution& op, const Pointer& pointer,
+                  const LibraryContext& context)
+      : context_(context), op_(op), x_(pointer(op.image)), w_(pointer(op.filters)), y_(pointer(step.out)) {
+    const auto &out = plan.tensors[step.out].dims, &filters = plan.tensors[op.filters].dims;
+    const Layout layout = plan.tensors[step.out].layout;
+    x_type_ = image_descriptor(plan.tensors[op.image]);
+    y_type_ = image_descriptor(plan.tensors[step.out]);
+    std::vector<int> bias_dims(std::max<std::size_t>(out.size(), 4), 1);
+    bias_dims[1] = static_cast<int>(out[1]);
+    bias_type_ = tensor_descriptor(bias_dims, layout);
+    bias_ = op.epilogue.bias ? pointer(*op.epilogue.bias) : static_cast<float*>(context.zeros.get());
+    RM_CHECK(op.epilogue.bias || context.zero_count >= static_cast<std::size_t>(out[1]),
+             "the zero bias covers all channels");
+    const std::vector<int> filter_dims = to_image_dims(filters);
+    w_type_ = create_handle<FilterDescriptor>(cudnnCreateFilterDescriptor, "cudnnCreateFilterDescriptor");
+    // Only the format determines the order of dimensions; the dims stay in NCHW order.
+    check_status(cudnnSetFilterNdDescriptor(w_type_.get(), CUDNN_DATA_FLOAT,
+                                            layout == Layout::ChannelsLast ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW,
+                                            static_cast<int>(filter_dims.size()), filter_dims.data()),
+                 "cudnnSetFilterNdDescriptor");
+    describe(op);
+    activation_ =
+        create_handle<ActivationDescriptor>(cudnnCreateActivationDescriptor, "cudnnCreateActivationDescriptor");
+    check_status(cudnnSetActivationDescriptor(activation_.get(),
+                                              op.epilogue.relu ? CUDNN_ACTIVATION_RELU : CUDNN_ACTIVATION_IDENTITY,
+                                              CUDNN_PROPAGATE_NAN, 0),
+                 "cudnnSetActivationDescriptor");
+    select_algorithm();
+  }
+
+  void enqueue() const override {
+    if (fused_) return check_status(run_fused(), "cudnnConvolutionBiasActivationForward");
+    check_status(cudnnConvolutionForward(context_.cudnn.get(), &one, x_type_.get(), x_, w_type_.get(), w_, type_.get(),
+                                         algorithm_, context_.workspace.get(), LibraryContext::workspace_bytes, &zero,
+                                         y_type_.get(), y_),
+                 "cudnnConvolutionForward");
+    if (op_.epilogue.bias)
+      check_status(cudnnAddTensor(context_.cudnn.get(), &one, bias_type_.get(), bias_, &one, y_type_.get(), y_),
+                   "cudnnAddTensor");
+    if (op_.epilogue.relu)
+      check_status(cudnnActivationForward(context_.cudnn.get(), activation_.get(), &one, y_type_.get(), y_, &zero,
+                                          y_type_.get(), y_),
+                   "cudnnActivationForward");
+  }
+
+ private:
+  void describe(const Convolution& op) {
+    type_ = create_handle<ConvolutionDescriptor>(cudnnCreateConvolutionDescriptor, "cudnnCreateConvolutionDescriptor");
+    const std::vector<int> pad = to_plane_params(op.pad_begin, 0), stride = to_plane_params(op.stride, 1),
+                           dilation = to_plane_params(op.dilation, 1);
+    check_status(cudnnSetConvolutionNdDescriptor(type_.get(), static_cast<int>(pad.size()), pad.data(), stride.data(),
+                                                 dilation.data(), CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
+                 "cudnnSetConvolutionNdDescriptor");
+    check_status(cudnnSetConvolutionGroupCount(type_.get(), static_cast<int>(op.groups)),
+                 "cudnnSetConvolutionGroupCount");
+    // Exact float32; no reduced precision.
+    check_status(cudnnSetConvolutionMathType(type_.get(), CUDNN_FMA_MATH), "cudnnSetConvolutionMathType");
+  }
+
+  /// Selects the fastest algorithm by measurement, and the fused call if the library supports it.
+  void select_algorithm() {
+    std::array<cudnnConvolutionFwdAlgoPerf_t, CUDNN_CONVOLUTION_FWD_ALGO_COUNT> results{};
+    int count = 0;
+    check_status(cudnnFindConvolutionForwardAlgorithmEx(context_.cudnn.get(), x_type_.get(), x_, w_type_.get(), w_,
+                                                        type_.get(), y_type_.get(), y_,
+                                                        static_cast<int>(results.size()), &count, results.data(),
+                                                        context_.workspace.get(), LibraryContext::workspace_bytes),
+                 "cudnnFindConvolutionForwardAlgorithmEx");
+    const auto* best = std::find_if(results.data(), results.data() + count, [](const auto& each) {
+      return each.status == CUDNN_STATUS_SUCCESS && each.mathType == CUDNN_FMA_MATH &&
+             each.memory <= LibraryContext::workspace_bytes;
+    });
+    if (best == results.data() + count) throw runtime::Error("GPU", "cuDNN has no algorithm for a convolution");
+    algorithm_ = best->algo;
+    if (!op_.epilogue.bias && !op_.epilogue.relu) return;
+    // Without an activation the fused call supports only this algorithm.
+    const auto unfused_algorithm = algorithm_;
+    if (!op_.epilogue.relu) algorithm_ = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+    fused_ = run_fused() == CUDNN_STATUS_SUCCESS;
+    if (!fused_) algorithm_ = unfused_algorithm;
+  }
+
+  cudnnStatus_t run_fused() const {
+    return cudnnConvolutionBiasActivationForward(context_.cudnn.get(), &one, x_type_.get(), x_, w_type_.get(), w_,
+                                                 type_.get(), algorithm_, context_.workspace.get(),
+                                                 LibraryContext::workspace_bytes, &zero, y_type_.get(), y_,
+                                                 bias_type_.get(), bias_, activation_.get(), y_type_.get(), y_);
+  }
+
+  const LibraryContext& context_;
+  Convolution op_;
+  float *x_, *w_, *y_, *bias_ = nullptr;
+  TensorDescriptor x_type_, y_type_, bias_type_;
+  FilterDescriptor w_type_;
+  ConvolutionDescriptor type_;
+  ActivationDescriptor activation_;
+  cudnnConvolutionFwdAlgo_t algorithm_ = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM;
+  bool fused_ = false;
+};
+
+class PoolingCall final : public LibraryCall {
+ public:
+  PoolingCall(const Plan& plan, const Plan::Step& step, const Pooling& op, const Pointer& pointer,
+              const LibraryContext& context)
+      : context_(context),
+        x_(pointer(op.image)),
+        y_(pointer(step.out)),
+        x_type_(image_descriptor(plan.tensors[op.image])),
+        y_type_(image_descriptor(plan.tensors[step.out])),
+        type_(create_handle<PoolingDescriptor>(cudnnCreatePoolingDescriptor, "cudnnCreatePoolingDescriptor")) {
+    const std::vector<int> window = to_plane_params(op.window, 1), pad = to_plane_params(op.pad, 0),
+                           stride = to_plane_params(op.stride, 1);
+    check_status(cudnnSetPoolingNdDescriptor(
+                     type_.get(), op.mean ? CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING : CUDNN_POOLING_MAX,
+                     CUDNN_PROPAGATE_NAN, static_cast<int>(window.size()), window.data(), pad.data(), stride.data()),
+                 "cudnnSetPoolingNdDescriptor");
+  }
+
+  void enqueue() const override {
+    check_status(
+        cudnnPoolingForward(context_.cudnn.get(), type_.get(), &one, x_type_.get(), x_, &zero, y_type_.get(), y_),
+        "cudnnPoolingForward");
+  }
+
+ private:
+  const LibraryContext& context_;
+  float *x_, *y_;
+  TensorDescriptor x_type_, y_type_;
+  PoolingDescriptor type_;
+};
+
+class SoftmaxCall final : public LibraryCall {
+ public:
+  SoftmaxCall(const Plan::Step& step, const Softmax& op, const Pointer& pointer, const LibraryContext& context)
+      : context_(context),
+        x_(pointer(op.input)),
+        y_(pointer(step.out)),
+        type_(tensor_descriptor(ints(std::array{op.outer, op.length, op.inner, std::int64_t{1}}))) {}
+
+  void enqueue() const override {
+    check_status(cudnnSoftmaxForward(context_.cudnn.get(), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &one,
+                                     type_.get(), x_, &zero, type_.get(), y_),
+                 "cudnnSoftmaxForward");
+  }
+
+ private:
+  const LibraryContext& context_;
+  float *x_, *y_;
+  TensorDescriptor type_;
+};
+
+/// cuBLAS is column-major: a row-major matrix is its own transpose there. out = left · right is outᵀ = rightᵀ · leftᵀ.
+class ProductCall final : public LibraryCall {
+ public:
+  ProductCall(const Plan::Step& step, const Product& op, const Pointer& pointer, const LibraryContext& context)
+      : context_(context),
+        scale_(static_cast<float>(op.scale)),
+        a_(pointer(op.right)),
+        b_(pointer(op.left)),
+        c_(pointer(step.out)),
+        type_(create_handle<MatmulDescriptor>(cublasLtMatmulDescCreate, "cublasLtMatmulDescCreate", CUBLAS_COMPUTE_32F,
+                                              CUDA_R_32F)) {
+    const CublasMatrix right = cublas_matrix(op.depth, op.right_strides.row, op.columns, op.right_strides.column);
+    const CublasMatrix left = cublas_matrix(op.rows, op.left_strides.row, op.depth, op.left_strides.column);
+    const CublasMatrix out = cublas_matrix(op.rows, op.out_strides.row, op.columns, op.out_strides.column);
+    RM_CHECK(!out.is_transposed, "a product whose columns are not one after the neutral");
+    set(CUBLASLT_MATMUL_DESC_TRANSA, right.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(CUBLASLT_MATMUL_DESC_TRANSB, left.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set_epilogue(op.epilogue, pointer);
+    a_type_ = layout(right, op.batches, op.right_strides.batch);
+    b_type_ = layout(left, op.batches, op.left_strides.batch);
+    c_type_ = layout(out, op.batches, op.out_strides.batch);
+    select_algorithm();
+  }
+
+  void enqueue() const override {
+    check_status(cublasLtMatmul(context_.cublas.get(), type_.get(), &scale_, a_, a_type_.get(), b_, b_type_.get(),
+                                &zero, c_, c_type_.get(), c_, c_type_.get(), &algorithm_.algo, context_.workspace.get(),
+                                LibraryContext::workspace_bytes, context_.stream),
+                 "cublasLtMatmul");
+  }
+
+ private:
+  template <class Value>
+  void set(cublasLtMatmulDescAttributes_t attribute, Value value) {
+    check_status(cublasLtMatmulDescSetAttribute(type_.get(), attribute, &value, sizeof value),
+                 "cublasLtMatmulDescSetAttribute");
+  }
+
+  void set_epilogue(const Epilogue& epilogue, const Pointer& pointer) {
+    const auto cublas_epilogue = epilogue.bias ? (epilogue.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS)
+                                               : (epilogue.relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, cublas_epilogue);
+    if (epilogue.bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(pointer(*epilogue.bias)));
+  }
+
+  static MatrixLayout layout(const CublasMatrix& matrix, std::int64_t batches, std::int64_t stride) {
+    auto descriptor = create_handle<MatrixLayout>(cublasLtMatrixLayoutCreate, "cublasLtMatrixLayoutCreate", CUDA_R_32F,
+                                                  static_cast<std::uint64_t>(matrix.rows),
+                                                  static_cast<std::uint64_t>(matrix.columns), matrix.leading);
+    const auto count = static_cast<std::int32_t>(batches);
+    check_status(
+        cublasLtMatrixLayoutSetAttribute(descriptor.get(), CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
+        "cublasLtMatrixLayoutSetAttribute");
+    check_status(cublasLtMatrixLayoutSetAttribute(descriptor.get(), CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                                  &stride, sizeof stride),
+                 "cublasLtMatrixLayoutSetAttribute");
+    return descriptor;
+  }
+
+  /// Selects the library's preferred algorithm.
+  void select_algorithm() {
+    const auto preference =
+        create_handle<MatmulPreference>(cublasLtMatmulPreferenceCreate, "cublasLtMatmulPreferenceCreate");
+    const std::size_t max_workspace = LibraryContext::workspace_bytes;
+    check_status(cublasLtMatmulPreferenceSetAttribute(preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                      &max_workspace, sizeof max_workspace),
+                 "cublasLtMatmulPreferenceSetAttribute");
+    int found = 0;
+    check_status(cublasLtMatmulAlgoGetHeuristic(context_.cublas.get(), type_.get(), a_type_.get(), b_type_.get(),
+                                                c_type_.get(), c_type_.get(), preference.get(), 1, &algorithm_, &found),
+                 "cublasLtMatmulAlgoGetHeuristic");
+    if (found == 0) throw runtime::Error("GPU", "cuBLAS has no algorithm for a product");
+  }
+
+  const LibraryContext& context_;
+  float scale_;
+  float *a_, *b_, *c_;
+  MatmulDescriptor type_;
+  MatrixLayout a_type_, b_type_, c_type_;
+  cublasLtMatmulHeuristicResult_t algorithm_{};
+};
+
+}  // namespace
+
+std::unique_ptr<LibraryCall> make_library_call(const Plan& plan, const Plan::Step& step, const Pointer& pointer,
+                                               const LibraryContext& context) {
+  if (const auto* op = std::get_if<Product>(&step.op))
+    return std::make_unique<ProductCall>(step, *op, pointer, context);
+  if (const auto* op = std::get_if<Convolution>(&step.op))
+    return std::make_unique<ConvolutionCall>(plan, step, *op, pointer, context);
+  if (const auto* op = std::get_if<Pooling>(&step.op))
+    return std::make_unique<PoolingCall>(plan, step, *op, pointer, context);
+  return std::make_unique<SoftmaxCall>(step, std::get<Softmax>(step.op), pointer, context);
+}
+
+}  // namespace rulemill::optimize::gpu
+
+#endif

@@ -1,0 +1,64 @@
+// Evaluation of graphs by the reference execution of their operator instances. Values that graphs share are computed
+// once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "optimize/model/graph.h"
+
+namespace rulemill::optimize {
+
+class GraphEvaluator {
+ public:
+  using TensorPtr = std::shared_ptr<const algebra::Tensor>;
+  using Sizes = std::unordered_map<algebra::Atom, std::int64_t>;
+  /// Returns the value of a model input or of an output of an opaque node.
+  using Source = std::function<TensorPtr(ValueId)>;
+
+  enum class Precision {
+    Float64,
+    AsTyped,  // float32 with results rounded to their types in the model; nodes of type float64 in double
+  };
+
+  GraphEvaluator(const GraphBank& bank, Sizes sizes, Source source, Precision precision = Precision::Float64)
+      : bank_(&bank), sizes_(std::move(sizes)), source_(std::move(source)), precision_(precision) {}
+
+  /// Throws Error if a node is ill-typed at these sizes.
+  TensorPtr value(ValueId id);
+  /// Computes all roots, arguments first, and passes each to `visit` once it is computed. To save memory, values are
+  /// freed after their last use, constants are read for each use, and values that depend on constants only are computed
+  /// just before their first use. Throws Interrupted between nodes.
+  void run(std::span<const ValueId> roots, const std::function<void(std::size_t root, const TensorPtr&)>& visit);
+  /// Returns the dimensions at these sizes.
+  std::vector<std::int64_t> dims(const algebra::Shape& shape) const;
+
+ private:
+  /// Returns the nodes to compute, arguments before users; constants only if they are roots.
+  std::vector<NodeId> evaluation_order(std::span<const ValueId> roots) const;
+  TensorPtr argument(ValueId id) const;
+  void compute(NodeId id);
+  std::int64_t evaluate(const algebra::Poly& poly) const;
+
+  const GraphBank* bank_;
+  Sizes sizes_;
+  Source source_;
+  Precision precision_;
+  std::unordered_map<ValueId, TensorPtr> values_;
+};
+
+/// Constant folding. Values are computed in double, rounded once, and folded once.
+class ConstantFolder {
+ public:
+  explicit ConstantFolder(GraphBank& bank) : bank_(&bank) {}
+  /// Returns a constant equal to the value; the value itself if it is not computed from constants only. Throws Error if
+  /// finite constants would become infinite or NaN.
+  ValueId fold(ValueId id);
+
+ private:
+  GraphBank* bank_;
+};
+
+}  // namespace rulemill::optimize

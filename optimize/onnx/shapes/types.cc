@@ -1,0 +1,237 @@
+#include "optimize/onnx/shapes/types.h"
+
+#include <algorithm>
+#include <map>
+
+#include "optimize/onnx/format/model_proto.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+bool has_rank(const onnx::TypeProto& type) { return type.has_tensor_type() && type.tensor_type().has_shape(); }
+
+std::optional<DataType> data_type_of(const onnx::TypeProto& type) {
+  return type.has_tensor_type() ? to_data_type(type.tensor_type().elem_type()) : std::nullopt;
+}
+
+onnx::TypeProto type_of(const onnx::TensorProto& tensor) {
+  onnx::TypeProto type;
+  type.mutable_tensor_type()->set_elem_type(tensor.data_type());
+  auto* shape = type.mutable_tensor_type()->mutable_shape();
+  for (std::int64_t dim : tensor.dims()) shape->add_dim()->set_dim_value(dim);
+  return type;
+}
+
+const char* onnx_type_name(DataType data_type) {
+  switch (data_type) {
+    case DataType::Float16:
+      return "float16";
+    case DataType::BFloat16:
+      return "bfloat16";
+    case DataType::Float64:
+      return "float64";
+    case DataType::Bool:
+      return "bool";
+    case DataType::Integer:
+      return "int64";
+    default:
+      return "float32";
+  }
+}
+
+}  // namespace
+
+OnnxTypes::OnnxTypes(const OnnxModel& model, algebra::Symbols& symbols, NodeInference* inference,
+                     const SizeBounds& bounds)
+    : proto_(model.proto()), symbols_(symbols), inference_(inference), bounds_(bounds) {
+  const onnx::GraphProto& graph = proto_.model.graph();
+  for (const auto& tensor : graph.initializer()) declared_.emplace(tensor.name(), type_of(tensor));
+  for (const auto& info : graph.input()) declare(info);
+  for (const auto& info : graph.value_info()) declare(info);
+  for (const auto& info : graph.output()) {
+    declare(info);
+    outputs_.emplace(info.name(), &info);
+  }
+}
+
+/// The first declaration with a known rank counts.
+void OnnxTypes::declare(const onnx::ValueInfoProto& info) {
+  if (!info.has_type()) return;
+  auto [entry, added] = declared_.emplace(info.name(), info.type());
+  if (!added && !has_rank(entry->second)) entry->second = info.type();
+  type(info.name());  // numbers the sizes in order of appearance
+}
+
+ValueType OnnxTypes::to_value_type(const onnx::TypeProto& type, const std::string& name) {
+  const auto data_type = data_type_of(type);
+  ValueType result = data_type ? dims_of(type, name) : std::nullopt;
+  if (data_type) result.data_type = *data_type;
+  return result;
+}
+
+ValueType OnnxTypes::dims_of(const onnx::TypeProto& type, const std::string& name) {
+  if (!has_rank(type)) return std::nullopt;
+  algebra::Shape shape;
+  const auto& dims = type.tensor_type().shape();
+  for (int d = 0; d < dims.dim_size(); ++d) {
+    const auto& dim = dims.dim(d);
+    if (dim.has_dim_value()) {
+      if (dim.dim_value() < 1) return std::nullopt;  // sizes of the algebra are at least 1
+      shape.emplace_back(dim.dim_value());
+      continue;
+    }
+    const bool named = dim.has_dim_param() && !dim.dim_param().empty();
+    if (auto known = dims_by_name_.find(dim.dim_param()); named && known != dims_by_name_.end()) {
+      shape.push_back(known->second);
+      continue;
+    }
+    shape.push_back(dynamic_dim(named ? dim.dim_param() : name + "#" + std::to_string(d)));
+  }
+  return shape;
+}
+
+/// Sizes of the algebra are at least 1. A dimension with a lower bound is such a size plus an offset.
+algebra::Poly OnnxTypes::dynamic_dim(const std::string& name) {
+  const auto lower = bounds_.lower.find(name);
+  const std::int64_t offset = lower == bounds_.lower.end() ? 0 : lower->second - 1;
+  const algebra::Atom size = symbols_.size("$" + name + (offset == 0 ? "" : "-" + std::to_string(offset)));
+  if (std::ranges::find(dynamic_dims_, size, &DynamicDim::atom) == dynamic_dims_.end()) {
+    const auto upper = bounds_.upper.find(name);
+    dynamic_dims_.push_back(
+        {name, size, offset, upper == bounds_.upper.end() ? std::nullopt : std::optional(upper->second)});
+  }
+  return algebra::Poly(size) + offset;
+}
+
+ValueType OnnxTypes::type(const std::string& name) {
+  if (auto found = computed_.find(name); found != computed_.end()) return found->second;
+  auto found = declared_.find(name);
+  return found == declared_.end() ? std::nullopt : to_value_type(found->second, name);
+}
+
+ValueType OnnxTypes::shape(const std::string& name) {
+  if (auto found = computed_.find(name); found != computed_.end()) return found->second;
+  auto found = declared_.find(name);
+  return found == declared_.end() ? std::nullopt : dims_of(found->second, name);
+}
+
+bool OnnxTypes::is_non_float(const std::string& name) const {
+  using Tensor = onnx::TensorProto;
+  auto found = declared_.find(name);
+  if (found == declared_.end() || !found->second.has_tensor_type()) return false;
+  const auto type = found->second.tensor_type().elem_type();
+  return type == Tensor::INT64 || type == Tensor::INT32 || type == Tensor::BOOL || type == Tensor::INT8 ||
+         type == Tensor::UINT8 || type == Tensor::INT16 || type == Tensor::UINT16;
+}
+
+void OnnxTypes::set_type(const std::string& name, const ValueType& type) {
+  const algebra::Shape& shape = *type;
+  if (auto declared = declared_.find(name);
+      declared != declared_.end() && data_type_of(declared->second) != type.data_type) {
+    throw runtime::InputError(proto_.origin, "value " + printable(name) + " is a " +
+                                                 std::string(onnx_type_name(type.data_type)) +
+                                                 " tensor, but declared otherwise");
+  }
+  if (auto output = outputs_.find(name); output != outputs_.end() && has_rank(output->second->type())) {
+    const auto& dims = output->second->type().tensor_type().shape();
+    bool agrees = static_cast<std::size_t>(dims.dim_size()) == shape.size();
+    for (int d = 0; agrees && d < dims.dim_size(); ++d) {
+      const auto number = shape[static_cast<std::size_t>(d)].constant();
+      agrees = !dims.dim(d).has_dim_value() || !number || dims.dim(d).dim_value() == *number;
+    }
+    if (!agrees) {
+      throw runtime::InputError(proto_.origin, "output " + printable(name) + " has shape " + symbols_.to_string(shape) +
+                                                   ", but is declared with another one");
+    }
+  }
+  computed_.insert_or_assign(name, type);
+}
+
+int OnnxTypes::onnx_type(const std::string& name) const {
+  const auto declared = declared_.find(name);
+  if (const auto known = computed_.find(name); known != computed_.end() && known->second) {
+    const int computed_type = to_onnx_type(known->second.data_type);
+    const bool agrees = declared != declared_.end() && data_type_of(declared->second) == known->second.data_type;
+    return agrees ? declared->second.tensor_type().elem_type() : computed_type;
+  }
+  return declared == declared_.end() ? 0 : declared->second.tensor_type().elem_type();
+}
+
+void OnnxTypes::set_derived_shape(const std::string& name, int onnx_type, const algebra::Shape& shape) {
+  if (onnx_type == 0) return;
+  declared_.insert_or_assign(name, to_type_proto(shape, onnx_type));
+}
+
+/// Names symbolic dimensions, so that they are recognized in the result.
+onnx::TypeProto OnnxTypes::to_type_proto(const algebra::Shape& shape, int onnx_type) {
+  onnx::TypeProto type;
+  type.mutable_tensor_type()->set_elem_type(onnx_type);
+  auto* dims = type.mutable_tensor_type()->mutable_shape();
+  for (const algebra::Poly& dim : shape) {
+    if (auto number = dim.constant()) {
+      dims->add_dim()->set_dim_value(*number);
+    } else {
+      const std::string name = symbols_.to_string(dim);
+      dims_by_name_.insert_or_assign(name, dim);
+      dims->add_dim()->set_dim_param(name);
+    }
+  }
+  return type;
+}
+
+std::string OnnxTypes::infer(const onnx::NodeProto& node, const std::vector<std::string>& captured,
+                             const std::unordered_map<std::string, const onnx::TensorProto*>& integers) {
+  auto unknown = [&](const std::string& name) {
+    auto found = declared_.find(name);
+    return !name.empty() && !computed_.contains(name) && (found == declared_.end() || !has_rank(found->second));
+  };
+  if (inference_ == nullptr || std::ranges::none_of(node.output(), unknown)) return {};
+  onnx::ModelProto query;
+  query.set_ir_version(proto_.model.ir_version());
+  *query.mutable_opset_import() = proto_.model.opset_import();
+  auto& graph = *query.mutable_graph();
+  std::map<std::string, std::string> names;
+  auto add_input = [&](const std::string& name, const std::string& query_name) {
+    if (!names.emplace(name, query_name).second) return;
+    auto& input = *graph.add_input();
+    input.set_name(query_name);
+    auto known = type(name);
+    auto declared = declared_.find(name);
+    if (auto value = integers.find(name); value != integers.end()) {
+      *input.mutable_type() = type_of(*value->second);  // the library requires the exact type, such as int32
+      *graph.add_initializer() = *value->second;
+      graph.mutable_initializer(graph.initializer_size() - 1)->set_name(query_name);
+    } else if (known) {
+      *input.mutable_type() = to_type_proto(*known, onnx_type(name));  // keeps int32
+    } else if (declared != declared_.end()) {
+      *input.mutable_type() = declared->second;
+    }
+  };
+  onnx::NodeProto& query_node = *graph.add_node();
+  query_node = node;
+  query_node.clear_name();
+  query_node.clear_doc_string();
+  for (int i = 0; i < node.input_size(); ++i) {
+    if (node.input(i).empty()) continue;
+    add_input(node.input(i), "i" + std::to_string(i));
+    query_node.set_input(i, names.at(node.input(i)));
+  }
+  for (const std::string& name : captured) add_input(name, name);
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (!node.output(i).empty()) query_node.set_output(i, "o" + std::to_string(i));
+  }
+  const NodeInference::InferredTypes& inferred = inference_->infer(query);
+  for (const auto& found : inferred.types.output()) {
+    for (int i = 0; i < node.output_size(); ++i) {
+      if (found.name() != "o" + std::to_string(i)) continue;
+      onnx::ValueInfoProto info = found;
+      info.set_name(node.output(i));
+      declare(info);
+    }
+  }
+  return inferred.failure;
+}
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,33 @@
+// The options of an optimization, by pass.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "optimize/cost/cost_source.h"
+#include "optimize/cost/input_shapes.h"
+#include "optimize/search/search_options.h"
+#include "optimize/verify/benchmark.h"
+#include "optimize/verify/verify.h"
+
+namespace rulemill::optimize {
+
+struct Options {
+  std::filesystem::path model;
+  std::vector<std::filesystem::path> rules;  // databases, or folders with rules.rmdb
+  std::filesystem::path operators;           // folder of definitions
+  std::filesystem::path runtime_fusions;     // file of model/runtime_fusion.h; empty: none
+  std::filesystem::path out;                 // empty: write nothing
+  std::vector<std::string> type_helper;      // command of a process for onnx/shapes/inference.h; empty: this process
+  InputShapes input_shapes;
+  CostOptions cost;
+  SearchOptions search;
+  WindowOptions windows;
+  double min_gain = 0.05;  // fraction of the cost that a candidate must save by the cost model
+  VerificationOptions verification;
+  BenchmarkOptions benchmark;
+  std::string explain;  // a rule or a node: explain why rules did not fire (report/explain.h) instead of searching
+};
+
+}  // namespace rulemill::optimize

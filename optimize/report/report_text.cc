@@ -1,0 +1,106 @@
+#include "optimize/report/report_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/text/quantity.h"
+
+namespace rulemill::optimize {
+
+std::vector<std::string> cells(const CostRow& row) {
+  if (row.count == 0) return {"-", "-", "-"};
+  return {fmt::format("{}", row.count), row.seconds > 0 ? runtime::format_seconds(row.seconds) : "fused",
+          row.weight_bytes > 0 ? runtime::format_bytes(static_cast<std::uint64_t>(row.weight_bytes)) : "-"};
+}
+
+std::string fired_title(const Summary::FiredRule& fired) {
+  std::string title = fired.id;
+  if (!fired.tier.empty()) title += ", " + fired.tier;
+  title += fired.certified ? ", proved" : ", without a certificate";
+  if (fired.reversed_times == fired.times) return title + ", reversed";
+  return fired.reversed_times > 0 ? title + fmt::format(", {} times reversed", fired.reversed_times) : title;
+}
+
+std::string outcome_text(const Summary& summary) {
+  if (!summary.warning.empty() && !summary.changed) return "no candidate passed verification; the model is unchanged";
+  const double speedup = summary.seconds_before / std::max(summary.seconds_found, 1e-30);
+  if (!summary.fired.empty()) {
+    return fmt::format("cost by the model: {} -> {}, {:.2f} times as fast",
+                       runtime::format_seconds(summary.seconds_before), runtime::format_seconds(summary.seconds_after),
+                       speedup);
+  }
+  const bool nothing_timed = summary.benchmark.candidates.empty();
+  std::string reason = "no rule reduces the cost";
+  if (!summary.changed && !nothing_timed) {
+    reason = fmt::format("no candidate is faster by more than the noise of {:.1f}%", summary.benchmark.noise * 100);
+  } else if (summary.seconds_found < summary.seconds_before * (1 - 1e-6) && nothing_timed) {
+    reason =
+        fmt::format("the cheapest graph found is {:.3f} times as fast by the model, less than --min-gain {} requires",
+                    speedup, summary.min_gain);
+  } else if (!summary.exhausted) {
+    reason = "nothing cheaper was found within the limits of the search";
+  }
+  if (!summary.changed) return reason + "; the model is unchanged";
+  return reason + "; only redundant nodes were removed";
+}
+
+std::string benchmark_text(const Summary& summary) {
+  const BenchmarkResult& benchmark = summary.benchmark;
+  if (!benchmark.skipped_reason.empty()) return "not timed: " + benchmark.skipped_reason + "\n";
+  if (benchmark.candidates.empty()) return "";
+  std::string text =
+      fmt::format("timed by {}, {} rounds in turns{}: the model {:.4g} ms\n", benchmark.runner, benchmark.rounds,
+                  benchmark.shapes.empty() ? "" : ", " + benchmark.shapes, benchmark.milliseconds);
+  for (const CandidateTimes& each : benchmark.candidates) {
+    if (!each.failure.empty()) {
+      text += "  candidate: " + each.failure + "\n";
+      continue;
+    }
+    text += fmt::format(
+        "  candidate {:.4g} ms, {:.3f} times as fast (quartiles {:.3f} and {:.3f}): {}\n", each.milliseconds,
+        each.speedup, each.lower, each.upper,
+        each.faster ? "faster" : fmt::format("not faster by more than the noise of {:.1f}%", benchmark.noise * 100));
+  }
+  return text;
+}
+
+std::string sizes_text(const Summary& summary) {
+  std::string text;
+  bool assumed = false;
+  for (const auto& size : summary.sizes) {
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", size.name, size.value);
+    assumed = assumed || size.assumed;
+  }
+  if (assumed) text += " (assumed; set with --input-shape)";
+  return text;
+}
+
+std::string verification_text(const VerificationResult& result, const AccuracyPolicy& policy) {
+  using Verdict = VerificationResult::Verdict;
+  if (result.verdict == Verdict::Different) return result.verifier + ": different: " + result.reason;
+  if (result.verdict == Verdict::NotVerified) return result.verifier + ": not verified: " + result.reason;
+  const std::string equal = fmt::format("{}: equal on {} random inputs, largest difference {:.1e} of the largest value",
+                                        result.verifier, result.inputs, result.max_relative_difference);
+  const std::string time = runtime::format_seconds(result.seconds);
+  if (result.reference.empty()) {
+    return fmt::format("{}, {:.0e} allowed, because there is no float64 reference ({}), {}", equal, policy.tolerance,
+                       result.no_reference_reason, time);
+  }
+  return fmt::format(
+      "{}; error against float64 ({}): the model {:.1e}, the result {:.1e}, {:g} times as much allowed, {}", equal,
+      result.reference, result.errors.before, result.errors.after, policy.max_error_ratio, time);
+}
+
+std::string search_text(const Summary& summary) {
+  if (summary.saturated) {
+    return fmt::format("search: equality saturation of {} windows, {} e-graph nodes, {}, {}", summary.windows,
+                       summary.egraph_nodes, summary.exhausted ? "saturated" : "limits reached",
+                       runtime::format_seconds(summary.search_seconds));
+  }
+  return fmt::format("search: {} graphs created, {} extended, {}, alpha {}, {}", summary.graphs_created,
+                     summary.graphs_extended, summary.exhausted ? "exhausted" : "limits reached", summary.alpha,
+                     runtime::format_seconds(summary.search_seconds));
+}
+
+}  // namespace rulemill::optimize

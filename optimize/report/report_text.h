@@ -1,0 +1,23 @@
+// Sentences of the reports, for the terminal and the HTML page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "optimize/report/summary.h"
+
+namespace rulemill::optimize {
+
+/// Returns the cells for nodes, cost and weights.
+std::vector<std::string> cells(const CostRow& row);
+/// Returns a rule's id, tier and direction.
+std::string fired_title(const Summary::FiredRule& fired);
+/// Returns the outcome in a sentence.
+std::string outcome_text(const Summary& summary);
+/// Returns the times of the model and of each candidate, a line each; empty without candidates.
+std::string benchmark_text(const Summary& summary);
+std::string sizes_text(const Summary& summary);
+std::string verification_text(const VerificationResult& result, const AccuracyPolicy& policy);
+std::string search_text(const Summary& summary);
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,76 @@
+// The summary of an optimization, from which the reports are written.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "optimize/cost/operator_costs.h"
+#include "optimize/report/drawing.h"
+#include "optimize/report/explain.h"
+#include "optimize/verify/benchmark.h"
+#include "optimize/verify/verify.h"
+
+namespace rulemill::optimize {
+
+struct Summary {
+  std::string model, output, rules, device, device_description;
+  std::string cost_source;  // of measured times; empty for analytic costs
+  int opset = 0;
+  bool changed = false;  // false: the output is a copy of the model
+
+  struct Row {
+    std::string name;
+    CostRow before, after;
+  };
+  std::vector<Row> rows;                         // by ONNX operator
+  CostRow before, after;                         // totals of the rows
+  double seconds_before = 0, seconds_after = 0;  // by the cost model
+  double seconds_found = 0;                      // of the cheapest graph found, selected or not
+  double min_gain = 0;
+  std::uint64_t bytes_before = 0, bytes_after = 0;  // of all initializers
+
+  struct Size {
+    std::string name;
+    std::int64_t value = 0;
+    bool assumed = false;  // not set by the user
+  };
+  std::vector<Size> sizes;  // of dynamic dimensions, in the cost model
+
+  struct FiredRule {
+    std::string id, text;
+    std::string tier;        // core, derived or empty
+    bool certified = false;  // the database has a certificate
+    std::string proof;       // "by definitions", "by derivation"; empty without a certificate
+    std::string certificate;
+    double saved = 0;  // seconds, by the cost model
+    std::uint32_t times = 0, reversed_times = 0;
+  };
+  std::vector<Explanation> explanations;  // with --explain, and then nothing else
+  std::vector<FiredRule> fired;           // in the order of first use
+
+  struct OpaqueGroup {
+    std::string op_type, reason;
+    std::uint32_t count = 0;
+  };
+  std::vector<OpaqueGroup> opaque;                     // nodes that were not rewritten
+  std::uint32_t subgraphs = 0, subgraphs_changed = 0;  // in nodes of the model
+
+  bool saturated = false;  // equality saturation, not backtracking
+  std::uint64_t windows = 0, egraph_nodes = 0;
+  std::uint64_t extractions = 0, ilp_extractions = 0;
+  double alpha = 0;
+  std::uint64_t budget = 0, graphs_created = 0, graphs_extended = 0, rules_loaded = 0, patterns = 0;
+  bool exhausted = false;
+  VerificationOptions verification_options;
+  std::vector<VerificationResult> verification;  // of the selected candidate, or of the last rejected one
+  std::string onnxruntime_skipped_reason;        // why onnxruntime did not verify it
+  BenchmarkResult benchmark;                     // of the candidates
+  std::string warning;                           // why a cheaper candidate was not selected
+  double import_seconds = 0, search_seconds = 0, verification_seconds = 0;
+  double operations_before = 0, operations_after = 0;  // arithmetic, without opaque nodes
+  std::uint64_t peak_bytes = 0;                        // memory of this process
+  Drawing drawing_before, drawing_after;
+};
+
+}  // namespace rulemill::optimize

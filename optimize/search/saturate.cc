@@ -1,0 +1,354 @@
+#include "optimize/search/saturate.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "egraph/explain.h"
+#include "optimize/search/extraction.h"
+#include "optimize/search/positivity.h"
+#include "optimize/search/search_options.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::optimize {
+
+using egraph::ENodeId;
+using egraph::no_id;
+
+namespace {
+
+/// Added to the cost of a node that ONNX cannot express.
+constexpr double unexportable_penalty_seconds = 1;
+
+}  // namespace
+
+struct Saturator::Impl {
+  Impl(GraphBank& graph_bank, const CostModel& cost_model, SaturationOptions all_options)
+      : bank(graph_bank),
+        cost(cost_model),
+        fusion(cost_model.fusion()),
+        options(all_options),
+        sizes(graph_bank.library(), graph_bank.symbols()),
+        egraph(graph_bank.library(), sizes),
+        saturation(index, egraph),
+        positivity(graph_bank) {}
+
+  void add_rules(const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules);
+  bool is_positive_leaf(const RegionLeaf& leaf);
+  /// Returns true for the node that marks a leaf as positive (add_graph).
+  bool marks_positive_leaf(ENodeId node) const {
+    return algebra::is_positive_operator(bank.library().instance(egraph.instance(node)));
+  }
+  void add_graph(std::span<const RegionLeaf> leaves, const RegionGraph& graph);
+  Solution solve(const Region& region);
+  CostModel::IsolatedNode isolated(ENodeId node) const;
+  double price(ENodeId node) const;
+  double price_in_graph(const Extraction::NodeContext& context, double isolated_price) const;
+  std::optional<CostModel::IsolatedNode> fused_producer(const Extraction::NodeContext& context) const;
+  bool is_fused_with(ENodeId last, ENodeId inner) const;
+  bool is_absorbed_by(ENodeId user, ENodeId node) const;
+  bool is_exportable(ENodeId node) const;
+  void select_rules(bool core_only);
+  bool improve(std::span<const RegionLeaf> leaves, Solution& solution, const egraph::Limits& limits);
+  RegionGraph extracted_graph(const Extraction& extraction, std::uint32_t leaves) const;
+  std::vector<RewriteStep> explain_steps(const Extraction& extraction, double before, double after) const;
+
+  GraphBank& bank;
+  const CostModel& cost;
+  Fusion& fusion;
+  SaturationOptions options;
+  egraph::SizeTable sizes;
+  egraph::RuleIndex index;
+  std::vector<std::uint32_t> rule_numbers;  // by rule in the index: its number in the rule set
+  std::vector<std::uint32_t> late_rules;    // numbers in the index of rules that are searched after the core
+  egraph::EGraph egraph;
+  egraph::Saturation saturation;
+  std::vector<egraph::EClassId> values;  // of the current region, by its value numbers
+  std::vector<egraph::EClassId> roots;
+  std::set<std::pair<ENodeId, ENodeId>> fused_pairs;           // last and inner nodes
+  std::unordered_map<ENodeId, std::vector<ENodeId>> one_pass;  // inner nodes of runtime fusions, by their last node
+  std::unordered_map<ENodeId, std::uint32_t> originals;        // the region's own nodes, by e-node
+  std::unordered_map<std::string, Solution> solved;
+  PositivityAnalysis positivity;
+  std::map<std::size_t, algebra::InstanceId> positive_operators;  // by rank of the rules' positive variables
+};
+
+void Saturator::Impl::add_rules(const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules) {
+  for (std::uint32_t r = 0; r < rules.size(); ++r) {
+    if (!restricts_positivity_to_variables(rules[r].rule, terms)) continue;
+    for (const algebra::TermId variable : positive_variables(rules[r].rule, terms)) {
+      const std::uint32_t rank[] = {terms.term(variable).rank};
+      positive_operators[rank[0]] = bank.library().instantiate(*bank.library().positive_operator(), {}, rank).id;
+    }
+    algebra::TypedRule typed;
+    typed.rule = rules[r].rule;
+    egraph::CompiledRule compiled = egraph::compile(typed, terms, sizes, egraph::NewConstants::Allowed);
+    if (!rules[r].reversible) std::erase_if(compiled.directions, [](const auto& each) { return !each.forward; });
+    const std::uint32_t number = index.add(std::move(compiled));
+    if (algebra::is_late(rules[r])) late_rules.push_back(number);
+    rule_numbers.push_back(r);
+  }
+}
+
+bool Saturator::Impl::is_positive_leaf(const RegionLeaf& leaf) {
+  const ValueType& type = bank.value(leaf.value).type;
+  return type && positive_operators.contains(type->size()) && positivity.is_positive(leaf.value);
+}
+
+/// A positive leaf is added as positive(c) with its tag on c, so that rules match it. No other node uses c, because
+/// rules apply the positivity operator to variables only.
+void Saturator::Impl::add_graph(std::span<const RegionLeaf> leaves, const RegionGraph& graph) {
+  egraph.clear();
+  values.clear();
+  roots.clear();
+  fused_pairs.clear();
+  one_pass.clear();
+  originals.clear();
+  std::vector<ENodeId> nodes;
+  for (std::uint32_t i = 0; i < leaves.size(); ++i) {
+    const ValueType& type = bank.value(leaves[i].value).type;
+    RM_CHECK(type.has_value(), "a leaf of a region has a type");
+    values.push_back(egraph.add_variable(i, sizes.shape(*type), leaves[i].constant));
+    if (!is_positive_leaf(leaves[i])) continue;
+    const ENodeId created = egraph.add_node(positive_operators.at(type->size()), std::span(&values.back(), 1), {});
+    RM_CHECK(created != no_id, "the positivity operator accepts every type");
+    values.back() = egraph.output(created, 0);
+  }
+  for (const RegionNode& node : graph.nodes) {
+    std::vector<egraph::EClassId> arguments;
+    for (const std::uint32_t argument : node.arguments) arguments.push_back(values[argument]);
+    std::vector<egraph::SizeId> node_sizes;
+    for (const algebra::Poly& size : node.sizes) node_sizes.push_back(sizes.intern(size));
+    const ENodeId created = egraph.add_node(node.instance, arguments, node_sizes);
+    RM_CHECK(created != no_id, "a node of a model is well-typed");
+    nodes.push_back(created);
+    if (node.original != RegionNode::not_original) originals.emplace(created, node.original);
+    for (std::uint32_t o = 0; o < node.outputs; ++o) values.push_back(egraph.output(created, o));
+  }
+  for (const std::uint32_t output : graph.outputs) roots.push_back(values[output]);
+  for (const RegionGraph::FusedPair& pair : graph.fused_pairs) {
+    fused_pairs.emplace(nodes[pair.last], nodes[pair.inner]);
+    if (pair.in_one_pass) one_pass[nodes[pair.last]].push_back(nodes[pair.inner]);
+  }
+}
+
+CostModel::IsolatedNode Saturator::Impl::isolated(ENodeId node) const {
+  CostModel::IsolatedNode result{egraph.instance(node), {}, {}, {}};
+  for (const egraph::EClassId argument : egraph.arguments(node)) {
+    result.arguments.push_back(sizes.polys(egraph.shape(argument)));
+    result.constant.push_back(egraph.is_constant_class(argument));
+  }
+  for (const egraph::SizeId size : egraph.sizes(node)) result.sizes.push_back(sizes.poly(size));
+  return result;
+}
+
+double Saturator::Impl::price(ENodeId node) const {
+  if (marks_positive_leaf(node)) return 0;
+  const double seconds = cost.isolated_seconds(isolated(node));
+  return is_exportable(node) ? seconds : seconds + unexportable_penalty_seconds;
+}
+
+bool Saturator::Impl::is_fused_with(ENodeId last, ENodeId inner) const {
+  return last != no_id && inner != no_id &&
+         (fused_pairs.contains({last, inner}) || fusion.composite_of(egraph.instance(inner), egraph.instance(last)));
+}
+
+/// Returns true if an ONNX operator encodes the node, or a composite encodes it with a neighbor.
+bool Saturator::Impl::is_exportable(ENodeId node) const {
+  if (!bank.library().instance(egraph.instance(node)).onnx.empty()) return true;
+  if (std::ranges::any_of(fused_pairs, [&](const auto& pair) { return pair.second == node; })) return true;
+  if (egraph.arguments(node).empty()) return false;
+  const egraph::EClassId first = egraph.arguments(node)[0];
+  egraph::EClassId value = first;
+  do {
+    const ENodeId inner = egraph.node_of(value);
+    if (inner != no_id && !egraph.is_duplicate(inner) && is_fused_with(node, inner)) return true;
+    value = egraph.next_in_class(value);
+  } while (value != first);
+  return false;
+}
+
+/// Returns true if the user reads the arguments of the node instead of its result.
+bool Saturator::Impl::is_absorbed_by(ENodeId user, ENodeId node) const {
+  if (user == no_id) return false;
+  const auto arguments = egraph.arguments(user);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!egraph.are_equal(arguments[i], egraph.output(node, 0))) continue;
+    if (fusion.absorbs_operand(egraph.instance(user), i, egraph.instance(node))) return true;
+  }
+  return false;
+}
+
+/// Returns the node into which an activation is fused: its argument, or the composite of its argument and the node
+/// before it (a convolution with its bias). Prices must agree with CostModel::fused_seconds(); otherwise extraction
+/// would move an activation away from its convolution.
+std::optional<CostModel::IsolatedNode> Saturator::Impl::fused_producer(const Extraction::NodeContext& context) const {
+  const algebra::InstanceId activation = egraph.instance(context.node);
+  if (context.argument == no_id || bank.library().instance(activation).inputs.size() != 1) return std::nullopt;
+  const algebra::InstanceId last = egraph.instance(context.argument);
+  if (fusion.has_fused_activation(last, activation)) return isolated(context.argument);
+  if (!is_fused_with(context.argument, context.before)) return std::nullopt;
+  const algebra::InstanceId producer = egraph.instance(context.before);
+  if (!fusion.has_fused_activation(producer, activation)) return std::nullopt;
+  CostModel::IsolatedNode whole = isolated(context.before);
+  if (const auto composite = fusion.composite_of(producer, last); composite && whole.sizes.empty()) {
+    const CostModel::IsolatedNode rest = isolated(context.argument);
+    whole.instance = *composite;
+    whole.arguments.insert(whole.arguments.end(), rest.arguments.begin() + 1, rest.arguments.end());
+    whole.constant.insert(whole.constant.end(), rest.constant.begin() + 1, rest.constant.end());
+  }
+  return whole;
+}
+
+/// Nodes that are fused into their producer or absorbed by their user are free, except for a measured difference. The
+/// last node of a runtime fusion is credited with the prices of its inner nodes. Nodes that ONNX cannot express get a
+/// penalty, unless a composite encodes them with a neighbor.
+double Saturator::Impl::price_in_graph(const Extraction::NodeContext& context, double isolated_price) const {
+  const auto& [node, argument, before, user] = context;
+  if (is_fused_with(node, argument)) {
+    double credit = 0;
+    if (const auto found = one_pass.find(node); found != one_pass.end()) {
+      for (const ENodeId inner : found->second) credit += cost.isolated_seconds(isolated(inner));
+      return isolated_price - credit;
+    }
+    return 0;
+  }
+  if (is_absorbed_by(user, node)) return 0;
+  if (const auto producer = fused_producer(context))
+    return cost.fused_activation_seconds(*producer, egraph.instance(node));
+  const bool has_onnx_operator = !bank.library().instance(egraph.instance(node)).onnx.empty();
+  const bool is_encoded_here = has_onnx_operator || is_fused_with(user, node);
+  const bool is_penalized = !is_exportable(node);  // in isolated_price
+  return is_encoded_here || is_penalized ? isolated_price : isolated_price + unexportable_penalty_seconds;
+}
+
+/// Saturates and extracts, and repeats that with the result while it becomes cheaper: a restart drops merged and folded
+/// nodes, so that limits are reached later. Core rules come first, because they are few enough for a deep search; then
+/// all rules are applied to the result.
+Solution Saturator::Impl::solve(const Region& region) {
+  Solution solution{.graph = region.graph, .steps = {}};
+  for (const bool core_only : {true, false}) {
+    select_rules(core_only);
+    const egraph::Limits& limits = core_only ? options.core_limits : options.limits;
+    while (solution.restarts < options.max_restarts && improve(region.leaves, solution, limits)) ++solution.restarts;
+  }
+  return solution;
+}
+
+void Saturator::Impl::select_rules(bool core_only) {
+  for (const std::uint32_t rule : late_rules) index.enable(rule, !core_only);
+}
+
+bool Saturator::Impl::improve(std::span<const RegionLeaf> leaves, Solution& solution, const egraph::Limits& limits) {
+  add_graph(leaves, solution.graph);
+  const Extraction::NodePrices prices = {[&](ENodeId node) { return price(node); },
+                                         [&](const Extraction::NodeContext& context, double isolated_price) {
+                                           return price_in_graph(context, isolated_price);
+                                         }};
+  Extraction original(egraph, prices);
+  original.extract(roots, egraph.node_count(), 0);
+  const ENodeId original_end = egraph.node_count();
+  const auto positive_leaves =
+      std::ranges::count_if(leaves, [&](const RegionLeaf& leaf) { return is_positive_leaf(leaf); });
+  const auto operators = solution.graph.nodes.size() + static_cast<std::size_t>(positive_leaves);
+  const auto max_operators = static_cast<std::uint32_t>(operators) + limits.max_growth_over_goal;
+  const auto stop_reason = saturation.run({}, max_operators, limits);
+  solution.saturated = stop_reason == egraph::Saturation::StopReason::Saturated;
+  solution.egraph_nodes += egraph.node_count();
+  Extraction extraction(egraph, prices);
+  extraction.extract(roots, original_end, options.passes);
+  ++solution.extractions;
+  if (options.ilp.nodes > 0 && extraction.extract_with_ilp(roots, options.ilp, options.passes))
+    ++solution.ilp_extractions;
+  if (extraction.seconds() >= original.seconds() * (1 - cost_rounding)) return false;
+  const std::vector<RewriteStep> steps = explain_steps(extraction, original.seconds(), extraction.seconds());
+  solution.steps.insert(solution.steps.end(), steps.begin(), steps.end());
+  solution.graph = extracted_graph(extraction, solution.graph.leaves);
+  return true;
+}
+
+RegionGraph Saturator::Impl::extracted_graph(const Extraction& extraction, std::uint32_t leaves) const {
+  RegionGraph graph;
+  graph.leaves = leaves;
+  std::uint32_t next = leaves;
+  std::unordered_map<egraph::EClassId, std::uint32_t> numbers;  // by class
+  const auto number = [&](egraph::EClassId value) {
+    const egraph::EClassId variable = extraction.variable(value);
+    return variable != no_id ? egraph.tag_of(variable) : numbers.at(egraph.find(value));
+  };
+  std::vector<ENodeId> order = extraction.order(roots);
+  for (const ENodeId node : order) {
+    if (marks_positive_leaf(node))
+      numbers.emplace(egraph.find(egraph.output(node, 0)), number(egraph.arguments(node)[0]));
+  }
+  std::erase_if(order, [&](ENodeId node) { return marks_positive_leaf(node); });
+  for (const ENodeId node : order) {
+    const auto original = originals.find(node);
+    RegionNode created{egraph.instance(node),
+                       {},
+                       {},
+                       next,
+                       egraph.output_count(node),
+                       original == originals.end() ? RegionNode::not_original : original->second};
+    for (const egraph::EClassId argument : egraph.arguments(node)) created.arguments.push_back(number(argument));
+    for (const egraph::SizeId size : egraph.sizes(node)) created.sizes.push_back(sizes.poly(size));
+    for (std::uint32_t o = 0; o < created.outputs; ++o, ++next)
+      numbers.emplace(egraph.find(egraph.output(node, o)), next);
+    graph.nodes.push_back(std::move(created));
+  }
+  for (const egraph::EClassId root : roots) graph.outputs.push_back(number(root));
+  const auto place = [&](ENodeId node) { return std::ranges::find(order, node) - order.begin(); };
+  for (const auto& [last, inner] : fused_pairs) {
+    const auto l = place(last), i = place(inner), end = std::ssize(order);
+    if (l >= end || i >= end) continue;
+    graph.fused_pairs.push_back(
+        {static_cast<std::uint32_t>(l), static_cast<std::uint32_t>(i), one_pass.contains(last)});
+  }
+  return graph;
+}
+
+/// Returns the rewrites that make each root equal to its selected node, and each argument of a selected node to the
+/// node selected for it.
+std::vector<RewriteStep> Saturator::Impl::explain_steps(const Extraction& extraction, double before,
+                                                        double after) const {
+  egraph::Explainer explainer(saturation, egraph);
+  const auto selected = [&](egraph::EClassId value) {
+    if (const egraph::EClassId variable = extraction.variable(value); variable != no_id) return variable;
+    const ENodeId node = extraction.node(value);
+    for (std::uint32_t o = 0; o < egraph.output_count(node); ++o) {
+      if (egraph.are_equal(egraph.output(node, o), value)) return egraph.output(node, o);
+    }
+    RM_CHECK(false, "a selected node has an output in its class");
+    return no_id;
+  };
+  for (const egraph::EClassId root : roots) explainer.add(root, selected(root));
+  for (const ENodeId node : extraction.order(roots)) {
+    for (const egraph::EClassId argument : egraph.arguments(node)) explainer.add(argument, selected(argument));
+  }
+  std::vector<RewriteStep> steps;
+  for (const std::uint32_t number : explainer.applications()) {
+    const egraph::DirectionId direction = saturation.application(number).direction;
+    const bool forward = index.rule(direction.rule).directions[direction.index].forward;
+    steps.push_back({rule_numbers[direction.rule], !forward, before, after});
+  }
+  return steps;
+}
+
+Saturator::Saturator(GraphBank& bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules,
+                     const CostModel& cost, SaturationOptions options)
+    : impl_(std::make_unique<Impl>(bank, cost, options)) {
+  impl_->add_rules(terms, rules);
+}
+
+Saturator::~Saturator() = default;
+
+const Solution& Saturator::solve(const Region& region) {
+  std::string key = region_key(region, impl_->bank);
+  for (const RegionLeaf& leaf : region.leaves) key += impl_->is_positive_leaf(leaf) ? 'p' : '-';
+  auto found = impl_->solved.find(key);
+  if (found == impl_->solved.end()) found = impl_->solved.emplace(key, impl_->solve(region)).first;
+  return found->second;
+}
+
+}  // namespace rulemill::optimize

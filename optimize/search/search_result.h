@@ -1,0 +1,37 @@
+// The results of a search: the cheapest graphs, each with the rewrites that lead to it.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "optimize/model/graph.h"
+
+namespace rulemill::optimize {
+
+/// One rewrite on the path to a result.
+struct RewriteStep {
+  std::uint32_t rule = 0;  // index in the rule set
+  bool reversed = false;
+  double before = 0, after = 0;  // seconds, by the cost model
+};
+
+struct Candidate {
+  std::vector<ValueId> outputs;
+  double seconds = 0;  // by the cost model
+  std::vector<RewriteStep> steps;
+};
+
+struct SearchResult {
+  std::vector<Candidate> best;       // cheapest first; the graph itself if nothing is cheaper
+  std::uint64_t graphs_created = 0;  // backtracking; including duplicates
+  std::uint64_t graphs_extended = 0;
+  std::uint64_t windows = 0, egraph_nodes = 0;         // saturation: regions solved, and the nodes of their e-graphs
+  std::uint64_t extractions = 0, ilp_extractions = 0;  // graphs extracted, and how many of them by ILP
+  bool exhausted = false;                              // no limit was reached
+};
+
+/// Returns true if ONNX can express the graph. Other graphs are intermediate steps only.
+using IsExportable = std::function<bool(std::span<const ValueId>)>;
+
+}  // namespace rulemill::optimize

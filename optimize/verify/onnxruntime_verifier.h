@@ -1,0 +1,20 @@
+// A verifier that is independent of the operator definitions: onnxruntime runs both models in a helper process
+// (python/onnxruntime_helpers/verify.py).
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "optimize/cost/input_shapes.h"
+#include "optimize/verify/verify.h"
+
+namespace rulemill::optimize {
+
+/// Returns nullopt if onnxruntime is not available; `why` then has the reason.
+std::optional<VerificationResult> verify_with_onnxruntime(const std::filesystem::path& before,
+                                                          const std::filesystem::path& after,
+                                                          const VerificationOptions& options,
+                                                          const InputShapes& input_shapes, std::string& why);
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,300 @@
+#include "optimize/verify/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "optimize/model/rounding.h"
+#include "runtime/process/stopwatch.h"
+#include "runtime/text/error.h"
+#include "runtime/text/hash.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+using Verdict = VerificationResult::Verdict;
+
+/// Small and mostly odd, so that errors of windows and splits have an effect.
+constexpr std::int64_t small_sizes[] = {3, 5, 2, 7, 4, 6};
+
+/// Ranges of the random inputs, used in turns, because a model may compute only NaN or zeros on some of them.
+struct Range {
+  double lower, upper;
+};
+constexpr Range ranges[] = {{-1, 1},     {0.25, 2}, {-8, 8},   {0, 1},       {-2, -0.25},
+                            {-100, 100}, {8, 16},   {-16, -8}, {-1000, 1000}};
+
+/// Inputs tried per requested input before an uninformative tensor counts as not verified.
+constexpr std::uint32_t max_draws_per_input = 6;
+
+/// Elements of a tensor; models with larger ones are not evaluated.
+constexpr double max_elements = 1 << 28;
+
+/// Returns true if more than half of the elements have one value, by the majority vote of Boyer and Moore.
+bool mostly_one_value(std::span<const double> values) {
+  double candidate = 0;
+  std::size_t votes = 0, count = 0;
+  for (double value : values) {
+    if (votes == 0) candidate = value;
+    votes += value == candidate ? 1 : -1;
+  }
+  for (double value : values) count += value == candidate ? 1 : 0;
+  return count > values.size() / 2;
+}
+
+bool mostly_not_finite(std::span<const double> values) {
+  const auto finite = std::ranges::count_if(values, [](double value) { return std::isfinite(value); });
+  return static_cast<std::size_t>(finite) < values.size() - values.size() / 2;
+}
+
+class Comparison {
+ public:
+  Comparison(const GraphBank& bank, std::span<const ValueId> before, std::span<const ValueId> after,
+             const VerificationOptions& options, const GraphEvaluator::Sizes& sizes)
+      : bank_(bank), options_(options), given_sizes_(sizes) {
+    result_.verifier = "definitions";
+    result_.reference = "definitions in float64";
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      add_pair(before[i], after[i], "output " + bank.value(before[i]).name);
+    }
+    std::map<std::uint32_t, NodeId> opaque;
+    for (NodeId id : bank.live_nodes(before)) {
+      if (bank.node(id).kind == Node::Kind::Opaque) opaque.emplace(bank.node(id).source, id);
+    }
+    for (NodeId id : bank.live_nodes(after)) {
+      const Node& node = bank.node(id);
+      if (node.kind != Node::Kind::Opaque) continue;
+      auto original = opaque.find(node.source);
+      if (original == opaque.end() || bank.node(original->second).arguments.size() != node.arguments.size()) {
+        fail("an opaque node was added, or its number of inputs changed");
+        continue;
+      }
+      for (std::size_t i = 0; i < node.arguments.size(); ++i) {
+        ValueId argument = bank.node(original->second).arguments[i];
+        add_pair(argument, node.arguments[i], "value " + bank.value(argument).name);
+      }
+    }
+    collect_sizes();
+  }
+
+  VerificationResult run() {
+    auto first_uninformative = [&] {
+      return std::ranges::find_if(pairs_, [](const Pair& pair) { return !pair.is_informative; });
+    };
+    for (std::uint32_t draw = 0; draw < options_.inputs * max_draws_per_input && result_.is_equal(); ++draw) {
+      if (draw >= options_.inputs && first_uninformative() == pairs_.end()) break;
+      run_draw(draw);
+    }
+    for (const Pair& pair : pairs_) {
+      const DataType type = bank_.value(pair.before).type.data_type;
+      if (!is_accepted(pair.largest, type, options_.accuracy)) fail(pair.failure);
+    }
+    if (auto pair = first_uninformative(); result_.is_equal() && pair != pairs_.end()) {
+      give_up(pair->name + " is mostly NaN, infinite or one value, whatever the input");
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Pair {
+    ValueId before, after;
+    std::string name;
+    bool is_informative = false;  // compared on informative values
+    algebra::Tensor first;        // the value for the first input, if most of its elements are equal
+    std::vector<bool> changed;    // by element: differs from `first` for a later input
+    GraphEvaluator::TensorPtr reference, pending;
+    RelativeErrors largest;  // over all inputs
+    std::string failure;     // for the first input with too large an error
+  };
+
+  void fail(const std::string& why) { set_verdict(Verdict::Different, why); }
+  void give_up(const std::string& why) { set_verdict(Verdict::NotVerified, why); }
+  void set_verdict(Verdict verdict, const std::string& why) {
+    if (!result_.is_equal()) return;
+    result_.verdict = verdict;
+    result_.reason = why;
+  }
+
+  void add_pair(ValueId before, ValueId after, const std::string& name) {
+    if (before == after) return;  // the same term
+    if (is_same_opaque_output(before, after)) return;
+    if (!bank_.value(before).type || !bank_.value(after).type) {
+      fail(name + " has an unsupported type and changed");
+    } else {
+      pairs_.push_back({before, after, name, false, {}, {}, {}, {}, {}, {}});
+    }
+  }
+
+  /// Returns true for outputs of the same opaque node, which are equal because its inputs are compared.
+  bool is_same_opaque_output(ValueId before, ValueId after) const {
+    const Node& a = bank_.node_of(before);
+    const Node& b = bank_.node_of(after);
+    return a.kind == Node::Kind::Opaque && b.kind == Node::Kind::Opaque && a.source == b.source &&
+           bank_.value(before).output == bank_.value(after).output;
+  }
+
+  void collect_sizes() {
+    for (const Pair& pair : pairs_) {
+      originals_.push_back(pair.before);
+      roots_.push_back(pair.before);
+      roots_.push_back(pair.after);
+    }
+    std::set<algebra::Atom> atoms;
+    for (NodeId id : bank_.live_nodes(roots_)) {
+      for (ValueId output : bank_.node(id).outputs) {
+        if (!bank_.value(output).type) continue;
+        for (const algebra::Poly& dim : *bank_.value(output).type) {
+          for (algebra::Atom atom : bank_.symbols().atoms(dim)) atoms.insert(atom);
+        }
+      }
+    }
+    atoms_.assign(atoms.begin(), atoms.end());
+  }
+
+  void run_draw(std::uint32_t draw) {
+    GraphEvaluator::Sizes sizes = given_sizes_;
+    for (std::size_t i = 0; i < atoms_.size(); ++i) {
+      sizes.emplace(atoms_[i], small_sizes[(i + draw) % std::size(small_sizes)]);
+    }
+    const GraphEvaluator* shapes = nullptr;
+    std::map<std::pair<std::uint64_t, std::uint32_t>, GraphEvaluator::TensorPtr> sources;
+    const auto draw_source = [&](ValueId id) -> GraphEvaluator::TensorPtr {
+      const Node& node = bank_.node_of(id);
+      if (!bank_.value(id).type) return nullptr;
+      // Both graphs get the same values.
+      const std::uint64_t source = node.source * 2ull + (node.kind == Node::Kind::Opaque ? 1 : 0);
+      auto& tensor = sources[{source, bank_.value(id).output}];
+      if (!tensor) tensor = random_tensor(shapes->dims(*bank_.value(id).type), draw, source, bank_.value(id));
+      return tensor;
+    };
+    GraphEvaluator in_float64(bank_, sizes, draw_source),
+        typed(bank_, sizes, draw_source, GraphEvaluator::Precision::AsTyped);
+    shapes = &in_float64;
+    try {
+      for (NodeId id : bank_.live_nodes(roots_)) check_size(in_float64, id);
+      if (!result_.is_equal()) return;
+      in_float64.run(originals_, [&](std::size_t root, const GraphEvaluator::TensorPtr& tensor) {
+        pairs_[root].reference = tensor;
+      });
+      typed.run(roots_, [&](std::size_t root, const GraphEvaluator::TensorPtr& tensor) {
+        Pair& pair = pairs_[root / 2];
+        if (!pair.pending) {
+          pair.pending = tensor;
+          return;
+        }
+        const GraphEvaluator::TensorPtr other = std::exchange(pair.pending, nullptr);
+        if (result_.is_equal()) compare(pair, root % 2 == 0 ? *tensor : *other, root % 2 == 0 ? *other : *tensor, draw);
+        pair.reference.reset();
+      });
+    } catch (const runtime::Interrupted&) {
+      throw;
+    } catch (const runtime::Error& error) {
+      give_up("input " + std::to_string(draw) + ": " + error.what());
+    }
+    for (Pair& pair : pairs_) pair.pending.reset();
+    ++result_.inputs;
+  }
+
+  void check_size(const GraphEvaluator& evaluator, NodeId id) {
+    for (ValueId output : bank_.node(id).outputs) {
+      if (!bank_.value(output).type) continue;
+      double elements = 1;
+      for (std::int64_t dim : evaluator.dims(*bank_.value(output).type)) elements *= static_cast<double>(dim);
+      if (elements > max_elements) give_up("value " + bank_.value(output).name + " is too large to be computed here");
+    }
+  }
+
+  static GraphEvaluator::TensorPtr random_tensor(std::vector<std::int64_t> shape, std::uint64_t draw,
+                                                 std::uint64_t source, const Value& drawn) {
+    std::uint64_t words[] = {draw, source, drawn.output};
+    std::mt19937_64 random(runtime::hash64(runtime::bytes_of(words)));
+    const Range range = ranges[draw % std::size(ranges)];
+    algebra::Tensor tensor{std::move(shape), {}};
+    std::size_t count = 1;
+    for (std::int64_t dim : tensor.shape) count *= static_cast<std::size_t>(dim);
+    tensor.values.resize(count);
+    for (double& value : tensor.values) {
+      const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
+      value = rounded(range.lower + (range.upper - range.lower) * unit, drawn.type.data_type);
+      // Integers are small, because most of them are indices.
+      if (drawn.type.data_type == DataType::Bool) value = unit < 0.5 ? 0 : 1;
+      if (drawn.type.data_type == DataType::Integer) value = static_cast<double>(random() % 3);
+    }
+    return std::make_shared<algebra::Tensor>(std::move(tensor));
+  }
+
+  void compare(Pair& pair, const algebra::Tensor& before, const algebra::Tensor& after, std::uint32_t draw) {
+    const std::string place = pair.name + ", input " + std::to_string(draw);
+    if (before.shape != after.shape) return fail(place + ": shapes differ");
+    ++result_.tensors;
+    result_.elements += before.values.size();
+    const DataType type = bank_.value(pair.before).type.data_type;
+    const RelativeErrors errors = measure_errors(pair.reference->values, before.values, after.values);
+    const bool is_final = before.values.size() >= small_tensor_elements || !errors.same_nonfinite_positions ||
+                          !is_well_conditioned(errors);
+    if (!is_accepted(errors, type, options_.accuracy)) {
+      if (pair.failure.empty())
+        pair.failure = fmt::format("{}, element {}: {:.9g} became {:.9g}: {}", place, errors.worst_element,
+                                   before.values[errors.worst_element], after.values[errors.worst_element],
+                                   describe(errors, type));
+      if (is_final) return fail(pair.failure);
+    }
+    if (is_well_conditioned(errors)) {
+      pair.largest.merge(errors);
+      result_.errors.merge(errors);
+    }
+    result_.max_relative_difference = std::max(result_.max_relative_difference, errors.difference);
+    pair.is_informative = pair.is_informative || has_informative_value(pair, before);
+  }
+
+  /// Returns true if most elements are finite, and differ from each other or have changed with the input, or if the
+  /// value does not depend on inputs.
+  bool has_informative_value(Pair& pair, const algebra::Tensor& tensor) const {
+    if (mostly_not_finite(tensor.values)) return false;
+    if (tensor.values.size() > 1 && !mostly_one_value(tensor.values)) return true;
+    if (pair.first.values.empty()) {
+      pair.first = tensor;
+      pair.changed.assign(tensor.values.size(), false);
+    }
+    std::size_t changed = 0;
+    for (std::size_t i = 0; pair.first.shape == tensor.shape && i < tensor.values.size(); ++i) {
+      pair.changed[i] = pair.changed[i] || tensor.values[i] != pair.first.values[i];
+      changed += pair.changed[i] ? 1 : 0;
+    }
+    return changed * 2 >= tensor.values.size() || is_independent_of_inputs(pair.before);
+  }
+
+  bool is_independent_of_inputs(ValueId id) const {
+    return std::ranges::all_of(bank_.live_nodes(std::span(&id, 1)), [&](NodeId node) {
+      return bank_.node(node).kind == Node::Kind::Constant || bank_.node(node).kind == Node::Kind::Algebra;
+    });
+  }
+
+  const GraphBank& bank_;
+  const VerificationOptions& options_;
+  const GraphEvaluator::Sizes& given_sizes_;
+  std::vector<Pair> pairs_;
+  std::vector<ValueId> originals_;
+  std::vector<ValueId> roots_;  // before and after of each pair
+  std::vector<algebra::Atom> atoms_;
+  VerificationResult result_;
+};
+
+}  // namespace
+
+VerificationResult verify(const GraphBank& bank, std::span<const ValueId> before, std::span<const ValueId> after,
+                          const VerificationOptions& options, const GraphEvaluator::Sizes& sizes) {
+  RM_CHECK(before.size() == after.size(), "the graphs have different numbers of outputs");
+  const runtime::Stopwatch watch;
+  VerificationResult result = Comparison(bank, before, after, options, sizes).run();
+  result.seconds = watch.seconds();
+  return result;
+}
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,52 @@
+// Verification that two graphs of one model compute the same, before a result is written. A verifier runs both on
+// inputs of several ranges; this one evaluates the operator definitions. Graphs are cut at opaque nodes: their outputs
+// get the same random values on both sides, and their inputs are compared like outputs of the model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "optimize/model/evaluate.h"
+#include "optimize/verify/accuracy_policy.h"
+
+namespace rulemill::optimize {
+
+struct VerificationOptions {
+  std::uint32_t inputs = 3;  // random inputs
+  AccuracyPolicy accuracy;
+  std::vector<std::string> onnxruntime;  // command that starts the helper verify.py; empty: definitions only
+  double timeout = 300;                  // seconds, of the verification in onnxruntime
+};
+
+/// The result of one verifier for two models.
+struct VerificationResult {
+  enum class Verdict {
+    Equal,
+    Different,
+    NotVerified,  // not evaluated, or only on uninformative values
+  };
+  std::string verifier;
+  Verdict verdict = Verdict::Equal;
+  double max_relative_difference = 0;
+  std::string reference;            // origin of the reference values; empty: the tolerance decided
+  std::string no_reference_reason;  // why there is no reference
+  RelativeErrors errors;            // the largest
+  std::uint64_t tensors = 0;        // compared; identical terms are not
+  std::uint64_t elements = 0;
+  std::uint32_t inputs = 0;  // random inputs used
+  std::string reason;        // of a verdict other than Equal: tensor, input and values
+  double seconds = 0;
+
+  bool is_equal() const { return verdict == Verdict::Equal; }
+};
+
+/// Verifies by the definitions. The reference is the original evaluated in float64; both graphs are evaluated with
+/// results rounded to their types. NaN and infinity must be at the same positions. A tensor is uninformative if more
+/// than half of it is NaN, infinite, or one value that does not change with the input; then more inputs are tried, and
+/// a graph with an uninformative tensor is not verified. `sizes` are those that the user sets; others are small and
+/// vary with the input.
+VerificationResult verify(const GraphBank& bank, std::span<const ValueId> before, std::span<const ValueId> after,
+                          const VerificationOptions& options, const GraphEvaluator::Sizes& sizes = {});
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,284 @@
+#include "pipeline/discovery.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "dedup/join/merge_profiles.h"
+#include "enumerate/profile/profile_reader.h"
+#include "pipeline/input_changes.h"
+#include "pipeline/task_statistics.h"
+#include "runtime/files/json_file.h"
+#include "runtime/files/manifest.h"
+#include "runtime/mpi/on_first_rank.h"
+#include "runtime/mpi/thread_pool.h"
+#include "runtime/process/event_log.h"
+#include "runtime/process/machine.h"
+#include "runtime/process/stopwatch.h"
+#include "runtime/text/error.h"
+#include "runtime/text/hash.h"
+
+namespace rulemill::pipeline {
+namespace {
+
+using runtime::Json;
+
+enumerate::Profile load_profile(const Options& options, const algebra::Library& library) {
+  enumerate::Profile profile = enumerate::load_profile(options.profile, library);
+  if (options.seed) profile.seed = *options.seed;
+  if (options.max_ops) profile.max_ops = *options.max_ops;
+  return profile;
+}
+
+std::string environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+Discovery::Discovery(const runtime::Communicator& world, const Options& options, Observer& observer)
+    : world_(world),
+      options_(options),
+      observer_(observer),
+      library_(algebra::Library::load(options.definitions)),
+      profile_(load_profile(options, library_)),
+      definitions_(enumerate::definition_components(profile_, library_)) {
+  begin();
+}
+
+Discovery::Discovery(const runtime::Communicator& world, const Options& options, Observer& observer,
+                     const std::vector<ProfileRun>& profiles)
+    : world_(world), options_(options), observer_(observer), library_(algebra::Library::load(options.definitions)) {
+  profile_.name = std::filesystem::canonical(options.profile).filename().string();
+  profile_.seed = profiles.at(0).seed;
+  profile_.max_ops = 0;
+  for (const ProfileRun& profile : profiles) add(profile);
+  profile_.digest = enumerate::digest_of(profile_digests_);
+  begin();
+}
+
+void Discovery::begin() {
+  runtime::on_first_rank(world_, [&] { lock_ = std::make_unique<runtime::FolderLock>(options_.out); });
+  open_log();
+  observer_.begin({profile_.name, profile_.max_ops, world_.size()});
+}
+
+Discovery::ProfileRun Discovery::profile_run() const {
+  return {options_.out,  definitions_,     profile_.name, enumerate::digest_of(inputs()),
+          profile_.seed, profile_.max_ops, times_,        funnel_};
+}
+
+/// Adds the times and counts of a profile to those of all.
+void Discovery::add(const ProfileRun& profile) {
+  folders_.push_back(profile.folder);
+  definitions_.insert(profile.definitions.begin(), profile.definitions.end());
+  profile_digests_["profile " + profile.name] = profile.digest;
+  profile_.max_ops = std::max(profile_.max_ops, profile.max_ops);
+  times_.resize(profile.times.size(), {"", 0, true});
+  for (std::size_t s = 0; s < times_.size(); ++s) {
+    const StageTime& added = profile.times[s];
+    times_[s] = {added.name, times_[s].seconds + added.seconds, times_[s].already_done && added.already_done};
+  }
+  funnel_.resize(profile.funnel.size());
+  for (std::size_t f = 0; f < funnel_.size(); ++f)
+    funnel_[f] = {profile.funnel[f].first, funnel_[f].second + profile.funnel[f].second};
+}
+
+enumerate::InputComponents Discovery::inputs() const {
+  enumerate::InputComponents inputs =
+      profile_digests_.empty() ? enumerate::profile_components(profile_) : profile_digests_;
+  inputs.insert(definitions_.begin(), definitions_.end());
+  inputs["profile"] = profile_.name;
+  inputs["seed"] = std::to_string(profile_.seed);
+  inputs["max_ops"] = std::to_string(profile_.max_ops);
+  inputs["--all-terms"] = options_.extend_all_terms ? "yes" : "no";
+  inputs["--every-renaming"] = options_.no_symmetry ? "yes" : "no";
+  return inputs;
+}
+
+void Discovery::check_inputs(bool may_restart) {
+  runtime::on_first_rank(world_, [&] {
+    const OnChange on_change = !may_restart ? OnChange::Refuse : options_.fresh ? OnChange::Discard : OnChange::Extend;
+    const std::string changes = apply_inputs(options_.out, inputs(), on_change);
+    if (!changes.empty()) observer_.inputs_changed(changes);
+  });
+}
+
+void Discovery::open_log() {
+  runtime::open_event_log(options_.out, world_.rank());
+  runtime::log_event("begin", {{"profile", profile_.name},
+                               {"max_ops", profile_.max_ops},
+                               {"ranks", world_.size()},
+                               {"host", runtime::describe_machine().host},
+                               {"pid", ::getpid()},
+                               {"job", environment_variable("SLURM_JOB_ID")},
+                               {"restarts", environment_variable("SLURM_RESTART_COUNT")},
+                               {"build", options_.build}});
+}
+
+void Discovery::require_finished(const std::string& stage) const {
+  runtime::on_first_rank(world_, [&] {
+    if (!runtime::Manifest(options_.out).statistics(stage).empty()) return;
+    throw runtime::InputError(options_.out.string(),
+                              "stage " + stage + " is not finished here; run it first, or `rulemill discover`");
+  });
+}
+
+void Discovery::end_stage(const std::string& name, double seconds, bool already_done) {
+  times_.push_back({name, seconds, already_done});
+  const runtime::Communicator::Traffic traffic = world_.traffic();
+  runtime::log_event("stage end", {{"stage", name},
+                                   {"already_done", already_done},
+                                   {"seconds", seconds},
+                                   {"waiting", traffic.seconds - traffic_.seconds},
+                                   {"bytes_sent", traffic.bytes_sent - traffic_.bytes_sent},
+                                   {"memory", runtime::peak_memory_bytes()}});
+  traffic_ = traffic;
+  observer_.stage_ended(times_.back());
+}
+
+void Discovery::fingerprint() {
+  fingerprint::RunOptions options;
+  options.max_ops = profile_.max_ops;
+  options.threads = options_.threads;
+  options.all_terms = options_.extend_all_terms;
+  options.no_symmetry = options_.no_symmetry;
+  options.memory = options_.memory;
+  options.build = options_.build;
+  options.device = options_.device;
+  options.progress = options_.progress;
+  fingerprints_ = fingerprint::run(profile_, library_, options_.out, world_, options);
+  end_stage(fingerprint::fingerprint_stage, fingerprints_.seconds, fingerprints_.already_done);
+  observer_.fingerprinted(fingerprints_);
+
+  std::uint64_t nodes = 0, graphs = 0;
+  for (const auto& level : fingerprints_.levels) nodes += level.nodes;
+  for (const std::uint64_t of_level : fingerprints_.graphs) graphs += of_level;
+  funnel_ = {{"graphs", graphs},
+             {"nodes", nodes},
+             {"terms", fingerprints_.terms},
+             {"terms up to renaming", fingerprints_.rows}};
+}
+
+void Discovery::join() {
+  dedup::JoinOptions options;
+  options.threads = options_.threads;
+  options.all_terms = options_.extend_all_terms;
+  options.no_symmetry = options_.no_symmetry;
+  options.memory = options_.memory;
+  options.checkpoint_rows = options_.checkpoint_rows;
+  const dedup::Summary summary = dedup::join(profile_, library_, options_.out, fingerprints_, world_, options);
+  end_stage(dedup::join_stage, summary.seconds, summary.already_done);
+  observer_.joined(summary);
+
+  std::uint64_t classes = 0;
+  for (const std::uint64_t of_level : summary.new_classes) classes += of_level;
+  const dedup::Funnel& f = summary.funnel;
+  const FunnelRows rows = {{"classes", classes},
+                           {"classes with equal terms", f.classes},
+                           {"pairs", f.pairs},
+                           {"unique up to renaming", f.unique_up_to_renaming},
+                           {"unique up to shape", f.unique_up_to_shape},
+                           {"generalized", f.generalized},
+                           {"multi-output pairs", f.multi_output_pairs},
+                           {"multi-output, generalized", f.multi_output_generalized},
+                           {"candidates", f.candidates}};
+  funnel_.insert(funnel_.end(), rows.begin(), rows.end());
+}
+
+void Discovery::merge_profiles() {
+  const runtime::Stopwatch watch;
+  std::uint64_t candidates = 0;
+  runtime::on_first_rank(world_, [&] { candidates = dedup::merge_profiles(folders_, options_.out, library_); });
+  end_stage(dedup::merge_stage, watch.seconds(), false);
+  funnel_.emplace_back("candidates of all profiles, deduplicated", candidates);
+}
+
+std::string Discovery::candidates_digest() const {
+  std::string digest;
+  runtime::on_first_rank(world_, [&] {
+    const runtime::Manifest manifest(options_.out);
+    const runtime::ManifestEntry* candidates = manifest.find(dedup::candidates_file);
+    if (candidates == nullptr)
+      throw runtime::InputError(options_.out.string(), "manifest.json lists no candidates.rules");
+    runtime::Hasher hasher;
+    hasher.add_text(candidates->checksum);
+    hasher.add_text(enumerate::digest_of(definitions_));
+    digest = runtime::to_hex(hasher.digest128());
+  });
+  world_.broadcast(digest);
+  return digest;
+}
+
+prove::ProofStageOptions Discovery::proof_options() const {
+  prove::ProofStageOptions options;
+  options.progress = options_.progress;
+  options.worker_process = options_.workers;
+  options.worker_process.workers = runtime::ThreadPool(options_.threads).threads();
+  options.worker_process.worker.prover.seed = profile_.seed;
+  options.worker_process.idle_workers = idle_workers_;
+  return options;
+}
+
+void Discovery::prove() {
+  const prove::ProveSummary summary = prove::prove_candidates(options_.out, dedup::candidates_file, candidates_digest(),
+                                                              library_, world_, proof_options());
+  end_stage(prove::prove_stage, summary.seconds, summary.already_done);
+  log_tasks(prove::prove_stage, summary.ranks);
+  observer_.proved(summary);
+  for (const auto& [verdict, count] : summary.counts_by_status) funnel_.emplace_back(verdict, count);
+  if (options_.cross_check) cross_check();
+}
+
+void Discovery::cross_check() {
+  prove::TaskScheduler scheduler(world_, library_, proof_options().worker_process, "cross-check");
+  prove::CrossCheckReport report;
+  scheduler.run_collective([&] {
+    std::vector<std::string> derived;
+    for (const prove::CandidateResult& result : prove::read_results(options_.out))
+      if (result.status == prove::RuleStatus::Derived) derived.push_back(result.rule);
+    report = prove::cross_check(derived, scheduler);
+  });
+  observer_.cross_checked(report, scheduler.rank_statistics());
+}
+
+void Discovery::prune() {
+  algebra::Provenance provenance;
+  provenance.profile_name = profile_.name;
+  provenance.profile_digest = profile_.digest;
+  provenance.seeds = {profile_.seed};
+  provenance.build = options_.build;
+  provenance.solver = "z3 " + prove::Solver::version();
+  provenance.max_operators = profile_.max_ops;
+  const prove::PruneSummary summary =
+      prove::prune_rules(options_.out, candidates_digest(), library_, provenance, funnel_, world_, proof_options());
+  end_stage(prove::prune_stage, summary.seconds, summary.already_done);
+  log_tasks(prove::prune_stage, summary.ranks);
+  observer_.pruned(summary);
+  prove::append_counts(summary, funnel_);
+}
+
+void Discovery::log_tasks(const char* stage, const std::vector<prove::RankStatistics>& ranks) const {
+  if (total(ranks).tasks == 0) return;
+  runtime::log_event("task_statistics", {{"stage", stage}, {"report", task_statistics_json(ranks)}});
+}
+
+void Discovery::write_summary() {
+  RunSummary summary;
+  summary.stages = times_;
+  for (const StageTime& stage : times_) summary.seconds += stage.already_done ? 0 : stage.seconds;
+  summary.peak_memory_bytes = world_.max(runtime::peak_memory_bytes());
+  summary.peak_memory_bytes_of_all_ranks = world_.sum(runtime::peak_memory_bytes());
+  summary.funnel = funnel_;
+  observer_.ended(summary);
+  runtime::on_first_rank(world_, [&] {
+    Json counts = Json::object();
+    for (const auto& [step, count] : funnel_) counts[step] = count;
+    runtime::write_json(options_.out / "funnel.json",
+                        {{"profile", profile_.name}, {"max_ops", profile_.max_ops}, {"funnel", counts}});
+  });
+}
+
+}  // namespace rulemill::pipeline

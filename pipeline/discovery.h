@@ -1,0 +1,87 @@
+// The stages of a run in one output folder, from definitions to rules. Finished stages are skipped. A folder of
+// profiles has one such run per profile; another one proves and prunes the candidates of all.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algebra/library/library.h"
+#include "enumerate/profile/profile_components.h"
+#include "pipeline/observer.h"
+#include "pipeline/options.h"
+#include "prove/prune.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/mpi/communicator.h"
+
+namespace rulemill::pipeline {
+
+/// Every member but part() is collective.
+class Discovery {
+ public:
+  /// The run of one of several profiles, once its candidates are known.
+  struct ProfileRun {
+    std::filesystem::path folder;
+    enumerate::InputComponents definitions;
+    std::string name, digest;  // digest of all inputs
+    std::uint64_t seed = 0;
+    std::uint32_t max_ops = 0;
+    std::vector<StageTime> times;
+    FunnelRows funnel;
+  };
+
+  /// Loads definitions and profile and locks the output folder. All ranks throw if the first one cannot. The references
+  /// must outlive the run.
+  Discovery(const runtime::Communicator& world, const Options& options, Observer& observer);
+  /// Proves and prunes the candidates of several profiles.
+  Discovery(const runtime::Communicator& world, const Options& options, Observer& observer,
+            const std::vector<ProfileRun>& profiles);
+  ProfileRun profile_run() const;
+
+  /// Compares the inputs with those that the folder's results were made from. If they differ and the stages
+  /// `may_restart`, they do; see input_changes.h. Throws InputError otherwise.
+  void check_inputs(bool may_restart);
+
+  void fingerprint();
+  void join();
+  /// Writes the candidates of all profiles to one file.
+  void merge_profiles();
+  void prove();
+  void prune();
+  /// Reports times, peak memory and funnel, and writes funnel.json.
+  void write_summary();
+
+  /// Throws InputError unless the manifest lists the stage as finished.
+  void require_finished(const std::string& stage) const;
+
+ private:
+  enumerate::InputComponents inputs() const;
+  void begin();
+  void add(const ProfileRun& profile);
+  void open_log();
+  /// Returns a digest of the candidates and of the definitions they use.
+  std::string candidates_digest() const;
+  prove::ProofStageOptions proof_options() const;
+  void end_stage(const std::string& name, double seconds, bool already_done);
+  /// Proves every derived candidate from the definitions, too.
+  void cross_check();
+  void log_tasks(const char* stage, const std::vector<prove::RankStatistics>& ranks) const;
+
+  const runtime::Communicator& world_;
+  Options options_;
+  Observer& observer_;
+  std::shared_ptr<prove::IdleWorkers> idle_workers_ = std::make_shared<prove::IdleWorkers>();
+  algebra::Library library_;
+  enumerate::Profile profile_;                  // of several profiles: only name, digest, seed and max_ops
+  enumerate::InputComponents definitions_;      // of all profiles
+  enumerate::InputComponents profile_digests_;  // of several profiles, by name
+  std::vector<std::filesystem::path> folders_;  // of several profiles
+  std::unique_ptr<runtime::FolderLock> lock_;   // on the first rank
+  fingerprint::Summary fingerprints_;
+  runtime::Communicator::Traffic traffic_;  // when the last stage ended
+  std::vector<StageTime> times_;
+  FunnelRows funnel_;
+};
+
+}  // namespace rulemill::pipeline

@@ -1,0 +1,63 @@
+#include "pipeline/input_changes.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "dedup/candidates/generalization_cache.h"
+#include "fingerprint/previous_table.h"
+#include "prove/cache/answer_cache.h"
+#include "runtime/files/manifest.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::pipeline {
+namespace {
+
+/// True if the results for the new value include those for the old one, except for what was removed on purpose.
+bool extends_or_removes(const enumerate::InputChange& change) {
+  for (const char* prefix : {"operator ", "constant ", "definition of ", "order of "}) {
+    if (change.component.starts_with(prefix)) return true;
+  }
+  if (change.component.starts_with("variable ") || change.component.starts_with("profile "))
+    return change.before.empty();
+  return change.component == "max_ops" && std::stoul(change.after) > std::stoul(change.before);
+}
+
+/// Removes the shards, journals and checkpoints. The rules of the last run stay until they are replaced.
+void remove_stage_files(const std::filesystem::path& out) {
+  std::vector<std::filesystem::path> outdated = {out / "shards"};
+  for (const auto& entry : std::filesystem::directory_iterator(out)) {
+    const auto extension = entry.path().extension();
+    if (extension == ".journal" || extension == ".pieces") outdated.push_back(entry.path());
+  }
+  for (const auto& path : outdated) std::filesystem::remove_all(path);
+}
+
+}  // namespace
+
+std::string apply_inputs(const std::filesystem::path& out, const enumerate::InputComponents& inputs,
+                         OnChange on_change) {
+  runtime::Manifest manifest(out);
+  manifest.repair();
+  std::string words;
+  if (on_change == OnChange::Discard) {
+    remove_stage_files(out);
+    std::filesystem::remove_all(out / fingerprint::previous_folder);
+    for (const char* cache : {prove::answers_file, dedup::generalization_cache_file})
+      std::filesystem::remove(out / cache);
+    manifest.reset();
+  } else if (!manifest.inputs().empty() && manifest.inputs() != inputs) {
+    const std::vector<enumerate::InputChange> changes = enumerate::find_changes(manifest.inputs(), inputs);
+    words = enumerate::describe_changes(changes);
+    if (on_change == OnChange::Refuse || !std::ranges::all_of(changes, extends_or_removes)) {
+      throw runtime::InputError(out.string(), "was made from other inputs: " + words + "; choose another --out, or " +
+                                                  "`rulemill discover --fresh`, which starts over");
+    }
+    fingerprint::archive_table(out);
+    remove_stage_files(out);
+    manifest.reset();
+  }
+  if (manifest.inputs() != inputs) manifest.set_inputs(inputs);
+  return words;
+}
+
+}  // namespace rulemill::pipeline

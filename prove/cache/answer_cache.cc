@@ -1,0 +1,386 @@
+#include "prove/cache/answer_cache.h"
+
+#include <algorithm>
+#include <array>
+
+#include "prove/certificate/certificate.h"
+#include "prove/certificate/rule_instance_text.h"
+#include "prove/solver/solver.h"
+#include "prove/tasks/candidate_result.h"
+#include "runtime/process/program_digest.h"
+#include "runtime/text/byte_lists.h"
+#include "runtime/text/error.h"
+#include "runtime/text/hash.h"
+
+namespace rulemill::prove {
+namespace {
+
+constexpr int cache_version = 9;
+constexpr std::string_view rule_prefix = "rule ";
+
+/// Returns the name of a rule in text form, which has its number among the candidates; empty if it has none.
+std::string_view name_of(std::string_view rule) {
+  if (!rule.starts_with(rule_prefix)) return {};
+  rule.remove_prefix(rule_prefix.size());
+  return rule.substr(0, rule.find('('));
+}
+
+/// Returns the rule with another name.
+std::string renamed(const std::string& rule, std::string_view name) {
+  const std::string_view old = name_of(rule);
+  return old.empty() ? rule
+                     : std::string(rule_prefix) + std::string(name) + rule.substr(rule_prefix.size() + old.size());
+}
+
+/// By character: whether it occurs in words.
+constexpr std::array<bool, 256> word_characters = [] {
+  std::array<bool, 256> table{};
+  for (const char* ends : {"az", "AZ", "09", "__"}) {
+    for (char c = ends[0]; c <= ends[1]; ++c) table[static_cast<unsigned char>(c)] = true;
+  }
+  return table;
+}();
+
+bool is_word_character(char c) { return word_characters[static_cast<unsigned char>(c)]; }
+
+/// Calls visit(word) for each word in order until it returns true. Returns whether it did.
+template <class Visit>
+bool any_word(std::string_view text, const Visit& visit) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::size_t begin = at;
+    while (at < text.size() && is_word_character(text[at])) ++at;
+    if (at > begin && visit(text.substr(begin, at - begin))) return true;
+  }
+  return false;
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+  return any_word(text, [&](std::string_view each) { return each == word; });
+}
+
+bool is_proof(TaskKind kind) {
+  return kind == TaskKind::Prove || kind == TaskKind::ProveRule || kind == TaskKind::Generalize;
+}
+
+/// Returns whether answers list rule instances.
+bool is_derivation(TaskKind kind) {
+  return kind == TaskKind::Derive || kind == TaskKind::Explain || kind == TaskKind::ExplainExtended ||
+         kind == TaskKind::Eliminate || kind == TaskKind::DeriveFromEarlier || kind == TaskKind::DeriveLargeFromEarlier;
+}
+
+bool has_result(TaskKind kind) { return is_proof(kind) || is_derivation(kind); }
+
+/// Returns whether items are numbers of known rules.
+bool has_known_rules(TaskKind kind) {
+  return kind == TaskKind::IsImplied || kind == TaskKind::IsImpliedExtended || kind == TaskKind::Eliminate ||
+         kind == TaskKind::DeriveFromEarlier || kind == TaskKind::DeriveLargeFromEarlier;
+}
+
+/// Returns whether another run, with other candidate numbers, would give the same answer.
+bool is_reusable(TaskKind kind, const CandidateResult& result, std::string_view name) {
+  const bool proof = is_proof(kind);
+  if (proof && result.status != RuleStatus::Proved && result.status != RuleStatus::Refuted) return false;
+  return !has_word(result.detail, name) && !(proof && has_word(result.certificate, name));
+}
+
+/// Returns a certificate with the rules of its rule instances renamed.
+std::string renamed_certificate(const std::string& text, const std::map<std::string, std::string>& names) {
+  CertificateText certificate = parse_certificate(text, answers_file);
+  for (std::string& line : certificate.rule_instances) line = with_rule_renamed(line, names);
+  return to_string(certificate);
+}
+
+runtime::Hash128 hash_of(TaskKind kind, const std::string& item) {
+  return runtime::hash128(runtime::bytes_of(item), static_cast<std::uint64_t>(kind));
+}
+
+std::string_view key_text(const runtime::Hash128& key) {
+  return runtime::text_of(runtime::bytes_of(std::span(&key, 1)));
+}
+
+/// The key of the record that a candidate's sides are defined at the same points.
+runtime::Hash128 same_domain_key(const runtime::Hash128& item) {
+  constexpr std::uint64_t seed = 0x616c696b65;
+  return runtime::hash128(runtime::bytes_of(std::span(&item, 1)), seed);
+}
+
+std::string pack(const ReachableRules::Operators& operators) {
+  runtime::Bytes bytes;
+  runtime::append_list(bytes, operators.all);
+  for (const auto& [matched, created] : operators.directions) {
+    runtime::append_list(bytes, matched);
+    runtime::append_list(bytes, created);
+  }
+  return std::string(runtime::text_of(bytes));
+}
+
+ReachableRules::Operators unpack_operators(std::string_view packed) {
+  runtime::ByteView rest = runtime::bytes_of(packed);
+  ReachableRules::Operators operators{runtime::take_list<std::uint64_t>(rest), {}};
+  while (!rest.empty()) {
+    ReachableRules::Hashes matched = runtime::take_list<std::uint64_t>(rest);
+    operators.directions.emplace_back(std::move(matched), runtime::take_list<std::uint64_t>(rest));
+  }
+  return operators;
+}
+
+/// Returns the names of the rules of rule instances, each once, in the order of first use.
+std::vector<std::string> rule_names_of(const std::vector<std::string>& rule_instances) {
+  std::vector<std::string> names;
+  for (const std::string& line : rule_instances) {
+    std::string name = rule_name_in(line);
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+}  // namespace
+
+AnswerCache::AnswerCache(const std::filesystem::path& folder, algebra::Library& library, std::uint64_t seed)
+    : library_(library),
+      origin_(runtime::program_digest() + " " + Solver::version() + " " + std::to_string(seed)),
+      journal_(runtime::Journal::open_in_folder(folder, answers_file, "answers " + std::to_string(cache_version),
+                                                runtime::Journal::Payloads::InFile)),
+      rules_(library) {
+  for (const runtime::Journal::Record& record : journal_.records()) {
+    for (const auto& key : runtime::values_of<runtime::Hash128>(runtime::bytes_of(record.key)))
+      records_[key] = record.location;
+  }
+}
+
+AnswerCache::RuleNames::RuleNames(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const std::string number = "#" + std::to_string(to_stored.size());
+    if (to_stored.emplace(name, number).second) from_stored.emplace(number, name);
+  }
+}
+
+void AnswerCache::update_rules(const std::vector<std::string>& updates) {
+  missing_.clear();
+  reachable_.clear();
+  for (const std::string& update : updates) {
+    if (!update.starts_with('+')) {
+      rules_.remove(update);
+      continue;
+    }
+    const std::string rule = update.substr(1);
+    runtime::Hasher hasher;
+    hasher.add_text(origin_);
+    hasher.add_text(renamed(rule, ""));
+    add_definitions(rule, hasher);
+    rule_hashes_.push_back(hasher.digest128());
+    rules_.add(rule, operators(rule_hashes_.back(), [&] { return ReachableRules::operators_of_rule(rule, library_); }));
+  }
+}
+
+void AnswerCache::enable(std::uint32_t rule, bool enabled) {
+  reachable_.clear();
+  rules_.enable(rule, enabled);
+}
+
+/// Returns the operators of an item, cached under its hash.
+ReachableRules::Operators AnswerCache::operators(const runtime::Hash128& item,
+                                                 const std::function<ReachableRules::Operators()>& compute) {
+  constexpr std::uint64_t seed = 0x6e6f646573;  // differs from the keys of answers
+  const runtime::Hash128 key = runtime::hash128(runtime::bytes_of(std::span(&item, 1)), seed);
+  const auto [location, is_new] = records_.try_emplace(key);
+  if (is_new) {
+    ReachableRules::Operators computed = compute();
+    location->second = journal_.append(key_text(key), pack(computed));
+    return computed;
+  }
+  return unpack_operators(journal_.read(location->second));
+}
+
+const std::string& AnswerCache::digest_of(std::string_view word) {
+  const auto found = digests_.find(word);
+  if (found != digests_.end()) return found->second;
+  std::string name(word), digest = library_.has_operator(name) ? library_.digest(name) : std::string();
+  return digests_.emplace(std::move(name), std::move(digest)).first->second;
+}
+
+/// Adds each definition that a text uses once, in the order of first use.
+void AnswerCache::add_definitions(const std::string& text, runtime::Hasher& hasher) {
+  std::vector<const std::string*> added;
+  any_word(text, [&](std::string_view word) {
+    const std::string& digest = digest_of(word);
+    if (!digest.empty() && std::ranges::find(added, &digest) == added.end()) {
+      added.push_back(&digest);
+      hasher.add_text(digest);
+    }
+    return false;
+  });
+}
+
+AnswerCache::Reachable AnswerCache::find_reachable(const ReachableRules::Instances& goal, std::uint32_t excluded_begin,
+                                                   std::uint32_t excluded_end) {
+  Reachable result;
+  result.rules = rules_.reachable_from(goal, excluded_begin, excluded_end);
+  std::vector<runtime::Hash128> hashes;
+  for (const std::uint32_t rule : result.rules) hashes.push_back(rule_hashes_[rule]);
+  result.hash = runtime::hash128(runtime::bytes_of(hashes));
+  return result;
+}
+
+void AnswerCache::add_reachable_rules(TaskKind kind, const std::string& item, runtime::Hasher& hasher, Key& key) {
+  Reachable of_known_rule;
+  Reachable* reachable = &of_known_rule;
+  if (has_known_rules(kind)) {
+    const KnownRule known = known_rule_from_text(item);
+    const bool earlier = kind == TaskKind::DeriveFromEarlier || kind == TaskKind::DeriveLargeFromEarlier;
+    of_known_rule =
+        find_reachable(rules_.instances_of(known.number), known.number, earlier ? rules_.size() : known.end());
+  } else {
+    const ReachableRules::Instances goal =
+        rules_.instances_of(operators(key.item, [&] { return ReachableRules::operators_of_goal(item, library_); }));
+    const auto [found, is_new] = reachable_.try_emplace(goal);
+    if (is_new) found->second = find_reachable(goal, 0, 0);
+    reachable = &found->second;
+  }
+  hasher.add_number(reachable->hash.high);
+  hasher.add_number(reachable->hash.low);
+  if (!is_derivation(kind)) return;
+  if (reachable->names == nullptr) {
+    std::vector<std::string> names;
+    for (const std::uint32_t rule : reachable->rules) names.emplace_back(name_of(rules_.text(rule)));
+    reachable->names = std::make_shared<const RuleNames>(names);
+  }
+  key.names = reachable->names;
+}
+
+/// Returns the text of the rule that an item is or refers to.
+const std::string& AnswerCache::rule_text(TaskKind kind, const std::string& item) const {
+  return has_known_rules(kind) ? rules_.text(known_rule_from_text(item).number) : item;
+}
+
+/// Adds a certificate request, with its rules' names translated.
+void AnswerCache::add_request(const std::string& item, runtime::Hasher& hasher, Key& key) {
+  const CertificateRequest request = unpack_request(item);
+  hasher.add_text(request.statement);
+  hasher.add_number(request.derived ? 1 : 0);
+  const std::vector<std::string> names = rule_names_of(request.rule_instances);
+  if (!names.empty()) key.names = std::make_shared<const RuleNames>(names);
+  for (const std::string& line : request.rule_instances) hasher.add_text(with_rule_renamed(line, key.names->to_stored));
+  std::string texts = request.statement;
+  for (const std::string& line : request.rule_instances) texts += line + "\n";
+  for (const std::string& name : names) {
+    const auto premise = request.premises.find(name);
+    hasher.add_text(premise == request.premises.end() ? std::string() : premise->second);
+    if (premise != request.premises.end()) texts += premise->second;
+  }
+  add_definitions(texts, hasher);
+}
+
+AnswerCache::Key AnswerCache::make_key(TaskKind kind, const std::string& item) {
+  Key key;
+  runtime::Hasher hasher;
+  hasher.add_text(origin_);
+  hasher.add_number(static_cast<std::uint64_t>(kind));
+  if (kind == TaskKind::Certify) {
+    add_request(item, hasher, key);
+  } else {
+    const std::string& text = rule_text(kind, item);
+    hasher.add_text(renamed(text, ""));
+    add_definitions(text, hasher);
+    key.item = hasher.digest128();
+    if (!is_proof(kind)) add_reachable_rules(kind, item, hasher, key);
+  }
+  key.hash = hasher.digest128();
+  return key;
+}
+
+std::optional<std::string> AnswerCache::find(TaskKind kind, const std::string& item) {
+  Key key = make_key(kind, item);
+  const auto found = records_.find(key.hash);
+  if (found == records_.end()) {
+    missing_[hash_of(kind, item)] = std::move(key);
+    return std::nullopt;
+  }
+  const std::string stored = journal_.read(found->second);
+  if (kind == TaskKind::Certify) return key.names ? renamed_certificate(stored, key.names->from_stored) : stored;
+  if (!has_result(kind)) return stored;
+  CandidateResult result = unpack_result(stored);
+  const std::string_view name = name_of(rule_text(kind, item));
+  if (!result.candidate.empty()) result.candidate = name;
+  result.rule = renamed(result.rule, name);
+  if (key.names) result.certificate = with_rules_renamed(result.certificate, key.names->from_stored);
+  return pack(result);
+}
+
+std::string AnswerCache::item_to_schedule(TaskKind kind, const std::string& item) const {
+  const auto key = missing_.find(hash_of(kind, item));
+  const bool has_same_domain =
+      kind == TaskKind::Derive && key != missing_.end() && records_.contains(same_domain_key(key->second.item));
+  return has_same_domain ? std::string(same_domain_prefix) + item : item;
+}
+
+void AnswerCache::add(TaskKind kind, const std::string& item, const std::string& answer) {
+  if (item.starts_with(same_domain_prefix)) return add(kind, item.substr(same_domain_prefix.size()), answer);
+  const auto computed = missing_.find(hash_of(kind, item));
+  const Key key = computed == missing_.end() ? make_key(kind, item) : std::move(computed->second);
+  if (computed != missing_.end()) missing_.erase(computed);
+  std::string stored = answer, keys(key_text(key.hash));
+  if (kind == TaskKind::Certify && key.names) stored = renamed_certificate(answer, key.names->to_stored);
+  if (has_result(kind)) {
+    CandidateResult result = unpack_result(answer);
+    if (!is_reusable(kind, result, name_of(rule_text(kind, item)))) return;
+    if (key.names && !result.certificate.empty()) {
+      result.certificate = with_rules_renamed(result.certificate, key.names->to_stored);
+      stored = pack(result);
+    }
+    // The sides of a derived candidate have the same domain, whatever the reachable rules are.
+    if (const auto same_domain = same_domain_key(key.item);
+        kind == TaskKind::Derive && result.status == RuleStatus::Derived && !records_.contains(same_domain)) {
+      records_[same_domain];
+      keys += key_text(same_domain);
+    }
+  }
+  const auto [location, is_new] = records_.try_emplace(key.hash);
+  if (is_new) location->second = journal_.append(keys, stored);
+}
+
+/// Calls `answer` for the items in order, until one has no answer. An eliminated rule is not reachable for later items.
+void AnswerCache::eliminate_in_order(const Task& task,
+                                     const std::function<std::optional<std::string>(std::size_t)>& answer) {
+  std::vector<std::uint32_t> eliminated;
+  for (std::size_t i = 0; i < task.items.size(); ++i) {
+    const std::optional<std::string> found = answer(i);
+    if (!found) break;
+    if (unpack_result(*found).status != RuleStatus::Derived) continue;
+    const KnownRule known = known_rule_from_text(task.items[i]);
+    for (std::uint32_t rule = known.number; rule < known.end(); ++rule) {
+      eliminated.push_back(rule);
+      enable(rule, false);
+    }
+  }
+  for (const std::uint32_t rule : eliminated) enable(rule, true);
+}
+
+std::vector<std::optional<std::string>> AnswerCache::find(const Task& task) {
+  std::vector<std::optional<std::string>> answers(task.items.size());
+  const auto find_item = [&](std::size_t i) { return answers[i] = find(task.kind, task.items[i]); };
+  if (task.kind != TaskKind::Eliminate) {
+    for (std::size_t i = 0; i < answers.size(); ++i) find_item(i);
+    return answers;
+  }
+  eliminate_in_order(task, find_item);
+  if (std::ranges::any_of(answers, [](const auto& answer) { return !answer; })) answers.assign(answers.size(), {});
+  return answers;
+}
+
+void AnswerCache::add(const Task& task, const std::vector<std::string>& answers) {
+  const auto add_item = [&](std::size_t i) -> std::optional<std::string> {
+    add(task.kind, task.items[i], answers[i]);
+    return answers[i];
+  };
+  // The keys of these items depend on the answers to earlier items.
+  if (task.kind == TaskKind::Eliminate) {
+    missing_.clear();
+    eliminate_in_order(task, add_item);
+    missing_.clear();
+    return;
+  }
+  for (std::size_t i = 0; i < answers.size(); ++i) add_item(i);
+}
+
+}  // namespace rulemill::prove

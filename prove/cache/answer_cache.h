@@ -1,0 +1,96 @@
+// The cache of workers' answers, reused by later runs. An answer's key has everything that the answer depends on: for
+// proofs and certificates the item and the definitions that it uses, for derivations also the reachable rules. So a
+// profile with one more operator or level schedules only what is new. Answers from another seed, program, rule or
+// definition are not found. Rule names in answers are translated to the names of the current run.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "algebra/library/library.h"
+#include "prove/cache/reachable_rules.h"
+#include "prove/tasks/task.h"
+#include "runtime/files/journal.h"
+#include "runtime/text/hash.h"
+
+namespace rulemill::prove {
+
+inline constexpr const char* answers_file = "answers.store";
+
+class AnswerCache {
+ public:
+  /// Opens the folder's answers_file. Damaged records are dropped, with a warning.
+  AnswerCache(const std::filesystem::path& folder, algebra::Library& library, std::uint64_t seed);
+
+  /// Applies updates of the rules that workers know.
+  void update_rules(const std::vector<std::string>& updates);
+  /// Returns for each item of a task the answer that a worker would give now, if it is cached. Either all or no answers
+  /// of items that depend on each other.
+  std::vector<std::optional<std::string>> find(const Task& task);
+  /// Stores the answers to a task. Verdicts that depend on a time limit are not stored.
+  void add(const Task& task, const std::vector<std::string>& answers);
+  /// Returns the item to schedule for one that find() did not find: with same_domain_prefix if that is known.
+  std::string item_to_schedule(TaskKind kind, const std::string& item) const;
+  void sync() { journal_.sync(); }
+
+ private:
+  /// Translates the rule names of a run to those in stored answers, #0, #1, …, and back.
+  struct RuleNames {
+    explicit RuleNames(const std::vector<std::string>& names);
+    std::map<std::string, std::string> to_stored, from_stored;
+  };
+  struct Key {
+    runtime::Hash128 hash;
+    runtime::Hash128 item;                   // of the item and its definitions, without the reachable rules
+    std::shared_ptr<const RuleNames> names;  // null if the answer has no rule names
+  };
+  /// The rules reachable from a goal.
+  struct Reachable {
+    std::vector<std::uint32_t> rules;
+    runtime::Hash128 hash;                   // of the rules
+    std::shared_ptr<const RuleNames> names;  // made on first use
+  };
+  struct HashOfHash {
+    std::size_t operator()(const runtime::Hash128& hash) const { return hash.low; }
+  };
+  struct HashOfText {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  template <class Value>
+  using ByHash = std::unordered_map<runtime::Hash128, Value, HashOfHash>;
+  const std::string& rule_text(TaskKind kind, const std::string& item) const;
+  Key make_key(TaskKind kind, const std::string& item);
+  const std::string& digest_of(std::string_view word);
+  void add_reachable_rules(TaskKind kind, const std::string& item, runtime::Hasher& hasher, Key& key);
+  Reachable find_reachable(const ReachableRules::Instances& goal, std::uint32_t excluded_begin,
+                           std::uint32_t excluded_end);
+  ReachableRules::Operators operators(const runtime::Hash128& item,
+                                      const std::function<ReachableRules::Operators()>& compute);
+  void enable(std::uint32_t rule, bool enabled);
+  void add_request(const std::string& item, runtime::Hasher& hasher, Key& key);
+  void add_definitions(const std::string& text, runtime::Hasher& hasher);
+  std::optional<std::string> find(TaskKind kind, const std::string& item);
+  void add(TaskKind kind, const std::string& item, const std::string& answer);
+  void eliminate_in_order(const Task& task, const std::function<std::optional<std::string>(std::size_t)>& answer);
+
+  algebra::Library& library_;
+  std::string origin_;  // program, solver and seed: a part of every key
+  runtime::Journal journal_;
+  ByHash<runtime::Journal::Location> records_;  // by key
+  /// Digests of definitions by word; empty if the word is not an operator.
+  std::unordered_map<std::string, std::string, HashOfText, std::equal_to<>> digests_;
+  ByHash<Key> missing_;  // keys of items that were not found, by kind and item; saves computing them again in add()
+  ReachableRules rules_;
+  std::map<ReachableRules::Instances, Reachable> reachable_;  // by goals that may use all rules
+  std::vector<runtime::Hash128> rule_hashes_;                 // by rule that workers know
+};
+
+}  // namespace rulemill::prove

@@ -1,0 +1,133 @@
+#include "prove/cache/reachable_rules.h"
+
+#include <algorithm>
+
+#include "algebra/terms/rule_text.h"
+#include "algebra/terms/typing.h"
+#include "egraph/pattern.h"
+#include "runtime/text/error.h"
+#include "runtime/text/hash.h"
+
+namespace rulemill::prove {
+namespace {
+
+algebra::Rule parsed(const std::string& text, algebra::Library& library, algebra::TermBank& bank,
+                     algebra::Symbols& symbols) {
+  std::vector<algebra::Rule> rules = algebra::parse_rules(text, "rule", library, bank, symbols);
+  RM_CHECK(rules.size() == 1, "the text of one rule");
+  return std::move(rules[0]);
+}
+
+template <class Numbers>
+void sort_unique(Numbers& numbers) {
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+}
+
+/// A collision would only make more rules reachable.
+std::uint64_t hash_of(const algebra::OperatorInstance& instance) {
+  runtime::Hasher hasher;
+  hasher.add_text(instance.name);
+  for (const auto& input : instance.inputs) hasher.add_number(input.size());
+  for (const auto& output : instance.outputs) hasher.add_number(output.dims.size());
+  return hasher.digest64();
+}
+
+ReachableRules::Hashes hashes_in(const algebra::Rule& rule, const algebra::TermBank& bank) {
+  ReachableRules::Hashes hashes;
+  for (const auto* side : {&rule.source, &rule.target}) {
+    for (const algebra::NodeId node : bank.nodes(*side))
+      hashes.push_back(hash_of(bank.library().instance(bank.node(node).instance)));
+  }
+  sort_unique(hashes);
+  return hashes;
+}
+
+}  // namespace
+
+ReachableRules::Operators ReachableRules::operators_of_goal(const std::string& rule, algebra::Library& library) {
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  return {hashes_in(parsed(rule, library, bank, symbols), bank), {}};
+}
+
+ReachableRules::Operators ReachableRules::operators_of_rule(const std::string& text, algebra::Library& library) {
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  const algebra::Rule rule = parsed(text, library, bank, symbols);
+  Operators operators{hashes_in(rule, bank), {}};
+  const auto typed = algebra::infer_types(rule, bank, symbols);
+  const auto* typed_rule = std::get_if<algebra::TypedRule>(&typed);
+  RM_CHECK(typed_rule != nullptr, "a known rule types");
+  egraph::SizeTable sizes(library, symbols);
+  const egraph::CompiledRule compiled = egraph::compile(*typed_rule, bank, sizes);
+  for (const egraph::Direction& direction : compiled.directions) {
+    const auto hashes = [&](const std::vector<std::uint32_t>& nodes) {
+      Hashes result;
+      for (const std::uint32_t n : nodes) result.push_back(hash_of(library.instance(compiled.nodes[n].instance)));
+      sort_unique(result);
+      return result;
+    };
+    if (!direction.matched_nodes.empty())
+      operators.directions.emplace_back(hashes(direction.matched_nodes), hashes(direction.applier_nodes));
+  }
+  return operators;
+}
+
+void ReachableRules::update_rules(const std::string& update) {
+  RM_CHECK(update.size() > 1 && (update[0] == '+' || update[0] == '-'), "an update adds or removes a rule");
+  if (update[0] == '+')
+    add(update.substr(1), operators_of_rule(update.substr(1), library_));
+  else
+    remove(update);
+}
+
+void ReachableRules::remove(const std::string& update) {
+  enable(static_cast<std::uint32_t>(std::stoul(update.substr(1))), false);
+}
+
+ReachableRules::Instances ReachableRules::numbers_of(const Hashes& hashes) {
+  Instances numbers;
+  for (const std::uint64_t hash : hashes)
+    numbers.push_back(numbers_.try_emplace(hash, static_cast<std::uint32_t>(numbers_.size())).first->second);
+  sort_unique(numbers);
+  return numbers;
+}
+
+void ReachableRules::add(const std::string& text, const Operators& operators) {
+  const auto number = static_cast<std::uint32_t>(rules_.size());
+  rules_.push_back({text, numbers_of(operators.all)});
+  for (const auto& [matched, created] : operators.directions) {
+    const Instances instances = numbers_of(matched);
+    for (const std::uint32_t instance : instances) {
+      if (instance >= matching_.size()) matching_.resize(instance + 1);
+      matching_[instance].push_back(static_cast<std::uint32_t>(directions_.size()));
+    }
+    directions_.push_back({number, static_cast<std::uint32_t>(instances.size()), numbers_of(created)});
+  }
+}
+
+std::vector<std::uint32_t> ReachableRules::reachable_from(const Instances& goal, std::uint32_t excluded_begin,
+                                                          std::uint32_t excluded_end) {
+  std::vector<std::uint32_t> missing(directions_.size()), rules;
+  for (std::size_t d = 0; d < directions_.size(); ++d) missing[d] = directions_[d].matched;
+  std::vector<bool> present(matching_.size());
+  Instances queue = goal;
+  while (!queue.empty()) {
+    const std::uint32_t instance = queue.back();
+    queue.pop_back();
+    if (instance >= present.size() || present[instance]) continue;
+    present[instance] = true;
+    for (const std::uint32_t d : matching_[instance]) {
+      const Direction& direction = directions_[d];
+      const bool is_excluded = direction.rule >= excluded_begin && direction.rule < excluded_end;
+      if (--missing[d] > 0 || is_excluded || !rules_[direction.rule].enabled) continue;
+      rules.push_back(direction.rule);
+      queue.insert(queue.end(), direction.created.begin(), direction.created.end());
+    }
+  }
+  sort_unique(rules);
+  return rules;
+}
+
+}  // namespace rulemill::prove

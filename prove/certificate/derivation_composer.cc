@@ -1,0 +1,92 @@
+#include "prove/certificate/derivation_composer.h"
+
+#include <algorithm>
+
+#include "algebra/terms/factor_refinement.h"
+#include "algebra/terms/rule_text.h"
+
+namespace rulemill::prove {
+namespace {
+
+using algebra::TermId;
+
+/// Substitutes terms and sizes in a rule instance.
+RuleInstance substitute(RuleInstance inner, const std::unordered_map<TermId, TermId>& terms,
+                        const algebra::Substitution& sizes, algebra::TermBank& bank, algebra::Symbols& symbols) {
+  for (auto& [variable, term] : inner.terms) term = bank.substitute({{term}}, terms, sizes, symbols).at(0);
+  for (auto& [name, value] : inner.sizes) value = symbols.substitute(value, sizes);
+  return inner;
+}
+
+void add_line(std::vector<std::string>& lines, const std::string& line) {
+  if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
+}
+
+}  // namespace
+
+bool DerivationComposer::add(const std::string& name, const std::string& rule, const std::string& instances) {
+  std::optional<DerivedRule>& derived = derived_[name];
+  const std::optional<std::string> composed = compose(rule, instances);
+  if (!composed) return false;
+  algebra::RefinedRule goal = refined_goal(rule);
+  RuleInstanceReader reader(algebra::to_string(goal.rule.rule, bank_, symbols_), library_, bank_, symbols_);
+  derived = DerivedRule{std::move(goal.rule.rule), std::move(goal.equations), {}};
+  for (const std::string& line : lines_of(*composed)) derived->instances.push_back(reader.read(line));
+  return true;
+}
+
+std::optional<std::string> DerivationComposer::compose(const std::string& goal, const std::string& instances) {
+  const std::vector<std::string> lines = lines_of(instances);
+  const auto is_derived = [&](const std::string& line) { return derived_.contains(rule_name_in(line)); };
+  if (std::ranges::none_of(lines, is_derived)) return instances;
+
+  const algebra::TermBank::Mark terms = bank_.mark();
+  const algebra::Symbols::Mark symbols = symbols_.mark();
+  std::vector<std::string> composed;
+  bool possible = true;
+  {
+    RuleInstanceReader reader(algebra::to_string(refined_goal(goal).rule.rule, bank_, symbols_), library_, bank_,
+                              symbols_);
+    for (const std::string& line : lines) {
+      if (!is_derived(line)) {
+        add_line(composed, line);
+        continue;
+      }
+      const RuleInstance outer = reader.read(line);
+      const std::optional<DerivedRule>& derived = derived_.at(outer.rule);
+      possible = possible && derived && add_instances(outer, *derived, composed);
+    }
+  }
+  bank_.roll_back(terms);
+  symbols_.roll_back(symbols);
+  if (!possible) return std::nullopt;
+  std::string text;
+  for (const std::string& line : composed) text += line + "\n";
+  return text;
+}
+
+/// Types a rule and refines it, as for a derivation.
+algebra::RefinedRule DerivationComposer::refined_goal(const std::string& rule) {
+  algebra::TypedRule typed = read_statement(rule, library_, bank_, symbols_);
+  std::optional<algebra::RefinedRule> refined = algebra::refine_factors(typed, bank_, symbols_);
+  return refined ? std::move(*refined) : algebra::RefinedRule{std::move(typed), {}};
+}
+
+/// Adds the lines that imply `outer`, an instance of `derived`. False if the rule's equal products cannot be
+/// distributed over the instance's sizes.
+bool DerivationComposer::add_instances(const RuleInstance& outer, const DerivedRule& derived,
+                                       std::vector<std::string>& lines) {
+  std::unordered_map<TermId, TermId> terms;
+  for (const TermId variable : derived.rule.variables) {
+    const auto term = std::ranges::find(outer.terms, bank_.term(variable).name, &std::pair<std::string, TermId>::first);
+    if (term != outer.terms.end()) terms.emplace(variable, term->second);
+  }
+  algebra::Substitution sizes;
+  for (const auto& [name, value] : outer.sizes) sizes.emplace(symbols_.size(name), value);
+  if (!algebra::distribute_factors(derived.equations, sizes)) return false;
+  for (const RuleInstance& inner : derived.instances)
+    add_line(lines, to_string(substitute(inner, terms, sizes, bank_, symbols_), bank_, symbols_));
+  return true;
+}
+
+}  // namespace rulemill::prove

@@ -1,0 +1,46 @@
+// Composes derivations: replaces an instance of a derived rule by the rule instances that imply it, at its terms and
+// sizes.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algebra/terms/factor_refinement.h"
+#include "prove/certificate/rule_instance_text.h"
+
+namespace rulemill::prove {
+
+class DerivationComposer {
+ public:
+  explicit DerivationComposer(algebra::Library& library) : library_(library), bank_(library) {}
+
+  /// Adds a derived rule, typed and in text form, with the lines of the rule instances that imply it. Derived rules
+  /// among these must have been added before. Returns false, and marks the rule as uncomposable, if one of them is.
+  bool add(const std::string& name, const std::string& rule, const std::string& instances);
+
+  /// Excludes a rule whose derivation is not known: a derivation that uses it cannot be composed.
+  void mark_uncomposable(const std::string& name) { derived_[name]; }
+
+  /// Returns the lines of a goal's derivation without instances of added rules. None if it uses an uncomposable rule,
+  /// or an added rule at sizes over which its equal products cannot be distributed.
+  std::optional<std::string> compose(const std::string& goal, const std::string& instances);
+
+ private:
+  struct DerivedRule {
+    algebra::Rule rule;                               // refined (algebra/terms/factor_refinement.h)
+    std::vector<algebra::ProductEquation> equations;  // the equal products of the refinement
+    std::vector<RuleInstance> instances;              // over its variables and sizes
+  };
+
+  algebra::RefinedRule refined_goal(const std::string& rule);
+  bool add_instances(const RuleInstance& outer, const DerivedRule& derived, std::vector<std::string>& lines);
+
+  algebra::Library& library_;
+  algebra::TermBank bank_;
+  algebra::Symbols symbols_;
+  std::map<std::string, std::optional<DerivedRule>> derived_;  // by name; none: uncomposable
+};
+
+}  // namespace rulemill::prove

@@ -1,0 +1,142 @@
+#include "prove/certificate/rule_instance_text.h"
+
+#include <algorithm>
+
+#include "algebra/language/poly_parser.h"
+#include "algebra/terms/rule_text.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::prove {
+
+using algebra::Rule;
+using runtime::InputError;
+
+namespace {
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  if (begin == std::string::npos) return {};
+  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+/// Splits a text at the separators outside all brackets. An empty text has no parts.
+std::vector<std::string> split_outside(const std::string& text, char separator) {
+  if (trimmed(text).empty()) return {};
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    if (c == separator && depth == 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  for (std::string& part : parts) part = trimmed(part);
+  return parts;
+}
+
+std::pair<std::string, std::string> parse_binding(const std::string& binding) {
+  const std::size_t sign = binding.find(":=");
+  if (sign == std::string::npos) throw InputError("instance", "expected 'name := value', found '" + binding + "'");
+  return {trimmed(binding.substr(0, sign)), trimmed(binding.substr(sign + 2))};
+}
+
+}  // namespace
+
+std::string to_string(const RuleInstance& rule_instance, const algebra::TermBank& bank,
+                      const algebra::Symbols& symbols) {
+  std::string text = rule_instance.rule + ":";
+  const char* separator = " ";
+  for (const auto& [variable, term] : rule_instance.terms) {
+    text += separator + variable + " := " + algebra::to_string(term, bank, symbols);
+    separator = ", ";
+  }
+  separator = "; ";
+  for (const auto& [size, value] : rule_instance.sizes) {
+    text += separator + size + " := " + symbols.to_string(value);
+    separator = ", ";
+  }
+  return text;
+}
+
+std::string rule_name_in(const std::string& line) {
+  const std::size_t colon = line.find(':');
+  if (colon == std::string::npos) throw InputError("instance", "expected 'rule: …', found '" + line + "'");
+  return line.substr(0, colon);
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (end > 0) lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::string with_rule_renamed(const std::string& line, const std::map<std::string, std::string>& names) {
+  const std::string rule = rule_name_in(line);
+  const auto found = names.find(rule);
+  return found == names.end() ? line : found->second + line.substr(rule.size());
+}
+
+std::string with_rules_renamed(std::string_view lines, const std::map<std::string, std::string>& names) {
+  std::string text;
+  for (const std::string& line : lines_of(lines)) text += with_rule_renamed(line, names) + "\n";
+  return text;
+}
+
+namespace {
+
+/// Returns the first line of a rule, with its variables as they occur in terms: c, not positive(c).
+std::string head_of(const std::string& rule) {
+  static constexpr std::string_view positives = " of positives";
+  std::string head = rule.substr(0, rule.find('\n'));
+  for (std::size_t at = head.find(positives); at != std::string::npos; at = head.find(positives))
+    head.erase(at, positives.size());
+  return head;
+}
+
+}  // namespace
+
+RuleInstanceReader::RuleInstanceReader(const std::string& goal, algebra::Library& library, algebra::TermBank& bank,
+                                       algebra::Symbols& symbols)
+    : head_(head_of(goal)), library_(library), bank_(bank), symbols_(symbols) {}
+
+/// Parses the terms as the outputs of a rule over the goal's variables. A rule without variables has only sizes.
+RuleInstance RuleInstanceReader::read(const std::string& line) {
+  RuleInstance result;
+  result.rule = rule_name_in(line);
+  std::vector<std::string> halves = split_outside(line.substr(result.rule.size() + 1), ';');
+  if (halves.size() > 2) throw InputError("instance", "expected terms; sizes, found '" + line + "'");
+  halves.resize(2);
+  std::string outputs;
+  for (const std::string& binding : split_outside(halves[0], ',')) {
+    const auto [variable, term] = parse_binding(binding);
+    result.terms.emplace_back(variable, algebra::TermId{});
+    outputs += (outputs.empty() ? "" : ", ") + term;
+  }
+  if (!outputs.empty()) {
+    const std::string rule = head_ + "\n" + outputs + " => " + outputs;
+    const std::vector<Rule> rules = algebra::parse_rules(rule, "instance", library_, bank_, symbols_);
+    for (std::size_t i = 0; i < result.terms.size(); ++i) result.terms[i].second = rules.at(0).source.at(i);
+  }
+  for (const std::string& binding : split_outside(halves[1], ',')) {
+    const auto [size, value] = parse_binding(binding);
+    result.sizes.emplace(size, algebra::parse_poly(value, "instance", symbols_));
+  }
+  return result;
+}
+
+algebra::TypedRule read_statement(const std::string& text, algebra::Library& library, algebra::TermBank& bank,
+                                  algebra::Symbols& symbols) {
+  const std::vector<Rule> rules = algebra::parse_rules(text, "statement", library, bank, symbols);
+  if (rules.size() != 1) throw InputError("statement", "expected one rule");
+  auto result = algebra::infer_types(rules[0], bank, symbols);
+  if (const auto* error = std::get_if<algebra::TypeError>(&result)) throw InputError("statement", error->what);
+  return std::move(std::get<algebra::TypedRule>(result));
+}
+
+}  // namespace rulemill::prove

@@ -1,0 +1,186 @@
+#include "prove/core/generalize_rule_set.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "algebra/rules/specialization.h"
+#include "algebra/terms/rule_renaming.h"
+#include "algebra/terms/rule_text.h"
+#include "algebra/terms/symbolic_parameters.h"
+#include "check/kernel/proof.h"
+#include "prove/certificate/certificate.h"
+#include "prove/core/general_core.h"
+#include "prove/tasks/candidate_result.h"
+#include "runtime/process/stopwatch.h"
+
+namespace rulemill::prove {
+namespace {
+
+using algebra::Rule;
+using algebra::RuleRecord;
+
+/// Rules without duplicates up to renaming, each with the names of the rules that it replaces.
+class DistinctRules {
+ public:
+  DistinctRules(const algebra::TermBank& bank, algebra::Symbols& symbols) : bank_(bank), symbols_(symbols) {}
+
+  void add(RuleRecord record) {
+    const std::string key = algebra::renaming_key(record.rule, bank_);
+    const auto [begin, end] = by_key_.equal_range(key);
+    for (auto known = begin; known != end; ++known) {
+      const Rule& rule = records_[known->second].rule;
+      if (rule.packs.size() != record.rule.packs.size() || !algebra::is_renaming_of(rule, record.rule, bank_, symbols_))
+        continue;
+      replaced_[known->second].second.push_back(record.rule.id);
+      return;
+    }
+    by_key_.emplace(key, records_.size());
+    replaced_.push_back({record.rule.id, {record.rule.id}});
+    records_.push_back(std::move(record));
+  }
+
+  std::vector<RuleRecord>& records() { return records_; }
+  /// Returns how many rules a record replaces, including itself.
+  std::size_t replaced_count(std::size_t record) const { return replaced_[record].second.size(); }
+  std::vector<std::pair<std::string, std::vector<std::string>>>& replaced() { return replaced_; }
+
+ private:
+  const algebra::TermBank& bank_;
+  algebra::Symbols& symbols_;
+  std::vector<RuleRecord> records_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> replaced_;
+  std::multimap<std::string, std::size_t> by_key_;
+};
+
+/// A rule with another enum value, to be proved.
+struct EnumVariant {
+  std::size_t original = 0, enum_class = 0;  // positions: of the rule, and of the class among those of the rule
+  RuleRecord record;
+};
+
+/// Adds rules with other enum values that are proved without a further condition. An enum value selects branches of a
+/// definition, so each value needs its own proof and its own rule.
+void add_enum_variants(DistinctRules& distinct, algebra::Library& library, algebra::TermBank& bank,
+                       algebra::Symbols& symbols, TaskScheduler& scheduler, GeneralizationReport& report) {
+  constexpr std::uint64_t seed = 1;
+  std::vector<EnumVariant> variants;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> unproved;  // values of a class without a proof
+  std::map<std::pair<std::size_t, std::size_t>, std::string> names;     // of its parameter
+  for (std::size_t i = 0; i < distinct.records().size(); ++i) {
+    const RuleRecord& record = distinct.records()[i];
+    const std::vector<algebra::EnumClass> classes = algebra::enum_classes(record.rule, bank);
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      if (classes[c].alternatives.empty()) continue;
+      unproved[{i, c}] = classes[c].alternatives.size();
+      names[{i, c}] = classes[c].name;
+      for (const std::string& value : classes[c].alternatives) {
+        auto other = algebra::with_enum_value(record.rule, classes[c], value, library, bank, symbols);
+        if (!other || check::evaluate(*other, bank, symbols, seed)) continue;
+        EnumVariant& variant = variants.emplace_back(EnumVariant{i, c, record});
+        variant.record.rule = std::move(*other);
+        variant.record.rule.id += "_" + value;
+        variant.record.example.clear();
+      }
+    }
+  }
+  std::vector<std::string> requests;
+  for (const EnumVariant& variant : variants) {
+    requests.push_back(certificate_request(statement_of(variant.record.rule, bank, symbols),
+                                           algebra::Certificate::Kind::Definitions, {}, {}));
+  }
+  const auto failed = [](const std::string&) { return std::string("\n") + no_proof; };
+  const std::vector<std::string> certificates = scheduler.run_items(TaskKind::Certify, requests, 1, failed);
+  const std::size_t count = distinct.records().size();
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (!has_checkable_proof(certificates[i])) continue;
+    variants[i].record.certificate = {algebra::Certificate::Kind::Definitions, certificates[i]};
+    --unproved.at({variants[i].original, variants[i].enum_class});
+    distinct.add(std::move(variants[i].record));
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    std::set<std::string> parameters;
+    for (auto each = unproved.lower_bound({i, 0}); each != unproved.lower_bound({i + 1, 0}); ++each) {
+      if (each->second == 0) parameters.insert(names.at(each->first));
+    }
+    if (!parameters.empty()) report.any_enum_value += distinct.replaced_count(i);
+    for (const std::string& name : parameters) report.by_enum_parameter[name] += distinct.replaced_count(i);
+  }
+}
+
+}  // namespace
+
+algebra::RuleSet generalize_rule_set(const algebra::RuleSet& rules, const GeneralizationOptions& options,
+                                     algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
+                                     TaskScheduler& scheduler, GeneralizationReport& report) {
+  const runtime::Stopwatch watch;
+  std::vector<const RuleRecord*> originals;
+  std::vector<std::string> texts;
+  for (const RuleRecord& record : rules.rules) {
+    if (record.rule.tier != algebra::Tier::Core && !options.include_derived) continue;
+    originals.push_back(&record);
+    texts.push_back(algebra::to_string(record.rule, bank, symbols));
+  }
+  const auto failed = [](const std::string&) { return pack(CandidateResult{}); };
+  const std::vector<std::string> answers = scheduler.run_items(TaskKind::Generalize, texts, 1, failed);
+  DistinctRules distinct(bank, symbols);
+  report.rules_considered = originals.size();
+  for (std::size_t i = 0; i < originals.size(); ++i) {
+    const CandidateResult general = unpack_result(answers[i]);
+    RuleRecord record = *originals[i];
+    if (general.status == RuleStatus::Proved) {
+      record.rule = algebra::parse_rules(general.rule, "rule", library, bank, symbols).at(0);
+      record.certificate = {algebra::Certificate::Kind::Definitions, general.certificate};
+      record.example.clear();
+    } else if (record.rule.tier != algebra::Tier::Core) {
+      continue;
+    }
+    report.any_rank += record.rule.packs.empty() ? 0 : 1;
+    const std::vector<std::string> parameters = algebra::symbolic_parameter_names(record.rule, bank);
+    report.any_parameter += parameters.empty() ? 0 : 1;
+    for (const std::string& name : parameters) ++report.by_parameter[name];
+    distinct.add(std::move(record));
+  }
+  if (options.enum_values) add_enum_variants(distinct, library, bank, symbols, scheduler, report);
+  algebra::RuleSet result;
+  result.provenance = rules.provenance;
+  result.rules = std::move(distinct.records());
+  report.general = result.rules.size();
+  report.replaced = std::move(distinct.replaced());
+  result.funnel = rules.funnel;
+  result.funnel.emplace_back("at any rank", report.any_rank);
+  result.funnel.emplace_back("for any parameter", report.any_parameter);
+  if (options.enum_values) result.funnel.emplace_back("for any word", report.any_enum_value);
+  result.funnel.emplace_back("general", report.general);
+  report.seconds = watch.seconds();
+  return result;
+}
+
+void find_core_of_general_rules(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
+                                algebra::Symbols& symbols, TaskScheduler& scheduler, GeneralizationReport& report) {
+  const runtime::Stopwatch watch;
+  const std::size_t dropped = find_general_core(rules, library, bank, symbols, scheduler);
+  for (const RuleRecord& record : rules.rules)
+    (record.rule.tier == algebra::Tier::Core ? report.core : report.derived) += 1;
+  if (dropped > 0) rules.funnel.emplace_back("general, dropped: no checkable proof", dropped);
+  rules.funnel.emplace_back("core with general forms", report.core);
+  rules.funnel.emplace_back("shortcut with general forms", report.derived);
+  report.seconds += watch.seconds();
+}
+
+algebra::RuleSet append_general_rules(const algebra::RuleSet& rules, const algebra::RuleSet& general,
+                                      const algebra::TermBank& bank) {
+  algebra::RuleSet result = rules;
+  std::set<std::string> known;
+  for (const RuleRecord& record : rules.rules) known.insert(record.rule.id);
+  result.funnel = general.funnel;
+  for (RuleRecord record : general.rules) {
+    const bool is_general = algebra::is_general(record.rule, bank);
+    if (!is_general && known.contains(record.rule.id)) continue;
+    if (is_general) record.rule.id += "g";
+    result.rules.push_back(std::move(record));
+  }
+  return result;
+}
+
+}  // namespace rulemill::prove

@@ -1,0 +1,365 @@
+// Rewrites products that do not cancel by laws of functions, maxima and sums.
+#include <algorithm>
+#include <set>
+
+#include "prove/elaboration/elaborator.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::prove {
+
+using Kind = check::Factor::Kind;
+
+bool Elaborator::apply_laws(check::Sum& sum, const Context& context, Steps& steps) {
+  bool changed = false;
+  for (std::size_t p = 0; p < sum.size();) {
+    if (!apply_laws(sum, p, context, steps))
+      ++p;
+    else
+      changed = true;
+  }
+  if (changed) simplify(sum, context, steps);
+  return changed || match_indices(sum, context, steps);
+}
+
+/// Applies one law to product p, which may replace it by other products.
+bool Elaborator::apply_laws(check::Sum& sum, std::size_t p, const Context& context, Steps& steps) {
+  if (count_range(sum, p, context, steps) || multiply_out(sum, p, context, steps)) return true;
+  for (std::size_t f = 0; f < sum[p].factors.size(); ++f) {
+    const Kind kind = sum[p].factors[f].kind;
+    if (kind != Kind::Apply && kind != Kind::Max) continue;
+    if (simplify_arguments_by_laws(sum, p, f, context, steps)) return true;
+    const check::Factor factor = sum[p].factors[f];
+    const algebra::Function* function = kind == Kind::Apply ? &statement_.function(factor.symbol) : nullptr;
+    if (function && try_step(sum, context, step(Op::Constant, {p, f}), steps)) return true;
+    if (function && function->parity != 0 && is_negated(factor.arguments[0]) &&
+        try_step(sum, context, step(Op::Parity, {p, f}), steps))
+      return true;
+    if (function && function->exponential) {
+      for (std::size_t g = f + 1; g < sum[p].factors.size(); ++g) {
+        if (try_step(sum, context, step(Op::MergeExp, {p, f, g}), steps)) return true;
+      }
+    }
+    if (function && check::is_piecewise(*function) && try_step(sum, context, step(Op::Monotone, {p, f}), steps))
+      return true;
+    if (function && !function->program.empty() && cancel_sum(sum, p, f, context, steps)) return true;
+    if (!function && try_points(sum, step(Op::InstantiateMax, {p, f}), factor.bound, factor.guards, context, steps))
+      return true;
+    if (!function || function->degree != 0) {
+      check::Sum changed = sum;
+      Steps more;
+      split_common_exponents(changed, p, f, context, more);
+      if (try_step(changed, context, step(Op::Scale, {p, f}), more)) {
+        commit({std::move(changed), std::move(more)}, sum, steps);
+        return true;
+      }
+    }
+    if (function || factor.arguments[0].size() != 1 || factor.arguments[0][0].factors.size() != 1) continue;
+    const check::Factor& inner = factor.arguments[0][0].factors[0];
+    if (inner.kind == Kind::Max) {
+      if (try_points(sum, step(Op::Flatten, {p, f}), inner.bound, inner.guards, context, steps)) return true;
+    } else if (inner.kind == Kind::Apply && statement_.function(inner.symbol).monotone) {
+      if (try_step(sum, context, step(Op::Monotone, {p, f}), steps)) return true;
+      if (try_points(sum, step(Op::Monotone, {p, f}), factor.bound, factor.guards, context, steps)) return true;
+    }
+  }
+  return false;
+}
+
+/// Drops guards that contain the index together with other indices, as windows do, where its range implies them.
+void Elaborator::drop_window_guards(check::Sum& sum, std::size_t p, Atom atom, const Context& context, Steps& steps) {
+  for (std::size_t g = sum[p].guards.size(); g-- > 0;) {
+    std::set<Atom> atoms;
+    atoms_.collect(sum[p].guards[g].poly, atoms);
+    const bool together = std::ranges::any_of(atoms, [&](Atom other) {
+      const auto kind = atoms_.kind(other);
+      return other != atom && (kind == check::Atoms::Kind::Output || kind == check::Atoms::Kind::Bound);
+    });
+    if (together && atoms.contains(atom)) try_step(sum, context, step(Op::DropGuard, {p, g}), steps);
+  }
+}
+
+bool Elaborator::count_range(check::Sum& sum, std::size_t p, const Context& context, Steps& steps) {
+  for (const Atom atom : std::vector<Atom>(sum[p].bound)) {
+    check::Product others = sum[p];
+    others.guards.clear();
+    if (check::depends_on(others, {atom}, atoms_)) continue;
+    check::Sum trial = sum;
+    Steps more;
+    drop_window_guards(trial, p, atom, context, more);
+    std::optional<Poly> low, high;
+    for (std::size_t g = trial[p].guards.size(); g-- > 0;) {
+      const check::Guard guard = trial[p].guards[g];
+      if (!atoms_.occurs(guard.poly, atom)) continue;
+      const std::int64_t c = guard.equality ? 0 : guard.poly.coefficient(atom);
+      std::optional<Poly>& bound = c == 1 ? low : high;
+      const Poly rest = guard.poly - Poly(atom) * Poly(c);
+      if ((c == 1 || c == -1) && !bound && !atoms_.occurs(rest, atom))
+        bound = c == 1 ? -rest : rest;
+      else
+        try_step(trial, context, step(Op::DropGuard, {p, g}), more);
+    }
+    if (!low || !high) continue;
+    Step counted = step(Op::CountRange, {p});
+    counted.atom = atom;
+    counted.polys = {*low, *high};
+    if (!try_step(trial, context, std::move(counted), more)) continue;
+    commit({std::move(trial), std::move(more)}, sum, steps);
+    return true;
+  }
+  return false;
+}
+
+bool Elaborator::multiply_out(check::Sum& sum, std::size_t p, const Context& context, Steps& steps) {
+  const std::vector<check::Factor>& factors = sum[p].factors;
+  for (std::size_t f = 0; f < factors.size(); ++f) {
+    if (factors[f].kind != Kind::Integer) continue;
+    for (std::size_t g = 0; g < factors.size(); ++g) {
+      const bool inverse = factors[g].kind == Kind::Inverse && factors[g].index == factors[f].index;
+      if (inverse && try_step(sum, context, step(Op::CancelReciprocal, {p, f, g}), steps)) return true;
+    }
+    if (!factors[f].index[0].atom() && try_step(sum, context, step(Op::Expand, {p, f}), steps)) return true;
+  }
+  return false;
+}
+
+bool Elaborator::simplify_arguments_by_laws(check::Sum& sum, std::size_t p, std::size_t f, const Context& context,
+                                            Steps& steps) {
+  if (depth_ == max_depth) return false;
+  bool changed = false;
+  for (std::size_t a = 0; a < sum[p].factors[f].arguments.size(); ++a) {
+    check::Kernel kernel(statement_, {});
+    const Context inner = kernel.argument_context(context, sum[p], sum[p].factors[f]);
+    Step within = step(Op::Within, {p, f, a});
+    check::Sum argument = sum[p].factors[f].arguments[a];
+    ++depth_;
+    simplify(argument, inner, within.block);
+    for (std::size_t q = 0; q < argument.size(); ++q) {
+      for (std::size_t g = argument[q].guards.size(); g-- > 0;)
+        try_step(argument, inner, step(Op::DropGuard, {q, g}), within.block);
+    }
+    while (argument.size() > 1 && cancel(argument, inner, within.block)) {
+    }
+    collect_terms(argument, inner, within.block);
+    apply_laws(argument, inner, within.block);
+    --depth_;
+    if (!within.block.empty()) changed |= try_step(sum, context, std::move(within), steps);
+  }
+  return changed;
+}
+
+void Elaborator::collect_terms(check::Sum& sum, const Context& context, Steps& steps) {
+  for (std::size_t p = 0; p < sum.size(); ++p) {
+    for (std::size_t q = p + 1; q < sum.size();) {
+      bool gathered = false;
+      for (Attempt& aligned : alignments({sum, {}}, q, p, context, 1)) {
+        gathered = try_step(aligned.sum, context, step(Op::CollectTerms, {p, q}), aligned.steps);
+        if (gathered) commit(std::move(aligned), sum, steps);
+      }
+      if (!gathered) ++q;
+    }
+  }
+}
+
+void Elaborator::split_common_exponents(check::Sum& sum, std::size_t p, std::size_t f, const Context& context,
+                                        Steps& steps) {
+  const check::Factor factor = sum[p].factors[f];
+  const auto is_power = [&](const check::Factor& other) {
+    return other.kind == Kind::Apply && statement_.function(other.symbol).exponential;
+  };
+  const auto text = [&](const check::Product& part) { return statement_.text(part); };
+  /// The positions of a power of the product, and of the part in its exponent.
+  const auto place = [&](const check::Product& product, const std::string& wanted) {
+    for (std::size_t e = 0; e < product.factors.size(); ++e) {
+      if (!is_power(product.factors[e])) continue;
+      const check::Sum& exponent = product.factors[e].arguments[0];
+      for (std::size_t q = 0; q < exponent.size(); ++q) {
+        if (exponent.size() > 1 && text(exponent[q]) == wanted &&
+            !check::depends_on(exponent[q], product.bound, atoms_))
+          return std::optional(std::pair(e, q));
+      }
+    }
+    return std::optional<std::pair<std::size_t, std::size_t>>();
+  };
+  if (factor.arguments.empty() || factor.arguments[0].empty()) return;
+  const check::Product& first = factor.arguments[0][0];
+  for (const check::Factor& power : first.factors) {
+    if (!is_power(power)) continue;
+    for (const check::Product& part : power.arguments[0]) {
+      const bool common = !check::depends_on(part, factor.bound, atoms_) &&
+                          std::ranges::all_of(factor.arguments, [&](const check::Sum& argument) {
+                            return std::ranges::all_of(argument, [&](const check::Product& other) {
+                              return place(other, text(part)).has_value();
+                            });
+                          });
+      if (!common) continue;
+      for (std::size_t a = 0; a < factor.arguments.size(); ++a) {
+        Step within = step(Op::Within, {p, f, a});
+        for (std::size_t q = 0; q < factor.arguments[a].size(); ++q) {
+          const auto [e, at] = *place(factor.arguments[a][q], text(part));
+          within.block.push_back(step(Op::SplitExp, {q, e, at}));
+        }
+        try_step(sum, context, std::move(within), steps);
+      }
+      return;
+    }
+  }
+}
+
+std::optional<Poly> Elaborator::largest_lower_bound(Atom atom, const check::Guards& guards,
+                                                    const std::set<Atom>& without) const {
+  std::optional<Poly> result;
+  for (const check::Guard& guard : guards) {
+    const std::int64_t c = guard.poly.coefficient(atom);
+    if (c != 1 && !(guard.equality && c == -1)) continue;
+    const Poly rest = (guard.poly - Poly(atom) * Poly(c)) * Poly(-c);
+    const bool closed = !atoms_.occurs(rest, atom) &&
+                        std::ranges::none_of(without, [&](Atom other) { return atoms_.occurs(rest, other); });
+    if (closed) result = result ? atoms_.maximum(*result, rest) : rest;
+  }
+  return result;
+}
+
+bool Elaborator::try_points(check::Sum& sum, Step step, const std::vector<Atom>& bound, const check::Guards& guards,
+                            const Context& context, Steps& steps) {
+  for (std::int64_t point = 0; point <= 1; ++point) {
+    step.polys.assign(bound.size(), Poly(point));
+    if (try_step(sum, context, step, steps)) return true;
+    if (bound.empty()) return false;
+  }
+  step.polys.clear();
+  for (const Atom atom : bound)
+    step.polys.push_back(largest_lower_bound(atom, guards, {bound.begin(), bound.end()}).value_or(Poly(0)));
+  return try_step(sum, context, std::move(step), steps);
+}
+
+bool Elaborator::match_indices(check::Sum& sum, const Context& context, Steps& steps) {
+  const auto heads = [&](const check::Product& product) {
+    std::vector<std::pair<Kind, std::uint32_t>> result;
+    for (const check::Factor& factor : product.factors) result.emplace_back(factor.kind, factor.symbol);
+    std::ranges::sort(result);
+    return result;
+  };
+  for (std::size_t p = 0; p < sum.size(); ++p) {
+    for (std::size_t onto = 0; onto < sum.size(); ++onto) {
+      if (p == onto || heads(sum[p]) != heads(sum[onto])) continue;
+      Attempt attempt{sum, {}};
+      if (sum[p].bound.size() > sum[onto].bound.size() && coarsen(attempt, p, onto, context)) {
+        commit(std::move(attempt), sum, steps);
+        return true;
+      }
+      for (std::size_t f = 0; f < sum[p].factors.size(); ++f) {
+        for (std::size_t g = 0; g < sum[onto].factors.size(); ++g) {
+          const check::Factor &own = sum[p].factors[f], &model = sum[onto].factors[g];
+          if (own.kind != Kind::Max || model.kind != Kind::Max || own.bound.size() <= model.bound.size()) continue;
+          attempt = {sum, {}};
+          if (!cover(attempt, p, f, onto, g, context)) continue;
+          commit(std::move(attempt), sum, steps);
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+/// Adds new indices to the product, or to the maximum, with the values that the equations determine.
+bool Elaborator::name_indices(Attempt& attempt, std::vector<std::size_t> at, const std::vector<Atom>& names,
+                              const std::vector<Poly>& equations, const Context& context) {
+  std::vector<Atom> unknowns;
+  for (const Atom name : names) unknowns.push_back(translator_.to_prover(name));
+  const SolvedIndices solved = solve_indices(equations, unknowns, translator_.symbols(), budget_);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto found = solved.map.find(unknowns[i]);
+    if (found == solved.map.end() || mentions(found->second, unknowns, translator_.symbols())) return false;
+    Step named = step(Op::NewIndex, at, at.size() == 2);
+    named.atom = names[i];
+    try {
+      named.polys.push_back(translator_.to_checker(found->second));
+    } catch (const runtime::Error&) {
+      return false;  // an image with symbols that the checker does not have
+    }
+    if (!try_step(attempt.sum, context, std::move(named), attempt.steps)) return false;
+  }
+  return true;
+}
+
+/// Sets one of the indices to a value that guards determine: by an equation, or as a quotient of others.
+bool Elaborator::set_index(Attempt& attempt, std::vector<std::size_t> at, std::vector<Atom>& left,
+                           const Context& context) {
+  const check::Product& product = attempt.sum[at[0]];
+  const check::Guards guards = at.size() == 2 ? product.factors[at[1]].guards : product.guards;
+  const auto set = [&](Atom atom, const Poly& value) {
+    Step fixed = step(Op::Set, at, at.size() == 2);
+    fixed.atom = atom;
+    fixed.polys.push_back(value);
+    if (!try_step(attempt.sum, context, std::move(fixed), attempt.steps)) return false;
+    std::erase(left, atom);
+    return true;
+  };
+  for (const Atom atom : left) {
+    for (const check::Guard& guard : guards) {
+      const std::int64_t c = guard.equality ? guard.poly.coefficient(atom) : 0;
+      const Poly rest = guard.poly - Poly(atom) * Poly(c);
+      if ((c == 1 || c == -1) && !atoms_.occurs(rest, atom) && set(atom, c == 1 ? -rest : rest)) return true;
+    }
+  }
+  for (const Atom atom : left) {
+    for (const check::Guard& guard : guards) {
+      const std::vector<Poly> powers = guard.poly.coefficients_in(atom);
+      if (powers.size() != 2 || !atoms_.is_nonnegative(-powers[1] - 1) || powers[1] == Poly(-1)) continue;
+      const auto in_numerator = [&](Atom other) { return atoms_.occurs(powers[0], other); };
+      if (std::ranges::none_of(left, in_numerator) && set(atom, atoms_.quotient(powers[0], -powers[1]))) return true;
+    }
+  }
+  return false;
+}
+
+/// Rewrites Σ_{u, v} t(k·u + v) with 0 ≤ v < k to a sum over w = k·u + v, where u = floor(w / k).
+bool Elaborator::coarsen(Attempt& attempt, std::size_t p, std::size_t onto, const Context& context) {
+  const std::vector<Atom> own = attempt.sum[p].bound;
+  const Product product = translator_.to_prover(attempt.sum[p]);
+  const Product model = translator_.to_prover(attempt.sum[onto]);
+  const Attempt before = attempt;
+  for (const std::vector<FactorPair>& pairs : pair_factors(product.factors, model.factors, align_.maps)) {
+    for (const Equations& system : unifying_equations(pairs, commutative_, align_.choices, budget_)) {
+      attempt = before;
+      if (!name_indices(attempt, {p}, before.sum[onto].bound, system.polys, context)) continue;
+      std::vector<Atom> left = own;
+      while (set_index(attempt, {p}, left, context)) {
+      }
+      if (left.empty()) return true;
+    }
+  }
+  return false;
+}
+
+/// Rewrites the maximum that is factor f to a maximum over the indices of factor g, which the body determines.
+bool Elaborator::cover(Attempt& attempt, std::size_t p, std::size_t f, std::size_t onto, std::size_t g,
+                       const Context& context) {
+  const check::Factor own = attempt.sum[p].factors[f], model = attempt.sum[onto].factors[g];
+  const Factor from = translator_.to_prover(own), target = translator_.to_prover(model);
+  const Attempt before = attempt;
+  for (const Equations& system : unifying_equations({{&from, &target}}, commutative_, align_.choices, budget_)) {
+    attempt = before;
+    if (!name_indices(attempt, {p, f}, model.bound, system.polys, context)) continue;
+    if (!equate_argument(attempt, p, f, onto, g, 0, context)) continue;
+    for (const check::Guard& guard : model.guards) {
+      Step addition = step(Op::AddGuard, {p, f}, true);
+      addition.guard = guard;
+      try_step(attempt.sum, context, std::move(addition), attempt.steps);
+    }
+    std::vector<Atom> left = own.bound;
+    while (set_index(attempt, {p, f}, left, context)) {
+    }
+    const auto leave = [&](Atom atom) {
+      Step gone = step(Op::Project, {p, f}, true);
+      gone.images.emplace_back(atom, largest_lower_bound(atom, attempt.sum[p].factors[f].guards, {}).value_or(Poly(0)));
+      return try_step(attempt.sum, context, std::move(gone), attempt.steps);
+    };
+    if (!std::ranges::all_of(left, leave)) continue;
+    if (equate_ranges(attempt, p, f, model.guards, context)) return true;
+  }
+  return false;
+}
+
+}  // namespace rulemill::prove

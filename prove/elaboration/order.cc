@@ -1,0 +1,72 @@
+// Cancels products by the steps Order and CancelSum.
+#include <algorithm>
+#include <set>
+
+#include "prove/elaboration/elaborator.h"
+
+namespace rulemill::prove {
+
+using Kind = check::Factor::Kind;
+
+bool Elaborator::apply_order(check::Sum& sum, const Context& context, Steps& steps) {
+  const auto range = [&](const check::Product& product) {
+    check::Guards guards = product.guards;
+    std::ranges::sort(guards);
+    return std::pair(std::set<Atom>(product.bound.begin(), product.bound.end()), std::move(guards));
+  };
+  const auto by_cases = [&](const check::Factor& factor) {
+    return factor.kind == Kind::Apply && check::is_piecewise(statement_.function(factor.symbol));
+  };
+  std::vector<bool> seen(sum.size(), false);
+  for (std::size_t first = 0; first < sum.size(); ++first) {
+    if (seen[first]) continue;
+    std::vector<std::size_t> members;
+    bool any = false;
+    for (std::size_t p = first; p < sum.size(); ++p) {
+      if (range(sum[p]) != range(sum[first])) continue;
+      seen[p] = true;
+      members.push_back(p);
+      any = any || std::ranges::any_of(sum[p].factors, by_cases);
+    }
+    if (any && try_step(sum, context, step(Op::Order, std::move(members)), steps)) return true;
+  }
+  return false;
+}
+
+bool Elaborator::cancel_sum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+  const check::Factor divisor = sum[p].factors[f];
+  if (depth_ == max_depth || divisor.arguments.size() != 1 || divisor.arguments[0].size() != 1) return false;
+  if (statement_.function(divisor.symbol).program.back().op != algebra::Function::Op::Div) return false;
+  check::Product rest = sum[p];
+  rest.coefficient = {1, 1};
+  rest.factors.erase(rest.factors.begin() + static_cast<std::ptrdiff_t>(f));
+  const auto heads = [](const check::Product& product) {
+    std::multiset<std::pair<Kind, std::uint32_t>> result;
+    for (const check::Factor& factor : product.factors) result.emplace(factor.kind, factor.symbol);
+    return result;
+  };
+  if (heads(rest) != heads(divisor.arguments[0][0])) return false;
+  Step whole = step(Op::CancelSum, {p, f});
+  check::Sum difference = check::subtract({std::move(rest)}, divisor.arguments[0]);
+  ++depth_;
+  const bool same = rewrite_to_zero(difference, context, whole.block);
+  --depth_;
+  return same && try_step(sum, context, std::move(whole), steps);
+}
+
+/// True for exactly one of t and −t: the one whose product with the first text has a negative coefficient.
+bool Elaborator::is_negated(const check::Sum& argument) const {
+  std::string first;
+  bool below = false;
+  for (check::Product product : argument) {
+    const bool negative = product.coefficient.num < 0;
+    product.coefficient = {1, 1};
+    std::string text = statement_.text(product);
+    if (!first.empty() && first <= text) continue;
+    first = std::move(text);
+    below = negative;
+  }
+  return below;
+}
+
+}  // namespace rulemill::prove

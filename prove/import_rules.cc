@@ -1,0 +1,191 @@
+#include "prove/import_rules.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "algebra/terms/dimension_packs.h"
+#include "algebra/terms/rule_text.h"
+#include "prove/certificate/certificate.h"
+#include "prove/core/rule_record.h"
+#include "prove/tasks/definition_proof.h"
+#include "prove/tasks/derivation_context.h"
+#include "runtime/process/stopwatch.h"
+
+namespace rulemill::prove {
+
+using algebra::Rule;
+
+namespace {
+
+void append(std::string& text, const std::string& item, const char* separator) {
+  if (!item.empty()) text += (text.empty() ? "" : separator) + item;
+}
+
+ImportVerdict prove_imported_rule(const algebra::ImportedRule& imported, Prover& prover, algebra::TermBank& bank,
+                                  algebra::Symbols& symbols) {
+  ImportVerdict result;
+  result.name = imported.name;
+  result.place = imported.place;
+  if (!imported.rule) {
+    result.detail = imported.problem;
+    return result;
+  }
+  const runtime::Stopwatch watch;
+  const Verdict verdict = prover.prove(*imported.rule);
+  result.seconds = watch.seconds();
+  result.status = status(verdict);
+  result.detail = detail(verdict);
+  if (const auto* typed = typed_rule(verdict)) result.rule = algebra::to_string(typed->rule, bank, symbols);
+  if (const auto* proved = std::get_if<Proved>(&verdict)) {
+    result.queries = proved->queries;
+    for (const auto& condition : proved->found) append(result.condition, algebra::to_string(condition, symbols), ", ");
+    if (!result.condition.empty()) result.detail = "when " + result.condition;
+    for (const std::string& fixed : proved->typed.fixed_sizes) append(result.detail, fixed, "; ");
+  }
+  return result;
+}
+
+/// Returns the name of a dimension pack that an operator does more with than pass through, so that its rank is fixed.
+std::optional<std::string> find_invalid_pack(const std::string& text, algebra::Library& library) {
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  const Rule rule = algebra::parse_rules(text, "rule", library, bank, symbols).at(0);
+  for (const algebra::Atom pack : rule.packs) {
+    if (!algebra::expand_pack(rule, pack, 2, library, bank, symbols)) return symbols.name(pack);
+  }
+  return std::nullopt;
+}
+
+/// Proves a rule again from its text, with a certificate, because that is what a database stores. It becomes unknown if
+/// only the rule with inferred types is proved, or if it has no checkable proof.
+void prove_again(ImportVerdict& verdict, algebra::Library& library, const ProverOptions& options) {
+  if (verdict.status != RuleStatus::Proved) return;
+  const CandidateResult proof = prove_rule(verdict.rule, library, options);
+  std::string reason;
+  if (proof.status != RuleStatus::Proved) {
+    verdict.detail = "proved for the types found, not from its text: " + proof.detail;
+  } else if (!certify_by_definitions(verdict.rule, library, options, reason)) {
+    verdict.detail = "proved, but without a checkable proof: " + reason;
+  } else if (const auto pack = find_invalid_pack(verdict.rule, library)) {
+    verdict.detail = "proved for one dimension " + *pack + "; an operator does more than pass " + *pack + "... through";
+  } else {
+    return;
+  }
+  verdict.status = RuleStatus::Unknown;
+}
+
+/// The proved rules, those with few nodes first, divided into a core and the rules that it implies.
+class ImportedCore {
+ public:
+  ImportedCore(const std::vector<ImportVerdict>& verdicts, algebra::Library& library, algebra::TermBank& bank,
+               algebra::Symbols& symbols, const egraph::Limits& limits)
+      : context_(library, limits) {
+    for (const ImportVerdict& verdict : verdicts) {
+      if (verdict.status != RuleStatus::Proved) continue;
+      Rule rule = algebra::parse_rules(verdict.rule, verdict.place, library, bank, symbols).at(0);
+      rule.id = verdict.name;
+      CandidateResult result;
+      result.status = RuleStatus::Proved;
+      result.candidate = verdict.name;
+      result.rule = algebra::to_string(rule, bank, symbols);
+      result.queries = verdict.queries;
+      rules_.push_back({std::move(result), bank.nodes(rule.source).size() + bank.nodes(rule.target).size()});
+    }
+    std::ranges::stable_sort(rules_, {}, &SizedRule::nodes);
+    for (const SizedRule& rule : rules_) context_.add_rule(rule.result.rule);
+  }
+
+  /// Eliminates implied rules from the core, largest first; then derives them from the rest.
+  void prune() {
+    for (std::size_t i = rules_.size(); i-- > 0;) {
+      const auto number = static_cast<std::uint32_t>(i);
+      context_.enable(number, false);
+      if (context_.is_implied(rules_[i].result.rule, LimitPolicy::Extended) == Implication::Yes) {
+        rules_[i].result.status = RuleStatus::Derived;
+      } else {
+        context_.enable(number, true);
+      }
+    }
+    for (SizedRule& rule : rules_) {
+      if (rule.result.status != RuleStatus::Derived) continue;
+      const CandidateResult explained = context_.explain(rule.result.rule, LimitPolicy::Extended);
+      rule.result.status = explained.status == RuleStatus::Derived ? explained.status : RuleStatus::Proved;
+      rule.result.instance_count = explained.instance_count;
+      rule.result.certificate = explained.certificate;
+    }
+  }
+
+  std::vector<algebra::RuleRecord> records(algebra::Library& library, algebra::TermBank& bank,
+                                           algebra::Symbols& symbols) const {
+    std::vector<algebra::RuleRecord> result;
+    for (const auto kind : {ImportPlacement::Kind::Core, ImportPlacement::Kind::Derived}) {
+      for (const SizedRule& rule : rules_) {
+        if (placement_of(rule) == kind)
+          result.push_back(record_of(rule.result, rule.result.candidate, library, bank, symbols));
+      }
+    }
+    return result;
+  }
+
+  std::vector<ImportPlacement> placements() const {
+    std::vector<ImportPlacement> result;
+    for (const SizedRule& rule : rules_) result.push_back({rule.result.candidate, placement_of(rule)});
+    return result;
+  }
+
+ private:
+  struct SizedRule {
+    CandidateResult result;  // proved: core
+    std::size_t nodes = 0;
+  };
+
+  static ImportPlacement::Kind placement_of(const SizedRule& rule) {
+    if (rule.result.status == RuleStatus::Proved) return ImportPlacement::Kind::Core;
+    return rule.result.instance_count < 2 ? ImportPlacement::Kind::Subsumed : ImportPlacement::Kind::Derived;
+  }
+
+  DerivationContext context_;
+  std::vector<SizedRule> rules_;
+};
+
+}  // namespace
+
+std::vector<ImportVerdict> prove_imported_rules(const std::vector<algebra::ImportedRule>& rules,
+                                                algebra::Library& library, algebra::TermBank& bank,
+                                                algebra::Symbols& symbols, const ProverOptions& options) {
+  Prover prover(bank, symbols, options);
+  std::vector<ImportVerdict> verdicts;
+  for (const algebra::ImportedRule& rule : rules) {
+    verdicts.push_back(prove_imported_rule(rule, prover, bank, symbols));
+    prove_again(verdicts.back(), library, options);
+  }
+  return verdicts;
+}
+
+algebra::RuleSet make_import_database(const std::vector<ImportVerdict>& verdicts, algebra::Library& library,
+                                      algebra::TermBank& bank, algebra::Symbols& symbols, const ProverOptions& options,
+                                      const egraph::Limits& limits, std::vector<ImportPlacement>* placements) {
+  ImportedCore core(verdicts, library, bank, symbols, limits);
+  core.prune();
+  algebra::RuleSet rules;
+  rules.rules = core.records(library, bank, symbols);
+  certify(rules, library, bank, symbols, options);
+  const auto count = [&](RuleStatus status) {
+    return static_cast<std::uint64_t>(std::ranges::count(verdicts, status, &ImportVerdict::status));
+  };
+  rules.funnel.emplace_back("rules read", verdicts.size());
+  for (const auto status :
+       {RuleStatus::Unreadable, RuleStatus::IllTyped, RuleStatus::Refuted, RuleStatus::Unknown, RuleStatus::Proved}) {
+    rules.funnel.emplace_back(name(status), count(status));
+  }
+  const auto count_tier = [&](algebra::Tier tier) {
+    return static_cast<std::uint64_t>(std::ranges::count_if(
+        rules.rules, [&](const algebra::RuleRecord& record) { return record.rule.tier == tier; }));
+  };
+  rules.funnel.emplace_back("core", count_tier(algebra::Tier::Core));
+  rules.funnel.emplace_back("derived rules", count_tier(algebra::Tier::Derived));
+  if (placements != nullptr) *placements = core.placements();
+  return rules;
+}
+
+}  // namespace rulemill::prove

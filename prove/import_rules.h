@@ -1,0 +1,45 @@
+// Imports rules from other systems: each rule is typed and then proved or refuted like a candidate. The proved rules
+// become a rule database with a core, which implies the others, and derived rules.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algebra/exchange/taso_reader.h"
+#include "algebra/rules/rule_set.h"
+#include "egraph/derive.h"
+#include "prove/prover/prover.h"
+
+namespace rulemill::prove {
+
+struct ImportVerdict {
+  RuleStatus status = RuleStatus::Unreadable;
+  std::string name, place;
+  std::string rule;       // typed, in text form; empty if it does not type
+  std::string detail;     // the condition found and fixed sizes; the counterexample; or the reason why there is none
+  std::string condition;  // the condition that was found, if one was needed
+  std::uint64_t queries = 0;
+  double seconds = 0;
+};
+
+/// Proves or refutes rules, in order and independently of each other. A proved rule is also proved from its text form,
+/// which a database stores.
+std::vector<ImportVerdict> prove_imported_rules(const std::vector<algebra::ImportedRule>& rules,
+                                                algebra::Library& library, algebra::TermBank& bank,
+                                                algebra::Symbols& symbols, const ProverOptions& options);
+
+/// What a proved rule became; subsumed rules are not stored.
+struct ImportPlacement {
+  enum class Kind : std::uint8_t { Core, Derived, Subsumed };
+  std::string name;
+  Kind kind = Kind::Core;
+};
+
+/// Returns a database of the proved rules, with certificates. Smaller rules are preferred for the core.
+algebra::RuleSet make_import_database(const std::vector<ImportVerdict>& verdicts, algebra::Library& library,
+                                      algebra::TermBank& bank, algebra::Symbols& symbols, const ProverOptions& options,
+                                      const egraph::Limits& limits, std::vector<ImportPlacement>* placements = nullptr);
+
+}  // namespace rulemill::prove

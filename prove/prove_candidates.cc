@@ -1,0 +1,272 @@
+#include "prove/prove_candidates.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <utility>
+
+#include "runtime/files/file_integrity.h"
+#include "runtime/files/journal.h"
+#include "runtime/files/json_file.h"
+#include "runtime/files/stage.h"
+#include "runtime/process/stopwatch.h"
+#include "runtime/text/error.h"
+#include "runtime/text/hash.h"
+#include "runtime/text/json.h"
+
+namespace rulemill::prove {
+namespace {
+
+using runtime::Json;
+
+constexpr const char* journal_file = "verdicts.journal";
+constexpr int prove_stage_version = 11;  // in the stage's digest: results of different versions do not mix
+
+/// Splits a file into the texts of its rules, each from its line "rule …" to the next such line.
+std::vector<std::string> split_rules(const std::string& text) {
+  std::vector<std::string> rules;
+  std::size_t start = text.starts_with("rule ") ? 0 : text.find("\nrule ");
+  while (start != std::string::npos && start < text.size()) {
+    if (text[start] == '\n') ++start;
+    const std::size_t next = text.find("\nrule ", start);
+    rules.push_back(text.substr(start, next == std::string::npos ? next : next + 1 - start));
+    start = next;
+  }
+  return rules;
+}
+
+/// Returns the end of the round that begins at `begin`. The target size is `min_round_size` or a quarter of the
+/// finished candidates, whichever is more, up to `max_round_size`. The round has half to twice that size and ends after
+/// a candidate chosen by a hash of its text. So inserting a few candidates changes only the rounds around them, and a
+/// run with one more operator finds most of its answers in the cache.
+std::size_t end_of_round(const std::vector<std::string>& candidates, std::size_t begin,
+                         const ProofStageOptions& options) {
+  const std::size_t size = std::bit_floor(
+      std::min<std::size_t>(std::max<std::size_t>(options.min_round_size, begin / 4), options.max_round_size));
+  const std::size_t last = std::min(candidates.size(), begin + 2 * size);
+  for (std::size_t end = begin + size / 2; end < last; ++end) {
+    const std::string& text = candidates[end - 1];
+    const std::string unnumbered = text.substr(std::min(text.size(), text.find('(')));
+    if (runtime::hash64(runtime::bytes_of(unnumbered)) % (size / 2) == 0) return end;
+  }
+  return last;
+}
+
+/// The rounds of the prove stage, on the first rank.
+class CandidateRounds {
+ public:
+  CandidateRounds(std::vector<std::string> candidates, TaskScheduler& scheduler, const ProofStageOptions& options)
+      : candidates_(std::move(candidates)), scheduler_(scheduler), options_(options) {}
+
+  std::vector<CandidateResult> run() {
+    runtime::Progress progress(options_.progress, "prove", candidates_.size());
+    while (results_.size() < candidates_.size()) {
+      begin_ = results_.size();
+      results_.resize(end_of_round(candidates_, begin_, options_));
+      derive();
+      prove();
+      update_core();
+      progress.set(results_.size());
+      progress.set_note(std::to_string(core_size_) + " core");
+    }
+    return std::move(results_);
+  }
+
+ private:
+  /// Types the round's candidates and derives them from the core. Those of a failed task remain unknown.
+  void derive() {
+    std::vector<Task> tasks;
+    for (std::size_t begin = begin_; begin < results_.size(); begin += options_.goals_per_task) {
+      const std::size_t end = std::min<std::size_t>(results_.size(), begin + options_.goals_per_task);
+      Task task{TaskKind::Derive, {}, static_cast<double>(end - begin)};
+      for (std::size_t i = begin; i < end; ++i) task.items.push_back(candidates_[i]);
+      tasks.push_back(std::move(task));
+    }
+    std::size_t next = begin_;
+    const std::vector<Answer> answers = scheduler_.run_tasks(tasks);
+    for (std::size_t t = 0; t < answers.size(); ++t) {
+      for (std::size_t i = 0; i < tasks[t].items.size(); ++i, ++next) {
+        if (answers[t].failure.empty()) results_[next] = unpack_result(answers[t].items.at(i));
+      }
+    }
+  }
+
+  /// Proves or refutes the other candidates from the definitions.
+  void prove() {
+    std::vector<Task> tasks;
+    std::vector<std::size_t> unknown;
+    for (std::size_t i = begin_; i < results_.size(); ++i) {
+      if (results_[i].status != RuleStatus::Unknown) continue;
+      unknown.push_back(i);
+      tasks.push_back({TaskKind::Prove, {candidates_[i]}, results_[i].estimated_cost});
+    }
+    const std::vector<Answer> answers = scheduler_.run_tasks(tasks);
+    for (std::size_t t = 0; t < answers.size(); ++t) {
+      CandidateResult& result = results_[unknown[t]];
+      if (!answers[t].failure.empty()) {
+        result.detail = answers[t].failure + "; not final, the next run tries again";
+        continue;
+      }
+      CandidateResult proof = unpack_result(answers[t].items.at(0));
+      proof.seconds += result.seconds;
+      proof.estimated_cost = result.estimated_cost;
+      proof.operators = result.operators;
+      if (proof.rule.empty()) proof.rule = result.rule;
+      result = std::move(proof);
+    }
+  }
+
+  /// A rule proved in this round becomes derived if the core and the round's earlier rules imply it. Otherwise it joins
+  /// the core, or becomes inactive. Inactive rules are derived again only from the minimal core.
+  void update_core() {
+    std::vector<std::size_t> proved;
+    std::vector<std::string> updates;
+    for (std::size_t i = begin_; i < results_.size(); ++i) {
+      if (results_[i].status != RuleStatus::Proved) continue;
+      proved.push_back(i);
+      updates.push_back(add_rule_update(results_[i].rule));
+    }
+    scheduler_.update_rules(updates);
+    updates.clear();
+    std::vector<Task> tasks;
+    std::vector<std::size_t> positions;  // in proved, in the order of the tasks' items
+    for (const auto kind : {TaskKind::DeriveFromEarlier, TaskKind::DeriveLargeFromEarlier}) {
+      Task task{kind, {}, static_cast<double>(options_.goals_per_task)};
+      for (std::size_t i = 0; i < proved.size(); ++i) {
+        if (must_deactivate(results_[proved[i]]) != (kind == TaskKind::DeriveLargeFromEarlier)) continue;
+        positions.push_back(i);
+        task.items.push_back(std::to_string(known_rules_ + i));
+        if (task.items.size() == options_.goals_per_task)
+          tasks.push_back(std::exchange(task, {kind, {}, task.estimated_cost}));
+      }
+      if (!task.items.empty()) tasks.push_back(std::move(task));
+    }
+    const std::vector<Answer> answers = scheduler_.run_tasks(tasks);
+    std::size_t next = 0;
+    for (std::size_t t = 0; t < answers.size(); ++t) {
+      for (std::size_t i = 0; i < tasks[t].items.size(); ++i, ++next) {
+        const CandidateResult answer =
+            answers[t].failure.empty() ? unpack_result(answers[t].items.at(i)) : CandidateResult();
+        CandidateResult& result = results_[proved[positions[next]]];
+        if (!apply_derivation(answer, result)) result.inactive = answer.detail != implied_no && must_deactivate(result);
+        if (result.status == RuleStatus::Proved && !result.inactive)
+          ++core_size_;
+        else
+          updates.push_back(remove_rule_update(known_rules_ + positions[next]));
+      }
+    }
+    known_rules_ += proved.size();
+    scheduler_.update_rules(updates);
+  }
+
+  std::vector<std::string> candidates_;
+  TaskScheduler& scheduler_;
+  const ProofStageOptions& options_;
+  std::vector<CandidateResult> results_;
+  std::size_t begin_ = 0;        // of the round
+  std::size_t known_rules_ = 0;  // that workers know, enabled or not
+  std::size_t core_size_ = 0;    // enabled rules
+};
+
+ProveSummary summarize(const std::vector<CandidateResult>& results) {
+  ProveSummary summary;
+  summary.candidates = results.size();
+  for (const auto status :
+       {RuleStatus::Proved, RuleStatus::Derived, RuleStatus::Refuted, RuleStatus::Unknown, RuleStatus::IllTyped})
+    summary.counts_by_status[name(status)] = 0;
+  for (const CandidateResult& result : results) {
+    ++summary.counts_by_status[name(result.status)];
+    summary.queries += result.queries;
+  }
+  return summary;
+}
+
+void write_timings(const std::filesystem::path& path, const std::vector<CandidateResult>& results) {
+  Json list = Json::array();
+  for (const CandidateResult& result : results) {
+    list.push_back({{"candidate", result.candidate},
+                    {"verdict", name(result.status)},
+                    {"milliseconds", result.seconds * 1e3},
+                    {"queries", result.queries},
+                    {"estimate", result.estimated_cost}});
+  }
+  runtime::write_json(path, list);
+}
+
+/// Sends the first rank's summary, without the statistics by rank, to all ranks.
+void broadcast(ProveSummary& summary, const runtime::Communicator& communicator) {
+  std::string text = Json{
+      {"already_done", summary.already_done},
+      {"candidates", summary.candidates},
+      {"outcomes", summary.counts_by_status},
+      {"queries",
+       summary.queries}}.dump();
+  communicator.broadcast(text);
+  const Json json = Json::parse(text);
+  json.at("already_done").get_to(summary.already_done);
+  json.at("candidates").get_to(summary.candidates);
+  json.at("outcomes").get_to(summary.counts_by_status);
+  json.at("queries").get_to(summary.queries);
+}
+
+}  // namespace
+
+ProveSummary prove_candidates(const std::filesystem::path& out, const std::string& candidates,
+                              const std::string& inputs_digest, algebra::Library& library,
+                              const runtime::Communicator& communicator, const ProofStageOptions& options) {
+  const runtime::Stopwatch watch;
+  ProveSummary summary;
+  TaskScheduler scheduler(communicator, library, options.worker_process, prove_stage);
+  scheduler.run_collective([&] {
+    const auto self = runtime::Communicator::self();
+    runtime::Stage stage(out, prove_stage, self);
+    runtime::Manifest& manifest = *stage.manifest();
+    const std::string text = runtime::read_verified(manifest, candidates);
+    const std::string digest = inputs_digest + "-" + runtime::to_hex(runtime::hash64(runtime::bytes_of(text))) +
+                               "-prove" + std::to_string(prove_stage_version);
+    const runtime::ManifestEntry* listed = manifest.find(outcomes_file);
+    const std::string before = listed == nullptr ? std::string() : listed->checksum;
+    if (stage.begin(digest, runtime::Stage::OldFiles::Discard, is_final)) {
+      summary = summarize(read_results(out));
+      summary.already_done = true;
+      std::filesystem::remove(out / journal_file);  // left behind if the run that finished the stage was killed
+      return;
+    }
+    {
+      runtime::Journal journal = runtime::Journal::open_in_folder(out, journal_file, digest);
+      scheduler.use_journal(journal);
+      AnswerCache cache(out, library, options.worker_process.worker.prover.seed);
+      scheduler.use_cache(cache);
+      const std::vector<CandidateResult> results = CandidateRounds(split_rules(text), scheduler, options).run();
+      summary = summarize(results);
+      write_timings(out / timings_file, results);
+      stage.write(outcomes_file, to_text(results));
+      // Other verdicts must be pruned again.
+      const std::string pruned = manifest.inputs_digest(prune_stage);
+      if (manifest.find(outcomes_file)->checksum != before && !pruned.empty()) manifest.begin(prune_stage, pruned);
+    }
+    stage.finish(
+        {{"candidates", summary.candidates}, {failed_tasks_key, scheduler.failures()}, {"seconds", watch.seconds()}});
+    if (scheduler.failures() == 0) std::filesystem::remove(out / journal_file);
+  });
+  summary.ranks = scheduler.rank_statistics();
+  broadcast(summary, communicator);
+  summary.seconds = watch.seconds();
+  return summary;
+}
+
+bool is_final(const runtime::Attributes& statistics) {
+  const auto found = statistics.find(failed_tasks_key);
+  return found == statistics.end() || std::get<std::uint64_t>(found->second) == 0;
+}
+
+std::vector<CandidateResult> read_results(const std::filesystem::path& out) {
+  const std::filesystem::path path = out / outcomes_file;
+  try {
+    return results_from_text(runtime::read_verified(runtime::Manifest(out), outcomes_file));
+  } catch (const runtime::Json::exception& error) {
+    throw runtime::InputError(path.string(), std::string("not the outcomes of a prove stage: ") + error.what());
+  }
+}
+
+}  // namespace rulemill::prove

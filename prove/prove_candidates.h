@@ -1,0 +1,57 @@
+// The prove stage, in rounds over a file of candidates. Candidates of a round are derived from the core of the previous
+// rounds, or proved, independently of each other. Rules proved in the round are then derived from earlier ones if
+// possible. So the result does not depend on the number of ranks. Answers are journaled; an interrupted run resumes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "prove/distributed/task_scheduler.h"
+#include "prove/tasks/candidate_result.h"
+#include "runtime/process/progress.h"
+#include "runtime/text/attributes.h"
+
+namespace rulemill::prove {
+
+/// Options of the prove stage and of the prune stage (prune.h).
+struct ProofStageOptions {
+  WorkerProcessOptions worker_process;
+  std::uint32_t goals_per_task = 32;  // of a derivation task
+  // A round has about a quarter as many candidates as were finished before it, within these limits.
+  std::uint32_t min_round_size = 32, max_round_size = 1024;
+  runtime::ProgressMode progress = runtime::ProgressMode::Off;
+};
+
+struct ProveSummary {
+  bool already_done = false;
+  std::uint64_t candidates = 0;
+  std::map<std::string, std::uint64_t> counts_by_status;  // by name of the status
+  std::uint64_t queries = 0;
+  double seconds = 0;
+  std::vector<RankStatistics> ranks;  // on the first rank
+};
+
+inline constexpr const char* prove_stage = "prove";
+inline constexpr const char* prune_stage = "prune";
+inline constexpr const char* outcomes_file = "outcomes.json";
+/// Time and number of queries of each verdict; the only file that differs from run to run.
+inline constexpr const char* timings_file = "timings.json";
+
+/// The statistic of a stage that counts tasks that failed at a time or memory limit.
+inline constexpr const char* failed_tasks_key = "not_final";
+/// Returns false if tasks failed. The next run then repeats the stage, because it may succeed.
+bool is_final(const runtime::Attributes& statistics);
+
+/// Writes the verdict on every candidate of `candidates`, a file in `out`, to outcomes.json in the order of the file.
+/// The proved rules are a core, not yet minimal. `inputs_digest` is that of the candidates' inputs. Collective.
+ProveSummary prove_candidates(const std::filesystem::path& out, const std::string& candidates,
+                              const std::string& inputs_digest, algebra::Library& library,
+                              const runtime::Communicator& communicator, const ProofStageOptions& options);
+
+/// Returns the results of a finished prove stage.
+std::vector<CandidateResult> read_results(const std::filesystem::path& out);
+
+}  // namespace rulemill::prove

@@ -1,0 +1,253 @@
+#include "prove/prover/condition.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "algebra/terms/match_sizes.h"
+
+namespace rulemill::prove {
+
+using algebra::Atom;
+using algebra::Poly;
+using algebra::Relation;
+using algebra::Shape;
+using algebra::SizeCondition;
+using algebra::Symbols;
+using algebra::TypedRule;
+
+namespace {
+
+using Values = std::map<Atom, std::int64_t>;
+
+/// The sizes in the variables' shapes and in the condition, in order of occurrence: those that are a whole dimension
+/// somewhere, and those that are only factors of dimensions.
+struct Sizes {
+  std::vector<Atom> dimensions, quotients;
+};
+
+Sizes sizes_of(const TypedRule& rule, const Symbols& symbols) {
+  std::vector<Atom> all;
+  std::set<Atom> whole;
+  const auto add = [&](const Poly& poly) {
+    if (const std::optional<Atom> atom = poly.atom()) whole.insert(*atom);
+    for (const Atom atom : symbols.atoms(poly)) {
+      if (std::find(all.begin(), all.end(), atom) == all.end()) all.push_back(atom);
+    }
+  };
+  for (const Shape& shape : rule.rule.shapes) {
+    for (const Poly& dim : shape) add(dim);
+  }
+  for (const SizeCondition& c : rule.rule.condition) {
+    add(c.left);
+    add(c.right);
+  }
+  Sizes sizes;
+  for (const Atom atom : all) (whole.contains(atom) ? sizes.dimensions : sizes.quotients).push_back(atom);
+  return sizes;
+}
+
+/// Returns whether the two sizes are the same dimension of two variables of equal rank.
+bool has_same_role(const TypedRule& rule, Atom a, Atom b) {
+  for (const Shape& first : rule.rule.shapes) {
+    for (const Shape& second : rule.rule.shapes) {
+      if (first.size() != second.size()) continue;
+      for (std::size_t d = 0; d < first.size(); ++d) {
+        if (first[d].atom() == a && second[d].atom() == b) return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Returns the rule's sizes in the example, as far as its shapes determine them.
+Values values_on(const TypedRule& rule, Symbols& symbols, const std::vector<std::vector<std::int64_t>>& example) {
+  std::vector<std::pair<Poly, Poly>> pairs;
+  for (std::size_t v = 0; v < rule.rule.shapes.size(); ++v) {
+    for (std::size_t d = 0; d < rule.rule.shapes[v].size(); ++d) {
+      pairs.emplace_back(rule.rule.shapes[v][d], Poly(example[v][d]));
+    }
+  }
+  Values values;
+  const std::optional<algebra::Substitution> sizes = algebra::match_sizes(pairs, symbols, rule.rule.condition);
+  if (!sizes) return values;
+  for (const auto& [atom, value] : *sizes) {
+    if (const std::optional<std::int64_t> number = value.constant()) values[atom] = *number;
+  }
+  return values;
+}
+
+/// Returns whether the equation, with a size or the number 1 on each side, holds at these values; none if a value is
+/// missing.
+std::optional<bool> holds_at(const SizeCondition& equation, const Values& values) {
+  const auto value = [&](const Poly& side) -> std::optional<std::int64_t> {
+    if (const std::optional<std::int64_t> number = side.constant()) return number;
+    const auto found = values.find(*side.atom());
+    return found == values.end() ? std::nullopt : std::optional(found->second);
+  };
+  const std::optional<std::int64_t> left = value(equation.left);
+  const std::optional<std::int64_t> right = value(equation.right);
+  if (!left || !right) return std::nullopt;
+  return *left == *right;
+}
+
+}  // namespace
+
+std::vector<SizeCondition> equations_between_sizes(const TypedRule& rule, Symbols& symbols,
+                                                   const std::vector<std::vector<std::int64_t>>* example) {
+  const Sizes sizes = sizes_of(rule, symbols);
+  std::vector<SizeCondition> equations;
+  const auto add = [&](Poly left, Poly right) {
+    equations.push_back({Relation::Eq, std::move(left), std::move(right)});
+  };
+  const auto add_pairs = [&](const std::vector<Atom>& atoms, const std::function<bool(Atom, Atom)>& wanted) {
+    for (std::size_t i = 0; i < atoms.size(); ++i) {
+      for (std::size_t j = i + 1; j < atoms.size(); ++j) {
+        if (wanted(atoms[i], atoms[j])) add(Poly(atoms[i]), Poly(atoms[j]));
+      }
+    }
+  };
+  const auto same_role = [&](Atom a, Atom b) { return has_same_role(rule, a, b) || has_same_role(rule, b, a); };
+  for (const Atom quotient : sizes.quotients) add(Poly(quotient), 1);
+  add_pairs(sizes.quotients, [](Atom, Atom) { return true; });
+  add_pairs(sizes.dimensions, same_role);
+  if (!example) return equations;
+  add_pairs(sizes.dimensions, [&](Atom a, Atom b) { return !same_role(a, b); });
+  for (const Atom size : sizes.dimensions) add(Poly(size), 1);
+  const Values values = values_on(rule, symbols, *example);
+  std::erase_if(equations, [&](const SizeCondition& equation) { return holds_at(equation, values) == false; });
+  return equations;
+}
+
+namespace {
+
+class ConditionSearch {
+ public:
+  ConditionSearch(const TypedRule& rule, algebra::TermBank& bank, Symbols& symbols, std::uint64_t seed,
+                  const RefuteLimits& refute, const ConditionLimits& limits,
+                  const std::vector<std::vector<std::int64_t>>* example, Budget& budget)
+      : rule_(rule), bank_(bank), symbols_(symbols), seed_(seed), refute_(refute), limits_(limits), budget_(budget) {
+    equations_ = equations_between_sizes(rule, symbols, example);
+  }
+
+  std::optional<ConditionalRule> run(const std::function<bool(const TypedRule&)>& is_provable) {
+    collect_sets();
+    collect_counterexamples();
+    std::uint32_t tested = 0;
+    std::uint32_t attempted = 0;
+    std::optional<ConditionalRule> fixing;  // proved, but typing fixes a size to a number
+    for (std::size_t s = 0; s < sets_.size(); ++s) {
+      const std::vector<std::size_t> set = sets_[s];
+      budget_.spend(20 * (1 + counterexamples_.size()));
+      if (fixing && set.size() > fixing->equations.size()) break;
+      if (refuted(set)) continue;
+      if (tested++ == limits_.sets) break;
+      std::optional<TypedRule> typed = retyped(set);
+      if (!typed) continue;
+      const Refutation refutation = refute(*typed, bank_, symbols_, seed_, refute_, &budget_);
+      if (refutation.counterexample) {
+        add_counterexample(*refutation.counterexample, set);
+        continue;
+      }
+      if (refutation.compared == 0) continue;
+      if (attempted++ == limits_.proofs) break;
+      if (!is_provable(*typed)) continue;
+      const bool fixes_size = typed->fixed_sizes.size() > rule_.fixed_sizes.size();
+      if (!fixes_size) return ConditionalRule{std::move(*typed), equations_of(set)};
+      if (!fixing) fixing = ConditionalRule{std::move(*typed), equations_of(set)};
+    }
+    return fixing;
+  }
+
+ private:
+  /// Lists sets of one equation, then of two, and so on, each in lexicographic order.
+  void collect_sets() {
+    std::vector<std::vector<std::size_t>> last = {{}};
+    for (std::uint32_t n = 0; n < limits_.equations; ++n) {
+      std::vector<std::vector<std::size_t>> longer;
+      for (const std::vector<std::size_t>& set : last) {
+        for (std::size_t e = set.empty() ? 0 : set.back() + 1; e < equations_.size(); ++e) {
+          longer.push_back(set);
+          longer.back().push_back(e);
+        }
+      }
+      sets_.insert(sets_.end(), longer.begin(), longer.end());
+      last = std::move(longer);
+    }
+  }
+
+  void collect_counterexamples() {
+    for (std::uint32_t i = 0; i < limits_.counterexamples && !sets_.empty(); ++i) {
+      const Refutation refutation = refute(rule_, bank_, symbols_, seed_ + 1 + i, refute_, &budget_);
+      if (!refutation.counterexample) return;  // probably true, and only the proof is missing
+      add_counterexample(*refutation.counterexample, {});
+      std::erase_if(sets_, [&](const auto& set) { return refuted_by(counterexamples_.back(), set); });
+    }
+  }
+
+  /// Stores the counterexample's sizes, and those that the equations of `set` removed.
+  void add_counterexample(const Counterexample& counterexample, const std::vector<std::size_t>& set) {
+    Values values;
+    for (const auto& [name, value] : counterexample.sizes) values[symbols_.size(name)] = value;
+    for (std::size_t pass = 0; pass < set.size(); ++pass) {
+      for (const std::size_t e : set) {
+        for (const auto& [to, from] :
+             {std::pair(equations_[e].left, equations_[e].right), std::pair(equations_[e].right, equations_[e].left)}) {
+          if (!to.atom() || values.contains(*to.atom())) continue;
+          if (from.constant())
+            values[*to.atom()] = *from.constant();
+          else if (values.contains(*from.atom()))
+            values[*to.atom()] = values.at(*from.atom());
+        }
+      }
+    }
+    counterexamples_.push_back(std::move(values));
+  }
+
+  bool refuted_by(const Values& counterexample, const std::vector<std::size_t>& set) const {
+    return std::all_of(set.begin(), set.end(),
+                       [&](std::size_t e) { return holds_at(equations_[e], counterexample) == true; });
+  }
+  bool refuted(const std::vector<std::size_t>& set) const {
+    return std::any_of(counterexamples_.begin(), counterexamples_.end(),
+                       [&](const Values& counterexample) { return refuted_by(counterexample, set); });
+  }
+
+  std::vector<SizeCondition> equations_of(const std::vector<std::size_t>& set) const {
+    std::vector<SizeCondition> equations;
+    for (const std::size_t e : set) equations.push_back(equations_[e]);
+    return equations;
+  }
+
+  std::optional<TypedRule> retyped(const std::vector<std::size_t>& set) {
+    budget_.spend(20'000);
+    algebra::Rule rule = rule_.rule;
+    for (const std::size_t e : set) rule.condition.push_back(equations_[e]);
+    auto typed = algebra::infer_types(rule, bank_, symbols_);
+    if (std::holds_alternative<algebra::TypeError>(typed)) return std::nullopt;
+    return std::move(std::get<TypedRule>(typed));
+  }
+
+  const TypedRule& rule_;
+  algebra::TermBank& bank_;
+  Symbols& symbols_;
+  std::uint64_t seed_;
+  const RefuteLimits& refute_;
+  const ConditionLimits& limits_;
+  Budget& budget_;
+  std::vector<SizeCondition> equations_;
+  std::vector<std::vector<std::size_t>> sets_;  // of positions in equations_
+  std::vector<Values> counterexamples_;
+};
+
+}  // namespace
+
+std::optional<ConditionalRule> find_condition(const TypedRule& rule, algebra::TermBank& bank, Symbols& symbols,
+                                              std::uint64_t seed, const RefuteLimits& refute,
+                                              const ConditionLimits& limits,
+                                              const std::vector<std::vector<std::int64_t>>* example, Budget& budget,
+                                              const std::function<bool(const TypedRule&)>& is_provable) {
+  return ConditionSearch(rule, bank, symbols, seed, refute, limits, example, budget).run(is_provable);
+}
+
+}  // namespace rulemill::prove

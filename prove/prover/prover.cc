@@ -1,0 +1,228 @@
+#include "prove/prover/prover.h"
+
+#include <algorithm>
+
+#include "prove/elaboration/elaborate.h"
+#include "prove/elaboration/prove_zero.h"
+#include "prove/normal_form/definedness.h"
+#include "prove/normal_form/equality.h"
+#include "prove/normal_form/lower.h"
+#include "prove/prover/condition.h"
+#include "prove/refuter/size_sampler.h"
+#include "runtime/process/stopwatch.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::prove {
+
+using algebra::Relation;
+using algebra::SizeCondition;
+
+Prover::Prover(algebra::TermBank& bank, algebra::Symbols& symbols, ProverOptions options)
+    : bank_(bank), symbols_(symbols), options_(options) {
+  solver_ = std::make_unique<Solver>(symbols, options_.solver);
+  is_partial_ = find_partial_functions(bank.library().functions());
+}
+
+Prover::~Prover() = default;
+
+const SolverStatistics& Prover::solver_statistics() const { return solver_->statistics(); }
+
+namespace {
+
+/// Returns the facts of the types and the condition as guards. Inequations (≠) are left out, which is sound.
+Guards facts_of(const algebra::TypedRule& typed, Fault fault) {
+  Guards facts;
+  for (const auto* conditions : {&typed.rule.condition, &typed.facts}) {
+    for (const SizeCondition& c : *conditions) {
+      if (c.relation == Relation::Ne) continue;
+      const Poly difference = c.right - c.left;
+      const bool strict = c.relation == Relation::Lt || (c.relation == Relation::Le && fault == Fault::FactsMadeStrict);
+      facts.push_back({c.relation == Relation::Eq, strict ? difference - 1 : difference});
+    }
+  }
+  return facts;
+}
+
+}  // namespace
+
+ProofResult Prover::prove_equal(const algebra::TypedRule& typed) {
+  solver_->budget().refill();
+  return prove_equal_within_budget(typed);
+}
+
+/// The same as prove_equal, with the rest of the verdict's budget.
+ProofResult Prover::prove_equal_within_budget(const algebra::TypedRule& typed) {
+  return run_within_limits(typed, [&](ProofResult& result) {
+    for (std::size_t output = 0; output < typed.rule.source.size() && result.proved; ++output) {
+      compare_output(typed, output, result);
+    }
+    if (result.proved) compare_domains(typed, result);
+  });
+}
+
+ProofResult Prover::prove_same_domain(const algebra::TypedRule& typed) {
+  if (!uses_any(typed, bank_, is_partial_)) return {true, {}};
+  solver_->budget().refill();
+  return run_within_limits(typed, [&](ProofResult& result) { compare_domains(typed, result); });
+}
+
+ProofResult Prover::run_within_limits(const algebra::TypedRule& typed,
+                                      const std::function<void(ProofResult&)>& compare) {
+  solver_->start(facts_of(typed, solver_->fault()), sample_sizes(typed, bank_, symbols_, options_.seed));
+  const Budget::ScopedLimit share(solver_->budget(), options_.steps);
+  ProofResult result{true, {}};
+  try {
+    compare(result);
+  } catch (const LimitReached& limit) {
+    return {false, limit.what};
+  } catch (const runtime::Interrupted&) {
+    throw;
+  } catch (const runtime::Error& error) {
+    return {false, error.what()};
+  }
+  return result;
+}
+
+void Prover::compare_output(const algebra::TypedRule& typed, std::size_t output, ProofResult& result) {
+  const algebra::Shape& shape = typed.types.at(typed.rule.source[output]);
+  IndexSupply supply(symbols_);
+  std::vector<Poly> index;
+  Guards ranges;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    index.emplace_back(symbols_.index("i" + std::to_string(d)));
+    append_range(ranges, index.back(), shape[d]);
+  }
+  const Solver::Assumption inside(*solver_, ranges);
+  Lowering lowering(typed, bank_, *solver_, supply);
+  Sum difference = lowering.element(typed.rule.source[output], index);
+  Sum minus = lowering.element(typed.rule.target[output], index);
+  if (!solver_->has_fault(Fault::TargetNotNegated)) minus = negate(std::move(minus));
+  difference.insert(difference.end(), std::make_move_iterator(minus.begin()), std::make_move_iterator(minus.end()));
+  Equality equality(bank_, *solver_, supply, options_.align);
+  if (equality.is_zero(std::move(difference))) return;
+  result = {false, "output " + std::to_string(output) + ": nothing cancels " + equality.uncancelled_product()};
+}
+
+/// Compares the domains of sides whose values are equal.
+void Prover::compare_domains(const algebra::TypedRule& typed, ProofResult& result) {
+  if (!uses_any(typed, bank_, is_partial_)) return;
+  IndexSupply supply(symbols_);
+  const std::vector<DefinednessCondition> of_source =
+      collect_definedness_conditions(typed.rule.source, typed, bank_, *solver_, supply);
+  const std::vector<DefinednessCondition> of_target =
+      collect_definedness_conditions(typed.rule.target, typed, bank_, *solver_, supply);
+  Equality equality(bank_, *solver_, supply, options_.align);
+  const auto by_laws = [&](const Sum& sum) {
+    const auto samples = sample_sizes_by_name(typed.rule, bank_, symbols_, options_.seed);
+    return prove_zero(sum, solver_->assumptions(), typed, bank_, symbols_, samples, options_.align,
+                      options_.elaboration);
+  };
+  Definedness definedness(bank_, *solver_, supply, equality, options_.align, by_laws);
+  if (!definedness.all_follow(of_target, of_source)) {
+    result = {false, "the target may be undefined where the source is not, by " + definedness.unproved_condition()};
+  } else if (!definedness.all_follow(of_source, of_target)) {
+    result = {false, "the source may be undefined where the target is not, by " + definedness.unproved_condition()};
+  }
+}
+
+Proved Prover::proved(algebra::TypedRule typed) const {
+  if (solver_->has_fault(Fault::ConditionDropped)) typed.rule.condition.clear();
+  return {std::move(typed), {}, 0, 0};
+}
+
+Verdict Prover::decide(const algebra::TypedRule& typed) {
+  Budget* budget = &solver_->budget();
+  Refutation refutation = refute(typed, bank_, symbols_, options_.seed, options_.refute, budget);
+  if (refutation.counterexample) return Refuted{typed, std::move(*refutation.counterexample)};
+  if (refutation.compared == 0) return Unknown{"no small sizes satisfy its types and its condition"};
+  const ProofResult result = prove_equal_within_budget(typed);
+  if (result.proved) return proved(typed);
+  if (const auto split = split_sizes(typed); split && prove_equal_within_budget(*split).proved) return proved(*split);
+  RefuteLimits thorough = options_.refute;
+  thorough.tries *= 8;
+  thorough.attempts *= 4;
+  refutation = refute(typed, bank_, symbols_, options_.seed + 1, thorough, budget);
+  if (refutation.counterexample) return Refuted{typed, std::move(*refutation.counterexample)};
+  if (prove_by_elaboration(typed)) return proved(typed);
+  return Unknown{result.reason};
+}
+
+/// Proves a rule whose normal forms differ by proof steps, which also use laws of functions and maxima.
+bool Prover::prove_by_elaboration(const algebra::TypedRule& typed) {
+  if (solver_->fault() != Fault::None) return false;  // faults are injected into the comparison of normal forms only
+  try {
+    check::Atoms atoms;
+    check::Statement statement(typed.rule, bank_, symbols_, atoms);
+    const auto samples = sample_sizes_by_name(typed.rule, bank_, symbols_, options_.seed);
+    if (!elaborate(statement, samples, options_.align, options_.elaboration).proof) return false;
+  } catch (const check::CheckError&) {
+    return false;
+  }
+  if (!uses_any(typed, bank_, is_partial_)) return true;
+  return run_within_limits(typed, [&](ProofResult& result) { compare_domains(typed, result); }).proved;
+}
+
+/// Adds d = p + q with a new size q wherever typing implies p < d for a size d. The difference d - p is then a size,
+/// and thus visibly positive. None if there is no such d.
+std::optional<algebra::TypedRule> Prover::split_sizes(const algebra::TypedRule& typed) {
+  algebra::Rule rule = typed.rule;
+  std::vector<algebra::Atom> split;
+  for (const SizeCondition& fact : typed.facts) {
+    const std::optional<algebra::Atom> whole = fact.right.atom();
+    const bool below = fact.relation == Relation::Lt && whole && !symbols_.contains(fact.left, *whole);
+    if (!below || symbols_.kind(*whole) != algebra::Symbols::Kind::Size) continue;
+    if (std::find(split.begin(), split.end(), *whole) != split.end()) continue;
+    split.push_back(*whole);
+    rule.condition.push_back({Relation::Eq, fact.right, fact.left + Poly(symbols_.fresh_size("q"))});
+  }
+  if (split.empty()) return std::nullopt;
+  auto types = algebra::infer_types(rule, bank_, symbols_);
+  if (!std::holds_alternative<algebra::TypedRule>(types)) return std::nullopt;
+  return std::move(std::get<algebra::TypedRule>(types));
+}
+
+/// Proves the rule under a condition that is searched for.
+std::optional<Proved> Prover::prove_under_condition(const algebra::TypedRule& typed,
+                                                    const std::vector<std::vector<std::int64_t>>* example) {
+  const auto is_provable = [this](const algebra::TypedRule& conditioned) {
+    return prove_equal_within_budget(conditioned).proved;
+  };
+  std::optional<ConditionalRule> found = find_condition(typed, bank_, symbols_, options_.seed, options_.refute,
+                                                        options_.condition, example, solver_->budget(), is_provable);
+  if (!found) return std::nullopt;
+  Proved result = proved(std::move(found->typed));
+  result.found = std::move(found->equations);
+  return result;
+}
+
+Verdict Prover::prove(const algebra::Rule& rule, const std::vector<std::vector<std::int64_t>>* example) {
+  const runtime::Stopwatch watch;
+  const std::uint64_t queries = solver_->statistics().queries;
+  solver_->budget().refill();
+  std::variant<algebra::TypedRule, algebra::TypeError> types = algebra::infer_types(rule, bank_, symbols_, example);
+  if (const auto* error = std::get_if<algebra::TypeError>(&types)) return IllTyped{error->what};
+  const auto& typed = std::get<algebra::TypedRule>(types);
+  Verdict verdict = Unknown{};
+  const auto set_reason = [&](const std::string& reason) {
+    if (auto* unknown = std::get_if<Unknown>(&verdict); unknown && unknown->reason.empty()) unknown->reason = reason;
+  };
+  try {
+    verdict = decide(typed);
+    if (!std::holds_alternative<Proved>(verdict) && options_.find_conditions) {
+      if (std::optional<Proved> found = prove_under_condition(typed, example)) verdict = std::move(*found);
+    }
+  } catch (const LimitReached& limit) {
+    set_reason(limit.what);
+  } catch (const runtime::Interrupted&) {
+    throw;
+  } catch (const runtime::Error& error) {  // for instance a number beyond 64 bits
+    set_reason(error.what());
+  }
+  if (auto* result = std::get_if<Proved>(&verdict)) {
+    result->queries = solver_->statistics().queries - queries;
+    result->seconds = watch.seconds();
+  }
+  return verdict;
+}
+
+}  // namespace rulemill::prove

@@ -1,0 +1,74 @@
+// Proves rules from the operators' definitions, for all sizes: types them, searches for a counterexample, compares
+// normal forms, and searches for equations between sizes if a rule holds only under some.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "prove/elaboration/limits.h"
+#include "prove/normal_form/align.h"
+#include "prove/prover/condition.h"
+#include "prove/prover/verdict.h"
+#include "prove/refuter/refute.h"
+#include "prove/solver/solver.h"
+
+namespace rulemill::prove {
+
+struct ProverOptions {
+  std::uint64_t seed = 1;
+  RefuteLimits refute;
+  SolverLimits solver;
+  AlignmentLimits align;
+  ConditionLimits condition;
+  std::uint64_t steps = 150'000'000;  // work of one proof; SolverLimits::steps limits all work of one verdict
+  bool find_conditions = true;
+  ElaborationLimits elaboration;
+};
+
+struct ProofResult {
+  bool proved = false;
+  std::string reason;  // if it was not proved
+};
+
+class Prover {
+ public:
+  /// `bank` and `symbols` hold the rules and must outlive the prover, which adds typed copies of their terms.
+  Prover(algebra::TermBank& bank, algebra::Symbols& symbols, ProverOptions options = {});
+  ~Prover();
+
+  /// Returns the verdict on a rule, typed or not. A rule that holds only under a condition is proved with the condition
+  /// found. With an example (a candidate's concrete shapes), numbers among its sizes are examples of sizes, and only
+  /// equations that the example satisfies are considered as conditions.
+  Verdict prove(const algebra::Rule& rule, const std::vector<std::vector<std::int64_t>>* example = nullptr);
+
+  /// Proves that the sides of a typed rule are equal for all its sizes.
+  ProofResult prove_equal(const algebra::TypedRule& rule);
+  /// Proves that the sides are undefined at the same points. Derivations compare values only and do not show this.
+  ProofResult prove_same_domain(const algebra::TypedRule& rule);
+  /// Returns the work that the last verdict or proof took.
+  std::uint64_t steps() const { return solver_->budget().spent(); }
+
+  const SolverStatistics& solver_statistics() const;
+  const ProverOptions& options() const { return options_; }
+
+ private:
+  ProofResult prove_equal_within_budget(const algebra::TypedRule& typed);
+  ProofResult run_within_limits(const algebra::TypedRule& typed, const std::function<void(ProofResult&)>& compare);
+  void compare_output(const algebra::TypedRule& typed, std::size_t output, ProofResult& result);
+  void compare_domains(const algebra::TypedRule& typed, ProofResult& result);
+  Verdict decide(const algebra::TypedRule& typed);
+  bool prove_by_elaboration(const algebra::TypedRule& typed);
+  std::optional<algebra::TypedRule> split_sizes(const algebra::TypedRule& typed);
+  std::optional<Proved> prove_under_condition(const algebra::TypedRule& typed,
+                                              const std::vector<std::vector<std::int64_t>>* example);
+  Proved proved(algebra::TypedRule typed) const;
+
+  algebra::TermBank& bank_;
+  algebra::Symbols& symbols_;
+  ProverOptions options_;
+  std::unique_ptr<Solver> solver_;
+  std::vector<bool> is_partial_;  // by function
+};
+
+}  // namespace rulemill::prove

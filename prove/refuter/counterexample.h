@@ -1,0 +1,22 @@
+// A counterexample to a rule: sizes and inputs at which its sides differ.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rulemill::prove {
+
+struct Counterexample {
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> shapes;  // variable, shape
+  std::vector<std::pair<std::string, std::int64_t>> sizes;
+  std::vector<std::vector<double>> inputs;  // by variable, row-major
+  std::size_t output = 0;
+  std::vector<std::int64_t> position;
+  double source = 0, target = 0;
+};
+/// Returns one line with the position at which the sides differ and both values.
+std::string to_string(const Counterexample& counterexample);
+
+}  // namespace rulemill::prove

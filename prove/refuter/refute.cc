@@ -1,0 +1,254 @@
+#include "prove/refuter/refute.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "algebra/execution/plan.h"
+#include "algebra/operators/function_domain.h"
+#include "algebra/sizes/checked.h"
+#include "prove/normal_form/definedness.h"
+#include "prove/refuter/boundary_values.h"
+#include "prove/refuter/size_sampler.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::prove {
+
+using algebra::Atom;
+using algebra::NodeId;
+using algebra::Poly;
+using algebra::TermId;
+
+namespace {
+
+using IntShape = std::vector<std::int64_t>;
+
+class Refuter {
+ public:
+  Refuter(const algebra::TypedRule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
+          std::uint64_t seed, const RefuteLimits& limits, Budget* budget)
+      : rule_(rule),
+        bank_(bank),
+        symbols_(symbols),
+        limits_(limits),
+        budget_(budget),
+        sampler_(rule, bank, symbols, seed) {
+    std::vector<TermId> roots = rule.rule.source;
+    roots.insert(roots.end(), rule.rule.target.begin(), rule.rule.target.end());
+    nodes_ = bank.nodes(roots);
+    partial_ = uses_any(rule, bank, find_partial_functions(bank.library().functions()));
+  }
+
+  Refutation run() {
+    Refutation result = compare_at({}, limits_.tries, limits_.attempts);
+    if (result.counterexample) return result;
+    const std::vector<std::int64_t> values = find_boundary_values(nodes_, bank_);
+    if (values.empty()) return result;
+    Refutation large = compare_at(values, limits_.large_tries, 4 * limits_.large_tries);
+    large.compared += result.compared;
+    return large;
+  }
+
+ private:
+  void spend(std::uint64_t steps) {
+    if (budget_ != nullptr) budget_->spend(steps);
+  }
+
+  Refutation compare_at(std::span<const std::int64_t> boundary_values, std::uint32_t tries, std::uint32_t attempts) {
+    Refutation result;
+    for (std::uint32_t attempt = 0; attempt < attempts && result.compared < tries; ++attempt) {
+      spend(100 * (1 + sampler_.sizes().size()));
+      if (!draw_sizes(attempt, boundary_values)) continue;
+      const std::optional<bool> differs = try_compare(attempt);
+      if (!differs) continue;
+      ++result.compared;
+      if (!*differs) continue;
+      result.counterexample = std::move(counterexample_);
+      break;
+    }
+    return result;
+  }
+
+  std::int64_t at(const Poly& poly) const {
+    return symbols_.evaluate(poly, [&](Atom atom) { return sizes_.at(atom); });
+  }
+
+  /// Draws sizes from ranges of alternating width. Narrow ranges satisfy equations more often; wide ones distinguish
+  /// more rules.
+  bool draw_sizes(std::uint32_t attempt, std::span<const std::int64_t> boundary_values) {
+    constexpr std::uint64_t ranges[] = {3, 2, 4, 6};
+    std::optional<SizeValues> drawn = sampler_.draw(ranges[attempt % 4], boundary_values);
+    if (drawn) sizes_ = std::move(*drawn);
+    return drawn.has_value();
+  }
+
+  double draw_element(std::uint32_t attempt) {
+    // Mostly mixed signs; sometimes only positive numbers, for which square roots and logarithms are defined.
+    const auto drawn = static_cast<double>(sampler_.random()() % 7);
+    if (partial_ && attempt % 4 == 1) return drawn < 3 ? drawn - 3 : drawn - 2;  // nonzero: quotients are defined
+    return attempt % 4 == 3 || (partial_ && attempt % 4 == 0) ? drawn + 1 : drawn - 3;
+  }
+
+  /// The same as compare; sizes beyond 64 bits count as too large.
+  std::optional<bool> try_compare(std::uint32_t attempt) {
+    try {
+      return compare(attempt);
+    } catch (const algebra::Overflow&) {
+      return std::nullopt;
+    }
+  }
+
+  /// Returns whether the sides differ at the drawn sizes; none if the sizes are too large or the rule does not type.
+  std::optional<bool> compare(std::uint32_t attempt) {
+    values_.clear();
+    shapes_.clear();
+    near_boundary_ = false;
+    std::uint64_t elements = 0;
+    for (std::size_t v = 0; v < rule_.rule.variables.size(); ++v) {
+      IntShape shape;
+      for (const Poly& dim : rule_.rule.shapes[v]) {
+        shape.push_back(at(dim));
+        if (shape.back() < 1) return std::nullopt;
+      }
+      const auto count = static_cast<std::uint64_t>(algebra::element_count(shape));
+      elements += count;
+      if (elements > limits_.elements) return std::nullopt;
+      std::vector<double> values(count);
+      for (double& value : values) value = draw_element(attempt);
+      values_[rule_.rule.variables[v]] = std::move(values);
+      shapes_[rule_.rule.variables[v]] = std::move(shape);
+    }
+    std::uint64_t products = 0;
+    for (const NodeId id : nodes_) {
+      if (!run_node(id, elements, products)) return std::nullopt;
+    }
+    for (std::size_t o = 0; o < rule_.rule.source.size(); ++o) {
+      if (differs(o)) return true;
+    }
+    return partial_ && domains_differ();
+  }
+
+  bool run_node(NodeId id, std::uint64_t& elements, std::uint64_t& products) {
+    const algebra::Node& node = bank_.node(id);
+    const algebra::OperatorInstance& instance = bank_.library().instance(node.instance);
+    std::vector<IntShape> inputs;
+    std::vector<std::span<const double>> operands;
+    for (const TermId argument : node.arguments) {
+      inputs.push_back(shapes_.at(argument));
+      operands.emplace_back(values_.at(argument));
+    }
+    std::vector<std::int64_t> parameters;
+    for (const Poly& size : node.sizes) parameters.push_back(at(size));
+    for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {
+      IntShape shape;
+      for (const Poly& dim : rule_.types.at(term_of(id, o))) shape.push_back(std::max<std::int64_t>(at(dim), 1));
+      elements += static_cast<std::uint64_t>(algebra::element_count(shape));
+    }
+    if (elements > limits_.elements) return false;
+    const std::optional<algebra::EvaluationPlan> plan =
+        algebra::compile(instance, inputs, parameters, 64 * limits_.products);
+    if (!plan) return false;
+    products += plan->multiply_add_count();
+    spend(10 * (elements + plan->multiply_add_count()));
+    if (products > limits_.products) return false;
+    const auto scalar = [this](const algebra::Function& function, std::span<const double> arguments) {
+      return algebra::evaluate_strictly(function, arguments, near_boundary_);
+    };
+    std::vector<std::vector<double>> outputs = algebra::evaluate(bank_.library().functions(), *plan, operands, scalar);
+    for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {
+      const TermId term = term_of(id, o);
+      values_[term] = std::move(outputs[o]);
+      shapes_[term] = plan->output_shapes[o];
+    }
+    return true;
+  }
+
+  TermId term_of(NodeId id, std::uint32_t output) const {
+    for (const auto& [term, shape] : rule_.types) {
+      if (!bank_.term(term).is_variable && bank_.term(term).node == id && bank_.term(term).output == output)
+        return term;
+    }
+    RM_CHECK(false, "a node without a type");
+    return {};
+  }
+
+  /// Returns whether an element of some tensor of the side is undefined, that is, NaN.
+  bool is_undefined(const std::vector<TermId>& side) const {
+    for (const NodeId node : bank_.nodes(side)) {
+      for (std::uint32_t o = 0; o < bank_.library().instance(bank_.node(node).instance).outputs.size(); ++o) {
+        if (std::ranges::any_of(values_.at(term_of(node, o)), [](double value) { return std::isnan(value); }))
+          return true;
+      }
+    }
+    return false;
+  }
+
+  /// Returns whether exactly one side is undefined; false if that may be due to rounding.
+  bool domains_differ() {
+    const bool source = is_undefined(rule_.rule.source), target = is_undefined(rule_.rule.target);
+    if (source == target || near_boundary_) return false;
+    constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
+    const double value = values_.at(source ? rule_.rule.target[0] : rule_.rule.source[0]).at(0);
+    set_counterexample(0, 0, source ? undefined : value, target ? undefined : value);
+    return true;
+  }
+
+  bool differs(std::size_t output) {
+    const TermId a = rule_.rule.source[output];
+    const TermId b = rule_.rule.target[output];
+    if (shapes_.at(a) != shapes_.at(b)) return false;
+    const std::vector<double>& left = values_.at(a);
+    const std::vector<double>& right = values_.at(b);
+    for (std::size_t e = 0; e < left.size(); ++e) {
+      if (left[e] == right[e] || !std::isfinite(left[e]) || !std::isfinite(right[e])) continue;
+      const double scale = std::max({1.0, std::fabs(left[e]), std::fabs(right[e])});
+      if (std::fabs(left[e] - right[e]) <= limits_.tolerance * scale) continue;
+      set_counterexample(output, e, left[e], right[e]);
+      return true;
+    }
+    return false;
+  }
+
+  void set_counterexample(std::size_t output, std::size_t element, double source, double target) {
+    counterexample_ = {};
+    for (const TermId variable : rule_.rule.variables) {
+      counterexample_.shapes.emplace_back(bank_.term(variable).name, shapes_.at(variable));
+      counterexample_.inputs.push_back(values_.at(variable));
+    }
+    for (const Atom atom : sampler_.sizes()) counterexample_.sizes.emplace_back(symbols_.name(atom), sizes_.at(atom));
+    counterexample_.output = output;
+    const IntShape& shape = shapes_.at(rule_.rule.source[output]);
+    counterexample_.position.resize(shape.size());
+    auto rest = static_cast<std::int64_t>(element);
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      counterexample_.position[d] = rest % shape[d];
+      rest /= shape[d];
+    }
+    counterexample_.source = source;
+    counterexample_.target = target;
+  }
+
+  const algebra::TypedRule& rule_;
+  const algebra::TermBank& bank_;
+  const algebra::Symbols& symbols_;
+  const RefuteLimits& limits_;
+  Budget* budget_;
+  SizeSampler sampler_;
+  std::vector<NodeId> nodes_;
+  SizeValues sizes_;
+  std::unordered_map<TermId, std::vector<double>> values_;
+  std::unordered_map<TermId, IntShape> shapes_;
+  bool partial_ = false;        // a partial function is applied
+  bool near_boundary_ = false;  // rounding may have decided whether a function is defined
+  Counterexample counterexample_;
+};
+
+}  // namespace
+
+Refutation refute(const algebra::TypedRule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
+                  std::uint64_t seed, const RefuteLimits& limits, Budget* budget) {
+  return Refuter(rule, bank, symbols, seed, limits, budget).run();
+}
+
+}  // namespace rulemill::prove

@@ -1,0 +1,26 @@
+// Runs SMT-LIB scripts in Z3.
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace rulemill::prove {
+
+/// A Z3 context for a sequence of scripts.
+class Z3Session {
+ public:
+  Z3Session();
+  ~Z3Session();
+  Z3Session(const Z3Session&) = delete;
+  Z3Session& operator=(const Z3Session&) = delete;
+
+  /// Returns the answer to a script's one (check-sat): "unsat", "sat", "unknown", or Z3's error message. Limited by
+  /// Z3's resource counter; signals do not interrupt it.
+  std::string answer(const std::string& script);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rulemill::prove

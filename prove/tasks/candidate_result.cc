@@ -1,0 +1,98 @@
+#include "prove/tasks/candidate_result.h"
+
+#include "runtime/text/byte_lists.h"
+#include "runtime/text/error.h"
+#include "runtime/text/json_number.h"
+
+namespace rulemill::prove {
+
+using runtime::Json;
+
+bool must_deactivate(const CandidateResult& result) {
+  constexpr std::uint64_t max_operators = 4;
+  return result.operators > max_operators;
+}
+
+bool apply_derivation(const CandidateResult& answer, CandidateResult& rule) {
+  if (answer.status != RuleStatus::Derived) return false;
+  rule.status = RuleStatus::Derived;
+  rule.instance_count = answer.instance_count;
+  rule.certificate = answer.certificate;
+  return true;
+}
+
+Json to_json(const CandidateResult& result) {
+  return {{"kind", static_cast<int>(result.status)},
+          {"candidate", result.candidate},
+          {"rule", result.rule},
+          {"detail", result.detail},
+          {"certificate", result.certificate},
+          {"queries", result.queries},
+          {"instances", result.instance_count},
+          {"operators", result.operators},
+          {"apart", result.inactive},
+          {"example", result.example}};
+}
+
+CandidateResult result_from_json(const Json& json) {
+  CandidateResult result;
+  const int kind = runtime::to_integer<int>(json.at("kind"));
+  if (kind < 0 || kind > static_cast<int>(RuleStatus::IllTyped))
+    throw runtime::InputError("outcome", "expected a kind from 0 to 4, found " + std::to_string(kind));
+  result.status = static_cast<RuleStatus>(kind);
+  json.at("candidate").get_to(result.candidate);
+  json.at("rule").get_to(result.rule);
+  json.at("detail").get_to(result.detail);
+  json.at("certificate").get_to(result.certificate);
+  result.queries = runtime::to_integer<std::uint64_t>(json.at("queries"));
+  result.instance_count = runtime::to_integer<std::uint64_t>(json.at("instances"));
+  result.operators = runtime::to_integer<std::uint64_t>(json.at("operators"));
+  json.at("apart").get_to(result.inactive);
+  for (const Json& numbers : json.at("example")) result.example.push_back(runtime::to_integers<std::int64_t>(numbers));
+  return result;
+}
+
+std::string pack(const CandidateResult& result) {
+  runtime::Bytes bytes;
+  runtime::append_value(bytes, result.status);
+  for (const std::string* text : {&result.candidate, &result.rule, &result.detail, &result.certificate})
+    runtime::append_text(bytes, *text);
+  for (const std::uint64_t count : {result.queries, result.instance_count, result.operators})
+    runtime::append_value(bytes, count);
+  for (const double number : {result.estimated_cost, result.seconds}) runtime::append_value(bytes, number);
+  for (const auto& dims : result.example) runtime::append_list(bytes, dims);
+  return std::string(runtime::text_of(bytes));
+}
+
+CandidateResult unpack_result(std::string_view packed) {
+  runtime::ByteView rest = runtime::bytes_of(packed);
+  CandidateResult result;
+  result.status = runtime::take_value<RuleStatus>(rest);
+  RM_CHECK(result.status <= RuleStatus::IllTyped, "a known status");
+  for (std::string* text : {&result.candidate, &result.rule, &result.detail, &result.certificate})
+    *text = runtime::take_text(rest);
+  for (std::uint64_t* count : {&result.queries, &result.instance_count, &result.operators})
+    *count = runtime::take_value<std::uint64_t>(rest);
+  for (double* number : {&result.estimated_cost, &result.seconds}) *number = runtime::take_value<double>(rest);
+  while (!rest.empty()) result.example.push_back(runtime::take_list<std::int64_t>(rest));
+  return result;
+}
+
+std::string to_text(const std::vector<CandidateResult>& results) {
+  Json list = Json::array();
+  for (const CandidateResult& result : results) list.push_back(to_json(result));
+  return list.dump();
+}
+
+std::vector<CandidateResult> results_from_text(std::string_view text) {
+  try {
+    std::vector<CandidateResult> results;
+    for (const Json& json : runtime::parse_json(std::string(text), "outcome"))
+      results.push_back(result_from_json(json));
+    return results;
+  } catch (const Json::exception&) {
+    throw runtime::InputError("outcome", "damaged: expected a list of outcomes");
+  }
+}
+
+}  // namespace rulemill::prove

@@ -1,0 +1,50 @@
+// The result of the prove and prune stages for one candidate. Rules travel between ranks and into the journal in text
+// form, which means the same in every process.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "prove/prover/verdict.h"
+#include "runtime/text/json.h"
+
+namespace rulemill::prove {
+
+struct CandidateResult {
+  RuleStatus status = RuleStatus::Unknown;
+  std::string candidate;    // name
+  std::string rule;         // typed, in text form; of a refuted or unknown one as far as it was typed
+  std::string detail;       // counterexample, or the reason why it is unknown or ill-typed
+  std::string certificate;  // of a proved rule; of a derived rule the instances of then core rules that imply it
+  std::uint64_t queries = 0;
+  std::uint64_t instance_count = 0;  // rule instances of the derivation
+  std::uint64_t operators = 0;       // of the larger side
+  bool inactive = false;             // proved, and not used in derivations
+  double estimated_cost = 0;         // of a proof that is still to be found
+  double seconds = 0;                // spent on the candidate
+  std::vector<std::vector<std::int64_t>> example;
+};
+
+/// True for a proved rule that becomes inactive if its derivation from the core hits a limit: one of more than four
+/// operators. Measured at five operators: without these rules just as many proofs are needed, and thousands of them in
+/// the core make each derivation slower and hit limits earlier.
+bool must_deactivate(const CandidateResult& result);
+
+/// Marks `rule` as derived if `answer` has a derivation, and copies it. False if it has none.
+bool apply_derivation(const CandidateResult& answer, CandidateResult& rule);
+
+/// A result as JSON, without estimated cost and time, which differ from run to run.
+runtime::Json to_json(const CandidateResult& result);
+CandidateResult result_from_json(const runtime::Json& json);
+
+/// A result as bytes, with estimated cost and time. Only between processes of one program.
+std::string pack(const CandidateResult& result);
+CandidateResult unpack_result(std::string_view packed);
+
+/// A list of results as text, in the form of to_json. Reading throws InputError on other text.
+std::string to_text(const std::vector<CandidateResult>& results);
+std::vector<CandidateResult> results_from_text(std::string_view text);
+
+}  // namespace rulemill::prove

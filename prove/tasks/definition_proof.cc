@@ -1,0 +1,82 @@
+#include "prove/tasks/definition_proof.h"
+
+#include "algebra/terms/rule_text.h"
+#include "prove/tasks/generalize.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::prove {
+namespace {
+
+void set_verdict(const Verdict& verdict, CandidateResult& result, const algebra::TermBank& bank,
+                 const algebra::Symbols& symbols) {
+  result.status = status(verdict);
+  result.detail = detail(verdict);
+  if (const auto* typed = typed_rule(verdict)) result.rule = algebra::to_string(typed->rule, bank, symbols);
+}
+
+}  // namespace
+
+CandidateRule parse_candidate(const std::string& candidate, algebra::Library& library, algebra::TermBank& bank,
+                              algebra::Symbols& symbols) {
+  std::vector<algebra::Rule> rules = algebra::parse_rules(candidate, "candidate", library, bank, symbols);
+  RM_CHECK(rules.size() == 1, "the text of one candidate");
+  CandidateRule result{std::move(rules[0]), {}};
+  for (const algebra::Shape& shape : result.rule.shapes) {
+    auto& dims = result.example.emplace_back();
+    for (const algebra::Poly& dim : shape) dims.push_back(dim.constant().value());
+  }
+  result.rule.shapes.clear();
+  return result;
+}
+
+CandidateResult prove_candidate(const std::string& candidate, algebra::Library& library, const ProverOptions& options) {
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  Prover prover(bank, symbols, options);
+  CandidateRule parsed = parse_candidate(candidate, library, bank, symbols);
+  CandidateResult result;
+  result.candidate = parsed.rule.id;
+  result.example = std::move(parsed.example);
+  set_verdict(prover.prove(parsed.rule, &result.example), result, bank, symbols);
+  result.queries = prover.solver_statistics().queries;
+  return result;
+}
+
+CandidateResult prove_rule(const std::string& rule, algebra::Library& library, const ProverOptions& options) {
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  Prover prover(bank, symbols, options);
+  const algebra::Rule parsed = algebra::parse_rules(rule, "rule", library, bank, symbols).at(0);
+  CandidateResult result;
+  result.candidate = parsed.id;
+  result.rule = rule;
+  set_verdict(prover.prove(parsed), result, bank, symbols);
+  result.queries = prover.solver_statistics().queries;
+  return result;
+}
+
+CandidateResult generalize_rule(const std::string& rule, algebra::Library& library, const ProverOptions& options) {
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  const algebra::Rule parsed = algebra::parse_rules(rule, "rule", library, bank, symbols).at(0);
+  CandidateResult result;
+  result.candidate = parsed.id;
+  if (auto general = generalize(parsed, library, bank, symbols, options)) {
+    result.status = RuleStatus::Proved;
+    result.rule = algebra::to_string(general->rule, bank, symbols);
+    result.certificate = std::move(general->certificate);
+  }
+  return result;
+}
+
+bool has_same_domain(const std::string& rule, algebra::Library& library, const ProverOptions& options) {
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  Prover prover(bank, symbols, options);
+  const auto typed =
+      algebra::infer_types(algebra::parse_rules(rule, "rule", library, bank, symbols).at(0), bank, symbols);
+  const auto* types = std::get_if<algebra::TypedRule>(&typed);
+  return types != nullptr && prover.prove_same_domain(*types).proved;
+}
+
+}  // namespace rulemill::prove

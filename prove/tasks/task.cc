@@ -1,0 +1,90 @@
+#include "prove/tasks/task.h"
+
+#include "runtime/text/byte_lists.h"
+
+namespace rulemill::prove {
+
+TaskStatistics& TaskStatistics::operator+=(const TaskStatistics& other) {
+  seconds += other.seconds;
+  queries += other.queries;
+  derivations += other.derivations;
+  derivation_seconds += other.derivation_seconds;
+  derivations_found += other.derivations_found;
+  derivations_found_seconds += other.derivations_found_seconds;
+  proofs += other.proofs;
+  proof_seconds += other.proof_seconds;
+  return *this;
+}
+
+const char* task_name(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::IsImplied:
+    case TaskKind::IsImpliedExtended:
+    case TaskKind::Eliminate:
+      return "core";
+    case TaskKind::Prove:
+    case TaskKind::ProveRule:
+    case TaskKind::Generalize:
+      return "proofs";
+    case TaskKind::Certify:
+      return "certificates";
+    case TaskKind::Derive:
+    case TaskKind::IsRuleImplied:
+    case TaskKind::Explain:
+    case TaskKind::ExplainExtended:
+    case TaskKind::DeriveFromEarlier:
+    case TaskKind::DeriveLargeFromEarlier:
+      break;
+  }
+  return "derivations";
+}
+
+std::string add_rule_update(const std::string& rule) { return "+" + rule; }
+std::string remove_rule_update(std::size_t number) { return "-" + std::to_string(number); }
+
+std::string to_text(const KnownRule& rule) {
+  return std::to_string(rule.number) + (rule.following == 0 ? "" : " " + std::to_string(rule.following));
+}
+
+KnownRule known_rule_from_text(const std::string& item) {
+  const std::size_t space = item.find(' ');
+  const auto number = [](const std::string& text) { return static_cast<std::uint32_t>(std::stoul(text)); };
+  return {number(item), space == std::string::npos ? 0 : number(item.substr(space))};
+}
+
+std::string pack(const Task& task) {
+  runtime::Bytes bytes;
+  runtime::append_value(bytes, task.kind);
+  runtime::append_value(bytes, task.estimated_cost);
+  runtime::append_texts(bytes, task.items);
+  return std::string(runtime::text_of(bytes));
+}
+
+Task unpack_task(std::string_view packed) {
+  runtime::ByteView rest = runtime::bytes_of(packed);
+  Task task;
+  task.kind = runtime::take_value<TaskKind>(rest);
+  task.estimated_cost = runtime::take_value<double>(rest);
+  task.items = runtime::take_texts(rest);
+  return task;
+}
+
+std::string pack(const Answer& answer) {
+  static_assert(std::is_trivially_copyable_v<TaskStatistics>);
+  runtime::Bytes bytes;
+  runtime::append_value(bytes, answer.statistics);
+  runtime::append_texts(bytes, answer.items);
+  runtime::append_text(bytes, answer.failure);
+  return std::string(runtime::text_of(bytes));
+}
+
+Answer unpack_answer(std::string_view packed) {
+  runtime::ByteView rest = runtime::bytes_of(packed);
+  Answer answer;
+  answer.statistics = runtime::take_value<TaskStatistics>(rest);
+  answer.items = runtime::take_texts(rest);
+  answer.failure = runtime::take_text(rest);
+  return answer;
+}
+
+}  // namespace rulemill::prove

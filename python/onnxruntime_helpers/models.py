@@ -1,0 +1,88 @@
+"""Shared by the helpers of this folder: the protocol, onnxruntime sessions, and random inputs.
+
+Messages are JSON texts on stdin and stdout, each after its length (8 bytes, little endian). A helper first sends its name, then
+answers queries until stdin ends."""
+
+import json
+import os
+import struct
+import sys
+
+# Libraries that print to stdout must not disturb the protocol.
+answers = os.fdopen(os.dup(1), "wb")
+os.dup2(2, 1)
+
+try:
+    import numpy as np
+    import onnxruntime
+except ImportError as error:
+    print(error, file=sys.stderr)
+    sys.exit(3)
+
+onnxruntime.set_default_logger_severity(4)
+
+# Ranges of random inputs, used in turns, because a model may compute only NaN or zeros on some of them.
+RANGES = [(-1.0, 1.0), (0.25, 2.0), (-8.0, 8.0), (0.0, 1.0), (-2.0, -0.25), (-100.0, 100.0), (8.0, 16.0), (-16.0, -8.0), (-1000.0, 1000.0)]
+FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16}
+INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(uint8)": np.uint8, "tensor(int8)": np.int8}
+
+
+class CannotRun(Exception):
+    pass
+
+
+def one_line(error):
+    return " ".join(str(error).split())[:300]
+
+
+def session(path, threads, optimized=True):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Spinning threads and denormals would distort times.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.set_denormal_as_zero", "1")
+    if not optimized:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def shape_of(info, given, size_of):
+    """Returns the shape of an input; `size_of(name or (input, axis), axis)` returns the size of a dynamic dimension."""
+    if info.name in given:
+        return given[info.name]
+    return [d if isinstance(d, int) and d > 0 else size_of(d if isinstance(d, str) else (info.name, axis), axis)
+            for axis, d in enumerate(info.shape)]
+
+
+def draw(infos, shapes, number):
+    """Returns random values for inputs of these shapes; `number` selects their range and is the seed."""
+    generator = np.random.default_rng(number)
+    lower, upper = RANGES[number % len(RANGES)]
+    feeds = {}
+    for info in infos:
+        shape = shapes[info.name]
+        if np.prod([float(d) for d in shape] or [1.0]) > 2**28:
+            raise CannotRun(f"input {info.name} is too large")
+        if info.type in FLOATS:
+            feeds[info.name] = generator.uniform(lower, upper, shape).astype(FLOATS[info.type])
+        elif info.type in INTEGERS:
+            feeds[info.name] = generator.integers(0, 2 + 10 * (number % 2), shape).astype(INTEGERS[info.type])
+        elif info.type == "tensor(bool)":
+            feeds[info.name] = generator.integers(0, 2, shape).astype(bool)
+        else:
+            raise CannotRun(f"input {info.name} is {info.type}, which is not supported")
+    return feeds
+
+
+def send(value):
+    text = json.dumps(value).encode()
+    answers.write(struct.pack("<Q", len(text)) + text)
+    answers.flush()
+
+
+def serve(answer):
+    send({"name": f"onnxruntime {onnxruntime.__version__}"})
+    while len(head := sys.stdin.buffer.read(8)) == 8:
+        send(answer(json.loads(sys.stdin.buffer.read(struct.unpack("<Q", head)[0]))))

@@ -1,0 +1,121 @@
+#include "runtime/files/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "runtime/process/descriptor.h"
+
+namespace rulemill::runtime {
+namespace {
+
+std::string error_text(int error) { return std::generic_category().message(error); }
+
+bool write_all(int descriptor, ByteView bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+/// Makes a rename durable. Some file systems cannot sync a folder; that is not an error.
+void sync_folder(const std::filesystem::path& folder) {
+  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (descriptor.is_valid()) ::fsync(descriptor.get());
+}
+
+}  // namespace
+
+void throw_write_error(const std::filesystem::path& path, int error) {
+  const std::string message = "cannot be written: " + error_text(error);
+  const bool no_space = error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
+  if (no_space) throw NoSpaceError(path.string(), message);
+  throw IoError(path.string(), message);
+}
+
+void write_file(const std::filesystem::path& path, ByteView bytes) { write_file(path, std::span(&bytes, 1)); }
+
+void write_file(const std::filesystem::path& path, std::span<const ByteView> chunks) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    throw IoError(path.string(), "cannot be written: it is not a regular file");
+  }
+  std::filesystem::path partial = path;
+  partial += ".partial";
+  const auto fail = [&](int error) {
+    ::unlink(partial.c_str());
+    throw_write_error(path, error);
+  };
+  Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file.is_valid()) throw_write_error(path, errno);
+  for (const ByteView chunk : chunks) {
+    if (!write_all(file.get(), chunk)) fail(errno);
+  }
+  if (::fsync(file.get()) != 0) fail(errno);
+  if (!file.close()) fail(errno);
+  if (::rename(partial.c_str(), path.c_str()) != 0) fail(errno);
+  sync_folder(folder_of(path));
+}
+
+void write_file(const std::filesystem::path& path, std::string_view text) { write_file(path, bytes_of(text)); }
+
+std::string read_file(const std::filesystem::path& path) {
+  // Without O_NONBLOCK, opening a pipe waits for a writer.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!file.is_valid() || ::fstat(file.get(), &status) != 0) {
+    throw IoError(path.string(), "cannot be read: " + error_text(errno));
+  }
+  if (S_ISDIR(status.st_mode)) throw IoError(path.string(), "cannot be read: " + error_text(EISDIR));
+  if (!S_ISREG(status.st_mode)) throw IoError(path.string(), "cannot be read: it is not a regular file");
+  // One byte more than the file's size, so that the read that meets the end does not resize the buffer.
+  std::string text(static_cast<std::size_t>(status.st_size) + 1, '\0');
+  for (std::size_t used = 0;;) {
+    if (used == text.size()) text.resize(2 * used);
+    const ssize_t got = ::read(file.get(), text.data() + used, text.size() - used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw IoError(path.string(), "cannot be read: " + error_text(errno));
+    used += static_cast<std::size_t>(got);
+    if (got > 0) continue;
+    text.resize(used);
+    return text;
+  }
+}
+
+void require_writable_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw IoError(folder.string(), "cannot create the folder: " + error.message());
+  if (!std::filesystem::is_directory(folder, error)) throw IoError(folder.string(), "is not a folder");
+  std::string name = (folder / ".probe-XXXXXX").string();
+  const Descriptor probe(::mkstemp(name.data()));
+  if (!probe.is_valid()) throw IoError(folder.string(), "cannot write to the folder: " + error_text(errno));
+  ::unlink(name.c_str());
+}
+
+FolderLock::FolderLock(const std::filesystem::path& folder) {
+  require_writable_folder(folder);
+  const auto path = folder / ".lock";
+  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) throw IoError(path.string(), "cannot be written: " + error_text(errno));
+  // On a file system without locks (ENOLCK, ENOTSUP), the folder is used without a lock.
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(descriptor_);
+    throw Error(folder.string(), "another run is writing to this folder; wait for it, or choose another --out");
+  }
+}
+
+FolderLock::~FolderLock() { ::close(descriptor_); }
+
+}  // namespace rulemill::runtime

@@ -1,0 +1,49 @@
+// Atomic writing of files: a reader sees either the old content or the new. Writes a temporary file in the same folder,
+// then fsync, rename, fsync of the folder. A failed write removes the temporary file.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/text/bytes.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::runtime {
+
+/// A full disk, a quota, or a limit on the size of files. Unlike other IoErrors, it is not caused by invalid input.
+class NoSpaceError : public IoError {
+ public:
+  using IoError::IoError;
+  int exit_code() const override { return 1; }
+};
+
+/// Throws NoSpaceError, or IoError (permissions, a target that is not a regular file).
+void write_file(const std::filesystem::path& path, ByteView bytes);
+void write_file(const std::filesystem::path& path, std::string_view text);
+/// Writes the concatenation of the chunks.
+void write_file(const std::filesystem::path& path, std::span<const ByteView> chunks);
+
+/// Throws the error for a write to `path` that failed with this errno.
+[[noreturn]] void throw_write_error(const std::filesystem::path& path, int error);
+
+/// Throws IoError if the file cannot be read or is not a regular file: a pipe or a device may never end.
+std::string read_file(const std::filesystem::path& path);
+
+/// Creates the folder and its parents. Throws IoError if no file can be written in it.
+void require_writable_folder(const std::filesystem::path& folder);
+
+/// A lock on an output folder. The constructor throws Error if another run holds the lock.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::filesystem::path& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+}  // namespace rulemill::runtime

@@ -1,0 +1,18 @@
+#include "runtime/files/cache_folder.h"
+
+#include <cstdlib>
+
+namespace rulemill::runtime {
+
+std::filesystem::path cache_folder() {
+  const auto non_empty = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0' ? value : nullptr;
+  };
+  if (const char* cache = non_empty("RULEMILL_CACHE")) return cache;
+  if (const char* user_cache = non_empty("XDG_CACHE_HOME")) return std::filesystem::path(user_cache) / "rulemill";
+  if (const char* home = non_empty("HOME")) return std::filesystem::path(home) / ".cache" / "rulemill";
+  return {};
+}
+
+}  // namespace rulemill::runtime

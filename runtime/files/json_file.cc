@@ -1,0 +1,14 @@
+#include "runtime/files/json_file.h"
+
+#include "runtime/files/atomic_file.h"
+
+namespace rulemill::runtime {
+
+void write_json(const std::filesystem::path& path, const Json& value) {
+  // Values may contain file names, which need not be UTF-8.
+  write_file(path, value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+Json read_json(const std::filesystem::path& path) { return parse_json(read_file(path), path.string()); }
+
+}  // namespace rulemill::runtime

@@ -1,0 +1,294 @@
+#include "runtime/process/subprocess.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+#include "runtime/text/error.h"
+
+extern char** environ;
+
+namespace rulemill::runtime {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::uint64_t max_frame_bytes = std::uint64_t{1} << 32;
+constexpr long send_timeout_seconds = 30;  // a child that does not read for so long hangs
+
+std::vector<std::string> environment_without_launchers() {
+  std::vector<std::string> kept;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    bool of_launcher = false;
+    for (const char* prefix : {"OMPI_", "PMIX_", "PMI_", "SLURM_", "MPI_"}) of_launcher |= text.starts_with(prefix);
+    if (!of_launcher) kept.emplace_back(text);
+  }
+  return kept;
+}
+
+/// Returns a null-terminated list of the texts, as execve() expects it.
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+void ignore_stop_signals() {
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) ::signal(signal, SIG_IGN);
+}
+
+/// Replaces the child by the command between vfork and exec. It makes only system calls, because it shares our memory.
+/// The child is killed when the thread that started it ends. It ignores stop signals, which a job sends to every
+/// process of a node: its parent handles them. Returns errno if something failed.
+int exec_child(char* const* command, char* const* environment, int child_end, std::uint64_t memory_bytes,
+               pid_t parent) {
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
+  if (::getppid() != parent) return ECHILD;
+  if (::setpgid(0, 0) != 0) return errno;  // so that the terminal's Ctrl-C reaches only the parent
+  if (memory_bytes > 0) {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_AS, &limit) != 0) return errno;
+    limit.rlim_cur = limit.rlim_max = std::min<rlim_t>(memory_bytes, limit.rlim_max);
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) return errno;
+  }
+  if (::dup2(child_end, STDIN_FILENO) < 0 || ::dup2(child_end, STDOUT_FILENO) < 0) return errno;
+  if (::close_range(STDERR_FILENO + 1, ~0U, 0) != 0) return errno;
+  ignore_stop_signals();
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execve(command[0], command, environment);
+  return errno;
+}
+
+/// Returns the child's process id, or 0 with errno set. vfork copies no memory, which makes it safe beside MPI;
+/// posix_spawn can neither limit memory nor kill the child with its parent.
+pid_t start(char* const* command, char* const* environment, int child_end, std::uint64_t memory_bytes) {
+  const pid_t parent = ::getpid();
+  volatile int failure = 0;
+  // Signal handlers must not run in the child, which shares our memory.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t child = ::vfork();
+  if (child == 0) {
+    failure = exec_child(command, environment, child_end, memory_bytes, parent);
+    ::_exit(127);
+  }
+  const int error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  if (child > 0 && failure == 0) return child;
+  if (child > 0) {
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    errno = failure;
+  }
+  return 0;
+}
+
+enum class ReadStatus : std::uint8_t { Complete, Closed, TimedOut };
+
+/// Reads exactly out.size() bytes before the deadline.
+ReadStatus read_exactly(int descriptor, std::span<std::byte> out, const steady_clock::time_point* deadline) {
+  while (!out.empty()) {
+    int wait = -1;
+    if (deadline != nullptr) {
+      const auto left = std::chrono::ceil<milliseconds>(*deadline - steady_clock::now()).count();
+      if (left <= 0) return ReadStatus::TimedOut;
+      wait = static_cast<int>(std::min<std::int64_t>(left, 1 << 30));
+    }
+    pollfd ready{descriptor, POLLIN, 0};
+    const int events = ::poll(&ready, 1, wait);
+    if (events < 0 && errno == EINTR) continue;
+    if (events == 0) return ReadStatus::TimedOut;
+    const ssize_t got = ::read(descriptor, out.data(), out.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return ReadStatus::Closed;
+    out = out.subspan(static_cast<std::size_t>(got));
+  }
+  return ReadStatus::Complete;
+}
+
+/// Prefixes the frame with its size.
+Bytes encode_frame(ByteView frame) {
+  Bytes bytes;
+  bytes.reserve(sizeof(std::uint64_t) + frame.size());
+  append_value(bytes, std::uint64_t{frame.size()});
+  bytes.insert(bytes.end(), frame.begin(), frame.end());
+  return bytes;
+}
+
+timespec to_timespec(std::chrono::microseconds time) {
+  return {time.count() / 1'000'000, time.count() % 1'000'000 * 1000};
+}
+
+}  // namespace
+
+std::filesystem::path current_executable() { return std::filesystem::read_symlink("/proc/self/exe"); }
+
+Subprocess::Subprocess(const std::vector<std::string>& command, std::uint64_t memory_bytes) {
+  RM_CHECK(!command.empty(), "no command");
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    throw Error(command[0], "cannot create a socket for a child process: " + std::generic_category().message(errno));
+  }
+  socket_ = ends[0];
+  const timeval timeout{send_timeout_seconds, 0};
+  ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+  std::vector<std::string> arguments = command;
+  std::vector<std::string> environment = environment_without_launchers();
+  pid_ = start(pointers(arguments).data(), pointers(environment).data(), ends[1], memory_bytes);
+  const int error = errno;
+  ::close(ends[1]);
+  if (pid_ == 0) {
+    pid_ = -1;
+    ::close(socket_);
+    throw Error(command[0], "cannot start the child process: " + std::generic_category().message(error));
+  }
+}
+
+std::filesystem::path find_program(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::error_code ignored;
+    const auto file = std::filesystem::path(folder) / name;
+    if (std::filesystem::is_regular_file(file, ignored)) return file;
+  }
+  return {};
+}
+
+Subprocess::~Subprocess() {
+  kill("no longer needed");
+  ::close(socket_);
+}
+
+bool Subprocess::send(ByteView frame) {
+  if (!is_alive()) return false;
+  const Bytes bytes = encode_frame(frame);
+  for (ByteView rest = bytes; !rest.empty();) {
+    const ssize_t sent = ::send(socket_, rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) {
+      end(errno == EAGAIN ? "it does not read" : "");
+      return false;
+    }
+    rest = rest.subspan(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+bool Subprocess::is_ready(std::chrono::microseconds timeout) const {
+  if (!is_alive()) return true;
+  pollfd answer{socket_, POLLIN, 0};
+  const timespec wait = to_timespec(timeout);
+  return ::ppoll(&answer, 1, &wait, nullptr) > 0;
+}
+
+void Subprocess::wait_for_any(std::span<const Subprocess* const> processes, std::chrono::microseconds timeout) {
+  std::vector<pollfd> answers;
+  for (const Subprocess* process : processes) {
+    if (!process->is_alive()) return;
+    answers.push_back({process->socket_, POLLIN, 0});
+  }
+  const timespec wait = to_timespec(timeout);
+  ::ppoll(answers.data(), answers.size(), &wait, nullptr);
+}
+
+std::optional<Bytes> Subprocess::receive(milliseconds timeout) {
+  if (!is_alive()) return std::nullopt;
+  const auto deadline = steady_clock::now() + timeout;
+  std::uint64_t size = 0;
+  ReadStatus status = read_exactly(socket_, std::as_writable_bytes(std::span(&size, 1)), &deadline);
+  Bytes frame;
+  if (status == ReadStatus::Complete) {
+    if (size > max_frame_bytes) {
+      end("malformed frame");
+      return std::nullopt;
+    }
+    frame.resize(size);
+    status = read_exactly(socket_, frame, &deadline);
+  }
+  if (status == ReadStatus::Complete) return frame;
+  end(status == ReadStatus::Closed ? "" : "time limit of " + std::to_string(timeout.count()) + " ms");
+  return std::nullopt;
+}
+
+double Subprocess::processor_seconds() const {
+  clockid_t clock{};
+  timespec time{};
+  if (!is_alive() || ::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+void Subprocess::kill(const std::string& reason) {
+  if (is_alive()) end(reason);
+}
+
+void Subprocess::end(const std::string& reason) {
+  int status = 0;
+  // A child that ended by itself gets up to 200 ms to be reaped with its own status.
+  bool ended = false;
+  for (int attempt = 0; reason.empty() && !ended && attempt < 100; ++attempt) {
+    ended = ::waitpid(pid_, &status, WNOHANG) == pid_;
+    if (!ended) std::this_thread::sleep_for(milliseconds(2));
+  }
+  if (!ended) {
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+  }
+  pid_ = -1;
+  if (!reason.empty()) {
+    end_reason_ = reason;
+  } else if (WIFSIGNALED(status)) {
+    end_reason_ = "signal " + std::to_string(WTERMSIG(status));
+  } else {
+    end_reason_ = "exit code " + std::to_string(WEXITSTATUS(status));
+  }
+}
+
+void serve_frames(const std::function<Bytes(ByteView)>& handler) {
+  ignore_stop_signals();
+  // This thread ends the process when its parent ends while the handler is running.
+  std::thread([] {
+    pollfd parent{STDIN_FILENO, POLLRDHUP, 0};
+    while (::poll(&parent, 1, -1) <= 0 || (parent.revents & (POLLHUP | POLLRDHUP | POLLERR)) == 0) {
+    }
+    ::_exit(0);
+  }).detach();
+  for (;;) {
+    std::uint64_t size = 0;
+    const auto size_bytes = std::as_writable_bytes(std::span(&size, 1));
+    if (read_exactly(STDIN_FILENO, size_bytes, nullptr) != ReadStatus::Complete) return;
+    Bytes frame(size);
+    if (read_exactly(STDIN_FILENO, frame, nullptr) != ReadStatus::Complete) return;
+    const Bytes answer = encode_frame(handler(frame));
+    for (ByteView rest = answer; !rest.empty();) {
+      const ssize_t written = ::write(STDOUT_FILENO, rest.data(), rest.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return;
+      rest = rest.subspan(static_cast<std::size_t>(written));
+    }
+  }
+}
+
+}  // namespace rulemill::runtime

@@ -1,0 +1,74 @@
+#include "runtime/text/json.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "runtime/text/error.h"
+
+namespace rulemill::runtime {
+
+Json to_json(const Attributes& attributes) {
+  Json object = Json::object();
+  for (const auto& [name, value] : attributes) {
+    std::visit([&, &key = name](const auto& plain) { object[key] = plain; }, value);
+  }
+  return object;
+}
+
+Attributes to_attributes(const Json& object) {
+  Attributes attributes;
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_string()) {
+      attributes[name] = value.get<std::string>();
+    } else if (value.is_number_unsigned()) {
+      attributes[name] = value.get<std::uint64_t>();
+    } else {
+      attributes[name] = value.get<double>();
+    }
+  }
+  return attributes;
+}
+
+namespace {
+
+constexpr int max_depth = 100;
+
+/// "origin:line:column" of a byte.
+std::string location(const std::string& origin, std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, byte);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const auto column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
+  return origin + ":" + std::to_string(line) + ":" + std::to_string(column);
+}
+
+/// Deeply nested values would overflow the stack of recursive readers.
+void check_depth(const std::string& text, const std::string& origin) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') quoted = !quoted;
+    if (c == '\\' && quoted) ++i;
+    if (quoted) continue;
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (depth > max_depth) {
+      throw InputError(location(origin, text, i), "is nested more than " + std::to_string(max_depth) + " deep");
+    }
+  }
+}
+
+}  // namespace
+
+Json parse_json(const std::string& text, const std::string& origin) {
+  check_depth(text, origin);
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    throw InputError(location(origin, text, error.byte == 0 ? 0 : error.byte - 1), "is not JSON here");
+  } catch (const Json::out_of_range&) {
+    throw InputError(origin, "is not JSON: one of its numbers is too large");
+  }
+}
+
+}  // namespace rulemill::runtime

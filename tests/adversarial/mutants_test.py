@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Mutants of true rules, given to the prover without its refuter: no proved mutant may be false.
+mutants_test.py [--rules FILE...] [--count N] [--seed S] [--show SEED]"""
+
+import argparse
+import random
+import sys
+
+import differential
+import mutate
+from parser import Rules, load_definitions
+from printer import rule_text
+
+SHIPPED = ["tests/prove/proved.rules", "tests/prove/conditional.rules", "data/properties/linear_algebra.properties"]
+DEFINITIONS = differential.ROOT / "data" / "operators"
+
+
+def mutant(rules, operators, seed):
+    """Returns the mutant of a seed as text, or None if the mutation changes nothing."""
+    rng = random.Random(seed)
+    rule = rng.choice(rules)
+    changed = mutate.Mutator(operators, seed).mutant(rule)
+    return rule_text(changed) if changed and rule_text(changed) != rule_text(rule) else None
+
+
+def read_rules(files):
+    rules = []
+    for file in files:
+        with open(file, encoding="utf-8") as text:
+            rules += Rules(text.read()).rules
+    return rules
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rules", nargs="+", default=[str(differential.ROOT / file) for file in SHIPPED])
+    parser.add_argument("--count", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--show", type=int)
+    arguments = parser.parse_args()
+    operators, functions = load_definitions(DEFINITIONS)
+    rules = read_rules(arguments.rules)
+    results, prover = differential.Results(), differential.Prover(str(DEFINITIONS))
+    show = arguments.show is not None
+    for seed in [arguments.show] if show else range(arguments.seed, arguments.seed + arguments.count):
+        text = mutant(rules, operators, seed)
+        if text is None:
+            results.counts["no mutant"] += 1
+            continue
+        results.counts["generated"] += 1
+        case = f"tests/adversarial/mutants_test.py --rules {' '.join(arguments.rules)} --show {seed}"
+        for verdict in prover.query(f"seed {seed}", "", text):
+            if show:
+                print(text, verdict)
+            differential.check_verdict(results, case, verdict, operators, functions, text, sizes=20,
+                                       sizes_if_unproved=3, seed=seed)
+    prover.close()
+    print(results.summary(f"mutants of {len(rules)} rules from seed {arguments.seed}"))
+    enough = show or results.counts["typed"] >= arguments.count // 4
+    if not enough:
+        print("too few of them are typed for a meaningful test")
+    return 1 if results.failures or not enough else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

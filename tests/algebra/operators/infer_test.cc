@@ -1,0 +1,31 @@
+#include "algebra/operators/operator_instance.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "algebra/library/library.h"
+
+using namespace rulemill;
+using namespace rulemill::algebra;
+
+namespace {
+
+using Shapes = std::vector<std::vector<std::int64_t>>;
+
+Library load_shipped_library() {
+  return Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+}
+
+}  // namespace
+
+TEST_CASE("the type rule rejects ill-typed inputs and infers output shapes") {
+  Library library = load_shipped_library();
+  const std::vector<std::uint32_t> ranks = {4, 4};
+  const OperatorInstance& conv = library.instantiate("conv2d", {{"stride", std::int64_t{2}}}, ranks);
+  CHECK(infer(conv, Shapes{{2, 4, 5, 7}, {8, 4, 3, 3}}, {}) == Shapes{{2, 8, 3, 4}});
+  CHECK(infer(conv, Shapes{{2, 4, 5, 7}, {8, 3, 3, 3}}, {}) == std::nullopt);
+  const std::vector<std::uint32_t> rank2 = {2};
+  const OperatorInstance& split = library.instantiate("split", {{"axis", std::int64_t{1}}}, rank2);
+  CHECK(infer(split, Shapes{{2, 5}}, std::vector<std::int64_t>{2}) == Shapes{{2, 2}, {2, 3}});
+  CHECK(infer(split, Shapes{{2, 5}}, std::vector<std::int64_t>{5}) == std::nullopt);
+}

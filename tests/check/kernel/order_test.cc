@@ -1,0 +1,44 @@
+#include "tests/check/kernel/checker_fixture.h"
+
+using namespace rulemill;
+using namespace rulemill::check;
+
+TEST_CASE("products cancel in Order only if they cancel in every case") {
+  StatementFixture relu("rule test(x:2) relu(x) => add(x, relu(neg(x)))");
+  CHECK(relu.outcome(" order 0 1 2\n") == "");
+  check_contains(relu.outcome(" order 0 1\n"), "not cancel in every case");
+  check_contains(relu.outcome(" order 0 0 1 2\n"), "distinct products");
+  check_contains(relu.outcome(" order 0 1 9\n"), "there is no product 9");
+  check_contains(relu.outcome(" order\n"), "distinct products");
+  StatementFixture sums("rule test(x[m, n]) sum_kept(relu(x); axes=[1]) => sum_kept(x; axes=[1])");
+  check_contains(sums.outcome(" order 0 1\n"), "different guards or bound indices");
+  struct Example {
+    const char* rule;
+    const char* products;
+    bool holds;
+  };
+  for (const auto& [rule, products, holds] :
+       {Example{"rule test(x:2) relu(x) => x", "0 1", false},
+        Example{"rule test(x:2) relu(exp(x)) => exp(x)", "0 1", true},
+        Example{"rule test(x:2) relu(tanh(x)) => tanh(x)", "0 1", false},
+        Example{"rule test(x:2) relu(neg(exp(x))) => exp(x)", "0 1", false},
+        // Three comparisons, of which two decide the third: x < y, y < z, z < x is contradictory.
+        Example{"rule test(x:2, y:2, z:2) larger(x, larger(y, z)) => larger(larger(x, y), z)", "0 1", true},
+        Example{"rule test(x:2, y:2, z:2) larger(x, larger(y, z)) => larger(larger(x, y), y)", "0 1", false},
+        // A product's sign is that of its factors.
+        Example{"rule test(x:2, y:2) abs(mul(x, y)) => mul(abs(x), abs(y))", "0 1", true},
+        Example{"rule test(x:2, y:2) relu(mul(x, y)) => mul(relu(x), relu(y))", "0 1", false},
+        Example{"rule test(x:2, y:2) mul(abs(x), abs(y)) => mul(x, y)", "0 1", false},
+        Example{"rule test(x:2) hard_swish(x) => mul(x, hard_swish(x))", "0 1", false}}) {
+    StatementFixture test(rule);
+    INFO(rule);
+    CHECK(test.outcome(std::string(" order ") + products + "\n") ==
+          (holds ? "" : "the products do not cancel in every case"));
+  }
+}
+
+TEST_CASE("a function that is 0 everywhere has no known sign, which would exclude all cases") {
+  StatementFixture test("rule test(x:2) add(relu(x), nil(x)) => x",
+                        "function nil(t) = 0 * exp(t)\noperator nil(x[d...])\n  y[i... < d...] = nil(x[i...])\n");
+  check_contains(test.outcome(" order 0 1 2\n"), "not cancel in every case");
+}

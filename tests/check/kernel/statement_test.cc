@@ -1,0 +1,54 @@
+#include "check/kernel/statement.h"
+
+#include "tests/check/kernel/checker_fixture.h"
+
+using namespace rulemill;
+using namespace rulemill::check;
+
+namespace {
+
+/// The error for a rule that differs from a typed one by the change.
+template <class Change>
+std::string error_after(const Change& change) {
+  CheckerFixture fixture;
+  algebra::Rule rule = fixture.rule("rule test(x[m, n]) relu(relu(x)) => relu(x)");
+  change(rule);
+  try {
+    Statement(rule, fixture.bank, fixture.symbols, fixture.atoms);
+  } catch (const CheckError& error) {
+    return error.what;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("the condition of a rule is an assumption") {
+  StatementFixture test("rule test(x[m, n]) relu(x) => tanh(x) when m < n");
+  const Poly m = test.atoms.size("m"), n = test.atoms.size("n");
+  CHECK(test.statement->facts() == Guards{{false, n - m - 1}});
+  CHECK(test.statement->target_obligations().empty());
+}
+
+TEST_CASE("the ranges of an output's indices are its dimensions") {
+  StatementFixture test("rule test(x[m, n]) transpose(x; perm=[1, 0]) => transpose(x; perm=[1, 0])");
+  std::string text;
+  for (const Guard& guard : test.statement->index_ranges(0)) text += "[" + test.atoms.text(guard) + "]";
+  CHECK(text == "[@0 >= 0][-1 + n - @0 >= 0][@1 >= 0][-1 + m - @1 >= 0]");
+}
+
+TEST_CASE("definedness conditions of nodes in both sides come after a side's own") {
+  StatementFixture same("rule test(x[n]) recip(x) => recip(x)");
+  CHECK(same.statement->definedness_conditions(false).own_count == 0);
+  CHECK(same.statement->definedness_conditions(false).all.size() == 1);
+  StatementFixture other("rule test(x[n]) recip(neg(x)) => neg(recip(x))");
+  CHECK(other.statement->definedness_conditions(false).own_count == 1);
+  CHECK(other.statement->definedness_conditions(true).own_count == 1);
+}
+
+TEST_CASE("a malformed rule is refused") {
+  CHECK(error_after([](algebra::Rule&) {}) == "");
+  CHECK(error_after([](algebra::Rule& rule) { rule.shapes.clear(); }) == "the variables have no shapes");
+  CHECK(error_after([](algebra::Rule& rule) { rule.target.clear(); }) == "the sides have different numbers of outputs");
+  check_contains(error_after([](algebra::Rule& rule) { rule.variables.clear(), rule.shapes.clear(); }), "not declared");
+}

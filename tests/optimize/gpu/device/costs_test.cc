@@ -1,0 +1,153 @@
+#include "optimize/gpu/device/costs.h"
+
+#include "optimize/cost/cost_table.h"
+#include "optimize/gpu/device/layout_costs.h"
+#include "runtime/text/error.h"
+#include "tests/optimize/gpu/host_executor.h"
+#include "tests/optimize/graph_fixture.h"
+
+namespace rulemill::optimize::gpu {
+namespace {
+
+/// A simulated GPU: 10 µs per graph, 1 µs per step and 1 ns per element. It can fail.
+struct FakeExecutor final : PlanExecutor {
+  struct State {
+    std::size_t loaded = 0;
+    std::string device = "a device", versions = "CUDA 0.1", rejection, failure;
+    std::optional<double> channels_last = std::nullopt;  // seconds per element in that layout; rejected if not set
+  };
+  struct Timed final : LoadedPlan {
+    explicit Timed(double run_seconds) : seconds(run_seconds) {}
+    std::vector<std::vector<float>> run(const std::vector<std::vector<float>>&) override { return {}; }
+    RunTime time(const BenchmarkOptions&) override { return {seconds, seconds, seconds, 1}; }
+    double seconds;
+  };
+
+  explicit FakeExecutor(State& of) : state(of) {}
+  std::string device() const override { return state.device; }
+  std::string versions() const override { return state.versions; }
+  std::string failure() const override { return state.failure; }
+  std::unique_ptr<LoadedPlan> load(const Plan& plan, std::span<const algebra::Function>,
+                                   const std::function<std::vector<float>(ValueId)>& values) override {
+    ++state.loaded;
+    if (!state.rejection.empty()) throw runtime::Error("GPU", state.rejection);
+    for (const auto& port : plan.constants) values(port.value);
+    double seconds = 10e-6 + 1e-6 * static_cast<double>(plan.steps.size());
+    for (const auto& output : plan.outputs) {
+      const auto& tensor = plan.tensors[output.tensor];
+      const bool last = tensor.layout == Layout::ChannelsLast;
+      if (last && !state.channels_last) throw runtime::Error("GPU", "cuDNN has no algorithm");
+      seconds += (last ? *state.channels_last : 1e-9) * static_cast<double>(tensor.elements());
+    }
+    return std::make_unique<Timed>(seconds);
+  }
+  State& state;
+};
+
+CostQuery convolution(GraphFixture& fixture) {
+  return {fixture.instance("conv2d", {4, 4}), {{1, 4, 8, 8}, {6, 4, 3, 3}}, {false, true}, {}, {}};
+}
+
+TEST_CASE("a node costs its time without the first launch, and a fused activation adds nothing", "[gpu]") {
+  GraphFixture fixture;
+  FakeExecutor::State state;
+  const auto costs = gpu_costs(std::make_unique<FakeExecutor>(state), {}, fixture.library);
+  CHECK(state.loaded == 2);
+  CostQuery query = convolution(fixture);
+  CHECK(costs->seconds(query).value() == Approx(1e-6 + 384e-9));
+  CHECK(costs->seconds(query).value() == Approx(1e-6 + 384e-9));
+  CHECK(state.loaded == 4);  // in both layouts; the second time from the table
+  query.activation = fixture.instance("relu", {4});
+  CHECK(costs->seconds(query).value() == Approx(1e-6 + 384e-9));
+  CHECK(state.loaded == 6);
+  CHECK_THAT(costs->description(),
+             Catch::Contains("CUDA 0.1") && Catch::Contains("a table of 2 times, 2 of them measured now"));
+}
+
+TEST_CASE("measured times are stored per GPU and per library versions", "[gpu]") {
+  GraphFixture fixture;
+  FakeExecutor::State state;
+  const runtime::ScratchFolder scratch;
+  const auto measured = [&](const std::filesystem::path& path) {
+    const auto costs = gpu_costs(std::make_unique<FakeExecutor>(state), path, fixture.library);
+    state.loaded = 0;
+    costs->seconds(convolution(fixture));
+    costs->save();
+    return state.loaded;
+  };
+  const std::filesystem::path file = scratch / "costs.h5";
+  CHECK(measured(file) == 2);
+  CHECK(measured(file) == 0);
+  state.device = "another device";
+  CHECK_THROWS_WITH(measured(file),
+                    Catch::Contains("costs.h5: was measured on another machine (a device; this is another"));
+  state = {};
+  state.versions = "CUDA 0.2";
+  CHECK_THROWS_WITH(measured(file), Catch::Contains("other versions (CUDA 0.1; here are CUDA 0.2)"));
+  // In a folder each has its own file.
+  CHECK(measured(scratch.path()) == 2);
+  state.versions = "CUDA 0.3";
+  CHECK(measured(scratch.path()) == 2);
+  CHECK(measured(scratch.path()) == 0);
+}
+
+TEST_CASE("an unsupported call has no cost, and a lost GPU is an error", "[gpu]") {
+  GraphFixture fixture;
+  FakeExecutor::State state;
+  const auto costs = gpu_costs(std::make_unique<FakeExecutor>(state), {}, fixture.library);
+  state.rejection = "cuDNN has no algorithm";
+  CHECK_FALSE(costs->seconds(convolution(fixture)).has_value());
+  const std::size_t loaded = state.loaded;
+  CHECK_FALSE(costs->seconds(convolution(fixture)).has_value());
+  CHECK(state.loaded == loaded);
+  state.failure = "an illegal memory access was encountered";
+  CostQuery other = convolution(fixture);
+  other.inputs[0][0] = 2;
+  CHECK_THROWS_WITH(costs->seconds(other), Catch::Contains("illegal memory access") && Catch::Contains("conv2d"));
+}
+
+TEST_CASE("a node costs its time in the better layout", "[gpu]") {
+  GraphFixture fixture;
+  FakeExecutor::State state;
+  state.channels_last = 0.25e-9;
+  const auto costs = gpu_costs(std::make_unique<FakeExecutor>(state), {}, fixture.library);
+  CHECK(costs->seconds(convolution(fixture)).value() == Approx(1e-6 + 96e-9));
+  state.channels_last = 4e-9;
+  CostQuery other = convolution(fixture);
+  other.inputs[0][0] = 2;
+  CHECK(costs->seconds(other).value() == Approx(1e-6 + 768e-9));
+}
+
+TEST_CASE("calls are measured once per layout, and rejected calls are remembered", "[gpu]") {
+  FakeExecutor::State state;
+  FakeExecutor device(state);
+  CostTable table;
+  const auto costs = measured_layout_costs(find_device("h100"), table, &device);
+  Convolution op;
+  op.stride = op.dilation = {1, 1};
+  op.pad_begin = op.pad_end = {1, 1};
+  op.epilogue = {7, true};
+  LayoutQuery query{op, {1, 4, 8, 8}, {6, 4, 3, 3}, {1, 6, 8, 8}, Layout::RowMajor};
+  for (int twice = 0; twice < 2; ++twice) CHECK(costs->seconds(query).value() == Approx(10e-6 + 1e-6 + 384e-9));
+  query.layout = Layout::ChannelsLast;
+  for (int twice = 0; twice < 2; ++twice) CHECK_FALSE(costs->seconds(query).has_value());
+  CHECK(state.loaded == 2);
+  CHECK(table.seconds.at("convolution 1x4x8x8 * 6x4x3x3, stride 1x1, dilation 1x1, pad 1x1-1x1, bias, relu, "
+                         "row-major") > 0);
+  // Without a GPU the table is used, and missing calls are modelled.
+  const auto known = measured_layout_costs(find_device("h100"), table, nullptr);
+  CHECK_FALSE(known->seconds(query).has_value());
+  query.image[0] = query.out[0] = 2;
+  CHECK(known->seconds(query).value() > 0);
+}
+
+TEST_CASE("a launch plan runs its empty kernels in turn", "[gpu]") {
+  const Plan plan = make_launch_plan(5);
+  const HostKernels host(plan.kernels, {});
+  REQUIRE(host.compiled());
+  CHECK(plan.steps.size() == 5);
+  CHECK(run_on_host(plan, host, [](ValueId) { return std::vector<float>(); }).empty());
+}
+
+}  // namespace
+}  // namespace rulemill::optimize::gpu

@@ -1,0 +1,144 @@
+#include "optimize/model/runtime_fusion.h"
+
+#include <catch2/catch.hpp>
+
+#include "optimize/search/saturate.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/text/error.h"
+#include "tests/optimize/graph_fixture.h"
+#include "tests/optimize/models.h"
+
+namespace rulemill::optimize {
+namespace {
+
+constexpr const char* gated = "# x times a function of it\ngated: mul(x, sigmoid(scale(x, a)))  # a: any number\n";
+
+TEST_CASE("a pattern matches the arguments of a commutative operator in both orders", "[runtime_fusion]") {
+  GraphFixture fixture;
+  const RuntimeFusions fusions = RuntimeFusions::parse(gated, "p");
+  const ValueId x = fixture.input("x", {3, 5}), a = fixture.weight("a", {});
+  const ValueId scaled = fixture.op("scale", {x, a}), gate = fixture.op("sigmoid", {scaled});
+  const std::vector<NodeId> inner{fixture.node(scaled), fixture.node(gate)};
+  CHECK(fusions.fused_nodes(fixture.bank, fixture.node(fixture.op("mul", {x, gate}))) == inner);
+  const ValueId y = fixture.op("relu", {scaled});  // has a larger id, so it is the second argument
+  CHECK(fusions.fused_nodes(fixture.bank, fixture.node(fixture.op("mul", {gate, y}))).empty());
+  CHECK(fusions.fused_nodes(fixture.bank, fixture.node(gate)).empty());
+  CHECK(fusions.fused_nodes(fixture.bank, fixture.node(x)).empty());
+  CHECK(RuntimeFusions().fused_nodes(fixture.bank, fixture.node(fixture.op("mul", {x, gate}))).empty());
+}
+
+TEST_CASE("an error in a pattern is reported with its place", "[runtime_fusion]") {
+  const auto error_of = [](const std::string& text) -> std::string {
+    try {
+      RuntimeFusions::parse(text, "p");
+      return "none";
+    } catch (const runtime::InputError& error) {
+      return error.what();
+    }
+  };
+  CHECK(error_of("\n# nothing\n") == "none");
+  CHECK(error_of("\ngelu") == "p:2:5: expected ':' or 'takes:'");
+  CHECK(error_of("a took: add(neg(x), y)") == "p:1:7: expected ':' or 'takes:'");
+  CHECK(error_of("a takes: add(x, y)") == "p:1:19: expected one operator inside the other");
+  CHECK(error_of("a takes: add(neg(x), neg(y))") == "p:1:29: expected one operator inside the other");
+  CHECK(error_of("a takes: add(turn(x; perm = [1, b]), y)") == "p:1:34: expected an integer of up to three digits");
+  CHECK(error_of("a takes: add(turn(x; perm [1]), y)") == "p:1:27: expected '='");
+  CHECK(error_of("a takes: add(turn(x; perm = [1, 0]), y)") == "none");
+  CHECK(error_of(": add(x, y)") == "p:1:1: expected the pattern's name");
+  CHECK(error_of("a: x") == "p:1:5: expected an operator with its arguments");
+  CHECK(error_of("a: add(x, )") == "p:1:11: expected an operator or a value");
+  CHECK(error_of("a: add(x, y") == "p:1:12: expected ')'");
+  CHECK(error_of("a: add(x, y) z") == "p:1:14: expected the end of the line");
+  std::string deep = "a: ";
+  for (int i = 0; i < 40; ++i) deep += "relu(";
+  CHECK(error_of(deep) == "p:1:169: expected at most 32 nested operators");
+}
+
+/// x · sigmoid(x) · s, then a product whose weights could absorb s.
+ModelText gated_row() {
+  ModelText text;
+  text.input("x", {"4", "64", "256"}).output("y", {"4", "64", "8"});
+  text.weight("s", {}).weight("w", {256, 8});
+  text.node("Sigmoid", {"x"}, {"g"}).node("Mul", {"x", "g"}, {"m"}).node("Mul", {"m", "s"}, {"t"});
+  return text.node("MatMul", {"t", "w"}, {"y"});
+}
+
+std::size_t steps_with(RuntimeFusions fusions) {
+  RulesFromText rules(R"(
+rule scale_of_weights(x:3, w:2, s:0)
+  linear(scale(x, s), w) => linear(x, scale(w, s))
+)");
+  GraphBank bank(rules.library, rules.symbols);
+  const ImportedModel import = import_model(gated_row().parsed(), bank);
+  Fusion fusion(bank, std::move(fusions));
+  CostModel cost(bank, fusion, find_device("t4"), {});
+  Saturator saturator(bank, rules.terms, rules.rules, cost);
+  const Region region = RegionBuilder(bank, fusion, import.outputs).build_region(bank.live_nodes(import.outputs));
+  return saturator.solve(region).steps.size();
+}
+
+TEST_CASE("rewrites do not break a runtime fusion", "[runtime_fusion]") {
+  CHECK(steps_with({}) == 1);
+  CHECK(steps_with(RuntimeFusions::parse("swish: scale(mul(x, sigmoid(x)), s)", "p")) == 0);
+}
+
+constexpr const char* transposed_operands =
+    "left takes: matmul(transpose(x; perm = [1, 0]), y)\nright takes: matmul(x, transpose(y; perm = [1, 0]))";
+
+TEST_CASE("an operand is absorbed only with the position, operator and parameters of the pattern", "[runtime_fusion]") {
+  GraphFixture fixture;
+  const RuntimeFusions right = RuntimeFusions::parse("right takes: matmul(x, transpose(y; perm = [1, 0]))", "p");
+  const auto instance = [&](const char* name, const algebra::Parameters& parameters, std::vector<std::uint32_t> ranks) {
+    return fixture.library.instantiate(name, parameters, ranks);
+  };
+  const auto perm = [](std::vector<std::int64_t> list) { return algebra::Parameters{{"perm", std::move(list)}}; };
+  const auto product = instance("matmul", {}, {2, 2}), transposed = instance("transpose", perm({1, 0}), {2});
+  CHECK(right.absorbs_operand(product, 1, transposed));
+  CHECK_FALSE(right.absorbs_operand(product, 0, transposed));
+  CHECK_FALSE(right.absorbs_operand(product, 1, instance("transpose", perm({0, 1}), {2})));
+  CHECK_FALSE(right.absorbs_operand(instance("add", {}, {2, 2}), 1, transposed));
+  CHECK_FALSE(RuntimeFusions().absorbs_operand(product, 1, transposed));
+}
+
+/// sigmoid(transpose(a · b)), where a and b are larger than their product.
+double relative_cost_of_transposed_product(const RuntimeFusions& fusions) {
+  RulesFromText rules(R"(
+rule other_way_round(a:2, b:2)
+  transpose(matmul(a, b); perm=[1, 0]) => matmul(transpose(b; perm=[1, 0]), transpose(a; perm=[1, 0]))
+)");
+  ModelText text;
+  text.input("a", {"256", "512"}).input("b", {"512", "256"}).output("y", {"256", "256"});
+  text.node("MatMul", {"a", "b"}, {"p"}).node("Transpose", {"p"}, {"t"}, {"perm=1,0"}).node("Sigmoid", {"t"}, {"y"});
+  GraphBank bank(rules.library, rules.symbols);
+  const ImportedModel import = import_model(text.parsed(), bank);
+  Fusion fusion(bank, fusions);
+  CostModel cost(bank, fusion, find_device("t4"), {});
+  Saturator saturator(bank, rules.terms, rules.rules, cost);
+  const Region region = RegionBuilder(bank, fusion, import.outputs).build_region(bank.live_nodes(import.outputs));
+  const Solution& solution = saturator.solve(region);
+  std::vector<ValueId> leaves;
+  for (const RegionLeaf& leaf : region.leaves) leaves.push_back(leaf.value);
+  return cost.graph_seconds(*build_graph(solution.graph, region, leaves, bank)) / cost.graph_seconds(import.outputs);
+}
+
+TEST_CASE("a transposed product becomes a product of transposed operands if these are absorbed", "[runtime_fusion]") {
+  CHECK(relative_cost_of_transposed_product({}) == 1);
+  const double relative_cost = relative_cost_of_transposed_product(RuntimeFusions::parse(transposed_operands, "p"));
+  CHECK(relative_cost < 0.9);
+  CHECK(relative_cost > 0.5);  // the product and the sigmoid remain
+}
+
+TEST_CASE("the shipped patterns are valid and name existing operators", "[runtime_fusion]") {
+  const std::string file = "data/runtimes/onnxruntime.patterns";
+  CHECK_NOTHROW(RuntimeFusions::load(file));
+  const algebra::Library library = algebra::Library::load("data/operators");
+  const auto names = library.operator_names();
+  std::string word;
+  for (const char sign : runtime::read_file(file).substr(runtime::read_file(file).find("gelu:"))) {
+    if (sign == '(') CHECK(std::ranges::find(names, word) != names.end());
+    word = std::isalnum(static_cast<unsigned char>(sign)) != 0 || sign == '_' ? word + sign : "";
+  }
+}
+
+}  // namespace
+}  // namespace rulemill::optimize

@@ -1,0 +1,87 @@
+#include "optimize/report/explain.h"
+
+#include <catch2/catch.hpp>
+
+#include "runtime/text/error.h"
+#include "tests/optimize/models.h"
+
+namespace rulemill::optimize {
+namespace {
+
+constexpr const char* scale_rule = R"(
+rule scale_of_rows(x:3, w:2, s:0)
+  linear(scale(x, s), w) => linear(x, scale(w, s))
+)";
+
+std::vector<Explanation> explained(const ModelText& text, const std::string& rules_text, const std::string& target) {
+  RulesFromText rules(rules_text);
+  GraphBank bank(rules.library, rules.symbols);
+  const ImportedModel import = import_model(text.parsed(), bank);
+  Fusion fusion(bank);
+  CostModel cost(bank, fusion, find_device("t4"), {});
+  Matcher matcher(bank, rules.terms, rules.rules);
+  return explain({bank, import, rules.terms, rules.rules, matcher, cost}, target);
+}
+
+/// A row through these operators, then times a weight.
+ModelText row_through(const std::string& op_type, const std::string& domain = {}) {
+  ModelText text;
+  text.input("x", {"2", "3", "4"}).output("y", {"2", "3", "5"}).weight("w", {4, 5}).weight("s", {});
+  std::vector<std::string> inputs{"x"};
+  if (op_type == "Mul") inputs.push_back("s");
+  return text.node(op_type, inputs, {"g"}, {}, domain).node("MatMul", {"g", "w"}, {"y"});
+}
+
+TEST_CASE("an operator that differs from the rule's is named", "[explain]") {
+  const auto found = explained(row_through("Sigmoid"), scale_rule, "scale_of_rows");
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].place == "node_y");
+  CHECK(found[0].matched_operators == 1);
+  CHECK(found[0].reason == "the rule has scale where the model has sigmoid 'g'");
+}
+
+TEST_CASE("a rule that applies is reported with its effect on the cost", "[explain]") {
+  for (const std::string target : {"scale_of_rows", "node_y"}) {
+    const auto found = explained(row_through("Mul"), scale_rule, target);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].matched_operators == 2);
+    CHECK(found[0].reason.starts_with("it applies; by the cost model the graph would take "));
+  }
+}
+
+TEST_CASE("an opaque neighbor is named with the reason", "[explain]") {
+  ModelText text;
+  text.input("x", {"2", "3", "4"}).output("y", {"2", "3", "4"});
+  text.node("Mystery", {"x"}, {"g"}, {}, "elsewhere").node("Relu", {"g"}, {"y"});
+  CHECK_THROWS_WITH(explained(text, scale_rule, "node_g"), Catch::Contains("opaque"));
+  ModelText two;
+  two.input("x", {"2", "3", "4"}).output("y", {"2", "3", "5"}).weight("w", {4, 5}).weight("s", {});
+  two.node("Mystery", {"x"}, {"g"}, {}, "elsewhere").node("Mul", {"g", "s"}, {"h"}).node("MatMul", {"h", "w"}, {"y"});
+  const auto found = explained(two, scale_rule, "scale_of_rows");
+  for (const Explanation& each : found) CHECK(each.reason.find("opaque") != std::string::npos);
+}
+
+TEST_CASE("a condition that does not hold is reported", "[explain]") {
+  const auto found = explained(row_through("Mul"), R"(
+rule scale_of_rows(x[e, m, k], w[k, n], s[])
+  linear(scale(x, s), w) => linear(x, scale(w, s))
+  when k = n
+)",
+                               "scale_of_rows");
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].reason.starts_with("all its operators match, but sizes or uses do not"));
+}
+
+TEST_CASE("a target that is neither a rule nor a node is an error", "[explain]") {
+  CHECK_THROWS_WITH(explained(row_through("Mul"), scale_rule, "absent"),
+                    Catch::Contains("no rule and no node of the model is named 'absent'"));
+}
+
+TEST_CASE("equal reasons are one line with the number of places", "[explain]") {
+  const std::string text = to_text({{"r1", "a", "why", 2, 3}, {"r2", "b", "else", 1, 1}});
+  CHECK(text == "r1 at a and 2 more: why\nr2 at b: else\n");
+  CHECK(to_text(std::vector<Explanation>{}) == "no operator of the model is the root of a side of the rule\n");
+}
+
+}  // namespace
+}  // namespace rulemill::optimize

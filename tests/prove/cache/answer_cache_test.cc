@@ -1,0 +1,155 @@
+// The keys of cached answers, and the rule names in them.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "prove/cache/answer_cache.h"
+#include "prove/tasks/worker.h"
+#include "runtime/files/scratch_folder.h"
+
+using namespace rulemill;
+using namespace rulemill::prove;
+
+namespace {
+
+std::string twice_transposed(const std::string& name) {
+  return "rule " + name +
+         "(t1[m, k])\n  transpose(transpose(t1; order=view, perm=[1,0]); perm=[1,0])\n  => transpose(transpose(t1; "
+         "perm=[1,0]); perm=[1,0])\n";
+}
+std::string back(const std::string& name) {
+  return "rule " + name + "(t1[m, k])\n  transpose(transpose(t1; perm=[1,0]); perm=[1,0])\n  => t1\n";
+}
+std::string associative(const std::string& name) {
+  return "rule " + name +
+         "(t1[m, k], t2[k, n], t3[n, l])\n  matmul(matmul(t1, t2), t3)\n  => matmul(t1, matmul(t2, t3))\n";
+}
+// Its left side matches products; its right side creates transpositions.
+std::string product(const std::string& name) {
+  return "rule " + name +
+         "(t1[m, k], t2[k, n])\n  matmul(t1, t2)\n  => transpose(matmul(transpose(t2; perm=[1,0]), transpose(t1; "
+         "perm=[1,0])); perm=[1,0])\n";
+}
+std::string goal(const std::string& name) {
+  return "rule " + name + "(t1[m, k])\n  transpose(transpose(t1; order=view, perm=[1,0]); perm=[1,0])\n  => t1\n";
+}
+
+struct CacheFixture : runtime::ScratchFolder {
+  algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+
+  std::vector<std::string> updates_for(const std::vector<std::string>& rules) {
+    std::vector<std::string> updates;
+    for (const std::string& rule : rules) updates.push_back(add_rule_update(rule));
+    return updates;
+  }
+  /// Returns the rules that are reachable from a goal.
+  std::vector<std::uint32_t> reachable_from(const std::string& goal_text, const std::vector<std::string>& rules) {
+    ReachableRules reachable(library);
+    for (const std::string& update : updates_for(rules)) reachable.update_rules(update);
+    return reachable.reachable_from(reachable.instances_of(goal_text), 0, 0);
+  }
+  std::string computed(const std::vector<std::string>& rules, const Task& task) {
+    Worker worker(library, {});
+    for (const std::string& update : updates_for(rules)) worker.update_rules(update);
+    return worker.answer(task).items.at(0);
+  }
+  std::optional<std::string> cached(const std::vector<std::string>& rules, const Task& task) {
+    AnswerCache cache(path(), library, 1);
+    cache.update_rules(updates_for(rules));
+    return cache.find(task).at(0);
+  }
+  void store(const std::vector<std::string>& rules, const Task& task) {
+    AnswerCache cache(path(), library, 1);
+    cache.update_rules(updates_for(rules));
+    cache.add(task, {computed(rules, task)});
+  }
+};
+
+std::string without_seconds(const std::string& text) {
+  CandidateResult result = unpack_result(text);
+  result.seconds = 0;
+  return pack(result);
+}
+
+}  // namespace
+
+TEST_CASE("A rule is reachable if the goal has or reachable rules create all operator instances that it matches") {
+  CacheFixture fixture;
+  using Rules = std::vector<std::uint32_t>;
+  CHECK(fixture.reachable_from(goal("c9"), {associative("c1"), back("c2"), twice_transposed("c3")}) == Rules{1, 2});
+  CHECK(fixture.reachable_from(associative("c9"), {associative("c1"), back("c2")}) == Rules{0});
+  CHECK(fixture.reachable_from(associative("c9"), {back("c1"), product("c2")}) == Rules{0, 1});
+  CHECK(fixture.reachable_from(goal("c9"), {product("c1"), back("c2")}) == Rules{1});
+}
+
+TEST_CASE("A cached derivation does not depend on unreachable rules and is returned with the current rule names") {
+  CacheFixture fixture;
+  const std::vector<std::string> before{back("c1"), twice_transposed("c2")};
+  const std::vector<std::string> after{back("c1"), associative("c2"), twice_transposed("c7")};
+  const Task task{TaskKind::Explain, {goal("c9")}, 1}, renamed{TaskKind::Explain, {goal("c12")}, 1};
+  fixture.store(before, task);
+  const auto found = fixture.cached(after, renamed);
+  REQUIRE(found);
+  CHECK(without_seconds(*found) == without_seconds(fixture.computed(after, renamed)));
+  CHECK(unpack_result(*found).certificate.find("c7:") != std::string::npos);
+  CHECK(unpack_result(*found).certificate.find("c2:") == std::string::npos);
+}
+
+TEST_CASE("A candidate that was derived before is derived again without a comparison of domains") {
+  CacheFixture fixture;
+  const std::string item =
+      "rule c9(t1[2, 8])\n  sqrt(transpose(transpose(t1; perm=[1,0]); perm=[1,0]))\n  => sqrt(t1)\n";
+  const std::string other = "rule c9(t1[2, 8])\n  transpose(t1; perm=[1,0])\n  => t1\n";
+  const Task task{TaskKind::Derive, {item}, 1}, underived{TaskKind::Derive, {other}, 1};
+  fixture.store({back("c1")}, task);
+  fixture.store({back("c1")}, underived);
+  const std::vector<std::string> rules{twice_transposed("c1"), back("c2")};
+  AnswerCache cache(fixture.path(), fixture.library, 1);
+  cache.update_rules(fixture.updates_for(rules));
+  REQUIRE_FALSE(cache.find(task).at(0));
+  REQUIRE_FALSE(cache.find(underived).at(0));
+  const std::string scheduled = cache.item_to_schedule(TaskKind::Derive, item);
+  CHECK(scheduled == std::string(same_domain_prefix) + item);
+  CHECK(cache.item_to_schedule(TaskKind::Derive, other) == other);
+  const std::string answer = fixture.computed(rules, {TaskKind::Derive, {scheduled}, 1});
+  CHECK(without_seconds(answer) == without_seconds(fixture.computed(rules, task)));
+  cache.add({TaskKind::Derive, {scheduled}, 1}, {answer});
+  CHECK(cache.find(task).at(0) == answer);
+}
+
+TEST_CASE("A derivation is not found if a reachable rule was added, removed or replaced") {
+  CacheFixture fixture;
+  const Task task{TaskKind::Explain, {goal("c9")}, 1};
+  fixture.store({back("c1"), twice_transposed("c2")}, task);
+  CHECK_FALSE(fixture.cached({back("c1")}, task));
+  CHECK_FALSE(fixture.cached({twice_transposed("c2"), back("c1")}, task));
+  CHECK_FALSE(fixture.cached({back("c1"), twice_transposed("c2"), goal("c3")}, task));
+  CHECK(fixture.cached({back("c1"), twice_transposed("c2")}, task));
+}
+
+TEST_CASE("The answer for a known rule depends on the rules that may be used to derive it") {
+  CacheFixture fixture;
+  const std::vector<std::string> rules{back("c1"), twice_transposed("c2"), goal("c3"), associative("c4")};
+  fixture.store(rules, {TaskKind::IsImplied, {"2"}, 1});
+  CHECK(fixture.cached(rules, {TaskKind::IsImplied, {"2"}, 1}) == std::string(implied_yes));
+  CHECK(fixture.cached({associative("c1"), back("c2"), twice_transposed("c3"), goal("c4")},
+                       {TaskKind::IsImplied, {"3"}, 1}) == std::string(implied_yes));
+  CHECK_FALSE(fixture.cached({back("c1"), goal("c2")}, {TaskKind::IsImplied, {"1"}, 1}));
+  CHECK_FALSE(fixture.cached(rules, {TaskKind::IsImplied, {"0"}, 1}));
+}
+
+TEST_CASE("The cache has either all or no answers of an elimination task") {
+  CacheFixture fixture;
+  const std::vector<std::string> rules{back("c1"), twice_transposed("c2"), goal("c3")};
+  const Task both{TaskKind::Eliminate, {"2", "0"}, 1};
+  AnswerCache cache(fixture.path(), fixture.library, 1);
+  cache.update_rules(fixture.updates_for(rules));
+  Worker worker(fixture.library, {});
+  for (const std::string& update : fixture.updates_for(rules)) worker.update_rules(update);
+  const std::vector<std::string> answers = worker.answer(both).items;
+  CHECK(cache.find(both) == std::vector<std::optional<std::string>>(2));
+  cache.add(both, answers);
+  CHECK(cache.find(both) == std::vector<std::optional<std::string>>(answers.begin(), answers.end()));
+  // In a task without rule 2, rule 2 stays reachable for rule 0: the key differs.
+  CHECK_FALSE(cache.find({TaskKind::Eliminate, {"0"}, 1}).at(0));
+}

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""The verifier in onnxruntime compares a result with the original and with its float64 copy."""
+
+import json
+import struct
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+import onnx
+from binary import ROOT, Case
+from onnx import TensorProto, helper, numpy_helper
+
+try:
+    import onnxruntime
+except ImportError:
+    onnxruntime = None
+
+ACCURACY = {"max_error_ratio": 4, "max_original_error": 0.05, "small_tensor_elements": 64, "tolerance": 1e-4}
+
+
+def verify(before, after):
+    query = json.dumps({"before": str(before), "after": str(after), "inputs": 3, "shapes": {}, **ACCURACY}).encode()
+    process = subprocess.run([sys.executable, ROOT / "python/onnxruntime_helpers/verify.py"], capture_output=True,
+                             input=struct.pack("<Q", len(query)) + query)
+    messages, text = [], process.stdout
+    while text:
+        size = struct.unpack("<Q", text[:8])[0]
+        messages.append(json.loads(text[8:8 + size]))
+        text = text[8 + size:]
+    return messages[1]
+
+
+def model(nodes, constants, shape, opset=17, data_type=TensorProto.FLOAT):
+    value = lambda name, dims: helper.make_tensor_value_info(name, data_type, dims)
+    weights = [numpy_helper.from_array(np.asarray(values), name) for name, values in constants.items()]
+    graph = helper.make_graph(nodes, "model", [value("x", shape)], [value("y", None)], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def drawn(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def product(weight, **more):
+    return model([helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": weight}, [8, 32], **more)
+
+
+def shifted(by, scale):
+    """by + scale·x - by, which rounds x."""
+    nodes = [helper.make_node(op, [a, b], [y]) for op, a, b, y in
+             [("Mul", "x", "scale", "a"), ("Add", "a", "by", "b"), ("Sub", "b", "by", "c"), ("Div", "c", "scale", "y")]]
+    return model(nodes, {"by": np.float32(by), "scale": np.float32(scale)}, [16, 16])
+
+
+def convolution(weight, bias=None, **attributes):
+    constants = {"w": weight} | ({} if bias is None else {"b": bias})
+    nodes = [helper.make_node("Conv", ["x", *constants], ["y"], **attributes)]
+    return model(nodes, constants, [2, weight.shape[1] * attributes.get("group", 1)] + [11] * (weight.ndim - 2))
+
+
+def chain(opset=17):
+    """Operators for which onnxruntime has no kernels for doubles."""
+    nodes = [helper.make_node("Erf", ["x"], ["a"]), helper.make_node("HardSigmoid", ["a"], ["b"], alpha=0.3),
+             helper.make_node("Resize", ["b", "", "scales"], ["c"], mode="nearest"),
+             helper.make_node("AveragePool", ["c"], ["d"], kernel_shape=[2, 2]), helper.make_node("LeakyRelu", ["d"], ["e"], alpha=0.1),
+             helper.make_node("GlobalAveragePool", ["e"], ["y"])]
+    return model(nodes, {"scales": np.array([1, 1, 2, 2], np.float32)}, [2, 40, 6, 6], opset)
+
+
+@unittest.skipIf(onnxruntime is None, "SKIPPED: no onnxruntime")
+class Verification(Case):
+    def verified(self, before, after):
+        onnx.save(before, self.folder / "before.onnx")
+        onnx.save(after, self.folder / "after.onnx")
+        return verify(self.folder / "before.onnx", self.folder / "after.onnx")
+
+    def test_an_error_above_the_allowed_multiple_is_rejected_even_within_the_tolerance(self):
+        weight = drawn(32, 32)
+        answer = self.verified(product(weight), product(weight * np.float32(1 + 2e-5)))
+        self.assertEqual(answer["verdict"], "different")
+        self.assertRegex(answer["reason"], r"error [12][.\d]*e-05 of the largest value, where the original's own is [\d.]+e-0[78]")
+
+    def test_an_error_within_the_allowed_multiple_is_accepted_even_beyond_the_tolerance(self):
+        answer = self.verified(shifted(3001, 1), shifted(3001, 0.75))
+        self.assertEqual(answer["verdict"], "equal")
+        self.assertGreater(answer["max_relative_difference"], 1e-4)
+        self.assertGreater(answer["error_before"], 5e-5)
+        self.assertLessEqual(answer["error_after"], 4 * answer["error_before"] + 4 * 2.0 ** -24)
+
+    def test_convolutions_are_lowered_to_products_of_doubles(self):
+        cases = [convolution(drawn(8, 3, 3, 3)), convolution(drawn(8, 3, 5, 3), drawn(8), pads=[1, 2, 0, 1], strides=[2, 3]),
+                 convolution(drawn(6, 2, 3), group=3, dilations=[2]), convolution(drawn(8, 1, 3, 3), drawn(8), group=8, pads=[1, 1, 1, 1]),
+                 convolution(drawn(4, 2, 1, 1), strides=[2, 2]), convolution(drawn(2, 2, 2, 3, 1), pads=[0, 1, 0, 1, 1, 0])]
+        for case in cases:
+            answer = self.verified(case, case)
+            self.assertEqual([answer["verdict"], answer["no_reference_reason"]], ["equal", ""])
+            self.assertEqual(answer["reference"], f"a float64 copy in onnxruntime {onnxruntime.__version__}")
+            self.assertLess(answer["error_before"], 2e-6)
+            self.assertGreater(answer["error_before"], 0)
+
+    def test_other_operators_without_kernels_for_doubles_are_lowered_or_named(self):
+        for opset in (17, 20):
+            answer = self.verified(chain(opset), chain(opset))
+            self.assertTrue(answer["reference"].endswith(", AveragePool, Resize in float32"), answer)
+            self.assertLess(answer["error_before"], 2e-6)
+
+    def test_a_model_of_doubles_is_compared_with_its_original(self):
+        weight = drawn(32, 32).astype(np.float64) / 3
+        double = lambda values: product(values, data_type=TensorProto.DOUBLE)
+        self.assertEqual(self.verified(double(weight), double(weight * (1 + 1e-15)))["verdict"], "equal")
+        answer = self.verified(double(weight), double(weight.astype(np.float32).astype(np.float64)))
+        self.assertEqual(answer["verdict"], "different")
+
+    def test_without_a_float64_copy_the_tolerance_decides_and_the_reason_is_reported(self):
+        weight = drawn(32, 32)
+        answer = self.verified(product(weight, opset=12), product(weight * np.float32(1 + 2e-5), opset=12))
+        self.assertEqual([answer["verdict"], answer["reference"], answer["no_reference_reason"]], ["equal", "", "opset 12 is below 13"])
+
+
+if __name__ == "__main__":
+    unittest.main()
