@@ -19,7 +19,7 @@ namespace {
 
 using runtime::Json;
 
-constexpr const char* journal_file = "verdicts.journal";
+constexpr const char* prove_journal_file = "verdicts.journal";
 constexpr int prove_stage_version = 11;  // in the stage's digest: results of different versions do not mix
 
 /// Splits a file into the texts of its rules, each from its line "rule …" to the next such line.
@@ -229,11 +229,11 @@ ProveSummary prove_candidates(const std::filesystem::path& out, const std::strin
     if (stage.begin(digest, runtime::Stage::OldFiles::Discard, is_final)) {
       summary = summarize(read_results(out));
       summary.already_done = true;
-      std::filesystem::remove(out / journal_file);  // left behind if the run that finished the stage was killed
+      std::filesystem::remove(out / prove_journal_file);  // left behind if the run that finished the stage was killed
       return;
     }
     {
-      runtime::Journal journal = runtime::Journal::open_in_folder(out, journal_file, digest);
+      runtime::Journal journal = runtime::Journal::open_in_folder(out, prove_journal_file, digest);
       scheduler.use_journal(journal);
       AnswerCache cache(out, library, options.worker_process.worker.prover.seed);
       scheduler.use_cache(cache);
@@ -247,7 +247,7 @@ ProveSummary prove_candidates(const std::filesystem::path& out, const std::strin
     }
     stage.finish(
         {{"candidates", summary.candidates}, {failed_tasks_key, scheduler.failures()}, {"seconds", watch.seconds()}});
-    if (scheduler.failures() == 0) std::filesystem::remove(out / journal_file);
+    if (scheduler.failures() == 0) std::filesystem::remove(out / prove_journal_file);
   });
   summary.ranks = scheduler.rank_statistics();
   broadcast(summary, communicator);

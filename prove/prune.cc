@@ -15,7 +15,7 @@ namespace rulemill::prove {
 namespace {
 
 constexpr int prune_stage_version = 13;
-constexpr const char* journal_file = "prune.journal";
+constexpr const char* prune_journal_file = "prune.journal";
 constexpr std::size_t certificates_per_task = 8;
 
 PruneSummary summary_from(const runtime::Attributes& statistics) {
@@ -122,10 +122,10 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     if (const auto statistics = stage.begin(digest, runtime::Stage::OldFiles::Discard, is_final)) {
       summary = summary_from(*statistics);
       summary.already_done = true;
-      std::filesystem::remove(out / journal_file);  // left behind if the run that finished the stage was killed
+      std::filesystem::remove(out / prune_journal_file);  // left behind if the run that finished the stage was killed
       return;
     }
-    runtime::Journal journal = runtime::Journal::open_in_folder(out, journal_file, digest);
+    runtime::Journal journal = runtime::Journal::open_in_folder(out, prune_journal_file, digest);
     scheduler.use_journal(journal);
     AnswerCache cache(out, library, options.worker_process.worker.prover.seed);
     scheduler.use_cache(cache);
@@ -141,7 +141,7 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     runtime::Attributes statistics = statistics_of(summary);
     statistics.insert_or_assign(failed_tasks_key, scheduler.failures());
     stage.finish(statistics);
-    std::filesystem::remove(out / journal_file);
+    std::filesystem::remove(out / prune_journal_file);
   });
   summary.ranks = scheduler.rank_statistics();
   summary.seconds = watch.seconds();

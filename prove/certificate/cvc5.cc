@@ -8,7 +8,7 @@ namespace rulemill::prove {
 
 namespace {
 
-constexpr const char* separator = "-- next --";
+constexpr const char* query_separator = "-- next --";
 constexpr const char* input_file = "scripts.smt2";
 constexpr const char* output_file = "answers";
 
@@ -28,7 +28,8 @@ Cvc5Run::Cvc5Run(const std::filesystem::path& cvc5, const std::vector<std::strin
     : scripts_(scripts.size()), process_([&] {
         const std::string input = (folder_ / input_file).string();
         std::ofstream file(input);
-        for (const std::string& script : scripts) file << "(reset)\n" << script << "(echo \"" << separator << "\")\n";
+        for (const std::string& script : scripts)
+          file << "(reset)\n" << script << "(echo \"" << query_separator << "\")\n";
         if (!file.flush()) throw runtime::IoError(input, "cannot be written");
         // A Subprocess's stdout carries frames, so the shell redirects cvc5's output to a file.
         return std::vector<std::string>{
@@ -42,7 +43,7 @@ std::vector<std::vector<std::string>> Cvc5Run::answers(std::chrono::milliseconds
   std::ifstream file(folder_ / output_file);
   std::vector<std::vector<std::string>> answers(1);
   for (const std::string& line : lines_of(file)) {
-    if (line == separator || line == "\"" + std::string(separator) + "\"") {
+    if (line == query_separator || line == "\"" + std::string(query_separator) + "\"") {
       answers.emplace_back();
     } else {
       answers.back().push_back(line);

@@ -11,7 +11,7 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr std::size_t certificates_per_task = 8;
+constexpr std::size_t certificates_per_core_task = 8;
 constexpr std::size_t eliminations_per_batch = 256;
 constexpr int max_eliminations = 2;  // of one rule
 
@@ -276,7 +276,7 @@ MinimalCore::Positions MinimalCore::certify() {
     requests.push_back(
         certificate_request(statement_of_(rules_[rule]), algebra::Certificate::Kind::Definitions, {}, {}));
   const std::vector<std::string> certificates =
-      scheduler_.run_items(TaskKind::Certify, requests, certificates_per_task);
+      scheduler_.run_items(TaskKind::Certify, requests, certificates_per_core_task);
   for (std::size_t i = 0; i < core.size(); ++i) {
     if (has_checkable_proof(certificates[i]))
       rules_[core[i]].certificate = certificates[i];

@@ -8,7 +8,7 @@ namespace rulemill::prove {
 
 namespace {
 
-constexpr std::chrono::microseconds no_wait{0};
+constexpr std::chrono::microseconds poll_once{0};
 constexpr double start_seconds = 0.03;
 constexpr std::size_t many_items = 32;
 
@@ -61,14 +61,14 @@ std::vector<WorkerPool::FinishedTask> WorkerPool::poll(std::chrono::microseconds
 std::vector<WorkerPool::FinishedTask> WorkerPool::wait_for_answers(std::chrono::microseconds timeout) {
   const auto busy_workers = std::ranges::count_if(workers_, [](const auto& slot) { return slot->process.is_busy(); });
   if (busy_workers == 1) return poll(timeout);
-  std::vector<FinishedTask> finished = poll(no_wait);
-  if (!finished.empty() || busy_workers == 0 || timeout == no_wait) return finished;
+  std::vector<FinishedTask> finished = poll(poll_once);
+  if (!finished.empty() || busy_workers == 0 || timeout == poll_once) return finished;
   std::vector<const runtime::Subprocess*> processes;
   for (const auto& slot : workers_) {
     if (slot->process.is_busy()) processes.push_back(slot->process.process());
   }
   runtime::Subprocess::wait_for_any(processes, timeout);
-  return poll(no_wait);
+  return poll(poll_once);
 }
 
 void WorkerPool::abandon() {

@@ -123,17 +123,17 @@ bool Elaborator::fix_division(check::Sum& sum, std::size_t p, const Context& con
 
 Elaborator::Change Elaborator::simplify_factor(check::Sum& sum, std::size_t p, std::size_t f, const Context& context,
                                                Steps& steps) {
-  using Kind = check::Factor::Kind;
   const auto factor = [&]() -> const check::Factor& { return sum[p].factors[f]; };
-  if (factor().kind != Kind::Apply && factor().kind != Kind::Max) return Change::None;
-  if (factor().kind == Kind::Max) {
+  if (factor().kind != check::Factor::Kind::Apply && factor().kind != check::Factor::Kind::Max) return Change::None;
+  if (factor().kind == check::Factor::Kind::Max) {
     if (eliminate(sum, p, f, context, steps)) return Change::Some;
     if (factor().bound.empty() && try_step(sum, context, step(Op::InstantiateMax, {p, f}), steps)) return Change::Gone;
   }
-  const bool lawful = factor().kind == Kind::Max || statement_.function(factor().symbol).maps_zero_to_zero;
+  const bool lawful =
+      factor().kind == check::Factor::Kind::Max || statement_.function(factor().symbol).maps_zero_to_zero;
   if (lawful && drop_arguments(sum, p, f, context, steps) && try_step(sum, context, step(Op::Zero, {p, f}), steps))
     return Change::Gone;
-  if (factor().kind == Kind::Apply) {
+  if (factor().kind == check::Factor::Kind::Apply) {
     return statement_.function(factor().symbol).idempotent && apply_idempotence(sum, p, f, context, steps)
                ? Change::Some
                : Change::None;

@@ -13,7 +13,7 @@ namespace {
 
 using algebra::Poly;
 using algebra::Shape;
-using Result = std::optional<OpaqueShape>;
+using InferredShape = std::optional<OpaqueShape>;
 
 class ShapeInference {
  public:
@@ -25,8 +25,8 @@ class ShapeInference {
         dynamic_dims_(dynamic_dims),
         symbols_(symbols) {}
 
-  Result run() {
-    using Method = Result (ShapeInference::*)();
+  InferredShape run() {
+    using Method = InferredShape (ShapeInference::*)();
     static const std::map<SizeOperator, Method> methods = {
         {SizeOperator::Expand, &ShapeInference::expand},
         {SizeOperator::Slice, &ShapeInference::slice},
@@ -38,7 +38,7 @@ class ShapeInference {
         {SizeOperator::GatherElements, &ShapeInference::gather_elements}};
     if (node_.output_size() != 1 || !op_) return std::nullopt;
     const auto method = methods.find(*op_);
-    Result result = method == methods.end() ? elementwise() : (this->*method->second)();
+    InferredShape result = method == methods.end() ? elementwise() : (this->*method->second)();
     if (result) result->required_bound = required_bound_;
     if (!result || !std::ranges::all_of(result->dims, [&](const Poly& dim) { return symbols_.is_positive(dim); }))
       return std::nullopt;
@@ -91,12 +91,12 @@ class ShapeInference {
     if (number && *number > 1) required_bound_.emplace(size, *number);
   }
 
-  Result expand() {
+  InferredShape expand() {
     if (shape(0) == nullptr || numbers(1) == nullptr) return std::nullopt;
     return OpaqueShape{broadcast(*shape(0), *numbers(1))};
   }
 
-  Result elementwise() {
+  InferredShape elementwise() {
     const bool is_where = op_ == SizeOperator::Where;
     if (!is_where && !is_elementwise(*op_)) return std::nullopt;
     OpaqueShape result;
@@ -121,7 +121,7 @@ class ShapeInference {
     return symbols_.min(requested, size);
   }
 
-  Result slice() {
+  InferredShape slice() {
     const auto *starts = numbers(1), *ends = numbers(2), *axes = numbers(3), *steps = numbers(4);
     if (shape(0) == nullptr || starts == nullptr || ends == nullptr || starts->size() != ends->size())
       return std::nullopt;
@@ -139,7 +139,7 @@ class ShapeInference {
     return result;
   }
 
-  Result gather() {
+  InferredShape gather() {
     if (shape(0) == nullptr || shape(1) == nullptr) return std::nullopt;
     const auto axis = axis_of(number("axis", 0), shape(0)->size());
     if (!axis) return std::nullopt;
@@ -150,10 +150,10 @@ class ShapeInference {
     return result;
   }
 
-  Result gather_elements() { return shape(1) == nullptr ? std::nullopt : Result(OpaqueShape{*shape(1)}); }
+  InferredShape gather_elements() { return shape(1) == nullptr ? std::nullopt : InferredShape(OpaqueShape{*shape(1)}); }
 
   /// The dimension -1 follows from the number of elements.
-  Result reshape() {
+  InferredShape reshape() {
     if (shape(0) == nullptr || numbers(1) == nullptr || number("allowzero", 0) != 0) return std::nullopt;
     OpaqueShape result{*numbers(1)};
     Poly all(1), known(1);
@@ -172,7 +172,7 @@ class ShapeInference {
     return result;
   }
 
-  Result concat() {
+  InferredShape concat() {
     if (shape(0) == nullptr) return std::nullopt;
     OpaqueShape result{*shape(0)};
     const auto axis = axis_of(number("axis", 0), result.dims.size());
@@ -183,7 +183,7 @@ class ShapeInference {
     return result;
   }
 
-  Result range() {
+  InferredShape range() {
     for (const std::size_t i : {0U, 1U, 2U}) {
       if (numbers(i) == nullptr || numbers(i)->size() != 1) return std::nullopt;
     }
@@ -191,7 +191,7 @@ class ShapeInference {
     return OpaqueShape{{numbers(1)->at(0) - numbers(0)->at(0)}};
   }
 
-  Result constant_of_shape() {
+  InferredShape constant_of_shape() {
     if (numbers(0) == nullptr) return std::nullopt;
     const auto* value = attribute("value");
     OpaqueShape result{*numbers(0)};

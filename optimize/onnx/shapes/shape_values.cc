@@ -13,7 +13,7 @@ namespace rulemill::optimize {
 namespace {
 
 using algebra::Poly;
-using Result = std::optional<ShapeValue>;
+using EvaluatedShape = std::optional<ShapeValue>;
 
 constexpr std::int64_t max_elements = 64;
 
@@ -27,8 +27,8 @@ class ShapeEvaluator {
   ShapeEvaluator(const onnx::NodeProto& node, const std::vector<ShapeOperand>& inputs, algebra::Symbols& symbols)
       : node_(node), op_(size_operator(node.op_type())), inputs_(inputs), symbols_(symbols) {}
 
-  Result run() {
-    using Method = Result (ShapeEvaluator::*)();
+  EvaluatedShape run() {
+    using Method = EvaluatedShape (ShapeEvaluator::*)();
     static const std::map<SizeOperator, Method> methods = {
         {SizeOperator::Shape, &ShapeEvaluator::shape},
         {SizeOperator::Size, &ShapeEvaluator::size},
@@ -65,7 +65,7 @@ class ShapeEvaluator {
     return default_value;
   }
 
-  Result shape() {
+  EvaluatedShape shape() {
     if (inputs_.empty() || inputs_[0].shape == nullptr) return std::nullopt;
     const algebra::Shape& dims = *inputs_[0].shape;
     const auto rank = static_cast<std::int64_t>(dims.size());
@@ -77,14 +77,14 @@ class ShapeEvaluator {
     return ShapeValue{{end - start}, {dims.begin() + start, dims.begin() + end}};
   }
 
-  Result size() {
+  EvaluatedShape size() {
     if (inputs_.empty() || inputs_[0].shape == nullptr) return std::nullopt;
     Poly count(1);
     for (const Poly& dim : *inputs_[0].shape) count = count * dim;
     return ShapeValue{{}, {count}};
   }
 
-  Result gather() {
+  EvaluatedShape gather() {
     const ShapeValue *data = value(0), *indices = value(1);
     if (data == nullptr || indices == nullptr || data->dims.size() != 1 || attribute("axis", 0) > 0)
       return std::nullopt;
@@ -99,7 +99,7 @@ class ShapeEvaluator {
   }
 
   /// Slices the first axis; a step of -1 reverses it.
-  Result slice() {
+  EvaluatedShape slice() {
     const ShapeValue* data = value(0);
     if (data == nullptr || data->dims.empty() || inputs_.size() < 3 || data->elements.empty()) return std::nullopt;
     const auto start = number(inputs_[1]), end = number(inputs_[2]);
@@ -123,7 +123,7 @@ class ShapeEvaluator {
     return result;
   }
 
-  Result transpose() {
+  EvaluatedShape transpose() {
     const ShapeValue* data = value(0);
     if (data == nullptr || data->dims.size() != 2 || node_.attribute_size() != 1) return std::nullopt;
     const auto& order = node_.attribute(0).ints();
@@ -136,7 +136,7 @@ class ShapeEvaluator {
     return result;
   }
 
-  Result concat() {
+  EvaluatedShape concat() {
     ShapeValue result;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const ShapeValue* operand = value(i);
@@ -148,14 +148,14 @@ class ShapeEvaluator {
     return result;
   }
 
-  Result identity() {
+  EvaluatedShape identity() {
     const ShapeValue* data = value(0);
-    return data == nullptr ? std::nullopt : Result(*data);
+    return data == nullptr ? std::nullopt : EvaluatedShape(*data);
   }
 
   /// The order of elements stays; only the dimensions change.
-  Result reshape() {
-    Result result = identity();
+  EvaluatedShape reshape() {
+    EvaluatedShape result = identity();
     constexpr std::size_t max_rank = 8;
     if (!result || value(1) == nullptr || value(1)->elements.size() > max_rank) return std::nullopt;
     const auto count = static_cast<std::int64_t>(result->elements.size());
@@ -176,8 +176,8 @@ class ShapeEvaluator {
   }
 
   /// Converts between a scalar and a list of one element.
-  Result change_rank() {
-    Result result = identity();
+  EvaluatedShape change_rank() {
+    EvaluatedShape result = identity();
     const bool grows = op_ == SizeOperator::Unsqueeze;
     if (!result || result->dims.size() != (grows ? 0U : 1U) || result->elements.size() != 1) return std::nullopt;
     result->dims.clear();
@@ -185,7 +185,7 @@ class ShapeEvaluator {
     return result;
   }
 
-  Result range() {
+  EvaluatedShape range() {
     if (inputs_.size() != 3) return std::nullopt;
     const auto start = number(inputs_[0]), end = number(inputs_[1]), step = number(inputs_[2]);
     auto small = [](std::int64_t number) { return number > -(1 << 20) && number < (1 << 20); };
@@ -212,7 +212,7 @@ class ShapeEvaluator {
     return dims;
   }
 
-  Result constant_of_shape() {
+  EvaluatedShape constant_of_shape() {
     const auto dims = dims_of(value(0));
     if (!dims || dims->size() > 1) return std::nullopt;
     std::int64_t fill = 0;
@@ -230,30 +230,30 @@ class ShapeEvaluator {
     return ShapeValue{*dims, std::vector<Poly>(dims->empty() ? 1 : static_cast<std::size_t>(dims->at(0)), Poly(fill))};
   }
 
-  Result expand() {
+  EvaluatedShape expand() {
     const auto dims = dims_of(value(1));
     const ShapeValue* data = value(0);
     if (!dims || data == nullptr || dims->size() != 1 || data->elements.size() != 1) return std::nullopt;
     return ShapeValue{*dims, std::vector<Poly>(static_cast<std::size_t>(dims->at(0)), data->elements[0])};
   }
 
-  Result reduce_prod() {
-    Result result = identity();
+  EvaluatedShape reduce_prod() {
+    EvaluatedShape result = identity();
     if (!result || attribute("keepdims", 1) != 0) return std::nullopt;
     Poly all(1);
     for (const Poly& element : result->elements) all = all * element;
     return ShapeValue{{}, {all}};
   }
 
-  Result negate() {
-    Result result = identity();
+  EvaluatedShape negate() {
+    EvaluatedShape result = identity();
     if (!result) return std::nullopt;
     for (Poly& element : result->elements) element = -element;
     return result;
   }
 
-  Result logical_not() {
-    Result result = identity();
+  EvaluatedShape logical_not() {
+    EvaluatedShape result = identity();
     if (!result) return std::nullopt;
     for (Poly& element : result->elements) {
       const auto value = element.constant();
@@ -282,7 +282,7 @@ class ShapeEvaluator {
     return all.size() == 1 ? all[0] : all[i];
   }
 
-  Result map_elements(const std::function<std::optional<Poly>(std::size_t)>& one) {
+  EvaluatedShape map_elements(const std::function<std::optional<Poly>(std::size_t)>& one) {
     const auto dims = common_dims();
     if (!dims) return std::nullopt;
     ShapeValue result{*dims, {}};
@@ -295,7 +295,7 @@ class ShapeEvaluator {
     return result;
   }
 
-  Result where() {
+  EvaluatedShape where() {
     if (inputs_.size() != 3) return std::nullopt;
     return map_elements([&](std::size_t i) -> std::optional<Poly> {
       const auto holds = element(0, i).constant();
@@ -304,7 +304,7 @@ class ShapeEvaluator {
     });
   }
 
-  Result elementwise() {
+  EvaluatedShape elementwise() {
     if (inputs_.size() != 2) return std::nullopt;
     return map_elements([&](std::size_t i) { return combine(*op_, element(0, i), element(1, i)); });
   }
