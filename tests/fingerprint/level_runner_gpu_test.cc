@@ -80,7 +80,7 @@ std::unique_ptr<execute::GpuStream> FailingBackend::create_stream() { return std
 TEST_CASE("the CPU takes over when a GPU fails") {
   algebra::Library library = algebra::Library::load("data/operators");
   const auto profile = enumerate::parse_profile(tiny, "tiny.toml", library);
-  const auto fingerprints = [&](const LevelRunner::Options& options, std::string* backend, bool* failed) {
+  const auto run = [&](const LevelRunner::Options& options, std::string* backend, bool* failed) {
     LevelRunner runner(profile, library, options);
     runner.prepare(3);
     EvaluatedRows rows;
@@ -95,7 +95,7 @@ TEST_CASE("the CPU takes over when a GPU fails") {
   };
   LevelRunner::Options options;
   options.device = DeviceChoice::Cpu;
-  const std::vector<Fingerprint> expected = fingerprints(options, nullptr, nullptr);
+  const std::vector<Fingerprint> expected = run(options, nullptr, nullptr);
   REQUIRE(expected.size() > 50);
   options.device = DeviceChoice::Auto;
   bool succeeded = false;
@@ -108,7 +108,7 @@ TEST_CASE("the CPU takes over when a GPU fails") {
     };
     std::string backend;
     bool failed = false;
-    CHECK(fingerprints(options, &backend, &failed) == expected);
+    CHECK(run(options, &backend, &failed) == expected);
     CHECK(backend.starts_with(good_calls < 3 ? "cpu" : ""));
     succeeded = !failed;
   }
