@@ -20,7 +20,7 @@
 namespace rulemill::fingerprint {
 
 /// Subfolder of the output folder with the archived shards and their manifest.
-inline constexpr const char* previous_folder = "earlier";
+inline constexpr const char* previous_folder = "previous";
 
 /// Moves the folder's finished table to `previous_folder`. Without one, an archived table stays.
 void archive_table(const std::filesystem::path& out);

@@ -109,9 +109,9 @@ runtime::TableSummary write_shard(const std::filesystem::path& path, const Shard
   writer.column("arguments", rows.arguments, rows.arguments_width);
   writer.column("sizes", rows.sizes, rows.sizes_width);
   writer.column("orbit", rows.orbit);
-  writer.column("images", rows.orbit_size);
+  writer.column("orbit_size", rows.orbit_size);
   writer.column("renaming", rows.renaming);
-  writer.column("values", rows.distinct_values);
+  writer.column("distinct_values", rows.distinct_values);
   writer.column("symmetries", rows.symmetries);
   writer.column("fingerprint", rows.fingerprint, 2, 0);
   return writer.commit(path);
@@ -136,7 +136,7 @@ FingerprintRows read_fingerprints(const std::filesystem::path& path, const std::
   rows.first = reader.number("first");
   rows.type = reader.read<std::uint16_t>("type");
   rows.orbit = reader.read<std::uint32_t>("orbit");
-  rows.distinct_values = reader.read<std::uint32_t>("values");
+  rows.distinct_values = reader.read<std::uint32_t>("distinct_values");
   rows.symmetries = reader.read<std::uint64_t>("symmetries");
   rows.fingerprint = reader.read<std::uint64_t>("fingerprint");
   return rows;
@@ -157,9 +157,9 @@ ShardRows read_shard(const std::filesystem::path& path, const std::string& expec
   rows.arguments = reader.read<std::uint32_t>("arguments");
   rows.sizes = reader.read<std::uint32_t>("sizes");
   rows.orbit = reader.read<std::uint32_t>("orbit");
-  rows.orbit_size = reader.read<std::uint32_t>("images");
+  rows.orbit_size = reader.read<std::uint32_t>("orbit_size");
   rows.renaming = reader.read<std::uint32_t>("renaming");
-  rows.distinct_values = reader.read<std::uint32_t>("values");
+  rows.distinct_values = reader.read<std::uint32_t>("distinct_values");
   rows.symmetries = reader.read<std::uint64_t>("symmetries");
   rows.fingerprint = reader.read<std::uint64_t>("fingerprint");
   return rows;

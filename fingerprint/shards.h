@@ -26,7 +26,7 @@
 namespace rulemill::fingerprint {
 
 inline constexpr std::uint16_t no_instance = 0xffff;
-inline const runtime::TableSchema shard_schema{"rulemill terms", 2};
+inline const runtime::TableSchema shard_schema{"rulemill terms", 3};
 
 /// The rows of a shard, by column.
 struct ShardRows {

@@ -93,8 +93,8 @@ enumerate::InputComponents Discovery::inputs() const {
   inputs["profile"] = profile_.name;
   inputs["seed"] = std::to_string(profile_.seed);
   inputs["max_ops"] = std::to_string(profile_.max_ops);
-  inputs["--all-terms"] = options_.extend_all_terms ? "yes" : "no";
-  inputs["--every-renaming"] = options_.no_symmetry ? "yes" : "no";
+  inputs["--extend-all-terms"] = options_.extend_all_terms ? "yes" : "no";
+  inputs["--no-symmetry"] = options_.no_symmetry ? "yes" : "no";
   return inputs;
 }
 

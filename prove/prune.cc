@@ -14,7 +14,7 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr int prune_stage_version = 13;
+constexpr int prune_stage_version = 14;
 constexpr const char* prune_journal_file = "prune.journal";
 constexpr std::size_t certificates_per_task = 8;
 
@@ -28,21 +28,21 @@ PruneSummary summary_from(const runtime::Attributes& statistics) {
   };
   PruneSummary summary;
   summary.core = count("core");
-  summary.derived = count("shortcut");
-  summary.subsumed_by_core = count("instances_of_core");
+  summary.derived = count("derived");
+  summary.subsumed_by_core = count("subsumed_by_core");
   summary.proved = count("proved");
-  summary.without_checkable_proof = count("unfollowed");
-  summary.inactive = count("apart");
+  summary.without_checkable_proof = count("without_checkable_proof");
+  summary.inactive = count("inactive");
   return summary;
 }
 
 runtime::Attributes statistics_of(const PruneSummary& summary) {
   return {{"core", summary.core},
-          {"shortcut", summary.derived},
-          {"instances_of_core", summary.subsumed_by_core},
+          {"derived", summary.derived},
+          {"subsumed_by_core", summary.subsumed_by_core},
           {"proved", summary.proved},
-          {"unfollowed", summary.without_checkable_proof},
-          {"apart", summary.inactive}};
+          {"without_checkable_proof", summary.without_checkable_proof},
+          {"inactive", summary.inactive}};
 }
 
 /// Returns the core rules as r1, r2, …, then the derived rules, each in the order of their candidates.

@@ -27,7 +27,7 @@ MAY_DEPEND_ON["bench"] = {"runtime", "algebra", "enumerate", "execute", "fingerp
 
 # The only includers of each external library's headers, besides their tests.
 INCLUDED_ONLY_BY = {
-    r"z3(\+\+|_\w+)?\.h": ["prove/solver"],
+    r"z3(\+\+|_\w+)?\.h": ["prove/solver", "prove/elaboration"],
     r"Cbc_.*": ["optimize/search"],
     r"onnx/.*": ["optimize/onnx"],
     r"onnx.*\.pb\.h": ["optimize/onnx"],
@@ -55,7 +55,7 @@ SIZE_FUNCTIONS = {"div", "mod", "min", "max"}
 
 MAX_FILE_LINES = 800
 MAX_README_LINES = 15
-MAX_FOLDER_FILES = 24  # sources directly in a folder
+MAX_FOLDER_FILES = 25  # sources directly in a folder
 SOURCES = {".cc", ".h", ".cu"}
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 FORBIDDEN_NAMES = re.compile(r"(^|_)(utils?|misc|common|helpers?)($|_)")

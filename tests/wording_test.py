@@ -16,7 +16,7 @@ EXEMPT = {"tests/wording_test.py"}
 # Pattern of whole words: what to say instead.
 INSTEAD = {
     r"crews?|teams?|workbench(es)?": "scheduler, pool, context",
-    r"apart": "inactive, separate",
+    r"(stays?|kept|held|set|put|taken) apart": "inactive, separate",
     r"gifts?|naps?|napping": "transfer, poll",
     r"telling": "boundary",
     r"patience|patient(ly)?": "timeout, limit",

@@ -42,9 +42,9 @@ class RuleWriter {
       out.set_relation(static_cast<proto::Condition::Relation>(condition.relation));
       out.set_right(symbols_.to_string(condition.right));
     }
-    for (const Atom pack : rule.packs) to.add_groups(symbols_.name(pack));
+    for (const Atom pack : rule.packs) to.add_packs(symbols_.name(pack));
     to.set_reversible(record.reversible);
-    to.set_turn(static_cast<proto::SearchTurn>(record.phase));
+    to.set_phase(static_cast<proto::SearchPhase>(record.phase));
     to.mutable_certificate()->set_kind(static_cast<proto::Certificate::Kind>(record.certificate.kind));
     to.mutable_certificate()->set_text(record.certificate.text);
     to.mutable_statistics()->set_queries(record.statistics.queries);
@@ -68,7 +68,7 @@ class RuleWriter {
       } else if (const auto* enum_value = std::get_if<std::string>(&value)) {
         parameter.set_word(*enum_value);
       } else if (const auto* symbolic = std::get_if<Symbolic>(&value)) {
-        parameter.set_open_from(static_cast<std::uint32_t>(symbolic->min_value));
+        parameter.set_symbolic_from(static_cast<std::uint32_t>(symbolic->min_value));
       } else {
         proto::Permutation& list = *parameter.mutable_permutation();
         for (const std::int64_t axis : std::get<std::vector<std::int64_t>>(value)) list.add_axes(axis);

@@ -38,14 +38,15 @@ class RuleReader {
                          std::to_string(rule.source.size()) + ", and at least one");
     }
     for (int c = 0; c < from_.condition_size(); ++c) rule.condition.push_back(read_condition(c));
-    for (int g = 0; g < from_.groups_size(); ++g) {
-      const auto pack = read_size(from_.groups(g), at("groups", g)).atom();
-      if (!pack) fail(at("groups", g), "is not one size");
+    for (int g = 0; g < from_.packs_size(); ++g) {
+      const auto pack = read_size(from_.packs(g), at("packs", g)).atom();
+      if (!pack) fail(at("packs", g), "is not one size");
       rule.packs.push_back(*pack);
     }
     record.reversible = from_.reversible();
-    if (!proto::SearchTurn_IsValid(from_.turn())) fail("turn", "has the unknown value " + std::to_string(from_.turn()));
-    record.phase = static_cast<SearchPhase>(from_.turn());
+    if (!proto::SearchPhase_IsValid(from_.phase()))
+      fail("phase", "has the unknown value " + std::to_string(from_.phase()));
+    record.phase = static_cast<SearchPhase>(from_.phase());
     if (!proto::Certificate::Kind_IsValid(from_.certificate().kind())) fail("certificate.kind", "has an unknown value");
     record.certificate = {static_cast<Certificate::Kind>(from_.certificate().kind()), from_.certificate().text()};
     record.statistics = {from_.statistics().queries(), from_.statistics().instances()};
@@ -90,9 +91,9 @@ class RuleReader {
         const auto& axes = parameter.permutation().axes();
         return std::vector<std::int64_t>(axes.begin(), axes.end());
       }
-      case proto::Parameter::kOpenFrom:
-        if (parameter.open_from() > 1) fail(field, "is open from another number than 0 or 1");
-        return Symbolic{parameter.open_from()};
+      case proto::Parameter::kSymbolicFrom:
+        if (parameter.symbolic_from() > 1) fail(field, "expected a symbolic parameter from 0 or 1");
+        return Symbolic{parameter.symbolic_from()};
       case proto::Parameter::VALUE_NOT_SET:
         break;
     }

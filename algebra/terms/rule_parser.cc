@@ -82,7 +82,7 @@ class RuleParser {
     cursor_.expect(")", "after the rule's variables");
     if (any_shape && !all_shapes)
       cursor_.fail(cursor_.peek(), "either every variable has a shape or every one has a rank");
-    rule.tier = cursor_.accept("core") ? Tier::Core : cursor_.accept("shortcut") ? Tier::Derived : Tier::None;
+    rule.tier = cursor_.accept("core") ? Tier::Core : cursor_.accept("derived") ? Tier::Derived : Tier::None;
     while (cursor_.accept("let")) {
       const Token at = cursor_.peek();
       const std::string name = cursor_.expect_name("a name");

@@ -93,7 +93,7 @@ std::string to_string(const Rule& rule, const TermBank& bank, const Symbols& sym
     if (std::ranges::find(positives, rule.variables[i]) != positives.end()) text += " of positives";
   }
   text += ")";
-  if (rule.tier != Tier::None) text += rule.tier == Tier::Core ? " core" : " shortcut";
+  if (rule.tier != Tier::None) text += rule.tier == Tier::Core ? " core" : " derived";
   auto side = [&](const std::vector<TermId>& terms) {
     std::string result;
     for (TermId term : terms) result += (result.empty() ? "" : ", ") + text_of(term, positives, bank, symbols);

@@ -20,7 +20,7 @@
 
 namespace rulemill::dedup {
 
-inline constexpr const char* generalization_cache_file = "general.store";
+inline constexpr const char* generalization_cache_file = "generalizations.cache";
 
 class GeneralizationCache {
  public:

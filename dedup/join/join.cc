@@ -23,7 +23,7 @@
 namespace rulemill::dedup {
 namespace {
 
-constexpr std::uint64_t join_version = 2;
+constexpr std::uint64_t join_version = 3;
 
 runtime::Bytes to_bytes(const PackedCandidates& candidates) {
   runtime::Bytes bytes;

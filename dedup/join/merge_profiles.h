@@ -9,7 +9,7 @@
 
 namespace rulemill::dedup {
 
-inline constexpr const char* merge_stage = "unite";
+inline constexpr const char* merge_stage = "merge";
 
 /// Writes the distinct candidates of all folders to `out`/candidates.rules, those of core rules first, adds the file to
 /// the manifest, and returns their number. The folders must have rules. Called on the first rank only.

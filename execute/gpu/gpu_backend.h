@@ -8,16 +8,10 @@
 #include <memory>
 #include <string>
 
+#include "execute/gpu/gpu_error.h"
 #include "execute/gpu/orbit_batch.h"
-#include "runtime/text/error.h"
 
 namespace rulemill::execute {
-
-/// A GPU failure: out of memory, or a failed call. The caller can fall back to the CPU.
-class GpuError : public runtime::Error {
- public:
-  using Error::Error;
-};
 
 /// A sequence of asynchronous operations, executed in order; streams run concurrently. Host pointers are to pinned
 /// memory.

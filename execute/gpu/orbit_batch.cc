@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "execute/gpu/gpu_backend.h"
-#include "runtime/text/error.h"
+#include "execute/gpu/gpu_error.h"
 
 namespace rulemill::execute {
 

@@ -17,11 +17,11 @@ class PatternParser {
  public:
   PatternParser(std::string_view text, std::string place) : text_(text), place_(std::move(place)) {}
 
-  /// Sets `is_absorption` for a line "NAME takes: TERM".
+  /// Sets `is_absorption` for a line "NAME absorbs: TERM".
   NamedTerm pattern(bool& is_absorption) {
     word("the pattern's name");
     is_absorption = !accept(':');
-    if (is_absorption && (!is_word_next() || word("'takes'") != "takes" || !accept(':'))) fail("':' or 'takes:'");
+    if (is_absorption && (!is_word_next() || word("'absorbs'") != "absorbs" || !accept(':'))) fail("':' or 'absorbs:'");
     NamedTerm result = term(0);
     if (result.arguments.empty()) fail("an operator with its arguments");
     skip_blanks();

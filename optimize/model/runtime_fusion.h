@@ -22,7 +22,7 @@ struct NamedTerm {
 
 class RuntimeFusions {
  public:
-  /// Reads lines "NAME: TERM" (one pass) and "NAME takes: TERM" (an operator that absorbs one operand); `#` begins a
+  /// Reads lines "NAME: TERM" (one pass) and "NAME absorbs: TERM" (an operator that absorbs one operand); `#` begins a
   /// comment. Throws InputError with the place.
   static RuntimeFusions load(const std::filesystem::path& file);
   static RuntimeFusions parse(const std::string& text, const std::string& file);

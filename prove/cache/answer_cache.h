@@ -22,7 +22,7 @@
 
 namespace rulemill::prove {
 
-inline constexpr const char* answers_file = "answers.store";
+inline constexpr const char* answers_file = "answers.cache";
 
 class AnswerCache {
  public:

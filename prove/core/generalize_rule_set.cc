@@ -164,7 +164,7 @@ void find_core_of_general_rules(algebra::RuleSet& rules, algebra::Library& libra
     (record.rule.tier == algebra::Tier::Core ? report.core : report.derived) += 1;
   if (dropped > 0) rules.funnel.emplace_back("general, dropped: no checkable proof", dropped);
   rules.funnel.emplace_back("core with general forms", report.core);
-  rules.funnel.emplace_back("shortcut with general forms", report.derived);
+  rules.funnel.emplace_back("derived rules with general forms", report.derived);
   report.seconds += watch.seconds();
 }
 

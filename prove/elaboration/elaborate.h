@@ -1,21 +1,13 @@
 // Searches for the steps of a proof for the checker. The search is not trusted: the checker checks the proof.
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include "algebra/terms/term.h"
-#include "check/kernel/proof.h"
+#include "prove/elaboration/elaboration.h"
 #include "prove/elaboration/limits.h"
 #include "prove/normal_form/align.h"
 #include "prove/refuter/size_sampler.h"
 
 namespace rulemill::prove {
-
-struct Elaboration {
-  std::optional<check::Proof> proof;
-  std::string reason;  // if there is no proof
-};
 
 /// Elaborates a proof of the statement. `samples` are sizes at which the rule is well-typed; they save time where an
 /// obligation does not hold. With `assume_obligations`, for tests of the checker, every obligation counts as shown.

@@ -9,9 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "prove/elaboration/elaborate.h"
+#include "prove/elaboration/elaboration.h"
+#include "prove/elaboration/limits.h"
 #include "prove/elaboration/oracle.h"
 #include "prove/elaboration/symbol_translator.h"
+#include "prove/normal_form/align.h"
+#include "prove/refuter/size_sampler.h"
 #include "prove/solver/budget.h"
 
 namespace rulemill::prove {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "prove/normal_form/lower.h"
 #include "prove/normal_form/simplify.h"
 
 namespace rulemill::prove {

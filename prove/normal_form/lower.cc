@@ -11,11 +11,6 @@ using algebra::Relation;
 using algebra::ScalarExpr;
 using algebra::TermId;
 
-void throw_if_too_large(const Sum& sum) {
-  constexpr std::size_t most = 4096;
-  if (sum.size() > most) throw LimitReached{"the normal form has more than " + std::to_string(most) + " products"};
-}
-
 namespace {
 
 /// Appends elements to a list during its lifetime.

@@ -9,9 +9,6 @@
 
 namespace rulemill::prove {
 
-/// Throws LimitReached if the normal form has too many products.
-void throw_if_too_large(const Sum& sum);
-
 class Lowering {
  public:
   Lowering(const algebra::TypedRule& rule, const algebra::TermBank& bank, Solver& solver, IndexSupply& supply)

@@ -1,6 +1,9 @@
 #include "prove/normal_form/normal_form.h"
 
 #include <algorithm>
+#include <string>
+
+#include "prove/solver/budget.h"
 
 namespace rulemill::prove {
 
@@ -96,6 +99,12 @@ Sum multiply(const Sum& a, const Sum& b, IndexSupply& supply, Symbols& symbols) 
 Sum negate(Sum sum) {
   for (Product& product : sum) product.coefficient.num = -product.coefficient.num;
   return sum;
+}
+
+void throw_if_too_large(const Sum& sum) {
+  constexpr std::size_t max_products = 4096;
+  if (sum.size() > max_products)
+    throw LimitReached{"the normal form has more than " + std::to_string(max_products) + " products"};
 }
 
 bool mentions(const Poly& poly, const std::vector<Atom>& atoms, const Symbols& symbols) {

@@ -66,6 +66,9 @@ void rename_bound(Factor& factor, IndexSupply& supply, Symbols& symbols);
 Sum multiply(const Sum& a, const Sum& b, IndexSupply& supply, Symbols& symbols);
 Sum negate(Sum sum);
 
+/// Throws LimitReached if the normal form has too many products.
+void throw_if_too_large(const Sum& sum);
+
 /// True if any of the atoms occurs in the polynomial at any depth.
 bool mentions(const Poly& poly, const std::vector<Atom>& atoms, const Symbols& symbols);
 

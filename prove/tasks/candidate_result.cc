@@ -30,7 +30,7 @@ Json to_json(const CandidateResult& result) {
           {"queries", result.queries},
           {"instances", result.instance_count},
           {"operators", result.operators},
-          {"apart", result.inactive},
+          {"inactive", result.inactive},
           {"example", result.example}};
 }
 
@@ -47,7 +47,7 @@ CandidateResult result_from_json(const Json& json) {
   result.queries = runtime::to_integer<std::uint64_t>(json.at("queries"));
   result.instance_count = runtime::to_integer<std::uint64_t>(json.at("instances"));
   result.operators = runtime::to_integer<std::uint64_t>(json.at("operators"));
-  json.at("apart").get_to(result.inactive);
+  json.at("inactive").get_to(result.inactive);
   for (const Json& numbers : json.at("example")) result.example.push_back(runtime::to_integers<std::int64_t>(numbers));
   return result;
 }

@@ -518,7 +518,7 @@ class Rules(Definitions):
         name = self.name()
         self.expect("(")
         variables = self.list_of(self.variable, ")")
-        if self.current.text in ("core", "shortcut"):
+        if self.current.text in ("core", "derived"):
             self.next()
         self.lets = {}
         while self.accept("let"):

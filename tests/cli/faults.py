@@ -23,7 +23,7 @@ from binary import BINARY, MPIRUN, ROOT, rulemill
 
 SMALL = pathlib.Path(__file__).with_name("small.toml")
 RESULTS = ["candidates.rules", "outcomes.json", "rules.rmdb"]
-LEFTOVERS = ("*.partial", "*.journal", "*.pieces", "earlier")
+LEFTOVERS = ("*.partial", "*.journal", "*.pieces", "previous")
 RUN_TIMEOUT = 90  # seconds after which a run hangs
 
 

@@ -64,7 +64,7 @@ class Incremental(Case):
         self.assertRegex(said, words)
         self.assertEqual(results(self.out), results(scratch))
         self.assertEqual(table(self.out), table(scratch))
-        self.assertFalse((self.out / "earlier").exists())
+        self.assertFalse((self.out / "previous").exists())
         report = self.json(*self.words(after[0], copy, *after[1]))
         asked = report["task_statistics"]["prove"]["proofs"] if "prove" in report.get("task_statistics", {}) else 0
         self.assertLess(asked, all_proofs)
@@ -113,9 +113,9 @@ class Incremental(Case):
 
     def test_an_archived_table_is_removed_when_its_successor_is_finished(self):
         self.discover(self.text)
-        shutil.copytree(self.out / "shards", self.out / "earlier" / "shards")
+        shutil.copytree(self.out / "shards", self.out / "previous" / "shards")
         self.discover(self.text)
-        self.assertFalse((self.out / "earlier").exists())
+        self.assertFalse((self.out / "previous").exists())
 
     def test_a_removed_operator(self):
         self.assert_follows((self.text, []), (self.text.replace(RELU, ""), []), r"run: definition of relu was removed; operator relu\(\) was removed\n")
@@ -155,7 +155,7 @@ class Incremental(Case):
         for text, options, words in ((self.text, ["--max-ops", "1"], "max_ops: 2 → 1"), (self.text, ["--seed", "8"], "seed: 7 → 8"),
                                      (self.text.replace("[3, 4]", "[3, 5]"), [], "variable w1: [3, 4], role any → [3, 5], role any"),
                                      (self.text.replace('"x1", ', ""), [], "variable x1 was removed"),
-                                     (self.text, ["--extend-all-terms"], "--all-terms: no → yes"),
+                                     (self.text, ["--extend-all-terms"], "--extend-all-terms: no → yes"),
                                      (self.text.replace('"small"', '"other"'), [], "profile: small → other")):
             with self.subTest(words):
                 self.assert_fails(rulemill(*self.words(text, self.out, *options)), 3, "was made from other inputs: ", words, "--fresh")
@@ -184,7 +184,7 @@ class Incremental(Case):
         self.discover(self.text)
         scratch = self.folder / "scratch"
         self.discover(more, out=scratch)
-        for name in ("answers.store", "general.store"):
+        for name in ("answers.cache", "generalizations.cache"):
             store = (self.out / name).read_bytes()
             for at in (3, 30, len(store) // 2, len(store) - 5):
                 with self.subTest(name, at=at):

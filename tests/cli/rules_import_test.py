@@ -46,7 +46,7 @@ class TasoForm(Import):
         for entry in report["rules"]:
             self.assertEqual(entry["verdict"], "refuted", entry)
             self.assertRegex(entry["detail"], r"the source is .*, the target ")
-        self.assertIn("0 core, 0 shortcut", rulemill("rules", "list", "--rules", self.folder / "out").stdout)
+        self.assertIn("0 core, 0 derived", rulemill("rules", "list", "--rules", self.folder / "out").stdout)
 
     def test_ill_typed_rules_are_reported_and_the_others_are_written(self):
         path = self.taso({"true": taso_form.KNOWN["product associates"]}, taso_form.ILL_TYPED)

@@ -105,7 +105,7 @@ class Status(Case):
         process = rulemill("status", self.folder)
         self.assert_works(process)
         lines = process.stdout.splitlines()
-        self.assertRegex(lines[2], r"^one +24 → 6 +2.00 ms → 1.00 ms +2.00 +2.0 KiB → 1000 B +faster$")
+        self.assertRegex(lines[2], r"^one +24 → 6 +2.00 ms → 1.00 ms +2.00 +2.0 KiB → 1000 B +improved$")
         self.assertRegex(lines[3], r"^two +incomplete report$")
         self.assertRegex(lines[4], r"^three +no report$")
         self.assertTrue(lines[6].startswith("1 of 3 models"))

@@ -119,7 +119,7 @@ TEST_CASE("a Gemm with unit scales is a product with bias, also for one row", "[
     GraphFixture fixture;
     const ValueId x = fixture.input("x", {rows, 8}), w = fixture.weight("w", {10, 8}), b = fixture.weight("b", {10}),
                   one = fixture.weight("one", {}, {1.0});
-    const Parameters transposed{{"right", std::string("transposed")}};
+    const Parameters transposed{{"right", std::string("turned")}};
     const Plan plan = checked_plan(fixture, {fixture.op("scaled_product_and_row", {x, w, b, one, one}, transposed)});
     CHECK(counts(plan) == std::array<std::size_t, 5>{0, 1, 0, 0, 0});
     const Plan scaled = checked_plan(
