@@ -31,7 +31,7 @@ if(TARGET rulemill)
     set_tests_properties(${test} PROPERTIES LABELS "cpu;mpi" TIMEOUT 900 SKIP_RETURN_CODE 77 SKIP_REGULAR_EXPRESSION "OK .skipped="
       ENVIRONMENT "RULEMILL=$<TARGET_FILE:rulemill>;PROVE_PAIRS=$<TARGET_FILE:prove_pairs>;FUZZ=$<TARGET_FILE:fuzz>;PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/cli")
   endforeach()
-  set_tests_properties(slurm/slurm_test PROPERTIES LABELS "slurm;mpi")
+  set_tests_properties(slurm/slurm_test PROPERTIES LABELS "slurm;mpi" RUN_SERIAL ON)
 endif()
 
 # At length: ctest -C Slow -L slow

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "optimize/model/evaluate.h"
+#include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/shapes/runtime_sizes.h"
 #include "runtime/text/error.h"

@@ -6,12 +6,13 @@
 #include <set>
 
 #include "algebra/sizes/checked.h"
+#include "optimize/onnx/captured_names.h"
+#include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/shapes/opaque_shapes.h"
 #include "optimize/onnx/shapes/shape_values.h"
 #include "optimize/onnx/shapes/size_bounds.h"
 #include "optimize/onnx/shapes/size_operators.h"
-#include "optimize/onnx/subgraphs.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {

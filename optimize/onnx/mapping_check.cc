@@ -11,6 +11,7 @@
 #include "algebra/execution/plan.h"
 #include "algebra/sizes/checked.h"
 #include "optimize/model/evaluate.h"
+#include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/import.h"
 #include "optimize/onnx/mapping/random_node.h"

@@ -2,30 +2,13 @@
 
 #include <algorithm>
 
+#include "optimize/onnx/captured_names.h"
+#include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 
 namespace rulemill::optimize {
 
 namespace {
-
-void collect_free_names(const onnx::GraphProto& graph, std::set<std::string> defined, std::set<std::string>& free) {
-  for (const auto& input : graph.input()) defined.insert(input.name());
-  for (const auto& tensor : graph.initializer()) defined.insert(tensor.name());
-  for (const auto& tensor : graph.sparse_initializer()) defined.insert(tensor.values().name());
-  for (const auto& node : graph.node()) {
-    for (const auto& name : node.input()) {
-      if (!name.empty() && !defined.contains(name)) free.insert(name);
-    }
-    for (const auto& attribute : node.attribute()) {
-      if (attribute.has_g()) collect_free_names(attribute.g(), defined, free);
-      for (const auto& subgraph : attribute.graphs()) collect_free_names(subgraph, defined, free);
-    }
-    for (const auto& name : node.output()) defined.insert(name);
-  }
-  for (const auto& output : graph.output()) {
-    if (!defined.contains(output.name())) free.insert(output.name());
-  }
-}
 
 /// Returns a model with the subgraph as its graph, and the outer model's opsets and functions.
 OnnxModel standalone_model(const OnnxModel::Proto& outer, const onnx::GraphProto& graph, const std::string& place) {
@@ -58,9 +41,7 @@ Subgraph make_subgraph(const OnnxModel::Proto& outer, const ImportedModel& impor
   subgraph.model =
       standalone_model(outer, graph, "graph " + printable(graph.name()) + " of node " + printable(node_name));
   OnnxModel::Proto& proto = subgraph.model.proto();
-  std::set<std::string> free;
-  collect_free_names(graph, {}, free);
-  for (const std::string& name : free) {
+  for (const std::string& name : free_names(graph)) {
     if (const onnx::TensorProto* weight = find_weight(outer, name)) {
       *proto.model.mutable_graph()->add_initializer() = *weight;
       if (const auto raw = outer.detached_data.find(name); raw != outer.detached_data.end())
@@ -86,15 +67,6 @@ void erase_matching(Range& range, Predicate predicate) {
 }
 
 }  // namespace
-
-std::set<std::string> captured_names(const onnx::NodeProto& node) {
-  std::set<std::string> free;
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.has_g()) collect_free_names(attribute.g(), {}, free);
-    for (const auto& subgraph : attribute.graphs()) collect_free_names(subgraph, {}, free);
-  }
-  return free;
-}
 
 bool has_subgraphs(const OnnxModel& model) {
   return std::ranges::any_of(model.proto().model.graph().node(), [](const onnx::NodeProto& node) {

@@ -29,7 +29,4 @@ std::vector<Subgraph> subgraphs_of(const OnnxModel& model, const ImportedModel& 
 /// Replaces the subgraph in its node by the graph of `optimized`.
 void replace_subgraph(OnnxModel& model, const Subgraph& subgraph, const OnnxModel& optimized);
 
-/// Returns the names that the node's subgraphs use but do not define.
-std::set<std::string> captured_names(const onnx::NodeProto& node);
-
 }  // namespace rulemill::optimize

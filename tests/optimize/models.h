@@ -10,6 +10,7 @@
 
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
+#include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/import.h"
 #include "optimize/optimize.h"

@@ -78,6 +78,4 @@ struct MatchContext {
   std::function<const TensorExpr*(std::uint32_t)> expr_of;
 };
 
-LibraryOp recognize_library_op(const TensorExpr& expr, const MatchContext& context);
-
 }  // namespace rulemill::optimize::gpu

@@ -1,4 +1,4 @@
-// Matchers of single operations and their common parts. Private to library_op.cc and match_*.cc.
+// Matchers of single operations and their common parts. Private to this folder.
 #pragma once
 
 #include "algebra/sizes/checked.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "optimize/gpu/library/library_op.h"
+#include "optimize/gpu/library/recognize_library_op.h"
 
 namespace rulemill::optimize::gpu {
 

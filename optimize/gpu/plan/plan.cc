@@ -1,4 +1,5 @@
 #include "optimize/gpu/plan/plan.h"
+#include "optimize/gpu/library/recognize_library_op.h"
 
 #include <fmt/format.h>
 

@@ -10,9 +10,11 @@
 
 namespace rulemill::optimize {
 
+struct OnnxModelProto;  // the protobuf, in model_proto.h; for optimize/onnx only
+
 class OnnxModel {
  public:
-  struct Proto;  // the protobuf, in model_proto.h; for optimize/onnx only
+  using Proto = OnnxModelProto;
 
   OnnxModel();
   OnnxModel(const OnnxModel& other);

@@ -3,6 +3,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,7 +16,6 @@
 #include "optimize/model/graph.h"
 #include "optimize/onnx/format/literal.h"
 #include "optimize/onnx/format/mapped_file.h"
-#include "optimize/onnx/format/model.h"
 
 namespace rulemill::optimize {
 
@@ -30,7 +30,7 @@ struct DetachedData {
   std::shared_ptr<std::string> digest_ = std::make_shared<std::string>();
 };
 
-struct OnnxModel::Proto {
+struct OnnxModelProto {
   onnx::ModelProto model;  // without the data of large initializers
   std::string origin;
   int opset = 0;
@@ -77,7 +77,7 @@ OnnxLiteral attribute_to_literal(const onnx::AttributeProto& proto);
 onnx::AttributeProto make_attribute_proto(const std::string& name, const OnnxLiteral& literal);
 
 /// Returns the stored size of an initializer's elements.
-std::uint64_t stored_bytes(const OnnxModel::Proto& model, const onnx::TensorProto& initializer);
+std::uint64_t stored_bytes(const OnnxModelProto& model, const onnx::TensorProto& initializer);
 
 /// Returns a name from a file in printable form: one line of bounded length.
 std::string printable(const std::string& name);

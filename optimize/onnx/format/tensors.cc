@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "optimize/model/rounding.h"
+#include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
@@ -60,7 +61,7 @@ const std::string& DetachedData::digest() const {
   return *digest_;
 }
 
-std::optional<std::string_view> OnnxModel::Proto::raw(const onnx::TensorProto& initializer) const {
+std::optional<std::string_view> OnnxModelProto::raw(const onnx::TensorProto& initializer) const {
   auto found = detached_data.find(initializer.name());
   return found == detached_data.end() ? inline_raw_data(initializer) : std::optional(found->second.bytes);
 }

@@ -42,7 +42,7 @@ std::optional<std::uint64_t> typed_element_count(const onnx::TensorProto& tensor
 
 class ModelValidator {
  public:
-  explicit ModelValidator(const OnnxModel::Proto& proto) : proto_(proto) {}
+  explicit ModelValidator(const OnnxModelProto& proto) : proto_(proto) {}
 
   void run() {
     const onnx::ModelProto& model = proto_.model;
@@ -209,7 +209,7 @@ class ModelValidator {
     }
   }
 
-  const OnnxModel::Proto& proto_;
+  const OnnxModelProto& proto_;
 };
 
 }  // namespace
@@ -229,6 +229,6 @@ void validate_tensor(const onnx::TensorProto& tensor, std::optional<std::string_
   }
 }
 
-void validate_model(const OnnxModel::Proto& proto) { ModelValidator(proto).run(); }
+void validate_model(const OnnxModelProto& proto) { ModelValidator(proto).run(); }
 
 }  // namespace rulemill::optimize

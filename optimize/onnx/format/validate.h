@@ -8,7 +8,7 @@
 namespace rulemill::optimize {
 
 /// Throws InputError("FILE", …), naming the node, tensor or value.
-void validate_model(const OnnxModel::Proto& proto);
+void validate_model(const OnnxModelProto& proto);
 
 /// Throws InputError if the tensor's data do not match its dimensions and element type.
 void validate_tensor(const onnx::TensorProto& tensor, std::optional<std::string_view> raw, const std::string& place);

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "optimize/onnx/mapping/lowered_node.h"
+#include "optimize/onnx/mapping/mapping.h"
 #include "optimize/onnx/mapping/node_bindings.h"
-#include "optimize/onnx/mapping/resolve_node.h"
 
 namespace rulemill::optimize {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "runtime/text/error.h"
 

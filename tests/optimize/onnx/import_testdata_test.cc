@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "optimize/model/evaluate.h"
+#include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/import.h"
 #include "runtime/text/error.h"

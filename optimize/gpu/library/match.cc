@@ -1,8 +1,6 @@
-#include "optimize/gpu/library/library_op.h"
+#include "optimize/gpu/library/match.h"
 
 #include <algorithm>
-
-#include "optimize/gpu/library/match.h"
 
 namespace rulemill::optimize::gpu {
 
@@ -74,14 +72,6 @@ std::optional<Contraction> match_contraction(const ElementExpr& element) {
   if (!add_factors(element)) return std::nullopt;
   if (found.inner != nullptr && (!found.reads.empty() || !add_factors(*found.inner))) return std::nullopt;
   return found;
-}
-
-LibraryOp recognize_library_op(const TensorExpr& expr, const MatchContext& context) {
-  if (auto found = match_convolution(expr, context)) return *found;
-  if (auto found = match_pooling(expr, context)) return *found;
-  if (auto found = match_product(expr, context)) return *found;
-  if (auto found = match_softmax(expr, context)) return *found;
-  return {};
 }
 
 }  // namespace rulemill::optimize::gpu
