@@ -7,6 +7,7 @@
 #include <new>
 
 #include "cli/command.h"
+#include "rulemill_build.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/json_file.h"
 #include "runtime/mpi/mpi_session.h"
@@ -72,7 +73,7 @@ int run(const runtime::MpiSession& session, int argc, char** argv) {
   cli::Options options;
   cli::Command chosen;
   CLI::App app("Discovers, proves and applies rewrite rules for deep-learning compilers.", "rulemill");
-  app.set_version_flag("--version", "rulemill " RULEMILL_VERSION);
+  app.set_version_flag("--version", "rulemill " RULEMILL_VERSION " (" RULEMILL_COMMIT ", " RULEMILL_BUILD_TYPE ")");
   add_subcommands(app, options, chosen);
   if (argc > 1 && argv[1][0] != '-') require_known_subcommand(app, argv[1]);
   try {

@@ -6,7 +6,6 @@
 
 namespace rulemill::algebra {
 
-
 double evaluate(const Function& function, std::span<const double> arguments) {
   std::array<double, 64> stack{};
   std::size_t top = 0;

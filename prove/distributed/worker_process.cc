@@ -78,8 +78,8 @@ void WorkerProcess::spawn() {
   const std::optional<Bytes> ready = process_->receive(start_timeout);
   if (!ready) {
     throw runtime::Error("worker process", "cannot start (" + failure_text(process_->end_reason()) +
-                                             "); expected it to load the definitions" +
-                                             (options_.memory_bytes > 0 ? " within --proof-memory" : ""));
+                                               "); expected it to load the definitions" +
+                                               (options_.memory_bytes > 0 ? " within --proof-memory" : ""));
   }
   if (!ready->empty()) throw runtime::Error("worker process", std::string(runtime::text_of(*ready)));
 }

@@ -34,7 +34,7 @@ struct EGraphFixture {
   ENodeId node(const std::string& name, std::initializer_list<EClassId> arguments) {
     const std::map<std::string, double> costs = {{"one", 1},          {"ten", 10},   {"four", 4},
                                                  {"three", 3},        {"half", 0.5}, {"other_three", 3},
-                                                 {"other_half", 0.5}, {"pair", 1},    {"twice", 2}};
+                                                 {"other_half", 0.5}, {"pair", 1},   {"twice", 2}};
     const std::vector<std::uint32_t> ranks(arguments.size(), 1);
     const ENodeId added =
         egraph.add_node(library.instantiate(name, {}, ranks).id, std::vector<EClassId>(arguments), {});
