@@ -1,9 +1,9 @@
-// Recognition of operations that cuDNN and cuBLAS compute, by the form of a tensor expression at its sizes. Any
-// operator of that form is recognized; none is named. Other expressions become generated kernels.
+// Operations that cuDNN and cuBLAS compute, and the context in which expressions are matched with them.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <variant>

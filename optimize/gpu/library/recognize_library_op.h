@@ -1,4 +1,5 @@
-// Recognition of the library operation that computes an expression.
+// Recognition of operations that cuDNN and cuBLAS compute, by the form of a tensor expression at its sizes. Any
+// operator of that form is recognized; none is named. Other expressions become generated kernels.
 #pragma once
 
 #include "optimize/gpu/library/library_op.h"

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "optimize/model/rounding.h"
-#include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
@@ -359,7 +358,7 @@ onnx::AttributeProto make_attribute_proto(const std::string& name, const OnnxLit
   return proto;
 }
 
-std::uint64_t stored_bytes(const OnnxModel::Proto& model, const onnx::TensorProto& initializer) {
+std::uint64_t stored_bytes(const OnnxModelProto& model, const onnx::TensorProto& initializer) {
   if (auto raw = model.raw(initializer)) return raw->size();
   return raw_bytes(initializer.data_type(), element_count(initializer).value_or(0)).value_or(0);
 }
