@@ -71,7 +71,6 @@ class Saturation {
 
   const RuleIndex& rules() const { return rules_; }
   const Application& application(std::uint32_t number) const { return applications_[number]; }
-  std::uint32_t application_count() const { return static_cast<std::uint32_t>(applications_.size()); }
   std::span<const std::uint32_t> words(const Application& application) const {
     return std::span(words_).subspan(application.first_word);
   }

@@ -117,7 +117,6 @@ ValueId GraphBank::input(const std::string& name, ValueType type) {
   Node created;
   created.kind = Node::Kind::Input;
   created.source = intern_name(input_sources_, name + (type ? "\n" + symbols_->to_string(*type) : ""));
-  if (created.source == input_names_.size()) input_names_.push_back(name);
   return node(intern(std::move(created), std::span(&type, 1))).outputs[0];
 }
 

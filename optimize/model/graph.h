@@ -115,7 +115,6 @@ class GraphBank {
   std::size_t node_count() const { return nodes_.size(); }
   std::size_t value_count() const { return values_.size(); }
 
-  const std::string& input_name(std::uint32_t source) const { return input_names_[source]; }
   /// Returns a constant's elements; the bank does not cache them.
   std::shared_ptr<const algebra::Tensor> tensor(std::uint32_t source) const { return readers_[source](); }
 
@@ -144,7 +143,6 @@ class GraphBank {
   algebra::Symbols* symbols_;
   std::vector<Node> nodes_;
   std::vector<Value> values_;
-  std::vector<std::string> input_names_;
   std::vector<Reader> readers_;  // by constant
   double max_constant_elements_ = 0;
   std::unordered_map<ValueId, ValueId> folded_constants_;
