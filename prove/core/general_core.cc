@@ -17,7 +17,7 @@ using algebra::RuleRecord;
 using algebra::Tier;
 using Specializations = std::vector<std::vector<RuleRecord>>;  // by rule of the set
 
-constexpr std::size_t derivations_per_task = 32;
+constexpr std::size_t derivations_per_general_task = 32;
 constexpr std::size_t certificates_per_task = 8;
 
 std::string named_text(Rule rule, const std::string& name, const algebra::TermBank& bank,
@@ -69,7 +69,7 @@ class GeneralCore {
       results.push_back(result_of(position));
     }
     MinimalCore minimal(
-        results, scheduler_, derivations_per_task, library_,
+        results, scheduler_, derivations_per_general_task, library_,
         [&](const CandidateResult& result) {
           return statement_of(rules_.rules[position_.at(result.candidate)].rule, bank_, symbols_);
         },
