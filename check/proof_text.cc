@@ -26,31 +26,31 @@ constexpr StepSyntax step_syntax[] = {{"drop", 1},
                                       {"set", 1},
                                       {"split", 1},
                                       {"map", 1},
-                                      {"know", 1},
-                                      {"forget", 2},
+                                      {"add_guard", 1},
+                                      {"drop_guard", 2},
                                       {"index", 3},
                                       {"within", 3},
                                       {"same", 6},
                                       {"zero", 2},
-                                      {"unwrap", 2},
-                                      {"swap", 2},
-                                      {"open", 2},
+                                      {"idempotent", 2},
+                                      {"commute", 2},
+                                      {"instantiate_max", 2},
                                       {"cancel", any_number},
-                                      {"name", 1},
-                                      {"leave", 1},
-                                      {"count", 1},
+                                      {"new_index", 1},
+                                      {"project", 1},
+                                      {"count_range", 1},
                                       {"expand", 2},
-                                      {"reduce", 3},
+                                      {"cancel_reciprocal", 3},
                                       {"constant", 2},
                                       {"scale", 2},
-                                      {"part", 3},
-                                      {"join", 3},
-                                      {"lift", 2},
+                                      {"split_exp", 3},
+                                      {"merge_exp", 3},
+                                      {"monotone", 2},
                                       {"flatten", 2},
-                                      {"gather", 2},
+                                      {"collect_terms", 2},
                                       {"order", any_number},
-                                      {"turn", 2},
-                                      {"unit", 2}};
+                                      {"parity", 2},
+                                      {"cancel_sum", 2}};
 constexpr const char* definedness_words[] = {"signs", "signs at points", "empty", "split", "from", "opposite"};
 constexpr const char* domain_words[] = {"domain of source", "domain of target"};
 constexpr int max_depth = 50;
@@ -275,9 +275,12 @@ class ProofReader {
     const std::string_view rest = text.substr(std::min(colon + 2, text.size()));
     Step step;
     std::string_view word = head.empty() ? std::string_view() : head[0];
-    step.targets_maximum = word.ends_with("max");
-    if (step.targets_maximum) word.remove_suffix(3);
-    const auto found = std::ranges::find(step_syntax, word, &StepSyntax::word);
+    auto found = std::ranges::find(step_syntax, word, &StepSyntax::word);
+    if (found == std::end(step_syntax) && word.ends_with("max")) {
+      step.targets_maximum = true;
+      word.remove_suffix(3);
+      found = std::ranges::find(step_syntax, word, &StepSyntax::word);
+    }
     if (found == std::end(step_syntax)) fail("expected a step, found '" + std::string(text.substr(0, 60)) + "'");
     step.op = static_cast<Op>(found - step_syntax);
     if ((step.targets_maximum && !can_target_maximum(step.op)) || (!step.targets_maximum && step.op == Op::Project)) {

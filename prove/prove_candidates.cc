@@ -20,7 +20,7 @@ namespace {
 using runtime::Json;
 
 constexpr const char* prove_journal_file = "verdicts.journal";
-constexpr int prove_stage_version = 12;  // in the stage's digest: results of different versions do not mix
+constexpr int prove_stage_version = 13;  // in the stage's digest: results of different versions do not mix
 
 /// Splits a file into the texts of its rules, each from its line "rule …" to the next such line.
 std::vector<std::string> split_rules(const std::string& text) {

@@ -14,7 +14,7 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr int prune_stage_version = 14;
+constexpr int prune_stage_version = 15;
 constexpr const char* prune_journal_file = "prune.journal";
 constexpr std::size_t certificates_per_task = 8;
 

@@ -43,34 +43,35 @@ struct Step {
     Set,         // set P x := p: Σ_x [G] F → ([G] F)(x := p) if Γ, G ⊢ x = p; a free x stays as the guard x = p
     Split,       // split P g: [G] F → [G, g] F + Σ_h [G, h] F, appended for the regions h where g does not hold
     Map,         // map P x := φ(u), … <- u := ψ(x), …: Σ_x F(x) → Σ_u F(φ(u)) if ψ is the inverse of φ
-    AddGuard,    // know P g: [G] F → [G, g] F if Γ, G ⊢ g
-    DropGuard,   // forget P G: [G, g] F → [G] F if Γ, G ⊢ g
+    AddGuard,    // add_guard P g: [G] F → [G, g] F if Γ, G ⊢ g
+    DropGuard,   // drop_guard P G: [G, g] F → [G] F if Γ, G ⊢ g
     Index,       // index P F D := p: t[…, i, …] → t[…, p, …] if Γ, G ⊢ i = p
     Within,      // within P F A {…}: the steps rewrite argument A of F, where Γ, G and the guards of F hold
     Same,        // same P F A P F A {…}: the first argument s → the second, t, if the steps rewrite s − t to 0
     Zero,        // zero P F: the product → 0 if F is a maximum of 0, or f(0) with the law f(0) = 0
-    Idempotent,  // unwrap P F: f(f(t)) → f(t), by a law of f
-    Commute,     // swap P F: f(s, t) → f(t, s), by a law of f
-    InstantiateMax,  // open P F p, …: max_{b: H} (s + t) → max_{b: H} s + t if Γ, G ⊢ H(b := p) and b is not in t
-    Cancel,          // cancel P P …: Σ_i c_i Σ_b [G_i] F → 0 if Γ ⊢ Σ_i c_i · [G_i] = 0
-    NewIndex,        // name P x := p: Σ_b [G] F → Σ_{b, x} [G, x = p] F for a fresh index x
-    Project,  // leavemax P F b := p, …: max_{b, c: G', H} t → max_{c: G'} t if Γ, G, G' ⊢ H(b := p) and b is
-              // in neither G' nor t
-    CountRange,  // count P b := l, h: Σ_b [l ≤ b ≤ h] F → (h + 1 − l) · F if Γ, G ⊢ h + 1 ≥ l and b is not in F
+    Idempotent,  // idempotent P F: f(f(t)) → f(t), by a law of f
+    Commute,     // commute P F: f(s, t) → f(t, s), by a law of f
+    InstantiateMax,  // instantiate_max P F p, …: max_{b: H} (s + t) → max_{b: H} s + t if Γ, G ⊢ H(b := p) and b is not
+                     // in t
+    Cancel,    // cancel P P …: Σ_i c_i Σ_b [G_i] F → 0 if Γ ⊢ Σ_i c_i · [G_i] = 0
+    NewIndex,  // new_index P x := p: Σ_b [G] F → Σ_{b, x} [G, x = p] F for a fresh index x
+    Project,   // projectmax P F b := p, …: max_{b, c: G', H} t → max_{c: G'} t if Γ, G, G' ⊢ H(b := p) and b is
+               // in neither G' nor t
+    CountRange,  // count_range P b := l, h: Σ_b [l ≤ b ≤ h] F → (h + 1 − l) · F if Γ, G ⊢ h + 1 ≥ l and b is not in F
     Expand,            // expand P F: (Σ_j c_j · m_j) · R → Σ_j c_j · m_j · R for an integer with monomials m_j
-    CancelReciprocal,  // reduce P F G: p · 1/p → 1 if Γ, G ⊢ p ≥ 1
+    CancelReciprocal,  // cancel_reciprocal P F G: p · 1/p → 1 if Γ, G ⊢ p ≥ 1
     Constant,          // constant P F: f(c) → its value, for numbers c at which the formula of f has an exact value
     Scale,             // scale P F: f(c · t) → c^d · f(t) if Γ, G ⊢ c > 0, by a law of f; a maximum has d = 1
-    SplitExp,          // part P F Q: f(s + t) → f(s) · f(t) for product Q of the argument, by a law of f
-    MergeExp,          // join P F G: f(s) · f(t) → f(s + t), by a law of f
-    Monotone,          // lift P F p, …: max_{b: H} f(t) → f(max_{b: H} t) if f is nondecreasing, and f(0) = 0 or
-                       // Γ, G ⊢ H(b := p); also for max and min of f(s) and f(t), or of f(t) and a number c = f(c)
+    SplitExp,          // split_exp P F Q: f(s + t) → f(s) · f(t) for product Q of the argument, by a law of f
+    MergeExp,          // merge_exp P F G: f(s) · f(t) → f(s + t), by a law of f
+    Monotone,      // monotone P F p, …: max_{b: H} f(t) → f(max_{b: H} t) if f is nondecreasing, and f(0) = 0 or
+                   // Γ, G ⊢ H(b := p); also for max and min of f(s) and f(t), or of f(t) and a number c = f(c)
     Flatten,       // flatten P F p, …: max_{b: G'} max_{c: H} t → max_{b, c: G', H} t if Γ, G, G' ⊢ H(c := p)
-    CollectTerms,  // gather P Q: c · R + d · R → (c + d) · R if c + d ≠ 0
+    CollectTerms,  // collect_terms P Q: c · R + d · R → (c + d) · R if c + d ≠ 0
     Order,      // order P P …: Σ_i c_i Σ_b [G] F_i → 0 if Σ_i c_i · F_i = 0 for every order of the values that
                 // piecewise functions compare
-    Parity,     // turn P F: f(−t) → −f(t) or f(t), by a law of f
-    CancelSum,  // unit P F {…}: (Σ_b [G] R) · 1/S → 1 if the steps rewrite Σ_b [G] R − S to 0 and the signs
+    Parity,     // parity P F: f(−t) → −f(t) or f(t), by a law of f
+    CancelSum,  // cancel_sum P F {…}: (Σ_b [G] R) · 1/S → 1 if the steps rewrite Σ_b [G] R − S to 0 and the signs
                 // of S exclude 0
   };
   Op op = Op::Drop;

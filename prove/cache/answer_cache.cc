@@ -15,7 +15,7 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr int cache_version = 9;
+constexpr int cache_version = 10;
 constexpr std::string_view rule_prefix = "rule ";
 
 /// Returns the name of a rule in text form, which has its number among the candidates; empty if it has none.

@@ -20,7 +20,7 @@ namespace {
 
 // The number is incremented whenever the format changes.
 constexpr const char* format = "; rulemill certificate ";
-constexpr const char* first_line = "; rulemill certificate 3, by ";
+constexpr const char* first_line = "; rulemill certificate 4, by ";
 constexpr const char* assumed_word = "; assumed law ";
 constexpr const char* definitions_word = "definitions";
 constexpr const char* derivation_word = "derivation";

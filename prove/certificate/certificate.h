@@ -16,7 +16,7 @@
 namespace rulemill::prove {
 
 /// Stands for a proof if no checkable one was found. A certificate with it is invalid.
-inline constexpr const char* no_proof = "unfollowed\n";
+inline constexpr const char* no_proof = "no proof\n";
 
 struct CertificateText {
   algebra::Certificate::Kind kind = algebra::Certificate::Kind::None;

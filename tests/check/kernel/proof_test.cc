@@ -16,8 +16,8 @@ output
  setmax 0 1: #0 := m
  split 0: m >= 0
  map 0: #0 := 1 + #1 <- #1 := -1 + #0
- know 0: m = 0
- forget 0 1
+ add_guard 0: m = 0
+ drop_guard 0 1
  index 0 0 0: m
  within 0 0 0
   drop 0
@@ -28,25 +28,25 @@ output
   end
  end
  zero 0 0
- unwrap 0 0
- swap 0 0
- open 0 0: 0; 1
+ idempotent 0 0
+ commute 0 0
+ instantiate_max 0 0: 0; 1
  cancel 0 1 2
- name 0: #9 := m
- leavemax 0 0: #0 := 0; #1 := 1
- count 0: #0 := 0; -1 + m
+ new_index 0: #9 := m
+ projectmax 0 0: #0 := 0; #1 := 1
+ count_range 0: #0 := 0; -1 + m
  expand 0 0
- reduce 0 0 1
+ cancel_reciprocal 0 0 1
  constant 0 0
  scale 0 0
- part 0 0 1
- join 0 0 1
- lift 0 0: 0
+ split_exp 0 0 1
+ merge_exp 0 0 1
+ monotone 0 0: 0
  flatten 0 0: 0
- gather 0 1
+ collect_terms 0 1
  order 0 1
- turn 0 0
- unit 0 0
+ parity 0 0
+ cancel_sum 0 0
   cancel 0 1
  end
 domain of source

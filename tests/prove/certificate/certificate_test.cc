@@ -205,7 +205,7 @@ TEST_CASE("a tampered certificate, rule, condition or definition is detected") {
     require_found(database, "certificate of " + record.rule.id);
   }
   SECTION("a certificate of another format") {
-    text.replace(text.find(" 3, by"), 2, " 2");
+    text.replace(text.find(" 4, by"), 2, " 3");
     require_found(database, "the certificate is of another format; prove its rule again");
   }
   SECTION("a line that would leave a solver scope") {
