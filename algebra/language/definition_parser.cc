@@ -87,18 +87,18 @@ Input Parser::parse_input() {
   const Token kind = cursor_.peek();
   input.scalar_kind = parse_scalar_kind();
   if (input.scalar_kind == ScalarKind::Positive)
-    cursor_.fail(kind, "an input may not be of positives; only an output, or a variable of a rule");
+    cursor_.fail(kind, "an input may not be declared positive; only an output, or a variable of a rule");
   return input;
 }
 
-/// `of truths`, `of integers`, `of positives`, or nothing for Real.
+/// `of bool`, `of int`, `of positive`, or nothing for Real.
 ScalarKind Parser::parse_scalar_kind() {
   if (!cursor_.accept("of")) return ScalarKind::Real;
   const Token token = cursor_.peek();
-  if (cursor_.accept("truths")) return ScalarKind::Bool;
-  if (cursor_.accept("integers")) return ScalarKind::Int;
-  if (cursor_.accept("positives")) return ScalarKind::Positive;
-  cursor_.fail(token, "expected truths, integers or positives, found " + quoted(token));
+  if (cursor_.accept("bool")) return ScalarKind::Bool;
+  if (cursor_.accept("int")) return ScalarKind::Int;
+  if (cursor_.accept("positive")) return ScalarKind::Positive;
+  cursor_.fail(token, "expected bool, int or positive, found " + quoted(token));
 }
 
 Parameter Parser::parse_parameter() {

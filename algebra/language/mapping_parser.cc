@@ -60,10 +60,9 @@ OnnxAttributeSyntax Parser::parse_onnx_attribute() {
   if (attribute.ignored) return attribute;
   cursor_.expect("=", "after the attribute's name");
   attribute.value = parse_onnx_value();
-  if (!cursor_.accept("absent")) return attribute;
-  if (cursor_.accept("any"))
-    attribute.is_optional = true;
-  else if (cursor_.peek().kind == Token::Kind::String)
+  attribute.is_optional = cursor_.accept("optional");
+  if (attribute.is_optional || !cursor_.accept("default")) return attribute;
+  if (cursor_.peek().kind == Token::Kind::String)
     attribute.default_string = cursor_.next().text;
   else
     attribute.default_number = parse_default_number();
@@ -80,15 +79,17 @@ OnnxMappingSyntax Parser::parse_onnx() {
       onnx.since = static_cast<int>(cursor_.expect_number("an opset"));
     } else if (cursor_.accept("until")) {
       onnx.until = static_cast<int>(cursor_.expect_number("an opset"));
-    } else if (cursor_.accept("gives")) {
-      cursor_.expect("...", "after 'gives'");
+    } else if (cursor_.accept("outputs")) {
+      cursor_.expect("...", "after 'outputs'");
       onnx.variadic_outputs = true;
     } else if (cursor_.accept("with")) {
-      const std::string name = cursor_.expect_name("a size of the operator");
-      cursor_.expect("=", "after the size");
-      onnx.computed_sizes.emplace_back(name, parse_index());
-    } else if (cursor_.accept("then")) {
-      onnx.activation = cursor_.expect_name("a parameter that names a function");
+      const std::string name = cursor_.expect_name("'activation' or a size of the operator");
+      if (name == "activation" && !cursor_.is("=")) {
+        onnx.activation = cursor_.expect_name("a parameter that names a function");
+      } else {
+        cursor_.expect("=", "after the size");
+        onnx.computed_sizes.emplace_back(name, parse_index());
+      }
     } else if (cursor_.is("if")) {
       onnx.predicates.push_back(parse_predicate());
     } else {

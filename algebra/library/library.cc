@@ -160,8 +160,8 @@ bool has_positive_output(const syntax::Operator& op) {
 void Library::add_operator(std::unique_ptr<syntax::Operator> op) {
   const std::string where = place(op->origin, op->place.line, op->place.column);
   if (const auto other = positive_operator(); other && has_positive_output(*op))
-    throw InputError(where,
-                     "operator '" + op->name + "': its output is of positives, and so is that of '" + *other + "'");
+    throw InputError(
+        where, "operator '" + op->name + "': its output is declared positive, and so is that of '" + *other + "'");
   if (impl_->find(op->name)) throw InputError(where, "operator '" + op->name + "' is defined twice");
   for (std::size_t i = 0; i < op->parameters.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {

@@ -211,11 +211,11 @@ std::optional<std::string> find_kind_mismatch(const OperatorInstance& instance, 
     if (output.scalar_kind == ScalarKind::Positive) {
       if (is_elementwise_exp(instance, functions)) continue;
       return "its output '" + output.name +
-             "' is not shown to be positives: the exponential, element by element, of its one input";
+             "' is not shown to be positive: the exponential, element by element, of its one input";
     }
     const bool is_bool = output.scalar_kind == ScalarKind::Bool;
-    std::string message = "its output '" + output.name + "' is not shown to be " +
-                          (is_bool ? "truths, 0 or 1 each" : "integers, whole numbers");
+    std::string message =
+        "its output '" + output.name + "' is not shown to be " + (is_bool ? "bool, 0 or 1" : "int, a whole number");
     try {
       if (!KindAnalysis(instance, functions).has_kind(output, output.scalar_kind)) return message;
     } catch (const Overflow& overflow) {

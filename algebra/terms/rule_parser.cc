@@ -138,12 +138,12 @@ class RuleParser {
     definitions_[name] = {cursor_.accept("of") ? parse_positive(variable, rank) : variable, std::nullopt};
   }
 
-  /// Parses the rest of `c[] of positives`, which declares the term positive(c).
+  /// Parses the rest of `c[] of positive`, which declares the term positive(c).
   TermId parse_positive(TermId variable, std::uint32_t rank) {
     const Token at = cursor_.peek();
-    if (!cursor_.accept("positives")) cursor_.fail(at, "expected positives, found " + quoted(at));
+    if (!cursor_.accept("positive")) cursor_.fail(at, "expected positive, found " + quoted(at));
     const std::optional<std::string> name = library_.positive_operator();
-    if (!name) cursor_.fail(at, "no operator of these definitions has an output of positives");
+    if (!name) cursor_.fail(at, "no operator of these definitions has a positive output");
     const NodeId node =
         bank_.apply(library_.instantiate(*name, {}, std::span(&rank, 1)).id, std::span(&variable, 1), {});
     return bank_.output(node, 0);

@@ -90,7 +90,7 @@ std::string to_string(const Rule& rule, const TermBank& bank, const Symbols& sym
     text += (i == 0 ? "" : ", ") + variable.name;
     text +=
         i < rule.shapes.size() ? shape_text(rule.shapes[i], rule.packs, symbols) : ":" + std::to_string(variable.rank);
-    if (std::ranges::find(positives, rule.variables[i]) != positives.end()) text += " of positives";
+    if (std::ranges::find(positives, rule.variables[i]) != positives.end()) text += " of positive";
   }
   text += ")";
   if (rule.tier != Tier::None) text += rule.tier == Tier::Core ? " core" : " derived";

@@ -10,7 +10,7 @@
 //
 //   rule any_rank(x[d..., m, k], a[k, n], b[k, n])          # a dimension pack (dimension_packs.h)
 //
-//   rule scaled(x[m, n], c[] of positives)                # c stands for positive(c): for any positive number
+//   rule scaled(x[m, n], c[] of positive)                # c stands for positive(c): for any positive number
 //     relu(scale(x, c)) => scale(relu(x), c)
 //
 // An integer parameter whose value is a size, as in stride=s, is symbolic: the rule holds for every number of at least

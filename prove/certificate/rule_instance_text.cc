@@ -92,7 +92,7 @@ namespace {
 
 /// Returns the first line of a rule, with its variables as they occur in terms: c, not positive(c).
 std::string head_of(const std::string& rule) {
-  static constexpr std::string_view positives = " of positives";
+  static constexpr std::string_view positives = " of positive";
   std::string head = rule.substr(0, rule.find('\n'));
   for (std::size_t at = head.find(positives); at != std::string::npos; at = head.find(positives))
     head.erase(at, positives.size());

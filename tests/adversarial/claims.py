@@ -1,5 +1,5 @@
 """Generates and evaluates random declarations of definitions, many of them almost true: laws of functions, commutative
-operators, outputs of truths or integers. Formulas are evaluated in fractions where these are exact, else in floats."""
+operators, outputs of bool or int. Formulas are evaluated in fractions where these are exact, else in floats."""
 
 import math
 import random

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random laws of functions, operators declared commutative, and outputs declared truths or integers: no accepted
+"""Random laws of functions, operators declared commutative, and outputs declared bool or int: no accepted
 declaration may be false. claims_test.py [--count N] [--seed S] [--show SEED]; --show prints the case of a seed."""
 
 import argparse
@@ -59,7 +59,7 @@ class Tensor:
 
 
 def random_values(formulas, n, kind):
-    numbers = {"truths": (0, 1), "integers": (-3, -1, 0, 0, 1, 2), "": (-2, -1, 0, 0, 1, 2, Fraction(1, 2))}[kind]
+    numbers = {"bool": (0, 1), "int": (-3, -1, 0, 0, 1, 2), "": (-2, -1, 0, 0, 1, 2, Fraction(1, 2))}[kind]
     return [Fraction(formulas.pick(*numbers)) for _ in range(n)]
 
 
@@ -99,10 +99,10 @@ def with_declared_functions(tree):
 
 
 def scalar_kind_case(formulas):
-    kinds = [formulas.pick("truths", "truths", "integers", "") for _ in "ab"]
-    declared = formulas.pick("truths", "integers")
+    kinds = [formulas.pick("bool", "bool", "int", "") for _ in "ab"]
+    declared = formulas.pick("bool", "int")
     tree = formulas.operator(LEAVES, formulas.pick(1, 2, 2, 3))
-    if declared == "truths" and formulas.chance(0.6):  # a formula of truths
+    if declared == "bool" and formulas.chance(0.6):  # a Boolean formula
         a, b = (formulas.pick(("less_than", x, y), ("equal_to", x, y), ("-", Fraction(1), ("equal_to", x, y)), x)
                 for x, y in [(formulas.pick(*LEAVES), formulas.pick(*LEAVES)) for _ in "ab"])
         tree = formulas.pick(("-", ("+", a, b), ("*", a, b)), ("*", a, b), ("+", a, b), ("gated", a, b),
@@ -120,7 +120,7 @@ def scalar_kind_case(formulas):
                 except (Undecided, OverflowError):
                     continue
                 for v in values:
-                    if isinstance(v, Fraction) and (v not in (0, 1) if declared == "truths" else v.denominator != 1):
+                    if isinstance(v, Fraction) and (v not in (0, 1) if declared == "bool" else v.denominator != 1):
                         return f"{v} is not of {declared}: a = {[str(v) for v in a]}, b = {[str(v) for v in b]}"
         return None
     return definitions, find_counterexample

@@ -379,7 +379,7 @@ class Definitions(Expressions):
         return (name, dims)
 
     def skip_scalar_kind(self):
-        """Skips `of truths` and the like: elements are numbers of any scalar kind."""
+        """Skips `of bool` and the like: elements are numbers of any scalar kind."""
         if self.accept("of"):
             self.name()
 

@@ -12,12 +12,12 @@ WRONG = {
         "operator behind(x[d...]; front[d...]: int, back[d...]: int)\n  y[i... < d... + front... + back...] = x[i... - back...]\n"
         "  onnx Pad(x, const [front..., back...]) since 13\n", "behind"),
     "another default": ("operator slope(x[d...], a[])\n  y[i... < d...] = relu(x[i...]) - a[] * relu(-x[i...])\n"
-                        "  onnx LeakyRelu {alpha = a absent 0.5}\n", "slope"),
+                        "  onnx LeakyRelu {alpha = a default 0.5}\n", "slope"),
     "the variance without epsilon": (
         "operator rows(x[d..., n], g[n], b[n])\n  tensor m[i... < d...] = sum(p < n) x[i..., p] / n\n"
         "  tensor v[i... < d...] = sum(p < n) (x[i..., p] - m[i...]) * (x[i..., p] - m[i...]) / n\n"
         "  y[i... < d..., q < n] = (x[i..., q] - m[i...]) * g[q] * recip(sqrt(v[i...] + 0.5)) + b[q]\n"
-        "  onnx LayerNormalization since 17 {axis = -1 absent -1, epsilon = 0.00001}\n", "rows"),
+        "  onnx LayerNormalization since 17 {axis = -1 default -1, epsilon = 0.00001}\n", "rows"),
 }
 
 

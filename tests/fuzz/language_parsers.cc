@@ -52,11 +52,12 @@ void read_sizes(ByteView bytes) {
 }
 
 const std::vector<std::string> definition_words = {
-    "operator",    "function", "law",     "include",     "where", "let", "tensor", "onnx",     "is",
-    "commutative", "sum(",     "max(",    "if",          "else",  "and", "with",   "at",       "except",
-    "rank",        "size",     "sizes",   "permutation", "//",    "%",   "d...",   "i...",     "< n",
-    "[",           "]",        "{",       "}",           "(",     ")",   "absent", "since",    "until",
-    "then",        "any",      "const [", "= 1",         "/ 0",   "% 0", "// n",   "min(n, m)"};
+    "operator", "function",    "law",   "include", "where",      "let",         "tensor",  "onnx",
+    "is",       "commutative", "sum(",  "max(",    "if",         "else",        "and",     "with",
+    "at",       "except",      "rank",  "size",    "sizes",      "permutation", "//",      "%",
+    "d...",     "i...",        "< n",   "[",       "]",          "{",           "}",       "(",
+    ")",        "default",     "since", "until",   "activation", "optional",    "outputs", "any",
+    "const [",  "= 1",         "/ 0",   "% 0",     "// n",       "min(n, m)"};
 const std::vector<std::string> rule_words = {
     "rule", "property", "let",     "when",   "=>",      "=",       "x:4",       "x[n, 2*m]", "; axis=0",
     "at=?", ".first",   "concat(", "split(", "conv2d(", "matmul(", "div(n, m)", "mod(n, 2)", "min(n, m)",

@@ -73,7 +73,7 @@ TEST_CASE("a digest does not change with anything else") {
     check_equal(digests(text, "y[i < n] = act(x[i])", "# an activation\n  y[i<n]   =\n\n act( x[i] )"));
   }
   SECTION("an operator's ONNX mapping") {
-    check_equal(digests(text, "onnx Part\n", "onnx Part since 7 {alpha = 1.0 absent 1}\n  onnx Other {axis = n}\n"));
+    check_equal(digests(text, "onnx Part\n", "onnx Part since 7 {alpha = 1.0 default 1}\n  onnx Other {axis = n}\n"));
     check_equal(digests(text, "  onnx Part\n", ""));
     check_equal(digests(text, "operator part(x[n])\n", "operator part(x[n])\n  onnx First\n"));
   }

@@ -238,5 +238,5 @@ TEST_CASE("an operator with a partial function of only one input is not commutat
   }
   CHECK(is_accepted(recip + "operator g(a[n], b[n])\n  commutative\n  tensor t[i < n] = recip(b[i]) + recip(a[i])\n" +
                     "  y[i < n] = a[i] * b[i]"));
-  CHECK_FALSE(is_accepted("operator g(a[n] of truths, b[n])\n  commutative\n  y[i < n] = a[i] * b[i]"));
+  CHECK_FALSE(is_accepted("operator g(a[n] of bool, b[n])\n  commutative\n  y[i < n] = a[i] * b[i]"));
 }

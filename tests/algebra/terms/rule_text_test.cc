@@ -31,12 +31,12 @@ TEST_CASE("formatting a parsed rule gives its text back") {
   CHECK(bank.nodes(rules[0].target).size() == 3);
 }
 
-TEST_CASE("a variable is written as 'of positives' if it occurs only in positive()") {
+TEST_CASE("a variable is written as 'of positive' if it occurs only in positive()") {
   Library library = shipped();
   TermBank bank(library);
   Symbols symbols;
   const std::string text =
-      "rule scaled(x[m, n], c[] of positives)\n"
+      "rule scaled(x[m, n], c[] of positive)\n"
       "  relu(scale(x, c))\n"
       "  => scale(relu(x), c)\n";
   const Rule rule = parse_rules(text, "r.rules", library, bank, symbols)[0];
@@ -66,7 +66,7 @@ TEST_CASE("an error in a rule is reported in one line with its position") {
       {"rule r(x:2)\n  split(x; axis=0) => x", "r.rules:2:3: 'split' has several outputs"},
       {"rule r(x:2)\n  concat(x, x; axis=2) => x",
        "r.rules:2:3: operator 'concat': axis=2 is not an axis below the rank 2"},
-      {"rule r(x:2 of truths)\n  relu(x) => x", "r.rules:1:15: expected positives, found 'truths'"},
+      {"rule r(x:2 of bool)\n  relu(x) => x", "r.rules:1:15: expected positive, found 'bool'"},
       {"rule r(x:2)\n  relu(x; slope=1) => x", "r.rules:2:11: operator 'relu' has no parameter 'slope'"},
   };
   for (const auto& [text, expected] : cases) {

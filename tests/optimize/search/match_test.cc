@@ -74,7 +74,7 @@ rule equal_weights(x[m, k], v[k, k], w[k, k])
 
 TEST_CASE("a positive variable matches only values that are known to be positive", "[match]") {
   GraphFixture fixture(R"(
-rule scaled(x[m, n], c[n] of positives)
+rule scaled(x[m, n], c[n] of positive)
   relu(mul(x, c; right=[2, 0])) => mul(relu(x), c; right=[2, 0])
 )");
   const algebra::Parameters by_column{{"right", std::vector<std::int64_t>{2, 0}}};
@@ -107,7 +107,7 @@ rule exponential(x[m, n], a[], b[])
   scale(scale(x, positive(a)), positive(b)) => scale(x, positive(add(a, b)))
 rule within_and_without(x[m, n], a[])
   scale(scale(x, positive(a)), a) => scale(scale(x, a), positive(a))
-rule one_way(x[m, n] of positives)
+rule one_way(x[m, n] of positive)
   larger(x, relu(x)) => x
 )",
                              true);

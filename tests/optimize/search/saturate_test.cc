@@ -272,7 +272,7 @@ TEST_CASE("a node that needs a neighbor to be exported is not extracted without 
 
 /// Combine two factors per column after relu.
 constexpr const char* factors_of_columns = R"(
-rule scaled(x[m, n], c[n] of positives)
+rule scaled(x[m, n], c[n] of positive)
   relu(mul_row(x, c)) => mul_row(relu(x), c)
 rule twice(x[m, n], a[n], b[n])
   mul_row(mul_row(x, a), b) => mul_row(x, mul(a, b))
