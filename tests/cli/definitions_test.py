@@ -8,7 +8,7 @@ from binary import ROOT, Case, rulemill
 
 SHIPPED = ROOT / "data" / "operators"
 
-RUNNING_SUM = """operator cumsum(x[d..., n])
+RUNNING_SUM = """operator prefix_sum(x[d..., n])
   y[i... < d..., j < n] = sum(p < j + 1) x[i..., p]
 """
 PROFILE = """name = "sums"
@@ -21,7 +21,7 @@ shape = [2, 3]
 [[operators]]
 operator = "add"
 [[operators]]
-operator = "cumsum"
+operator = "prefix_sum"
 """
 NORMALIZED = """rule twice(x:4, g:1, b:1, m:1, v:1, e:0)
   relu(relu(batch_norm(x, g, b, m, v, e))) => relu(batch_norm(x, g, b, m, v, e))
@@ -93,8 +93,8 @@ class Definitions(Case):
         (self.folder / "sums.toml").write_text(PROFILE, encoding="utf-8")
         self.assert_works(rulemill("discover", "--definitions", folder, "--profile", self.folder / "sums.toml", "--out", out,
                                    "--progress", "off"))
-        rules = self.json("rules", "list", "--rules", out, "--definitions", folder, "--uses", "cumsum")["rules"]
-        self.assertRegex(" ".join(rule["text"] for rule in rules), r"add\(cumsum\(x[12]\), cumsum\(x[12]\)\)\s+=> cumsum\(add\(x1, x2\)\)")
+        rules = self.json("rules", "list", "--rules", out, "--definitions", folder, "--uses", "prefix_sum")["rules"]
+        self.assertRegex(" ".join(rule["text"] for rule in rules), r"add\(prefix_sum\(x[12]\), prefix_sum\(x[12]\)\)\s+=> prefix_sum\(add\(x1, x2\)\)")
         self.assert_works(rulemill("check", out, "--definitions", folder))
 
 

@@ -16,7 +16,7 @@ rule exponential_of_a_sum(x:3, y:3)
 rule relu_of_a_positive_multiple(x:3, y:3)
   relu(mul(exp(y), x)) => mul(exp(y), relu(x))
 rule what_a_softmax_is_made_of(x:3)
-  div_column(exp(x), sum_kept(exp(x); axes=[2])) => softmax(x)
+  div_column(exp(x), reduce_sum_keepdims(exp(x); axes=[2])) => softmax(x)
 """
 TABLE = ["candidates.rules", "outcomes.json", "rules.rmdb"]
 

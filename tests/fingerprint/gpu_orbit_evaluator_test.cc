@@ -56,7 +56,7 @@ parameters = { axis = 0 }
 operator = "softmax"
 ranks = [2]
 [[operators]]
-operator = "max_kept"
+operator = "reduce_max_keepdims"
 ranks = [2]
 parameters = { axes = [[1]] }
 [[operators]]

@@ -63,10 +63,10 @@ TEST_CASE("inputs are broadcast according to their spreads") {
 
 TEST_CASE("axes are removed, inserted and kept with extent 1") {
   OperatorFixture fixture;
-  fixture.check(fixture.run("sum_of", {{"axes", List{0}}}, {two_by_three}), {3}, {5, 7, 9});
-  fixture.check(fixture.run("max_kept", {{"axes", List{1}}}, {two_by_three}), {2, 1}, {3, 6});
-  fixture.check(fixture.run("mean_of", {{"axes", List{1, 0}}}, {two_by_three}), {}, {3.5F});
-  fixture.check(fixture.run("take", {{"axis", 1}, {"at", 2}}, {two_by_three}), {2}, {3, 6});
+  fixture.check(fixture.run("reduce_sum", {{"axes", List{0}}}, {two_by_three}), {3}, {5, 7, 9});
+  fixture.check(fixture.run("reduce_max_keepdims", {{"axes", List{1}}}, {two_by_three}), {2, 1}, {3, 6});
+  fixture.check(fixture.run("reduce_mean", {{"axes", List{1, 0}}}, {two_by_three}), {}, {3.5F});
+  fixture.check(fixture.run("select", {{"axis", 1}, {"at", 2}}, {two_by_three}), {2}, {3, 6});
   fixture.check(fixture.run("slice", {{"axis", 1}, {"from", 0}, {"step", 2}}, {two_by_three}, {3}), {2, 2},
                 {1, 3, 4, 6});
   fixture.check(fixture.run("pad", {{"front", List{0, 1}}, {"back", List{1, 0}}}, {two_by_three}), {3, 4},
@@ -98,8 +98,8 @@ TEST_CASE("invalid lists and axes are rejected with the expected values") {
   };
   CHECK(error_of("conv", {{"stride", List{1, 2, 3}}}, {4, 4}) ==
         "operator 'conv': stride=[1,2,3] is not a list of 2 numbers from 0 to 1048575, one for each of 'd'");
-  CHECK(error_of("sum_of", {{"axes", List{0, 0}}}, {2}) ==
-        "operator 'sum_of': axes=[0,0] is not a list of different axes below the rank 2");
+  CHECK(error_of("reduce_sum", {{"axes", List{0, 0}}}, {2}) ==
+        "operator 'reduce_sum': axes=[0,0] is not a list of different axes below the rank 2");
   CHECK(error_of("add", {{"right", List{2, 0}}}, {2, 2}) ==
         "operator 'add' takes 2 inputs; inputs of rank (2, 2) do not fit it");
   CHECK(error_of("add", {{"left", List{1}}, {"right", List{1}}}, {1, 1})

@@ -96,7 +96,7 @@ TEST_CASE("a condition follows from one on the negated argument only with a pari
 }
 
 TEST_CASE("signs do not show that a sum is not 0 if it may cancel or be empty") {
-  DomainFixture cancels("rule test(y[n]) scale(recip(y), recip(sum_all(recip(y)))) => recip(y)");
+  DomainFixture cancels("rule test(y[n]) scale(recip(y), recip(reduce_sum_all(recip(y)))) => recip(y)");
   for (const char* proof : {"signs\n", "signs at points\n"})
     check_contains(cancels.outcome(false, proof), "the signs do not imply");
   DomainFixture softmax("rule test(x[n]) softmax(x) => x");

@@ -30,7 +30,8 @@ TEST_CASE("CountRange applies only if nothing but its range contains the index")
 
 TEST_CASE("only terms without the bound indices are taken out of a maximum, at a point of its range") {
   StatementFixture test(
-      "rule test(x[m, n], r[m, 1]) max_kept(add(x, r; right=[0, 1]); axes=[1]) => add(max_kept(x; axes=[1]), r)");
+      "rule test(x[m, n], r[m, 1]) reduce_max_keepdims(add(x, r; right=[0, 1]); axes=[1]) => "
+      "add(reduce_max_keepdims(x; axes=[1]), r)");
   check_contains(test.outcome(" instantiate_max 0 0: 0\n"), "nothing cancels");
   check_contains(test.outcome(" instantiate_max 0 0: n\n"), "nothing cancels");
   check_contains(test.outcome(" instantiate_max 0 0: #0\n"), "is not bound there");
@@ -106,7 +107,7 @@ TEST_CASE("Parity applies only to functions with a parity law") {
 TEST_CASE("CancelSum applies only if the divisor is total and its signs exclude 0") {
   // The product is sum #0 [#0 >= 0] [-1 + n - #0 >= 0] t(#0) 1/(sum #1 … t(#1)).
   const auto outcome = [](const std::string& t) {
-    StatementFixture test("rule test(x[m, n]) sum_kept(div(" + t + ", sum_kept(" + t +
+    StatementFixture test("rule test(x[m, n]) reduce_sum_keepdims(div(" + t + ", reduce_sum_keepdims(" + t +
                           "; axes=[1]); right=[0, 1]); axes=[1]) => " + "ones(; d=[m, 1])");
     const Factor quotient = test.statement->difference(0).at(0).factors.back();
     const auto name = [&](Atom atom) { return test.atoms.text(Poly(atom)); };
@@ -122,7 +123,7 @@ TEST_CASE("CancelSum applies only if the divisor is total and its signs exclude 
   check_contains(outcome("recip(exp(x))"), "divisor may be undefined");
   StatementFixture power("rule test(x:2) mul(exp(x), exp(neg(x))) => x");
   check_contains(power.outcome(" cancel_sum 0 0\n end\n"), "not 1/t");
-  StatementFixture varies("rule test(x[m, n]) sum_kept(div(exp(x), exp(x)); axes=[1]) => ones(; d=[m, 1])");
+  StatementFixture varies("rule test(x[m, n]) reduce_sum_keepdims(div(exp(x), exp(x)); axes=[1]) => ones(; d=[m, 1])");
   check_contains(varies.outcome(" cancel_sum 0 1\n end\n"), "depends on a bound index");
 }
 

@@ -160,7 +160,7 @@ TEST_CASE("fingerprints over the reals confirm the laws of maxima and exponentia
     return fixture.apply(name, {}, {s, t});
   };
   const auto row_maximum = [&](const RealFixture::Tensor& t) {
-    return fixture.apply("max_kept", {{"axes", Axes{1}}}, {t});
+    return fixture.apply("reduce_max_keepdims", {{"axes", Axes{1}}}, {t});
   };
   const auto pool = [&](const RealFixture::Tensor& t, std::int64_t kernel) {
     return fixture.apply("max_pool", {{"kernel", kernel}, {"pad", "same"}}, {t});

@@ -33,7 +33,7 @@ TEST_CASE("a Boolean mask and a selection by it are recognized", "[types]") {
   text.node("Not", {"kept"}, {"left"}).node("Transpose", {"left"}, {"turned"}, {"perm=1,0"});
   text.node("Transpose", {"turned"}, {"back"}, {"perm=1,0"}).node("Where", {"back", "low", "x"}, {"y"});
   CHECK(recognized_operators(text, library) ==
-        std::vector<std::string>{"greater", "both", "opposite", "transpose", "transpose", "choose"});
+        std::vector<std::string>{"greater", "logical_and", "opposite", "transpose", "transpose", "choose"});
 }
 
 TEST_CASE("operands of different float types, or a Boolean and a float, are not combined", "[types]") {
