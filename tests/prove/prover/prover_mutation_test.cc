@@ -30,7 +30,7 @@ std::uint32_t rank_of(TermId id, const algebra::TermBank& bank) {
 /// All rules that differ from a rule in one small change.
 class Mutations {
  public:
-  explicit Mutations(ProverFixture& fixture) : court_(fixture), bank_(fixture.bank) {}
+  explicit Mutations(ProverFixture& fixture) : fixture_(fixture), bank_(fixture.bank) {}
 
   std::map<std::string, std::vector<Rule>> of(const Rule& rule) {
     made_.clear();
@@ -114,11 +114,11 @@ class Mutations {
     for (const TermId argument : arguments) ranks.push_back(rank_of(argument, bank_));
     if (arguments.empty()) ranks = {rank_of(bank_.output(old, 0), bank_)};
     Parameters known;
-    for (const std::string& parameter : court_.library.parameter_names(name)) {
+    for (const std::string& parameter : fixture_.library.parameter_names(name)) {
       if (parameters.contains(parameter)) known[parameter] = parameters.at(parameter);
     }
     try {
-      const algebra::OperatorInstance& instance = court_.library.instantiate(name, known, ranks);
+      const algebra::OperatorInstance& instance = fixture_.library.instantiate(name, known, ranks);
       const NodeId made = bank_.apply(instance.id, arguments, sizes);
       std::unordered_map<TermId, TermId> terms;
       const std::size_t outputs = bank_.library().instance(bank_.node(old).instance).outputs.size();
@@ -131,13 +131,13 @@ class Mutations {
 
   std::vector<TermId> with(const std::vector<TermId>& side, const std::unordered_map<TermId, TermId>& terms) {
     try {
-      return bank_.substitute(side, terms, {}, court_.symbols);
+      return bank_.substitute(side, terms, {}, fixture_.symbols);
     } catch (const runtime::Error&) {
       return {};
     }
   }
 
-  ProverFixture& court_;
+  ProverFixture& fixture_;
   algebra::TermBank& bank_;
   std::map<std::string, std::vector<Rule>> made_;
 };
@@ -193,24 +193,24 @@ namespace {
 /// Random rule instances: substitutes sizes and variables of typed rules.
 class RuleInstances {
  public:
-  RuleInstances(ProverFixture& fixture, std::uint64_t seed) : court_(fixture), random_(seed) {}
+  RuleInstances(ProverFixture& fixture, std::uint64_t seed) : fixture_(fixture), random_(seed) {}
 
   Rule of(const TypedRule& typed) {
     algebra::Substitution sizes;
     for (const algebra::Shape& shape : typed.rule.shapes) {
       for (const Poly& dim : shape) {
-        for (const algebra::Atom atom : court_.symbols.atoms(dim)) sizes.emplace(atom, substituted_size(atom));
+        for (const algebra::Atom atom : fixture_.symbols.atoms(dim)) sizes.emplace(atom, substituted_size(atom));
       }
     }
     std::unordered_map<TermId, TermId> terms;
     Rule rule = typed.rule;
     for (const TermId variable : rule.variables) terms[variable] = term_for(variable);
-    rule.source = court_.bank.substitute(typed.rule.source, terms, sizes, court_.symbols);
-    rule.target = court_.bank.substitute(typed.rule.target, terms, sizes, court_.symbols);
+    rule.source = fixture_.bank.substitute(typed.rule.source, terms, sizes, fixture_.symbols);
+    rule.target = fixture_.bank.substitute(typed.rule.target, terms, sizes, fixture_.symbols);
     for (algebra::Shape& shape : rule.shapes) {
-      for (Poly& dim : shape) dim = court_.symbols.substitute(dim, sizes);
+      for (Poly& dim : shape) dim = fixture_.symbols.substitute(dim, sizes);
     }
-    for (algebra::SizeCondition& c : rule.condition) c = algebra::substitute(c, sizes, court_.symbols);
+    for (algebra::SizeCondition& c : rule.condition) c = algebra::substitute(c, sizes, fixture_.symbols);
     return rule;
   }
 
@@ -233,17 +233,17 @@ class RuleInstances {
   TermId term_for(TermId variable) {
     TermId term = variable;
     for (std::uint64_t depth = random_() % 3; depth > 0; --depth) {
-      const std::vector<std::string>& unary = shape_preserving(court_.bank.term(variable).rank, 1);
-      const std::vector<std::string>& binary = shape_preserving(court_.bank.term(variable).rank, 2);
+      const std::vector<std::string>& unary = shape_preserving(fixture_.bank.term(variable).rank, 1);
+      const std::vector<std::string>& binary = shape_preserving(fixture_.bank.term(variable).rank, 2);
       const bool two = random_() % 2 == 0;
       const std::vector<std::string>& names = two ? binary : unary;
-      const std::uint32_t rank = court_.bank.term(variable).rank;
+      const std::uint32_t rank = fixture_.bank.term(variable).rank;
       const std::vector<std::uint32_t> ranks(two ? 2 : 1, rank);
       const algebra::OperatorInstance& instance =
-          court_.library.instantiate(names[random_() % names.size()], {}, ranks);
+          fixture_.library.instantiate(names[random_() % names.size()], {}, ranks);
       std::vector<TermId> arguments = {term};
       if (two) arguments.push_back(variable);
-      term = court_.bank.output(court_.bank.apply(instance.id, arguments, {}), 0);
+      term = fixture_.bank.output(fixture_.bank.apply(instance.id, arguments, {}), 0);
     }
     return term;
   }
@@ -253,26 +253,28 @@ class RuleInstances {
     std::vector<std::string>& names = shape_preserving_[{rank, arity}];
     if (!names.empty()) return names;
     algebra::Shape shape;
-    for (std::uint32_t d = 0; d < rank; ++d) shape.emplace_back(court_.symbols.size("s" + std::to_string(d)));
+    for (std::uint32_t d = 0; d < rank; ++d) shape.emplace_back(fixture_.symbols.size("s" + std::to_string(d)));
     const std::vector<algebra::Shape> inputs(arity, shape);
-    for (const std::string& name : court_.library.operator_names()) {
-      if (court_.library.arity(name) != arity) continue;
-      const std::vector<std::string> parameters = court_.library.parameter_names(name);
+    std::vector<std::string> operators = fixture_.library.operator_names();
+    std::ranges::sort(operators);  // whatever file defines them, so that draws do not depend on it
+    for (const std::string& name : operators) {
+      if (fixture_.library.arity(name) != arity) continue;
+      const std::vector<std::string> parameters = fixture_.library.parameter_names(name);
       const ParameterValue none = std::vector<std::int64_t>();  // of how inputs repeat
       if (!std::ranges::all_of(parameters, [&](const std::string& parameter) {
-            return court_.library.default_value(name, parameter) == none;
+            return fixture_.library.default_value(name, parameter) == none;
           }))
         continue;
-      if (!court_.library.size_parameter_names(name).empty()) continue;
+      if (!fixture_.library.size_parameter_names(name).empty()) continue;
       const std::vector<std::uint32_t> ranks(arity, rank);
-      if (!court_.library.accepts_ranks(name, ranks)) continue;
-      const auto outputs = algebra::infer(court_.library.instantiate(name, {}, ranks), inputs, {}, court_.symbols);
+      if (!fixture_.library.accepts_ranks(name, ranks)) continue;
+      const auto outputs = algebra::infer(fixture_.library.instantiate(name, {}, ranks), inputs, {}, fixture_.symbols);
       if (outputs && outputs->size() == 1 && (*outputs)[0] == shape) names.push_back(name);
     }
     return names;
   }
 
-  ProverFixture& court_;
+  ProverFixture& fixture_;
   std::mt19937_64 random_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::string>> shape_preserving_;
 };
