@@ -256,7 +256,7 @@ class RuleInstances {
     for (std::uint32_t d = 0; d < rank; ++d) shape.emplace_back(fixture_.symbols.size("s" + std::to_string(d)));
     const std::vector<algebra::Shape> inputs(arity, shape);
     std::vector<std::string> operators = fixture_.library.operator_names();
-    std::ranges::sort(operators);  // whatever file defines them, so that draws do not depend on it
+    std::ranges::sort(operators);  // draws do not depend on the files that define them
     for (const std::string& name : operators) {
       if (fixture_.library.arity(name) != arity) continue;
       const std::vector<std::string> parameters = fixture_.library.parameter_names(name);
