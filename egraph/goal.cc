@@ -48,7 +48,7 @@ void Goal::canonicalize_sizes(CanonicalSizes& canonical_sizes) {
   for (const Shape& shape : rule_.rule.shapes) {
     for (const Poly& dim : shape) add_atoms(dim);
   }
-  for (const NodeId node : bank_.nodes(outputs_of(rule_.rule))) {
+  for (const NodeId node : nodes_of(rule_.rule, bank_)) {
     for (const Poly& size : bank_.node(node).sizes) add_atoms(size);
   }
   for (const SizeCondition& condition : rule_.rule.condition) {
@@ -116,7 +116,7 @@ void Goal::add_nodes() {
   }
   std::vector<EClassId> arguments;
   std::vector<SizeId> sizes;
-  for (const NodeId id : bank_.nodes(outputs_of(rule_.rule))) {
+  for (const NodeId id : nodes_of(rule_.rule, bank_)) {
     const algebra::Node node = bank_.node(id);
     arguments.clear();
     sizes.clear();

@@ -25,7 +25,7 @@ class RuleCompiler {
       std::vector<SizePattern>& dims = compiled_.variables.emplace_back();
       for (const Poly& dim : rule_.rule.shapes[compiled_.variables.size() - 1]) dims.push_back(pattern(dim));
     }
-    for (const NodeId id : bank_.nodes(outputs_of(rule_.rule))) add_node(id);
+    for (const NodeId id : nodes_of(rule_.rule, bank_)) add_node(id);
     for (const algebra::SizeCondition& condition : rule_.rule.condition) {
       compiled_.condition.push_back({condition.relation, pattern(condition.left), pattern(condition.right)});
     }

@@ -136,6 +136,10 @@ struct OperatorInstance {
   std::uint32_t size_parameter_count() const {
     return static_cast<std::uint32_t>(size_names.size()) - first_size_parameter;
   }
+  /// The number of size parameters that are not symbolic parameters; those follow.
+  std::uint32_t declared_size_count() const {
+    return symbolic_parameters.empty() ? size_parameter_count() : symbolic_parameters[0].first;
+  }
 
   /// inputs[i][d]: dimension d of input i, a Size slot or a Constant. A slot that occurs twice requires equal
   /// dimensions.

@@ -91,7 +91,7 @@ std::string format_typed_steps(const Rule& rule, const TermBank& bank, const Sym
     const OperatorInstance& instance = bank.instance_of(id);
     return names.at(term.node) + (instance.outputs.size() > 1 ? "." + instance.outputs[term.output].name : "");
   };
-  for (const NodeId id : bank.nodes(outputs_of(rule))) {
+  for (const NodeId id : nodes_of(rule, bank)) {
     const Node& node = bank.node(id);
     const OperatorInstance& instance = bank.library().instance(node.instance);
     std::string text = instance.operator_name + "(", type;

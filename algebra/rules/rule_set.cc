@@ -30,7 +30,7 @@ class RuleWriter {
       variable.set_name(bank_.term(rule.variables[v]).name);
       for (const Poly& dim : rule.shapes[v]) variable.add_shape(symbols_.to_string(dim));
     }
-    for (const NodeId id : bank_.nodes(outputs_of(rule))) {
+    for (const NodeId id : nodes_of(rule, bank_)) {
       nodes_.emplace(id, static_cast<std::uint32_t>(nodes_.size()));
       write(bank_.node(id), *to.add_nodes());
     }

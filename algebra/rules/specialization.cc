@@ -118,14 +118,12 @@ class Specializer {
   /// The values of this symbolic parameter in available instances of its operator; without any, the kernel sizes.
   std::set<std::int64_t> candidate_values(const Rule& rule, Atom size) const {
     std::set<std::int64_t> numbers;
-    for (const auto* side : {&rule.source, &rule.target}) {
-      for (const NodeId id : bank_.nodes(*side)) {
-        const Node& node = bank_.node(id);
-        const OperatorInstance& instance = library_.instance(node.instance);
-        for (const SymbolicParameter& symbolic : instance.symbolic_parameters) {
-          for (std::uint32_t k = 0; k < symbolic.count; ++k) {
-            if (node.sizes[symbolic.first + k].atom() == size) add_values(instance.operator_name, symbolic, k, numbers);
-          }
+    for (const NodeId id : nodes_of(rule, bank_)) {
+      const Node& node = bank_.node(id);
+      const OperatorInstance& instance = library_.instance(node.instance);
+      for (const SymbolicParameter& symbolic : instance.symbolic_parameters) {
+        for (std::uint32_t k = 0; k < symbolic.count; ++k) {
+          if (node.sizes[symbolic.first + k].atom() == size) add_values(instance.operator_name, symbolic, k, numbers);
         }
       }
     }
@@ -183,14 +181,11 @@ class Specializer {
         return std::ranges::none_of(output.dims, is_number) || fits_some_constant(output);
       });
     };
-    return std::ranges::all_of(bank_.nodes(rule.source), is_useful) &&
-           std::ranges::all_of(bank_.nodes(rule.target), is_useful);
+    return std::ranges::all_of(nodes_of(rule, bank_), is_useful);
   }
 
   void add_created_instances(const Rule& rule) {
-    for (const auto* side : {&rule.source, &rule.target}) {
-      for (const NodeId node : bank_.nodes(*side)) created_.insert(bank_.node(node).instance);
-    }
+    for (const NodeId node : nodes_of(rule, bank_)) created_.insert(bank_.node(node).instance);
   }
 
   bool applies(const Rule& rule, const RuleRecord& record) const {
@@ -249,9 +244,7 @@ std::vector<std::vector<RuleRecord>> specializations_within(const std::vector<Ru
                                                             TermBank& bank, Symbols& symbols) {
   UsedOperators used;
   for (const RuleRecord& record : rules) {
-    for (const auto* side : {&record.rule.source, &record.rule.target}) {
-      for (const NodeId node : bank.nodes(*side)) used.instances.insert(bank.node(node).instance);
-    }
+    for (const NodeId node : nodes_of(record.rule, bank)) used.instances.insert(bank.node(node).instance);
   }
   Specializer specializer(used, Specializer::Mode::All, library, bank, symbols);
   std::vector<std::vector<RuleRecord>> result;

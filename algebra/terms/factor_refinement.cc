@@ -4,6 +4,8 @@
 #include <numeric>
 #include <set>
 
+#include "algebra/terms/size_condition.h"
+
 namespace rulemill::algebra {
 
 namespace {
@@ -40,27 +42,14 @@ std::optional<ProductEquation> as_product_equation(const SizeCondition& conditio
   return found;
 }
 
-std::set<std::string> size_names(const Rule& rule, const TermBank& bank, const Symbols& symbols) {
-  std::set<std::string> names;
-  const auto add = [&](const Poly& poly) {
-    for (const Atom atom : symbols.atoms(poly)) names.insert(symbols.name(atom));
-  };
-  for (const Shape& shape : rule.shapes) std::ranges::for_each(shape, add);
-  for (const SizeCondition& c : rule.condition) add(c.left), add(c.right);
-  for (const auto* side : {&rule.source, &rule.target}) {
-    for (const NodeId node : bank.nodes(*side)) std::ranges::for_each(bank.node(node).sizes, add);
-  }
-  return names;
-}
-
 void create_common_factors(ProductEquation& products, std::set<std::string> names, Symbols& symbols) {
   for (const Atom p : products.left) {
     auto& row = products.common_factors.emplace_back();
     for (const Atom r : products.right) {
       // The same name whichever side is on the left.
-      std::string name = std::min(symbols.name(p), symbols.name(r)) + "_" + std::max(symbols.name(p), symbols.name(r));
-      while (!names.insert(name).second) name += "_";
-      row.push_back(symbols.size(name));
+      const std::string name =
+          std::min(symbols.name(p), symbols.name(r)) + "_" + std::max(symbols.name(p), symbols.name(r));
+      row.push_back(*unused_size(name, names, symbols).atom());
     }
   }
 }
@@ -81,16 +70,14 @@ Substitution substitution_of(const ProductEquation& products) {
 
 Rule with_sizes_replaced(const Rule& rule, const Substitution& sizes, TermBank& bank, Symbols& symbols) {
   Rule result = rule;
-  std::unordered_map<TermId, TermId> same;
-  for (const TermId variable : rule.variables) same.emplace(variable, variable);
-  result.source = bank.substitute(rule.source, same, sizes, symbols);
-  result.target = bank.substitute(rule.target, same, sizes, symbols);
+  result.source = bank.substitute(rule.source, {}, sizes, symbols);
+  result.target = bank.substitute(rule.target, {}, sizes, symbols);
   for (Shape& shape : result.shapes) {
     for (Poly& dim : shape) dim = symbols.substitute(dim, sizes);
   }
   result.condition.clear();
   for (const SizeCondition& c : rule.condition) {
-    const SizeCondition here{c.relation, symbols.substitute(c.left, sizes), symbols.substitute(c.right, sizes)};
+    const SizeCondition here = substitute(c, sizes, symbols);
     if (here.relation != Relation::Eq || here.left != here.right) result.condition.push_back(here);
   }
   return result;
@@ -131,7 +118,7 @@ std::optional<RefinedRule> refine_factors(const TypedRule& typed, TermBank& bank
   for (std::size_t i = 0; i < rule.condition.size() && equations.size() < max_equations; ++i) {
     std::optional<ProductEquation> found = as_product_equation(rule.condition[i], symbols);
     if (!found) continue;
-    create_common_factors(*found, size_names(rule, bank, symbols), symbols);
+    create_common_factors(*found, used_size_names(rule, bank, symbols), symbols);
     rule = with_sizes_replaced(rule, substitution_of(*found), bank, symbols);
     equations.push_back(std::move(*found));
     i = static_cast<std::size_t>(-1);

@@ -6,24 +6,6 @@
 #include "algebra/terms/typing.h"
 
 namespace rulemill::algebra {
-namespace {
-
-/// The size slots that the types of a node's arguments bind.
-std::vector<Poly> bound_slots(NodeId id, const TypedRule& rule, const TermBank& bank) {
-  const Node& node = bank.node(id);
-  const OperatorInstance& instance = bank.library().instance(node.instance);
-  std::vector<Poly> slots(instance.size_names.size());
-  for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
-    for (std::size_t d = 0; d < instance.inputs[i].size(); ++d) {
-      const IndexExpr& dim = *instance.inputs[i][d];
-      if (dim.kind == IndexExpr::Kind::Size) slots.at(dim.slot) = rule.types.at(node.arguments[i])[d];
-    }
-  }
-  return slots;
-}
-
-}  // namespace
-
 Rule infer_split_positions(const Rule& rule, TermBank& bank, Symbols& symbols) {
   auto types = infer_types(rule, bank, symbols);
   const auto* typed = std::get_if<TypedRule>(&types);
@@ -37,7 +19,7 @@ Rule infer_split_positions(const Rule& rule, TermBank& bank, Symbols& symbols) {
   Rule result = typed->rule;
   const std::vector<TermId> roots = outputs_of(result);
   std::unordered_map<NodeId, std::vector<Poly>> slots;
-  for (const NodeId id : bank.nodes(roots)) slots.emplace(id, bound_slots(id, *typed, bank));
+  for (const NodeId id : bank.nodes(roots)) slots.emplace(id, size_slots(id, *typed, bank));
   const PositionContext context{bank, typed->types, slots, {}};
   bool found = false;
   for (const NodeId id : bank.nodes(roots)) {

@@ -38,8 +38,7 @@ std::string text_of(TermId id, const std::vector<TermId>& positives, const TermB
       numbers.push_back(parameter.to_number(node.sizes[parameter.first + k]));
     add(parameter.name, parameter.is_list ? symbols.to_string(numbers) : symbols.to_string(numbers[0]));
   }
-  const std::size_t declared =
-      instance.symbolic_parameters.empty() ? node.sizes.size() : instance.symbolic_parameters[0].first;
+  const std::size_t declared = instance.declared_size_count();
   std::size_t next = 0;
   for (const std::string& name : bank.library().size_parameter_names(instance.operator_name)) {
     if (!name.ends_with("...")) {
@@ -109,11 +108,9 @@ std::string to_string(const Rule& rule, const TermBank& bank, const Symbols& sym
 
 std::vector<std::string> assumed_laws(const Rule& rule, const TermBank& bank) {
   std::set<std::string> laws;
-  for (const auto* side : {&rule.source, &rule.target}) {
-    for (const NodeId node : bank.nodes(*side)) {
-      const OperatorInstance& instance = bank.library().instance(bank.node(node).instance);
-      for (const std::string& law : bank.library().assumed_laws(instance.operator_name)) laws.insert(law);
-    }
+  for (const NodeId node : nodes_of(rule, bank)) {
+    const OperatorInstance& instance = bank.library().instance(bank.node(node).instance);
+    for (const std::string& law : bank.library().assumed_laws(instance.operator_name)) laws.insert(law);
   }
   return {laws.begin(), laws.end()};
 }

@@ -4,14 +4,14 @@
 #include <functional>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "algebra/terms/size_condition.h"
 #include "algebra/terms/typing.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::algebra {
 namespace {
-
-std::vector<NodeId> nodes_of(const Rule& rule, const TermBank& bank) { return bank.nodes(outputs_of(rule)); }
 
 /// Edits a node's parameters and sizes in place.
 using NodeEdit = std::function<void(NodeId node, Parameters& parameters, std::vector<Poly>& sizes)>;
@@ -43,50 +43,29 @@ class ParameterHeights {
   std::map<NodeId, std::map<std::string, std::uint32_t>> heights_;
 };
 
-/// Rebuilds the rule with every node edited. Leaves shapes and condition to the caller.
+/// Rebuilds the rule with every node edited. Leaves shapes and condition to the caller. Throws if an operator has no
+/// such instance.
 Rule rebuild_nodes(const Rule& rule, Library& library, TermBank& bank, const NodeEdit& edit) {
   Rule result = rule;
-  std::unordered_map<TermId, TermId> terms;
-  for (const TermId variable : rule.variables) terms[variable] = variable;
-  for (const NodeId id : nodes_of(rule, bank)) {
-    const Node node = bank.node(id);
-    const OperatorInstance& instance = library.instance(node.instance);
-    std::vector<TermId> arguments;
+  TermMap images;
+  rewrite_nodes(result, bank, images, [&](NodeId id, std::span<const TermId> arguments) {
+    const OperatorInstance& instance = bank.library().instance(bank.node(id).instance);
     std::vector<std::uint32_t> ranks;
-    for (const TermId argument : node.arguments) {
-      arguments.push_back(terms.at(argument));
-      ranks.push_back(bank.rank(arguments.back()));
-    }
+    for (const TermId argument : arguments) ranks.push_back(bank.rank(argument));
     if (library.has_explicit_rank(instance.operator_name)) {
       const std::size_t single = library.size_parameter_names(instance.operator_name).size() - 1;
-      const std::size_t end =
-          instance.symbolic_parameters.empty() ? node.sizes.size() : instance.symbolic_parameters[0].first;
-      ranks.push_back(static_cast<std::uint32_t>(end - single));
+      ranks.push_back(static_cast<std::uint32_t>(instance.declared_size_count() - single));
     }
     Parameters parameters = instance.parameters;
-    std::vector<Poly> sizes = node.sizes;
+    std::vector<Poly> sizes = bank.node(id).sizes;
     edit(id, parameters, sizes);
     const OperatorInstance& other = library.instantiate(instance.operator_name, parameters, ranks);
     if (sizes.size() != other.size_parameter_count())
-      throw runtime::InputError("", other.name + ": expected " + std::to_string(other.size_parameter_count()) +
-                                        " sizes, found " + std::to_string(sizes.size()));
-    const NodeId copy = bank.apply(other.id, arguments, sizes);
-    for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) terms[bank.output(id, o)] = bank.output(copy, o);
-  }
-  for (TermId& term : result.source) term = terms.at(term);
-  for (TermId& term : result.target) term = terms.at(term);
+      throw runtime::InputError(
+          "", fmt::format("{}: expected {} sizes, found {}", other.name, other.size_parameter_count(), sizes.size()));
+    return bank.apply(other.id, arguments, sizes);
+  });
   return result;
-}
-
-std::vector<std::string> used_size_names(const Rule& rule, const TermBank& bank, const Symbols& symbols) {
-  std::vector<std::string> names;
-  const auto add = [&](const Poly& poly) {
-    for (const Atom atom : symbols.atoms(poly)) names.push_back(symbols.name(atom));
-  };
-  for (const Shape& shape : rule.shapes) std::ranges::for_each(shape, add);
-  for (const SizeCondition& condition : rule.condition) add(condition.right - condition.left);
-  for (const NodeId node : nodes_of(rule, bank)) std::ranges::for_each(bank.node(node).sizes, add);
-  return names;
 }
 
 std::vector<std::int64_t> to_numbers(const ParameterValue& value) {
@@ -115,16 +94,14 @@ std::vector<ParameterClass> parameter_classes(const Rule& rule, const TermBank& 
 std::optional<Rule> with_symbolic_parameters(const Rule& rule, const std::vector<ParameterClass>& classes,
                                              Library& library, TermBank& bank, Symbols& symbols, bool by_height) {
   const ParameterHeights heights(rule, bank);
-  std::vector<std::string> used_names = used_size_names(rule, bank, symbols);
+  std::set<std::string> used_names = used_size_names(rule, bank, symbols);
   std::vector<std::vector<Poly>> values;
   for (const ParameterClass& each : classes) {
     const std::size_t count = to_numbers(each.value).size();
     auto& sizes = values.emplace_back();
     for (std::size_t k = 0; k < count; ++k) {
-      std::string name = each.name + (std::holds_alternative<std::int64_t>(each.value) ? "" : std::to_string(k + 1));
-      while (std::ranges::find(used_names, name) != used_names.end()) name += "_";
-      used_names.push_back(name);
-      sizes.emplace_back(symbols.size(name));
+      const bool is_number = std::holds_alternative<std::int64_t>(each.value);
+      sizes.push_back(unused_size(each.name + (is_number ? "" : std::to_string(k + 1)), used_names, symbols));
     }
   }
   try {
@@ -136,7 +113,7 @@ std::optional<Rule> with_symbolic_parameters(const Rule& rule, const std::vector
         const auto first = sizes.begin() + each.first;
         symbolic[each.name] = {first, first + each.count};
       }
-      if (!instance.symbolic_parameters.empty()) sizes.resize(instance.symbolic_parameters[0].first);
+      sizes.resize(instance.declared_size_count());
       for (const std::string& name : library.parameter_names(instance.operator_name)) {
         ParameterValue& value = parameters.at(name);
         const ParameterClass own_class{name, value, by_height ? heights.height(node, name) : 0};

@@ -146,32 +146,68 @@ std::vector<TermId> TermBank::variables(std::span<const TermId> roots) const {
   return order;
 }
 
-std::vector<TermId> TermBank::substitute(std::span<const TermId> roots, const std::unordered_map<TermId, TermId>& terms,
-                                         const Substitution& sizes, Symbols& symbols) {
-  std::unordered_map<NodeId, NodeId> rebuilt;
-  auto rebuild = [&](auto& self, TermId id) -> TermId {
-    if (const auto found = terms.find(id); found != terms.end()) return found->second;
-    if (term(id).is_variable) return id;
-    const NodeId old = term(id).node;
-    const std::uint32_t old_output = term(id).output;
-    auto found = rebuilt.find(old);
-    if (found == rebuilt.end()) {
-      Node copy = node(old);
-      for (TermId& argument : copy.arguments) argument = self(self, argument);
-      for (Poly& size : copy.sizes) size = symbols.substitute(size, sizes);
-      found = rebuilt.emplace(old, apply(copy.instance, copy.arguments, copy.sizes)).first;
-    }
-    return output(found->second, old_output);
+std::optional<std::vector<TermId>> TermBank::rebuild(std::span<const TermId> roots, TermMap& images,
+                                                     const NodeRewrite& rewrite) {
+  const auto image_of = [&](TermId old) {
+    const auto found = images.find(old);
+    return found == images.end() ? old : found->second;
   };
+  std::vector<TermId> arguments;
+  for (const NodeId id : nodes(roots)) {
+    if (images.contains(output(id, 0))) continue;
+    arguments.clear();
+    std::ranges::transform(node(id).arguments, std::back_inserter(arguments), image_of);
+    const std::optional<NodeId> image = rewrite(id, arguments);
+    if (!image) return std::nullopt;
+    const std::size_t outputs = library_->instance(node(id).instance).outputs.size();
+    for (std::uint32_t o = 0; o < outputs; ++o) images[output(id, o)] = output(*image, o);
+  }
   std::vector<TermId> result;
-  for (TermId root : roots) result.push_back(rebuild(rebuild, root));
+  std::ranges::transform(roots, std::back_inserter(result), image_of);
   return result;
+}
+
+std::vector<TermId> TermBank::substitute(std::span<const TermId> roots, const TermMap& terms, const Substitution& sizes,
+                                         Symbols& symbols) {
+  TermMap images = terms;
+  return *rebuild(roots, images, [&](NodeId old, std::span<const TermId> arguments) {
+    std::vector<Poly> replaced = node(old).sizes;
+    for (Poly& size : replaced) size = symbols.substitute(size, sizes);
+    return apply(node(old).instance, arguments, replaced);
+  });
 }
 
 std::vector<TermId> outputs_of(const Rule& rule) {
   std::vector<TermId> outputs = rule.source;
   outputs.insert(outputs.end(), rule.target.begin(), rule.target.end());
   return outputs;
+}
+
+std::vector<NodeId> nodes_of(const Rule& rule, const TermBank& bank) { return bank.nodes(outputs_of(rule)); }
+
+bool rewrite_nodes(Rule& rule, TermBank& bank, TermMap& images, const NodeRewrite& rewrite) {
+  const auto rebuilt = bank.rebuild(outputs_of(rule), images, rewrite);
+  if (!rebuilt) return false;
+  const auto target = rebuilt->begin() + static_cast<std::ptrdiff_t>(rule.source.size());
+  rule.source.assign(rebuilt->begin(), target);
+  rule.target.assign(target, rebuilt->end());
+  return true;
+}
+
+std::set<std::string> used_size_names(const Rule& rule, const TermBank& bank, const Symbols& symbols) {
+  std::set<std::string> names;
+  const auto add = [&](const Poly& poly) {
+    for (const Atom atom : symbols.atoms(poly)) names.insert(symbols.name(atom));
+  };
+  for (const Shape& shape : rule.shapes) std::ranges::for_each(shape, add);
+  for (const SizeCondition& condition : rule.condition) add(condition.left), add(condition.right);
+  for (const NodeId node : nodes_of(rule, bank)) std::ranges::for_each(bank.node(node).sizes, add);
+  return names;
+}
+
+Poly unused_size(std::string name, std::set<std::string>& used_names, Symbols& symbols) {
+  while (!used_names.insert(name).second) name += "_";
+  return Poly(symbols.size(name));
 }
 
 std::vector<TermId> positive_variables(const Rule& rule, const TermBank& bank) {

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -33,6 +36,11 @@ struct Node {
   std::vector<Poly> sizes;
 };
 
+using TermMap = std::unordered_map<TermId, TermId>;
+
+/// Returns the node that takes the place of `old` if its arguments become `arguments`; nullopt if there is none.
+using NodeRewrite = std::function<std::optional<NodeId>(NodeId old, std::span<const TermId> arguments)>;
+
 /// The intern table of terms and nodes over one library.
 class TermBank {
  public:
@@ -58,9 +66,13 @@ class TermBank {
   std::vector<NodeId> nodes(std::span<const TermId> roots) const;
   /// Variables under the roots, in order of first use (depth first, left to right).
   std::vector<TermId> variables(std::span<const TermId> roots) const;
+  /// Rewrites the nodes under the roots, arguments first. `images` maps the terms that are known to change, such as
+  /// variables, and gets the outputs of the other nodes. nullopt as soon as `rewrite` returns it.
+  std::optional<std::vector<TermId>> rebuild(std::span<const TermId> roots, TermMap& images,
+                                             const NodeRewrite& rewrite);
   /// Replaces terms and sizes under the roots. Rebuilds terms that are not in the map from their arguments.
-  std::vector<TermId> substitute(std::span<const TermId> roots, const std::unordered_map<TermId, TermId>& terms,
-                                 const Substitution& sizes, Symbols& symbols);
+  std::vector<TermId> substitute(std::span<const TermId> roots, const TermMap& terms, const Substitution& sizes,
+                                 Symbols& symbols);
 
   /// The state to roll back to. Rolling back removes later terms and nodes; new ones get the same ids again.
   struct Mark {
@@ -105,6 +117,18 @@ struct Rule {
 
 /// The outputs of both sides, the source's first.
 std::vector<TermId> outputs_of(const Rule& rule);
+
+/// The nodes of both sides, arguments before users.
+std::vector<NodeId> nodes_of(const Rule& rule, const TermBank& bank);
+
+/// Rewrites the nodes of both sides (TermBank::rebuild). False if `rewrite` returns nullopt.
+bool rewrite_nodes(Rule& rule, TermBank& bank, TermMap& images, const NodeRewrite& rewrite);
+
+/// The names of the sizes in a typed rule.
+std::set<std::string> used_size_names(const Rule& rule, const TermBank& bank, const Symbols& symbols);
+
+/// Returns the size of this name, or of this name with underscores if it is among the used ones; adds it to them.
+Poly unused_size(std::string name, std::set<std::string>& used_names, Symbols& symbols);
 
 /// The variables c that occur only as positive(c) (is_positive_operator). The rule holds with any positive tensor in
 /// place of positive(c).

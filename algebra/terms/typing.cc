@@ -1,5 +1,6 @@
 #include "algebra/terms/typing.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 
 #include "algebra/sizes/size_names.h"
@@ -72,9 +73,8 @@ class TypeInference {
         inequalities_.push_back(condition);
         continue;
       }
-      if (!add_equation(condition.left, condition.right)) {
+      if (!add_equation(condition.left, condition.right))
         return fail("no sizes satisfy the condition " + to_string(condition, symbols_));
-      }
     }
     return true;
   }
@@ -101,10 +101,9 @@ class TypeInference {
     for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
       const Shape& actual = types_.at(node.arguments[i]);
       const auto& formal = instance.inputs[i];
-      if (actual.size() != formal.size()) {
-        return fail(place(id) + ": argument " + instance.input_names[i] + " has rank " + std::to_string(actual.size()) +
-                    ", expected " + std::to_string(formal.size()));
-      }
+      if (actual.size() != formal.size())
+        return fail(fmt::format("{}: argument {} has rank {}, expected {}", place(id), instance.input_names[i],
+                                actual.size(), formal.size()));
       for (std::size_t d = 0; d < formal.size(); ++d) {
         const bool is_slot = formal[d]->kind == IndexExpr::Kind::Size;
         if (is_slot && !bound[formal[d]->slot]) {
@@ -112,10 +111,9 @@ class TypeInference {
           continue;
         }
         const Poly expected = is_slot ? *bound[formal[d]->slot] : Poly(formal[d]->value);
-        if (!unifier_.unify(actual[d], expected)) {
-          return fail(place(id) + ": dimension " + std::to_string(d) + " of argument " + instance.input_names[i] +
-                      " is " + text(actual[d]) + ", expected " + text(expected));
-        }
+        if (!unifier_.unify(actual[d], expected))
+          return fail(fmt::format("{}: dimension {} of argument {} is {}, expected {}", place(id), d,
+                                  instance.input_names[i], text(actual[d]), text(expected)));
       }
     }
     std::vector<Poly>& slots = slots_[id];
@@ -128,9 +126,8 @@ class TypeInference {
       slots[instance.first_size_parameter + p] = size_parameter(id, instance.first_size_parameter + p, node.sizes[p]);
     }
     for (const Comparison& condition : instance.conditions) {
-      if (!add_operator_condition(condition, slots)) {
+      if (!add_operator_condition(condition, slots))
         return fail(place(id) + ": the condition of " + instance.operator_name + " on its sizes cannot hold");
-      }
     }
     type_outputs(id, instance, slots);
     return true;
@@ -183,14 +180,12 @@ class TypeInference {
     for (std::size_t i = 0; i < rule_.source.size(); ++i) {
       const Shape& a = types_.at(rule_.source[i]);
       const Shape& b = types_.at(rule_.target[i]);
-      if (a.size() != b.size()) {
-        return fail("output " + std::to_string(i) + " has rank " + std::to_string(a.size()) + " on the left and " +
-                    std::to_string(b.size()) + " on the right");
-      }
+      if (a.size() != b.size())
+        return fail(fmt::format("output {} has rank {} on the left and {} on the right", i, a.size(), b.size()));
       for (std::size_t d = 0; d < a.size(); ++d) {
         if (unifier_.unify(a[d], b[d])) continue;
-        return fail("dimension " + std::to_string(d) + " of output " + std::to_string(i) + " is " + text(a[d]) +
-                    " on the left and " + text(b[d]) + " on the right");
+        return fail(fmt::format("dimension {} of output {} is {} on the left and {} on the right", d, i, text(a[d]),
+                                text(b[d])));
       }
     }
     return true;
@@ -267,9 +262,19 @@ class TypeInference {
       if (unifier_.resolve(Poly(group)) == Poly(group)) typed.rule.packs.push_back(group);
     }
     for (const TermId variable : rule_.variables) typed.rule.shapes.push_back(final_shape(types_.at(variable)));
-    std::unordered_map<TermId, TermId> rebuilt;
-    typed.rule.source = rebuild(rule_.source, rebuilt, typed);
-    typed.rule.target = rebuild(rule_.target, rebuilt, typed);
+    typed.rule.source = rule_.source;
+    typed.rule.target = rule_.target;
+    TermMap images;
+    rewrite_nodes(typed.rule, bank_, images, [&](NodeId id, std::span<const TermId> arguments) {
+      const OperatorInstance& instance = bank_.library().instance(bank_.node(id).instance);
+      std::vector<Poly> sizes;
+      for (std::size_t slot = instance.first_size_parameter; slot < instance.size_names.size(); ++slot)
+        sizes.push_back(final_size(slots_.at(id)[slot]));
+      const NodeId image = bank_.apply(instance.id, arguments, sizes);
+      for (std::uint32_t o = 0; o < instance.outputs.size(); ++o)
+        typed.types[bank_.output(image, o)] = final_shape(types_.at(bank_.output(id, o)));
+      return image;
+    });
     for (const TermId variable : rule_.variables) typed.types[variable] = final_shape(types_.at(variable));
     collect_facts(typed);
     collect_target_conditions(typed);
@@ -281,32 +286,6 @@ class TypeInference {
   Shape final_shape(const Shape& shape) {
     Shape result;
     for (const Poly& dim : shape) result.push_back(final_size(dim));
-    return result;
-  }
-
-  std::vector<TermId> rebuild(const std::vector<TermId>& roots, std::unordered_map<TermId, TermId>& rebuilt,
-                              TypedRule& typed) {
-    for (const NodeId id : bank_.nodes(roots)) {
-      const Node node = bank_.node(id);
-      const OperatorInstance& instance = bank_.library().instance(node.instance);
-      std::vector<TermId> arguments;
-      for (const TermId argument : node.arguments) {
-        arguments.push_back(bank_.term(argument).is_variable ? argument : rebuilt.at(argument));
-      }
-      std::vector<Poly> sizes;
-      for (std::uint32_t p = 0; p < instance.size_parameter_count(); ++p) {
-        sizes.push_back(final_size(slots_.at(id)[instance.first_size_parameter + p]));
-      }
-      const NodeId copy = bank_.apply(node.instance, arguments, sizes);
-      for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {
-        const TermId old_term = bank_.output(id, o);
-        const TermId new_term = bank_.output(copy, o);
-        rebuilt[old_term] = new_term;
-        typed.types[new_term] = final_shape(types_.at(old_term));
-      }
-    }
-    std::vector<TermId> result;
-    for (const TermId root : roots) result.push_back(bank_.term(root).is_variable ? root : rebuilt.at(root));
     return result;
   }
 
@@ -449,6 +428,20 @@ class TypeInference {
 std::variant<TypedRule, TypeError> infer_types(const Rule& rule, TermBank& bank, Symbols& symbols,
                                                const std::vector<std::vector<std::int64_t>>* example) {
   return TypeInference(rule, bank, symbols, example).run();
+}
+
+std::vector<Poly> size_slots(NodeId id, const TypedRule& rule, const TermBank& bank) {
+  const Node& node = bank.node(id);
+  const OperatorInstance& instance = bank.library().instance(node.instance);
+  std::vector<Poly> result(instance.size_names.size());
+  for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+    for (std::size_t d = 0; d < instance.inputs[i].size(); ++d) {
+      const IndexExpr& dim = *instance.inputs[i][d];
+      if (dim.kind == IndexExpr::Kind::Size) result[dim.slot] = rule.types.at(node.arguments[i])[d];
+    }
+  }
+  std::ranges::copy(node.sizes, result.begin() + instance.first_size_parameter);
+  return result;
 }
 
 }  // namespace rulemill::algebra

@@ -33,4 +33,7 @@ struct TypeError {
 std::variant<TypedRule, TypeError> infer_types(const Rule& rule, TermBank& bank, Symbols& symbols,
                                                const std::vector<std::vector<std::int64_t>>* example = nullptr);
 
+/// The values of the size slots of a node's instance.
+std::vector<Poly> size_slots(NodeId id, const TypedRule& rule, const TermBank& bank);
+
 }  // namespace rulemill::algebra
