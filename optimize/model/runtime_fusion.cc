@@ -1,10 +1,10 @@
 #include "optimize/model/runtime_fusion.h"
 
+#include <fmt/format.h>
 #include <algorithm>
-#include <cctype>
 
+#include "algebra/language/lexer.h"
 #include "runtime/files/atomic_file.h"
-#include "runtime/text/error.h"
 
 namespace rulemill::optimize {
 
@@ -15,88 +15,45 @@ constexpr std::size_t max_pattern_depth = 32;
 /// TERM := WORD [ "(" TERM { "," TERM } { ";" WORD "=" "[" INTEGER { "," INTEGER } "]" } ")" ]
 class PatternParser {
  public:
-  PatternParser(std::string_view text, std::string place) : text_(text), place_(std::move(place)) {}
+  PatternParser(std::string_view text, const std::string& file) : cursor_(text, file) {}
+
+  bool at_end() const { return cursor_.at_end(); }
 
   /// Sets `is_absorption` for a line "NAME absorbs: TERM".
-  NamedTerm pattern(bool& is_absorption) {
-    word("the pattern's name");
-    is_absorption = !accept(':');
-    if (is_absorption && (!is_word_next() || word("'absorbs'") != "absorbs" || !accept(':'))) fail("':' or 'absorbs:'");
-    NamedTerm result = term(0);
-    if (result.arguments.empty()) fail("an operator with its arguments");
-    skip_blanks();
-    if (at_ < text_.size()) fail("the end of the line");
-    if (is_absorption && inner_operators_ != 1) fail("one operator inside the other");
+  NamedTerm parse_pattern(bool& is_absorption) {
+    cursor_.expect_name("the pattern's name");
+    is_absorption = cursor_.accept("absorbs");
+    cursor_.expect(":", is_absorption ? "after 'absorbs'" : "or 'absorbs:' after the pattern's name");
+    const algebra::Token at = cursor_.peek();
+    inner_operators_ = 0;
+    NamedTerm result = parse_term(0);
+    if (result.arguments.empty()) cursor_.fail(at, "expected an operator with its arguments");
+    if (is_absorption && inner_operators_ != 1) cursor_.fail(at, "expected one operator inside the other");
     return result;
   }
 
  private:
-  void skip_blanks() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
-  }
-
-  [[noreturn]] void fail(const std::string& expected) const {
-    throw runtime::InputError(place_ + ":" + std::to_string(at_ + 1), "expected " + expected);
-  }
-
-  bool is_word_next() {
-    skip_blanks();
-    return at_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[at_])) != 0;
-  }
-
-  std::vector<std::int64_t> integers() {
-    std::vector<std::int64_t> result;
-    expect('[');
-    do {
-      const std::string digits = word("an integer");
-      if (digits.size() > 3 || !std::ranges::all_of(digits, [](unsigned char c) { return std::isdigit(c) != 0; }))
-        fail("an integer of up to three digits");
-      result.push_back(std::stoll(digits));
-    } while (accept(','));
-    expect(']');
-    return result;
-  }
-
-  std::string word(const std::string& what) {
-    skip_blanks();
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_'))
-      ++at_;
-    if (at_ == begin) fail(what);
-    return std::string(text_.substr(begin, at_ - begin));
-  }
-
-  bool accept(char sign) {
-    skip_blanks();
-    if (at_ >= text_.size() || text_[at_] != sign) return false;
-    ++at_;
-    return true;
-  }
-
-  void expect(char sign) {
-    if (!accept(sign)) fail(std::string("'") + sign + "'");
-  }
-
-  NamedTerm term(std::size_t depth) {
-    if (depth > max_pattern_depth) fail("at most " + std::to_string(max_pattern_depth) + " nested operators");
-    NamedTerm result{word("an operator or a value"), {}, {}};
-    if (!accept('(')) return result;
+  NamedTerm parse_term(std::size_t depth) {
+    if (depth > max_pattern_depth)
+      cursor_.fail(cursor_.peek(), fmt::format("expected at most {} nested operators", max_pattern_depth));
+    NamedTerm result{cursor_.expect_name("an operator or a value"), {}, {}};
+    if (!cursor_.accept("(")) return result;
     if (depth > 0) ++inner_operators_;
-    do {
-      result.arguments.push_back(term(depth + 1));
-    } while (accept(','));
-    while (accept(';')) {
-      const std::string name = word("a parameter's name");
-      expect('=');
-      result.lists[name] = integers();
+    do result.arguments.push_back(parse_term(depth + 1));
+    while (cursor_.accept(","));
+    while (cursor_.accept(";")) {
+      std::vector<std::int64_t>& list = result.lists[cursor_.expect_name("a parameter's name")];
+      cursor_.expect("=", "after the parameter's name");
+      cursor_.expect("[", "before the integers");
+      do list.push_back(cursor_.expect_number("an integer"));
+      while (cursor_.accept(","));
+      cursor_.expect("]", "after the integers");
     }
-    expect(')');
+    cursor_.expect(")", "after the arguments of '" + result.name + "'");
     return result;
   }
 
-  std::string_view text_;
-  std::string place_;
-  std::size_t at_ = 0;
+  algebra::TokenCursor cursor_;
   std::size_t inner_operators_ = 0;
 };
 
@@ -149,16 +106,10 @@ bool fits(const GraphBank& bank, const NamedTerm& term, ValueId value, PatternMa
 
 RuntimeFusions RuntimeFusions::parse(const std::string& text, const std::string& file) {
   RuntimeFusions result;
-  std::size_t number = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    std::string_view line(text.data() + begin, end - begin);
-    line = line.substr(0, line.find('#'));
-    ++number;
-    begin = end + 1;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+  PatternParser parser(text, file);
+  while (!parser.at_end()) {
     bool is_absorption = false;
-    NamedTerm pattern = PatternParser(line, file + ":" + std::to_string(number)).pattern(is_absorption);
+    NamedTerm pattern = parser.parse_pattern(is_absorption);
     (is_absorption ? result.absorptions_ : result.one_pass_).push_back(std::move(pattern));
   }
   return result;

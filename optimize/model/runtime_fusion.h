@@ -22,8 +22,8 @@ struct NamedTerm {
 
 class RuntimeFusions {
  public:
-  /// Reads lines "NAME: TERM" (one pass) and "NAME absorbs: TERM" (an operator that absorbs one operand); `#` begins a
-  /// comment. Throws InputError with the place.
+  /// Reads patterns "NAME: TERM" (one pass) and "NAME absorbs: TERM" (an operator that absorbs one operand); `#` begins
+  /// a comment. Throws InputError with the place.
   static RuntimeFusions load(const std::filesystem::path& file);
   static RuntimeFusions parse(const std::string& text, const std::string& file);
 
