@@ -7,7 +7,7 @@
 
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
-#include "runtime/text/join_text.h"
+#include "runtime/text/unknown_name.h"
 
 namespace rulemill::algebra {
 namespace {
@@ -47,10 +47,10 @@ class TableReader {
     throw InputError(place(at.source()), message);
   }
 
-  void expect_keys(const toml::table& table, const std::set<std::string>& known) const {
+  void expect_keys(const toml::table& table, const std::vector<std::string>& known) const {
     for (const auto& [key, value] : table) {
-      if (known.contains(std::string(key.str()))) continue;
-      fail(value, "unknown key '" + std::string(key.str()) + "'; known are " + runtime::join_text(known));
+      const std::string name(key.str());
+      if (std::ranges::find(known, name) == known.end()) fail(value, runtime::unknown_name("key", name, known));
     }
   }
 

@@ -1,5 +1,6 @@
 // Parses index and scalar expressions.
 #include "algebra/language/definition_parser.h"
+#include "algebra/language/poly_parser.h"
 
 namespace rulemill::algebra::syntax {
 
@@ -121,22 +122,10 @@ IndexPtr Parser::parse_named_index(const Token& token, Index index) {
 Comparison Parser::parse_comparison() {
   Comparison comparison;
   comparison.a = parse_index();
-  const Token token = cursor_.next();
+  const ComparisonSign& sign = parse_comparison_sign(cursor_);
+  comparison.relation = sign.relation;
   comparison.b = parse_index();
-  if (token.text == "=")
-    comparison.relation = Relation::Eq;
-  else if (token.text == "!=")
-    comparison.relation = Relation::Ne;
-  else if (token.text == "<")
-    comparison.relation = Relation::Lt;
-  else if (token.text == "<=")
-    comparison.relation = Relation::Le;
-  else if (token.text == ">" || token.text == ">=") {
-    comparison.relation = token.text == ">" ? Relation::Lt : Relation::Le;
-    std::swap(comparison.a, comparison.b);
-  } else {
-    cursor_.fail(token, "expected one of = != < <= > >=, found " + quoted(token));
-  }
+  if (sign.swapped) std::swap(comparison.a, comparison.b);
   return comparison;
 }
 

@@ -1,5 +1,8 @@
 // A recursive-descent parser.
 #include "algebra/language/poly_parser.h"
+
+#include <algorithm>
+
 #include "algebra/sizes/checked.h"
 
 namespace rulemill::algebra {
@@ -82,6 +85,16 @@ Poly parse_poly(std::string_view text, const std::string& origin, Symbols& symbo
   Poly result = parse_poly(cursor, symbols);
   if (!cursor.at_end()) cursor.fail(cursor.peek(), "expected an operator or the end, found " + quoted(cursor.peek()));
   return result;
+}
+
+const ComparisonSign& parse_comparison_sign(TokenCursor& cursor) {
+  static constexpr ComparisonSign signs[] = {{"=", Relation::Eq},       {"!=", Relation::Ne},
+                                             {"<", Relation::Lt},       {"<=", Relation::Le},
+                                             {">", Relation::Lt, true}, {">=", Relation::Le, true}};
+  const Token token = cursor.next();
+  const auto* sign = std::ranges::find(signs, token.text, &ComparisonSign::text);
+  if (sign == std::end(signs)) cursor.fail(token, "expected one of = != < <= > >=, found " + quoted(token));
+  return *sign;
 }
 
 Shape parse_shape(std::string_view text, const std::string& origin, Symbols& symbols) {

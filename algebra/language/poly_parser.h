@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "algebra/language/lexer.h"
+#include "algebra/operators/expression.h"
 #include "algebra/sizes/poly.h"
 
 namespace rulemill::algebra {
@@ -16,5 +17,13 @@ Poly parse_poly(std::string_view text, const std::string& origin, Symbols& symbo
 Poly parse_poly(TokenCursor& cursor, Symbols& symbols);
 /// Parses the whole text, such as "[m, 2*k]".
 Shape parse_shape(std::string_view text, const std::string& origin, Symbols& symbols);
+
+/// A sign of comparison. > and >= are < and <= with exchanged sides.
+struct ComparisonSign {
+  std::string_view text;
+  Relation relation;
+  bool swapped = false;
+};
+const ComparisonSign& parse_comparison_sign(TokenCursor& cursor);
 
 }  // namespace rulemill::algebra

@@ -12,6 +12,7 @@
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/hash.h"
 #include "runtime/text/join_text.h"
+#include "runtime/text/unknown_name.h"
 
 namespace rulemill::algebra {
 
@@ -25,6 +26,12 @@ struct Library::Impl {
   std::deque<OperatorInstance> instances;
   std::unordered_map<std::string, InstanceId> interned;
 
+  std::vector<std::string> operator_names() const {
+    std::vector<std::string> names;
+    for (const auto& op : operators) names.push_back(op->name);
+    return names;
+  }
+
   const syntax::Operator* find(const std::string& name) const {
     const auto found = by_name.find(name);
     return found == by_name.end() ? nullptr : found->second;
@@ -32,8 +39,7 @@ struct Library::Impl {
 
   const syntax::Operator& get(const std::string& name) const {
     if (const syntax::Operator* op = find(name)) return *op;
-    const std::string known = runtime::join_text(operators, [](const auto& op) { return op->name; });
-    throw InputError("", "unknown operator '" + name + "'; known are " + known);
+    throw InputError("", runtime::unknown_name("operator", name, operator_names()));
   }
 
   const Function* find_function(const std::string& name, std::uint32_t* index) const {
@@ -178,11 +184,7 @@ void Library::add_operator(std::unique_ptr<syntax::Operator> op) {
 
 std::span<const Function> Library::functions() const { return impl_->functions; }
 
-std::vector<std::string> Library::operator_names() const {
-  std::vector<std::string> names;
-  for (const auto& op : impl_->operators) names.push_back(op->name);
-  return names;
-}
+std::vector<std::string> Library::operator_names() const { return impl_->operator_names(); }
 
 bool Library::has_operator(const std::string& name) const { return impl_->find(name) != nullptr; }
 

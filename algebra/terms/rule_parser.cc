@@ -1,10 +1,12 @@
 // Parses the text form of rules and properties.
+#include <fmt/format.h>
 #include <algorithm>
 #include <map>
 
 #include "algebra/language/poly_parser.h"
 #include "algebra/terms/rule_text.h"
 #include "runtime/text/join_text.h"
+#include "runtime/text/unknown_name.h"
 
 namespace rulemill::algebra {
 namespace {
@@ -12,14 +14,6 @@ namespace {
 using runtime::InputError;
 
 constexpr int max_nesting = 1000;
-
-struct Sign {
-  std::string_view text;
-  Relation relation;
-  bool swapped = false;
-};
-constexpr Sign signs[] = {{"=", Relation::Eq},  {"!=", Relation::Ne},      {"<", Relation::Lt},
-                          {"<=", Relation::Le}, {">", Relation::Lt, true}, {">=", Relation::Le, true}};
 
 class RuleParser {
  public:
@@ -39,9 +33,8 @@ class RuleParser {
       const Token begin = cursor_.peek();
       Rule rule = parse_rule();
       const auto [known, inserted] = lines.try_emplace(rule.id, begin.line);
-      if (!inserted) {
-        cursor_.fail(begin, "the rule of line " + std::to_string(known->second) + " is called '" + rule.id + "', too");
-      }
+      if (!inserted)
+        cursor_.fail(begin, fmt::format("the rule of line {} is called '{}', too", known->second, rule.id));
       normalize_variables(rule);
       rules.push_back({place(cursor_.origin(), begin.line, begin.column), std::move(rule)});
     }
@@ -67,9 +60,8 @@ class RuleParser {
   }
 
   Rule parse_rule() {
-    if (!cursor_.accept("rule") && !cursor_.accept("property")) {
+    if (!cursor_.accept("rule") && !cursor_.accept("property"))
       cursor_.fail(cursor_.peek(), "expected 'rule' or 'property', found " + quoted(cursor_.peek()));
-    }
     definitions_.clear();
     Rule rule;
     rule.id = cursor_.expect_name("the rule's name");
@@ -97,10 +89,9 @@ class RuleParser {
     if (!directed_) cursor_.expect("=", "or '=>' after the source");
     const Token target = cursor_.peek();
     rule.target = parse_outputs();
-    if (rule.source.size() != rule.target.size()) {
-      cursor_.fail(target, "the source has " + std::to_string(rule.source.size()) + " outputs, the target " +
-                               std::to_string(rule.target.size()));
-    }
+    if (rule.source.size() != rule.target.size())
+      cursor_.fail(target,
+                   fmt::format("the source has {} outputs, the target {}", rule.source.size(), rule.target.size()));
     if (cursor_.accept("when")) {
       do rule.condition.push_back(parse_condition());
       while (cursor_.accept(","));
@@ -158,12 +149,10 @@ class RuleParser {
   SizeCondition parse_condition() {
     SizeCondition condition;
     condition.left = parse_poly(cursor_, symbols_);
-    const Token token = cursor_.next();
+    const ComparisonSign& sign = parse_comparison_sign(cursor_);
+    condition.relation = sign.relation;
     condition.right = parse_poly(cursor_, symbols_);
-    const auto* sign = std::ranges::find(signs, token.text, &Sign::text);
-    if (sign == std::end(signs)) cursor_.fail(token, "expected one of = != < <= > >=, found " + quoted(token));
-    condition.relation = sign->relation;
-    if (sign->swapped) std::swap(condition.left, condition.right);
+    if (sign.swapped) std::swap(condition.left, condition.right);
     return condition;
   }
 
@@ -212,8 +201,9 @@ class RuleParser {
     for (std::size_t ahead = 0; cursor_.peek(ahead).kind != Token::Kind::End; ++ahead) {
       if (cursor_.is("rule", ahead) || cursor_.is("property", ahead)) break;
       if (!cursor_.is("let", ahead) || cursor_.peek(ahead + 1).text != name) continue;
-      cursor_.fail(at, "'" + name + "' is used before line " + std::to_string(cursor_.peek(ahead + 1).line) +
-                           " defines it; expected a graph without cycles, each name defined before its uses");
+      cursor_.fail(at, fmt::format("'{}' is used before line {} defines it; expected a graph without cycles, each name "
+                                   "defined before its uses",
+                                   name, cursor_.peek(ahead + 1).line));
     }
     cursor_.fail(at, "'" + name + "' is no variable of this rule");
   }
@@ -221,7 +211,7 @@ class RuleParser {
   Definition parse_application() {
     const Token at = cursor_.peek();
     if (nesting_ == max_nesting)
-      cursor_.fail(at, "a term nested too deeply: more than " + std::to_string(max_nesting) + " parentheses");
+      cursor_.fail(at, fmt::format("a term nested too deeply: more than {} parentheses", max_nesting));
     ++nesting_;
     const Definition definition = parse_node(at);
     --nesting_;
@@ -240,7 +230,7 @@ class RuleParser {
     }
     cursor_.next();
     if (!library_.has_operator(name))
-      cursor_.fail(at, "unknown operator '" + name + "'; known are " + runtime::join_text(library_.operator_names()));
+      cursor_.fail(at, runtime::unknown_name("operator", name, library_.operator_names()));
     std::vector<TermId> arguments;
     std::vector<std::uint32_t> ranks;
     while (!cursor_.is(")") && !cursor_.is(";")) {
@@ -255,10 +245,9 @@ class RuleParser {
       while (cursor_.accept(","));
     }
     cursor_.expect(")", "after the arguments of '" + name + "'");
-    if (arguments.size() != library_.arity(name)) {
-      cursor_.fail(at, "operator '" + name + "' takes " + std::to_string(library_.arity(name)) + " arguments, found " +
-                           std::to_string(arguments.size()));
-    }
+    if (arguments.size() != library_.arity(name))
+      cursor_.fail(
+          at, fmt::format("operator '{}' takes {} arguments, found {}", name, library_.arity(name), arguments.size()));
     const std::vector<Poly> values = size_values(at, name, sizes, ranks);
     try {
       const OperatorInstance& instance = library_.instantiate(name, parameters, ranks);
@@ -302,9 +291,8 @@ class RuleParser {
     const bool is_size = std::ranges::find(size_names, name) != size_names.end();
     const bool is_pack = std::ranges::find(size_names, name + "...") != size_names.end();
     const std::vector<std::string> parameter_names = library_.parameter_names(op);
-    if (!is_size && !is_pack && std::ranges::find(parameter_names, name) == parameter_names.end()) {
+    if (!is_size && !is_pack && std::ranges::find(parameter_names, name) == parameter_names.end())
       cursor_.fail(at, "operator '" + op + "' has no parameter '" + name + "'");
-    }
     auto size_value = [&]() -> std::optional<Poly> {
       if (cursor_.accept("?")) return std::nullopt;
       return parse_poly(cursor_, symbols_);

@@ -1,5 +1,6 @@
 #include "enumerate/profile/profile_reader.h"
 
+#include <fmt/format.h>
 #include <toml++/toml.h>
 #include <algorithm>
 
@@ -7,6 +8,7 @@
 #include "enumerate/profile/profile_components.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
+#include "runtime/text/unknown_name.h"
 
 namespace rulemill::enumerate {
 namespace {
@@ -14,34 +16,6 @@ namespace {
 using runtime::InputError;
 
 constexpr std::size_t max_word_length = 200;  // as in definitions
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
-/// Returns "; did you mean 'conv2d'?" or "; known are …".
-std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
-  std::string close, all;
-  for (const std::string& name : known) {
-    all += (all.empty() ? "" : ", ") + name;
-    const bool near = edit_distance(word, name) <= std::max<std::size_t>(1, word.size() / 3);
-    if (near || (word.size() >= 3 && name.starts_with(word)) || (name.size() >= 3 && word.starts_with(name))) {
-      close += (close.empty() ? "" : " or ") + ("'" + name + "'");
-    }
-  }
-  return close.empty() ? "; known are " + all : "; did you mean " + close + "?";
-}
 
 class Reader {
  public:
@@ -111,8 +85,7 @@ class Reader {
   void expect_short_words(const toml::node& node) const {
     const auto expect = [&](std::string_view word, const toml::node& at) {
       if (word.size() > max_word_length)
-        fail(at, "a word of " + std::to_string(word.size()) + " characters; no word has more than " +
-                     std::to_string(max_word_length));
+        fail(at, fmt::format("a word of {} characters; no word has more than {}", word.size(), max_word_length));
     };
     if (const auto* text = node.as_string()) expect(text->get(), node);
     if (const auto* list = node.as_array()) {
@@ -134,14 +107,14 @@ class Reader {
     const std::string range =
         what + " must be a whole number from " + std::to_string(low) + " to " + std::to_string(high);
     if (!value) fail(node, range);
-    if (*value < low || *value > high) fail(node, range + ", found " + std::to_string(*value));
+    if (*value < low || *value > high) fail(node, fmt::format("{}, found {}", range, *value));
     return *value;
   }
   void expect_keys(const toml::table& parent, const std::vector<std::string>& known) const {
     for (const auto& [key, value] : parent) {
       const std::string name(key.str());
       if (std::ranges::find(known, name) != known.end()) continue;
-      throw InputError(place(key.source()), "unknown key '" + name + "'" + suggestion(name, known));
+      throw InputError(place(key.source()), runtime::unknown_name("key", name, known));
     }
   }
 
@@ -154,7 +127,7 @@ class Reader {
   std::uint8_t role(const toml::node& node, const Profile& profile) const {
     const std::string word = text_of(node, "role");
     const auto found = std::ranges::find(profile.roles, word);
-    if (found == profile.roles.end()) fail(node, "unknown role '" + word + "'" + suggestion(word, profile.roles));
+    if (found == profile.roles.end()) fail(node, runtime::unknown_name("role", word, profile.roles));
     return static_cast<std::uint8_t>(found - profile.roles.begin());
   }
 
@@ -170,10 +143,9 @@ class Reader {
     } catch (const algebra::Overflow& overflow) {
       fail(*entry.get("shape"), overflow.what());
     }
-    if (static_cast<std::uint64_t>(elements) > profile.max_elements) {
+    if (static_cast<std::uint64_t>(elements) > profile.max_elements)
       fail(*entry.get("shape"),
-           std::to_string(elements) + " elements are more than max_elements = " + std::to_string(profile.max_elements));
-    }
+           fmt::format("{} elements are more than max_elements = {}", elements, profile.max_elements));
     if (const auto* word = entry.get("role")) variable.role = role(*word, profile);
     for (const toml::node& name : array(required(entry, "names"), "names")) {
       variable.name = text_of(name, "a variable's name");
@@ -190,9 +162,7 @@ class Reader {
   std::string operator_name(const toml::table& entry) const {
     const toml::node& node = required(entry, "operator");
     const std::string name = text_of(node, "operator");
-    if (!library_.has_operator(name)) {
-      fail(node, "unknown operator '" + name + "'" + suggestion(name, library_.operator_names()));
-    }
+    if (!library_.has_operator(name)) fail(node, runtime::unknown_name("operator", name, library_.operator_names()));
     return name;
   }
 
@@ -347,10 +317,8 @@ void check_depth(std::string_view text, const std::string& origin) {
     if (c == '[' || c == '{') ++depth;
     if (c == ']' || c == '}') --depth;
     dots = c == '.' ? dots + 1 : std::string_view("=,[]{}\n").find(c) == std::string_view::npos ? dots : 0;
-    if (std::max(depth, dots) > max_depth) {
-      throw InputError(origin + ":" + std::to_string(line),
-                       "is nested more than " + std::to_string(max_depth) + " deep");
-    }
+    if (std::max(depth, dots) > max_depth)
+      throw InputError(origin + ":" + std::to_string(line), fmt::format("is nested more than {} deep", max_depth));
   }
 }
 
