@@ -1,4 +1,5 @@
 
+#include <fmt/format.h>
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
@@ -30,7 +31,7 @@ class ParameterNumbers {
 
   std::int32_t at(std::int32_t key) const {
     const auto found = values_.find(key);
-    if (found == values_.end()) throw RuleProblem{where_ + " has no parameter " + std::to_string(key)};
+    if (found == values_.end()) throw RuleProblem{fmt::format("{} has no parameter {}", where_, key)};
     return found->second;
   }
   bool has(std::int32_t key) const { return values_.contains(key); }
@@ -44,9 +45,8 @@ class ParameterNumbers {
 std::vector<std::int64_t> permutation(std::int64_t digits, std::int64_t axes, const std::string& where) {
   std::vector<std::int64_t> result(static_cast<std::size_t>(std::clamp<std::int64_t>(axes, 0, 8)));
   for (std::size_t i = result.size(); i-- > 0; digits /= axes) result[i] = digits % axes;
-  if (digits != 0 || static_cast<std::int64_t>(result.size()) != axes) {
-    throw RuleProblem{where + ": its permutation does not fit " + std::to_string(axes) + " axes"};
-  }
+  if (digits != 0 || static_cast<std::int64_t>(result.size()) != axes)
+    throw RuleProblem{fmt::format("{}: its permutation does not fit {} axes", where, axes)};
   return result;
 }
 
@@ -94,16 +94,14 @@ class RuleReader {
       const taso::Operator& op = operators[index];
       for (const taso::Tensor& input : op.input()) {
         if (input.opid() >= operators.size()) {
-          throw RuleProblem{where + " takes an output of operator " + std::to_string(input.opid()) +
-                            "; expected one of " + std::to_string(operators.size()) + ", from 0"};
+          throw RuleProblem{fmt::format("{} takes an output of operator {}; expected one of {}, from 0", where,
+                                        input.opid(), operators.size())};
         }
         if (input.opid() >= 0) self(self, input.opid());
       }
       const TasoOperator* row = table_.find(op.type());
-      if (row == nullptr) {
-        throw RuleProblem{where + " has type " + std::to_string(op.type()) + ", which " + table_.origin() +
-                          " does not have"};
-      }
+      if (row == nullptr)
+        throw RuleProblem{fmt::format("{} has type {}, which {} does not have", where, op.type(), table_.origin())};
       mark = 2;
       result.push_back({&op, row, where, index});
     };
@@ -119,7 +117,7 @@ class RuleReader {
         const std::string what = "mapped output " + std::to_string(i) + " is output " + std::to_string(output) +
                                  " of " + side + " operator " + std::to_string(op);
         if (op < 0 || op >= operators.size()) {
-          throw RuleProblem{what + "; expected one of " + std::to_string(operators.size()) + " operators, from 0"};
+          throw RuleProblem{fmt::format("{}; expected one of {} operators, from 0", what, operators.size())};
         }
       };
       check(map.srcopid(), map.srctsid(), from_.srcop(), "source");
@@ -141,8 +139,7 @@ class RuleReader {
     inputs_ = collect(source_);
     for (const std::int32_t input : collect(target_)) {
       if (std::ranges::find(inputs_, input) != inputs_.end()) continue;
-      throw RuleProblem{"its target uses input " + std::to_string(-std::int64_t{input}) +
-                        ", which its source does not have"};
+      throw RuleProblem{fmt::format("its target uses input {}, which its source does not have", -std::int64_t{input})};
     }
   }
 
@@ -190,9 +187,8 @@ class RuleReader {
           output(target.at(map.dstopid()), map.dsttsid(), "target operator " + std::to_string(map.dstopid())));
     }
     for (std::size_t i = 0; i < result.source.size(); ++i) {
-      if (bank_.rank(result.source[i]) != bank_.rank(result.target[i])) {
-        throw RankMismatch{"mapped output " + std::to_string(i) + " has another rank on the left than on the right"};
-      }
+      if (bank_.rank(result.source[i]) != bank_.rank(result.target[i]))
+        throw RankMismatch{fmt::format("mapped output {} has another rank on the left than on the right", i)};
     }
     return result;
   }
@@ -205,8 +201,7 @@ class RuleReader {
     const std::size_t count =
         built.has_post_operator ? 1 : library_.instance(bank_.node(built.node).instance).outputs.size();
     if (number < 0 || static_cast<std::size_t>(number) >= count) {
-      throw RuleProblem{where + " has no output " + std::to_string(number) + "; expected one of " +
-                        std::to_string(count) + ", from 0"};
+      throw RuleProblem{fmt::format("{} has no output {}; expected one of {}, from 0", where, number, count)};
     }
     return built.has_post_operator ? built.term : bank_.output(built.node, static_cast<std::uint32_t>(number));
   }
@@ -239,14 +234,13 @@ class RuleReader {
     if (row.rank_key) allowed = {static_cast<std::uint32_t>(values.at(*row.rank_key))};
     if (!arguments.empty() && !allowed.empty() &&
         std::ranges::find(allowed, bank_.rank(arguments[0])) == allowed.end()) {
-      throw RankMismatch{current.where + " takes no tensor of rank " + std::to_string(bank_.rank(arguments[0]))};
+      throw RankMismatch{fmt::format("{} takes no tensor of rank {}", current.where, bank_.rank(arguments[0]))};
     }
     const std::uint32_t arity = library_.arity(row.name);
     const std::size_t count = arguments.size();
     const bool folds = row.count_key && arity == 2 && count > 2;
     if (count != arity && !folds) {
-      throw RuleProblem{current.where + " has " + std::to_string(count) + " inputs; '" + row.name + "' takes " +
-                        std::to_string(arity)};
+      throw RuleProblem{fmt::format("{} has {} inputs; '{}' takes {}", current.where, count, row.name, arity)};
     }
     const Parameters parameters = read_parameters(current, values);
     BuiltOperator result{
@@ -258,8 +252,8 @@ class RuleReader {
     if (row.outputs_key) {
       const std::size_t outputs = library_.instance(bank_.node(result.node).instance).outputs.size();
       if (static_cast<std::size_t>(values.at(*row.outputs_key)) != outputs) {
-        throw RuleProblem{current.where + " has " + std::to_string(values.at(*row.outputs_key)) + " outputs; '" +
-                          row.name + "' has " + std::to_string(outputs)};
+        throw RuleProblem{fmt::format("{} has {} outputs; '{}' has {}", current.where, values.at(*row.outputs_key),
+                                      row.name, outputs)};
       }
     }
     apply_post_operator(current, values, result);
@@ -271,9 +265,8 @@ class RuleReader {
     if (!row.post_operator_key || !values.has(*row.post_operator_key)) return;
     const std::int32_t value = values.at(*row.post_operator_key);
     if (value < 0 || static_cast<std::size_t>(value) >= row.post_operators.size()) {
-      throw RuleProblem{current.where + " has the value " + std::to_string(value) + " for parameter " +
-                        std::to_string(*row.post_operator_key) + "; " + table_.origin() + " knows " +
-                        std::to_string(row.post_operators.size()) + " values, from 0"};
+      throw RuleProblem{fmt::format("{} has the value {} for parameter {}; {} knows {} values, from 0", current.where,
+                                    value, *row.post_operator_key, table_.origin(), row.post_operators.size())};
     }
     const std::string& name = row.post_operators[static_cast<std::size_t>(value)];
     if (name.empty()) return;
@@ -290,9 +283,8 @@ class RuleReader {
     const std::vector<std::string> size_names = library_.size_parameter_names(name);
     const bool open_rank = std::ranges::any_of(size_names, [](const auto& size) { return size.ends_with("..."); });
     if (arguments.empty() && open_rank) ranks = {current.row->ranks.empty() ? max_rank : current.row->ranks[0]};
-    if (!arguments.empty() && !library_.accepts_ranks(name, ranks)) {
+    if (!arguments.empty() && !library_.accepts_ranks(name, ranks))
       throw RankMismatch{current.where + ": '" + name + "' does not take inputs of these ranks"};
-    }
     try {
       const OperatorInstance& instance = library_.instantiate(name, parameters, ranks);
       std::vector<Poly> sizes;
@@ -308,14 +300,13 @@ class RuleReader {
     const TasoOperator& row = *current.row;
     for (const auto& [key, value] : row.fixed) {
       if (values.has(key) && values.at(key) != value) {
-        throw RuleProblem{current.where + " has the value " + std::to_string(values.at(key)) + " for parameter " +
-                          std::to_string(key) + "; only " + std::to_string(value) + " is supported"};
+        throw RuleProblem{fmt::format("{} has the value {} for parameter {}; only {} is supported", current.where,
+                                      values.at(key), key, value)};
       }
     }
-    if (row.count_key && values.has(*row.count_key) && values.at(*row.count_key) != current.op->input_size()) {
-      throw RuleProblem{current.where + " has " + std::to_string(current.op->input_size()) +
-                        " inputs, and its parameter for their number is " + std::to_string(values.at(*row.count_key))};
-    }
+    if (row.count_key && values.has(*row.count_key) && values.at(*row.count_key) != current.op->input_size())
+      throw RuleProblem{fmt::format("{} has {} inputs, and its parameter for their number is {}", current.where,
+                                    current.op->input_size(), values.at(*row.count_key))};
     for (const auto& [key, value] : values.all()) {
       const auto is = [k = key](std::optional<std::int32_t> known) { return known && *known == k; };
       bool known = is(row.rank_key) || is(row.count_key) || is(row.outputs_key) || is(row.post_operator_key);
@@ -325,10 +316,9 @@ class RuleReader {
       for (const auto& [name, parameter] : row.parameters) {
         known |= std::ranges::find(parameter.keys, key) != parameter.keys.end() || is(parameter.permutation);
       }
-      if (!known) {
-        throw RuleProblem{current.where + " has parameter " + std::to_string(key) + ", which " + table_.origin() +
-                          " does not list for '" + row.name + "'"};
-      }
+      if (!known)
+        throw RuleProblem{fmt::format("{} has parameter {}, which {} does not list for '{}'", current.where, key,
+                                      table_.origin(), row.name)};
     }
   }
 
@@ -338,8 +328,8 @@ class RuleReader {
       const std::int32_t value = values.at(parameter.keys[0]);
       for (const std::int32_t key : parameter.keys) {
         if (values.at(key) == value) continue;
-        throw RuleProblem{current.where + " has two values for " + name + " of '" + current.row->name +
-                          "': " + std::to_string(value) + " and " + std::to_string(values.at(key))};
+        throw RuleProblem{fmt::format("{} has two values for {} of '{}': {} and {}", current.where, name,
+                                      current.row->name, value, values.at(key))};
       }
       if (parameter.permutation) {
         result[name] = permutation(value, values.at(*parameter.permutation), current.where);
@@ -349,9 +339,8 @@ class RuleReader {
                  !parameter.enum_values[static_cast<std::size_t>(value)].empty()) {
         result[name] = parameter.enum_values[static_cast<std::size_t>(value)];
       } else {
-        throw RuleProblem{current.where + " has the value " + std::to_string(value) + " for parameter " +
-                          std::to_string(parameter.keys[0]) + ", which " + table_.origin() +
-                          " does not map to a value"};
+        throw RuleProblem{fmt::format("{} has the value {} for parameter {}, which {} does not map to a value",
+                                      current.where, value, parameter.keys[0], table_.origin())};
       }
     }
     return result;
@@ -380,9 +369,8 @@ std::vector<ImportedRule> parse_taso_rules(std::string_view bytes, const std::st
   const google::protobuf::LogSilencer quiet;  // this function reports errors itself
   taso::RuleCollection from;
   const bool fits = bytes.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
-  if (!fits || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+  if (!fits || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     throw runtime::InputError(origin, "is no collection of rules in TASO's protobuf form, or is cut short");
-  }
   std::vector<ImportedRule> rules;
   for (int i = 0; i < from.rule_size(); ++i) {
     const std::string name = "t" + std::to_string(i + 1), where = origin + ": rule " + std::to_string(i + 1);

@@ -1,6 +1,8 @@
 // Expands index expressions and lists of them.
 #include "algebra/expansion/expander.h"
 
+#include <fmt/format.h>
+
 namespace rulemill::algebra {
 
 namespace {
@@ -21,10 +23,9 @@ std::optional<std::uint32_t> Expander::pack_length(const syntax::Index& node) co
   std::optional<std::uint32_t> length;
   for (const syntax::Index* pack : packs) {
     const std::uint32_t elements = length_of(pack->name, pack->place);
-    if (length && *length != elements) {
-      fail(pack->place, "'" + pack->name + "...' has " + std::to_string(elements) + " elements, '" + packs[0]->name +
-                            "...' has " + std::to_string(*length));
-    }
+    if (length && *length != elements)
+      fail(pack->place,
+           fmt::format("'{}...' has {} elements, '{}...' has {}", pack->name, elements, packs[0]->name, *length));
     length = elements;
   }
   return length;
@@ -119,10 +120,9 @@ IndexExprPtr Expander::expand_element(const syntax::Index& node) {
                          ? names_.end()
                          : names_.find(element_name(node.name, static_cast<std::uint32_t>(position->value)));
   if (found == names_.end()) {
-    if (!packs_.contains(node.name) && !names_.contains(element_name(node.name, 0))) {
+    if (!packs_.contains(node.name) && !names_.contains(element_name(node.name, 0)))
       fail(node.place, "'" + node.name + "' is no pack of indices or dimensions here");
-    }
-    fail(node.place, "position " + std::to_string(position->value) + " is outside '" + node.name + "'");
+    fail(node.place, fmt::format("position {} is outside '{}'", position->value, node.name));
   }
   return found->second;
 }
@@ -137,9 +137,8 @@ IndexExprPtr Expander::expand_exact_division(const syntax::Index& node) {
     return condition.relation == Relation::Eq && is_constant(condition.b, 0) && condition.a->kind == IndexKind::Mod &&
            is_same(*condition.a->a, *a) && is_same(*condition.a->b, *b);
   });
-  if (!is_exact_constant && !is_stated && !is_constant(b, 1)) {
+  if (!is_exact_constant && !is_stated && !is_constant(b, 1))
     fail(node.place, "this division may not divide: state 'where … % … = 0' for it, or use floor division '//'");
-  }
   return combine(IndexKind::Div, a, b);
 }
 
@@ -252,15 +251,13 @@ std::vector<IndexExprPtr> Expander::change_axes(const syntax::IndexItem& item, s
   const std::vector<std::uint32_t> at = axes(item.parameter, item.place);
   const std::size_t length = elements.size() + (item.change == Change::Insert ? at.size() : 0);
   for (const std::uint32_t axis : at) {
-    if (axis >= length) fail(item.place, "axis " + std::to_string(axis) + " is outside '" + item.pack + "'");
+    if (axis >= length) fail(item.place, fmt::format("axis {} is outside '{}'", axis, item.pack));
   }
   std::vector<IndexExprPtr> values;
   if (item.value) {
     const auto value_count = pack_length(*item.value);
-    if (value_count && *value_count != at.size()) {
-      fail(item.place,
-           "there are " + std::to_string(at.size()) + " axes, and " + std::to_string(*value_count) + " values");
-    }
+    if (value_count && *value_count != at.size())
+      fail(item.place, fmt::format("there are {} axes, and {} values", at.size(), *value_count));
     values = expand_over_pack(*item.value, static_cast<std::uint32_t>(at.size()));
   }
   std::vector<IndexExprPtr> result;

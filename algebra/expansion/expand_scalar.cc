@@ -1,6 +1,8 @@
 // Expands tensors and scalar expressions.
 #include "algebra/expansion/expander.h"
 
+#include <fmt/format.h>
+
 namespace rulemill::algebra {
 
 TensorDefinition Expander::expand_tensor(const syntax::Tensor& syntax) {
@@ -12,10 +14,9 @@ TensorDefinition Expander::expand_tensor(const syntax::Tensor& syntax) {
   std::vector<std::string> introduced;
   for (const syntax::Binding& output_index : syntax.indices) {
     const std::vector<IndexExprPtr> extents = expand_item(output_index.extent);
-    if (!output_index.is_pack && extents.size() != 1) {
+    if (!output_index.is_pack && extents.size() != 1)
       fail(output_index.place,
            "'" + output_index.name + "' is one index, its extent a pack: write " + output_index.name + "...");
-    }
     if (output_index.is_pack) lists_[output_index.name] = static_cast<std::uint32_t>(extents.size());
     for (std::uint32_t k = 0; k < extents.size(); ++k) {
       tensor.dims.push_back(extents[k]);
@@ -106,10 +107,9 @@ ScalarExprPtr Expander::expand_read(const syntax::Scalar& node) {
     fail(node.place, "'" + node.name + "' is no input or tensor of operator '" + op_.name + "'");
   expr.tensor = static_cast<std::uint32_t>(found - tensor_names_.begin());
   expr.indices = drop_broadcast_indices(expr.tensor, expand_items(node.indices));
-  if (expr.indices.size() != tensor_ranks_[expr.tensor]) {
-    fail(node.place, "'" + node.name + "' has " + std::to_string(tensor_ranks_[expr.tensor]) +
-                         " dimensions, read with " + std::to_string(expr.indices.size()) + " indices");
-  }
+  if (expr.indices.size() != tensor_ranks_[expr.tensor])
+    fail(node.place, fmt::format("'{}' has {} dimensions, read with {} indices", node.name, tensor_ranks_[expr.tensor],
+                                 expr.indices.size()));
   return std::make_shared<ScalarExpr>(std::move(expr));
 }
 
@@ -225,10 +225,9 @@ ScalarExprPtr Expander::expand_application(const syntax::Scalar& node) {
   expr.kind = ScalarExpr::Kind::Apply;
   const Function* function = context_.function(name, &expr.function);
   if (!function) fail(node.place, "'" + name + "' is no scalar function");
-  if (function->arity != node.operands.size()) {
-    fail(node.place, "function '" + name + "' takes " + std::to_string(function->arity) + " arguments, found " +
-                         std::to_string(node.operands.size()));
-  }
+  if (function->arity != node.operands.size())
+    fail(node.place,
+         fmt::format("function '{}' takes {} arguments, found {}", name, function->arity, node.operands.size()));
   for (const auto& operand : node.operands) expr.operands.push_back(expand_scalar(*operand));
   return std::make_shared<ScalarExpr>(std::move(expr));
 }

@@ -1,4 +1,5 @@
 // Parses the rule database. Everything in the file is checked before use.
+#include <fmt/format.h>
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
@@ -33,10 +34,9 @@ class RuleReader {
     for (int n = 0; n < from_.nodes_size(); ++n) read_node(n);
     rule.source = read_outputs(from_.source(), "source");
     rule.target = read_outputs(from_.target(), "target");
-    if (rule.source.empty() || rule.source.size() != rule.target.size()) {
-      fail("target", "has " + std::to_string(rule.target.size()) + " outputs, expected as many as the source, " +
-                         std::to_string(rule.source.size()) + ", and at least one");
-    }
+    if (rule.source.empty() || rule.source.size() != rule.target.size())
+      fail("target", fmt::format("has {} outputs, expected as many as the source, {}, and at least one",
+                                 rule.target.size(), rule.source.size()));
     for (int c = 0; c < from_.condition_size(); ++c) rule.condition.push_back(read_condition(c));
     for (int g = 0; g < from_.packs_size(); ++g) {
       const auto pack = read_size(from_.packs(g), at("packs", g)).atom();
@@ -69,9 +69,8 @@ class RuleReader {
     const std::string field = at("variables", index);
     if (variable.name().empty()) fail(field, "has no name");
     const TermId term = bank_.variable(variable.name(), static_cast<std::uint32_t>(variable.shape_size()));
-    if (std::ranges::find(rule.variables, term) != rule.variables.end()) {
+    if (std::ranges::find(rule.variables, term) != rule.variables.end())
       fail(field, "has the name " + variable.name() + " of another variable");
-    }
     Shape shape;
     for (int d = 0; d < variable.shape_size(); ++d) {
       shape.push_back(read_size(variable.shape(d), field + "." + at("shape", d)));
@@ -124,11 +123,9 @@ class RuleReader {
     if (open_rank && sizes.size() + 1 >= size_names.size())
       ranks.push_back(static_cast<std::uint32_t>(sizes.size() + 1 - size_names.size()));
     const OperatorInstance& instance = instantiate(node.operator_(), parameters, ranks, field);
-    if (arguments.size() != instance.inputs.size() || sizes.size() != instance.size_parameter_count()) {
-      fail(field, "has " + std::to_string(arguments.size()) + " arguments and " + std::to_string(sizes.size()) +
-                      " sizes, but " + instance.name + " takes " + std::to_string(instance.inputs.size()) + " and " +
-                      std::to_string(instance.size_parameter_count()));
-    }
+    if (arguments.size() != instance.inputs.size() || sizes.size() != instance.size_parameter_count())
+      fail(field, fmt::format("has {} arguments and {} sizes, but {} takes {} and {}", arguments.size(), sizes.size(),
+                              instance.name, instance.inputs.size(), instance.size_parameter_count()));
     nodes_.push_back(bank_.apply(instance.id, arguments, sizes));
   }
 
@@ -143,20 +140,15 @@ class RuleReader {
 
   TermId read_term(const proto::Term& term, const std::string& field) const {
     if (term.kind_case() == proto::Term::kVariable) {
-      if (term.variable() >= variables_.size()) {
-        fail(field, "is variable " + std::to_string(term.variable()) + ", expected one of the " +
-                        std::to_string(variables_.size()));
-      }
+      if (term.variable() >= variables_.size())
+        fail(field, fmt::format("is variable {}, expected one of the {}", term.variable(), variables_.size()));
       return variables_[term.variable()];
     }
     if (term.kind_case() != proto::Term::kNode) fail(field, "is neither a variable nor a node");
-    if (term.node() >= nodes_.size()) {
-      fail(field, "is node " + std::to_string(term.node()) + ", expected one before it");
-    }
+    if (term.node() >= nodes_.size()) fail(field, fmt::format("is node {}, expected one before it", term.node()));
     const std::size_t outputs = library_.instance(bank_.node(nodes_[term.node()]).instance).outputs.size();
-    if (term.output() >= outputs) {
-      fail(field, "is output " + std::to_string(term.output()) + " of a node that has " + std::to_string(outputs));
-    }
+    if (term.output() >= outputs)
+      fail(field, fmt::format("is output {} of a node that has {}", term.output(), outputs));
     return bank_.output(nodes_[term.node()], term.output());
   }
 
@@ -199,18 +191,15 @@ proto::RuleSet parse_whole(std::string_view bytes, const std::string& origin) {
   const google::protobuf::LogSilencer quiet;  // this function reports errors itself
   proto::RuleSet from;
   const bool fits = bytes.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
-  if (!fits || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || from.schema_version() == 0) {
+  if (!fits || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || from.schema_version() == 0)
     throw InputError(origin, "is not a rule database, or is cut short");
-  }
-  if (from.schema_version() != rule_set_schema_version) {
-    throw InputError(origin, "has schema version " + std::to_string(from.schema_version()) + ", expected " +
-                                 std::to_string(rule_set_schema_version));
-  }
+  if (from.schema_version() != rule_set_schema_version)
+    throw InputError(origin,
+                     fmt::format("has schema version {}, expected {}", from.schema_version(), rule_set_schema_version));
   constexpr std::size_t checksum_bytes = 35;  // tag, length, 32 digits
   const std::size_t content = bytes.size() - std::min(bytes.size(), checksum_bytes);
-  if (bytes.substr(content) != checksum_field(bytes.substr(0, content))) {
+  if (bytes.substr(content) != checksum_field(bytes.substr(0, content)))
     throw InputError(origin, "its checksum does not match its content: the file is cut short or damaged");
-  }
   return from;
 }
 
@@ -232,13 +221,11 @@ Provenance read_provenance(const proto::Provenance& from) {
 /// Rejects a changed operator definition: it can invalidate the proofs.
 void check_definitions(const Provenance& provenance, const std::string& origin, const Library& library) {
   for (const auto& [name, digest] : provenance.operator_digests) {
-    if (!library.has_operator(name)) {
+    if (!library.has_operator(name))
       throw InputError(origin, "its rules use operator '" + name + "', which the definitions do not have");
-    }
-    if (const std::string now = library.digest(name); now != digest) {
+    if (const std::string now = library.digest(name); now != digest)
       throw InputError(origin, "operator '" + name + "' is defined otherwise than when the rules were proved: digest " +
                                    now + ", expected " + digest);
-    }
   }
 }
 
@@ -255,12 +242,11 @@ RuleSet parse_rule_set(std::string_view bytes, const std::string& origin, Librar
     result.rules.push_back(RuleReader(from.rules(i), place, library, bank, symbols).read());
     const auto types = infer_types(result.rules.back().rule, bank, symbols);
     if (const auto* error = std::get_if<TypeError>(&types)) throw InputError(place, "does not type: " + error->what);
-    for (const NodeId node : bank.nodes(outputs_of(result.rules.back().rule))) {
+    for (const NodeId node : nodes_of(result.rules.back().rule, bank)) {
       const std::string& name = library.instance(bank.node(node).instance).operator_name;
       const auto is_named = [&](const auto& each) { return each.first == name; };
-      if (std::ranges::none_of(result.provenance.operator_digests, is_named)) {
+      if (std::ranges::none_of(result.provenance.operator_digests, is_named))
         throw InputError(place, "uses operator '" + name + "', whose digest the database does not give");
-      }
     }
   }
   for (const proto::Count& count : from.funnel()) result.funnel.emplace_back(count.name(), count.value());
