@@ -4,7 +4,8 @@
 #include <set>
 
 #include "algebra/operators/function_domain.h"
-#include "check/kernel/proof.h"
+#include "check/evaluate.h"
+#include "check/kernel/statement.h"
 #include "check/number.h"
 #include "runtime/text/error.h"
 

@@ -1,5 +1,5 @@
 // Writes and reads proofs as text. This is not trusted: a proof that is misread is checked like any other.
-#include "check/kernel/proof.h"
+#include "check/proof_text.h"
 
 #include <algorithm>
 #include <charconv>

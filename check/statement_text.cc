@@ -1,7 +1,23 @@
-// Writes normal forms as text.
+// Writes normal forms as text. This is not trusted: texts are compared only to find a mistake early.
+#include <algorithm>
+
 #include "check/kernel/statement.h"
 
 namespace rulemill::check {
+
+void intern_sizes(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
+                  Atoms& atoms) {
+  std::set<std::string> names;
+  const auto add_names = [&](const Poly& poly) {
+    for (const Atom atom : symbols.atoms(poly)) names.insert(symbols.name(atom));
+  };
+  for (const auto& shape : rule.shapes) std::ranges::for_each(shape, add_names);
+  for (const algebra::SizeCondition& c : rule.condition) add_names(c.left), add_names(c.right);
+  for (const auto* side : {&rule.source, &rule.target}) {
+    for (const algebra::NodeId node : bank.nodes(*side)) std::ranges::for_each(bank.node(node).sizes, add_names);
+  }
+  for (const std::string& name : names) atoms.size(name);
+}
 
 std::string Statement::text(const Factor& factor) const {
   std::string list;

@@ -19,15 +19,21 @@ bool is_identifier(std::string_view name) {
   return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 && std::ranges::all_of(name, inside);
 }
 
-std::int64_t floor_of(std::int64_t a, std::int64_t b) {  // b ≥ 1
-  return a >= 0 ? a / b : -((-(a + 1)) / b) - 1;
-}
-
 /// The quotient of coefficients in a long division: rounded down; by a negative leading one only if it divides, else 0.
 std::int64_t quotient_of_coefficients(std::int64_t coefficient, std::int64_t leading) {
-  if (leading > 0) return floor_of(coefficient, leading);
-  const std::int64_t by = algebra::checked_multiply(leading, -1);
-  return coefficient % by == 0 ? algebra::checked_multiply(floor_of(coefficient, by), -1) : 0;
+  return leading > 0 || coefficient % leading == 0 ? algebra::floor_quotient(coefficient, leading) : 0;
+}
+
+/// The polynomial with each atom replaced by its value.
+template <class Value>
+Poly map_atoms(const Poly& poly, const Value& value) {
+  Poly result;
+  for (const Poly::Term& term : poly.terms()) {
+    Poly product(term.coefficient);
+    for (const Atom atom : term.monomial) product = product * value(atom);
+    result += product;
+  }
+  return result;
 }
 
 }  // namespace
@@ -49,7 +55,8 @@ Poly Atoms::intern_compound(Kind kind, const Poly& left, const Poly& right) {
   return Poly(found->second);
 }
 
-Poly Atoms::extremum(Kind kind, const Poly& a, const Poly& b) {
+Poly Atoms::compound(Kind kind, const Poly& a, const Poly& b) {
+  if (kind == Kind::Quotient) return quotient(a, b);
   if (a == b) return a;
   return a < b ? intern_compound(kind, a, b) : intern_compound(kind, b, a);
 }
@@ -93,37 +100,22 @@ Poly Atoms::quotient(Poly n, Poly d) {
 }
 
 bool Atoms::is_nonnegative(const Poly& poly) const {
-  Poly shifted;
-  for (const Poly::Term& term : poly.terms()) {
-    Poly product(term.coefficient);
-    for (const Atom atom : term.monomial) {
-      if (kind(atom) != Kind::Size) return false;
-      product = product * (Poly(atom) + 1);
-    }
-    shifted += product;
-  }
-  return std::ranges::all_of(shifted.terms(), [](const Poly::Term& term) { return term.coefficient >= 0; });
+  bool only_sizes = true;
+  const Poly shifted = map_atoms(poly, [&](Atom atom) {
+    only_sizes = only_sizes && kind(atom) == Kind::Size;
+    return Poly(atom) + 1;
+  });
+  return only_sizes &&
+         std::ranges::all_of(shifted.terms(), [](const Poly::Term& term) { return term.coefficient >= 0; });
 }
 
 Poly Atoms::substitute(const Poly& poly, const Images& images) {
-  Poly result;
-  for (const Poly::Term& term : poly.terms()) {
-    Poly product(term.coefficient);
-    for (const Atom atom : term.monomial) {
-      Poly value(atom);
-      if (const auto image = images.find(atom); image != images.end()) {
-        value = image->second;
-      } else if (is_compound(atom)) {
-        const Poly l = substitute(Poly(left(atom)), images), r = substitute(Poly(right(atom)), images);
-        if (l != left(atom) || r != right(atom)) {
-          value = kind(atom) == Kind::Quotient ? quotient(l, r) : extremum(kind(atom), l, r);
-        }
-      }
-      product = product * value;
-    }
-    result += product;
-  }
-  return result;
+  return map_atoms(poly, [&](Atom atom) {
+    if (const auto image = images.find(atom); image != images.end()) return image->second;
+    if (!is_compound(atom)) return Poly(atom);
+    const Poly l = substitute(Poly(left(atom)), images), r = substitute(Poly(right(atom)), images);
+    return l == left(atom) && r == right(atom) ? Poly(atom) : compound(kind(atom), l, r);
+  });
 }
 
 void Atoms::collect(const Poly& poly, std::set<Atom>& into) const {
@@ -143,37 +135,17 @@ bool Atoms::occurs(const Poly& poly, Atom atom) const {
 }
 
 Poly Atoms::import(const Poly& poly, const Symbols& symbols, const PolysByName* values) {
-  const auto named_size = [&](const std::string& name) {
-    if (!values) return size(name);
-    const auto found = values->find(name);
-    if (found == values->end()) throw InputError("instance", "no value for size " + name);
+  return map_atoms(poly, [&](Atom atom) {
+    static constexpr Kind kinds[] = {Kind::Size, Kind::Bound, Kind::Quotient, Kind::Min, Kind::Max};
+    const Kind kind = kinds[static_cast<int>(symbols.kind(atom))];
+    if (kind == Kind::Bound) throw InputError("statement", "expected sizes, found an index");
+    const auto operand = [&](const Poly& part) { return import(part, symbols, values); };
+    if (kind != Kind::Size) return compound(kind, operand(symbols.left(atom)), operand(symbols.right(atom)));
+    if (!values) return size(symbols.name(atom));
+    const auto found = values->find(symbols.name(atom));
+    if (found == values->end()) throw InputError("instance", "no value for size " + symbols.name(atom));
     return found->second;
-  };
-  Poly result;
-  for (const Poly::Term& term : poly.terms()) {
-    Poly product(term.coefficient);
-    for (const Atom atom : term.monomial) {
-      const auto operand = [&](const Poly& part) { return import(part, symbols, values); };
-      switch (symbols.kind(atom)) {
-        case Symbols::Kind::Size:
-          product = product * named_size(symbols.name(atom));
-          break;
-        case Symbols::Kind::Index:
-          throw InputError("statement", "expected sizes, found an index");
-        case Symbols::Kind::FloorDiv:
-          product = product * quotient(operand(symbols.left(atom)), operand(symbols.right(atom)));
-          break;
-        case Symbols::Kind::Min:
-          product = product * minimum(operand(symbols.left(atom)), operand(symbols.right(atom)));
-          break;
-        case Symbols::Kind::Max:
-          product = product * maximum(operand(symbols.left(atom)), operand(symbols.right(atom)));
-          break;
-      }
-    }
-    result += product;
-  }
-  return result;
+  });
 }
 
 }  // namespace rulemill::check

@@ -42,8 +42,10 @@ class Atoms {
 
   /// floor(n / d). Records d: a proof must show that all divisors() are at least 1.
   Poly quotient(Poly n, Poly d);
-  Poly minimum(const Poly& a, const Poly& b) { return extremum(Kind::Min, a, b); }
-  Poly maximum(const Poly& a, const Poly& b) { return extremum(Kind::Max, a, b); }
+  Poly minimum(const Poly& a, const Poly& b) { return compound(Kind::Min, a, b); }
+  Poly maximum(const Poly& a, const Poly& b) { return compound(Kind::Max, a, b); }
+  /// The quotient, minimum or maximum.
+  Poly compound(Kind kind, const Poly& a, const Poly& b);
   const std::set<Poly>& divisors() const { return divisors_; }
   void add_divisor(const Poly& d) { divisors_.insert(d); }
 
@@ -54,6 +56,9 @@ class Atoms {
 
   /// Substitutes all images simultaneously, at any depth.
   Poly substitute(const Poly& poly, const Images& images);
+  Guard substitute(const Guard& guard, const Images& images) {
+    return {guard.equality, substitute(guard.poly, images)};
+  }
   /// Collects all atoms that occur, at any depth, including compound ones.
   void collect(const Poly& poly, std::set<Atom>& into) const;
   bool occurs(const Poly& poly, Atom atom) const;
@@ -79,7 +84,6 @@ class Atoms {
   const Info& info(Atom atom) const { return infos_[static_cast<std::uint32_t>(atom)]; }
   Atom intern(Kind kind, const std::string& name);
   Poly intern_compound(Kind kind, const Poly& left, const Poly& right);
-  Poly extremum(Kind kind, const Poly& a, const Poly& b);
 
   std::deque<Info> infos_;  // a deque, so that references stay valid
   std::map<std::string, Atom> by_name_;

@@ -21,8 +21,8 @@ class DerivationChecker {
     solve_equations();
     for (const TermId variable : goal.rule().variables) {
       const std::string& name = bank_.term(variable).name;
-      goal_interpretation_.terms[variable] =
-          add("variable " + name, function("variable " + name, 0), shape(goal.shape(variable)));
+      const std::string text = goal_interpretation_.terms[variable] = function("variable " + name, 0);
+      shapes_[text] = solved(goal.shape(variable));
     }
   }
 
@@ -32,9 +32,8 @@ class DerivationChecker {
     std::string goals;
     const Rule& rule = goal_.rule();
     for (std::size_t i = 0; i < rule.source.size(); ++i) {
-      const std::size_t a = term(rule.source[i], goal_interpretation_, assumed),
-                        b = term(rule.target.at(i), goal_interpretation_, assumed);
-      goals += " (= " + terms_[a].text + " " + terms_[b].text + ")";
+      const std::string source = term(rule.source[i], goal_interpretation_, assumed);
+      goals += " (= " + source + " " + term(rule.target.at(i), goal_interpretation_, assumed) + ")";
     }
     for (std::size_t i = 0; i < instances.size(); ++i) {
       try {
@@ -46,22 +45,17 @@ class DerivationChecker {
     for (const Guard& goal : goal_.target_obligations()) require("both sides have one shape", goal);
     for (const Poly& divisor : std::set<Poly>(atoms_.divisors()))
       require("a divisor is positive", {false, divisor - 1});
-    std::string script = "(set-logic QF_UF)\n(declare-sort Tensor 0)\n" + declarations_ + equations_;
-    for (const std::string& commutation : commutations_) script += commutation + "\n";
-    result_.script = script + "(assert (not (and true" + goals + ")))\n(check-sat)\n";
+    result_.script = "(set-logic QF_UF)\n(declare-sort Tensor 0)\n" + declarations_ + equations_ +
+                     "(assert (not (and true" + goals + ")))\n(check-sat)\n";
     return std::move(result_);
   }
 
  private:
-  struct Term {
-    std::string text;  // for a solver
-    Shape shape;
-  };
-  /// The values of a rule's variables and sizes; the goal's sizes stand for themselves.
+  /// The values of a rule's variables, as text for a solver, and of its sizes; the goal's sizes stand for themselves.
   struct Interpretation {
-    std::map<TermId, std::size_t> terms;
+    std::map<TermId, std::string> terms;
     std::optional<Atoms::PolysByName> sizes;
-    std::map<NodeId, std::vector<std::size_t>> nodes;  // outputs of the nodes seen so far
+    std::map<NodeId, std::vector<std::string>> nodes;  // outputs of the nodes seen so far
   };
 
   /// Solves the goal's equations for sizes, which are then replaced everywhere, so that equal terms have equal texts.
@@ -89,7 +83,7 @@ class DerivationChecker {
   }
 
   Poly solved(const Poly& poly) { return atoms_.substitute(poly, solutions_); }
-  Shape shape(Shape dims) {
+  Shape solved(Shape dims) {
     for (Poly& dim : dims) dim = solved(dim);
     return dims;
   }
@@ -108,24 +102,17 @@ class DerivationChecker {
     }
   }
 
-  std::size_t add(const std::string& key, const std::string& text, Shape dims) {
-    const auto [found, is_new] = term_numbers_.try_emplace(key, terms_.size());
-    if (is_new) terms_.push_back({text, std::move(dims)});
-    return found->second;
-  }
-
-  /// Returns the number of a term, and adds the conditions under which its new nodes are well-typed to `conditions`.
-  std::size_t term(TermId id, Interpretation& interpretation, Guards& conditions) {
+  /// Returns the text of a term, and adds the conditions under which its new nodes are well-typed to `conditions`.
+  std::string term(TermId id, Interpretation& interpretation, Guards& conditions) {
     const algebra::Term& read = bank_.term(id);
     if (read.is_variable) {
-      const auto found = interpretation.terms.find(id);
-      if (found == interpretation.terms.end()) throw CheckError{read.name + " is not a variable of the rule"};
-      return found->second;
+      expect(interpretation.terms.contains(id), "a term contains a variable of another rule");
+      return interpretation.terms.at(id);
     }
     if (const auto known = interpretation.nodes.find(read.node); known != interpretation.nodes.end())
       return known->second.at(read.output);
     const algebra::Node node = bank_.node(read.node);
-    std::vector<std::size_t> arguments;
+    std::vector<std::string> arguments;
     for (const TermId argument : node.arguments) arguments.push_back(term(argument, interpretation, conditions));
     std::vector<Poly> sizes;
     const Atoms::PolysByName* values = interpretation.sizes ? &*interpretation.sizes : nullptr;
@@ -134,31 +121,31 @@ class DerivationChecker {
     return interpretation.nodes[read.node].at(read.output);
   }
 
-  std::vector<std::size_t> apply(const algebra::OperatorInstance& instance, const std::vector<std::size_t>& arguments,
+  std::vector<std::string> apply(const algebra::OperatorInstance& instance, const std::vector<std::string>& arguments,
                                  const std::vector<Poly>& sizes, Guards& conditions) {
-    std::string name = "operator " + instance.name, key, list;
-    for (const Poly& size : sizes) name += ", " + atoms_.text(size);
-    for (const std::size_t argument : arguments) {
-      key += " " + std::to_string(argument);
-      list += " " + terms_[argument].text;
-    }
-    const auto [found, is_new] = nodes_.try_emplace(name + ";" + key);
-    if (!is_new) return found->second;
+    std::string name = "operator " + instance.name, list;
     std::vector<Shape> shapes;
-    for (const std::size_t argument : arguments) shapes.push_back(terms_[argument].shape);
-    TypedNode node = type_node(instance, shapes, sizes, atoms_, conditions);
-    for (std::size_t output = 0; output < node.outputs.size(); ++output) {
-      const std::string ending = " output " + std::to_string(output);
-      const std::string symbol = function(name + ending, arguments.size());
-      const std::string text = arguments.empty() ? symbol : "(" + symbol + list + ")";
-      found->second.push_back(add(name + ";" + key + ending, text, shape(node.outputs[output])));
-      if (instance.commutative && arguments[0] != arguments[1]) {
-        commutations_.insert("(assert (= " + text + " (" + symbol + " " + terms_[arguments[1]].text + " " +
-                             terms_[arguments[0]].text + ")))");
-      }
+    for (const Poly& size : sizes) name += ", " + atoms_.text(size);
+    for (const std::string& argument : arguments) {
+      list += " " + argument;
+      shapes.push_back(shapes_.at(argument));
     }
-    return found->second;
+    std::vector<std::string> symbols, outputs;
+    for (std::size_t output = 0; output < instance.outputs.size(); ++output) {
+      symbols.push_back(function(name + " output " + std::to_string(output), arguments.size()));
+      outputs.push_back(arguments.empty() ? symbols.back() : "(" + symbols.back() + list + ")");
+    }
+    if (shapes_.contains(outputs.at(0))) return outputs;
+    const TypedNode node = type_node(instance, shapes, sizes, atoms_, conditions);
+    for (std::size_t output = 0; output < outputs.size(); ++output) {
+      shapes_[outputs[output]] = solved(node.outputs[output]);
+      if (instance.commutative)
+        add_equation(outputs[output], "(" + symbols[output] + " " + arguments.at(1) + " " + arguments[0] + ")");
+    }
+    return outputs;
   }
+
+  void add_equation(const std::string& a, const std::string& b) { equations_ += "(assert (= " + a + " " + b + "))\n"; }
 
   /// The generated name of a function of the script.
   std::string function(const std::string& key, std::size_t arity) {
@@ -181,13 +168,13 @@ class DerivationChecker {
       const Poly& size = (*interpretation.sizes)[name] = solved(atoms_.import(value, symbols_));
       require("a size is positive", {false, size - 1});
     }
-    if (instance.terms.size() != rule.variables.size()) throw CheckError{"a wrong number of variables"};
+    expect(instance.terms.size() == rule.variables.size(), "a wrong number of variables");
     Guards conditions;
     for (std::size_t v = 0; v < rule.variables.size(); ++v) {
-      const std::size_t given = interpretation.terms[rule.variables[v]] =
-          term(instance.terms[v], goal_interpretation_, conditions);
-      const Shape actual = terms_[given].shape;
-      if (actual.size() != rule.shapes.at(v).size()) throw CheckError{"a term of wrong rank"};
+      const std::string given = term(instance.terms[v], goal_interpretation_, conditions);
+      interpretation.terms[rule.variables[v]] = given;
+      const Shape& actual = shapes_.at(given);
+      expect(actual.size() == rule.shapes.at(v).size(), "a term of wrong rank");
       for (std::size_t d = 0; d < actual.size(); ++d)
         conditions.push_back({true, actual[d] - atoms_.import(rule.shapes[v][d], symbols_, &*interpretation.sizes)});
     }
@@ -196,17 +183,15 @@ class DerivationChecker {
       const Poly right = atoms_.import(c.right, symbols_, &*interpretation.sizes);
       conditions = conjunction(conditions, to_guards(c.relation, left, right));
       const Poly more = solved(right - left) - 1, less = solved(left - right) - 1;
-      if (c.relation == Relation::Ne && !atoms_.is_nonnegative(more) && !atoms_.is_nonnegative(less))
-        throw CheckError{"two sizes are not shown to differ"};
+      expect(c.relation != Relation::Ne || atoms_.is_nonnegative(more) || atoms_.is_nonnegative(less),
+             "two sizes are not shown to differ");
     }
-    std::vector<std::size_t> source;
+    std::vector<std::string> source;
     for (const TermId id : rule.source) source.push_back(term(id, interpretation, conditions));
     for (const Guard& condition : conditions) require("an instance is well-typed and its condition holds", condition);
     Guards shown_by_the_rule;
-    for (std::size_t i = 0; i < source.size(); ++i) {
-      const std::size_t target = term(rule.target.at(i), interpretation, shown_by_the_rule);
-      equations_ += "(assert (= " + terms_[source[i]].text + " " + terms_[target].text + "))\n";
-    }
+    for (std::size_t i = 0; i < source.size(); ++i)
+      add_equation(source[i], term(rule.target.at(i), interpretation, shown_by_the_rule));
   }
 
   Statement& goal_;
@@ -218,12 +203,9 @@ class DerivationChecker {
   Guards given_;
   Guards required_;
   Interpretation goal_interpretation_;
-  std::vector<Term> terms_;
-  std::map<std::string, std::size_t> term_numbers_;
-  std::map<std::string, std::vector<std::size_t>> nodes_;
+  std::map<std::string, Shape> shapes_;  // of all terms
   std::map<std::string, std::string> functions_;
   std::string declarations_, equations_;
-  std::set<std::string> commutations_;
   CheckedDerivation result_;
 };
 

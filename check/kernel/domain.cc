@@ -11,11 +11,12 @@ using algebra::Signs;
 
 namespace {
 
-/// The signs that sums can have, for all values of the variables. Functions in them have conditions of their own, so
-/// their values here are those where they are defined.
+/// The signs that sums can have, for all values of the variables. An undefined value is 0, or else it is left out,
+/// since functions in a definedness condition have conditions of their own.
 class SignAnalysis {
  public:
-  SignAnalysis(const Statement& statement, bool nonempty) : statement_(statement), nonempty_(nonempty) {}
+  SignAnalysis(const Statement& statement, bool nonempty, bool undefined_is_zero)
+      : statement_(statement), nonempty_(nonempty), undefined_is_zero_(undefined_is_zero) {}
 
   Signs signs(const Sum& sum, const Guards& given) {
     Signs all{false, true, false};
@@ -29,33 +30,26 @@ class SignAnalysis {
     return all;
   }
 
+  Signs signs(const Factor& factor, const Guards& given) {
+    if (factor.kind == Factor::Kind::Inverse) return algebra::sign_of(1);
+    if (factor.kind == Factor::Kind::Apply) return range(factor, given).signs;
+    if (factor.kind != Factor::Kind::Max) return {};
+    Signs own = signs(factor.arguments.at(0), conjunction(given, factor.guards));
+    own.zero = true;  // of an empty range
+    return own;
+  }
+
   algebra::FunctionRange range(const Factor& application, const Guards& given) {
     std::vector<Signs> arguments;
     for (const Sum& argument : application.arguments) arguments.push_back(signs(argument, given));
-    return algebra::range_of(statement_.function(application.symbol), arguments);
+    algebra::FunctionRange range = algebra::range_of(statement_.function(application.symbol), arguments);
+    range.signs.zero = range.signs.zero || (undefined_is_zero_ && !range.defined);
+    return range;
   }
 
   std::vector<Obligation> obligations;
 
  private:
-  Signs signs(const Factor& factor, const Guards& given) {
-    switch (factor.kind) {
-      case Factor::Kind::Inverse:
-        return {false, false, true};
-      case Factor::Kind::Apply:
-        return range(factor, given).signs;
-      case Factor::Kind::Max: {
-        Signs own = signs(factor.arguments.at(0), conjunction(given, factor.guards));
-        own.zero = true;  // of an empty range
-        return own;
-      }
-      case Factor::Kind::Read:
-      case Factor::Kind::Integer:
-        break;
-    }
-    return {};
-  }
-
   /// A product whose guards hold nowhere is 0. With `nonempty_`, that they hold where all indices are 0 is an
   /// obligation.
   bool has_point(const Product& product, const Guards& given) {
@@ -64,7 +58,7 @@ class SignAnalysis {
     Images origin;
     for (const Atom atom : product.bound) origin[atom] = Poly(0);
     for (const Guard& guard : product.guards) {
-      const Guard goal{guard.equality, statement_.atoms().substitute(guard.poly, origin)};
+      const Guard goal = statement_.atoms().substitute(guard, origin);
       if (goal.equality || !statement_.atoms().is_nonnegative(goal.poly))
         obligations.push_back({"a sum has a point", given, goal, {}, {}});
     }
@@ -72,54 +66,58 @@ class SignAnalysis {
   }
 
   const Statement& statement_;
-  bool nonempty_;
+  bool nonempty_, undefined_is_zero_;
 };
 
 /// Checks a proof by condition `other` of the other side. A law f(−t) = ±f(t) also states that f is defined at −t where
 /// it is at t.
-void check_by_other(const DefinednessProof& proof, const DefinednessCondition& condition,
-                    const DefinednessCondition& other, const Guards& given, Statement& statement, Kernel& kernel) {
+void check_by_other(const DefinednessProof& proof, const DefinednessCondition& condition, DefinednessCondition other,
+                    const Guards& given, Statement& statement, Kernel& kernel) {
   const Images images(proof.images.begin(), proof.images.end());
-  const std::set<Atom> scope(condition.bound.begin(), condition.bound.end());
-  if (images.size() != proof.images.size() || images.size() != other.bound.size())
-    throw CheckError{"expected a value for each index of the other condition"};
+  const Kernel::Context context{given, {condition.bound.begin(), condition.bound.end()}};
+  expect(images.size() == proof.images.size() && images.size() == other.bound.size(),
+         "expected a value for each index of the other condition");
   for (const Atom atom : other.bound) {
-    if (!images.contains(atom)) throw CheckError{"an index of the other condition has no value"};
-    kernel.check_scope(images.at(atom), scope);
+    expect(images.contains(atom), "an index of the other condition has no value");
+    kernel.check_scope(images.at(atom), context.scope);
   }
-  DefinednessCondition instance = other;
-  instance.bound.clear();
-  for_each_poly(instance, [&](Poly& poly) { poly = statement.atoms().substitute(poly, images); });
-  for (const Guard& guard : instance.guards)
+  other.bound.clear();
+  for_each_poly(other, [&](Poly& poly) { poly = statement.atoms().substitute(poly, images); });
+  for (const Guard& guard : other.guards)
     kernel.require({"the other side has the condition, too", given, guard, {}, proof.lemmas});
-  const Factor &wanted = condition.factors.at(0), &found = instance.factors.at(0);
-  if (wanted.symbol != found.symbol || proof.argument_steps.size() != wanted.arguments.size())
-    throw CheckError{"the conditions are on different functions"};
+  const Factor &wanted = condition.factors.at(0), &found = other.factors.at(0);
+  expect(wanted.symbol == found.symbol && proof.argument_steps.size() == wanted.arguments.size(),
+         "the conditions are on different functions");
   const bool negated = proof.kind == DefinednessProof::Kind::Parity;
-  if (negated && statement.function(wanted.symbol).parity == 0) throw CheckError{"the function has no parity law"};
+  expect(!negated || statement.function(wanted.symbol).parity != 0, "the function has no parity law");
   for (std::size_t a = 0; a < wanted.arguments.size(); ++a) {
     const Sum argument = negated ? subtract({}, found.arguments.at(a)) : found.arguments.at(a);
-    kernel.check_vanishes(subtract(wanted.arguments[a], argument), {given, scope}, proof.argument_steps[a],
+    kernel.check_vanishes(subtract(wanted.arguments[a], argument), context, proof.argument_steps[a],
                           "the conditions are not shown to be on equal arguments");
   }
 }
 
 }  // namespace
 
-std::optional<std::vector<Obligation>> check_by_signs(const DefinednessCondition& condition, bool nonempty,
+Signs signs_of(const Factor& factor, const Statement& statement) {
+  return SignAnalysis(statement, false, true).signs(factor, {});
+}
+
+std::optional<std::vector<Obligation>> check_by_signs(const Factor& application, bool nonempty, bool undefined_is_zero,
                                                       const Guards& given, const Statement& statement) {
-  SignAnalysis analysis(statement, nonempty);
-  if (!analysis.range(condition.factors.at(0), given).defined) return std::nullopt;
+  SignAnalysis analysis(statement, nonempty, undefined_is_zero);
+  if (!analysis.range(application, given).defined) return std::nullopt;
   return std::move(analysis.obligations);
 }
 
 void check_definedness(const DefinednessProof& proof, const DefinednessCondition& condition, bool of_target,
                        const Guards& given, Statement& statement, Kernel& kernel) {
+  using Kind = DefinednessProof::Kind;
   switch (proof.kind) {
-    case DefinednessProof::Kind::Signs:
-    case DefinednessProof::Kind::NonemptySigns: {
-      auto obligations =
-          check_by_signs(condition, proof.kind == DefinednessProof::Kind::NonemptySigns, given, statement);
+    case Kind::Signs:
+    case Kind::NonemptySigns: {
+      const bool nonempty = proof.kind == Kind::NonemptySigns;
+      auto obligations = check_by_signs(condition.factors.at(0), nonempty, false, given, statement);
       if (!obligations) throw CheckError{"the signs do not imply that it is defined: " + statement.text(condition)};
       for (Obligation& obligation : *obligations) {
         obligation.lemmas = proof.lemmas;
@@ -127,24 +125,21 @@ void check_definedness(const DefinednessProof& proof, const DefinednessCondition
       }
       return;
     }
-    case DefinednessProof::Kind::Vacuous:
+    case Kind::Vacuous:
       return kernel.require({"a definedness condition is vacuous", given, {}, {}, proof.lemmas});
-    case DefinednessProof::Kind::Split: {
+    case Kind::Split: {
       const Guard& guard = proof.guard.value();
       kernel.check_scope(guard.poly, {condition.bound.begin(), condition.bound.end()});
-      Guards regions = complement(guard);
-      regions.insert(regions.begin(), guard);
-      if (proof.cases.size() != regions.size()) throw CheckError{"expected a proof for each region"};
-      for (std::size_t i = 0; i < regions.size(); ++i) {
-        const Guards within = conjunction(given, {regions[i]});
-        check_definedness(proof.cases[i], condition, of_target, within, statement, kernel);
-      }
+      const Guards regions = conjunction({guard}, complement(guard));
+      expect(proof.cases.size() == regions.size(), "expected a proof for each region");
+      for (std::size_t i = 0; i < regions.size(); ++i)
+        check_definedness(proof.cases[i], condition, of_target, conjunction(given, {regions[i]}), statement, kernel);
       return;
     }
-    case DefinednessProof::Kind::Equality:
-    case DefinednessProof::Kind::Parity: {
+    case Kind::Equality:
+    case Kind::Parity: {
       const std::vector<DefinednessCondition>& others = statement.definedness_conditions(!of_target).all;
-      if (proof.condition >= others.size()) throw CheckError{"the other side has no such condition"};
+      expect(proof.condition < others.size(), "the other side has no such condition");
       return check_by_other(proof, condition, others[proof.condition], given, statement, kernel);
     }
   }

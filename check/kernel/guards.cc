@@ -7,17 +7,8 @@ namespace rulemill::check {
 using algebra::Relation;
 
 Guards to_guards(Relation relation, const Poly& left, const Poly& right) {
-  switch (relation) {
-    case Relation::Eq:
-      return {{true, right - left}};
-    case Relation::Lt:
-      return {{false, right - left - 1}};
-    case Relation::Le:
-      return {{false, right - left}};
-    case Relation::Ne:
-      break;
-  }
-  return {};
+  if (relation == Relation::Ne) return {};
+  return {{relation == Relation::Eq, right - left - (relation == Relation::Lt ? 1 : 0)}};
 }
 
 Guards complement(const Guard& guard) {
@@ -40,10 +31,11 @@ Guards conjunction(Guards a, const Guards& b) {
   return a;
 }
 
-void remove_redundant(Guards& guards) {
+void remove_redundant(Guards& guards, const Guards& known) {
   Guards kept;
   for (const Guard& guard : guards) {
-    if (!always_holds(guard) && std::ranges::find(kept, guard) == kept.end()) kept.push_back(guard);
+    const auto is_in = [&](const Guards& list) { return std::ranges::find(list, guard) != list.end(); };
+    if (!always_holds(guard) && !is_in(kept) && !is_in(known)) kept.push_back(guard);
   }
   guards = std::move(kept);
 }

@@ -14,7 +14,7 @@ bool always_holds(const Guard& guard);
 /// Appends 0 ≤ index < extent.
 void append_range(Guards& guards, const Poly& index, const Poly& extent);
 Guards conjunction(Guards a, const Guards& b);
-/// Removes guards that always hold, and duplicates.
-void remove_redundant(Guards& guards);
+/// Removes guards that always hold or are known, and duplicates.
+void remove_redundant(Guards& guards, const Guards& known = {});
 
 }  // namespace rulemill::check

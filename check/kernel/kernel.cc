@@ -1,22 +1,21 @@
+// Steps on sums, and on the guards and bound indices of products and maxima.
 #include "check/kernel/kernel.h"
 
 #include <algorithm>
 
 namespace rulemill::check {
 
-namespace {
+using Op = Step::Op;
 
-template <class T>
-T& at(std::vector<T>& list, std::size_t position, const char* what) {
-  if (position >= list.size()) throw CheckError{"there is no " + std::string(what) + " " + std::to_string(position)};
-  return list[position];
+std::set<std::size_t> positions(const Sum& sum, const Step& step) {
+  const std::set<std::size_t> result(step.positions.begin(), step.positions.end());
+  expect(result.size() == step.positions.size() && !result.empty(), "expected distinct products");
+  at(sum, *result.rbegin(), "product");
+  return result;
 }
 
-}  // namespace
-
-void Kernel::require(const Step& step, Obligation obligation) {
-  obligation.lemmas = step.lemmas;
-  require(std::move(obligation));
+void erase(Sum& sum, const std::set<std::size_t>& positions) {
+  for (auto p = positions.rbegin(); p != positions.rend(); ++p) erase_at(sum, *p);
 }
 
 void Kernel::require(Obligation obligation) {
@@ -26,191 +25,50 @@ void Kernel::require(Obligation obligation) {
     on_obligation_(std::move(obligation));
 }
 
-void Kernel::require(const Step& step, const char* what, Guards given, Guard goal) {
-  require(step, {what, std::move(given), std::move(goal), {}, {}});
+void Kernel::require(const Step& step, const char* what, Guards given, std::optional<Guard> goal) {
+  require({what, std::move(given), std::move(goal), {}, step.lemmas});
 }
 
-Kernel::Context Kernel::argument_context(const Context& context, const Product& product, const Factor& factor) const {
-  Context inner{conjunction(conjunction(context.given, product.guards), factor.guards), context.scope};
-  inner.scope.insert(product.bound.begin(), product.bound.end());
-  inner.scope.insert(factor.bound.begin(), factor.bound.end());
-  return inner;
+void Kernel::require_point(const Guards& guards, const Images& point, const Context& context, const Step& step) {
+  for (const auto& [atom, value] : point) check_scope(value, context.scope);
+  for (const Guard& guard : guards)
+    require(step, "a range is not empty", context.given, atoms_.substitute(guard, point));
+}
+
+void Kernel::require_point(const Factor& maximum, const Context& context, const Step& step) {
+  expect(step.polys.size() == maximum.bound.size(), "expected a point with one polynomial per index of the maximum");
+  Images point;
+  for (std::size_t i = 0; i < maximum.bound.size(); ++i) point[maximum.bound[i]] = step.polys[i];
+  require_point(maximum.guards, point, context, step);
 }
 
 void Kernel::check_scope(const Poly& poly, const std::set<Atom>& scope) const {
   std::set<Atom> all;
   atoms_.collect(poly, all);
   for (const Atom atom : all) {
-    if (atoms_.kind(atom) == Atoms::Kind::Bound && !scope.contains(atom)) {
+    if (atoms_.kind(atom) == Atoms::Kind::Bound && !scope.contains(atom))
       throw CheckError{atoms_.text(Poly(atom)) + " is not bound there"};
-    }
   }
 }
 
 /// Throws CheckError if a bound index occurs outside its product or maximum, or shadows another.
 void Kernel::check_scope(const Product& product, std::set<Atom> scope) const {
-  const auto enter = [&](const std::vector<Atom>& bound, std::set<Atom>& into) {
-    for (const Atom atom : bound) {
+  const auto enter = [&](const auto& range, std::set<Atom>& into) {
+    for (const Atom atom : range.bound) {
       if (atoms_.kind(atom) != Atoms::Kind::Bound) throw CheckError{atoms_.text(Poly(atom)) + " cannot be bound"};
       if (!into.insert(atom).second) throw CheckError{atoms_.text(Poly(atom)) + " is bound twice"};
     }
+    for (const Guard& guard : range.guards) check_scope(guard.poly, into);
   };
-  enter(product.bound, scope);
-  for (const Guard& guard : product.guards) check_scope(guard.poly, scope);
+  enter(product, scope);
   for (const Factor& factor : product.factors) {
     std::set<Atom> within = scope;
-    enter(factor.bound, within);
-    for (const Guard& guard : factor.guards) check_scope(guard.poly, within);
+    enter(factor, within);
     for (const Poly& poly : factor.index) check_scope(poly, within);
     for (const Sum& argument : factor.arguments) {
       for (const Product& inner : argument) check_scope(inner, within);
     }
   }
-}
-
-void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
-  using Op = Step::Op;
-  const auto position = [&](std::size_t i) {
-    if (i >= step.positions.size()) throw CheckError{"a position is missing"};
-    return step.positions[i];
-  };
-  if (step.op == Op::Cancel) return cancel(sum, context, step);
-  if (step.op == Op::Same) return same(sum, context, step);
-  if (step.op == Op::Order) return order(sum, step);
-  const std::size_t p = position(0);
-  Product& product = at(sum, p, "product");
-  const bool on_product = step.op == Op::NewIndex || step.op == Op::CountRange || step.op == Op::CollectTerms;
-  const bool in_factor = step.targets_maximum || (step.op >= Op::Index && !on_product);
-  Factor* factor = in_factor ? &at(product.factors, position(1), "factor") : nullptr;
-  if (step.targets_maximum && factor->kind != Factor::Kind::Max) throw CheckError{"the factor is not a maximum"};
-  const algebra::Function* function = factor ? function_of(*factor) : nullptr;
-  switch (step.op) {
-    case Op::Drop:
-      require(step, {"a product vanishes", conjunction(context.given, product.guards), {}, {}, {}});
-      return erase_at(sum, p);
-    case Op::Set:
-      return set(product, factor, context, step), check_scope(sum[p], context.scope);
-    case Op::Map:
-      return map(product, factor, context, step), check_scope(sum[p], context.scope);
-    case Op::AddGuard:
-    case Op::DropGuard:
-      return change_guards(product, factor, context, step), check_scope(sum[p], context.scope);
-    case Op::Split: {
-      const Guard& guard = step.guard.value();
-      for (const Guard& outside : complement(guard)) {
-        Product other = sum[p];
-        other.guards.push_back(outside);
-        sum.push_back(std::move(other));
-      }
-      sum[p].guards.push_back(guard);
-      return check_scope(sum[p], context.scope);
-    }
-    case Op::Index: {
-      Poly& index = at(factor->index, position(2), "index");
-      require(step, "two indices are equal", conjunction(context.given, product.guards),
-              {true, index - step.polys.at(0)});
-      index = step.polys[0];
-      return check_scope(product, context.scope);
-    }
-    case Op::Within:
-      return run(at(factor->arguments, position(2), "argument"), argument_context(context, product, *factor),
-                 step.block);
-    case Op::Zero: {
-      const bool empty = std::ranges::all_of(factor->arguments, [](const Sum& argument) { return argument.empty(); });
-      const bool lawful = factor->kind == Factor::Kind::Max || (function && function->maps_zero_to_zero);
-      if (!empty || !lawful) throw CheckError{"the factor is not zero"};
-      return erase_at(sum, p);
-    }
-    case Op::Commute:
-      if (!function || !function->commutative || factor->arguments.size() != 2)
-        throw CheckError{"the function is not commutative"};
-      return std::swap(factor->arguments[0], factor->arguments[1]);
-    case Op::InstantiateMax:
-      return instantiate_max(sum, p, position(1), context, step);
-    case Op::Cancel:
-    case Op::Same:
-    case Op::Order:
-      return;
-    case Op::NewIndex:
-      return new_index(product, factor, context, step), check_scope(sum[p], context.scope);
-    case Op::CountRange:
-      return count_range(product, context, step), check_scope(sum[p], context.scope);
-    case Op::CollectTerms:
-      return collect_terms(sum, p, position(1));
-    default:
-      return apply_law(sum, p, position(1), context, step);
-  }
-}
-
-void Kernel::set(Product& product, Factor* maximum, const Context& context, const Step& step) {
-  const Atom atom = step.atom.value();
-  const Poly& value = step.polys.at(0);
-  Guards given = conjunction(context.given, product.guards);
-  if (maximum) given = conjunction(std::move(given), maximum->guards);
-  if (atoms_.occurs(value, atom)) throw CheckError{"the value of an index contains the index"};
-  require(step, "an index has one value", given, {true, Poly(atom) - value});
-  std::vector<Atom>& bound = maximum ? maximum->bound : product.bound;
-  Guards& own = maximum ? maximum->guards : product.guards;
-  const auto substitute = [&](Poly& poly) { poly = atoms_.substitute(poly, {{atom, value}}); };
-  maximum ? for_each_poly(*maximum, substitute) : for_each_poly(product, substitute);
-  if (std::erase(bound, atom) == 0) own.push_back({true, Poly(atom) - value});
-  remove_redundant(own);
-}
-
-/// φ contains the new indices, ψ the old ones, and both those that are bound outside. φ and ψ are inverse to each other
-/// as polynomials. So the map is one-to-one between all integer points, and a sum or maximum over them is the same.
-void Kernel::map(Product& product, Factor* maximum, const Context& context, const Step& step) {
-  std::vector<Atom>& bound = maximum ? maximum->bound : product.bound;
-  const Images images(step.images.begin(), step.images.end()), inverse(step.inverse.begin(), step.inverse.end());
-  if (images.size() != step.images.size() || inverse.size() != step.inverse.size())
-    throw CheckError{"an index is mapped twice"};
-  std::set<Atom> old(bound.begin(), bound.end()), mapped, outer = context.scope;
-  if (maximum) outer.insert(product.bound.begin(), product.bound.end());
-  std::set<Atom> with_old = outer, with_new = outer;
-  with_old.insert(old.begin(), old.end());
-  for (const auto& [atom, image] : images) mapped.insert(atom);
-  for (const auto& [atom, image] : inverse) with_new.insert(atom);
-  if (mapped != old) throw CheckError{"the map is not defined on exactly the bound indices"};
-  const auto check_inverse = [&](const Images& one, const Images& other, const std::set<Atom>& scope) {
-    for (const auto& [atom, image] : one) {
-      check_scope(image, scope);
-      if (atoms_.substitute(image, other) != Poly(atom))
-        throw CheckError{"the map and its inverse are not inverse to each other"};
-    }
-  };
-  check_inverse(images, inverse, with_new);
-  check_inverse(inverse, images, with_old);
-  const auto substitute = [&](Poly& poly) { poly = atoms_.substitute(poly, images); };
-  maximum ? for_each_poly(*maximum, substitute) : for_each_poly(product, substitute);
-  bound.clear();
-  for (const auto& [atom, image] : step.inverse) bound.push_back(atom);
-}
-
-void Kernel::change_guards(Product& product, Factor* maximum, const Context& context, const Step& step) {
-  Guards& own = maximum ? maximum->guards : product.guards;
-  Guards given = maximum ? conjunction(context.given, product.guards) : context.given;
-  if (step.op == Step::Op::AddGuard) {
-    require(step, "a guard holds", conjunction(given, own), step.guard.value());
-    own.push_back(*step.guard);
-    return remove_redundant(own);
-  }
-  const Guard guard = at(own, step.positions.back(), "guard");
-  erase_at(own, step.positions.back());
-  require(step, "a guard is redundant", conjunction(given, own), guard);
-}
-
-void Kernel::same(Sum& sum, const Context& context, const Step& step) {
-  if (step.positions.size() != 6) throw CheckError{"expected six positions"};
-  const auto argument = [&](std::size_t first) -> Sum& {
-    Factor& factor = at(at(sum, step.positions[first], "product").factors, step.positions[first + 1], "factor");
-    return at(factor.arguments, step.positions[first + 2], "argument");
-  };
-  Sum& changed = argument(0);
-  const Sum wanted = argument(3);
-  const Product& product = sum[step.positions[0]];
-  check_vanishes(subtract(changed, wanted), argument_context(context, product, product.factors[step.positions[1]]),
-                 step.block, "two arguments are not shown to be equal");
-  changed = wanted;
 }
 
 void Kernel::check_vanishes(Sum sum, const Context& context, const std::vector<Step>& steps, const char* what) {
@@ -219,66 +77,178 @@ void Kernel::check_vanishes(Sum sum, const Context& context, const std::vector<S
   if (!sum.empty()) throw CheckError{std::string(what) + ": " + statement_.text(sum[0]) + " remains"};
 }
 
-/// c · Σ [G] max_{b: H} (s + Σ_j t_j) · F = c · Σ [G] max_{b: H} (s) · F + Σ_j c · Σ [G] t_j · F where no t_j depends
-/// on b and H is not empty. A maximum of 0 is 0. Without b, the maximum is [H] (Σ_j t_j).
-void Kernel::instantiate_max(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step) {
-  Product product = sum[p];
-  Factor maximum = product.factors[f];
-  if (maximum.kind != Factor::Kind::Max) throw CheckError{"the factor is not a maximum"};
-  std::set<Atom> scope = context.scope;
-  scope.insert(product.bound.begin(), product.bound.end());
-  if (maximum.bound.empty()) product.guards = conjunction(product.guards, maximum.guards);
-  require_point(maximum.bound, maximum.bound.empty() ? Guards() : maximum.guards,
-                conjunction(context.given, product.guards), scope, step);
-  erase_at(product.factors, f);
-  Sum inside;
-  Sum& body = maximum.arguments.at(0);
-  erase_at(sum, p);
-  for (const Product& part : body) {
-    if (depends_on(part, maximum.bound, atoms_)) {
-      inside.push_back(part);
-      continue;
+void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
+  if (step.op == Op::Cancel || step.op == Op::CollectTerms) return cancel(sum, context, step);
+  if (step.op == Op::Same) return same(sum, context, step);
+  if (step.op == Op::Order) return order(sum, step);
+  const std::size_t p = step.position(0);
+  Product& product = at(sum, p, "product");
+  switch (step.op) {
+    case Op::Drop:
+      require(step, "a product vanishes", within(context, product).given, {});
+      return erase_at(sum, p);
+    case Op::Split:
+      for (const Guard& outside : complement(step.guard.value())) {
+        Product other = sum[p];
+        other.guards.push_back(outside);
+        sum.push_back(std::move(other));
+      }
+      sum[p].guards.push_back(*step.guard);
+      break;
+    case Op::Set:
+    case Op::Map:
+    case Op::AddGuard:
+    case Op::DropGuard:
+    case Op::NewIndex:
+    case Op::Project: {
+      Factor* maximum = step.targets_maximum ? &at(product.factors, step.position(1), "factor") : nullptr;
+      expect(!maximum || maximum->kind == Factor::Kind::Max, "the factor is not a maximum");
+      maximum ? change_range(*maximum, within(context, product), step) : change_range(product, context, step);
+      break;
     }
-    Product extracted = product;
-    extracted.coefficient = extracted.coefficient * part.coefficient;
-    extracted.guards = conjunction(extracted.guards, part.guards);
-    remove_redundant(extracted.guards);
-    extracted.bound.insert(extracted.bound.end(), part.bound.begin(), part.bound.end());
-    extracted.factors.insert(extracted.factors.end(), part.factors.begin(), part.factors.end());
-    check_scope(extracted, context.scope);
-    sum.push_back(std::move(extracted));
+    case Op::CountRange:
+      count_range(product, context, step);
+      break;
+    default:
+      at(product.factors, step.position(1), "factor");
+      if (const auto parts = change_factor(product, step.position(1), context, step)) {
+        erase_at(sum, p);
+        for (const Product& part : *parts) check_scope(part, context.scope);
+        sum.insert(sum.end(), parts->begin(), parts->end());
+        return;
+      }
   }
-  if (inside.empty()) return;
-  if (inside.size() == body.size()) throw CheckError{"every product in the maximum depends on its indices"};
-  body = std::move(inside);
-  product.factors.push_back(std::move(maximum));
-  sum.push_back(std::move(product));
+  check_scope(sum[p], context.scope);
 }
 
-void Kernel::cancel(Sum& sum, const Context& context, const Step& step) {
-  Obligation obligation{"products cancel", context.given, {}, {}, {}};
-  std::set<std::size_t> members(step.positions.begin(), step.positions.end());
-  if (members.size() != step.positions.size() || members.empty()) throw CheckError{"expected distinct products"};
-  const Product& first = at(sum, step.positions[0], "product");
-  const std::set<Atom> bound(first.bound.begin(), first.bound.end());
-  for (const std::size_t p : step.positions) {
-    const Product& product = at(sum, p, "product");
-    bool same = std::set<Atom>(product.bound.begin(), product.bound.end()) == bound &&
-                product.factors.size() == first.factors.size();
-    std::vector<Factor> rest;
-    for (const Factor& factor : first.factors) rest.push_back(with_sorted_guards(factor));
-    for (const Factor& factor : product.factors) {
-      const auto found = std::ranges::find(rest, with_sorted_guards(factor));
-      same = same && found != rest.end();
-      if (found != rest.end()) rest.erase(found);
+template <class Range>
+void Kernel::change_range(Range& range, const Context& outside, const Step& step) {
+  const Context inside = within(outside, range);
+  switch (step.op) {
+    case Op::Set: {
+      const Atom index = step.atom.value();
+      const Poly& value = step.polys.at(0);
+      check_scope(value, inside.scope);
+      expect(!atoms_.occurs(value, index), "the value of an index contains the index");
+      require(step, "an index has one value", inside.given, Guard{true, Poly(index) - value});
+      for_each_poly(range, [&](Poly& poly) { poly = atoms_.substitute(poly, {{index, value}}); });
+      if (std::erase(range.bound, index) == 0) range.guards.push_back({true, Poly(index) - value});
+      return remove_redundant(range.guards);
     }
-    if (!same)
-      throw CheckError{"products " + std::to_string(step.positions[0]) + " and " + std::to_string(p) +
-                       " have different factors"};
-    obligation.indicators.emplace_back(product.coefficient, product.guards);
+    case Op::AddGuard:
+      require(step, "a guard holds", inside.given, step.guard.value());
+      range.guards.push_back(*step.guard);
+      return remove_redundant(range.guards);
+    case Op::DropGuard: {
+      const Guard guard = at(range.guards, step.positions.back(), "guard");
+      erase_at(range.guards, step.positions.back());
+      return require(step, "a guard is redundant", conjunction(outside.given, range.guards), guard);
+    }
+    case Op::NewIndex: {
+      const Atom index = step.atom.value();
+      check_scope(step.polys.at(0), inside.scope);
+      expect(!inside.scope.contains(index) && !depends_on(range, {index}, atoms_), "the new index is in use");
+      range.bound.push_back(index);
+      return range.guards.push_back({true, Poly(index) - step.polys[0]});
+    }
+    case Op::Project: {
+      expect(step.targets_maximum, "an index of a sum cannot be projected out");
+      Images point;
+      for (const auto& [index, value] : step.images) {
+        expect(std::erase(range.bound, index) == 1, "an index that is projected out is not bound there");
+        point[index] = value;
+      }
+      Guards kept, dropped;
+      for (const Guard& guard : range.guards) {
+        const bool drops =
+            std::ranges::any_of(point, [&](const auto& at) { return atoms_.occurs(guard.poly, at.first); });
+        (drops ? dropped : kept).push_back(guard);
+      }
+      range.guards = std::move(kept);
+      return require_point(dropped, point, within(outside, range), step);
+    }
+    default:
+      return map(range, outside, step);
   }
-  require(step, std::move(obligation));
-  for (auto p = members.rbegin(); p != members.rend(); ++p) erase_at(sum, *p);
+}
+
+/// φ contains the new indices, ψ the old ones, and both those that are bound outside. φ and ψ are inverse to each other
+/// as polynomials. So the map is one-to-one between all integer points, and a sum or maximum over them is the same.
+template <class Range>
+void Kernel::map(Range& range, const Context& outside, const Step& step) const {
+  const Images images(step.images.begin(), step.images.end()), inverse(step.inverse.begin(), step.inverse.end());
+  expect(images.size() == step.images.size() && inverse.size() == step.inverse.size(), "an index is mapped twice");
+  std::set<Atom> mapped, with_new = outside.scope;
+  for (const auto& [atom, image] : images) mapped.insert(atom);
+  for (const auto& [atom, image] : inverse) with_new.insert(atom);
+  expect(mapped == std::set<Atom>(range.bound.begin(), range.bound.end()),
+         "the map is not defined on exactly the bound indices");
+  const auto check_inverse = [&](const Images& one, const Images& other, const std::set<Atom>& scope) {
+    for (const auto& [atom, image] : one) {
+      check_scope(image, scope);
+      expect(atoms_.substitute(image, other) == Poly(atom), "the map and its inverse are not inverse to each other");
+    }
+  };
+  check_inverse(images, inverse, with_new);
+  check_inverse(inverse, images, within(outside, range).scope);
+  for_each_poly(range, [&](Poly& poly) { poly = atoms_.substitute(poly, images); });
+  range.bound.clear();
+  for (const auto& [atom, image] : step.inverse) range.bound.push_back(atom);
+}
+
+void Kernel::count_range(Product& product, const Context& context, const Step& step) {
+  const Atom index = step.atom.value();
+  const Poly &low = step.polys.at(0), &high = step.polys.at(1);
+  const Guard least{false, Poly(index) - low}, most{false, high - Poly(index)};
+  expect(std::erase(product.bound, index) == 1, "the index is not bound there");
+  expect(std::erase(product.guards, least) > 0 && std::erase(product.guards, most) > 0,
+         "the index has a different range");
+  const Poly number = high - low + 1;
+  if (!atoms_.is_nonnegative(number))
+    require(step, "a range has a nonnegative size", within(context, product).given, Guard{false, number});
+  product.factors.push_back({Factor::Kind::Integer, 0, {number}, {}, {}, {}});
+}
+
+void Kernel::same(Sum& sum, const Context& context, const Step& step) {
+  const auto factor = [&](std::size_t first) -> Factor& {
+    return at(at(sum, step.position(first), "product").factors, step.position(first + 1), "factor");
+  };
+  Sum& changed = at(factor(0).arguments, step.position(2), "argument");
+  const Sum wanted = at(factor(3).arguments, step.position(5), "argument");
+  const Context inside = argument_context(context, sum[step.position(0)], factor(0));
+  check_vanishes(subtract(changed, wanted), inside, step.block, "two arguments are not shown to be equal");
+  changed = wanted;
+}
+
+/// CollectTerms is Cancel for the products and −(c + d) · R, the negated result.
+void Kernel::cancel(Sum& sum, const Context& context, const Step& step) {
+  const auto factors = [](const Product& product) {
+    std::vector<Factor> result;
+    for (const Factor& factor : product.factors) result.push_back(with_sorted_guards(factor));
+    return result;
+  };
+  std::set<std::size_t> members = positions(sum, step);
+  const std::size_t onto = step.position(0);
+  const Product& first = sum[onto];
+  Obligation obligation{"products cancel", context.given, {}, {}, step.lemmas};
+  Rational total{0, 1};
+  for (const std::size_t p : step.positions) {
+    const Product& product = sum[p];
+    if (!std::ranges::is_permutation(product.bound, first.bound) ||
+        !std::ranges::is_permutation(factors(product), factors(first))) {
+      throw CheckError{"products " + std::to_string(onto) + " and " + std::to_string(p) + " have different factors"};
+    }
+    obligation.indicators.emplace_back(product.coefficient, product.guards);
+    total = total + product.coefficient;
+  }
+  if (step.op == Op::CollectTerms) {
+    expect(total.num != 0, "the products cancel");
+    obligation.indicators.emplace_back(-total, first.guards);
+    sum[onto].coefficient = total;
+    members.erase(onto);
+  }
+  require(std::move(obligation));
+  erase(sum, members);
 }
 
 }  // namespace rulemill::check

@@ -5,34 +5,25 @@
 
 #include <functional>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
+#include "algebra/operators/function_domain.h"
+#include "check/kernel/obligation.h"
 #include "check/kernel/statement.h"
 
 namespace rulemill::check {
-
-/// The lemma a ≥ 0 ∧ b ≥ 0 ⇒ a·b ≥ 0, for the polynomials a and b. It is true of all integers.
-using ProductLemma = std::pair<Poly, Poly>;
-
-/// A formula that a solver must confirm: given ⊢ goal; or given ⊢ Σ coefficient · [guards] = 0 (`indicators`); or,
-/// without either, given ⊢ false.
-struct Obligation {
-  std::string what;
-  Guards given;
-  std::optional<Guard> goal;
-  std::vector<std::pair<Rational, Guards>> indicators;
-  std::vector<ProductLemma> lemmas;
-};
 
 /// True if the function's formula consists of numbers, arguments, + − ·, quotients by numbers, max, min and abs. The
 /// kernel uses the formulas of such functions, and the declared laws of all others.
 bool is_piecewise(const algebra::Function& function);
 
-/// True if the obligation holds without a solver: the goal is among the given guards up to a constant, two of these
-/// contradict each other, or indicators of equal guards cancel.
-bool is_trivial(const Obligation& obligation);
+/// The signs that a factor may have, for all values of the variables. Undefined values are 0.
+algebra::Signs signs_of(const Factor& factor, const Statement& statement);
+/// Returns the obligations under which signs alone imply that the application of a function is defined; nothing if they
+/// do not. With `nonempty`, each sum must have a point, an obligation; without, sums may be empty. Undefined arguments
+/// are 0, or else they are left out.
+std::optional<std::vector<Obligation>> check_by_signs(const Factor& application, bool nonempty, bool undefined_is_zero,
+                                                      const Guards& given, const Statement& statement);
 
 /// One use of an inference rule. A product is c · Σ_b [G] Π F and Γ is what its context gives; Γ, G ⊢ φ is an
 /// obligation. In the text of a step P, F, A and D are the positions of a product, of a factor in it, and of an
@@ -83,7 +74,13 @@ struct Step {
   std::vector<std::pair<Atom, Poly>> images, inverse;  // of Map; Project has `images`
   std::vector<Step> block;                             // nested steps
   std::vector<ProductLemma> lemmas;                    // for the obligations
+
+  std::size_t position(std::size_t i) const { return at(positions, i, "position"); }
 };
+
+/// The positions of products in a step. Throws CheckError unless they are distinct.
+std::set<std::size_t> positions(const Sum& sum, const Step& step);
+void erase(Sum& sum, const std::set<std::size_t>& positions);
 
 class Kernel {
  public:
@@ -101,8 +98,17 @@ class Kernel {
   void run(Sum& sum, const Context& context, const std::vector<Step>& steps) {
     for (const Step& step : steps) apply(sum, context, step);
   }
+  /// The context inside a product or a maximum: its guards hold, and its bound indices are in scope.
+  template <class Range>
+  static Context within(Context context, const Range& range) {
+    context.given = conjunction(std::move(context.given), range.guards);
+    context.scope.insert(range.bound.begin(), range.bound.end());
+    return context;
+  }
   /// The context of the arguments of a factor of the product.
-  Context argument_context(const Context& context, const Product& product, const Factor& factor) const;
+  Context argument_context(const Context& context, const Product& product, const Factor& factor) const {
+    return within(within(context, product), factor);
+  }
   /// The number of obligations that were trivial.
   std::size_t trivial() const { return trivial_; }
   /// Throws CheckError unless the indices of the sum are in scope and the steps rewrite it to the empty sum.
@@ -111,38 +117,35 @@ class Kernel {
   void check_scope(const Poly& poly, const std::set<Atom>& scope) const;
 
  private:
-  void require(const Step& step, const char* what, Guards given, Guard goal);
-  void require(const Step& step, Obligation obligation);
-  void set(Product& product, Factor* maximum, const Context& context, const Step& step);
-  void map(Product& product, Factor* maximum, const Context& context, const Step& step);
-  void change_guards(Product& product, Factor* maximum, const Context& context, const Step& step);
+  void require(const Step& step, const char* what, Guards given, std::optional<Guard> goal);
+  /// Requires that the guards hold at the point. The polynomials of the point are in scope.
+  void require_point(const Guards& guards, const Images& point, const Context& context, const Step& step);
+  /// The same at the point that the step gives, in the order of the maximum's indices.
+  void require_point(const Factor& maximum, const Context& context, const Step& step);
+  void require_positive(const Poly& number, const Context& context, const Step& step);
+  void check_scope(const Product& product, std::set<Atom> scope) const;
+
+  // Steps on a whole sum.
   void same(Sum& sum, const Context& context, const Step& step);
-  void instantiate_max(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step);
   void cancel(Sum& sum, const Context& context, const Step& step);
   void order(Sum& sum, const Step& step);
-
-  // Counting, and laws of functions and maxima (laws.cc).
-  void apply_law(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step);
-  void new_index(Product& product, Factor* maximum, const Context& context, const Step& step);
-  void project(Product& product, Factor& maximum, const Context& context, const Step& step);
+  /// Steps on the guards and bound indices of a product or a maximum, which is in the context `outside`.
+  template <class Range>
+  void change_range(Range& range, const Context& outside, const Step& step);
+  template <class Range>
+  void map(Range& range, const Context& outside, const Step& step) const;
   void count_range(Product& product, const Context& context, const Step& step);
-  void collect_terms(Sum& sum, std::size_t p, std::size_t q);
-  void expand(Sum& sum, std::size_t p, std::size_t f);
-  void cancel_reciprocal(Product& product, std::size_t f, std::size_t g, const Context& context, const Step& step);
-  void constant(Sum& sum, std::size_t p, std::size_t f);
-  void scale(Product& product, std::size_t f, const Context& context, const Step& step);
-  void monotone(Product& product, Factor& factor, const Context& context, const Step& step);
-  void monotone_of_two(Factor& factor) const;
-  void cancel_sum(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step);
-  void flatten(Product& product, Factor& factor, const Context& context, const Step& step);
-  /// Requires that the guards hold at the step's point wherever `given` holds. The indices of the point are in scope.
-  void require_point(const std::vector<Atom>& bound, const Guards& guards, const Guards& given,
-                     const std::set<Atom>& scope, const Step& step);
-  void require_positive(const Poly& number, const Guards& given, const Step& step);
+
+  /// Steps on factor f of product p (laws.cc). They return the products that replace it, or nothing if it is changed.
+  std::optional<Sum> change_factor(Product& product, std::size_t f, const Context& context, const Step& step);
+  std::optional<Sum> apply_law(Product& product, std::size_t f, const Step& step);
+  Sum instantiate_max(Product product, std::size_t f, const Context& inside, const Step& step);
+  void scale(Product& product, std::size_t f, const Context& inside, const Step& step);
+  void monotone(Factor& factor, const Context& inside, const Step& step);
+  void cancel_sum(Product& product, std::size_t f, const Context& context, const Step& step);
   const algebra::Function* function_of(const Factor& factor) const {
     return factor.kind == Factor::Kind::Apply ? &statement_.function(factor.symbol) : nullptr;
   }
-  void check_scope(const Product& product, std::set<Atom> scope) const;
 
   const Statement& statement_;
   Atoms& atoms_;

@@ -1,401 +1,298 @@
-// Steps that use counting, and laws of functions and of maxima. The laws of a function are declared by its definition.
+// Steps on one factor: laws of functions, which their definitions declare, of maxima, and of integers.
 #include <algorithm>
 #include <numeric>
 
-#include "algebra/operators/function_domain.h"
 #include "algebra/properties/laws.h"
-#include "check/kernel/proof.h"
+#include "algebra/sizes/checked.h"
+#include "check/kernel/kernel.h"
 
 namespace rulemill::check {
 
 using Kind = Factor::Kind;
+using algebra::Function;
 using Op = Step::Op;
 
 namespace {
 
-std::set<Atom> extend(std::set<Atom> scope, const std::vector<Atom>& bound) {
-  scope.insert(bound.begin(), bound.end());
-  return scope;
-}
-
 /// The factor F if the sum is one product 1 · F without guards and bound indices; else null.
 const Factor* single_factor(const Sum& sum) {
-  const bool single = sum.size() == 1 && sum[0].coefficient == Rational{1, 1} && sum[0].guards.empty() &&
-                      sum[0].bound.empty() && sum[0].factors.size() == 1;
-  return single ? &sum[0].factors[0] : nullptr;
+  return sum.size() == 1 && sum[0].factors.size() == 1 && sum == to_sum(sum[0].factors[0]) ? &sum[0].factors[0]
+                                                                                           : nullptr;
 }
 
-/// True if all functions in the sum are defined everywhere.
-bool is_total(const Sum& sum, const Statement& statement) {
-  return std::ranges::all_of(sum, [&](const Product& product) {
-    return std::ranges::all_of(product.factors, [&](const Factor& factor) {
-      const bool total = factor.kind != Kind::Apply || algebra::is_total(statement.function(factor.symbol));
-      return total &&
-             std::ranges::all_of(factor.arguments, [&](const Sum& argument) { return is_total(argument, statement); });
-    });
-  });
+/// The value of a sum of numbers.
+Rational number(const Sum& sum) {
+  Rational total{0, 1};
+  for (const Product& part : sum) {
+    expect(part.guards.empty() && part.bound.empty() && part.factors.empty(),
+           "an argument of the function is not a number");
+    total = total + part.coefficient;
+  }
+  return total;
 }
 
 /// The largest positive number of which all coefficients are integer multiples.
-Rational content(const std::vector<Sum*>& arguments) {
+Rational content(const std::vector<Product*>& parts) {
   std::int64_t num = 0, den = 1;
-  for (const Sum* argument : arguments) {
-    for (const Product& product : *argument) {
-      num = std::gcd(num, product.coefficient.num);
-      den = (algebra::make_rational(den, std::gcd(den, product.coefficient.den)) * Rational{product.coefficient.den, 1})
-                .num;
-    }
+  for (const Product* part : parts) {
+    num = std::gcd(num, part->coefficient.num);
+    den = algebra::checked_multiply(den, part->coefficient.den / std::gcd(den, part->coefficient.den));
   }
   return algebra::make_rational(num, den);
 }
 
+/// True for max(s, t) and min(s, t), and for those of t and a number that the function f maps to itself.
+bool is_extremum(const Function& extremum, const Function& f) {
+  if (extremum.program.size() != 3) return false;
+  const Function::Op last = extremum.program[2].op;
+  return (last == Function::Op::Max || last == Function::Op::Min) &&
+         std::ranges::all_of(extremum.program, [&](const Function::Instruction& node) {
+           return node.op != Function::Op::Number ||
+                  (node.exact && algebra::evaluate_exactly(f, std::vector{*node.exact}) == node.exact);
+         });
+}
+
+/// True for the formula 1/t.
+bool is_reciprocal(const Function& function) {
+  const auto& real = function.program;
+  return function.arity == 1 && real.size() == 3 && real[0].exact == Rational{1, 1} &&
+         real[1].op == Function::Op::Argument && real[2].op == Function::Op::Div;
+}
+
 }  // namespace
 
-void Kernel::require_point(const std::vector<Atom>& bound, const Guards& guards, const Guards& given,
-                           const std::set<Atom>& scope, const Step& step) {
-  if (step.polys.size() != bound.size())
-    throw CheckError{"expected a point with one polynomial per index of the maximum"};
-  Images point;
-  for (std::size_t i = 0; i < bound.size(); ++i) {
-    check_scope(step.polys[i], scope);
-    point[bound[i]] = step.polys[i];
-  }
-  for (const Guard& guard : guards)
-    require(step, "a range is not empty", given, {guard.equality, atoms_.substitute(guard.poly, point)});
-}
-
-void Kernel::require_positive(const Poly& number, const Guards& given, const Step& step) {
-  if (!atoms_.is_nonnegative(number - 1)) require(step, "a factor is positive", given, {false, number - 1});
-}
-
-void Kernel::apply_law(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step) {
-  Product& product = sum[p];
-  Factor& factor = product.factors.at(f);
-  const algebra::Function* function = function_of(factor);
+std::optional<Sum> Kernel::change_factor(Product& product, std::size_t f, const Context& context, const Step& step) {
+  const Context inside = within(context, product);
+  Factor& factor = product.factors[f];
   switch (step.op) {
-    case Op::Idempotent: {
-      const bool single = function && function->idempotent && factor.arguments.size() == 1;
-      const Factor* inner = single ? single_factor(factor.arguments[0]) : nullptr;
-      if (!inner || inner->kind != Kind::Apply || inner->symbol != factor.symbol)
-        throw CheckError{"the factor is not f(f(t)) of an idempotent function f"};
-      Factor kept = *inner;
-      factor = std::move(kept);
-      return;
+    case Op::Index: {
+      Poly& index = at(factor.index, step.position(2), "index");
+      require(step, "two indices are equal", inside.given, Guard{true, index - step.polys.at(0)});
+      index = step.polys[0];
+      return {};
     }
-    case Op::Project:
-      project(product, factor, context, step);
-      break;
-    case Op::Expand:
-      return expand(sum, p, f);
-    case Op::CancelReciprocal:
-      return cancel_reciprocal(product, f, step.positions.at(2), context, step);
-    case Op::Constant:
-      return constant(sum, p, f);
-    case Op::CancelSum:
-      return cancel_sum(sum, p, f, context, step);
-    case Op::Scale:
-      scale(product, f, context, step);
-      break;
-    case Op::SplitExp: {
-      if (!function || !function->exponential) throw CheckError{"the function is not exponential"};
-      Sum& argument = factor.arguments.at(0);
-      const std::size_t q = step.positions.at(2);
-      if (q >= argument.size()) throw CheckError{"there is no product " + std::to_string(q)};
-      Factor other = factor;
-      other.arguments[0] = {argument[q]};
-      erase_at(argument, q);
-      product.factors.push_back(std::move(other));
-      break;
-    }
-    case Op::MergeExp: {
-      const std::size_t g = step.positions.at(2);
-      if (!function || !function->exponential || g == f || g >= product.factors.size() ||
-          product.factors[g].kind != Kind::Apply || product.factors[g].symbol != factor.symbol) {
-        throw CheckError{"the factors are not values of one exponential function"};
-      }
-      const Sum more = product.factors[g].arguments.at(0);
-      factor.arguments.at(0).insert(factor.arguments[0].end(), more.begin(), more.end());
-      erase_at(product.factors, g);
-      break;
+    case Op::Within:
+      run(at(factor.arguments, step.position(2), "argument"), within(inside, factor), step.block);
+      return {};
+    case Op::InstantiateMax:
+      return instantiate_max(product, f, inside, step);
+    case Op::Flatten: {
+      const Factor* inner = factor.kind == Kind::Max ? single_factor(factor.arguments.at(0)) : nullptr;
+      expect(inner && inner->kind == Kind::Max, "the factor is not a maximum of a maximum");
+      require_point(*inner, within(inside, factor), step);
+      Factor flat = *inner;
+      flat.bound.insert(flat.bound.begin(), factor.bound.begin(), factor.bound.end());
+      flat.guards = conjunction(factor.guards, flat.guards);
+      factor = std::move(flat);
+      return {};
     }
     case Op::Monotone:
-      monotone(product, factor, context, step);
-      break;
-    case Op::Flatten:
-      flatten(product, factor, context, step);
-      break;
-    case Op::Parity:
-      if (!function || function->parity == 0) throw CheckError{"the function has no parity law"};
-      for (Product& part : factor.arguments.at(0)) part.coefficient = part.coefficient * Rational{-1, 1};
-      product.coefficient = product.coefficient * Rational{function->parity, 1};
-      break;
+      return monotone(factor, inside, step), std::nullopt;
+    case Op::Scale:
+      return scale(product, f, inside, step), std::nullopt;
+    case Op::CancelSum:
+      return cancel_sum(product, f, context, step), std::nullopt;
+    case Op::Expand: {
+      expect(factor.kind == Kind::Integer, "the factor is not an integer");
+      const Poly number = factor.index.at(0);
+      erase_at(product.factors, f);
+      Sum parts;
+      for (const Poly::Term& term : number.terms()) {
+        Product monomial{{term.coefficient, 1}, {}, {}, {}};
+        for (const Atom atom : term.monomial) monomial.factors.push_back({Kind::Integer, 0, {Poly(atom)}, {}, {}, {}});
+        parts.push_back(multiply(product, monomial));
+      }
+      return parts;
+    }
+    case Op::CancelReciprocal: {
+      const std::size_t g = step.position(2);
+      const Factor& inverse = at(product.factors, g, "factor");
+      expect(factor.kind == Kind::Integer && inverse.kind == Kind::Inverse && factor.index == inverse.index,
+             "the factors are not p and 1/p");
+      require_positive(factor.index[0], inside, step);
+      erase_at(product.factors, std::max(f, g));
+      erase_at(product.factors, std::min(f, g));
+      return {};
+    }
     default:
-      throw CheckError{"not a step by a law"};
+      return apply_law(product, f, step);
   }
-  check_scope(product, context.scope);
 }
 
-/// The new index has exactly one value for each b, so the sum or maximum stays the same.
-void Kernel::new_index(Product& product, Factor* maximum, const Context& context, const Step& step) {
-  const Atom atom = step.atom.value();
-  const Poly& value = step.polys.at(0);
-  std::vector<Atom>& bound = maximum ? maximum->bound : product.bound;
-  std::set<Atom> scope = extend(context.scope, product.bound);
-  if (maximum) scope = extend(std::move(scope), maximum->bound);
-  check_scope(value, scope);
-  if (scope.contains(atom) || atoms_.occurs(value, atom)) throw CheckError{atoms_.text(Poly(atom)) + " is in use"};
-  Product holder;
-  holder.factors = maximum ? std::vector<Factor>{*maximum} : product.factors;
-  holder.guards = product.guards;
-  if (depends_on(holder, {atom}, atoms_)) throw CheckError{atoms_.text(Poly(atom)) + " is in use"};
-  bound.push_back(atom);
-  (maximum ? maximum->guards : product.guards).push_back({true, Poly(atom) - value});
-}
-
-/// max_{b, c: G(c), H(b, c)} t(c) = max_{c: G(c)} t(c) where G(c) implies H(p(c), c): for every c in G there is such a
-/// b, and t does not depend on it.
-void Kernel::project(Product& product, Factor& maximum, const Context& context, const Step& step) {
-  if (maximum.kind != Kind::Max) throw CheckError{"the factor is not a maximum"};
-  Images point;
-  std::vector<Atom> gone;
-  for (const auto& [atom, value] : step.images) {
-    if (!point.emplace(atom, value).second) throw CheckError{"an index is projected out twice"};
-    if (std::erase(maximum.bound, atom) == 0) throw CheckError{atoms_.text(Poly(atom)) + " is not bound there"};
-    gone.push_back(atom);
+std::optional<Sum> Kernel::apply_law(Product& product, std::size_t f, const Step& step) {
+  Factor& factor = product.factors[f];
+  const Function* function = function_of(factor);
+  const bool unary = function && function->arity == 1;
+  switch (step.op) {
+    case Op::Zero: {
+      const bool lawful = factor.kind == Kind::Max || (function && function->maps_zero_to_zero);
+      expect(lawful && std::ranges::all_of(factor.arguments, &Sum::empty), "the factor is not zero");
+      return Sum();
+    }
+    case Op::Constant: {
+      expect(function, "the factor is not a function");
+      std::vector<Rational> numbers;
+      for (const Sum& argument : factor.arguments) numbers.push_back(number(argument));
+      const std::optional<Rational> value = algebra::evaluate_exactly(*function, numbers);
+      expect(value.has_value(), "the function has no exact value there");
+      if (value->num == 0) return Sum();
+      erase_at(product.factors, f);
+      product.coefficient = product.coefficient * *value;
+      return {};
+    }
+    case Op::Idempotent: {
+      const Factor* inner = unary && function->idempotent ? single_factor(factor.arguments[0]) : nullptr;
+      expect(inner && function_of(*inner) == function, "the factor is not f(f(t)) of an idempotent function f");
+      factor = Factor(*inner);
+      return {};
+    }
+    case Op::Commute:
+      expect(function && function->commutative && factor.arguments.size() == 2, "the function is not commutative");
+      std::swap(factor.arguments[0], factor.arguments[1]);
+      return {};
+    case Op::Parity:
+      expect(unary && function->parity != 0, "the function has no parity law");
+      factor.arguments[0] = subtract({}, factor.arguments[0]);
+      product.coefficient = product.coefficient * Rational{function->parity, 1};
+      return {};
+    case Op::SplitExp: {
+      expect(unary && function->exponential, "the function is not exponential");
+      Factor other = factor;
+      other.arguments[0] = {at(factor.arguments[0], step.position(2), "product")};
+      erase_at(factor.arguments[0], step.position(2));
+      product.factors.push_back(std::move(other));
+      return {};
+    }
+    case Op::MergeExp: {
+      const std::size_t g = step.position(2);
+      const Factor& other = at(product.factors, g, "factor");
+      expect(unary && function->exponential && g != f && function_of(other) == function,
+             "the factors are not values of one exponential function");
+      factor.arguments[0].insert(factor.arguments[0].end(), other.arguments[0].begin(), other.arguments[0].end());
+      erase_at(product.factors, g);
+      return {};
+    }
+    default:
+      throw CheckError{"a step of unknown kind"};
   }
-  const std::set<Atom> scope = extend(extend(context.scope, product.bound), maximum.bound);
-  for (const auto& [atom, value] : point) check_scope(value, scope);
-  for (const Product& part : maximum.arguments.at(0)) {
-    if (depends_on(part, gone, atoms_)) throw CheckError{"the body depends on an index that is projected out"};
-  }
-  Guards kept, dropped;
-  for (const Guard& guard : maximum.guards) {
-    const bool drop = std::ranges::any_of(gone, [&](Atom atom) { return atoms_.occurs(guard.poly, atom); });
-    (drop ? dropped : kept).push_back(guard);
-  }
-  maximum.guards = kept;
-  const Guards given = conjunction(conjunction(context.given, product.guards), kept);
-  for (const Guard& guard : dropped)
-    require(step, "a point of the range", given, {guard.equality, atoms_.substitute(guard.poly, point)});
 }
 
-void Kernel::count_range(Product& product, const Context& context, const Step& step) {
-  const Atom atom = step.atom.value();
-  const Poly &low = step.polys.at(0), &high = step.polys.at(1);
-  if (std::erase(product.bound, atom) == 0) throw CheckError{atoms_.text(Poly(atom)) + " is not bound there"};
-  const Guard least{false, Poly(atom) - low}, most{false, high - Poly(atom)};
-  if (std::erase(product.guards, least) == 0 || std::erase(product.guards, most) == 0)
-    throw CheckError{"the index has a different range"};
-  if (atoms_.occurs(low, atom) || atoms_.occurs(high, atom) || depends_on(product, {atom}, atoms_))
-    throw CheckError{"the product depends on the index beyond its range"};
-  const Poly number = high - low + 1;
-  if (!atoms_.is_nonnegative(number))
-    require(step, "a range has a nonnegative size", conjunction(context.given, product.guards), {false, number});
-  product.factors.push_back({Kind::Integer, 0, {number}, {}, {}, {}});
+void Kernel::require_positive(const Poly& number, const Context& context, const Step& step) {
+  if (!atoms_.is_nonnegative(number - 1))
+    require(step, "a factor is positive", context.given, Guard{false, number - 1});
 }
 
-void Kernel::collect_terms(Sum& sum, std::size_t p, std::size_t q) {
-  if (q >= sum.size() || p == q) throw CheckError{"expected two products"};
-  const Product &product = sum[p], &other = sum[q];
-  Guards guards = product.guards, others = other.guards;
-  std::ranges::sort(guards);
-  std::ranges::sort(others);
-  if (guards != others || product.bound != other.bound || product.factors != other.factors)
-    throw CheckError{"the products differ in more than their coefficients"};
-  const Rational coefficient = product.coefficient + other.coefficient;
-  sum[p].coefficient = coefficient;
-  if (coefficient.num == 0) throw CheckError{"the products cancel"};
-  erase_at(sum, q);
-}
-
-/// Each atom of a monomial becomes a separate factor.
-void Kernel::expand(Sum& sum, std::size_t p, std::size_t f) {
-  Product product = sum[p];
-  if (product.factors[f].kind != Kind::Integer) throw CheckError{"the factor is not an integer"};
-  const Poly number = product.factors[f].index.at(0);
+/// c · Σ [G] max_{b: H} (s + Σ_j t_j) · F = c · Σ [G] max_{b: H} (s) · F + Σ_j c · Σ [G] t_j · F where no t_j depends
+/// on b and H is not empty. A maximum of 0 is 0. Without b, the maximum is [H] (Σ_j t_j).
+Sum Kernel::instantiate_max(Product product, std::size_t f, const Context& inside, const Step& step) {
+  Factor maximum = product.factors[f];
+  expect(maximum.kind == Kind::Max, "the factor is not a maximum");
   erase_at(product.factors, f);
-  erase_at(sum, p);
-  for (const Poly::Term& term : number.terms()) {
-    Product part = product;
-    part.coefficient = part.coefficient * Rational{term.coefficient, 1};
-    for (const Atom atom : term.monomial) part.factors.push_back({Kind::Integer, 0, {Poly(atom)}, {}, {}, {}});
-    sum.push_back(std::move(part));
-  }
-}
-
-void Kernel::cancel_reciprocal(Product& product, std::size_t f, std::size_t g, const Context& context,
-                               const Step& step) {
-  const bool fits = g < product.factors.size() && product.factors[f].kind == Kind::Integer &&
-                    product.factors[g].kind == Kind::Inverse && product.factors[f].index == product.factors[g].index;
-  if (!fits) throw CheckError{"the factors are not p and 1/p"};
-  require_positive(product.factors[f].index[0], conjunction(context.given, product.guards), step);
-  erase_at(product.factors, std::max(f, g));
-  erase_at(product.factors, std::min(f, g));
-}
-
-void Kernel::constant(Sum& sum, std::size_t p, std::size_t f) {
-  Product& product = sum[p];
-  const Factor& factor = product.factors[f];
-  const algebra::Function* function = function_of(factor);
-  if (!function) throw CheckError{"the factor is not a function"};
-  std::vector<Rational> numbers;
-  for (const Sum& argument : factor.arguments) {
-    Rational& number = numbers.emplace_back(Rational{0, 1});
-    for (const Product& part : argument) {
-      if (!part.guards.empty() || !part.bound.empty() || !part.factors.empty())
-        throw CheckError{"an argument of the function is not a number"};
-      number = number + part.coefficient;
+  if (maximum.bound.empty())
+    product.guards = conjunction(product.guards, maximum.guards);
+  else
+    require_point(maximum, inside, step);
+  Sum parts, rest;
+  for (const Product& part : maximum.arguments.at(0)) {
+    if (depends_on(part, maximum.bound, atoms_)) {
+      rest.push_back(part);
+    } else {
+      parts.push_back(multiply(product, part));
+      remove_redundant(parts.back().guards);
     }
   }
-  const std::optional<Rational> value = algebra::evaluate_exactly(*function, numbers);
-  if (!value) throw CheckError{"the function has no exact value there"};
-  erase_at(product.factors, f);
-  product.coefficient = product.coefficient * *value;
-  if (value->num == 0) erase_at(sum, p);
+  if (rest.empty()) return parts;
+  expect(!parts.empty(), "every product in the maximum depends on its indices");
+  maximum.arguments[0] = std::move(rest);
+  product.factors.push_back(std::move(maximum));
+  parts.push_back(std::move(product));
+  return parts;
 }
 
 /// f(c · t) = c^d · f(t), where c is the content of the coefficients times each factor that all products have and that
 /// contains no bound index: p and 1/p with p ≥ 1, and values of an exponential function g with g(0) = 1. These are
 /// positive: g(t) is the square of g(t/2), and g(t) · g(−t) = g(0) = 1.
-void Kernel::scale(Product& product, std::size_t f, const Context& context, const Step& step) {
+void Kernel::scale(Product& product, std::size_t f, const Context& inside, const Step& step) {
   Factor& factor = product.factors[f];
-  const algebra::Function* function = function_of(factor);
+  const Function* function = function_of(factor);
   const int degree = factor.kind == Kind::Max ? 1 : function ? function->degree : 0;
-  if (degree == 0) throw CheckError{"the factor has no scaling law"};
-  std::vector<Sum*> arguments;
-  for (Sum& argument : factor.arguments) arguments.push_back(&argument);
-  std::size_t products = 0;
-  for (const Sum* argument : arguments) products += argument->size();
-  if (products == 0) throw CheckError{"the arguments are 0"};
-  const auto first = std::ranges::find_if(arguments, [](const Sum* argument) { return !argument->empty(); });
-
+  std::vector<Product*> parts;
+  for (Sum& argument : factor.arguments) {
+    for (Product& part : argument) parts.push_back(&part);
+  }
+  expect(degree != 0 && !parts.empty(), "the factor has no scaling law");
   const auto is_positive = [&](const Factor& candidate) {
-    if (candidate.kind == Kind::Inverse || candidate.kind == Kind::Integer) return true;
-    const algebra::Function* applied = function_of(candidate);
-    return applied && applied->exponential &&
-           algebra::evaluate_exactly(*applied, std::vector{Rational{0, 1}}) == Rational{1, 1};
+    const Function* applied = function_of(candidate);
+    if (!applied) return candidate.kind == Kind::Inverse || candidate.kind == Kind::Integer;
+    return applied->exponential && algebra::evaluate_exactly(*applied, std::vector{Rational{0, 1}}) == Rational{1, 1};
   };
-  const auto find_factor = [&](const Product& part, const Factor& candidate) {
-    const auto same = [&](const Factor& other) { return with_sorted_guards(other) == candidate; };
-    return static_cast<std::size_t>(std::ranges::find_if(part.factors, same) - part.factors.begin());
+  const auto find = [&](const Product& part, const Factor& candidate) {
+    return static_cast<std::size_t>(std::ranges::find(part.factors, candidate, with_sorted_guards) -
+                                    part.factors.begin());
   };
-  const auto is_common = [&](const Factor& candidate) {
-    return std::ranges::all_of(arguments, [&](const Sum* argument) {
-      return std::ranges::all_of(*argument, [&](const Product& part) {
-        return find_factor(part, candidate) < part.factors.size() && !depends_on(candidate, part.bound, atoms_);
-      });
+  Product scaled_out;
+  for (const Factor& each : std::vector<Factor>(parts[0]->factors)) {
+    Factor candidate = with_sorted_guards(each);
+    const bool common = std::ranges::all_of(parts, [&](const Product* part) {
+      return find(*part, candidate) < part->factors.size() && !depends_on(candidate, part->bound, atoms_);
     });
-  };
-  std::vector<Factor> scaled_out;
-  for (std::size_t i = 0; i < (*first)->at(0).factors.size();) {
-    const Factor candidate = with_sorted_guards((*first)->at(0).factors[i]);
-    if (!is_positive(candidate) || depends_on(candidate, factor.bound, atoms_) || !is_common(candidate)) {
-      ++i;
-      continue;
-    }
-    for (Sum* argument : arguments) {
-      for (Product& part : *argument) erase_at(part.factors, find_factor(part, candidate));
-    }
-    if (candidate.kind != Kind::Apply)
-      require_positive(candidate.index.at(0), conjunction(context.given, product.guards), step);
-    scaled_out.push_back(candidate);
+    if (!common || !is_positive(candidate) || depends_on(candidate, factor.bound, atoms_)) continue;
+    if (candidate.kind != Kind::Apply) require_positive(candidate.index.at(0), inside, step);
+    for (Product* part : parts) erase_at(part->factors, find(*part, candidate));
+    scaled_out.factors.push_back(std::move(candidate));
   }
-  const Rational number = content(arguments);
-  if (scaled_out.empty() && number == Rational{1, 1}) throw CheckError{"the arguments have no common positive factor"};
-  for (Sum* argument : arguments) {
-    for (Product& part : *argument) part.coefficient = part.coefficient * reciprocal(number);
-  }
-  product.coefficient = product.coefficient * (degree == 1 ? number : reciprocal(number));
-  for (Factor& other : scaled_out) {
-    if (degree == -1 && other.kind == Kind::Apply) {
-      for (Product& part : other.arguments.at(0)) part.coefficient = part.coefficient * Rational{-1, 1};
-    } else if (degree == -1) {
+  const Rational number = content(parts);
+  expect(!scaled_out.factors.empty() || number != Rational{1, 1}, "the arguments have no common positive factor");
+  for (Product* part : parts) part->coefficient = part->coefficient * reciprocal(number);
+  scaled_out.coefficient = degree == 1 ? number : reciprocal(number);
+  for (Factor& other : scaled_out.factors) {
+    if (degree == 1) continue;
+    if (other.kind == Kind::Apply)
+      other.arguments.at(0) = subtract({}, other.arguments[0]);
+    else
       other.kind = other.kind == Kind::Integer ? Kind::Inverse : Kind::Integer;
-    }
-    product.factors.push_back(std::move(other));
   }
+  product = multiply(std::move(product), scaled_out);
 }
 
-void Kernel::monotone(Product& product, Factor& factor, const Context& context, const Step& step) {
-  if (factor.kind == Kind::Apply) return monotone_of_two(factor);
-  const Factor* inner = factor.kind == Kind::Max ? single_factor(factor.arguments.at(0)) : nullptr;
-  const algebra::Function* function = inner ? function_of(*inner) : nullptr;
-  if (!function || !function->monotone) throw CheckError{"the factor is not a maximum of a nondecreasing function"};
-  if (!function->maps_zero_to_zero) {
-    require_point(factor.bound, factor.guards, conjunction(context.given, product.guards),
-                  extend(context.scope, product.bound), step);
+/// For a nondecreasing f, max_{b: H} f(t) = f(max_{b: H} t), and max(f(s), f(t)) = f(max(s, t)), and the same for min.
+/// In the latter f(s) may be a number c = f(c), as in relu(f(t)).
+void Kernel::monotone(Factor& factor, const Context& inside, const Step& step) {
+  const bool is_range = factor.kind == Kind::Max;
+  const Factor* first = is_range || function_of(factor) ? single_factor(factor.arguments.at(0)) : nullptr;
+  const Function* function = first ? function_of(*first) : nullptr;
+  expect(function && function->arity == 1 && function->monotone,
+         "the factor is not a maximum of a nondecreasing function");
+  if (!is_range)
+    expect(is_extremum(*function_of(factor), *function),
+           "the factor is not a maximum, or the function changes the number");
+  else if (!function->maps_zero_to_zero)
+    require_point(factor, inside, step);
+  Factor outer = *first;
+  for (Sum& argument : factor.arguments) {
+    const Factor* value = single_factor(argument);
+    expect(value && function_of(*value) == function, "the functions differ");
+    argument = Sum(value->arguments[0]);
   }
-  Factor outer = *inner;
-  factor.arguments = {inner->arguments.at(0)};
-  Product held;
-  held.factors.push_back(factor);
-  outer.arguments = {{held}};
+  outer.arguments = {to_sum(std::move(factor))};
   factor = std::move(outer);
 }
 
-/// max(f(s), f(t)) = f(max(s, t)) for a nondecreasing f, and the same for min. f(s) may be a number c = f(c), as in
-/// relu(f(t)).
-void Kernel::monotone_of_two(Factor& factor) const {
-  using FunctionOp = algebra::Function::Op;
-  const algebra::Function& outer = statement_.function(factor.symbol);
-  const Factor* first = single_factor(factor.arguments.at(0));
-  const algebra::Function* function = first ? function_of(*first) : nullptr;
-  const FunctionOp last = outer.program.back().op;
-  if (!function || !function->monotone || outer.program.size() != 3 ||
-      (last != FunctionOp::Max && last != FunctionOp::Min))
-    throw CheckError{"the factor is not a maximum of a nondecreasing function"};
-  for (const algebra::Function::Instruction& node : outer.program) {
-    if (node.op != FunctionOp::Number) continue;
-    if (!node.exact || algebra::evaluate_exactly(*function, std::vector{*node.exact}) != node.exact)
-      throw CheckError{"the function changes the number"};
-  }
-  Factor inner = factor;
-  for (Sum& argument : inner.arguments) {
-    const Factor* value = single_factor(argument);
-    if (!value || value->kind != Kind::Apply || value->symbol != first->symbol)
-      throw CheckError{"the functions differ"};
-    const Sum lifted = value->arguments.at(0);
-    argument = lifted;
-  }
-  Product whole;
-  whole.factors.push_back(std::move(inner));
-  Factor outside = *first;
-  outside.arguments = {Sum{std::move(whole)}};
-  factor = std::move(outside);
-}
-
-/// Signs are those of defined values, and undefined values count as 0 here. So all functions in S must be total.
-void Kernel::cancel_sum(Sum& sum, std::size_t p, std::size_t f, const Context& context, const Step& step) {
-  using FunctionOp = algebra::Function::Op;
-  const Factor quotient = sum[p].factors[f];
-  const algebra::Function* function = function_of(quotient);
-  const auto is_inverse = [](const std::vector<algebra::Function::Instruction>& real) {
-    return real.size() == 3 && real[0].exact == Rational{1, 1} && real[1].op == FunctionOp::Argument &&
-           real[2].op == FunctionOp::Div;
-  };
-  if (!function || function->arity != 1 || !is_inverse(function->program))
-    throw CheckError{"the factor is not 1/t by its formula"};
-  if (!is_total(quotient.arguments.at(0), statement_)) throw CheckError{"the divisor may be undefined"};
-  if (depends_on(quotient, sum[p].bound, atoms_)) throw CheckError{"the divisor depends on a bound index"};
-  Product rest = sum[p];
+/// (Σ_b [G] R) · 1/S = 1 where S is not 0. Undefined values in S count as 0.
+void Kernel::cancel_sum(Product& product, std::size_t f, const Context& context, const Step& step) {
+  const Factor quotient = product.factors[f];
+  const Function* function = function_of(quotient);
+  expect(function && is_reciprocal(*function), "the factor is not 1/t by its formula");
+  expect(!depends_on(quotient, product.bound, atoms_), "the divisor depends on a bound index");
+  Product rest = product;
   rest.coefficient = {1, 1};
   erase_at(rest.factors, f);
   check_vanishes(subtract({rest}, quotient.arguments.at(0)), context, step.block, "the divisor differs from the sum");
-  auto obligations = check_by_signs({{1, 1}, {}, {}, {quotient}}, true, context.given, statement_);
-  if (!obligations) throw CheckError{"the signs do not exclude a divisor of 0"};
-  for (Obligation& obligation : *obligations) require(step, std::move(obligation));
-  sum[p] = {sum[p].coefficient, {}, {}, {}};
-}
-
-void Kernel::flatten(Product& product, Factor& factor, const Context& context, const Step& step) {
-  const Factor* found = factor.kind == Kind::Max ? single_factor(factor.arguments.at(0)) : nullptr;
-  if (!found || found->kind != Kind::Max) throw CheckError{"the factor is not a maximum of a maximum"};
-  const Factor inner = *found;
-  require_point(inner.bound, inner.guards, conjunction(conjunction(context.given, product.guards), factor.guards),
-                extend(extend(context.scope, product.bound), factor.bound), step);
-  factor.bound.insert(factor.bound.end(), inner.bound.begin(), inner.bound.end());
-  factor.guards = conjunction(factor.guards, inner.guards);
-  factor.arguments = inner.arguments;
+  const auto obligations = check_by_signs(quotient, true, true, context.given, statement_);
+  expect(obligations.has_value(), "the signs do not exclude a divisor of 0");
+  for (const Obligation& obligation : *obligations)
+    require(step, obligation.what.c_str(), obligation.given, obligation.goal);
+  product = {product.coefficient, {}, {}, {}};
 }
 
 }  // namespace rulemill::check

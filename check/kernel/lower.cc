@@ -17,22 +17,19 @@ class Lowering {
   explicit Lowering(Statement& statement) : statement_(statement), atoms_(statement.atoms_) {}
 
   /// The guards `known` hold wherever the element is used.
-  Sum element(TermId id, const std::vector<Poly>& index, Guards known) {
+  Sum element(TermId id, const std::vector<Poly>& index, const Guards& known) {
     const algebra::Term& term = statement_.bank_.term(id);
     if (term.is_variable) {
       const auto place = std::ranges::find(statement_.rule_.variables, id) - statement_.rule_.variables.begin();
-      Product product;
-      product.factors.push_back({Factor::Kind::Read, static_cast<std::uint32_t>(place), index, {}, {}, {}});
-      return {product};
+      return to_sum({Factor::Kind::Read, static_cast<std::uint32_t>(place), index, {}, {}, {}});
     }
-    return element(term.node, term.output, index, std::move(known));
+    return element(term.node, term.output, index, known);
   }
-  Sum element(NodeId id, std::uint32_t output, const std::vector<Poly>& index, Guards known) {
+  Sum element(NodeId id, std::uint32_t output, const std::vector<Poly>& index, const Guards& known) {
     const algebra::Node& node = statement_.bank_.node(id);
     const algebra::OperatorInstance& instance = statement_.bank_.library().instance(node.instance);
     ++depth_;
-    Sum sum =
-        definition(instance.outputs.at(output), {instance, node, statement_.sizes_.at(id), index}, std::move(known));
+    Sum sum = definition(instance.outputs.at(output), {instance, node, statement_.nodes_.at(id).sizes, index}, known);
     --depth_;
     return sum;
   }
@@ -40,7 +37,7 @@ class Lowering {
   /// The definedness conditions of the node's own operator, in all elements of its outputs.
   std::vector<DefinednessCondition> conditions(NodeId id) {
     conditions_.emplace();
-    const std::vector<Shape>& outputs = statement_.outputs_.at(id);
+    const std::vector<Shape>& outputs = statement_.nodes_.at(id).outputs;
     for (std::uint32_t output = 0; output < outputs.size(); ++output) {
       std::vector<Poly> index;
       Guards known = statement_.facts_;
@@ -66,7 +63,7 @@ class Lowering {
     std::vector<Poly> indices;  // by slot
   };
 
-  Sum definition(const algebra::TensorDefinition& tensor, Frame frame, Guards known) {
+  Sum definition(const algebra::TensorDefinition& tensor, Frame frame, const Guards& known) {
     frame.indices.resize(std::max<std::size_t>(frame.indices.size(), frame.instance.index_slots));
     return expression(*tensor.body, frame, known);
   }
@@ -78,21 +75,15 @@ class Lowering {
   /// Multiplies the sum by [guards]; guards in `known` are left out.
   static Sum with_guards(Sum sum, const Guards& guards, const Guards& known) {
     for (Product& product : sum) {
-      Guards all;
-      for (const Guards& part : {guards, product.guards}) {
-        for (const Guard& guard : part) {
-          const auto in = [&](const Guards& list) { return std::ranges::find(list, guard) != list.end(); };
-          if (!always_holds(guard) && !in(known) && !in(all)) all.push_back(guard);
-        }
-      }
-      product.guards = std::move(all);
+      product.guards = conjunction(guards, product.guards);
+      remove_redundant(product.guards, known);
     }
     return sum;
   }
 
   static void add(Sum& to, Sum from) {
     to.insert(to.end(), from.begin(), from.end());
-    if (to.size() > max_products) throw CheckError{"its normal form has more than 4096 products"};
+    expect(to.size() <= max_products, "its normal form has more than 4096 products");
   }
 
   Sum expression(const ScalarExpr& e, Frame& frame, const Guards& known) {
@@ -127,7 +118,10 @@ class Lowering {
       case ScalarExpr::Kind::Max: {
         Factor factor{Factor::Kind::Max, 0, {}, {}, {}, {}};
         factor.guards = bind(e, frame, factor.bound);
-        factor.guards = conjunction(std::move(factor.guards), max_guards(e, frame));
+        for (const algebra::Comparison& c : e.guard) {
+          expect(c.relation != Relation::Ne, "a maximum has a guard with !=");
+          factor.guards = conjunction(factor.guards, to_guards(c.relation, value(c.a, frame), value(c.b, frame)));
+        }
         factor.arguments.push_back(expression(*e.operands[0], frame, conjunction(known, factor.guards)));
         enclosing_.resize(enclosing_.size() - factor.bound.size());
         return to_sum(std::move(factor));
@@ -154,23 +148,16 @@ class Lowering {
     condition.factors.push_back(application);
   }
 
-  static Sum to_sum(Factor factor) {
-    Product product;
-    product.factors.push_back(std::move(factor));
-    return {product};
-  }
-
   /// Distributes the product of sums. Each expression is lowered separately, so that their bound indices are distinct.
   static Sum multiply(const Sum& a, const Sum& b) {
     Sum result;
     for (const Product& left : a) {
       Sum row;
       for (const Product& right : b) {
-        Product product = left;
-        product.coefficient = left.coefficient * right.coefficient;
-        product.bound.insert(product.bound.end(), right.bound.begin(), right.bound.end());
-        product.factors.insert(product.factors.end(), right.factors.begin(), right.factors.end());
-        add(row, with_guards({product}, right.guards, {}));
+        Product product = check::multiply(left, right);
+        product.guards = conjunction(right.guards, left.guards);
+        remove_redundant(product.guards);
+        add(row, {std::move(product)});
       }
       add(result, row);
     }
@@ -190,11 +177,11 @@ class Lowering {
       for (const auto& dim : frame.instance.intermediates.at(e.tensor - inputs).dims) dims.push_back(value(dim, frame));
     Guards range;
     for (std::size_t d = 0; d < index.size(); ++d) append_range(range, index[d], dims.at(d));
-    Guards within = conjunction(known, range);
-    if (is_input) return with_guards(element(frame.node.arguments[e.tensor], index, std::move(within)), range, known);
-    const algebra::TensorDefinition& tensor = frame.instance.intermediates[e.tensor - inputs];
-    return with_guards(definition(tensor, {frame.instance, frame.node, frame.sizes, index}, std::move(within)), range,
-                       known);
+    const Guards within = conjunction(known, range);
+    Sum sum = is_input ? element(frame.node.arguments[e.tensor], index, within)
+                       : definition(frame.instance.intermediates[e.tensor - inputs],
+                                    {frame.instance, frame.node, frame.sizes, index}, within);
+    return with_guards(std::move(sum), range, known);
   }
 
   Guards bind(const ScalarExpr& e, Frame& frame, std::vector<Atom>& bound) {
@@ -208,15 +195,6 @@ class Lowering {
       append_range(range, Poly(bound.back()), extent);
     }
     return range;
-  }
-
-  Guards max_guards(const ScalarExpr& e, const Frame& frame) {
-    Guards all;
-    for (const algebra::Comparison& c : e.guard) {
-      if (c.relation == Relation::Ne) throw CheckError{"a maximum has a guard with !="};
-      all = conjunction(std::move(all), to_guards(c.relation, value(c.a, frame), value(c.b, frame)));
-    }
-    return all;
   }
 
   /// Inside, all comparisons hold. Outside are disjoint regions: the first j comparisons hold and the next one does
@@ -249,13 +227,14 @@ class Lowering {
     const Poly::Term content = size.content();
     Product product;
     product.coefficient = algebra::make_rational(1, content.coefficient);
-    const auto factor = [&](const Poly& poly) {
-      product.factors.push_back({Factor::Kind::Inverse, 0, {poly}, {}, {}, {}});
-    };
-    for (const Atom atom : content.monomial) factor(Poly(atom));
-    const Poly rest = *size.divided_by(content);
-    if (rest != Poly(1)) factor(rest);
-    for (const Factor& f : product.factors) atoms_.add_divisor(f.index[0]);
+    Shape factors;
+    for (const Atom atom : content.monomial) factors.emplace_back(atom);
+    factors.push_back(*size.divided_by(content));
+    for (const Poly& factor : factors) {
+      if (factor == Poly(1)) continue;
+      product.factors.push_back({Factor::Kind::Inverse, 0, {factor}, {}, {}, {}});
+      atoms_.add_divisor(factor);
+    }
     return {product};
   }
 
@@ -270,12 +249,8 @@ Sum Statement::lower(std::size_t output) {
   std::vector<Poly> index;
   for (std::size_t d = 0; d < shape(rule_.source.at(output)).size(); ++d) index.push_back(atoms_.output(d));
   const Guards known = conjunction(facts_, index_ranges(output));
-  Sum sum = Lowering(*this).element(rule_.source[output], index, known);
-  for (Product& product : Lowering(*this).element(rule_.target.at(output), index, known)) {
-    product.coefficient = product.coefficient * Rational{-1, 1};
-    sum.push_back(std::move(product));
-  }
-  return sum;
+  Sum source = Lowering(*this).element(rule_.source[output], index, known);
+  return subtract(std::move(source), Lowering(*this).element(rule_.target.at(output), index, known));
 }
 
 Statement::DefinednessConditions Statement::collect_conditions(const std::vector<TermId>& side,

@@ -12,6 +12,20 @@ Sum subtract(Sum a, const Sum& b) {
   return a;
 }
 
+Product multiply(Product a, const Product& b) {
+  a.coefficient = a.coefficient * b.coefficient;
+  a.guards = conjunction(std::move(a.guards), b.guards);
+  a.bound.insert(a.bound.end(), b.bound.begin(), b.bound.end());
+  a.factors.insert(a.factors.end(), b.factors.begin(), b.factors.end());
+  return a;
+}
+
+Sum to_sum(Factor factor) {
+  Product product;
+  product.factors.push_back(std::move(factor));
+  return {std::move(product)};
+}
+
 Factor with_sorted_guards(Factor factor) {
   std::ranges::sort(factor.guards);
   for (Sum& argument : factor.arguments) {
@@ -33,23 +47,6 @@ void for_each_poly(Factor& factor, const std::function<void(Poly&)>& f) {
 void for_each_poly(Product& product, const std::function<void(Poly&)>& f) {
   for (Guard& guard : product.guards) f(guard.poly);
   for (Factor& factor : product.factors) for_each_poly(factor, f);
-}
-
-bool depends_on(const Factor& factor, const std::vector<Atom>& atoms, const Atoms& table) {
-  bool found = false;
-  Factor copy = factor;
-  for_each_poly(copy, [&](const Poly& poly) {
-    for (const Atom atom : atoms) found = found || table.occurs(poly, atom);
-  });
-  return found;
-}
-
-bool depends_on(const Product& product, const std::vector<Atom>& atoms, const Atoms& table) {
-  const auto in_poly = [&](const Guard& guard) {
-    return std::ranges::any_of(atoms, [&](Atom atom) { return table.occurs(guard.poly, atom); });
-  };
-  return std::ranges::any_of(product.guards, in_poly) ||
-         std::ranges::any_of(product.factors, [&](const Factor& factor) { return depends_on(factor, atoms, table); });
 }
 
 }  // namespace rulemill::check

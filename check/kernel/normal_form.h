@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algebra/operators/expression.h"
-#include "check/kernel/atoms.h"
+#include "check/kernel/guards.h"
 
 namespace rulemill::check {
 
@@ -44,15 +44,36 @@ struct CheckError {
   std::string what;
 };
 
+/// Throws CheckError unless the condition holds.
+inline void expect(bool condition, const char* what) {
+  if (!condition) throw CheckError{what};
+}
+
 Sum subtract(Sum a, const Sum& b);
+/// The product of both. Their bound indices are distinct.
+Product multiply(Product a, const Product& b);
+/// The sum of the one product 1 · factor.
+Sum to_sum(Factor factor);
 /// Calls f with every polynomial of the factor or product, at any depth.
 void for_each_poly(Product& product, const std::function<void(Poly&)>& f);
 void for_each_poly(Factor& factor, const std::function<void(Poly&)>& f);
-/// True if one of the atoms occurs in it, at any depth.
-bool depends_on(const Product& product, const std::vector<Atom>& atoms, const Atoms& table);
-bool depends_on(const Factor& factor, const std::vector<Atom>& atoms, const Atoms& table);
+/// True if one of the atoms occurs in the product or factor, at any depth.
+template <class Part>
+bool depends_on(Part part, const std::vector<Atom>& atoms, const Atoms& table) {
+  bool found = false;
+  for_each_poly(part, [&](const Poly& poly) {
+    for (const Atom atom : atoms) found = found || table.occurs(poly, atom);
+  });
+  return found;
+}
 /// The factor with the guards of its maxima sorted, at any depth, so that factors that differ by that order are equal.
 Factor with_sorted_guards(Factor factor);
+/// The element at a position. Throws CheckError if there is none.
+template <class List>
+auto& at(List& list, std::size_t position, const char* what) {
+  if (position >= list.size()) throw CheckError{"there is no " + std::string(what) + " " + std::to_string(position)};
+  return list[position];
+}
 template <class T>
 void erase_at(std::vector<T>& list, std::size_t position) {
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(position));

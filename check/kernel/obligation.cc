@@ -1,61 +1,159 @@
-// Decides trivial obligations without a solver.
+#include "check/kernel/obligation.h"
+
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <span>
 
 #include "algebra/sizes/checked.h"
-#include "check/kernel/kernel.h"
 
 namespace rulemill::check {
 
+using algebra::checked_multiply;
+
 namespace {
 
-/// a + sign · b, if that is a constant.
-std::optional<std::int64_t> constant_sum(const Poly& a, std::int64_t sign, const Poly& b) {
+/// a − sign · b, if that is a constant. Allocates nothing, since most obligations end here.
+std::optional<std::int64_t> constant_difference(const Poly& a, std::int64_t sign, const Poly& b) {
   const auto variable = [](const Poly& poly) {
     return std::span(poly.terms()).subspan(poly.constant_term() == 0 ? 0 : 1);
   };
   const auto cancels = [&](const Poly::Term& s, const Poly::Term& t) {
-    return s.monomial == t.monomial && s.coefficient == algebra::checked_multiply(-sign, t.coefficient);
+    return s.monomial == t.monomial && s.coefficient == checked_multiply(sign, t.coefficient);
   };
   if (!std::ranges::equal(variable(a), variable(b), cancels)) return std::nullopt;
-  return algebra::checked_add(a.constant_term(), algebra::checked_multiply(sign, b.constant_term()));
+  return algebra::checked_subtract(a.constant_term(), checked_multiply(sign, b.constant_term()));
 }
 
-bool contradict(const Guard& a, const Guard& b) {
-  const auto sum = constant_sum(a.poly, 1, b.poly), difference = constant_sum(a.poly, -1, b.poly);
-  if (a.equality && b.equality) return (sum && *sum != 0) || (difference && *difference != 0);
-  if (a.equality) return (difference && *difference > 0) || (sum && *sum < 0);
-  if (b.equality) return contradict(b, a);
-  return sum && *sum < 0;  // a + b ≥ 0 is false
+/// True if one of the given guards alone implies the goal.
+bool follows(const Guard& goal, const Guards& given) {
+  const auto implies = [&](const Guard& guard, std::int64_t sign) {
+    const auto slack = constant_difference(goal.poly, sign, guard.poly);
+    return slack && (goal.equality ? guard.equality && *slack == 0 : *slack >= 0);
+  };
+  return always_holds(goal) || std::ranges::any_of(given, [&](const Guard& guard) {
+           return implies(guard, 1) || (guard.equality && implies(guard, -1));
+         });
+}
+
+bool is_contradictory(const Guards& given) {
+  return std::ranges::any_of(given, [&](const Guard& guard) {
+    return std::ranges::any_of(complement(guard), [&](const Guard& region) { return follows(region, given); });
+  });
 }
 
 }  // namespace
 
-bool is_trivial(const Obligation& o) {
-  if (!o.indicators.empty()) {
-    std::map<Guards, Rational> sums;
-    for (auto [coefficient, guards] : o.indicators) {
-      std::ranges::sort(guards);
-      Rational& sum = sums.try_emplace(guards, Rational{0, 1}).first->second;
-      sum = sum + coefficient;
-    }
-    return std::ranges::all_of(sums, [](const auto& entry) { return entry.second.num == 0; });
+bool is_trivial(const Obligation& obligation) {
+  if (obligation.goal) return follows(*obligation.goal, obligation.given);
+  if (obligation.indicators.empty()) return is_contradictory(obligation.given);
+  std::map<Guards, Rational> sums;
+  for (auto [coefficient, guards] : obligation.indicators) {
+    std::ranges::sort(guards);
+    Rational& sum = sums[guards];
+    sum = sum + coefficient;
   }
-  if (!o.goal) {
-    for (const Guard& a : o.given) {
-      const auto constant = a.poly.constant();
-      if (constant && (a.equality ? *constant != 0 : *constant < 0)) return true;
-      if (std::ranges::any_of(o.given, [&](const Guard& b) { return contradict(a, b); })) return true;
-    }
-    return false;
-  }
-  if (always_holds(*o.goal)) return true;
-  return std::ranges::any_of(o.given, [&](const Guard& given) {
-    if (given == *o.goal || (o.goal->equality && given == Guard{true, -o.goal->poly})) return true;
-    const auto slack = constant_sum(o.goal->poly, -1, given.poly);
-    return !o.goal->equality && slack && *slack >= 0;
-  });
+  return std::ranges::all_of(sums, [](const auto& entry) { return entry.second.num == 0; });
 }
+
+namespace {
+
+std::string integer(std::int64_t value) {
+  const std::string digits = std::to_string(value);
+  return value < 0 ? "(- " + digits.substr(1) + ")" : digits;
+}
+
+class Script {
+ public:
+  explicit Script(const Atoms& atoms) : atoms_(atoms) {}
+
+  std::string script(const Obligation& obligation) {
+    std::string body;
+    const auto add = [&](const std::string& formula) { body += "(assert " + formula + ")\n"; };
+    add(text(obligation.given));
+    if (obligation.goal) add("(not " + text(*obligation.goal) + ")");
+    if (!obligation.indicators.empty()) add("(not (= 0 " + indicators(obligation) + "))");
+    for (const auto& [a, b] : obligation.lemmas) {
+      add("(=> (and " + nonnegative(a) + " " + nonnegative(b) + ") " + nonnegative(a * b) + ")");
+    }
+    for (const std::string& formula : definitions()) add(formula);
+    std::string head = "; " + obligation.what + "\n(set-logic QF_LIA)\n";
+    for (std::size_t i = 0; i < monomials_.size(); ++i) {
+      head += "(declare-const v" + std::to_string(i) + " Int) ; " +
+              atoms_.text(Poly::from_terms({{monomials_[i], 1}})) + "\n";
+    }
+    return head + body + "(check-sat)\n";
+  }
+
+ private:
+  std::string name(const Monomial& monomial) {
+    if (monomial.empty()) return "1";
+    const auto [found, is_new] = names_.try_emplace(monomial, monomials_.size());
+    if (is_new) monomials_.push_back(monomial);
+    return "v" + std::to_string(found->second);
+  }
+
+  std::string text(const Poly& poly) {
+    std::string sum = "(+ 0 0";
+    for (const Poly::Term& term : poly.terms())
+      sum += " (* " + integer(term.coefficient) + " " + name(term.monomial) + ")";
+    return sum + ")";
+  }
+  std::string text(const Guard& guard) { return (guard.equality ? "(= " : "(>= ") + text(guard.poly) + " 0)"; }
+  std::string text(const Guards& guards) {
+    std::string all = "(and true true";
+    for (const Guard& guard : guards) all += " " + text(guard);
+    return all + ")";
+  }
+  std::string nonnegative(const Poly& poly) { return text(Guard{false, poly}); }
+
+  /// The sum times the common denominator of its coefficients.
+  std::string indicators(const Obligation& obligation) {
+    std::int64_t denominator = 1;
+    for (const auto& [coefficient, guards] : obligation.indicators)
+      denominator = checked_multiply(denominator, coefficient.den / std::gcd(denominator, coefficient.den));
+    std::string sum = "(+ 0 0";
+    for (const auto& [coefficient, guards] : obligation.indicators) {
+      const Rational scaled = coefficient * Rational{denominator, 1};
+      sum += " (ite " + text(guards) + " " + integer(scaled.num) + " 0)";
+    }
+    return sum + ")";
+  }
+
+  /// The facts about the products and compound atoms that occur, including those that the facts introduce.
+  std::vector<std::string> definitions() {
+    std::vector<std::string> formulas;
+    std::set<Atom> defined;
+    for (std::size_t i = 0; i < monomials_.size(); ++i) {
+      const Monomial monomial = monomials_[i];
+      const auto is_size = [&](Atom atom) { return atoms_.kind(atom) == Atoms::Kind::Size; };
+      if (std::ranges::all_of(monomial, is_size))
+        formulas.push_back(nonnegative(Poly::from_terms({{monomial, 1}}) - 1));
+      for (const Atom atom : monomial) {
+        if (is_size(atom)) name(Monomial{atom});
+        if (atoms_.is_compound(atom) && defined.insert(atom).second) formulas.push_back(definition(atom));
+      }
+    }
+    return formulas;
+  }
+
+  std::string definition(Atom atom) {
+    const Poly value(atom);
+    const Poly &l = atoms_.left(atom), &r = atoms_.right(atom);
+    if (atoms_.kind(atom) == Atoms::Kind::Quotient)
+      return "(=> " + nonnegative(r - 1) + " " + text({{false, l - r * value}, {false, r * value + r - 1 - l}}) + ")";
+    const bool is_minimum = atoms_.kind(atom) == Atoms::Kind::Min;
+    return "(= " + text(value) + " (ite " + nonnegative(is_minimum ? r - l : l - r) + " " + text(l) + " " + text(r) +
+           "))";
+  }
+
+  const Atoms& atoms_;
+  std::map<Monomial, std::size_t> names_;
+  std::vector<Monomial> monomials_;  // by number of the name
+};
+
+}  // namespace
+
+std::string smtlib(const Obligation& obligation, const Atoms& atoms) { return Script(atoms).script(obligation); }
 
 }  // namespace rulemill::check

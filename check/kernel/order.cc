@@ -95,16 +95,11 @@ class CaseAnalysis {
         return a * b;
       case FunctionOp::Div:
         return a * SumOfProducts::constant(reciprocal(b.constant().value()));
-      case FunctionOp::Max:
-      case FunctionOp::Min: {
-        const std::optional<bool> larger = is_positive(a + minus_b);
+      default: {  // max, min, and abs(b) = max(−b, b)
+        const SumOfProducts& other = op == FunctionOp::Abs ? minus_b : a;
+        const std::optional<bool> larger = is_positive(other + minus_b);
         if (!larger) return std::nullopt;
-        return *larger == (op == FunctionOp::Max) ? a : b;
-      }
-      default: {  // abs
-        const std::optional<bool> above = is_positive(b);
-        if (!above) return std::nullopt;
-        return *above ? b : minus_b;
+        return *larger == (op != FunctionOp::Min) ? other : b;
       }
     }
   }
@@ -142,31 +137,10 @@ class CaseAnalysis {
   }
 
   void record_sign(const Factor& factor, const SumOfProducts& form) {
-    const algebra::Signs signs = signs_of(factor);
+    const algebra::Signs signs = signs_of(factor, statement_);
     // By continuity 0 needs no case: positive values come arbitrarily close.
     if (signs.positive != signs.negative)
       always_.push_back(form * SumOfProducts::constant({signs.positive ? 1 : -1, 1}));
-  }
-
-  /// The signs that a value may have. Undefined values and sums over empty ranges are 0.
-  algebra::Signs signs_of(const Factor& factor) const {
-    if (factor.kind == Factor::Kind::Inverse) return algebra::sign_of(1);
-    if (factor.kind != Factor::Kind::Apply) return {};
-    std::vector<algebra::Signs> arguments;
-    for (const Sum& argument : factor.arguments) {
-      algebra::Signs all = algebra::sign_of(0);
-      for (const Product& product : argument) {
-        algebra::Signs own = algebra::sign_of(static_cast<double>(product.coefficient.num));
-        for (const Factor& inner : product.factors) own = own * signs_of(inner);
-        const bool may_vanish = (own.negative && own.positive) || !product.guards.empty();
-        own.zero = own.zero || may_vanish || !product.bound.empty();
-        all = all + own;
-      }
-      arguments.push_back(all);
-    }
-    algebra::FunctionRange range = algebra::range_of(statement_.function(factor.symbol), arguments);
-    range.signs.zero = range.signs.zero || !range.defined;
-    return range.signs;
   }
 
   /// True if no values make all forms positive, by Fourier-Motzkin elimination. Each product of variables is a variable
@@ -237,36 +211,21 @@ class CaseAnalysis {
 }  // namespace
 
 bool is_piecewise(const algebra::Function& function) {
+  using enum FunctionOp;
+  const auto is_number = [](const algebra::Function::Instruction& node) { return node.op == Number && node.exact; };
   for (std::size_t i = 0; i < function.program.size(); ++i) {
     const algebra::Function::Instruction& node = function.program[i];
-    switch (node.op) {
-      case FunctionOp::Number:
-        if (!node.exact) return false;
-        break;
-      case FunctionOp::Div: {
-        const algebra::Function::Instruction& divisor = function.program.at(i - 1);
-        if (divisor.op != FunctionOp::Number || !divisor.exact || divisor.exact->num == 0) return false;
-        break;
-      }
-      case FunctionOp::Argument:
-      case FunctionOp::Add:
-      case FunctionOp::Sub:
-      case FunctionOp::Mul:
-      case FunctionOp::Max:
-      case FunctionOp::Min:
-      case FunctionOp::Abs:
-        break;
-      default:
-        return false;
-    }
+    const bool divides =
+        node.op == Div && is_number(function.program.at(i - 1)) && function.program[i - 1].exact->num != 0;
+    if (!divides && !is_number(node) && node.op != Argument && node.op != Add && node.op != Sub && node.op != Mul &&
+        node.op != Max && node.op != Min && node.op != Abs)
+      return false;
   }
   return true;
 }
 
 void Kernel::order(Sum& sum, const Step& step) {
-  const std::set<std::size_t> members(step.positions.begin(), step.positions.end());
-  if (members.size() != step.positions.size() || members.empty()) throw CheckError{"expected distinct products"};
-  if (*members.rbegin() >= sum.size()) throw CheckError{"there is no product " + std::to_string(*members.rbegin())};
+  const std::set<std::size_t> members = positions(sum, step);
   const auto range = [&](std::size_t p) {
     Guards guards = sum[p].guards;
     std::ranges::sort(guards);
@@ -274,11 +233,11 @@ void Kernel::order(Sum& sum, const Step& step) {
   };
   Sum products;
   for (const std::size_t p : members) {
-    if (range(p) != range(*members.begin())) throw CheckError{"the products have different guards or bound indices"};
+    expect(range(p) == range(*members.begin()), "the products have different guards or bound indices");
     products.push_back({sum[p].coefficient, {}, {}, sum[p].factors});
   }
-  if (!CaseAnalysis(statement_).vanishes(products)) throw CheckError{"the products do not cancel in every case"};
-  for (auto p = members.rbegin(); p != members.rend(); ++p) sum.erase(sum.begin() + static_cast<std::ptrdiff_t>(*p));
+  expect(CaseAnalysis(statement_).vanishes(products), "the products do not cancel in every case");
+  erase(sum, members);
 }
 
 }  // namespace rulemill::check

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/text/error.h"
-
 namespace rulemill::check {
 
 using algebra::IndexExpr;
@@ -40,31 +38,11 @@ Poly value(const IndexExpr& e, const std::vector<Poly>& sizes, const std::vector
   throw CheckError{"an index expression of unknown kind"};
 }
 
-namespace {
-
-/// The names of the rule's sizes, sorted.
-std::set<std::string> size_names(const algebra::Rule& rule, const algebra::TermBank& bank,
-                                 const algebra::Symbols& symbols) {
-  std::set<std::string> names;
-  const auto add_names = [&](const Poly& poly) {
-    for (const Atom atom : symbols.atoms(poly)) names.insert(symbols.name(atom));
-  };
-  for (const auto& shape : rule.shapes) std::ranges::for_each(shape, add_names);
-  for (const algebra::SizeCondition& c : rule.condition) add_names(c.left), add_names(c.right);
-  for (const auto* side : {&rule.source, &rule.target}) {
-    for (const NodeId node : bank.nodes(*side)) std::ranges::for_each(bank.node(node).sizes, add_names);
-  }
-  return names;
-}
-
-}  // namespace
-
 Statement::Statement(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
                      Atoms& atoms)
     : rule_(rule), bank_(bank), atoms_(atoms) {
-  // Atoms are created in the order of names, so that texts do not depend on earlier uses of the symbols.
-  for (const std::string& name : size_names(rule, bank, symbols)) atoms.size(name);
-  if (rule.shapes.size() != rule.variables.size()) throw CheckError{"the variables have no shapes"};
+  intern_sizes(rule, bank, symbols, atoms);
+  expect(rule.shapes.size() == rule.variables.size(), "the variables have no shapes");
   for (std::size_t v = 0; v < rule.variables.size(); ++v) {
     Shape& dims = variables_[rule.variables[v]];
     for (const Poly& dim : rule.shapes[v]) {
@@ -77,22 +55,18 @@ Statement::Statement(const algebra::Rule& rule, const algebra::TermBank& bank, c
   }
   for (const NodeId node : bank.nodes(rule.source)) type(node, symbols, facts_);
   for (const NodeId node : bank.nodes(rule.target)) type(node, symbols, target_obligations_);
-  if (rule.source.size() != rule.target.size()) throw CheckError{"the sides have different numbers of outputs"};
+  expect(rule.source.size() == rule.target.size(), "the sides have different numbers of outputs");
   for (std::size_t o = 0; o < rule.source.size(); ++o) {
     const Shape &a = shape(rule.source[o]), &b = shape(rule.target[o]);
-    if (a.size() != b.size()) throw CheckError{"the sides have different ranks"};
+    expect(a.size() == b.size(), "the sides have different ranks");
     for (std::size_t d = 0; d < a.size(); ++d) target_obligations_.push_back({true, a[d] - b[d]});
   }
-  const auto distinct = [&](const Guards& guards, const Guards& known) {
-    Guards kept;
-    for (const Guard& guard : guards) {
-      const bool seen = std::ranges::find(known, guard) != known.end() || std::ranges::find(kept, guard) != kept.end();
-      if (!seen && !always_holds(guard) && (guard.equality || !atoms.is_nonnegative(guard.poly))) kept.push_back(guard);
-    }
-    return kept;
+  const auto simplify = [&](Guards& guards, const Guards& known) {
+    remove_redundant(guards, known);
+    std::erase_if(guards, [&](const Guard& guard) { return !guard.equality && atoms.is_nonnegative(guard.poly); });
   };
-  facts_ = distinct(facts_, {});
-  target_obligations_ = distinct(target_obligations_, facts_);
+  simplify(facts_, {});
+  simplify(target_obligations_, facts_);
   for (std::size_t o = 0; o < rule.source.size(); ++o) differences_.push_back(lower(o));
   definedness_conditions_ = {collect_conditions(rule.source, rule.target),
                              collect_conditions(rule.target, rule.source)};
@@ -100,38 +74,35 @@ Statement::Statement(const algebra::Rule& rule, const algebra::TermBank& bank, c
 
 TypedNode type_node(const algebra::OperatorInstance& instance, const std::vector<Shape>& arguments,
                     const std::vector<Poly>& given, Atoms& atoms, Guards& obligations) {
-  std::vector<std::optional<Poly>> bound(instance.size_names.size());
-  if (arguments.size() != instance.inputs.size()) throw CheckError{instance.name + " has a wrong number of arguments"};
+  const auto check = [&](bool condition, const char* what) {
+    if (!condition) throw CheckError{instance.name + " has " + what};
+  };
+  std::vector<std::optional<Poly>> slots(instance.size_names.size());
+  const auto bind = [&](std::size_t slot, const Poly& value) {
+    if (slots[slot]) return obligations.push_back({true, value - *slots[slot]});
+    slots[slot] = value;
+  };
+  check(arguments.size() == instance.inputs.size(), "a wrong number of arguments");
   for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
-    const Shape& actual = arguments[i];
-    if (actual.size() != instance.inputs[i].size()) throw CheckError{instance.name + " has an argument of wrong rank"};
+    check(arguments[i].size() == instance.inputs[i].size(), "an argument of wrong rank");
     for (std::size_t d = 0; d < instance.inputs[i].size(); ++d) {
       const IndexExpr& formal = *instance.inputs[i][d];
-      const Poly& dim = actual[d];
       if (formal.kind == IndexExpr::Kind::Constant)
-        obligations.push_back({true, dim - formal.value});
-      else if (bound[formal.slot])
-        obligations.push_back({true, dim - *bound[formal.slot]});
+        obligations.push_back({true, arguments[i][d] - formal.value});
       else
-        bound[formal.slot] = dim;
+        bind(formal.slot, arguments[i][d]);
     }
   }
-  if (given.size() != instance.size_parameter_count()) throw CheckError{instance.name + " has a wrong number of sizes"};
-  for (std::size_t p = 0; p < given.size(); ++p) {
-    std::optional<Poly>& slot = bound[instance.first_size_parameter + p];
-    if (slot)
-      obligations.push_back({true, given[p] - *slot});
-    else
-      slot = given[p];
-  }
+  check(given.size() == instance.size_parameter_count(), "a wrong number of sizes");
+  for (std::size_t p = 0; p < given.size(); ++p) bind(instance.first_size_parameter + p, given[p]);
   TypedNode result;
-  for (const auto& slot : bound) {
-    if (!slot) throw CheckError{instance.name + " has an undetermined size"};
+  for (const auto& slot : slots) {
+    check(slot.has_value(), "an undetermined size");
     result.sizes.push_back(*slot);
     obligations.push_back({false, *slot - 1});
   }
   for (const algebra::Comparison& c : instance.conditions) {
-    if (c.relation == Relation::Ne) throw CheckError{instance.name + " has a condition with !="};
+    check(c.relation != Relation::Ne, "a condition with !=");
     obligations = conjunction(
         obligations, to_guards(c.relation, value(*c.a, result.sizes, {}, atoms), value(*c.b, result.sizes, {}, atoms)));
   }
@@ -146,23 +117,20 @@ TypedNode type_node(const algebra::OperatorInstance& instance, const std::vector
 }
 
 void Statement::type(NodeId id, const algebra::Symbols& symbols, Guards& obligations) {
-  if (sizes_.contains(id)) return;
+  if (nodes_.contains(id)) return;
   const algebra::Node& node = bank_.node(id);
   std::vector<Shape> arguments;
   for (const TermId argument : node.arguments) arguments.push_back(shape(argument));
   std::vector<Poly> given;
   for (const Poly& size : node.sizes) given.push_back(atoms_.import(size, symbols));
-  TypedNode found = type_node(bank_.library().instance(node.instance), arguments, given, atoms_, obligations);
-  sizes_[id] = std::move(found.sizes);
-  outputs_[id] = std::move(found.outputs);
+  nodes_[id] = type_node(bank_.library().instance(node.instance), arguments, given, atoms_, obligations);
 }
 
 const Shape& Statement::shape(TermId id) const {
   const algebra::Term& term = bank_.term(id);
-  if (!term.is_variable) return outputs_.at(term.node).at(term.output);
-  const auto found = variables_.find(id);
-  if (found == variables_.end()) throw CheckError{"a variable is not declared"};
-  return found->second;
+  if (!term.is_variable) return nodes_.at(term.node).outputs.at(term.output);
+  expect(variables_.contains(id), "a variable is not declared");
+  return variables_.at(id);
 }
 
 Guards Statement::index_ranges(std::size_t output) {

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "algebra/terms/term.h"
-#include "check/kernel/guards.h"
 #include "check/kernel/normal_form.h"
 
 namespace rulemill::check {
@@ -13,6 +12,12 @@ using Shape = std::vector<Poly>;
 
 /// The condition that the one factor, a use of a partial function, is defined for all `bound` at which `guards` hold.
 using DefinednessCondition = Product;
+
+/// The values of the size slots of an operator instance, and the shapes of its outputs.
+struct TypedNode {
+  std::vector<Poly> sizes;
+  std::vector<Shape> outputs;
+};
 
 /// The statement of a rule in the checker's atoms, typed by the definitions of its operators.
 class Statement {
@@ -66,15 +71,14 @@ class Statement {
   std::vector<Sum> differences_;
   std::array<DefinednessConditions, 2> definedness_conditions_;
   std::map<algebra::TermId, Shape> variables_;
-  std::map<algebra::NodeId, std::vector<Shape>> outputs_;
-  std::map<algebra::NodeId, std::vector<Poly>> sizes_;  // values of the node's size slots
+  std::map<algebra::NodeId, TypedNode> nodes_;
 };
 
-/// The values of the size slots of an operator instance, and the shapes of its outputs.
-struct TypedNode {
-  std::vector<Poly> sizes;
-  std::vector<Shape> outputs;
-};
+/// Creates the atoms of the rule's sizes in the order of their names, so that texts do not depend on earlier uses of
+/// the symbols. Not trusted.
+void intern_sizes(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
+                  Atoms& atoms);
+
 /// Types an operator instance at the shapes of its arguments and the sizes that a node gives it. Adds the conditions
 /// under which it is well-typed to `obligations`.
 TypedNode type_node(const algebra::OperatorInstance& instance, const std::vector<Shape>& arguments,

@@ -5,6 +5,8 @@
 
 #include "algebra/rules/specialization.h"
 #include "algebra/terms/rule_text.h"
+#include "check/evaluate.h"
+#include "check/proof_text.h"
 #include "prove/certificate/rule_instance_text.h"
 #include "prove/elaboration/elaborate.h"
 #include "runtime/text/byte_lists.h"

@@ -8,7 +8,8 @@
 
 #include "algebra/terms/dimension_packs.h"
 #include "algebra/terms/rule_text.h"
-#include "check/kernel/proof.h"
+#include "check/evaluate.h"
+#include "check/proof_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/cvc5.h"
 #include "prove/solver/z3_session.h"

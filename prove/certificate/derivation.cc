@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "algebra/terms/factor_refinement.h"
+#include "check/proof_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/rule_instance_text.h"
 #include "prove/elaboration/elaborate.h"

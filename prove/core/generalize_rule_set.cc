@@ -8,7 +8,7 @@
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/symbolic_parameters.h"
-#include "check/kernel/proof.h"
+#include "check/evaluate.h"
 #include "prove/certificate/certificate.h"
 #include "prove/core/general_core.h"
 #include "prove/tasks/candidate_result.h"

@@ -62,7 +62,7 @@ std::optional<DefinednessProof> Elaborator::prove_definedness(const DefinednessC
 std::optional<DefinednessProof> Elaborator::prove_by_signs(const DefinednessCondition& condition,
                                                            const check::Guards& given) {
   for (const bool nonempty : {false, true}) {
-    const auto obligations = check::check_by_signs(condition, nonempty, given, statement_);
+    const auto obligations = check::check_by_signs(condition.factors[0], nonempty, false, given, statement_);
     if (!obligations) continue;
     DefinednessProof result;
     result.kind = nonempty ? DefinednessProof::Kind::NonemptySigns : DefinednessProof::Kind::Signs;

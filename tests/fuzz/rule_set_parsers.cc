@@ -5,7 +5,7 @@
 #include "algebra/sizes/checked.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
-#include "check/kernel/proof.h"
+#include "check/proof_text.h"
 #include "prove/certificate/certificate.h"
 #include "tests/fuzz/parser.h"
 

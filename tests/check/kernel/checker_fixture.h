@@ -8,7 +8,8 @@
 
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
-#include "check/kernel/proof.h"
+#include "check/evaluate.h"
+#include "check/proof_text.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::check {

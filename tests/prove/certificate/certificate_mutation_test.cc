@@ -5,7 +5,8 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "check/kernel/proof.h"
+#include "check/evaluate.h"
+#include "check/proof_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/solver/z3_session.h"
 #include "runtime/text/error.h"

@@ -4,7 +4,8 @@
 #include <fstream>
 #include <set>
 
-#include "check/kernel/proof.h"
+#include "check/evaluate.h"
+#include "check/proof_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/check.h"
 #include "prove/certificate/cvc5.h"

@@ -4,7 +4,8 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "check/kernel/proof.h"
+#include "check/evaluate.h"
+#include "check/proof_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/check.h"
 #include "prove/solver/z3_session.h"

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "check/proof_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/elaboration/elaborate.h"
 #include "runtime/text/error.h"

@@ -1,7 +1,7 @@
 // Rules that hold by laws of functions and maxima and by counting are proved; similar false rules are not.
 #include <catch2/catch.hpp>
 
-#include "check/kernel/proof.h"
+#include "check/evaluate.h"
 #include "prove/certificate/certificate.h"
 #include "prove/elaboration/elaborate.h"
 #include "tests/prove/rule_files.h"

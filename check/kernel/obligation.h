@@ -1,0 +1,35 @@
+// Obligations: formulas over sizes and indices that each use of an inference rule leaves, and their text for a solver.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "check/kernel/normal_form.h"
+
+namespace rulemill::check {
+
+/// The lemma a ≥ 0 ∧ b ≥ 0 ⇒ a·b ≥ 0, for the polynomials a and b. It is true of all integers.
+using ProductLemma = std::pair<Poly, Poly>;
+
+/// A formula that a solver must confirm: given ⊢ goal; or given ⊢ Σ coefficient · [guards] = 0 (`indicators`); or,
+/// without either, given ⊢ false.
+struct Obligation {
+  std::string what;
+  Guards given;
+  std::optional<Guard> goal;
+  std::vector<std::pair<Rational, Guards>> indicators;
+  std::vector<ProductLemma> lemmas;
+};
+
+/// True if the obligation holds without a solver: a given guard implies the goal up to a nonnegative constant, two
+/// given guards contradict each other in this way, or indicators of equal guards cancel.
+bool is_trivial(const Obligation& obligation);
+
+/// Returns a script to which a solver must answer "unsat". Products of atoms are integers v0, v1, …. The script states
+/// d ≥ 1 ⇒ 0 ≤ n − d·q ≤ d − 1 for each quotient q = floor(n / d), that products of sizes are at least 1, and the
+/// obligation's lemmas. The only text from the user are names in comments.
+std::string smtlib(const Obligation& obligation, const Atoms& atoms);
+
+}  // namespace rulemill::check
