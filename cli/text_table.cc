@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "runtime/text/printable.h"
+
 namespace rulemill::cli {
 namespace {
 
@@ -13,12 +15,6 @@ bool is_number(const std::string& cell) {
   return first < cell.size() && std::isdigit(static_cast<unsigned char>(cell[first])) != 0;
 }
 
-/// The number of characters; continuation bytes of UTF-8 do not count.
-std::size_t display_width(const std::string& cell) {
-  return static_cast<std::size_t>(
-      std::count_if(cell.begin(), cell.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 }  // namespace
 
 std::string TextTable::text() const {
@@ -27,7 +23,7 @@ std::string TextTable::text() const {
   std::vector<bool> right(columns, true);
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     for (std::size_t c = 0; c < std::min(columns, rows_[r].size()); ++c) {
-      widths[c] = std::max(widths[c], display_width(rows_[r][c]));
+      widths[c] = std::max(widths[c], runtime::display_width(rows_[r][c]));
       if (r > 0 && !is_number(rows_[r][c])) right[c] = false;
     }
   }
@@ -36,7 +32,7 @@ std::string TextTable::text() const {
     std::string line;
     for (std::size_t c = 0; c < columns; ++c) {
       const std::string cell = c < rows_[r].size() ? rows_[r][c] : std::string();
-      const std::string padding(widths[c] - display_width(cell), ' ');
+      const std::string padding(widths[c] - runtime::display_width(cell), ' ');
       line += (c == 0 ? "" : "  ") + (right[c] ? padding + cell : cell + padding);
     }
     line.erase(line.find_last_not_of(' ') + 1);

@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SUFFIXES = {".cc", ".h", ".cu", ".py", ".sh", ".sbatch", ".md", ".txt", ".cmake", ".op", ".toml", ".rules",
-            ".properties", ".proto", ".html"}
+            ".properties", ".proto", ".html", ".js"}
 EXEMPT = {"tests/wording_test.py"}
 
 # Pattern of whole words: what to say instead.

@@ -2,15 +2,10 @@
 
 #include <algorithm>
 
-#include "algebra/rules/layered_layout.h"
-
 namespace rulemill::algebra {
 namespace {
 
-constexpr int padding = 20;
-constexpr int gap = 14;         // between neighbours
-constexpr int row_height = 58;  // between the centres of adjacent rows
-constexpr int margin = 6;
+constexpr int row_height = 58;
 
 class Layout {
  public:
@@ -20,18 +15,13 @@ class Layout {
     for (const NodeId id : bank_.nodes(roots)) add_operator(id);
     for (std::size_t i = 0; i < roots.size(); ++i)
       add_output(roots[i], roots.size() > 1 ? "out " + std::to_string(i + 1) : "out");
-    place();
+    place(drawing_, row_height);
   }
 
   Drawing drawing() { return std::move(drawing_); }
 
  private:
   std::size_t add(DrawnNode node) {
-    const int label = static_cast<int>(display_width(node.label)),
-              detail = static_cast<int>(display_width(node.detail));
-    const int text = std::max(8 * label, 13 * detail / 2);  // fixed pitch, label and detail
-    node.width = node.kind == DrawnNode::Kind::Output ? 14 + 6 * label : padding + text;
-    node.height = node.kind == DrawnNode::Kind::Output ? 18 : node.detail.empty() ? 26 : 38;
     drawing_.nodes.push_back(std::move(node));
     return drawing_.nodes.size() - 1;
   }
@@ -45,7 +35,7 @@ class Layout {
     if (known != inputs_.end()) return known->second;
     const auto at = static_cast<std::size_t>(std::ranges::find(rule_.variables, id) - rule_.variables.begin());
     const std::string shape = at < rule_.shapes.size() ? symbols_.to_string(rule_.shapes[at]) : "";
-    return inputs_[id] = add({DrawnNode::Kind::Input, bank_.term(id).name, shape, shape});
+    return inputs_[id] = add({DrawnNode::Kind::Input, bank_.term(id).name, shape, shape, ""});
   }
 
   void connect(TermId argument, std::size_t to) {
@@ -61,8 +51,8 @@ class Layout {
     for (const TermId argument : node.arguments) {
       if (bank_.term(argument).is_variable) input(argument);  // left to right, in order of first use
     }
-    const std::size_t drawn = add(
-        {DrawnNode::Kind::Operator, instance.operator_name, parameters_text(id, bank_, symbols_), type(id, instance)});
+    const std::size_t drawn = add({DrawnNode::Kind::Operator, instance.operator_name,
+                                   parameters_text(id, bank_, symbols_), type(id, instance), ""});
     operators_[id] = drawn;
     for (const TermId argument : node.arguments) connect(argument, drawn);
   }
@@ -78,22 +68,8 @@ class Layout {
 
   void add_output(TermId root, const std::string& name) {
     if (bank_.term(root).is_variable) input(root);
-    const std::size_t drawn = add({DrawnNode::Kind::Output, name, "", ""});
+    const std::size_t drawn = add({DrawnNode::Kind::Output, name, "", "", ""});
     connect(root, drawn);
-  }
-
-  void place() {
-    std::vector<LayeredNode> nodes;
-    for (const DrawnNode& node : drawing_.nodes) nodes.push_back({node.width, node.kind == DrawnNode::Kind::Output});
-    std::vector<LayeredEdge> edges;
-    for (const DrawnEdge& edge : drawing_.edges) edges.push_back({edge.from, edge.to});
-    const LayeredPositions positions = layout_in_layers(nodes, edges, gap);
-    for (std::size_t n = 0; n < nodes.size(); ++n) {
-      drawing_.nodes[n].x = margin + positions.x[n];
-      drawing_.nodes[n].y = margin + 19 + positions.row[n] * row_height;
-    }
-    drawing_.width = positions.width + 2 * margin;
-    drawing_.height = (positions.rows - 1) * row_height + 38 + 2 * margin - 10;
   }
 
   const Rule& rule_;
@@ -106,10 +82,6 @@ class Layout {
 };
 
 }  // namespace
-
-std::size_t display_width(const std::string& text) {  // bytes minus continuation bytes
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
 
 std::string output_type(NodeId id, std::uint32_t output, const TermBank& bank, const Symbols& symbols,
                         const Types& types) {

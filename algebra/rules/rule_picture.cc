@@ -71,12 +71,12 @@ std::string picture(const Rule& rule, const TermBank& bank, const Symbols& symbo
   const std::vector<std::string> left = Side(rule, rule.source, bank, symbols).lines();
   const std::vector<std::string> right = Side(rule, rule.target, bank, symbols).lines();
   std::size_t width = 0;
-  for (const std::string& line : left) width = std::max(width, display_width(line));
+  for (const std::string& line : left) width = std::max(width, runtime::display_width(line));
   std::string text;
   for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
     const std::string a = i < left.size() ? left[i] : "", b = i < right.size() ? right[i] : "";
     text += a;
-    if (!b.empty()) text += std::string(width - display_width(a), ' ') + (i == 0 ? "  ⇒  " : "     ") + b;
+    if (!b.empty()) text += std::string(width - runtime::display_width(a), ' ') + (i == 0 ? "  ⇒  " : "     ") + b;
     text += "\n";
   }
   return text;
@@ -112,10 +112,10 @@ std::string format_typed_steps(const Rule& rule, const TermBank& bank, const Sym
     return text;
   };
   std::size_t width = 0;
-  for (const auto& [text, type] : lines) width = std::max(width, display_width(text));
+  for (const auto& [text, type] : lines) width = std::max(width, runtime::display_width(text));
   std::string result;
   for (const auto& [text, type] : lines)
-    result += text + std::string(width - display_width(text), ' ') + "  : " + type + "\n";
+    result += text + std::string(width - runtime::display_width(text), ' ') + "  : " + type + "\n";
   return result + "     " + outputs(rule.source) + "  ⇒  " + outputs(rule.target) + "\n";
 }
 

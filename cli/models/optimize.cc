@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/model_processes.h"
 #include "cli/number_option.h"
+#include "cli/page.h"
 #include "cli/rules/default_rules.h"
 #include "optimize/cost/device_model.h"
 #include "optimize/gpu/device/plan_executor.h"
@@ -93,7 +94,7 @@ void run(Context& context, const OptimizeOptions& given) {
   require_other_file("--json", context.options.json, options.model);
   const optimize::Summary summary = optimize_model(options);
   if (!options.explain.empty()) return context.print(optimize::to_text(summary.explanations));
-  if (!given.report.empty()) runtime::write_file(given.report, optimize::to_html(summary));
+  if (!given.report.empty()) write_page(given.report, "report", optimize::page_data(summary));
   if (!summary.warning.empty())
     std::fprintf(stderr, "rulemill: warning: %s: %s\n", summary.model.c_str(), summary.warning.c_str());
   context.print(optimize::to_text(summary));

@@ -1,28 +1,18 @@
-#include "cli/rules/gallery.h"
+// `rulemill rules gallery`: an HTML page with the funnel and each rule drawn as two graphs.
+#include <fmt/format.h>
 
 #include "algebra/rules/rule_layout.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
+#include "cli/page.h"
 #include "cli/rules/rule_commands.h"
-#include "runtime/files/atomic_file.h"
-#include "runtime/text/error.h"
+#include "cli/rules/rule_database.h"
 #include "runtime/text/quantity.h"
 
 namespace rulemill::cli {
 namespace {
 
 using runtime::Json;
-
-/// A drawing as numbers: nodes as [kind, x, y, width, height, label, detail, type], edges as [from, to, label].
-Json drawing_json(const algebra::Drawing& drawing) {
-  Json nodes = Json::array(), edges = Json::array();
-  for (const algebra::DrawnNode& node : drawing.nodes) {
-    nodes.push_back(
-        {static_cast<int>(node.kind), node.x, node.y, node.width, node.height, node.label, node.detail, node.type});
-  }
-  for (const algebra::DrawnEdge& edge : drawing.edges) edges.push_back({edge.from, edge.to, edge.label});
-  return {{"w", drawing.width}, {"h", drawing.height}, {"n", nodes}, {"e", edges}};
-}
 
 Json gallery_json(const algebra::RuleRecord& record, Database& database) {
   const algebra::TermBank& bank = database.bank;
@@ -55,54 +45,30 @@ Json gallery_json(const algebra::RuleRecord& record, Database& database) {
           {"sizes", {sizes[0], sizes[1]}},
           {"text", algebra::to_string(record.rule, bank, database.symbols)},
           {"certificate", record.certificate.text},
-          {"left", drawing_json(algebra::draw_side(rule, rule.source, bank, database.symbols, known_types))},
-          {"right", drawing_json(algebra::draw_side(rule, rule.target, bank, database.symbols, known_types))}};
-}
-
-/// JSON that is safe inside a script element.
-std::string in_script(const Json& json) {
-  std::string text;
-  for (const char c : json.dump()) {
-    if (c == '<')
-      text += "\\u003c";
-    else
-      text += c;
-  }
-  return text;
+          {"left", to_json(algebra::draw_side(rule, rule.source, bank, database.symbols, known_types))},
+          {"right", to_json(algebra::draw_side(rule, rule.target, bank, database.symbols, known_types))}};
 }
 
 void write_gallery(Context& context, const std::string& out) {
   Database database(context.options);
-  const std::filesystem::path page_template = shipped_folder("pages") / "rule_gallery.html";
-  const std::string page =
-      gallery_page(database, rules_file(context.options).filename().string(), runtime::read_file(page_template));
-  runtime::write_file(out, page);
-  context.report = {{"rules", database.rules.rules.size()}, {"bytes", page.size()}};
-  context.print(out + ": " + std::to_string(database.rules.rules.size()) + " rules, " +
-                runtime::format_bytes(page.size()) + "\n");
-}
-
-}  // namespace
-
-std::string gallery_page(Database& database, const std::string& name, const std::string& page_template) {
   const algebra::Provenance& provenance = database.rules.provenance;
   Json funnel = Json::array(), rules = Json::array();
   for (const auto& [stage, count] : database.rules.funnel) funnel.push_back({stage, count});
   for (const algebra::RuleRecord& record : database.rules.rules) rules.push_back(gallery_json(record, database));
-  const Json all = {{"name", name},
-                    {"profile", provenance.profile_name},
-                    {"max_operators", provenance.max_operators},
-                    {"build", provenance.build},
-                    {"solver", provenance.solver},
-                    {"definitions", provenance.library_digest},
-                    {"funnel", funnel},
-                    {"rules", rules}};
-  const std::string mark = "\"RULES\"";
-  const std::size_t at = page_template.find(mark);
-  if (at == std::string::npos)
-    throw runtime::InputError("pages/rule_gallery.html", "has no mark " + mark + " for the rules");
-  return page_template.substr(0, at) + in_script(all) + page_template.substr(at + mark.size());
+  const Json data = {{"name", rules_file(context.options).filename().string()},
+                     {"profile", provenance.profile_name},
+                     {"max_operators", provenance.max_operators},
+                     {"build", provenance.build},
+                     {"solver", provenance.solver},
+                     {"definitions", provenance.library_digest},
+                     {"funnel", std::move(funnel)},
+                     {"rules", std::move(rules)}};
+  const std::size_t bytes = write_page(out, "gallery", data);
+  context.report = {{"rules", database.rules.rules.size()}, {"bytes", bytes}};
+  context.print(fmt::format("{}: {} rules, {}\n", out, database.rules.rules.size(), runtime::format_bytes(bytes)));
 }
+
+}  // namespace
 
 void add_rules_gallery(CLI::App& rules, Options& options, Command& chosen) {
   auto* drawing = rules.add_subcommand("gallery", "Draw all rules of a database on one HTML page");

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "cli/page.h"
 #include "cli/run/run_events.h"
 #include "cli/text_table.h"
 #include "dedup/join/join.h"
@@ -151,22 +152,6 @@ void print_balance(Context& context, const Json& rows, double since) {
   if (!table.empty()) context.print("\n" + table.text());
 }
 
-void write_page(const Context& context, const std::string& path) {
-  const std::filesystem::path template_file = shipped_folder("pages") / "run_status.html";
-  const std::string page = runtime::read_file(template_file), mark = "\"RUN\"";
-  const std::size_t place = page.find(mark);
-  if (place == std::string::npos)
-    throw runtime::InputError(template_file.string(), "has no mark " + mark + " for the run");
-  std::string json;
-  for (const char c : context.report.dump(-1, ' ', false, Json::error_handler_t::replace)) {
-    if (c == '<')
-      json += "\\u003c";
-    else
-      json += c;
-  }
-  runtime::write_file(path, page.substr(0, place) + json + page.substr(place + mark.size()));
-}
-
 std::string stage_state(const runtime::Manifest& manifest, const std::string& stage, const RankRun* run, bool running) {
   if (!manifest.statistics(stage).empty()) return "done";
   const bool is_current =
@@ -222,7 +207,7 @@ void show_run(Context& context, const StatusOptions& options) {
       report["funnel"] = Json::object();
     }
   }
-  if (!options.html.empty()) write_page(context, options.html);
+  if (!options.html.empty()) write_page(options.html, "status", report);
   if (!options.required_stage.empty() && manifest.statistics(options.required_stage).empty())
     throw runtime::Interrupted(options.out, "stage " + options.required_stage + " is not finished");
 }

@@ -1,4 +1,4 @@
-// Drawings of a model's graph for the report: ONNX nodes in layers as SVG, each with the shape of its result.
+// Drawings of a model's graph for the report: ONNX nodes in layers, each with the shape of its result.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "algebra/rules/drawing.h"
 #include "optimize/onnx/import.h"
 
 namespace rulemill::optimize {
@@ -32,8 +33,7 @@ Drawing draw_model(const ImportedModel& import, const GraphBank& bank);
 void mark_differences(Drawing& before, Drawing& after);
 /// Returns these boxes (in ascending order), marked as changed, with their neighbors.
 Drawing excerpt(const Drawing& drawing, std::span<const std::uint32_t> boxes);
-/// Returns an <svg> element with layers from top to bottom.
-std::string to_svg(const Drawing& drawing);
-std::string html_escaped(const std::string& text);
+/// Lays out the boxes from top to bottom.
+algebra::Drawing place(const Drawing& drawing);
 
 }  // namespace rulemill::optimize

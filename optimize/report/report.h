@@ -11,7 +11,7 @@ namespace rulemill::optimize {
 /// Returns the report for a terminal.
 std::string to_text(const Summary& summary);
 runtime::Json to_json(const Summary& summary);
-/// Returns a self-contained HTML page with drawings of the changes.
-std::string to_html(const Summary& summary);
+/// Returns the data of the HTML page that pages/report.js draws.
+runtime::Json page_data(const Summary& summary);
 
 }  // namespace rulemill::optimize

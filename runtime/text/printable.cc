@@ -1,11 +1,15 @@
 #include "runtime/text/printable.h"
 
+#include <algorithm>
+
 namespace rulemill::runtime {
 namespace {
 
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
+
 /// Moves `end` back to the start of a UTF-8 character.
 std::size_t character_start(std::string_view text, std::size_t end) {
-  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  while (end > 0 && end < text.size() && is_continuation(text[end])) --end;
   return end;
 }
 
@@ -26,6 +30,10 @@ std::string make_printable(std::string_view text, std::size_t max_length) {
     if (is_c1) shown[i] = shown[i + 1] = '?';
   }
   return shown;
+}
+
+std::size_t display_width(std::string_view text) {
+  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, is_continuation));
 }
 
 }  // namespace rulemill::runtime

@@ -15,5 +15,10 @@ TEST_CASE("printable text has one line, no control characters and a bounded leng
   CHECK(contains(cut, "end"));
 }
 
+TEST_CASE("the display width counts characters, not bytes") {
+  CHECK(display_width("") == 0);
+  CHECK(display_width("1×64 → ä") == 8);
+}
+
 }  // namespace
 }  // namespace rulemill::runtime

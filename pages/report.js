@@ -1,0 +1,36 @@
+// A, B, … Z, AA, AB, …
+const letters = n => (n < 26 ? "" : letters(Math.floor(n / 26) - 1)) + String.fromCharCode(65 + n % 26);
+
+function change({times, before, after, nodes}, index) {
+  return element("div", {id: "change-" + letters(index)},
+    element("h3", {}, letters(index) + (times > 1 ? `, ${times} times: the first` : "")),
+    element("div", {class: "sides"}, element("div", {class: "side gone"}, graph(before, "before", true)),
+            element("div", {class: "arrow", "aria-hidden": "true"}, "⇒"), element("div", {class: "side new"}, graph(after, "after", true))),
+    element("details", {}, element("summary", {}, "nodes"), table(["before", "after"], nodes, "text")));
+}
+
+function stretch({times, items}) {
+  const parts = items.flatMap(({text, group}, i) => [i === 0 ? "" : ", ", group < 0 ? element("span", {class: "soft"}, text) :
+    element("a", {class: "badge core", href: "#change-" + letters(group)}, text + letters(group))]);
+  return element("li", {}, times > 1 ? element("b", {}, `${times} × `) : "", ...parts);
+}
+
+function rule({times, title, proof, text, certificate}) {
+  const parts = [element("p", {}, `${times} × ${title}; ${proof}`), element("pre", {}, text)];
+  if (certificate) parts.push(element("details", {}, element("summary", {}, "certificate"), element("pre", {}, certificate)));
+  return parts;
+}
+
+heading(data.model, data.outcome);
+if (data.warning) show(element("p", {class: "warning"}, data.warning));
+show(section("Figures", table([], data.figures, "text")));
+if (data.times) show(section("Times", element("pre", {}, data.times)));
+if (data.verification.length) show(section("Verification", table(["verifier", "result"], data.verification, "text")));
+show(section("Operators", table(["operator", "nodes", "cost", "weights", "nodes after", "cost", "weights"], data.operators, "total")));
+if (data.changes.length) {
+  show(section("What changed", element("p", {class: "soft"}, "Solid boxes changed, dashed boxes are their neighbors. The shapes of constants are below " +
+    "an operator, the shape of its result is below the box."), ...data.changes.map(change)));
+}
+show(section("The model from top to bottom", element("ol", {class: "outline"}, ...data.outline.map(stretch))));
+if (data.rules.length) show(section("Rules that fired", ...data.rules.flatMap(rule)));
+if (data.opaque.length) show(section("Opaque nodes, which no definition matches", table(["nodes", "operator", "reason"], data.opaque, "text")));
