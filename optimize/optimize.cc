@@ -12,6 +12,7 @@
 #include "runtime/process/machine.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
+#include "runtime/text/join_text.h"
 
 namespace rulemill::optimize {
 
@@ -195,7 +196,7 @@ Summary run(const Options& options) {
   algebra::TermBank terms(library);
   algebra::Symbols symbols;
   std::vector<algebra::RuleRecord> rules;
-  std::string names;
+  std::vector<std::string> names;
   for (std::filesystem::path database : options.rules) {
     if (std::filesystem::is_directory(database)) database /= "rules.rmdb";
     algebra::RuleSet set = algebra::load_rule_set(database, library, terms, symbols);
@@ -203,10 +204,10 @@ Summary run(const Options& options) {
       if (options.rules.size() > 1) record.rule.id = set.provenance.profile_name + "/" + record.rule.id;
       rules.push_back(std::move(record));
     }
-    names += (names.empty() ? "" : ", ") + database.string();
+    names.push_back(database.string());
   }
   Summary summary = run(options, library, terms, symbols, rules);
-  summary.rules = names;
+  summary.rules = runtime::join_text(names);
   return summary;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/page.h"
 #include "cli/rules/rule_commands.h"
 #include "cli/rules/rule_database.h"
+#include "runtime/text/join_text.h"
 #include "runtime/text/quantity.h"
 
 namespace rulemill::cli {
@@ -31,16 +32,14 @@ Json gallery_json(const algebra::RuleRecord& record, Database& database) {
     sizes[side] = bank.nodes(*roots).size();
     ++side;
   }
-  std::string condition;
-  for (const auto& each : record.rule.condition)
-    condition += (condition.empty() ? "" : ", ") + algebra::to_string(each, database.symbols);
+  const auto text_of = [&](const auto& each) { return algebra::to_string(each, database.symbols); };
   return {{"id", record.rule.id},
           {"tier", tier_name(record.rule.tier)},
           {"proof", proof_name(record.certificate.kind)},
           {"queries", record.statistics.queries},
           {"instances", record.statistics.instances},
           {"reversible", record.reversible},
-          {"condition", condition},
+          {"condition", runtime::join_text(record.rule.condition, text_of)},
           {"ops", operators},
           {"sizes", {sizes[0], sizes[1]}},
           {"text", algebra::to_string(record.rule, bank, database.symbols)},

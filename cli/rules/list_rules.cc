@@ -1,4 +1,6 @@
 // `rulemill rules list|show`: the rules of a database, or the rejected candidates of a run.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -14,6 +16,7 @@
 #include "cli/text_table.h"
 #include "prove/prove_candidates.h"
 #include "runtime/text/error.h"
+#include "runtime/text/join_text.h"
 
 namespace rulemill::cli {
 namespace {
@@ -81,10 +84,8 @@ void list_candidates(Context& context, const Filter& filter) {
     context.report["candidates"].push_back(
         {{"id", result.candidate}, {"verdict", verdict}, {"reason", result.detail}, {"text", result.rule}});
   }
-  std::string totals;
-  for (const std::string& verdict : filter.candidates)
-    totals += (totals.empty() ? "" : ", ") + std::to_string(counts[verdict]) + " " + verdict;
-  context.print(table.text() + "\n" + totals + "\n");
+  const auto total = [&](const std::string& verdict) { return fmt::format("{} {}", counts[verdict], verdict); };
+  context.print(fmt::format("{}\n{}\n", table.text(), runtime::join_text(filter.candidates, total)));
 }
 
 void list(Context& context, const Filter& filter) {

@@ -27,30 +27,15 @@ std::vector<std::vector<ValueId>> leaf_lists(const GraphBank& bank, const Node& 
   return lists;
 }
 
-/// Returns the integer parameters of the node and of its arguments.
-std::vector<algebra::ParameterValue> integers_near(const GraphBank& bank, const Node& root) {
+/// Returns the parameter values of the node and of its arguments that pass the test of name and value.
+template <class Test>
+std::vector<algebra::ParameterValue> values_near(const GraphBank& bank, const Node& root, const Test& test) {
   std::vector<algebra::ParameterValue> found;
   auto add = [&](const Node& node) {
     if (node.kind != Node::Kind::Algebra) return;
     for (const auto& [name, value] : bank.instance(node).parameters) {
-      if (std::holds_alternative<std::int64_t>(value) && std::ranges::find(found, value) == found.end()) {
-        found.push_back(value);
-      }
+      if (test(name, value) && std::ranges::find(found, value) == found.end()) found.push_back(value);
     }
-  };
-  add(root);
-  for (ValueId argument : root.arguments) add(bank.node_of(argument));
-  return found;
-}
-
-/// Returns the parameters of this name of the same nodes. A composite passes its parameters to its steps by name.
-std::vector<algebra::ParameterValue> values_near(const GraphBank& bank, const Node& root, const std::string& name) {
-  std::vector<algebra::ParameterValue> found;
-  auto add = [&](const Node& node) {
-    if (node.kind != Node::Kind::Algebra) return;
-    const algebra::Parameters& parameters = bank.instance(node).parameters;
-    const auto own = parameters.find(name);
-    if (own != parameters.end() && std::ranges::find(found, own->second) == found.end()) found.push_back(own->second);
   };
   add(root);
   for (ValueId argument : root.arguments) add(bank.node_of(argument));
@@ -113,9 +98,14 @@ std::optional<CompositeMatch> Fusion::try_leaves(const std::string& name, NodeId
   if (!library.accepts_ranks(name, ranks)) return std::nullopt;
   std::vector<algebra::Parameters> combinations{{}};
   for (const std::string& parameter : library.parameter_names(name)) {
-    auto values = values_near(*bank_, bank_->node(root), parameter);
+    // A composite passes its parameters to its steps by name.
+    auto values =
+        values_near(*bank_, bank_->node(root), [&](const auto& near, const auto&) { return near == parameter; });
     if (values.empty()) values = library.domain(name, parameter, ranks);
-    if (values.empty()) values = integers_near(*bank_, bank_->node(root));
+    if (values.empty()) {
+      values = values_near(*bank_, bank_->node(root),
+                           [](const auto&, const auto& value) { return std::holds_alternative<std::int64_t>(value); });
+    }
     if (values.empty()) continue;  // its default, if it has one
     std::vector<algebra::Parameters> extended;
     for (const auto& chosen : combinations) {

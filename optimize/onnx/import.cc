@@ -224,11 +224,7 @@ class Importer {
     if (node.op_type() == "Constant" || node.output_size() != 1) return;
     std::vector<ValueType> shapes;
     const std::vector<ShapeOperand> operands = shape_operands(node, shapes);
-    std::optional<ShapeValue> value;
-    try {
-      value = evaluate_shape_node(node, operands, bank_.symbols());
-    } catch (const algebra::Overflow&) {  // the run-time result is undefined
-    }
+    std::optional<ShapeValue> value = evaluate_shape_node(node, operands, bank_.symbols());
     if (auto shape =
             value ? std::nullopt : infer_opaque_shape(node, operands, types_.dynamic_dims(), bank_.symbols())) {
       const bool has_type_input = shape->onnx_type == 0 && static_cast<int>(shape->type_input) < node.input_size();

@@ -1,5 +1,7 @@
 #include "optimize/onnx/mapping_check.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -112,11 +114,7 @@ onnx::ModelProto model_of(const RandomNode& node, const Values& values, const st
   return model;
 }
 
-std::string format_shape(const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (std::int64_t dim : shape) text += (text.empty() ? "" : ",") + std::to_string(dim);
-  return "[" + text + "]";
-}
+std::string format_shape(const std::vector<std::int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
 
 class MappingChecker {
  public:
@@ -271,7 +269,7 @@ class MappingChecker {
         const double a = actual[i][k], b = expected[i][k];
         if (a == b || (std::isnan(a) && std::isnan(b))) continue;
         if (!(std::fabs(a - b) <= options_.tolerance * std::max(1.0, std::fabs(b))))
-          return output + " has " + std::to_string(a) + " at " + std::to_string(k) + ", expected " + std::to_string(b);
+          return fmt::format("{} has {} at {}, expected {}", output, a, k, b);
       }
     }
     return {};

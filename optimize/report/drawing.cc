@@ -1,4 +1,5 @@
 #include "optimize/report/drawing.h"
+#include "runtime/text/join_text.h"
 
 #include <algorithm>
 #include <map>
@@ -96,10 +97,9 @@ algebra::Drawing place(const Drawing& drawing) {
   algebra::Drawing placed;
   for (const Drawing::Box& box : drawing.boxes) {
     const Kind kind = box.is_input ? Kind::Input : box.changed ? Kind::Operator : Kind::Neighbor;
-    std::string constants;
-    for (const Drawing::Constant& each : box.constants) constants += (constants.empty() ? "" : ", ") + each.shape;
     for (std::uint32_t input : box.inputs) placed.edges.push_back({input, placed.nodes.size(), ""});
-    placed.nodes.push_back({kind, box.label, constants, box.shape, box.name});
+    placed.nodes.push_back(
+        {kind, box.label, runtime::join_text(box.constants, &Drawing::Constant::shape), box.shape, box.name});
   }
   algebra::place(placed, row_height);
   return placed;

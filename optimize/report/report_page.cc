@@ -4,6 +4,7 @@
 #include "optimize/report/changes.h"
 #include "optimize/report/report.h"
 #include "optimize/report/report_text.h"
+#include "runtime/text/join_text.h"
 #include "runtime/text/quantity.h"
 
 namespace rulemill::optimize {
@@ -32,7 +33,7 @@ Json figures(const Summary& summary) {
     add("subgraphs", fmt::format("{} searched, {} changed", summary.subgraphs, summary.subgraphs_changed));
   add("dynamic dimensions", sizes_text(summary));
   add("rules, opset", fmt::format("{}, {}", summary.rules_loaded, summary.opset));
-  add("search", search_text(summary));
+  add("search", search_text(summary).substr(sizeof("search: ") - 1));
   add("time", fmt::format("import {}, search {}, benchmark and verification {}", format_seconds(summary.import_seconds),
                           format_seconds(summary.search_seconds), format_seconds(summary.verification_seconds)));
   add("memory of this process", format_bytes(summary.peak_bytes));
@@ -41,8 +42,10 @@ Json figures(const Summary& summary) {
 
 Json verification(const Summary& summary) {
   Json rows = Json::array();
-  for (const VerificationResult& each : summary.verification)
-    rows.push_back({each.verifier, verification_text(each, summary.verification_options.accuracy)});
+  for (const VerificationResult& each : summary.verification) {
+    const std::string result = verification_text(each, summary.verification_options.accuracy);
+    rows.push_back({each.verifier, result.substr(each.verifier.size() + 2)});
+  }
   if (!summary.onnxruntime_skipped_reason.empty())
     rows.push_back({"onnxruntime", "skipped: " + summary.onnxruntime_skipped_reason});
   return rows;
@@ -64,12 +67,11 @@ Json operators(const Summary& summary) {
 
 /// Returns the names of the boxes with the shapes of their results.
 std::string names_of(const Drawing& drawing, const std::vector<std::uint32_t>& boxes) {
-  std::string text;
-  for (const std::uint32_t number : boxes) {
+  const auto name_of = [&](std::uint32_t number) {
     const Drawing::Box& box = drawing.boxes[number];
-    text += (text.empty() ? "" : ", ") + box.name + (box.shape.empty() ? "" : " (" + box.shape + ")");
-  }
-  return text.empty() ? "nothing" : text;
+    return box.shape.empty() ? box.name : fmt::format("{} ({})", box.name, box.shape);
+  };
+  return boxes.empty() ? "nothing" : runtime::join_text(boxes, name_of);
 }
 
 /// The first change of a group as two drawings, and the nodes of all of them.

@@ -1,4 +1,5 @@
 #include "optimize/report/report_text.h"
+#include "runtime/text/join_text.h"
 
 #include <fmt/format.h>
 
@@ -66,14 +67,9 @@ std::string benchmark_text(const Summary& summary) {
 }
 
 std::string sizes_text(const Summary& summary) {
-  std::string text;
-  bool assumed = false;
-  for (const auto& size : summary.sizes) {
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", size.name, size.value);
-    assumed = assumed || size.assumed;
-  }
-  if (assumed) text += " (assumed; set with --input-shape)";
-  return text;
+  const bool assumed = std::ranges::any_of(summary.sizes, &Summary::Size::assumed);
+  const auto value_of = [](const Summary::Size& size) { return fmt::format("{} = {}", size.name, size.value); };
+  return runtime::join_text(summary.sizes, value_of) + (assumed ? " (assumed; set with --input-shape)" : "");
 }
 
 std::string verification_text(const VerificationResult& result, const AccuracyPolicy& policy) {

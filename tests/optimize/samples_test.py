@@ -124,7 +124,7 @@ class Samples(QuickstartCase):
         self.assertEqual([rule["title"].split(",")[0] for rule in data["rules"]], [fired["rule"] for fired in report["fired"]])
         for (name, result), each in zip(data["verification"], report["verification"]["verifiers"], strict=True):
             self.assertEqual(name, each["verifier"])
-            self.assertRegex(result, "equal on .* error against float64")
+            self.assertRegex(result, "^equal on .* error against float64")
         self.assertIn("not timed", data["times"])
         self.assertIn("memory of this process", dict(data["figures"]))
 

@@ -82,10 +82,6 @@ class MeasuredLayoutCosts final : public ModelledLayoutCosts {
 
 }  // namespace
 
-std::unique_ptr<LayoutCosts> modelled_layout_costs(const DeviceModel& device) {
-  return std::make_unique<ModelledLayoutCosts>(device);
-}
-
 std::unique_ptr<LayoutCosts> measured_layout_costs(const DeviceModel& device, CostTable& table,
                                                    PlanExecutor* executor) {
   return std::make_unique<MeasuredLayoutCosts>(device, table, executor);

@@ -11,11 +11,8 @@
 
 namespace rulemill::optimize::gpu {
 
-/// Returns costs from the device model, equal in both layouts: then layouts only affect copies and uncoalesced reads.
-std::unique_ptr<LayoutCosts> modelled_layout_costs(const DeviceModel& device);
-
-/// Returns costs from a table; missing ones are measured, or modelled if there is no executor. Table and executor must
-/// outlive the result.
+/// Returns costs from a table; missing ones are measured, or modelled if there is no executor: then they are equal in
+/// both layouts, which only affect copies and uncoalesced reads. Table and executor must outlive the result.
 std::unique_ptr<LayoutCosts> measured_layout_costs(const DeviceModel& device, CostTable& table, PlanExecutor* executor);
 
 /// Returns a plan of this call; image, filters and bias are inputs.

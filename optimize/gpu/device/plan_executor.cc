@@ -84,7 +84,7 @@ class CudaLoadedPlan final : public LoadedPlan {
     return outputs;
   }
 
-  RunTime time(const BenchmarkOptions& options) override {
+  RunTime time(const TimingOptions& options) override {
     cudaStream_t stream = context_.stream.get();
     std::vector<double> seconds;
     for (std::size_t i = 0; i < options.warm_up_runs + options.runs; ++i) {

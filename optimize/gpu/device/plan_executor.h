@@ -18,7 +18,7 @@ struct RunTime {
   std::size_t runs = 0;
 };
 
-struct BenchmarkOptions {
+struct TimingOptions {
   std::size_t runs = 50;
   std::size_t warm_up_runs = 5;
   bool cold_caches = true;  // overwrite caches before each run
@@ -36,7 +36,7 @@ class LoadedPlan {
   virtual ~LoadedPlan() = default;
   /// Runs the plan on the values of its inputs; returns those of its outputs.
   virtual std::vector<std::vector<float>> run(const std::vector<std::vector<float>>& inputs) = 0;
-  virtual RunTime time(const BenchmarkOptions& options) = 0;
+  virtual RunTime time(const TimingOptions& options) = 0;
 };
 
 class PlanExecutor {

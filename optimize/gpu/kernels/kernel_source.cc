@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
@@ -29,56 +30,35 @@ std::string literal(double value) {
 
 std::string function_name(const Function& function) { return "f_" + function.name; }
 
+/// Applies an operation to two operands, or to the second one.
 std::string step(Function::Op op, const std::string& a, const std::string& b) {
   using Op = Function::Op;
-  switch (op) {
-    case Op::Add:
-      return "(" + a + " + " + b + ")";
-    case Op::Sub:
-      return "(" + a + " - " + b + ")";
-    case Op::Mul:
-      return "(" + a + " * " + b + ")";
-    case Op::Div:
-      return "(" + a + " / " + b + ")";
-    case Op::Max:
-      return "largest(" + a + ", " + b + ")";
-    case Op::Min:
-      return "least(" + a + ", " + b + ")";
-    case Op::Less:
-      return "(" + a + " < " + b + " ? 1.0f : 0.0f)";
-    case Op::Equal:
-      return "(" + a + " == " + b + " ? 1.0f : 0.0f)";
-    case Op::Gate:
-      return "(" + a + " != 0.0f ? " + b + " : 0.0f)";
-    case Op::Power:
-      return "powf(" + a + ", " + b + ")";
-    case Op::Exp:
-      return "expf(" + b + ")";
-    case Op::Log:
-      return "logf(" + b + ")";
-    case Op::Sqrt:
-      return "sqrtf(" + b + ")";
-    case Op::Tanh:
-      return "tanhf(" + b + ")";
-    case Op::Erf:
-      return "erff(" + b + ")";
-    case Op::Abs:
-      return "fabsf(" + b + ")";
-    case Op::Floor:
-      return "floorf(" + b + ")";
-    case Op::Sin:
-      return "sinf(" + b + ")";
-    case Op::Cos:
-      return "cosf(" + b + ")";
-    case Op::Asin:
-      return "asinf(" + b + ")";
-    case Op::Acos:
-      return "acosf(" + b + ")";
-    case Op::Atan:
-      return "atanf(" + b + ")";
-    default:
-      throw runtime::Error("kernel", "a function has an operation that kernels do not support");
-  }
+  static const std::map<Op, const char*> patterns = {{Op::Add, "({0} + {1})"},
+                                                     {Op::Sub, "({0} - {1})"},
+                                                     {Op::Mul, "({0} * {1})"},
+                                                     {Op::Div, "({0} / {1})"},
+                                                     {Op::Max, "largest({0}, {1})"},
+                                                     {Op::Min, "least({0}, {1})"},
+                                                     {Op::Less, "({0} < {1} ? 1.0f : 0.0f)"},
+                                                     {Op::Equal, "({0} == {1} ? 1.0f : 0.0f)"},
+                                                     {Op::Gate, "({0} != 0.0f ? {1} : 0.0f)"},
+                                                     {Op::Power, "powf({0}, {1})"},
+                                                     {Op::Exp, "expf({1})"},
+                                                     {Op::Log, "logf({1})"},
+                                                     {Op::Sqrt, "sqrtf({1})"},
+                                                     {Op::Tanh, "tanhf({1})"},
+                                                     {Op::Erf, "erff({1})"},
+                                                     {Op::Abs, "fabsf({1})"},
+                                                     {Op::Floor, "floorf({1})"},
+                                                     {Op::Sin, "sinf({1})"},
+                                                     {Op::Cos, "cosf({1})"},
+                                                     {Op::Asin, "asinf({1})"},
+                                                     {Op::Acos, "acosf({1})"},
+                                                     {Op::Atan, "atanf({1})"}};
+  const auto found = patterns.find(op);
+  if (found == patterns.end())
+    throw runtime::Error("kernel", "a function has an operation that kernels do not support");
+  return fmt::format(fmt::runtime(found->second), a, b);
 }
 
 std::string source_of(const Function& function) {

@@ -237,7 +237,7 @@ onnx::TensorProto make_tensor_proto(const std::string& name, const algebra::Tens
     return std::isfinite(value) && !std::isfinite(rounded(value, data_type));
   };
   if (std::ranges::any_of(values, overflows))
-    throw runtime::Error("constant folding", "finite weights would become infinite or no number");
+    throw runtime::Error("constant folding", "finite weights would become infinite or NaN");
   return proto;
 }
 

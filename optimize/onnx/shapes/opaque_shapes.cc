@@ -216,7 +216,7 @@ std::optional<OpaqueShape> infer_opaque_shape(const onnx::NodeProto& node, const
   } catch (const runtime::Interrupted&) {
     throw;
   } catch (const runtime::Error&) {
-    return std::nullopt;  // overflow beyond 64 bits
+    return std::nullopt;  // overflow or division by zero
   }
 }
 

@@ -365,7 +365,7 @@ std::optional<ShapeValue> evaluate_shape_node(const onnx::NodeProto& node, const
   } catch (const runtime::Interrupted&) {
     throw;
   } catch (const runtime::Error&) {
-    return std::nullopt;  // overflow beyond 64 bits
+    return std::nullopt;  // overflow or division by zero: the result at run time is undefined
   }
 }
 

@@ -19,7 +19,7 @@ struct FakeExecutor final : PlanExecutor {
   struct Timed final : LoadedPlan {
     explicit Timed(double run_seconds) : seconds(run_seconds) {}
     std::vector<std::vector<float>> run(const std::vector<std::vector<float>>&) override { return {}; }
-    RunTime time(const BenchmarkOptions&) override { return {seconds, seconds, seconds, 1}; }
+    RunTime time(const TimingOptions&) override { return {seconds, seconds, seconds, 1}; }
     double seconds;
   };
 
