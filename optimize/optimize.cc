@@ -7,6 +7,7 @@
 #include "optimize/cost/onnxruntime_costs.h"
 #include "optimize/gpu/device/costs.h"
 #include "optimize/gpu/device/plan_executor.h"
+#include "optimize/model/empty_windows.h"
 #include "optimize/subgraphs.h"
 #include "optimize/summarize.h"
 #include "runtime/process/machine.h"
@@ -90,7 +91,10 @@ class Optimization {
 
   /// Searches for cheaper graphs.
   void search() {
-    const IsExportable is_exportable = [&](std::span<const ValueId> outputs) { return plan(outputs).error.empty(); };
+    const EmptyWindows empty_windows(bank_, import_.outputs);
+    const IsExportable is_exportable = [&](std::span<const ValueId> outputs) {
+      return plan(outputs).error.empty() && !empty_windows.are_added_by(outputs);
+    };
     std::vector<CostModel> variants = cost_variants();
     found_ = search_with_variants({options_.search, options_.windows, bank_, terms_, rules_, matcher_}, cost_, variants,
                                   import_.outputs, is_exportable);

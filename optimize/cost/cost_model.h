@@ -46,6 +46,7 @@ class CostModel {
       : bank_(&bank), fusion_(&fusion), device_(std::move(device)), sizes_(std::move(sizes)), source_(source) {}
 
   const DeviceModel& device() const { return device_; }
+  const GraphEvaluator::Sizes& sizes() const { return sizes_; }
   Fusion& fusion() const { return *fusion_; }
   double graph_seconds(std::span<const ValueId> outputs);
   /// Returns the number of arithmetic operations of the graph, without its opaque nodes.

@@ -144,7 +144,8 @@ std::optional<CompositeMatch> Fusion::match_steps(const algebra::OperatorInstanc
     for (std::uint32_t argument : step.arguments) arguments.push_back(values[argument]);
     std::vector<algebra::Poly> sizes;
     for (const auto& size : step.sizes) sizes.push_back(algebra::evaluate(*size, slots, {}, bank_->symbols()));
-    auto made = bank_->apply(step.instance, arguments, sizes);
+    auto made =
+        bank_->apply(step.instance, arguments, sizes, bank_->value(bank_->node(root).outputs[0]).type.data_type);
     if (!made || *made > root) return std::nullopt;  // arguments of the root have smaller ids
     last = *made;
     match.inner.push_back(last);

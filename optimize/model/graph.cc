@@ -15,7 +15,7 @@ void mix(std::size_t& seed, std::size_t value) { seed ^= value + 0x9e3779b97f4a7
 
 bool is_same_node(const Node& a, const Node& b) {
   return a.kind == b.kind && a.source == b.source && a.instance == b.instance && a.arguments == b.arguments &&
-         a.sizes == b.sizes;
+         a.sizes == b.sizes && a.real_type == b.real_type;
 }
 
 /// A node is folded if its outputs have at most this many elements, or are at most this many times as large as the
@@ -27,6 +27,10 @@ double element_count(const ValueType& type) {
   double count = 1;
   for (const algebra::Poly& dim : *type) count *= static_cast<double>(dim.constant().value_or(1));
   return count;
+}
+
+std::string describe(const ValueType& type, const algebra::Symbols& symbols) {
+  return type ? "\n" + std::to_string(static_cast<int>(type.data_type)) + symbols.to_string(*type) : "";
 }
 
 std::uint32_t intern_name(std::unordered_map<std::string, std::uint32_t>& table, const std::string& key) {
@@ -67,7 +71,7 @@ bool only_moves(const algebra::OperatorInstance& instance) {
 }  // namespace
 
 std::optional<std::vector<DataType>> infer_data_types(const algebra::OperatorInstance& instance,
-                                                      std::span<const DataType> inputs) {
+                                                      std::span<const DataType> inputs, DataType real_type) {
   using algebra::ScalarKind;
   std::optional<DataType> real;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -79,14 +83,19 @@ std::optional<std::vector<DataType>> infer_data_types(const algebra::OperatorIns
     if (real.value_or(inputs[i]) != inputs[i]) return std::nullopt;
     real = inputs[i];
   }
-  if (real && !is_float(*real) && !(*real == DataType::Bool && only_moves(instance))) return std::nullopt;
+  const DataType found = real.value_or(real_type);
+  if (!is_float(found) && !(found == DataType::Bool && only_moves(instance))) return std::nullopt;
   std::vector<DataType> outputs;
   for (const algebra::TensorDefinition& output : instance.outputs) {
     outputs.push_back(output.scalar_kind == ScalarKind::Bool  ? DataType::Bool
                       : output.scalar_kind == ScalarKind::Int ? DataType::Integer
-                                                              : real.value_or(DataType::Float32));
+                                                              : found);
   }
   return outputs;
+}
+
+bool has_real_input(const algebra::OperatorInstance& instance) {
+  return std::ranges::find(instance.input_scalar_kinds, algebra::ScalarKind::Real) != instance.input_scalar_kinds.end();
 }
 
 std::size_t GraphBank::hash(const Node& node) const {
@@ -116,7 +125,7 @@ NodeId GraphBank::intern(Node node, std::span<const ValueType> types) {
 ValueId GraphBank::input(const std::string& name, ValueType type) {
   Node created;
   created.kind = Node::Kind::Input;
-  created.source = intern_name(input_sources_, name + (type ? "\n" + symbols_->to_string(*type) : ""));
+  created.source = intern_name(input_sources_, name + describe(type, *symbols_));
   return node(intern(std::move(created), std::span(&type, 1))).outputs[0];
 }
 
@@ -163,7 +172,7 @@ bool GraphBank::is_foldable(const Node& created, std::span<const ValueType> type
 }
 
 std::optional<NodeId> GraphBank::apply(algebra::InstanceId instance_id, std::span<const ValueId> arguments,
-                                       std::span<const algebra::Poly> sizes) {
+                                       std::span<const algebra::Poly> sizes, DataType real_type) {
   const algebra::OperatorInstance& applied = library_->instance(instance_id);
   RM_CHECK(arguments.size() == applied.inputs.size(), applied.name + ": wrong number of arguments");
   Node created;
@@ -171,6 +180,7 @@ std::optional<NodeId> GraphBank::apply(algebra::InstanceId instance_id, std::spa
   created.instance = instance_id;
   created.arguments.assign(arguments.begin(), arguments.end());
   created.sizes.assign(sizes.begin(), sizes.end());
+  if (!has_real_input(applied)) created.real_type = real_type;
   if (applied.commutative && created.arguments[1] < created.arguments[0])
     std::swap(created.arguments[0], created.arguments[1]);
   // Skip type inference if the node exists.
@@ -187,7 +197,7 @@ std::optional<NodeId> GraphBank::apply(algebra::InstanceId instance_id, std::spa
     shapes.push_back(*type);
     input_types.push_back(type.data_type);
   }
-  const auto output_types = infer_data_types(applied, input_types);
+  const auto output_types = infer_data_types(applied, input_types, created.real_type);
   if (!output_types) return std::nullopt;
   auto inferred = algebra::infer(applied, shapes, created.sizes, *symbols_);
   if (!inferred) return std::nullopt;

@@ -52,10 +52,14 @@ class ValueType {
 };
 
 /// Returns the data types of the instance's outputs; nullopt if it does not accept these inputs. All real inputs and
-/// outputs have one float type, float32 if there is no real input. Operators that only move elements accept Booleans,
-/// too.
+/// outputs have one float type, `real_type` if there is no real input. Operators that only move elements accept
+/// Booleans, too.
 std::optional<std::vector<DataType>> infer_data_types(const algebra::OperatorInstance& instance,
-                                                      std::span<const DataType> inputs);
+                                                      std::span<const DataType> inputs,
+                                                      DataType real_type = DataType::Float32);
+
+/// Returns false if no input determines the data type of the instance's real outputs.
+bool has_real_input(const algebra::OperatorInstance& instance);
 
 struct Node {
   enum class Kind : std::uint8_t {
@@ -72,7 +76,8 @@ struct Node {
   algebra::InstanceId instance{};
   std::uint32_t origin = no_origin;  // index of the node in the original model that this one comes from
   std::vector<ValueId> arguments;
-  std::vector<algebra::Poly> sizes;  // the instance's size parameters
+  std::vector<algebra::Poly> sizes;        // the instance's size parameters
+  DataType real_type = DataType::Float32;  // of the real outputs, if the instance has no real inputs
   std::vector<ValueId> outputs;
 };
 
@@ -101,8 +106,9 @@ class GraphBank {
   ValueId constant(const std::string& name, const std::string& content, std::vector<std::int64_t> shape, Reader read,
                    DataType data_type = DataType::Float32);
   /// Returns the node; nullopt if the arguments are ill-typed. Sorts the arguments of a commutative instance by id.
+  /// `real_type` is the data type of the real outputs of an instance without real inputs.
   std::optional<NodeId> apply(algebra::InstanceId instance, std::span<const ValueId> arguments,
-                              std::span<const algebra::Poly> sizes);
+                              std::span<const algebra::Poly> sizes, DataType real_type = DataType::Float32);
   /// Interns an opaque node by `key` and arguments.
   NodeId opaque(const std::string& key, std::span<const ValueId> arguments, std::span<const ValueType> types);
   /// Returns the same node applied to other arguments of the same types.

@@ -189,7 +189,7 @@ std::optional<algebra::Substitution> Matcher::sizes(const Pattern& pattern, cons
   return found;
 }
 
-std::optional<ValueId> Matcher::build(algebra::TermId id, const algebra::Substitution& sizes,
+std::optional<ValueId> Matcher::build(algebra::TermId id, const algebra::Substitution& sizes, DataType real_type,
                                       std::unordered_map<algebra::TermId, ValueId>& built,
                                       std::vector<NodeId>& target_nodes) {
   if (auto known = built.find(id); known != built.end()) return known->second;
@@ -198,7 +198,7 @@ std::optional<ValueId> Matcher::build(algebra::TermId id, const algebra::Substit
   const algebra::Node& wanted = terms_->node(term.node);
   std::vector<ValueId> arguments;
   for (algebra::TermId argument : wanted.arguments) {
-    auto value = build(argument, sizes, built, target_nodes);
+    auto value = build(argument, sizes, real_type, built, target_nodes);
     if (!value) return std::nullopt;
     arguments.push_back(*value);
   }
@@ -210,7 +210,7 @@ std::optional<ValueId> Matcher::build(algebra::TermId id, const algebra::Substit
     }
     numbers.push_back(bank_->symbols().substitute(size, sizes));
   }
-  auto node = bank_->apply(wanted.instance, arguments, numbers);
+  auto node = bank_->apply(wanted.instance, arguments, numbers, real_type);
   if (!node) return std::nullopt;
   target_nodes.push_back(*node);
   ValueId value = bank_->node(*node).outputs[term.output];
@@ -231,12 +231,17 @@ std::optional<Rewrite> Matcher::instantiate(std::uint32_t number, const Match& m
   for (const auto& [term, value] : match.terms) {
     if (positive_variable(term, *terms_)) built.emplace(term, value);
   }
+  // Values that a rule relates have one float type, unless only truth values or integers connect them.
+  DataType real_type = DataType::Float32;
+  for (const auto& [term, value] : match.terms) {
+    if (is_float(bank_->value(value).type.data_type)) real_type = bank_->value(value).type.data_type;
+  }
   Rewrite rewrite;
   rewrite.pattern = number;
   bool has_changed = false;
   for (std::size_t i = 0; i < pattern.source.size(); ++i) {
     ValueId before = *find(match.terms, pattern.source[i]);
-    auto after = build(pattern.target[i], *found, built, rewrite.target_nodes);
+    auto after = build(pattern.target[i], *found, real_type, built, rewrite.target_nodes);
     if (!after || bank_->value(*after).type != bank_->value(before).type) return std::nullopt;
     has_changed = has_changed || *after != before;
     roots.push_back(before);

@@ -65,7 +65,7 @@ class Matcher {
   std::vector<Match> join(std::uint32_t pattern, std::span<const NodeId> nodes);
   std::optional<algebra::Substitution> sizes(const Pattern& pattern, const Match& match) const;
   std::optional<Rewrite> instantiate(std::uint32_t pattern, const Match& match);
-  std::optional<ValueId> build(algebra::TermId term, const algebra::Substitution& sizes,
+  std::optional<ValueId> build(algebra::TermId term, const algebra::Substitution& sizes, DataType real_type,
                                std::unordered_map<algebra::TermId, ValueId>& built, std::vector<NodeId>& target_nodes);
 
   GraphBank* bank_;

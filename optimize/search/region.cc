@@ -115,20 +115,72 @@ std::string region_key(const Region& region, const GraphBank& bank) {
   return key;
 }
 
+namespace {
+
+bool is_real(algebra::ScalarKind kind) { return kind != algebra::ScalarKind::Bool && kind != algebra::ScalarKind::Int; }
+
+/// The float types of a region graph's values. All real inputs and outputs of a node have one type, so types spread
+/// from leaves and outputs to nodes without real inputs.
+class FloatTypes {
+ public:
+  FloatTypes(const RegionGraph& graph, const Region& region, std::span<const ValueId> leaves, const GraphBank& bank)
+      : bank_(bank), types_(leaves.size()) {
+    for (std::size_t i = 0; i < leaves.size(); ++i) types_[i] = bank.value(leaves[i]).type.data_type;
+    for (const RegionNode& node : graph.nodes) types_.resize(types_.size() + node.outputs);
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+      types_[graph.outputs[i]] = bank.value(region.outputs[i]).type.data_type;
+    do {
+      has_changed_ = false;
+      for (const RegionNode& node : graph.nodes) spread(node);
+    } while (has_changed_);
+  }
+
+  DataType of(const RegionNode& node) const { return types_[node.first_output].value_or(DataType::Float32); }
+
+ private:
+  void spread(const RegionNode& node) {
+    const algebra::OperatorInstance& instance = bank_.library().instance(node.instance);
+    std::vector<std::uint32_t> real;
+    for (std::size_t i = 0; i < node.arguments.size(); ++i) {
+      if (is_real(instance.input_scalar_kinds[i])) real.push_back(node.arguments[i]);
+    }
+    for (std::uint32_t i = 0; i < node.outputs; ++i) {
+      if (is_real(instance.outputs[i].scalar_kind)) real.push_back(node.first_output + i);
+    }
+    const auto known = std::ranges::find_if(real, [&](std::uint32_t value) { return types_[value].has_value(); });
+    if (known == real.end()) return;
+    for (const std::uint32_t value : real) {
+      if (types_[value]) continue;
+      types_[value] = types_[*known];
+      has_changed_ = true;
+    }
+  }
+
+  const GraphBank& bank_;
+  std::vector<std::optional<DataType>> types_;  // by value
+  bool has_changed_ = false;
+};
+
+}  // namespace
+
 std::optional<std::vector<ValueId>> build_graph(const RegionGraph& graph, const Region& region,
                                                 std::span<const ValueId> leaves, GraphBank& bank) {
   RM_CHECK(graph.leaves == leaves.size(), "a graph is built with a value for each leaf");
+  const FloatTypes types(graph, region, leaves, bank);
   std::vector<ValueId> values(leaves.begin(), leaves.end());
   for (const RegionNode& node : graph.nodes) {
     std::vector<ValueId> arguments;
     for (std::uint32_t argument : node.arguments) arguments.push_back(values[argument]);
-    const auto created = bank.apply(node.instance, arguments, node.sizes);
+    const auto created = bank.apply(node.instance, arguments, node.sizes, types.of(node));
     if (!created) return std::nullopt;
     if (node.original != RegionNode::not_original) bank.set_origin(*created, region.origins[node.original]);
     values.insert(values.end(), bank.node(*created).outputs.begin(), bank.node(*created).outputs.end());
   }
   std::vector<ValueId> outputs;
-  for (std::uint32_t output : graph.outputs) outputs.push_back(values[output]);
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    outputs.push_back(values[graph.outputs[i]]);
+    if (bank.value(outputs.back()).type.data_type != bank.value(region.outputs[i]).type.data_type) return std::nullopt;
+  }
   return outputs;
 }
 

@@ -1,8 +1,10 @@
 #include "optimize/search/windows.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
+#include "optimize/model/value_range.h"
 #include "optimize/search/window_cuts.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/process/stopwatch.h"
@@ -21,6 +23,9 @@ struct Window {
 
 /// Combinations of a round's gains that are tried if not all of them can be applied at once.
 constexpr std::size_t max_attempts = 64;
+
+/// Arithmetic of a window for which its range is compared; that of larger ones is left to the verifiers.
+constexpr double max_range_operations = 1e9;
 
 /// `uses` counts the uses of each value in the whole graph, as an argument or an output.
 Window extract_window(GraphBank& bank, const std::vector<NodeId>& nodes,
@@ -63,11 +68,11 @@ Window extract_window(GraphBank& bank, const std::vector<NodeId>& nodes,
 }
 
 /// A cheaper graph of one window. `build` creates it, given the current values of the window's inputs, and returns the
-/// values that replace `outputs`.
+/// values that replace `outputs`; nullopt if it is ill-typed.
 struct Gain {
   std::size_t number = 0;  // of the window
   std::vector<ValueId> outputs;
-  std::function<std::vector<ValueId>(const std::function<ValueId(ValueId)>& current)> build;
+  std::function<std::optional<std::vector<ValueId>>(const std::function<ValueId(ValueId)>& current)> build;
   std::vector<RewriteStep> steps;
 };
 
@@ -100,6 +105,18 @@ class WindowSearch {
   /// Called before the windows of a round are searched.
   virtual void begin_round() {}
   virtual std::optional<Gain> improve(const std::vector<NodeId>& nodes, const SearchOptions& options) = 0;
+
+  /// Returns true if 16-bit floats overflow in `after` on inputs on which they do not in `before`.
+  bool may_overflow(std::span<const ValueId> before, std::span<const ValueId> after) const {
+    try {
+      const double draws = std::min(3.0, max_range_operations / std::max(1.0, cost_.operations(before)));
+      return find_overflow({bank_, before, after, cost_.sizes(), static_cast<std::uint32_t>(draws)}).has_value();
+    } catch (const runtime::Interrupted&) {
+      throw;
+    } catch (const runtime::Error&) {
+      return false;  // it cannot be evaluated at these sizes; the verifiers decide
+    }
+  }
 
   GraphBank& bank_;
   CostModel& cost_;
@@ -160,7 +177,8 @@ class WindowSearch {
     apply_gains(split, gains.subspan(half), applied, best, attempts);
   }
 
-  /// Returns the current graph with these windows replaced, in topological order.
+  /// Returns the current graph with these windows replaced, in topological order. Its cost is infinite if one of them
+  /// is ill-typed.
   Candidate apply(const std::vector<std::vector<NodeId>>& split, std::span<const Gain> gains) {
     Candidate next{{}, 0, current_.steps};
     std::unordered_map<ValueId, ValueId> replaced;
@@ -171,8 +189,9 @@ class WindowSearch {
     auto gain = gains.begin();
     for (std::size_t number = 0; number < split.size(); ++number) {
       if (gain != gains.end() && gain->number == number) {
-        const std::vector<ValueId> built = gain->build(current);
-        for (std::size_t i = 0; i < built.size(); ++i) replaced.emplace(gain->outputs[i], built[i]);
+        const auto built = gain->build(current);
+        if (!built) return {{}, std::numeric_limits<double>::infinity(), {}};
+        for (std::size_t i = 0; i < built->size(); ++i) replaced.emplace(gain->outputs[i], (*built)[i]);
         next.steps.insert(next.steps.end(), gain->steps.begin(), gain->steps.end());
         ++gain;
         continue;
@@ -211,7 +230,7 @@ class BacktrackingWindows final : public WindowSearch {
     result_.graphs_extended += found.graphs_extended;
     result_.exhausted = result_.exhausted && found.exhausted;
     Candidate& best = found.best.at(0);
-    if (best.steps.empty()) return std::nullopt;
+    if (best.steps.empty() || may_overflow(window.inner_outputs, best.outputs)) return std::nullopt;
     Gain gain;
     gain.outputs = std::move(window.outputs);
     gain.steps = std::move(best.steps);
@@ -261,21 +280,34 @@ class SaturationWindows final : public WindowSearch {
     result_.ilp_extractions += solution.ilp_extractions;
     result_.egraph_nodes += solution.egraph_nodes;
     result_.exhausted = result_.exhausted && solution.saturated;
-    if (solution.steps.empty()) return std::nullopt;
+    if (solution.steps.empty() || may_overflow(region, solution.graph)) return std::nullopt;
     Gain gain;
     gain.outputs = region.outputs;
     gain.steps = solution.steps;
     gain.build = [this, graph = solution.graph, region = std::move(region)](const auto& current) {
       std::vector<ValueId> leaves;
       for (const RegionLeaf& leaf : region.leaves) leaves.push_back(current(leaf.value));
-      const auto built = build_graph(graph, region, leaves, bank_);
-      RM_CHECK(built.has_value(), "a graph that is well-typed in the e-graph is well-typed in the model");
-      for (std::size_t i = 0; i < built->size(); ++i) {
+      auto built = build_graph(graph, region, leaves, bank_);
+      for (std::size_t i = 0; built && i < built->size(); ++i) {
         bank_.set_name((*built)[i], bank_.value(region.outputs[i]).name);
       }
-      return *built;
+      return built;
     };
     return gain;
+  }
+
+  /// Compares the graphs over placeholders for the region's leaves.
+  bool may_overflow(const Region& region, const RegionGraph& after) {
+    const auto is_short = [&](ValueId id) { return is_short_float(bank_.value(id).type.data_type); };
+    if (std::ranges::none_of(region.outputs, is_short)) return false;
+    std::vector<ValueId> leaves;
+    for (const auto& [value, constant] : region.leaves) {
+      const std::string name = "window " + std::to_string(index(value));
+      leaves.push_back(constant ? value : bank_.input(name, bank_.value(value).type));
+    }
+    const auto before = build_graph(region.graph, region, leaves, bank_),
+               result = build_graph(after, region, leaves, bank_);
+    return before && result && WindowSearch::may_overflow(*before, *result);
   }
 
   Saturator& saturator_;

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <utility>
 
 #include "optimize/model/rounding.h"
+#include "optimize/model/value_range.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
@@ -33,6 +35,13 @@ constexpr Range ranges[] = {{-1, 1},     {0.25, 2}, {-8, 8},   {0, 1},       {-2
 /// Inputs tried per requested input before an uninformative tensor counts as not verified.
 constexpr std::uint32_t max_draws_per_input = 6;
 
+/// Sizes at which all dynamic dimensions are compared, too: a result must not fail on empty tensors and single
+/// elements.
+constexpr std::int64_t least_sizes[] = {0, 1};
+
+/// Exponents of 2 by which inputs of 16-bit floats are scaled, too: results near the smallest numbers lose digits.
+constexpr int small_exponents[] = {-6, -10, -14};
+
 /// Elements of a tensor; models with larger ones are not evaluated.
 constexpr double max_elements = 1 << 28;
 
@@ -52,6 +61,17 @@ bool mostly_not_finite(std::span<const double> values) {
   const auto finite = std::ranges::count_if(values, [](double value) { return std::isfinite(value); });
   return static_cast<std::size_t>(finite) < values.size() - values.size() / 2;
 }
+
+/// What one comparison evaluates: random inputs by number, their scale, and the size of dynamic dimensions, if all are
+/// equal.
+struct Draw {
+  std::uint32_t number = 0;
+  double scale = 1;
+  std::optional<std::int64_t> size = std::nullopt;
+
+  /// Other draws only reject; they do not show that values are informative.
+  bool is_ordinary() const { return scale == 1 && !size; }
+};
 
 class Comparison {
  public:
@@ -89,8 +109,9 @@ class Comparison {
     };
     for (std::uint32_t draw = 0; draw < options_.inputs * max_draws_per_input && result_.is_equal(); ++draw) {
       if (draw >= options_.inputs && first_uninformative() == pairs_.end()) break;
-      run_draw(draw);
+      run_draw({draw});
     }
+    run_boundary_draws();
     for (const Pair& pair : pairs_) {
       const DataType type = bank_.value(pair.before).type.data_type;
       if (!is_accepted(pair.largest, type, options_.accuracy)) fail(pair.failure);
@@ -157,11 +178,68 @@ class Comparison {
     atoms_.assign(atoms.begin(), atoms.end());
   }
 
-  void run_draw(std::uint32_t draw) {
+  /// Compares at the least sizes and, in 16-bit floats, on small values and near overflow.
+  void run_boundary_draws() {
+    const bool has_open_sizes =
+        std::ranges::any_of(atoms_, [&](algebra::Atom atom) { return !given_sizes_.contains(atom); });
+    for (const std::int64_t size : least_sizes) {
+      if (result_.is_equal() && has_open_sizes) run_draw({0, 1, size});
+    }
+    if (!result_.is_equal() || !has_short_floats(bank_, roots_)) return;
+    for (const int exponent : small_exponents) {
+      if (result_.is_equal()) run_draw({0, std::exp2(exponent)});
+    }
+    if (result_.is_equal()) check_range();
+  }
+
+  void check_range() {
+    std::vector<ValueId> results;
+    for (std::size_t i = 1; i < roots_.size(); i += 2) results.push_back(roots_[i]);
+    try {
+      if (const auto value = find_overflow({bank_, originals_, results, given_sizes_, options_.inputs})) {
+        const std::string& name = bank_.value(*value).name;
+        fail("value " + (name.empty() ? "of " + bank_.instance(bank_.node_of(*value)).name : name) +
+             " overflows on inputs on which all values of the model are finite");
+      }
+    } catch (const runtime::Interrupted&) {
+      throw;
+    } catch (const runtime::Error& error) {
+      give_up(std::string("range: ") + error.what());
+    }
+  }
+
+  GraphEvaluator::Sizes sizes_of(const Draw& draw) const {
     GraphEvaluator::Sizes sizes = given_sizes_;
     for (std::size_t i = 0; i < atoms_.size(); ++i) {
-      sizes.emplace(atoms_[i], small_sizes[(i + draw) % std::size(small_sizes)]);
+      sizes.emplace(atoms_[i], draw.size.value_or(small_sizes[(i + draw.number) % std::size(small_sizes)]));
     }
+    return sizes;
+  }
+
+  /// Returns true if the model has values at these sizes. Opaque nodes may exclude some that are not known here.
+  bool has_values(GraphEvaluator& evaluator) const {
+    try {
+      for (NodeId id : bank_.live_nodes(originals_)) {
+        if (bank_.node(id).kind == Node::Kind::Opaque || has_negative_size(evaluator, id)) return false;
+      }
+      evaluator.run(originals_, [](std::size_t, const GraphEvaluator::TensorPtr&) {});
+      return true;
+    } catch (const runtime::Interrupted&) {
+      throw;
+    } catch (const runtime::Error&) {
+      return false;
+    }
+  }
+
+  bool has_negative_size(const GraphEvaluator& evaluator, NodeId id) const {
+    return std::ranges::any_of(bank_.node(id).outputs, [&](ValueId output) {
+      const ValueType& type = bank_.value(output).type;
+      return type && std::ranges::any_of(evaluator.dims(*type), [](std::int64_t dim) { return dim < 0; });
+    });
+  }
+
+  void run_draw(const Draw& draw) {
+    const GraphEvaluator::Sizes sizes = sizes_of(draw);
     const GraphEvaluator* shapes = nullptr;
     std::map<std::pair<std::uint64_t, std::uint32_t>, GraphEvaluator::TensorPtr> sources;
     const auto draw_source = [&](ValueId id) -> GraphEvaluator::TensorPtr {
@@ -176,6 +254,7 @@ class Comparison {
     GraphEvaluator in_float64(bank_, sizes, draw_source),
         typed(bank_, sizes, draw_source, GraphEvaluator::Precision::AsTyped);
     shapes = &in_float64;
+    if (draw.size && !has_values(in_float64)) return;
     try {
       for (NodeId id : bank_.live_nodes(roots_)) check_size(in_float64, id);
       if (!result_.is_equal()) return;
@@ -195,13 +274,20 @@ class Comparison {
     } catch (const runtime::Interrupted&) {
       throw;
     } catch (const runtime::Error& error) {
-      give_up("input " + std::to_string(draw) + ": " + error.what());
+      if (draw.size) fail(place_of(draw) + ": the result is not computed: " + error.what());
+      give_up(place_of(draw) + ": " + error.what());
     }
     for (Pair& pair : pairs_) pair.pending.reset();
-    ++result_.inputs;
+    if (draw.is_ordinary()) ++result_.inputs;
+  }
+
+  static std::string place_of(const Draw& draw) {
+    if (draw.size) return "dynamic sizes " + std::to_string(*draw.size);
+    return fmt::format("input {}{}", draw.number, draw.scale == 1 ? "" : fmt::format(" times {:.2g}", draw.scale));
   }
 
   void check_size(const GraphEvaluator& evaluator, NodeId id) {
+    if (has_negative_size(evaluator, id)) throw runtime::Error("evaluation", "a size is negative");
     for (ValueId output : bank_.node(id).outputs) {
       if (!bank_.value(output).type) continue;
       double elements = 1;
@@ -210,18 +296,18 @@ class Comparison {
     }
   }
 
-  static GraphEvaluator::TensorPtr random_tensor(std::vector<std::int64_t> shape, std::uint64_t draw,
+  static GraphEvaluator::TensorPtr random_tensor(std::vector<std::int64_t> shape, const Draw& draw,
                                                  std::uint64_t source, const Value& drawn) {
-    std::uint64_t words[] = {draw, source, drawn.output};
+    std::uint64_t words[] = {draw.number, source, drawn.output};
     std::mt19937_64 random(runtime::hash64(runtime::bytes_of(words)));
-    const Range range = ranges[draw % std::size(ranges)];
+    const Range range = ranges[draw.number % std::size(ranges)];
     algebra::Tensor tensor{std::move(shape), {}};
     std::size_t count = 1;
     for (std::int64_t dim : tensor.shape) count *= static_cast<std::size_t>(dim);
     tensor.values.resize(count);
     for (double& value : tensor.values) {
       const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
-      value = rounded(range.lower + (range.upper - range.lower) * unit, drawn.type.data_type);
+      value = rounded(draw.scale * (range.lower + (range.upper - range.lower) * unit), drawn.type.data_type);
       // Integers are small, because most of them are indices.
       if (drawn.type.data_type == DataType::Bool) value = unit < 0.5 ? 0 : 1;
       if (drawn.type.data_type == DataType::Integer) value = static_cast<double>(random() % 3);
@@ -229,13 +315,15 @@ class Comparison {
     return std::make_shared<algebra::Tensor>(std::move(tensor));
   }
 
-  void compare(Pair& pair, const algebra::Tensor& before, const algebra::Tensor& after, std::uint32_t draw) {
-    const std::string place = pair.name + ", input " + std::to_string(draw);
+  void compare(Pair& pair, const algebra::Tensor& before, const algebra::Tensor& after, const Draw& draw) {
+    const std::string place = pair.name + ", " + place_of(draw);
     if (before.shape != after.shape) return fail(place + ": shapes differ");
     ++result_.tensors;
     result_.elements += before.values.size();
     const DataType type = bank_.value(pair.before).type.data_type;
     const RelativeErrors errors = measure_errors(pair.reference->values, before.values, after.values);
+    // Below the smallest normal numbers the original's digits are rounding errors, too.
+    if (draw.scale != 1 && !is_well_conditioned(errors)) return;
     const bool is_final = before.values.size() >= small_tensor_elements || !errors.same_nonfinite_positions ||
                           !is_well_conditioned(errors);
     if (!is_accepted(errors, type, options_.accuracy)) {
@@ -250,7 +338,7 @@ class Comparison {
       result_.errors.merge(errors);
     }
     result_.max_relative_difference = std::max(result_.max_relative_difference, errors.difference);
-    pair.is_informative = pair.is_informative || has_informative_value(pair, before);
+    if (draw.is_ordinary()) pair.is_informative = pair.is_informative || has_informative_value(pair, before);
   }
 
   /// Returns true if most elements are finite, and differ from each other or have changed with the input, or if the

@@ -27,7 +27,9 @@ struct GraphFixture : RulesFromText {
   using RulesFromText::RulesFromText;
 
   algebra::Poly size(const std::string& name) { return algebra::Poly(symbols.size(name)); }
-  ValueId input(const std::string& name, algebra::Shape shape) { return bank.input(name, std::move(shape)); }
+  ValueId input(const std::string& name, algebra::Shape shape, DataType type = DataType::Float32) {
+    return bank.input(name, {std::move(shape), type});
+  }
   ValueId weight(const std::string& name, std::vector<std::int64_t> shape, std::vector<double> values) {
     return bank.constant(name, tensor(std::move(shape), std::move(values)));
   }

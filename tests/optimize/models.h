@@ -23,7 +23,7 @@ namespace rulemill::optimize {
 /// A model under construction. Dimensions are numbers or names.
 class ModelText {
  public:
-  explicit ModelText(int opset = 13) {
+  explicit ModelText(int opset = 13, DataType float_type = DataType::Float32) : data_type(float_type) {
     model.set_ir_version(7);
     auto* set = model.add_opset_import();
     set->set_domain("");
@@ -49,7 +49,7 @@ class ModelText {
     for (std::int64_t i = 0; i < count; ++i) {
       tensor.values.push_back(static_cast<float>(random() % 2001) / 1000 - 1);
     }
-    *graph().add_initializer() = make_tensor_proto(name, tensor);
+    *graph().add_initializer() = make_tensor_proto(name, tensor, data_type);
     return *this;
   }
   /// attributes: "axis=1", "pads=1,1,1,1" (always a list with a comma or trailing comma), "mode='word'".
@@ -88,12 +88,13 @@ class ModelText {
   }
 
   onnx::ModelProto model;
+  DataType data_type;  // of inputs, outputs and weights
 
  private:
-  static void describe(onnx::ValueInfoProto& info, const std::string& name, const std::vector<std::string>& dims) {
+  void describe(onnx::ValueInfoProto& info, const std::string& name, const std::vector<std::string>& dims) const {
     info.set_name(name);
     auto* tensor = info.mutable_type()->mutable_tensor_type();
-    tensor->set_elem_type(onnx::TensorProto::FLOAT);
+    tensor->set_elem_type(to_onnx_type(data_type));
     tensor->mutable_shape();
     for (const auto& dim : dims) {
       auto* created = tensor->mutable_shape()->add_dim();

@@ -180,10 +180,46 @@ TEST_CASE("sizes vary with the input", "[verify]") {
   const ValueId ones = fixture.op("exp", {fixture.op("sub", {identity, identity})});
   const ValueId mean = fixture.op("matmul", {x, fixture.op("div", {ones, fixture.op("matmul", {ones, ones})})});
   const ValueId third = fixture.op("scale", {fixture.op("matmul", {x, ones}), fixture.weight("third", {}, {1.0f / 3})});
-  CHECK(verify_one(fixture, mean, third, {.inputs = 1, .accuracy = {}, .onnxruntime = {}}).verdict == Verdict::Equal);
+  const GraphEvaluator::Sizes at_three{{fixture.symbols.size("n"), 3}};
+  CHECK(verify_one(fixture, mean, third, {}, at_three).verdict == Verdict::Equal);
   const VerificationResult result = verify_one(fixture, mean, third);
   CHECK(result.verdict == Verdict::Different);
   CHECK_THAT(result.reason, Catch::Contains("input 1"));
+}
+
+TEST_CASE("a result whose 16-bit values overflow where the model's are finite is different", "[verify]") {
+  GraphFixture fixture;
+  const ValueId q = fixture.input("q", {fixture.size("n"), 64}, DataType::Float16),
+                k = fixture.input("k", {64, 8}, DataType::Float16),
+                eighth = fixture.bank.constant("eighth", tensor({}, {0.125}), DataType::Float16);
+  const ValueId before = fixture.op("matmul", {fixture.op("scale", {q, eighth}), k});
+  const ValueId after = fixture.op("scale", {fixture.op("matmul", {q, k}), eighth});
+  CHECK_THAT(verify_one(fixture, before, after).reason, Catch::Contains("overflows"));
+  CHECK(verify_one(fixture, after, before).is_equal());
+}
+
+TEST_CASE("small 16-bit values that a result rounds to zero are a difference", "[verify]") {
+  GraphFixture fixture;
+  const auto number = [&](const std::string& name, double value) {
+    return fixture.bank.constant(name, tensor({}, {value}), DataType::Float16);
+  };
+  const ValueId x = fixture.input("x", {64}, DataType::Float16);
+  const ValueId down = fixture.op("scale", {x, number("down", 0x1p-12)});
+  CHECK(verify_one(fixture, x, fixture.op("scale", {down, number("up", 0x1p12)})).verdict == Verdict::Different);
+}
+
+TEST_CASE("dynamic dimensions are 0 and 1, too", "[verify]") {
+  GraphFixture fixture;
+  // The factor min(n - 1, 1) is 1 except for n = 1 (and n = 0, where no element is left).
+  const algebra::Poly n = fixture.size("n");
+  const ValueId x = fixture.input("x", {n, n}), identity = fixture.op("identity", {}, {}, {n});
+  const ValueId ones = fixture.op("exp", {fixture.op("sub", {identity, identity})});
+  const ValueId others = fixture.op("matmul", {fixture.op("sub", {ones, identity}), ones});
+  const ValueId factor = fixture.op("sub", {ones, fixture.op("relu", {fixture.op("sub", {ones, others})})});
+  const VerificationResult at_one = verify_one(fixture, fixture.op("mul", {x, factor}), x);
+  CHECK(at_one.verdict == Verdict::Different);
+  CHECK_THAT(at_one.reason, Catch::Contains("dynamic sizes 1"));
+  CHECK(verify_one(fixture, fixture.op("mul", {x, ones}), x).is_equal());
 }
 
 TEST_CASE("a model with too large a tensor is not verified and not computed", "[verify]") {

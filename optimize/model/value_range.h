@@ -1,0 +1,25 @@
+// The range of the values of a graph in float16 and bfloat16. A rule that moves a scaling can make intermediate values
+// overflow that were finite before: matmul(scale(q, s), k) becomes scale(matmul(q, k), s).
+#pragma once
+
+#include "optimize/model/evaluate.h"
+
+namespace rulemill::optimize {
+
+bool is_short_float(DataType type);
+
+/// Returns true if any of the values or what they are computed from has a 16-bit float type.
+bool has_short_floats(const GraphBank& bank, std::span<const ValueId> roots);
+
+/// Returns the value of `after` that overflows its 16-bit type on inputs on which all values of `before` are finite;
+/// nullopt if none was found. Both graphs are evaluated in float64 on `draws` random inputs, which are scaled until the
+/// largest value of `before` nearly overflows. Dimensions that `sizes` lacks are small.
+struct RangeQuery {
+  const GraphBank& bank;
+  std::span<const ValueId> before, after;
+  GraphEvaluator::Sizes sizes;
+  std::uint32_t draws = 3;
+};
+std::optional<ValueId> find_overflow(const RangeQuery& query);
+
+}  // namespace rulemill::optimize
