@@ -1,8 +1,11 @@
 #include "prove/refuter/refute.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <random>
 #include <unordered_map>
 
 #include "algebra/execution/plan.h"
@@ -23,6 +26,8 @@ using algebra::TermId;
 namespace {
 
 using IntShape = std::vector<std::int64_t>;
+/// The number at a position of a variable.
+using Elements = std::function<double(std::size_t variable, std::size_t position)>;
 
 class Refuter {
  public:
@@ -33,6 +38,7 @@ class Refuter {
         symbols_(symbols),
         limits_(limits),
         budget_(budget),
+        seed_(seed),
         sampler_(rule, bank, symbols, seed) {
     std::vector<TermId> roots = rule.rule.source;
     roots.insert(roots.end(), rule.rule.target.begin(), rule.rule.target.end());
@@ -42,6 +48,7 @@ class Refuter {
 
   Refutation run() {
     Refutation result = compare_at({}, limits_.tries, limits_.attempts);
+    if (!result.counterexample) compare_special_values(result);
     if (result.counterexample) return result;
     const std::vector<std::int64_t> values = find_boundary_values(nodes_, bank_);
     if (values.empty()) return result;
@@ -60,14 +67,44 @@ class Refuter {
     for (std::uint32_t attempt = 0; attempt < attempts && result.compared < tries; ++attempt) {
       spend(100 * (1 + sampler_.sizes().size()));
       if (!draw_sizes(attempt, boundary_values)) continue;
-      const std::optional<bool> differs = try_compare(attempt);
-      if (!differs) continue;
-      ++result.compared;
-      if (!*differs) continue;
-      result.counterexample = std::move(counterexample_);
-      break;
+      if (compare_with([&](std::size_t, std::size_t) { return draw_element(attempt); }, result)) compared_ = sizes_;
+      if (result.counterexample) break;
     }
     return result;
+  }
+
+  /// Compares at numbers around which functions change, first where all sizes are 1.
+  void compare_special_values(Refutation& result) {
+    constexpr std::array values = {0.0, 0.5, -0.5, 1.0, -1.0};
+    constexpr std::array large_values = {1024.0, -1024.0, 0.5};
+    constexpr std::size_t random_tries = 4;
+    const std::optional<SizeValues> ones = sampler_.all_ones();
+    if (!ones && compared_.empty() && !sampler_.sizes().empty()) return;
+    sizes_ = ones ? *ones : compared_;
+    const auto combine = [&](std::span<const double> numbers) {
+      for (std::size_t n = 0; n < numbers.size() && !result.counterexample; ++n) {
+        compare_with(
+            [&](std::size_t v, std::size_t e) { return numbers[(n * (v % 4 + 1) + v / 4 + e) % numbers.size()]; },
+            result);
+      }
+    };
+    combine(values);
+    has_large_values_ = true;
+    combine(large_values);
+    has_large_values_ = false;
+    if (!compared_.empty()) sizes_ = compared_;
+    std::mt19937_64 random(seed_);
+    for (std::size_t n = 0; n < random_tries && !result.counterexample; ++n)
+      compare_with([&](std::size_t, std::size_t) { return values[random() % values.size()]; }, result);
+  }
+
+  /// Returns false if the sizes are too large or the rule does not type at them.
+  bool compare_with(const Elements& elements, Refutation& result) {
+    const std::optional<bool> differs = try_compare(elements);
+    if (!differs) return false;
+    ++result.compared;
+    if (*differs) result.counterexample = std::move(counterexample_);
+    return true;
   }
 
   std::int64_t at(const Poly& poly) const {
@@ -91,20 +128,20 @@ class Refuter {
   }
 
   /// The same as compare; sizes beyond 64 bits count as too large.
-  std::optional<bool> try_compare(std::uint32_t attempt) {
+  std::optional<bool> try_compare(const Elements& elements) {
     try {
-      return compare(attempt);
+      return compare(elements);
     } catch (const algebra::Overflow&) {
       return std::nullopt;
     }
   }
 
   /// Returns whether the sides differ at the drawn sizes; none if the sizes are too large or the rule does not type.
-  std::optional<bool> compare(std::uint32_t attempt) {
+  std::optional<bool> compare(const Elements& elements) {
     values_.clear();
     shapes_.clear();
     near_boundary_ = false;
-    std::uint64_t elements = 0;
+    std::uint64_t total = 0;
     for (std::size_t v = 0; v < rule_.rule.variables.size(); ++v) {
       IntShape shape;
       for (const Poly& dim : rule_.rule.shapes[v]) {
@@ -112,21 +149,21 @@ class Refuter {
         if (shape.back() < 1) return std::nullopt;
       }
       const auto count = static_cast<std::uint64_t>(algebra::element_count(shape));
-      elements += count;
-      if (elements > limits_.elements) return std::nullopt;
+      total += count;
+      if (total > limits_.elements) return std::nullopt;
       std::vector<double> values(count);
-      for (double& value : values) value = draw_element(attempt);
+      for (std::size_t e = 0; e < count; ++e) values[e] = elements(v, e);
       values_[rule_.rule.variables[v]] = std::move(values);
       shapes_[rule_.rule.variables[v]] = std::move(shape);
     }
     std::uint64_t products = 0;
     for (const NodeId id : nodes_) {
-      if (!run_node(id, elements, products)) return std::nullopt;
+      if (!run_node(id, total, products)) return std::nullopt;
     }
     for (std::size_t o = 0; o < rule_.rule.source.size(); ++o) {
       if (differs(o)) return true;
     }
-    return partial_ && domains_differ();
+    return partial_ && !has_large_values_ && domains_differ();
   }
 
   bool run_node(NodeId id, std::uint64_t& elements, std::uint64_t& products) {
@@ -194,15 +231,25 @@ class Refuter {
     return true;
   }
 
+  /// Returns the largest magnitude of all tensors, at least 1: rounding errors of intermediate values grow with it.
+  double largest_value() const {
+    double largest = 1;
+    for (const auto& [term, values] : values_) {
+      for (const double value : values) largest = std::isfinite(value) ? std::max(largest, std::fabs(value)) : largest;
+    }
+    return largest;
+  }
+
   bool differs(std::size_t output) {
     const TermId a = rule_.rule.source[output];
     const TermId b = rule_.rule.target[output];
     if (shapes_.at(a) != shapes_.at(b)) return false;
     const std::vector<double>& left = values_.at(a);
     const std::vector<double>& right = values_.at(b);
+    const double magnitude = has_large_values_ ? largest_value() : 1.0;
     for (std::size_t e = 0; e < left.size(); ++e) {
       if (left[e] == right[e] || !std::isfinite(left[e]) || !std::isfinite(right[e])) continue;
-      const double scale = std::max({1.0, std::fabs(left[e]), std::fabs(right[e])});
+      const double scale = std::max({magnitude, std::fabs(left[e]), std::fabs(right[e])});
       if (std::fabs(left[e] - right[e]) <= limits_.tolerance * scale) continue;
       set_counterexample(output, e, left[e], right[e]);
       return true;
@@ -234,12 +281,14 @@ class Refuter {
   const algebra::Symbols& symbols_;
   const RefuteLimits& limits_;
   Budget* budget_;
+  std::uint64_t seed_;
   SizeSampler sampler_;
   std::vector<NodeId> nodes_;
-  SizeValues sizes_;
+  SizeValues sizes_, compared_;  // current, and the last random ones at which the sides were compared
   std::unordered_map<TermId, std::vector<double>> values_;
   std::unordered_map<TermId, IntShape> shapes_;
-  bool partial_ = false;        // a partial function is applied
+  bool partial_ = false;  // a partial function is applied
+  bool has_large_values_ = false;
   bool near_boundary_ = false;  // rounding may have decided whether a function is defined
   Counterexample counterexample_;
 };

@@ -1,6 +1,6 @@
 // The search for a counterexample: evaluates both sides of a typed rule at small random sizes that satisfy its types
-// and its condition, and at sizes near the constants of its definitions. It runs before any proof and refutes most
-// false candidates within a fraction of a millisecond.
+// and its condition, at sizes near the constants of its definitions, and at the numbers 0, ±1/2, ±1 and ±1024 where all
+// sizes are 1. It runs before any proof and refutes most false candidates within a fraction of a millisecond.
 #pragma once
 
 #include <cstdint>

@@ -89,14 +89,28 @@ std::optional<SizeValues> SizeSampler::draw(std::uint64_t range, std::span<const
     std::vector<std::int64_t> drawn;
     for (const Atom size : sizes_) drawn.push_back(values.at(size));
     if (!sizes_.empty() && !drawn_.insert(std::move(drawn)).second) return std::nullopt;
-    const auto all_hold = [&](const std::vector<SizeCondition>& conditions) {
-      return std::all_of(conditions.begin(), conditions.end(), [&](const auto& c) { return holds(c, values); });
-    };
-    if (!all_hold(rule_.rule.condition) || !all_hold(rule_.facts)) return std::nullopt;
+    if (!satisfies_rule(values)) return std::nullopt;
   } catch (const runtime::Error&) {  // a division by zero: invalid sizes
     return std::nullopt;
   }
   return values;
+}
+
+std::optional<SizeValues> SizeSampler::all_ones() const {
+  SizeValues values;
+  for (const Atom size : sizes_) values[size] = 1;
+  try {
+    return satisfies_rule(values) ? std::optional(values) : std::nullopt;
+  } catch (const runtime::Error&) {  // a division by zero: invalid sizes
+    return std::nullopt;
+  }
+}
+
+bool SizeSampler::satisfies_rule(const SizeValues& values) const {
+  const auto all_hold = [&](const std::vector<SizeCondition>& conditions) {
+    return std::ranges::all_of(conditions, [&](const auto& condition) { return holds(condition, values); });
+  };
+  return all_hold(rule_.rule.condition) && all_hold(rule_.facts);
 }
 
 bool SizeSampler::holds(const SizeCondition& c, const SizeValues& values) const {

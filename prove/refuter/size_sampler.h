@@ -28,6 +28,9 @@ class SizeSampler {
   /// second size on average is near one of them.
   std::optional<SizeValues> draw(std::uint64_t range, std::span<const std::int64_t> boundary_values = {});
 
+  /// The sizes that are all 1; none if they do not satisfy the rule.
+  std::optional<SizeValues> all_ones() const;
+
   /// Returns all sizes of the rule, sorted.
   const std::vector<algebra::Atom>& sizes() const { return sizes_; }
   std::mt19937_64& random() { return random_; }
@@ -43,6 +46,7 @@ class SizeSampler {
   std::int64_t draw_size(std::uint64_t range, std::span<const std::int64_t> boundary_values);
   bool solve(const Equation& equation, algebra::Atom size, SizeValues& values) const;
   bool holds(const algebra::SizeCondition& condition, const SizeValues& values) const;
+  bool satisfies_rule(const SizeValues& values) const;
 
   const algebra::TypedRule& rule_;
   const algebra::Symbols& symbols_;

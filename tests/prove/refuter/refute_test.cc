@@ -1,0 +1,53 @@
+#include "prove/refuter/refute.h"
+
+#include <catch2/catch.hpp>
+
+#include "prove/rule_files.h"
+
+using namespace rulemill;
+using namespace rulemill::prove;
+
+namespace {
+
+Refutation refutation_of(const std::string& text) {
+  ProverFixture fixture;
+  const auto typed = algebra::infer_types(fixture.rule(text), fixture.bank, fixture.symbols);
+  return refute(std::get<algebra::TypedRule>(typed), fixture.bank, fixture.symbols, 1);
+}
+
+}  // namespace
+
+TEST_CASE("refute: 0, halves, ones and large numbers are tried") {
+  for (const char* rule :
+       {"rule at_zero(x[n]) recip(recip(x)) => x", "rule at_zero_of_two(x[d...], y[d...]) mul(div(x, y), y) => x",
+        "rule between(x[d...]) larger(mul(x, x), x) => mul(x, x)", "rule at_a_half(x[d...]) floor(x) => x",
+        "rule at_a_half(x[d...]) round(x) => x", "rule at_minus_a_half(x[d...]) round(x) => floor(x)",
+        "rule beyond_six(x[d...]) relu6(x) => relu(x)"}) {
+    INFO(rule);
+    CHECK(refutation_of(rule).counterexample.has_value());
+  }
+}
+
+TEST_CASE("refute: sizes that are all 1 are tried, however rarely random sizes satisfy the condition") {
+  const Refutation refutation = refutation_of(
+      "rule rare(x[a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p])\n  relu(x) => x\n"
+      "  when a*a = b*b*b, c*c = d*d*d, e*e = f*f*f, g*g = h*h*h, i*i = j*j*j, k*k = l*l*l, m*m = n*n*n, o*o = p*p*p");
+  CHECK(refutation.compared > 0);
+  CHECK(refutation.counterexample.has_value());
+}
+
+TEST_CASE("refute: rounding at large numbers refutes no true rule") {
+  for (const char* rule :
+       {"rule associates(x[n], y[n], z[n]) add(x, add(y, z)) => add(add(x, y), z)",
+        "rule cubes(x[n], y[n]) mul(mul(x, y), mul(x, mul(x, y))) => mul(mul(mul(x, x), x), mul(y, y))",
+        "rule quotients(x[n], y[n], z[n]) add(div(x, y), div(z, y)) => div(add(x, z), y)",
+        "rule shifted(x[m, n], r[m, 1]) softmax(add(x, r; right=[0, 1])) => softmax(x)",
+        "rule shifted_rows(x[m, n], r[m, 1], g[n], b[n], e[])\n"
+        "  layer_norm(add(x, r; right=[0, 1]), g, b, e) => layer_norm(x, g, b, e)",
+        "rule cancels(x[n], y[n]) sub(mul(add(x, y), sub(x, y)), sub(mul(x, x), mul(y, y))) => sub(x, x)"}) {
+    INFO(rule);
+    const Refutation refutation = refutation_of(rule);
+    CHECK(refutation.compared > 8);
+    CHECK_FALSE(refutation.counterexample.has_value());
+  }
+}
