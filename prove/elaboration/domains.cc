@@ -101,9 +101,7 @@ std::optional<DefinednessProof> Elaborator::prove_by_other(const DefinednessCond
                                                            std::size_t number, const DefinednessCondition& cell,
                                                            const check::Guards& given, int depth) {
   DefinednessCondition wanted = condition;
-  Steps unused;
-  for (check::Sum& argument : wanted.factors[0].arguments)
-    simplify(argument, {given, {condition.bound.begin(), condition.bound.end()}}, unused);
+  simplify_all_levels(wanted.factors[0].arguments, {given, {condition.bound.begin(), condition.bound.end()}});
   const DefinednessCondition& other = statement_.definedness_conditions(!of_target).all[number];
   for (const check::Images& at : witnesses(wanted, cell)) {
     check::Guards unproved;
@@ -174,9 +172,20 @@ std::vector<DefinednessCondition> Elaborator::cells(DefinednessCondition conditi
     return result;
   }
   if (is_shown(given, std::nullopt)) return {};
-  Steps unused;
-  for (check::Sum& argument : condition.factors[0].arguments) simplify(argument, {given, scope}, unused);
+  simplify_all_levels(condition.factors[0].arguments, {given, scope});
   return {std::move(condition)};
+}
+
+void Elaborator::simplify_all_levels(std::vector<check::Sum>& sums, const Context& context) {
+  check::Kernel kernel(statement_, {});
+  Steps unused;
+  for (check::Sum& sum : sums) {
+    simplify(sum, context, unused);
+    for (check::Product& product : sum) {
+      for (check::Factor& factor : product.factors)
+        simplify_all_levels(factor.arguments, kernel.argument_context(context, product, factor));
+    }
+  }
 }
 
 /// Returns values for the indices of `found`, in the indices of `wanted`, at which both may have equal arguments.

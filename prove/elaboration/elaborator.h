@@ -83,6 +83,8 @@ class Elaborator {
   /// Adds steps to `proof` that rewrite the difference of each argument to 0.
   bool prove_equal_arguments(const check::Factor& wanted, const check::Factor& found, const Context& context,
                              check::DefinednessProof& proof);
+  /// Simplifies the sums and the arguments in them, without steps: for the search for witnesses only.
+  void simplify_all_levels(std::vector<check::Sum>& sums, const Context& context);
   /// Splits the condition by the guards in its arguments, and simplifies these in each cell.
   std::vector<check::DefinednessCondition> cells(check::DefinednessCondition condition, int depth);
   std::vector<check::Images> witnesses(const check::DefinednessCondition& wanted,
