@@ -6,6 +6,7 @@
 #include "prove/certificate/rule_instance_text.h"
 #include "prove/core/minimal_core.h"
 #include "prove/core/rule_record.h"
+#include "runtime/files/atomic_file.h"
 #include "runtime/files/journal.h"
 #include "runtime/files/stage.h"
 #include "runtime/process/stopwatch.h"
@@ -14,9 +15,10 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr int prune_stage_version = 15;
+constexpr int prune_stage_version = 16;
 constexpr const char* prune_journal_file = "prune.journal";
 constexpr std::size_t certificates_per_task = 8;
+constexpr const char* without_checkable_proof = "proved, but without a checkable proof: ";
 
 PruneSummary summary_from(const runtime::Attributes& statistics) {
   const auto count = [&](const char* key) {
@@ -46,7 +48,7 @@ runtime::Attributes statistics_of(const PruneSummary& summary) {
 }
 
 /// Returns the core rules as r1, r2, …, then the derived rules, each in the order of their candidates.
-algebra::RuleSet make_database(std::vector<CandidateResult> core, std::vector<CandidateResult> derived,
+algebra::RuleSet make_database(const std::vector<CandidateResult>& core, std::vector<CandidateResult> derived,
                                algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols) {
   algebra::RuleSet rules;
   std::map<std::string, std::string> names;
@@ -69,30 +71,42 @@ algebra::RuleSet prune(const std::vector<CandidateResult>& results, TaskSchedule
   });
   minimal.find();
   std::vector<CandidateResult> core, derived;
+  const auto drop = [&](CandidateResult result, const std::string& reason) {
+    result.status = RuleStatus::Unknown;
+    result.detail = without_checkable_proof + reason;
+    result.certificate.clear();
+    summary.dropped.push_back(std::move(result));
+  };
   for (CandidateResult& result : minimal.rules()) {
     if (result.status == RuleStatus::Proved && result.inactive) ++summary.inactive;
     if (result.status == RuleStatus::Proved)
       core.push_back(std::move(result));
     else if (result.status != RuleStatus::Derived)
-      ++summary.without_checkable_proof;
+      drop(result, result.detail);
     else if (result.instance_count > 1)
       derived.push_back(std::move(result));
     else
       ++summary.subsumed_by_core;
   }
   summary.core = core.size();
-  const std::size_t derived_count = derived.size();
-  algebra::RuleSet rules = make_database(std::move(core), std::move(derived), library, bank, symbols);
-  certify_with(rules, library, bank, symbols, [&](const std::vector<std::string>& requests) {
+  algebra::RuleSet rules = make_database(core, derived, library, bank, symbols);
+  const auto uncertified = certify_with(rules, library, bank, symbols, [&](const std::vector<std::string>& requests) {
     return scheduler.run_items(TaskKind::Certify, requests, certificates_per_task);
   });
+  for (const UncertifiedRule& rule : uncertified)
+    drop(derived.at(std::stoul(rule.id.substr(1)) - 1 - summary.core), rule.reason);
   summary.derived = rules.rules.size() - summary.core;
-  summary.without_checkable_proof += derived_count - summary.derived;
+  summary.without_checkable_proof = summary.dropped.size();
   summary.proved = summary.core + summary.derived + summary.subsumed_by_core;
   return rules;
 }
 
 }  // namespace
+
+std::vector<CandidateResult> read_dropped(const std::filesystem::path& out) {
+  const std::filesystem::path path = out / dropped_file;
+  return std::filesystem::exists(path) ? results_from_text(runtime::read_file(path)) : std::vector<CandidateResult>();
+}
 
 void append_counts(const PruneSummary& summary, std::vector<std::pair<std::string, std::uint64_t>>& funnel) {
   if (summary.without_checkable_proof > 0)
@@ -121,6 +135,7 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
         inputs_digest + "-" + manifest.inputs_digest(prove_stage) + "-prune" + std::to_string(prune_stage_version);
     if (const auto statistics = stage.begin(digest, runtime::Stage::OldFiles::Discard, is_final)) {
       summary = summary_from(*statistics);
+      summary.dropped = read_dropped(out);
       summary.already_done = true;
       std::filesystem::remove(out / prune_journal_file);  // left behind if the run that finished the stage was killed
       return;
@@ -138,6 +153,7 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     append_counts(summary, funnel);
     rules.funnel = std::move(funnel);
     stage.write(rules_file, algebra::serialize(rules, bank, symbols));
+    stage.write(dropped_file, to_text(summary.dropped));
     runtime::Attributes statistics = statistics_of(summary);
     statistics.insert_or_assign(failed_tasks_key, scheduler.failures());
     stage.finish(statistics);

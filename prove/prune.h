@@ -14,12 +14,18 @@ struct PruneSummary {
   std::uint64_t subsumed_by_core = 0;         // instances of a single core rule: not stored
   std::uint64_t proved = 0;                   // all of the above
   std::uint64_t without_checkable_proof = 0;  // proved or derived, but dropped
+  std::vector<CandidateResult> dropped;       // these, each with the reason
   std::uint64_t inactive = 0;                 // core rules that derivations do not use (must_deactivate)
   double seconds = 0;
   std::vector<RankStatistics> ranks;  // on the first rank
 };
 
 inline constexpr const char* rules_file = "rules.rmdb";
+/// The dropped rules, in the form of to_text; unknown, with the reason.
+inline constexpr const char* dropped_file = "dropped.json";
+
+/// Returns the rules that a finished prune stage dropped.
+std::vector<CandidateResult> read_dropped(const std::filesystem::path& out);
 
 /// Appends this stage's rows of the funnel, for the summary and for the database.
 void append_counts(const PruneSummary& summary, std::vector<std::pair<std::string, std::uint64_t>>& funnel);

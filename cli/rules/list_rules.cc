@@ -14,7 +14,7 @@
 #include "cli/rules/rule_database.h"
 #include "cli/rules/rule_gain.h"
 #include "cli/text_table.h"
-#include "prove/prove_candidates.h"
+#include "prove/prune.h"
 #include "runtime/text/error.h"
 #include "runtime/text/join_text.h"
 
@@ -76,7 +76,12 @@ void list_candidates(Context& context, const Filter& filter) {
   TextTable table({"id", "verdict", "reason", "rule"});
   context.report["candidates"] = runtime::Json::array();
   std::map<std::string, std::uint64_t> counts;
-  for (const prove::CandidateResult& result : prove::read_results(folder)) {
+  std::map<std::string, prove::CandidateResult> dropped;
+  for (prove::CandidateResult& result : prove::read_dropped(folder))
+    dropped.emplace(result.candidate, std::move(result));
+  for (const prove::CandidateResult& proved : prove::read_results(folder)) {
+    const auto without_proof = dropped.find(proved.candidate);
+    const prove::CandidateResult& result = without_proof == dropped.end() ? proved : without_proof->second;
     const std::string verdict = prove::name(result.status);
     if (std::ranges::find(filter.candidates, verdict) == filter.candidates.end()) continue;
     ++counts[verdict];

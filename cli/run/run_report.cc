@@ -86,6 +86,11 @@ void RunReport::cross_checked(const prove::CrossCheckReport& report, const std::
 
 void RunReport::pruned(const prove::PruneSummary& summary) {
   print_task_statistics(context_, prove::prune_stage, summary.ranks);
+  context_.report["dropped"] = Json::array();
+  for (const prove::CandidateResult& rule : summary.dropped) {
+    context_.print("dropped " + rule.candidate + ": " + rule.detail + "\n");
+    context_.report["dropped"].push_back({{"id", rule.candidate}, {"reason", rule.detail}, {"text", rule.rule}});
+  }
 }
 
 void RunReport::ended(const pipeline::RunSummary& summary) {

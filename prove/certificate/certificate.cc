@@ -11,6 +11,7 @@
 #include "prove/elaboration/elaborate.h"
 #include "runtime/text/byte_lists.h"
 #include "runtime/text/error.h"
+#include "runtime/text/printable.h"
 
 namespace rulemill::prove {
 
@@ -220,12 +221,31 @@ std::string make_certificate(const std::string& packed_request, algebra::Library
   algebra::Symbols symbols;
   const Rule rule = parse_statement(statement, library, bank, symbols);
   CertificateText certificate = make_certificate_without_proof(Certificate::Kind::Definitions, statement, rule, bank);
-  certificate.proof = no_proof;
+  certificate.proof = missing_proof(reason);
   return to_string(certificate);
 }
 
-bool has_checkable_proof(const std::string& certificate) {
-  return !certificate.ends_with(std::string("\n") + no_proof);
+std::string missing_proof(const std::string& reason) {
+  constexpr std::size_t max_length = 200;
+  return std::string(no_proof) + (reason.empty() ? "" : ": " + runtime::make_printable(reason, max_length)) + "\n";
+}
+
+namespace {
+
+std::string_view last_line(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  const std::size_t newline = text.rfind('\n');
+  return newline == std::string_view::npos ? text : text.substr(newline + 1);
+}
+
+}  // namespace
+
+bool has_checkable_proof(const std::string& certificate) { return !last_line(certificate).starts_with(no_proof); }
+
+std::string reason_without_proof(const std::string& certificate) {
+  const std::string_view line = last_line(certificate);
+  const std::size_t colon = line.find(": ");
+  return colon == std::string_view::npos ? "" : std::string(line.substr(colon + 2));
 }
 
 PremiseRules::PremiseRules(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
@@ -260,9 +280,9 @@ std::optional<std::string> PremiseRules::statement(const std::string& name) {
   return known->second;
 }
 
-void certify_with(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
-                  algebra::Symbols& symbols,
-                  const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of) {
+std::vector<UncertifiedRule> certify_with(
+    algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
+    const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of) {
   PremiseRules premises(rules, library, bank, symbols);
   std::vector<std::string> requests;
   std::vector<Certificate*> certificates;
@@ -278,14 +298,19 @@ void certify_with(algebra::RuleSet& rules, algebra::Library& library, algebra::T
   }
   std::vector<std::string> texts = texts_of(requests);
   for (std::size_t i = 0; i < certificates.size(); ++i) certificates[i]->text = std::move(texts.at(i));
-  std::erase_if(rules.rules, [](const algebra::RuleRecord& record) {
-    return record.certificate.kind == Certificate::Kind::Derivation && !has_checkable_proof(record.certificate.text);
+  std::vector<UncertifiedRule> uncertified;
+  std::erase_if(rules.rules, [&](const algebra::RuleRecord& record) {
+    const Certificate& certificate = record.certificate;
+    if (certificate.kind != Certificate::Kind::Derivation || has_checkable_proof(certificate.text)) return false;
+    uncertified.push_back({record.rule.id, reason_without_proof(certificate.text)});
+    return true;
   });
+  return uncertified;
 }
 
-void certify(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
-             const ProverOptions& options) {
-  certify_with(rules, library, bank, symbols, [&](const std::vector<std::string>& requests) {
+std::vector<UncertifiedRule> certify(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
+                                     algebra::Symbols& symbols, const ProverOptions& options) {
+  return certify_with(rules, library, bank, symbols, [&](const std::vector<std::string>& requests) {
     std::vector<std::string> texts;
     for (const std::string& request : requests) texts.push_back(make_certificate(request, library, options));
     return texts;

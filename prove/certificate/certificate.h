@@ -15,8 +15,10 @@
 
 namespace rulemill::prove {
 
-/// Stands for a proof if no checkable one was found. A certificate with it is invalid.
-inline constexpr const char* no_proof = "no proof\n";
+/// Begins the line that stands for a proof if no checkable one was found. A certificate with it is invalid.
+inline constexpr std::string_view no_proof = "no proof";
+/// Returns that line. It states the reason, shortened.
+std::string missing_proof(const std::string& reason);
 
 struct CertificateText {
   algebra::Certificate::Kind kind = algebra::Certificate::Kind::None;
@@ -96,20 +98,27 @@ struct CertificateRequest {
 std::string certificate_request(const std::string& statement, algebra::Certificate::Kind kind,
                                 const std::string& rule_instances, const std::map<std::string, std::string>& premises);
 CertificateRequest unpack_request(std::string_view request);
-/// Returns the text of the requested certificate, with no_proof if no checkable proof is found.
+/// Returns the text of the requested certificate, with missing_proof if no checkable proof is found.
 std::string make_certificate(const std::string& packed_request, algebra::Library& library,
                              const ProverOptions& options);
 
 /// Returns whether a certificate's text has a checkable proof.
 bool has_checkable_proof(const std::string& certificate);
+/// Returns why a certificate has no checkable proof.
+std::string reason_without_proof(const std::string& certificate);
+
+/// A rule that was proved or derived, and for which no checkable proof was found.
+struct UncertifiedRule {
+  std::string id, reason;
+};
 
 /// Replaces the certificates of a pruned set by their final texts, which `texts_of` returns for requests. Complete
-/// certificates of core rules are kept. Drops derived rules without a checkable proof.
-void certify_with(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
-                  algebra::Symbols& symbols,
-                  const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of);
+/// certificates of core rules are kept. Drops derived rules without a checkable proof, and returns them.
+std::vector<UncertifiedRule> certify_with(
+    algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
+    const std::function<std::vector<std::string>(const std::vector<std::string>&)>& texts_of);
 /// The same in this process.
-void certify(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
-             const ProverOptions& options);
+std::vector<UncertifiedRule> certify(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
+                                     algebra::Symbols& symbols, const ProverOptions& options);
 
 }  // namespace rulemill::prove

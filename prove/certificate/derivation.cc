@@ -65,9 +65,9 @@ class DerivationText {
       const auto samples = sample_sizes_by_name(goal_.rule, bank_, symbols_, options.seed);
       const Elaboration found =
           elaborate_domains(statement(), derived.obligations, samples, options.align, options.elaboration);
-      result.proof = found.proof ? check::to_string(*found.proof, atoms_) : no_proof;
-    } catch (const check::CheckError&) {
-      result.proof = no_proof;
+      result.proof = found.proof ? check::to_string(*found.proof, atoms_) : missing_proof(found.reason);
+    } catch (const check::CheckError& error) {
+      result.proof = missing_proof(error.what);
     }
     return result;
   }

@@ -89,7 +89,7 @@ void add_enum_variants(DistinctRules& distinct, algebra::Library& library, algeb
     requests.push_back(certificate_request(statement_of(variant.record.rule, bank, symbols),
                                            algebra::Certificate::Kind::Definitions, {}, {}));
   }
-  const auto failed = [](const std::string&) { return std::string("\n") + no_proof; };
+  const auto failed = [](const std::string&) { return missing_proof("its task failed"); };
   const std::vector<std::string> certificates = scheduler.run_items(TaskKind::Certify, requests, 1, failed);
   const std::size_t count = distinct.records().size();
   for (std::size_t i = 0; i < variants.size(); ++i) {

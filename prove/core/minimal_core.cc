@@ -255,6 +255,7 @@ MinimalCore::Positions MinimalCore::add_to_core(const Positions& rules) {
     CandidateResult& rule = rules_[added[i]];
     rule.status = proof.status;
     rule.queries = proof.queries;
+    rule.detail = proof.detail;
     rule.certificate.clear();
     if (proof.status != RuleStatus::Proved) unproved.push_back(added[i]);
     std::erase(eliminated_, added[i]);
@@ -278,10 +279,12 @@ MinimalCore::Positions MinimalCore::certify() {
   const std::vector<std::string> certificates =
       scheduler_.run_items(TaskKind::Certify, requests, certificates_per_core_task);
   for (std::size_t i = 0; i < core.size(); ++i) {
-    if (has_checkable_proof(certificates[i]))
+    if (has_checkable_proof(certificates[i])) {
       rules_[core[i]].certificate = certificates[i];
-    else
-      removed.push_back(core[i]);
+      continue;
+    }
+    removed.push_back(core[i]);
+    rules_[core[i]].detail = reason_without_proof(certificates[i]);
   }
   deactivate(removed);
   for (const std::size_t rule : removed) rules_[rule].status = RuleStatus::Unknown;

@@ -88,6 +88,10 @@ TEST_CASE("prune: a rule without a checkable proof is dropped, and no derivation
     prover.elaboration.steps = 1;
     const PruneSummary summary = fixture.discover(prover);
     CHECK(summary.without_checkable_proof == 1);
+    REQUIRE(summary.dropped.size() == 1);
+    CHECK(summary.dropped[0].status == RuleStatus::Unknown);
+    CHECK(summary.dropped[0].detail == "proved, but without a checkable proof: the proof would be longer than 1 steps");
+    CHECK(to_text(read_dropped(fixture.path())) == to_text(summary.dropped));
     CHECK(summary.core == 2);
     CHECK(summary.derived == 1);
   }

@@ -42,7 +42,7 @@ TEST_CASE("an instance of a derived rule is replaced by the rule instances that 
         "a: x := y, y := x, z := matmul(u, add(u, u)); k := k, m := p, n := n, p := n\n");
   const CertificateText certificate =
       certify_by_instances(goal, lines_of(*composed), {{"a", associative}}, fixture.library, {});
-  CHECK(certificate.proof != no_proof);
+  CHECK_FALSE(certificate.proof.starts_with(no_proof));
   CHECK(check_derivation_certificate(certificate, {{"a", associative}}, fixture.library).scripts.size() == 1);
 }
 
@@ -115,6 +115,6 @@ TEST_CASE("equal products are refined where a derived rule with refined products
   REQUIRE(lines_of(*composed).size() == 2);
   const CertificateText certificate =
       certify_by_instances(with_relu, lines_of(*composed), {{"one", of_one}}, fixture.library, {});
-  CHECK(certificate.proof != no_proof);
+  CHECK_FALSE(certificate.proof.starts_with(no_proof));
   CHECK(check_derivation_certificate(certificate, {{"one", of_one}}, fixture.library).scripts.size() == 1);
 }
