@@ -42,12 +42,8 @@ std::size_t check_properties(Context& context, const std::string& file, algebra:
     std::string detail;
     if (const auto* proved = std::get_if<prove::Proved>(&verdict)) {
       for (const auto& c : proved->found) detail += (detail.empty() ? "when " : ", ") + algebra::to_string(c, symbols);
-    } else if (const auto* refuted = std::get_if<prove::Refuted>(&verdict)) {
-      detail = prove::to_string(refuted->counterexample);
-    } else if (const auto* unknown = std::get_if<prove::Unknown>(&verdict)) {
-      detail = unknown->reason;
     } else {
-      detail = std::get<prove::IllTyped>(verdict).what;
+      detail = prove::detail(verdict);
     }
     not_proved += std::holds_alternative<prove::Proved>(verdict) ? 0 : 1;
     table.add({rule.id, prove::name(verdict), detail});

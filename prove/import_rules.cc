@@ -10,6 +10,7 @@
 #include "prove/tasks/definition_proof.h"
 #include "prove/tasks/derivation_context.h"
 #include "runtime/process/stopwatch.h"
+#include "runtime/text/printable.h"
 
 namespace rulemill::prove {
 
@@ -38,7 +39,9 @@ ImportVerdict prove_imported_rule(const algebra::ImportedRule& imported, Prover&
   if (const auto* typed = typed_rule(verdict)) result.rule = algebra::to_string(typed->rule, bank, symbols);
   if (const auto* proved = std::get_if<Proved>(&verdict)) {
     result.queries = proved->queries;
-    for (const auto& condition : proved->found) append(result.condition, algebra::to_string(condition, symbols), ", ");
+    if (!proved->narrowed.empty()) result.status = RuleStatus::Narrowed;
+    for (const auto& equation : proved->narrowed.empty() ? proved->found : proved->narrowed)
+      append(result.condition, algebra::to_string(equation, symbols), ", ");
     if (!result.condition.empty()) result.detail = "when " + result.condition;
     for (const std::string& fixed : proved->typed.fixed_sizes) append(result.detail, fixed, "; ");
   }
@@ -59,13 +62,14 @@ std::optional<std::string> find_invalid_pack(const std::string& text, algebra::L
 /// Proves a rule again from its text, with a certificate, because that is what a database stores. It becomes unknown if
 /// only the rule with inferred types is proved, or if it has no checkable proof.
 void prove_again(ImportVerdict& verdict, algebra::Library& library, const ProverOptions& options) {
-  if (verdict.status != RuleStatus::Proved) return;
+  if (verdict.status != RuleStatus::Proved && verdict.status != RuleStatus::Narrowed) return;
   const CandidateResult proof = prove_rule(verdict.rule, library, options);
   std::string reason;
   if (proof.status != RuleStatus::Proved) {
     verdict.detail = "proved for the types found, not from its text: " + proof.detail;
   } else if (!certify_by_definitions(verdict.rule, library, options, reason)) {
-    verdict.detail = "proved, but without a checkable proof: " + reason;
+    constexpr std::size_t max_reason_length = 160;
+    verdict.detail = "proved, but without a checkable proof: " + runtime::make_printable(reason, max_reason_length);
   } else if (const auto pack = find_invalid_pack(verdict.rule, library)) {
     verdict.detail = "proved for one dimension " + *pack + "; an operator does more than pass " + *pack + "... through";
   } else {
@@ -78,10 +82,12 @@ void prove_again(ImportVerdict& verdict, algebra::Library& library, const Prover
 class ImportedCore {
  public:
   ImportedCore(const std::vector<ImportVerdict>& verdicts, algebra::Library& library, algebra::TermBank& bank,
-               algebra::Symbols& symbols, const egraph::Limits& limits)
+               algebra::Symbols& symbols, const egraph::Limits& limits, bool keep_narrowed)
       : context_(library, limits) {
     for (const ImportVerdict& verdict : verdicts) {
-      if (verdict.status != RuleStatus::Proved) continue;
+      const bool is_kept =
+          verdict.status == RuleStatus::Proved || (keep_narrowed && verdict.status == RuleStatus::Narrowed);
+      if (!is_kept) continue;
       Rule rule = algebra::parse_rules(verdict.rule, verdict.place, library, bank, symbols).at(0);
       rule.id = verdict.name;
       CandidateResult result;
@@ -164,18 +170,19 @@ std::vector<ImportVerdict> prove_imported_rules(const std::vector<algebra::Impor
 
 algebra::RuleSet make_import_database(const std::vector<ImportVerdict>& verdicts, algebra::Library& library,
                                       algebra::TermBank& bank, algebra::Symbols& symbols, const ProverOptions& options,
-                                      const egraph::Limits& limits, std::vector<ImportPlacement>* placements) {
-  ImportedCore core(verdicts, library, bank, symbols, limits);
+                                      const egraph::Limits& limits, bool keep_narrowed,
+                                      std::vector<ImportPlacement>* placements) {
+  ImportedCore core(verdicts, library, bank, symbols, limits, keep_narrowed);
   core.prune();
   algebra::RuleSet rules;
   rules.rules = core.records(library, bank, symbols);
-  certify(rules, library, bank, symbols, options);
+  const std::vector<UncertifiedRule> dropped = certify(rules, library, bank, symbols, options);
   const auto count = [&](RuleStatus status) {
     return static_cast<std::uint64_t>(std::ranges::count(verdicts, status, &ImportVerdict::status));
   };
   rules.funnel.emplace_back("rules read", verdicts.size());
-  for (const auto status :
-       {RuleStatus::Unreadable, RuleStatus::IllTyped, RuleStatus::Refuted, RuleStatus::Unknown, RuleStatus::Proved}) {
+  for (const auto status : {RuleStatus::Unreadable, RuleStatus::IllTyped, RuleStatus::Refuted, RuleStatus::Unknown,
+                            RuleStatus::Narrowed, RuleStatus::Proved}) {
     rules.funnel.emplace_back(name(status), count(status));
   }
   const auto count_tier = [&](algebra::Tier tier) {
@@ -184,7 +191,13 @@ algebra::RuleSet make_import_database(const std::vector<ImportVerdict>& verdicts
   };
   rules.funnel.emplace_back("core", count_tier(algebra::Tier::Core));
   rules.funnel.emplace_back("derived rules", count_tier(algebra::Tier::Derived));
-  if (placements != nullptr) *placements = core.placements();
+  if (placements == nullptr) return rules;
+  *placements = core.placements();
+  for (const UncertifiedRule& rule : dropped) {
+    ImportPlacement& placement = *std::ranges::find(*placements, rule.id, &ImportPlacement::name);
+    placement.kind = ImportPlacement::Kind::Dropped;
+    placement.reason = rule.reason;
+  }
   return rules;
 }
 

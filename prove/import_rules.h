@@ -19,7 +19,7 @@ struct ImportVerdict {
   std::string name, place;
   std::string rule;       // typed, in text form; empty if it does not type
   std::string detail;     // the condition found and fixed sizes; the counterexample; or the reason why there is none
-  std::string condition;  // the condition that was found, if one was needed
+  std::string condition;  // the condition that was found or that narrows the rule, if any
   std::uint64_t queries = 0;
   double seconds = 0;
 };
@@ -30,16 +30,19 @@ std::vector<ImportVerdict> prove_imported_rules(const std::vector<algebra::Impor
                                                 algebra::Library& library, algebra::TermBank& bank,
                                                 algebra::Symbols& symbols, const ProverOptions& options);
 
-/// What a proved rule became; subsumed rules are not stored.
+/// What a proved rule became. Subsumed rules are not stored, nor are rules whose derivation has no checkable proof.
 struct ImportPlacement {
-  enum class Kind : std::uint8_t { Core, Derived, Subsumed };
+  enum class Kind : std::uint8_t { Core, Derived, Subsumed, Dropped };
   std::string name;
   Kind kind = Kind::Core;
+  std::string reason = {};  // why it was dropped
 };
 
-/// Returns a database of the proved rules, with certificates. Smaller rules are preferred for the core.
+/// Returns a database of the proved rules, with certificates, and of the narrowed ones if they are kept. Smaller rules
+/// are preferred for the core.
 algebra::RuleSet make_import_database(const std::vector<ImportVerdict>& verdicts, algebra::Library& library,
                                       algebra::TermBank& bank, algebra::Symbols& symbols, const ProverOptions& options,
-                                      const egraph::Limits& limits, std::vector<ImportPlacement>* placements = nullptr);
+                                      const egraph::Limits& limits, bool keep_narrowed = false,
+                                      std::vector<ImportPlacement>* placements = nullptr);
 
 }  // namespace rulemill::prove

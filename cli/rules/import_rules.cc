@@ -20,6 +20,7 @@ using prove::ImportVerdict;
 struct ImportOptions {
   std::vector<std::string> files;
   std::string taso_table;
+  bool keep_narrowed = false;
 };
 
 /// The rules of all files, with unique names.
@@ -41,7 +42,7 @@ std::vector<algebra::ImportedRule> read_all(const ImportOptions& options, algebr
 std::string tier_of(const std::vector<ImportPlacement>& places, const std::string& name) {
   const auto found = std::ranges::find(places, name, &ImportPlacement::name);
   if (found == places.end()) return "";
-  constexpr const char* words[] = {"core", "derived", "subsumed"};
+  constexpr const char* words[] = {"core", "derived", "subsumed", "dropped"};
   return words[static_cast<std::size_t>(found->kind)];
 }
 
@@ -64,17 +65,18 @@ void report(Context& context, const std::vector<ImportVerdict>& verdicts, const 
   }
   context.print(table.text() + "\n");
   std::string counts;
-  for (const auto kind : {prove::RuleStatus::Proved, prove::RuleStatus::Refuted, prove::RuleStatus::Unknown,
-                          prove::RuleStatus::IllTyped, prove::RuleStatus::Unreadable}) {
+  for (const auto kind : {prove::RuleStatus::Proved, prove::RuleStatus::Narrowed, prove::RuleStatus::Refuted,
+                          prove::RuleStatus::Unknown, prove::RuleStatus::IllTyped, prove::RuleStatus::Unreadable}) {
     const auto count = std::ranges::count(verdicts, kind, &ImportVerdict::status);
     context.report["counts"][prove::name(kind)] = count;
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, prove::name(kind));
   }
-  const auto conditional =
-      std::ranges::count_if(verdicts, [](const auto& verdict) { return !verdict.condition.empty(); });
+  const auto conditional = std::ranges::count_if(verdicts, [](const auto& verdict) {
+    return verdict.status == prove::RuleStatus::Proved && !verdict.condition.empty();
+  });
   context.report["counts"]["conditional"] = conditional;
   context.report["seconds"] = seconds;
-  context.print(fmt::format("{} rules: {}; {} of them hold under a condition that was found; {:.2f} s\n",
+  context.print(fmt::format("{} rules: {}; {} of the proved ones hold under a condition that was found; {:.2f} s\n",
                             verdicts.size(), counts, conditional, seconds));
 }
 
@@ -99,7 +101,8 @@ void import(Context& context, const ImportOptions& options) {
   const prove::ProverOptions prover;
   const std::vector<ImportVerdict> verdicts = prove::prove_imported_rules(rules, library, bank, symbols, prover);
   std::vector<ImportPlacement> places;
-  algebra::RuleSet database = prove::make_import_database(verdicts, library, bank, symbols, prover, {}, &places);
+  algebra::RuleSet database =
+      prove::make_import_database(verdicts, library, bank, symbols, prover, {}, options.keep_narrowed, &places);
   database.provenance.profile_name = "import";
   for (const std::string& file : options.files)
     database.provenance.profile_name += " " + std::filesystem::path(file).filename().string();
@@ -115,6 +118,10 @@ void import(Context& context, const ImportOptions& options) {
                             std::ranges::count(places, ImportPlacement::Kind::Core, &ImportPlacement::kind),
                             std::ranges::count(places, ImportPlacement::Kind::Derived, &ImportPlacement::kind),
                             std::ranges::count(places, ImportPlacement::Kind::Subsumed, &ImportPlacement::kind)));
+  for (const ImportPlacement& place : places) {
+    if (place.kind == ImportPlacement::Kind::Dropped)
+      context.print("dropped " + place.name + ": its derivation has no checkable proof: " + place.reason + "\n");
+  }
   throw_if_malformed(verdicts);
 }
 
@@ -126,6 +133,8 @@ void add_rules_import(CLI::App& rules, Options& options, Command& chosen) {
   auto given = std::make_shared<ImportOptions>();
   importing->add_option("FILE", given->files, "rules as text or as TASO's protobuf")->required();
   importing->add_option("--out", options.out, "database to write (*.rmdb), or a folder for rules.rmdb")->required();
+  importing->add_flag("--keep-narrowed", given->keep_narrowed,
+                      "write narrowed rules, too: those that hold only where a size that they leave open is a number");
   add_taso_table_option(*importing, given->taso_table);
   add_definitions_option(*importing, options);
   add_common_options(*importing, options);

@@ -1,6 +1,7 @@
 #include "prove/prover/prover.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "prove/elaboration/elaborate.h"
 #include "prove/elaboration/prove_zero.h"
@@ -127,7 +128,7 @@ void Prover::compare_domains(const algebra::TypedRule& typed, ProofResult& resul
 
 Proved Prover::proved(algebra::TypedRule typed) const {
   if (solver_->has_fault(Fault::ConditionDropped)) typed.rule.condition.clear();
-  return {std::move(typed), {}, 0, 0};
+  return {std::move(typed), {}, {}, 0, 0};
 }
 
 Verdict Prover::decide(const algebra::TypedRule& typed) {
@@ -195,6 +196,21 @@ std::optional<Proved> Prover::prove_under_condition(const algebra::TypedRule& ty
   return result;
 }
 
+namespace {
+
+/// Returns the equations that fix a size of the source to a number: those of the target's types, and those of the
+/// condition found if it fixes a dimension.
+std::vector<SizeCondition> narrowing_equations(const algebra::TypedRule& typed, const Proved& proved) {
+  std::vector<SizeCondition> equations;
+  std::ranges::copy_if(typed.restrictions, std::back_inserter(equations),
+                       [](const SizeCondition& equation) { return equation.right.constant().has_value(); });
+  if (!proved.found.empty() && !proved.typed.fixed_sizes.empty())
+    equations.insert(equations.end(), proved.found.begin(), proved.found.end());
+  return equations;
+}
+
+}  // namespace
+
 Verdict Prover::prove(const algebra::Rule& rule, const std::vector<std::vector<std::int64_t>>* example) {
   const runtime::Stopwatch watch;
   const std::uint64_t queries = solver_->statistics().queries;
@@ -219,6 +235,7 @@ Verdict Prover::prove(const algebra::Rule& rule, const std::vector<std::vector<s
     set_reason(error.what());
   }
   if (auto* result = std::get_if<Proved>(&verdict)) {
+    result->narrowed = narrowing_equations(typed, *result);
     result->queries = solver_->statistics().queries - queries;
     result->seconds = watch.seconds();
   }

@@ -2,11 +2,18 @@
 
 #include <array>
 
+#include "runtime/text/printable.h"
+
 namespace rulemill::prove {
+namespace {
+
+constexpr std::size_t max_reason_length = 200;
+
+}  // namespace
 
 const char* name(RuleStatus status) {
-  static constexpr std::array<const char*, 6> names = {"proved",  "derived",   "refuted",
-                                                       "unknown", "ill-typed", "unreadable"};
+  static constexpr std::array<const char*, 7> names = {"proved",    "derived",    "refuted", "unknown",
+                                                       "ill-typed", "unreadable", "narrowed"};
   return names.at(static_cast<std::size_t>(status));
 }
 
@@ -18,7 +25,8 @@ RuleStatus status(const Verdict& verdict) {
 
 std::string detail(const Verdict& verdict) {
   if (const auto* refuted = std::get_if<Refuted>(&verdict)) return to_string(refuted->counterexample);
-  if (const auto* unknown = std::get_if<Unknown>(&verdict)) return unknown->reason;
+  if (const auto* unknown = std::get_if<Unknown>(&verdict))
+    return runtime::make_printable(unknown->reason, max_reason_length);
   if (const auto* ill_typed = std::get_if<IllTyped>(&verdict)) return ill_typed->what;
   return {};
 }

@@ -12,10 +12,12 @@
 
 namespace rulemill::prove {
 
-/// Proved from the definitions.
+/// Proved from the definitions. A proof is narrowed if it fixes a size to a number that the types of the source leave
+/// open: by the condition found, or because the target types only there.
 struct Proved {
-  algebra::TypedRule typed;                   // with its condition
-  std::vector<algebra::SizeCondition> found;  // the condition that the prover added, if any
+  algebra::TypedRule typed;                      // with its condition
+  std::vector<algebra::SizeCondition> found;     // the condition that the prover added, if any
+  std::vector<algebra::SizeCondition> narrowed;  // the equations that fix sizes to numbers
   std::uint64_t queries = 0;
   double seconds = 0;
 };
@@ -35,13 +37,14 @@ struct IllTyped {
 
 using Verdict = std::variant<Proved, Refuted, Unknown, IllTyped>;
 
-/// The status of a rule: the kind of its verdict, or derived or unreadable. Numbers are kept in files.
-enum class RuleStatus : std::uint8_t { Proved, Derived, Refuted, Unknown, IllTyped, Unreadable };
-/// Returns "proved", "derived", "refuted", "unknown", "ill-typed" or "unreadable".
+/// The status of a rule: the kind of its verdict, or derived, unreadable or narrowed (imported rules only).
+/// Numbers are kept in files.
+enum class RuleStatus : std::uint8_t { Proved, Derived, Refuted, Unknown, IllTyped, Unreadable, Narrowed };
+/// Returns "proved", "derived", "refuted", "unknown", "ill-typed", "unreadable" or "narrowed".
 const char* name(RuleStatus status);
 RuleStatus status(const Verdict& verdict);
 inline const char* name(const Verdict& verdict) { return name(status(verdict)); }
-/// Returns the counterexample, or the reason why it is unknown or ill-typed; empty if it is proved.
+/// Returns the counterexample, or the reason why it is unknown (shortened) or ill-typed; empty if it is proved.
 std::string detail(const Verdict& verdict);
 /// Returns the typed rule if it was proved or refuted, else null.
 const algebra::TypedRule* typed_rule(const Verdict& verdict);

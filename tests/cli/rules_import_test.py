@@ -97,6 +97,25 @@ class TextForm(Import):
             self.assertEqual(entry["verdict"], "proved", entry)
             self.assertNotEqual(entry["condition"], "", entry)
 
+    def test_a_rule_whose_target_fixes_a_size_of_the_source_is_narrowed_and_written_only_if_asked(self):
+        path = self.write("given.rules", "rule valid_is_same(x:4, k:4)\n  conv2d(x, k; pad=valid) => conv2d(x, k)\n"
+                                         "rule ones_declared(x:4, k[f, c, 1, 1])\n  conv2d(x, k; pad=valid) => conv2d(x, k)\n")
+        report = self.json("rules", "import", path, "--out", self.folder / "out")
+        self.assertEqual([entry["verdict"] for entry in report["rules"]], ["narrowed", "proved"])
+        self.assertRegex(report["rules"][0]["condition"], r"^\w+ = 1, \w+ = 1$")
+        self.assertEqual((report["counts"]["proved"], report["counts"]["narrowed"]), (1, 1))
+        self.assertEqual([rule["id"] for rule in self.json("rules", "list", "--rules", self.folder / "out")["rules"]], ["ones_declared"])
+        report = self.json("rules", "import", path, "--out", self.folder / "all", "--keep-narrowed")
+        self.assertEqual([entry["verdict"] for entry in report["rules"]], ["narrowed", "proved"])
+        self.assertNotEqual(report["rules"][0]["tier"], "")
+        self.assert_works(rulemill("check", self.folder / "all"))
+
+    def test_a_reason_is_short(self):
+        path = self.write("long.rules", "rule long(x[m, n])\n  log(softmax(x)) => log_softmax(x)\n")
+        report = self.json("rules", "import", path, "--out", self.folder / "out")
+        self.assertEqual(report["rules"][0]["verdict"], "unknown")
+        self.assertLess(len(report["rules"][0]["detail"]), 260)
+
     def test_rules_with_dependent_variables_do_not_subsume_others(self):
         report = self.json("rules", "import", ROOT / "tests" / "prove" / "dependent_shapes.rules", "--out", self.folder / "out")
         self.assertEqual({entry["name"]: entry["verdict"] for entry in report["rules"]},
