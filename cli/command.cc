@@ -1,8 +1,11 @@
 #include "cli/command.h"
 
+#include <spdlog/spdlog.h>
+
 #include <cstdio>
 #include <cstdlib>
 
+#include "algebra/library/partial_operators.h"
 #include "cli/number_option.h"
 #include "runtime/process/subprocess.h"
 #include "runtime/text/error.h"
@@ -76,6 +79,25 @@ std::filesystem::path require_definitions_folder(const Options& options) {
 
 algebra::Library load_library(const Options& options) {
   return algebra::Library::load(require_definitions_folder(options));
+}
+
+void warn_of_partial_operators(const Options& options) {
+  const std::filesystem::path given = options.definitions;
+  std::error_code error;
+  if (given.empty() || !std::filesystem::is_directory(given) ||
+      std::filesystem::equivalent(given, shipped_folder("operators"), error))
+    return;
+  std::vector<algebra::PartialOperator> partial;
+  try {
+    partial = algebra::find_partial_operators(given);
+  } catch (const runtime::InputError&) {  // reported by the command itself
+  }
+  for (const algebra::PartialOperator& op : partial) {
+    spdlog::warn(
+        "{}: operator '{}' is undefined for some values of its inputs, by {}; to define it everywhere, bound the "
+        "argument, as inverse_root does (docs/definitions.md)",
+        op.place, op.name, op.function);
+  }
 }
 
 std::filesystem::path rules_file(const Options& options) {

@@ -98,6 +98,7 @@ int run(const runtime::MpiSession& session, int argc, char** argv) {
     if (rank == 0 && !options.json.empty()) runtime::write_json(options.json, context.report);
   };
   try {
+    if (rank == 0) cli::warn_of_partial_operators(options);
     chosen(context);
   } catch (const runtime::Error& error) {
     // Partial results are reported, too.

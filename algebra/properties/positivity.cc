@@ -27,6 +27,9 @@ class SignAnalysis {
     return signs(*tensor.body) == positive;
   }
 
+  /// The first function found so far that may be applied outside its domain.
+  const std::optional<std::string>& function_outside_domain() const { return function_outside_domain_; }
+
  private:
   Signs signs(const ScalarExpr& expr) {
     using Kind = ScalarExpr::Kind;
@@ -62,7 +65,9 @@ class SignAnalysis {
       case Kind::Apply: {
         std::vector<Signs> arguments;
         for (const ScalarExprPtr& operand : expr.operands) arguments.push_back(signs(*operand));
-        return range_of(functions_[expr.function], arguments).signs;
+        const FunctionRange range = range_of(functions_[expr.function], arguments);
+        if (!range.defined && !function_outside_domain_) function_outside_domain_ = functions_[expr.function].name;
+        return range.signs;
       }
       case Kind::Case: {
         const Signs a = signs(*expr.operands[0]), b = signs(*expr.operands[1]);
@@ -99,6 +104,7 @@ class SignAnalysis {
   std::span<const Function> functions_;
   std::vector<bool> positive_;                     // by tensor: inputs, then intermediates
   std::map<std::uint32_t, IndexExprPtr> extents_;  // by index slot
+  std::optional<std::string> function_outside_domain_;
 };
 
 }  // namespace
@@ -133,6 +139,13 @@ std::vector<bool> positive_outputs(const OperatorInstance& instance, std::span<c
   std::vector<bool> result;
   for (const TensorDefinition& output : instance.outputs) result.push_back(analysis.is_positive(output));
   return result;
+}
+
+std::optional<std::string> find_function_outside_domain(const OperatorInstance& instance,
+                                                        std::span<const Function> functions) {
+  SignAnalysis analysis(instance, functions, std::vector<bool>(instance.inputs.size()));
+  for (const TensorDefinition& output : instance.outputs) analysis.is_positive(output);
+  return analysis.function_outside_domain();
 }
 
 }  // namespace rulemill::algebra

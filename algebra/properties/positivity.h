@@ -1,8 +1,10 @@
-// Positivity derived from definitions: whether an operator's outputs are exactly the positive tensors, and which
-// outputs are positive if some inputs are. The tests use signs only: sufficient, not necessary.
+// Properties derived from definitions by signs only (sufficient, not necessary): whether an operator's outputs are
+// exactly the positive tensors, which outputs are positive if some inputs are, and whether it is defined everywhere.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "algebra/operators/function.h"
@@ -17,5 +19,9 @@ bool is_elementwise_exp(const OperatorInstance& instance, std::span<const Functi
 /// For each output whether all its elements are positive, wherever defined, if those of `positive_inputs` are.
 std::vector<bool> positive_outputs(const OperatorInstance& instance, std::span<const Function> functions,
                                    const std::vector<bool>& positive_inputs);
+
+/// Returns the name of a function that the instance may apply outside the function's domain; none if there is none.
+std::optional<std::string> find_function_outside_domain(const OperatorInstance& instance,
+                                                        std::span<const Function> functions);
 
 }  // namespace rulemill::algebra

@@ -52,6 +52,15 @@ class Definitions(Case):
             for command in commands:
                 self.assert_fails(rulemill(*command, "--definitions", folder), 3, expected)
 
+    def test_an_operator_that_may_be_undefined_is_warned_of_with_its_place_when_it_is_loaded(self):
+        folder = self.definitions("operator root_plus(x[d...], e[])\n  y[i... < d...] = sqrt(x[i...] + e[])\n"
+                                  "operator bounded(x[d...], e[])\n  y[i... < d...] = inverse_root(x[i...] + e[])\n")
+        process = rulemill("operators", "check", "--definitions", folder)
+        self.assert_works(process)
+        self.assertEqual(process.stderr.count("undefined for some values"), 1)
+        self.assertRegex(process.stderr, r"mine\.op:2:\d+: operator 'root_plus' is undefined for some values of its inputs, by sqrt; .*inverse_root")
+        self.assertNotIn("undefined", rulemill("operators", "check").stderr)
+
     def test_an_assumed_law_is_named_where_it_is_used(self):
         folder = self.definitions("function g(t) = sqrt(t * t)\n  law g(g(t)) = g(t)\n"
                                   "operator g(x[d...])\n  y[i... < d...] = g(x[i...])\n")

@@ -1,0 +1,63 @@
+#include "algebra/library/partial_operators.h"
+
+#include <algorithm>
+
+#include "algebra/language/lexer.h"
+#include "algebra/language/syntax.h"
+#include "algebra/library/library.h"
+#include "algebra/properties/positivity.h"
+#include "runtime/files/atomic_file.h"
+
+namespace rulemill::algebra {
+namespace {
+
+/// Returns the ranks of the inputs, and the explicit rank if there is one, for packs of `length` dimensions.
+std::vector<std::uint32_t> ranks_of(const syntax::Operator& op, const Library& library, std::uint32_t length) {
+  std::vector<std::uint32_t> ranks;
+  for (const syntax::Input& input : op.inputs) {
+    std::uint32_t& rank = ranks.emplace_back(0);
+    for (const syntax::InputDim& dim : input.dims) rank += dim.is_pack ? length : 1;
+  }
+  if (library.has_explicit_rank(op.name)) ranks.push_back(length);
+  return ranks;
+}
+
+/// Returns a function that an instance with packs of `length` dimensions may apply outside its domain.
+std::optional<std::string> function_outside_domain(const syntax::Operator& op, Library& library, std::uint32_t length) {
+  const std::vector<std::uint32_t> ranks = ranks_of(op, library, length);
+  Parameters parameters;
+  for (const std::string& name : library.parameter_names(op.name)) {
+    const std::vector<ParameterValue> values = library.domain(op.name, name, ranks);
+    if (!library.default_value(op.name, name) && !values.empty()) parameters[name] = values[0];
+  }
+  try {
+    return find_function_outside_domain(library.instantiate(op.name, parameters, ranks), library.functions());
+  } catch (const runtime::InputError&) {  // these ranks or parameters do not fit
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::vector<PartialOperator> find_partial_operators(const std::filesystem::path& folder) {
+  Library library = Library::load(folder);
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".op") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  std::vector<PartialOperator> result;
+  for (const std::filesystem::path& file : files) {
+    for (const syntax::Operator& op : syntax::parse(runtime::read_file(file), file.string()).operators) {
+      for (const std::uint32_t length : {1U, 2U}) {
+        const auto function = function_outside_domain(op, library, length);
+        if (!function) continue;
+        result.push_back({place(op.origin, op.place.line, op.place.column), op.name, *function});
+        break;
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace rulemill::algebra
