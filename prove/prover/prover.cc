@@ -198,12 +198,24 @@ std::optional<Proved> Prover::prove_under_condition(const algebra::TypedRule& ty
 
 namespace {
 
-/// Returns the equations that fix a size of the source to a number: those of the target's types, and those of the
-/// condition found if it fixes a dimension.
-std::vector<SizeCondition> narrowing_equations(const algebra::TypedRule& typed, const Proved& proved) {
+/// Returns whether the target's types fix a dimension to a number that the source's types leave open.
+bool target_fixes_dimension(algebra::Rule rule, const algebra::TypedRule& typed, algebra::TermBank& bank,
+                            algebra::Symbols& symbols) {
+  rule.target = rule.source;
+  const auto source = algebra::infer_types(rule, bank, symbols);
+  const auto* types = std::get_if<algebra::TypedRule>(&source);
+  return types != nullptr && typed.fixed_sizes.size() > types->fixed_sizes.size();
+}
+
+/// Returns the equations that fix a dimension to a number: those of the target's types, and those of the condition
+/// found.
+std::vector<SizeCondition> narrowing_equations(const algebra::Rule& rule, const algebra::TypedRule& typed,
+                                               const Proved& proved, algebra::TermBank& bank,
+                                               algebra::Symbols& symbols) {
   std::vector<SizeCondition> equations;
   std::ranges::copy_if(typed.restrictions, std::back_inserter(equations),
                        [](const SizeCondition& equation) { return equation.right.constant().has_value(); });
+  if (!equations.empty() && !target_fixes_dimension(rule, typed, bank, symbols)) equations.clear();
   if (!proved.found.empty() && !proved.typed.fixed_sizes.empty())
     equations.insert(equations.end(), proved.found.begin(), proved.found.end());
   return equations;
@@ -235,7 +247,7 @@ Verdict Prover::prove(const algebra::Rule& rule, const std::vector<std::vector<s
     set_reason(error.what());
   }
   if (auto* result = std::get_if<Proved>(&verdict)) {
-    result->narrowed = narrowing_equations(typed, *result);
+    if (!example) result->narrowed = narrowing_equations(rule, typed, *result, bank_, symbols_);
     result->queries = solver_->statistics().queries - queries;
     result->seconds = watch.seconds();
   }

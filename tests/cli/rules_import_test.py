@@ -99,7 +99,7 @@ class TextForm(Import):
 
     def test_a_rule_whose_target_fixes_a_size_of_the_source_is_narrowed_and_written_only_if_asked(self):
         path = self.write("given.rules", "rule valid_is_same(x:4, k:4)\n  conv2d(x, k; pad=valid) => conv2d(x, k)\n"
-                                         "rule ones_declared(x:4, k[f, c, 1, 1])\n  conv2d(x, k; pad=valid) => conv2d(x, k)\n")
+                                         "rule ones_declared(x[n, c, h, w], k[f, c, 1, 1])\n  conv2d(x, k; pad=valid) => conv2d(x, k)\n")
         report = self.json("rules", "import", path, "--out", self.folder / "out")
         self.assertEqual([entry["verdict"] for entry in report["rules"]], ["narrowed", "proved"])
         self.assertRegex(report["rules"][0]["condition"], r"^\w+ = 1, \w+ = 1$")

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "prove/certificate/certificate.h"
-#include "prove/rule_files.h"
+#include "tests/prove/rule_files.h"
 
 using namespace rulemill;
 using namespace rulemill::prove;

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "prove/rule_files.h"
+#include "tests/prove/rule_files.h"
 
 using namespace rulemill;
 using namespace rulemill::prove;
