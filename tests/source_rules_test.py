@@ -210,7 +210,7 @@ def check_operator_names():
 
 
 # Folders of tests that do not mirror a source folder.
-WHOLE_SYSTEM_TESTS = {"adversarial", "fuzz", "corpus"}
+WHOLE_SYSTEM_TESTS = {"adversarial", "fuzz", "corpus", "independent_checker"}
 
 
 def check_mirror():

@@ -1,0 +1,149 @@
+"""Checks the certificates of a rule database."""
+
+import argparse
+import pathlib
+import sys
+import time
+from collections import Counter
+
+from certificates import Certificate, CertificateReader
+from definitions import Library
+from derivations import Derivation, refined
+from kernel import Kernel, require_that
+from normal_form import Guard
+from obligations import is_trivial, unconfirmed
+from polynomials import Arithmetic, CheckError
+from rules import Record, Rule, RuleReader, fields, nodes_of, read_record, text
+from specialization import PackExpansion, specialize
+from statement import Obligation, Statement, rank_reader
+
+
+class Database:
+    """The records of a rule database, and the digests of the definitions that it names."""
+
+    def __init__(self, data: bytes):
+        message = fields(data)
+        self.rules = message.get(3, [])
+        provenance = fields(message.get(2, [b""])[-1])
+        self.digests = {text(op, 1): text(op, 2) for op in map(fields, provenance.get(4, []))}
+
+
+class Checker:
+    """Checks the rules of a database, one by one. `premises` are the rules that derivations may use."""
+
+    def __init__(self, library: Library, digests: dict[str, str]):
+        self.library, self.digests = library, digests
+        self.ranks, self.premises = rank_reader(library), {}
+
+    def read(self, data: bytes) -> Record:
+        record = read_record(data, self.library, Arithmetic(), self.ranks)
+        if record.kind == 1:
+            self.premises[record.id] = record.rule
+        return record
+
+    def statement(self, rule: Rule, arithmetic: Arithmetic) -> Statement:
+        return Statement(rule, self.library, arithmetic)
+
+    def obligations_of(self, record: Record) -> list[Obligation]:
+        """The obligations that a certificate leaves. Raises CheckError where it does not fit its rule."""
+        arithmetic = Arithmetic()
+        reader = CertificateReader(record.certificate, arithmetic)
+        certificate = reader.header()
+        require_that(certificate.kind == {1: "definitions", 2: "derivation"}.get(record.kind), "another kind of certificate")
+        stated = RuleReader(certificate.statement, self.library, arithmetic, self.ranks).read()
+        require_that(stated == record.rule, "the certificate states another rule")
+        used = sorted({node.operator for node in nodes_of(record.rule.source + record.rule.target)})
+        digests = [(name, self.digests.get(name)) for name in used]
+        require_that(certificate.definitions == digests, "the certificate names other definitions")
+        self.check_packs(record.rule)
+        stated = self.statement(record.rule, Arithmetic())
+        typed = [Obligation("the condition is not stated", tuple(stated.stated), goal)
+                 for goal in stated.source_types]
+        rule = record.rule if record.kind == 1 else refined(record.rule, arithmetic)
+        statement = self.statement(rule, Arithmetic())
+        reader.arithmetic = statement.arithmetic
+        certificate = reader.proof(certificate)
+        return typed + (self.by_definitions if record.kind == 1 else self.by_derivation)(statement, certificate)
+
+    def check_packs(self, rule: Rule):
+        """Whether each operator only passes the dimension packs through."""
+        for pack in rule.packs:
+            for rank in (2, 3):
+                PackExpansion(rule, pack, rank, self.library).run()
+
+    def by_derivation(self, statement: Statement, certificate: Certificate) -> list:
+        require_that(not certificate.outputs, "a derivation has no steps")
+        kernel = Kernel(statement)
+        kernel.check_domains(certificate.domains)
+        Derivation(kernel, certificate, self.premise, self.ranks).check()
+        return kernel.obligations
+
+    def premise(self, name: str) -> Rule:
+        if name not in self.premises:
+            general, _, values = name.partition("@")
+            require_that(general in self.premises and values, f"there is no rule {name} proved from the definitions")
+            self.premises[name] = specialize(self.premises[general], values, self.library)
+        return self.premises[name]
+
+    def by_definitions(self, statement: Statement, certificate: Certificate) -> list:
+        kernel = Kernel(statement)
+        facts = tuple(statement.facts)
+        differences = statement.differences
+        require_that(len(certificate.outputs) == len(differences), "the proof has another number of outputs")
+        for o, (found, (stated, steps)) in enumerate(zip(differences, certificate.outputs)):
+            given = facts + statement.index_ranges(o)
+            kernel.match(found, tuple(stated), given)
+            kernel.check_vanishes(tuple(stated), given, frozenset(), steps)
+        kernel.check_domains(certificate.domains)
+        for goal in statement.target_types:
+            kernel.require("both sides have one shape", facts, goal, certificate.lemmas)
+        for divisor in statement.arithmetic.divisors:
+            kernel.require("a divisor is positive", facts, Guard(False, divisor - 1), certificate.lemmas)
+        return kernel.obligations
+
+
+def check(checker: Checker, records: list[Record], milliseconds: int) -> tuple[dict[str, str], Counter]:
+    """The reasons why rules are rejected, by id, and counts."""
+    findings, open_obligations, counts, ids = {}, [], Counter(), Counter(record.id for record in records)
+    for record in records:
+        if ids[record.id] > 1:
+            findings[record.id] = "two rules have this name"
+        try:
+            for obligation in checker.obligations_of(record):
+                trivial = is_trivial(obligation)
+                counts["trivial" if trivial else "obligations"] += 1
+                if not trivial:
+                    open_obligations.append((record.id, obligation))
+            counts["by definitions" if record.kind == 1 else "by derivation"] += 1
+        except (CheckError, ArithmeticError, LookupError, ValueError) as error:
+            findings[record.id] = str(error) if isinstance(error, CheckError) else f"malformed: {error!r}"
+    for number, answer in unconfirmed([o for _, o in open_obligations], milliseconds):
+        rule, obligation = open_obligations[number]
+        findings.setdefault(rule, f"not confirmed by cvc5, which answers '{answer}': {obligation.what}")
+    return findings, counts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("database", type=pathlib.Path)
+    parser.add_argument("--definitions", type=pathlib.Path, default=pathlib.Path(__file__).parents[2] / "data/operators")
+    parser.add_argument("--timeout", type=int, default=10000, help="of an obligation, in milliseconds; default: 10000")
+    options = parser.parse_args()
+    begin = time.process_time()
+    try:
+        database = Database(options.database.read_bytes())
+        checker = Checker(Library(options.definitions), database.digests)
+        records = [checker.read(rule) for rule in database.rules]
+    except (CheckError, OSError) as error:
+        sys.exit(f"{options.database}: {error}")
+    findings, counts = check(checker, records, options.timeout)
+    for rule, reason in findings.items():
+        print(f"{rule}: {reason}")
+    print(f"{len(records)} certificates, {len(findings)} rejected: {counts['by definitions']} by definitions, "
+          f"{counts['by derivation']} by derivation; {counts['obligations']} obligations, {counts['trivial']} trivial ones; "
+          f"{time.process_time() - begin:.1f} s")
+    sys.exit(bool(findings))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+"""Derived rules: instances of proved rules whose equations imply the rule by congruence."""
+
+from certificates import Certificate
+from kernel import Kernel, require_that
+from lowering import Lowering
+from normal_form import Guard, canonical_product, map_guards, relation_guards
+from polynomials import ATOMS, Arithmetic, CheckError, Poly, atom, atoms_in, is_nonnegative, output_index, variable
+from rules import Node, Output, Rule, RuleReader, Variable, nodes_of
+from statement import Statement, Terms, trivially_true
+from tokens import Tokens, parse_poly
+
+MAX_FACTORS = MAX_EQUATIONS = 4
+
+
+def map_sizes(rule: Rule, change) -> Rule:
+    """The rule with its sizes changed."""
+    nodes = {}
+
+    def term(t):
+        return t if isinstance(t, Variable) else Output(nodes[t.node], t.number)
+    for node in nodes_of(rule.source + rule.target):
+        nodes[node] = node._replace(arguments=tuple(map(term, node.arguments)), sizes=tuple(map(change, node.sizes)))
+    conditions = [(change(a), relation, change(b)) for a, relation, b in rule.conditions]
+    return Rule(rule.variables, [tuple(map(change, shape)) for shape in rule.shapes], list(map(term, rule.source)),
+                list(map(term, rule.target)), [c for c in conditions if c[1] != "=" or c[0] != c[2]], rule.packs)
+
+
+def sizes_of(rule: Rule) -> set[int]:
+    polys = [d for shape in rule.shapes for d in shape] + [p for a, _, b in rule.conditions for p in (a, b)]
+    polys += [s for node in nodes_of(rule.source + rule.target) for s in node.sizes]
+    return {a for poly in polys for a in atoms_in(poly) if ATOMS[a].kind == "size"}
+
+
+def refined(rule: Rule, arithmetic: Arithmetic) -> Rule:
+    """Positive integers satisfy p₁·p₂·… = r₁·r₂·… if and only if p_i = Π_j s_ij and r_j = Π_i s_ij for some s_ij. So such
+    a condition is replaced by common factors, named p_r."""
+    for _ in range(MAX_EQUATIONS):
+        found = next(filter(None, map(product_equation, rule.conditions)), None)
+        if not found:
+            break
+        used, images = {ATOMS[a].name for a in sizes_of(rule)}, {}
+        for p in found[0]:
+            for r in found[1]:
+                name = "_".join(sorted((ATOMS[p].name, ATOMS[r].name)))
+                while name in used:
+                    name += "_"
+                used.add(name)
+                for whole in (p, r):
+                    images[whole] = images.get(whole, Poly.of(1)) * variable(atom("size", name))
+        rule = map_sizes(rule, lambda poly, images=images: arithmetic.substitute(poly, images))
+    return rule
+
+
+def product_equation(condition):
+    """The distinct sizes of both sides of an equation between products, without common ones; None if it is no such one."""
+    left, relation, right = condition
+    sides = []
+    for poly in (left, right):
+        (m, c), = poly.terms.items() if len(poly.terms) == 1 else [((), 0)]
+        sides.append(list(m) if c == 1 else [])
+    for a in list(sides[0]):
+        if a in sides[1]:
+            sides[0].remove(a)
+            sides[1].remove(a)
+    both = sides[0] + sides[1]
+    fits = relation == "=" and all(2 <= len(side) <= MAX_FACTORS for side in sides)
+    return sides if fits and len(set(both)) == len(both) and all(ATOMS[a].kind == "size" for a in both) else None
+
+
+class Classes:
+    """Equal terms: a union-find that is closed under congruence, and under the commutativity of operators."""
+
+    def __init__(self, commutes):
+        self.parent, self.commutes = {}, commutes
+
+    def find(self, term):
+        while self.parent.setdefault(term, term) != term:
+            term = self.parent[term]
+        return term
+
+    def merge(self, a, b) -> bool:
+        a, b = self.find(a), self.find(b)
+        self.parent[a] = b
+        return a != b
+
+    def close(self, nodes: dict):
+        """`nodes`: all nodes with their numbers of outputs."""
+        numbers, changed = {}, True
+        while changed:
+            changed, signatures = False, {}
+            for node, outputs in nodes.items():
+                arguments = [numbers.setdefault(self.find(a), len(numbers)) for a in node.arguments]
+                key = node._replace(arguments=tuple(sorted(arguments) if self.commutes(node) else arguments))
+                other = signatures.setdefault(key, node)
+                for k in range(outputs):
+                    changed |= self.merge(Output(node, k), Output(other, k))
+
+
+class Derivation:
+    def __init__(self, kernel: Kernel, certificate: Certificate, premises, ranks):
+        self.kernel, self.statement, self.certificate = kernel, kernel.statement, certificate
+        self.arithmetic, self.library = kernel.arithmetic, kernel.statement.library
+        self.premises, self.ranks = premises, ranks
+        self.solution = self.solve_equations()
+        facts = self.statement.facts
+        self.given = tuple(dict.fromkeys([*facts, *map_guards(tuple(facts), self.solved),
+                                          *(Guard(False, value - 1) for value in self.solution.values())]))
+        rule = map_sizes(self.statement.rule, self.solved)
+        self.goal = rule
+        self.terms = Terms(Lowering(self.library, self.arithmetic), dict(zip(rule.variables, rule.shapes)))
+        for node in nodes_of(rule.source + rule.target):
+            self.terms.node(node)  # well-typed by assumption, or by an obligation of the statement
+        self.commuting = {}
+
+    def solve_equations(self) -> dict[int, Poly]:
+        """Equations of the goal that give a size as a polynomial of the others."""
+        solution = {}
+        for fact in self.statement.facts:
+            if not fact.equality:
+                continue
+            zero = self.arithmetic.substitute(fact.poly, solution)
+            for a in sorted(atoms_in(zero), key=lambda a: (ATOMS[a].kind != "size", str(ATOMS[a].name))):
+                c = zero.terms.get((a,), 0)
+                rest = zero - c * variable(a)
+                if abs(c) == 1 and ATOMS[a].kind == "size" and a not in atoms_in(rest):
+                    image = {a: -c * rest}
+                    solution = {b: self.arithmetic.substitute(value, image) for b, value in solution.items()} | image
+                    break
+        return solution
+
+    def solved(self, poly: Poly) -> Poly:
+        return self.arithmetic.substitute(poly, self.solution)
+
+    def require(self, what: str, goal: Guard):
+        goal, = map_guards((goal,), self.solved)
+        if trivially_true(goal) or goal in self.given:
+            return
+        follows = not goal.equality and any(not g.equality and is_nonnegative(goal.poly - g.poly) for g in self.given)
+        if not follows:
+            self.kernel.require(what, self.given, goal, self.certificate.lemmas)
+
+    def check(self):
+        equations = [pair for use in self.certificate.uses for pair in self.instance(use)]
+        for goal in self.statement.target_types:
+            self.require("both sides have one shape", goal)
+        for divisor in set(self.arithmetic.divisors):
+            self.require("a divisor is positive", Guard(False, divisor - 1))
+        classes = Classes(self.commutes)
+        for a, b in equations:
+            classes.merge(a, b)
+        classes.close({node: len(outputs) for node, outputs in self.terms.outputs.items()})
+        for a, b in zip(self.goal.source, self.goal.target):
+            require_that(classes.find(a) == classes.find(b), "the rule instances do not imply the rule")
+
+    def instance(self, use: str):
+        """The equations of the rule instance `rule: x := term, …; m := size, …`."""
+        name, _, rest = use.partition(":")
+        rule = self.premises(name)
+        tokens = RuleReader(rest, self.library, self.arithmetic, self.ranks)
+        tokens.names = {v.name: v for v in self.goal.variables}
+        terms, sizes = {}, {}
+        while tokens.peek() not in ("", ";"):
+            variable_name = tokens.name()
+            tokens.expect(":=")
+            terms[variable_name] = tokens.term()
+            tokens.accept(",")
+        while tokens.accept(";") or tokens.accept(",") or (sizes == {} and False):
+            size_name = tokens.name()
+            tokens.expect(":=")
+            sizes[atom("size", size_name)] = self.solved(tokens.poly())
+        tokens.end()
+        require_that(sizes_of(rule) <= set(sizes), "a size of the rule has no value")
+        for value in sizes.values():
+            self.require("a size is positive", Guard(False, value - 1))
+        self.terms.obligations = conditions = []
+        values = {}
+        for v, shape in zip(rule.variables, rule.shapes):
+            require_that(v.name in terms, f"{v.name} has no value")
+            value = values[v] = self.substituted(terms[v.name], {u: u for u in self.goal.variables}, {})
+            actual = self.terms.tensor(value).shape
+            require_that(len(actual) == len(shape), "a term of wrong rank")
+            conditions += [Guard(True, a - self.at(b, sizes)) for a, b in zip(actual, shape)]
+        for left, relation, right in rule.conditions:
+            left, right = self.at(left, sizes), self.at(right, sizes)
+            conditions += relation_guards(left, relation, right)
+            difference = right - left
+            require_that(relation != "!=" or is_nonnegative(difference - 1) or is_nonnegative(-difference - 1),
+                         "two sizes are not shown to differ")
+        source = [self.substituted(t, values, sizes) for t in rule.source]
+        for t in source:
+            self.terms.tensor(t)
+        for condition in conditions:
+            self.require("an instance is well-typed and its condition holds", condition)
+        self.terms.obligations = []  # of the target: shown by the rule's own proof
+        target = [self.substituted(t, values, sizes) for t in rule.target]
+        for t in target:
+            self.terms.tensor(t)
+        return zip(source, target)
+
+    def at(self, poly: Poly, sizes: dict) -> Poly:
+        return self.solved(self.arithmetic.substitute(poly, sizes))
+
+    def substituted(self, term, variables: dict, sizes: dict):
+        if isinstance(term, Variable):
+            require_that(term in variables, f"{term.name} is not a variable of the rule")
+            return variables[term]
+        node = term.node
+        arguments = tuple(self.substituted(a, variables, sizes) for a in node.arguments)
+        return Output(node._replace(arguments=arguments, sizes=tuple(self.at(s, sizes) for s in node.sizes)), term.number)
+
+    def commutes(self, node: Node) -> bool:
+        """Whether the operator is declared commutative, and its definition is the same with exchanged inputs."""
+        op, shapes = self.library.operator(node.operator), [self.terms.tensor(a).shape for a in node.arguments]
+        if not op.commutative or shapes[0] != shapes[1]:
+            return False
+        key = node.operator, node.parameters, shapes[0]
+        if key not in self.commuting:
+            forms = []
+            for order in ((0, 1), (1, 0)):
+                terms = Terms(Lowering(self.library, self.arithmetic), {Variable(f"x{k}", 0): shapes[k] for k in range(2)})
+                inputs = [list(terms.variables.values())[k] for k in order]
+                result = terms.lowering.apply(node.operator, dict(node.parameters), inputs, node.sizes, [])[0]
+                element = result.element(tuple(output_index(d) for d in range(len(result.shape))), ())
+                forms.append(sorted(repr(self.ordered(canonical_product(p))) for p in element))
+            self.commuting[key] = forms[0] == forms[1]
+        return self.commuting[key]
+
+    def ordered(self, p):
+        """The product with its factors, and the arguments of commutative functions, in one order."""
+        factors = []
+        for f in p.factors:
+            arguments = tuple(tuple(self.ordered(q) for q in a) for a in f.arguments)
+            if f.kind == "apply" and "commutative" in self.library.functions[f.symbol].laws:
+                arguments = tuple(sorted(arguments, key=repr))
+            factors.append(f._replace(arguments=arguments))
+        return p._replace(factors=tuple(sorted(factors, key=repr)))

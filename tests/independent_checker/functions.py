@@ -1,0 +1,129 @@
+"""Scalar functions: formulas over the reals, declared laws, signs, exact values.
+
+A formula is ("argument", i), ("number", Fraction) or (operation, formula, ...)."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+
+ARITY = {"+": 2, "-": 2, "*": 2, "/": 2, "max": 2, "min": 2, "less": 2, "equal": 2, "gate": 2, "power": 2, "exp": 1,
+         "log": 1, "sqrt": 1, "tanh": 1, "erf": 1, "abs": 1, "floor": 1, "sin": 1, "cos": 1, "asin": 1, "acos": 1,
+         "atan": 1}
+ALL_SIGNS = frozenset((-1, 0, 1))
+
+
+@dataclass
+class Function:
+    """`laws`: zero, idempotent, commutative, exponential, homogeneous, reciprocal, monotone, odd, even."""
+    name: str
+    arity: int
+    formula: tuple
+    laws: set = field(default_factory=set)
+
+    @property
+    def degree(self) -> int:
+        return 1 if "homogeneous" in self.laws else -1 if "reciprocal" in self.laws else 0
+
+    @property
+    def parity(self) -> int:
+        return 1 if "even" in self.laws else -1 if "odd" in self.laws else 0
+
+    @property
+    def is_total(self) -> bool:
+        return self.signs([ALL_SIGNS] * self.arity)[1]
+
+    @property
+    def is_piecewise(self) -> bool:
+        return is_piecewise(self.formula)
+
+    def signs(self, arguments: list[frozenset]) -> tuple[frozenset, bool]:
+        """The signs that values can have, and whether it is defined for all arguments of these signs."""
+        return formula_signs(self.formula, arguments)
+
+    def value(self, arguments: list[Fraction]):
+        """The exact value at numbers; None if it is not known, or if the function is undefined there."""
+        return exact_value(self.formula, arguments)
+
+
+def is_piecewise(f: tuple) -> bool:
+    if f[0] in ("argument", "number"):
+        return True
+    if f[0] == "/" and (f[2][0] != "number" or f[2][1] == 0):
+        return False
+    return f[0] in ("+", "-", "*", "/", "max", "min", "abs") and all(is_piecewise(part) for part in f[1:])
+
+
+def sign(number) -> int:
+    return (number > 0) - (number < 0)
+
+
+def add_signs(a: frozenset, b: frozenset) -> frozenset:
+    result = set()
+    for x, y in product(a, b):
+        result |= ALL_SIGNS if x * y < 0 else {x or y}
+    return frozenset(result)
+
+
+def multiply_signs(a: frozenset, b: frozenset) -> frozenset:
+    return frozenset(x * y for x, y in product(a, b))
+
+
+def formula_signs(f: tuple, arguments: list[frozenset]) -> tuple[frozenset, bool]:
+    if f[0] == "argument":
+        return arguments[f[1]], True
+    if f[0] == "number":
+        return frozenset((sign(f[1]),)), True
+    parts = [formula_signs(part, arguments) for part in f[1:]]
+    a, b = parts[0][0], parts[-1][0]
+    signs, defined = operation_signs(f[0], a, b)
+    return signs, defined and all(part[1] for part in parts)
+
+
+def operation_signs(op: str, a: frozenset, b: frozenset) -> tuple[frozenset, bool]:
+    """`a` and `b` are the signs of the operands; equal for an operation of one."""
+    only_zero = b == {0}
+    if op in ("+", "-"):
+        return add_signs(a, b if op == "+" else frozenset(-x for x in b)), True
+    if op == "*":
+        return multiply_signs(a, b), True
+    if op == "/":
+        return multiply_signs(a, b - {0}) or ALL_SIGNS, 0 not in b
+    if op in ("max", "min"):
+        return frozenset({"max": max, "min": min}[op](x, y) for x, y in product(a, b)), True
+    if op == "power":
+        return (frozenset((1,)), True) if a == {1} else (ALL_SIGNS, False)
+    if op == "sqrt":
+        return frozenset(x for x in b if x >= 0) or ALL_SIGNS, -1 not in b
+    if op == "log":
+        return ALL_SIGNS, b == {1}
+    if op == "asin":
+        return b, only_zero
+    table = {"less": {0, 1}, "equal": {0, 1}, "gate": b | {0}, "exp": {1}, "tanh": b, "erf": b, "atan": b,
+             "abs": {abs(x) for x in b}, "floor": b | ({0} if 1 in b else set()), "sin": ALL_SIGNS, "cos": ALL_SIGNS,
+             "acos": {0, 1}}
+    return frozenset(table[op]), op != "acos" or only_zero
+
+
+KNOWN_VALUES = {("exp", 0): 1, ("log", 1): 0, ("sqrt", 0): 0, ("sqrt", 1): 1, ("tanh", 0): 0, ("erf", 0): 0,
+                ("sin", 0): 0, ("cos", 0): 1, ("asin", 0): 0, ("atan", 0): 0, ("acos", 1): 0}
+
+
+def exact_value(f: tuple, arguments: list[Fraction]):
+    if f[0] == "argument":
+        return arguments[f[1]]
+    if f[0] == "number":
+        return f[1]
+    parts = [exact_value(part, arguments) for part in f[1:]]
+    a, b = parts[0], parts[-1]
+    if f[0] in ("*", "/") and (a == 0 or (f[0] == "*" and b == 0)):
+        return Fraction(0) if formula_signs(f, [frozenset((sign(x),)) for x in arguments])[1] else None
+    if None in parts:
+        return None
+    if f[0] == "/":
+        return a / b if b else None
+    if (f[0], b) in KNOWN_VALUES:
+        return Fraction(KNOWN_VALUES[f[0], b])
+    operations = {"+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "max": lambda: max(a, b),
+                  "min": lambda: min(a, b), "abs": lambda: abs(b), "floor": lambda: Fraction(b.__floor__()),
+                  "less": lambda: Fraction(a < b), "equal": lambda: Fraction(a == b), "gate": lambda: b if a else 0 * b}
+    return operations[f[0]]() if f[0] in operations else None

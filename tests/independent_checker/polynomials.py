@@ -1,0 +1,270 @@
+"""Integer polynomials over sizes, indices, quotients, minima and maxima, with floor division.
+
+An atom is a number in `ATOMS`; equal atoms have equal numbers. A monomial is a sorted tuple of atoms."""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+
+class CheckError(Exception):
+    """The rule, or its certificate, is not accepted."""
+
+
+@dataclass(frozen=True)
+class Atom:
+    """kind: size, output, bound (name: its name or number); div, min, max (of left and right)."""
+    kind: str
+    name: object = None
+    left: "Poly" = None
+    right: "Poly" = None
+
+
+ATOMS: list[Atom] = []
+NUMBERS: dict[Atom, int] = {}
+
+
+def atom(*fields) -> int:
+    made = Atom(*fields)
+    if made not in NUMBERS:
+        NUMBERS[made] = len(ATOMS)
+        ATOMS.append(made)
+    return NUMBERS[made]
+
+
+def bound_index(number: int) -> int:
+    return atom("bound", number)
+
+
+class Poly:
+    """A polynomial with integer coefficients; immutable."""
+    __slots__ = ("terms", "hash")
+
+    def __init__(self, terms: dict[tuple, int]):
+        self.terms = {m: c for m, c in terms.items() if c}
+        self.hash = None
+
+    @staticmethod
+    def of(value) -> "Poly":
+        return value if isinstance(value, Poly) else Poly({(): value})
+
+    def __eq__(self, other):
+        return self.terms == Poly.of(other).terms
+
+    def __hash__(self):
+        if self.hash is None:
+            self.hash = hash(frozenset(self.terms.items()))
+        return self.hash
+
+    def __add__(self, other):
+        result = dict(self.terms)
+        for m, c in Poly.of(other).terms.items():
+            result[m] = result.get(m, 0) + c
+        return Poly(result)
+
+    def __neg__(self):
+        return Poly({m: -c for m, c in self.terms.items()})
+
+    def __sub__(self, other):
+        result = dict(self.terms)
+        for m, c in Poly.of(other).terms.items():
+            result[m] = result.get(m, 0) - c
+        return Poly(result)
+
+    def __mul__(self, other):
+        result = {}
+        for m, c in self.terms.items():
+            for n, d in Poly.of(other).terms.items():
+                both = tuple(sorted(m + n))
+                result[both] = result.get(both, 0) + c * d
+        return Poly(result)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __rsub__(self, other):
+        return Poly.of(other) - self
+
+    @property
+    def constant(self):
+        """The number that the polynomial is, or None."""
+        return self.terms.get((), 0) if not self.terms or list(self.terms) == [()] else None
+
+    @property
+    def single_atom(self):
+        if len(self.terms) != 1:
+            return None
+        (m, c), = self.terms.items()
+        return m[0] if len(m) == 1 and c == 1 else None
+
+    def content(self):
+        """The gcd of the coefficients, and the greatest monomial that divides all terms."""
+        common, number = None, 0
+        for m, c in self.terms.items():
+            number = math.gcd(number, c)
+            common = list(m) if common is None else [a for a in common_part(common, m)]
+        return number, tuple(common or ())
+
+    def divided_by(self, number: int, monomial: tuple) -> "Poly":
+        return Poly({quotient_of(m, monomial): c // number for m, c in self.terms.items()})
+
+    def __repr__(self):
+        return " + ".join("*".join([str(c)] + [text_of(a) for a in m]) for m, c in self.terms.items()) or "0"
+
+
+def text_of(a: int) -> str:
+    it = ATOMS[a]
+    sign = {"size": "", "output": "@", "bound": "#"}
+    return f"{sign[it.kind]}{it.name}" if it.kind in sign else f"{it.kind}({it.left}, {it.right})"
+
+
+def common_part(a, b):
+    rest = list(b)
+    for x in a:
+        if x in rest:
+            rest.remove(x)
+            yield x
+
+
+def quotient_of(m: tuple, by: tuple):
+    """m / by for monomials; None if it is none."""
+    rest = list(m)
+    for a in by:
+        if a not in rest:
+            return None
+        rest.remove(a)
+    return tuple(rest)
+
+
+def variable(a: int) -> Poly:
+    return Poly({(a,): 1})
+
+
+def size(name: str) -> Poly:
+    return variable(atom("size", name))
+
+
+def output_index(number: int) -> Poly:
+    return variable(atom("output", number))
+
+
+OCCURRING: dict[int, frozenset] = {}
+
+
+def atoms_in(poly: Poly) -> frozenset:
+    """All atoms of the polynomial, also those inside of others."""
+    found = set()
+    for m in poly.terms:
+        for a in m:
+            if a not in OCCURRING:
+                it = ATOMS[a]
+                inner = atoms_in(it.left) | atoms_in(it.right) if it.left is not None else frozenset()
+                OCCURRING[a] = inner | {a}
+            found |= OCCURRING[a]
+    return frozenset(found)
+
+
+@cache
+def rank(m: tuple) -> tuple:
+    """The order of monomials: by degree; sizes by name, before all others."""
+    return len(m), sorted((ATOMS[a].kind != "size", ATOMS[a].name if ATOMS[a].kind == "size" else a) for a in m)
+
+
+@cache
+def is_nonnegative(poly: Poly) -> bool:
+    """A sufficient test for all sizes of at least 1: with 1 + s for each size s, no coefficient is negative."""
+    shifted = Poly({})
+    if sum(poly.terms.values()) < 0:  # where all sizes are 1
+        return False
+    for m, c in poly.terms.items():
+        if any(ATOMS[a].kind != "size" for a in m):
+            return False
+        product = Poly.of(c)
+        for a in m:
+            product = product * (variable(a) + 1)
+        shifted = shifted + product
+    return all(c >= 0 for c in shifted.terms.values())
+
+
+class Arithmetic:
+    """Floor division, which is simplified as for a divisor of at least 1. `divisors` records what was divided by; a
+    proof must show that each of them is at least 1."""
+
+    def __init__(self):
+        self.divisors: set[Poly] = set()
+
+    def minimum(self, a: Poly, b: Poly, kind="min") -> Poly:
+        if a == b:
+            return a
+        a, b = sorted((a, b), key=lambda p: sorted(p.terms.items()))
+        return variable(atom(kind, None, a, b))
+
+    def maximum(self, a: Poly, b: Poly) -> Poly:
+        return self.minimum(a, b, "max")
+
+    def modulo(self, a: Poly, b: Poly) -> Poly:
+        return a - b * self.quotient(a, b)
+
+    def quotient(self, n: Poly, d: Poly) -> Poly:
+        """floor(n / d). With n = d·e + r it is e + floor(r / d). For 0 ≤ r < d that is e, for −d ≤ r < 0 e − 1."""
+        if d == 0:
+            raise CheckError("floor division by zero")
+        self.divisors.add(d)
+        if d == 1 or n == 0:
+            return n
+        (cn, mn), (cd, md) = n.content(), d.content()
+        number = math.gcd(cn, cd)
+        monomial = tuple(sorted(a for a in common_part(md, mn) if ATOMS[a].kind == "size"))
+        if number > 1 or monomial:
+            return self.quotient(n.divided_by(number, monomial), d.divided_by(number, monomial))
+        e, r = self.long_division(n, d)
+        if is_nonnegative(r) and is_nonnegative(d - 1 - r):
+            return e
+        if is_nonnegative(-r - 1) and is_nonnegative(d + r):
+            return e - 1
+        if e != 0:
+            return e + self.quotient(r, d)
+        inner = ATOMS[r.single_atom] if r.single_atom is not None else None
+        if inner and inner.kind == "div":  # floor(floor(x / a) / d) = floor(x / (a · d))
+            return self.quotient(inner.left, inner.right * d)
+        return variable(atom("div", None, r, d))
+
+    @staticmethod
+    def long_division(n: Poly, d: Poly):
+        """e and r with n = d·e + r, term by term from the greatest one."""
+        leading = max(d.terms, key=rank)
+        by = d.terms[leading]
+        e, r = Poly({}), Poly({})
+        while n.terms:
+            m = max(n.terms, key=rank)
+            c = n.terms[m]
+            rest = quotient_of(m, leading)
+            factor = 0 if rest is None else c // by if by > 0 or c % by == 0 else 0
+            if factor:
+                e, n = e + Poly({rest: factor}), n - d * Poly({rest: factor})
+            if m in n.terms:
+                kept = Poly({m: n.terms[m]})
+                r, n = r + kept, n - kept
+        return e, r
+
+    def substitute(self, poly: Poly, images: dict[int, Poly]) -> Poly:
+        """Replaces atoms by polynomials, simultaneously and at any depth."""
+        if not images or atoms_in(poly).isdisjoint(images):
+            return poly
+        result = Poly({})
+        for m, c in poly.terms.items():
+            product = Poly.of(c)
+            for a in m:
+                product = product * self.image(a, images)
+            result = result + product
+        return result
+
+    def image(self, a: int, images: dict[int, Poly]) -> Poly:
+        if a in images:
+            return images[a]
+        it = ATOMS[a]
+        if it.left is None:
+            return variable(a)
+        operation = {"div": self.quotient, "min": self.minimum, "max": self.maximum}[it.kind]
+        left, right = self.substitute(it.left, images), self.substitute(it.right, images)
+        return variable(a) if (left, right) == (it.left, it.right) else operation(left, right)
+
