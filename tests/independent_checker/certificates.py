@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from normal_form import Factor, Guard, Product
-from polynomials import ATOMS, Arithmetic, CheckError
+from polynomials import Arithmetic, CheckError
 from tokens import Tokens
 
 FORMAT = "; rulemill certificate 4, by "

@@ -115,7 +115,7 @@ def check(checker: Checker, records: list[Record], milliseconds: int) -> tuple[d
                 if not trivial:
                     open_obligations.append((record.id, obligation))
             counts["by definitions" if record.kind == 1 else "by derivation"] += 1
-        except (CheckError, ArithmeticError, LookupError, ValueError) as error:
+        except (CheckError, ArithmeticError, LookupError, ValueError, TypeError, AttributeError) as error:
             findings[record.id] = str(error) if isinstance(error, CheckError) else f"malformed: {error!r}"
     for number, answer in unconfirmed([o for _, o in open_obligations], milliseconds):
         rule, obligation = open_obligations[number]

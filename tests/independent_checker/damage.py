@@ -6,6 +6,7 @@ import json
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from checker import Checker, Database, check
 from definitions import Library
 from lowering import Symbolic
 from polynomials import ATOMS, Arithmetic, CheckError, Poly
-from rules import Node, Output, Record, Rule, RuleReader, fields, nodes_of, number, text
+from rules import Output, Rule, RuleReader, fields, nodes_of, number, text
 from statement import Statement
 
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d+|[@#]\d+|>=|:=|\S")
@@ -124,7 +125,8 @@ def damage_proof(rng: random.Random, certificate: str, names: list[str]) -> tupl
     lines = certificate.split("\n")[:-1]
     body = [i for i, line in enumerate(lines) if not line.startswith(";") or line.startswith("; use ")]
     body = [i for i in body if lines[i] != "typing"] or list(range(1, len(lines)))
-    i, kind = rng.choice(body), rng.choice(["token"] * 6 + ["drop line", "repeat line", "exchange lines", "step", "guard", "other line"])
+    kinds = ["token"] * 6 + ["drop line", "repeat line", "exchange lines", "step", "guard", "other line"]
+    i, kind = rng.choice(body), rng.choice(kinds)
     if kind == "token":
         prefix = "; use " if lines[i].startswith("; use ") else ";" if lines[i].startswith(";") else ""
         lines[i] = prefix + change_token(rng, lines[i].removeprefix(prefix), names)
@@ -194,7 +196,8 @@ class Campaign:
         report.unlink(missing_ok=True)
         begin = time.monotonic()
         done = subprocess.run([*self.rulemill, "check", str(path), "--definitions", str(self.definitions), "--json",
-                               str(report), "--log-level", "error", "--progress", "off"], capture_output=True, text=True, check=False)
+                               str(report), "--log-level", "error", "--progress", "off"],
+                              capture_output=True, text=True, check=False)
         self.seconds["rulemill"] += time.monotonic() - begin
         if not report.exists() or "findings" not in json.loads(report.read_text() or "{}"):
             return None, done.stderr
@@ -222,7 +225,7 @@ class Campaign:
             id_ = text(fields(data), 1)
             try:
                 records.append(checker.read(data))
-            except (CheckError, ArithmeticError, LookupError, ValueError) as error:
+            except (CheckError, ArithmeticError, LookupError, ValueError, TypeError, AttributeError) as error:
                 ours[id_] = repr(error)
         findings, _ = check(checker, records, self.milliseconds)
         self.seconds["checker"] += time.monotonic() - begin
@@ -272,6 +275,60 @@ def damaged_records(database: pathlib.Path, library: Library, count: int, of_sta
     return original, checker, premises, made
 
 
+def damaged_definitions(rng: random.Random, definitions: pathlib.Path, folder: pathlib.Path, names: list[str]) -> str:
+    """Copies the definitions with one change in an operator of these names; returns its name."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(definitions, folder)
+    while True:
+        path, name = rng.choice(sorted(folder.glob("*.op"))), rng.choice(names)
+        lines = path.read_text().split("\n")
+        start = next((i for i, line in enumerate(lines) if re.match(rf"operator {name}\b", line)), None)
+        if start is None:
+            continue
+        ends = (i for i in range(start + 1, len(lines)) if re.match(r"operator|function|#|\s*onnx|$", lines[i]))
+        chosen = rng.randrange(start + 1, next(ends))
+        words = sorted({t for t in TOKEN.findall(" ".join(lines[start:chosen + 1])) if TERM.match(t)})
+        new = change_token(rng, lines[chosen], words)
+        if new != lines[chosen]:
+            path.write_text("\n".join(lines[:chosen] + [new] + lines[chosen + 1:]))
+            return name
+
+
+def compare_with_definitions(campaign: Campaign, database: pathlib.Path, count: int, rng: random.Random):
+    """Compares the verdicts on rules of operators whose definition was changed, as if made with the changed definitions.
+    Derived rules are left out: their derivations are valid, from rules that are no longer true."""
+    definitions, folder = campaign.definitions, campaign.folder / "definitions"
+    original = fields(database.read_bytes())
+    library = Library(definitions)
+    checker = Checker(library, {})
+    records = {data: checker.read(data) for data in original[3]}
+    records = {data: record for data, record in records.items() if record.kind == 1}
+    names = sorted({n.operator for r in records.values() for n in nodes_of(r.rule.source + r.rule.target)})
+    while count > 0:
+        name = damaged_definitions(rng, definitions, folder, names)
+        used = [data for data, r in records.items() if any(n.operator == name for n in nodes_of(r.rule.source + r.rule.target))]
+        chosen = rng.sample(used, min(len(used), 20, count))
+        campaign.definitions, message = folder, {k: v for k, v in original.items()}
+        try:
+            changed = Library(folder)
+            for _ in range(20):  # digests of the changed definitions, which rulemill's message names
+                theirs, error = campaign.rulemill_findings(write_database(message, []))
+                found = re.search(r"digest (\w{32}), expected (\w{32})", error)
+                if theirs is not None or not found:
+                    break
+                new, old = (digest.encode() for digest in found.groups())
+                message[2] = [message[2][0].replace(old, new)]
+                chosen = [data.replace(old, new) for data in chosen]
+            if theirs is not None:
+                digests = Database(write_database(message, [])).digests
+                made = [("definition", encoded({**fields(data), 1: [f"x{i}"]})) for i, data in enumerate(chosen)]
+                campaign.compare(message, Checker(changed, digests), [], made)
+                count -= len(made)
+        except (CheckError, RuntimeError):
+            pass  # no definition
+        campaign.definitions = definitions
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("databases", type=pathlib.Path, nargs="+")
@@ -279,6 +336,7 @@ def main():
     parser.add_argument("--definitions", type=pathlib.Path, default=pathlib.Path(__file__).parents[2] / "data/operators")
     parser.add_argument("--proofs", type=int, default=300, help="damaged proofs per database; default: 300")
     parser.add_argument("--statements", type=int, default=50, help="damaged statements per database; default: 50")
+    parser.add_argument("--changed", type=int, default=40, help="rules of changed definitions per database; default: 40")
     parser.add_argument("--batch", type=int, default=1000, help="certificates per run of rulemill; default: 1000")
     parser.add_argument("--timeout", type=int, default=2000, help="of an obligation, in milliseconds; default: 2000")
     parser.add_argument("--seed", type=int, default=1)
@@ -295,6 +353,8 @@ def main():
                     campaign.compare(original, checker, premises, made[begin:begin + batch])
                     print(f"{database.name}: {min(begin + batch, len(made))} of {len(made)}, "
                           f"{len(campaign.disagreements)} disagreements", file=sys.stderr)
+            rng = random.Random(f"{options.seed} {database.name} definitions")
+            compare_with_definitions(campaign, database, options.changed, rng)
     if options.report:
         options.report.write_text(json.dumps(campaign.disagreements, indent=1))
     for (kind, ours, theirs), n in sorted(campaign.counts.items()):

@@ -4,10 +4,9 @@ from certificates import Certificate
 from kernel import Kernel, require_that
 from lowering import Lowering
 from normal_form import Guard, canonical_product, map_guards, relation_guards
-from polynomials import ATOMS, Arithmetic, CheckError, Poly, atom, atoms_in, is_nonnegative, output_index, variable
+from polynomials import ATOMS, Arithmetic, Poly, atom, atoms_in, is_nonnegative, output_index, variable
 from rules import Node, Output, Rule, RuleReader, Variable, nodes_of
-from statement import Statement, Terms, trivially_true
-from tokens import Tokens, parse_poly
+from statement import Terms, trivially_true
 
 MAX_FACTORS = MAX_EQUATIONS = 4
 
@@ -164,7 +163,7 @@ class Derivation:
             tokens.expect(":=")
             terms[variable_name] = tokens.term()
             tokens.accept(",")
-        while tokens.accept(";") or tokens.accept(",") or (sizes == {} and False):
+        while tokens.accept(";") or tokens.accept(","):
             size_name = tokens.name()
             tokens.expect(":=")
             sizes[atom("size", size_name)] = self.solved(tokens.poly())

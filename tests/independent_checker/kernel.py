@@ -220,7 +220,8 @@ class Kernel:
 
     def within(self, terms, p, given, scope, step):
         factor, a = at(p.factors, step.positions[1]), step.positions[2]
-        new = self.run(at(factor.arguments, a), given + p.guards + factor.guards, scope.union(p.bound, factor.bound), step.block)
+        inner = scope.union(p.bound, factor.bound)
+        new = self.run(at(factor.arguments, a), given + p.guards + factor.guards, inner, step.block)
         return self.factor_step(terms, p, step, factor._replace(arguments=replaced(factor.arguments, a, new)))
 
     def same(self, terms, given, scope, step):

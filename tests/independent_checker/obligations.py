@@ -94,7 +94,8 @@ class Script:
             self.poly(value)
         elif it.kind == "div":
             rest = it.left - it.right * value
-            self.add(f"(=> {self.at_least_0(it.right - 1)} (and {self.at_least_0(rest)} {self.at_least_0(it.right - 1 - rest)}))")
+            within = f"(and {self.at_least_0(rest)} {self.at_least_0(it.right - 1 - rest)})"
+            self.add(f"(=> {self.at_least_0(it.right - 1)} {within})")
         elif it.kind in ("min", "max"):
             sign = 1 if it.kind == "min" else -1
             l, r = (sign * (side - value) for side in (it.left, it.right))

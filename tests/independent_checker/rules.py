@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from definitions import RELATIONS, Library
 from lowering import Symbolic, complete_parameters
-from polynomials import ATOMS, Arithmetic, CheckError, Poly, is_nonnegative
+from polynomials import ATOMS, Arithmetic, CheckError, is_nonnegative
 from tokens import Tokens, parse_poly
 
 
@@ -165,6 +165,8 @@ def make_node(op, arguments, given: dict, ranks) -> Node:
         if kind in ("size", "sizes"):
             sizes += values
         elif kind == "enum":
+            if isinstance(value, list) or value.single_atom is None:
+                raise CheckError(f"{op.name}: {name} is a word")
             parameters[name] = ATOMS[value.single_atom].name
         elif all(v.constant is not None for v in values):
             parameters[name] = tuple(v.constant for v in value) if isinstance(value, list) else value.constant

@@ -4,8 +4,8 @@ condition is compared on normal forms, and numbers in place of symbolic paramete
 from collections import Counter
 from itertools import count
 
-from lowering import ABSENT, Lowering, Symbolic, Tensor
-from normal_form import Factor, Guard, Product, canonical_product, index_range, map_guards, map_polys
+from lowering import Lowering, Symbolic, Tensor
+from normal_form import Factor, Product, canonical_product, index_range, map_guards, map_polys
 from polynomials import ATOMS, Arithmetic, CheckError, Poly, atom, atoms_in, output_index, variable
 from rules import Node, Output, Rule, Variable, nodes_of
 from statement import Statement, Terms, trivially_true

@@ -68,7 +68,8 @@ def trivially_true(guard: Guard) -> bool:
 
 class Statement:
     """`facts`: the condition of the rule, and that its source is well-typed. `stated`: the condition alone, from which the
-    equations between dimensions among these must follow (`source_types`). `target_types`: the target is well-typed, of the source's shapes."""
+    equations between dimensions among these must follow (`source_types`). `target_types`: the target is well-typed, of the
+    source's shapes."""
 
     def __init__(self, rule: Rule, library: Library, arithmetic: Arithmetic):
         self.rule, self.library, self.arithmetic = rule, library, arithmetic
