@@ -211,7 +211,7 @@ class CaseAnalysis {
 }  // namespace
 
 bool is_piecewise(const algebra::Function& function) {
-  using enum FunctionOp;
+  using enum algebra::Function::Op;
   const auto is_number = [](const algebra::Function::Instruction& node) { return node.op == Number && node.exact; };
   for (std::size_t i = 0; i < function.program.size(); ++i) {
     const algebra::Function::Instruction& node = function.program[i];

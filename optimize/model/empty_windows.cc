@@ -10,11 +10,12 @@ namespace {
 constexpr std::int64_t tried_sizes = 9;  // 0 to 8
 constexpr std::int64_t other_size = 9;   // of the dimensions beside the one that varies
 
-/// ONNX gives every window operator a kernel_shape.
+/// ONNX gives every window operator a kernel_shape, but for Resize, which reads windows of sizes that its operands
+/// tell.
 bool is_window_operator(const algebra::OperatorInstance& instance) {
   return std::ranges::any_of(instance.onnx, [](const algebra::OnnxMapping& mapping) {
-    return std::ranges::find(mapping.attributes, "kernel_shape", &algebra::OnnxAttribute::name) !=
-           mapping.attributes.end();
+    return mapping.op_type == "Resize" || std::ranges::find(mapping.attributes, "kernel_shape",
+                                                            &algebra::OnnxAttribute::name) != mapping.attributes.end();
   });
 }
 
