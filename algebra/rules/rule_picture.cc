@@ -4,6 +4,7 @@
 
 #include "algebra/rules/rule_layout.h"
 #include "algebra/terms/rule_text.h"
+#include "runtime/text/printable.h"
 
 namespace rulemill::algebra {
 namespace {
