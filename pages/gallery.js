@@ -64,7 +64,7 @@ function filter() {
 }
 
 heading(`Rule gallery: ${data.name}`, [data.profile && `profile ${data.profile}`, data.max_operators && `up to ${data.max_operators} operators`,
-  data.build && `rulemill ${data.build}`, data.solver && `Z3 ${data.solver.replace(/^z3 /i, "")}`, data.definitions && `definitions ${data.definitions.slice(0, 12)}`].filter(Boolean).join(" · "));
+  data.build && `rulemill ${data.build}`, data.solver && `Z3 ${data.solver.replace(/^z3 /i, "")}`].filter(Boolean).join(" · "));
 show(element("div", {class: "columns"}, section("Funnel, logarithmic scale", bars(data.funnel.filter(step => step[1] > 0))), section("Contents", figures())),
      element("div", {class: "bar", role: "search"}, search, tier, operator, maxSize, condition, count), list, end);
 for (const field of [search, tier, operator, maxSize, condition]) field.addEventListener("input", filter);

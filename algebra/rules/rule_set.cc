@@ -114,7 +114,6 @@ std::string serialize(const RuleSet& rules, const TermBank& bank, const Symbols&
   proto::Provenance& provenance = *out.mutable_provenance();
   provenance.set_profile_name(rules.provenance.profile_name);
   provenance.set_profile_digest(rules.provenance.profile_digest);
-  provenance.set_library_digest(bank.library().digest());
   for (const std::string& name : operators) {
     proto::OperatorDigest& digest = *provenance.add_operators();
     digest.set_name(name);

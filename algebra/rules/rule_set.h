@@ -50,7 +50,6 @@ inline bool is_late(const RuleRecord& record) {
 
 struct Provenance {
   std::string profile_name, profile_digest;
-  std::string library_digest;                                         // set by save
   std::vector<std::pair<std::string, std::string>> operator_digests;  // of the operators in use, by name; set by save
   std::vector<std::uint64_t> seeds;
   std::string build;   // rulemill's version

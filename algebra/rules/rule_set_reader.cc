@@ -207,7 +207,6 @@ Provenance read_provenance(const proto::Provenance& from) {
   Provenance result;
   result.profile_name = from.profile_name();
   result.profile_digest = from.profile_digest();
-  result.library_digest = from.library_digest();
   for (const proto::OperatorDigest& each : from.operators()) {
     result.operator_digests.emplace_back(each.name(), each.digest());
   }

@@ -59,7 +59,6 @@ void write_gallery(Context& context, const std::string& out) {
                      {"max_operators", provenance.max_operators},
                      {"build", provenance.build},
                      {"solver", provenance.solver},
-                     {"definitions", provenance.library_digest},
                      {"funnel", std::move(funnel)},
                      {"rules", std::move(rules)}};
   const std::size_t bytes = write_page(out, "gallery", data);

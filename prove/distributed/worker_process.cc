@@ -18,6 +18,7 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<WorkerOptions>);  // both processes run the same binary
 constexpr std::chrono::seconds start_timeout{60};
+constexpr int max_starts = 3;
 constexpr int out_of_memory = 77;  // exit code at the memory limit
 
 /// Returns the first frame: the options, and the definitions' folder and digest.
@@ -68,14 +69,23 @@ void WorkerProcess::start(const Task& task) {
   answer_ = local_->answer(task);
 }
 
+std::optional<Bytes> WorkerProcess::start_process() {
+  process_ = std::make_unique<runtime::Subprocess>(options_.command, options_.memory_bytes);
+  process_->send(first_frame(options_, library_));
+  return process_->receive(start_timeout);
+}
+
 void WorkerProcess::spawn() {
   updates_sent_ = 0;
   process_ = options_.idle_workers ? options_.idle_workers->take() : nullptr;
   must_reset_ = process_ != nullptr;
   if (must_reset_) return;
-  process_ = std::make_unique<runtime::Subprocess>(options_.command, options_.memory_bytes);
-  process_->send(first_frame(options_, library_));
-  const std::optional<Bytes> ready = process_->receive(start_timeout);
+  std::optional<Bytes> ready = start_process();
+  // A process that is killed while it starts is replaced, as one that is killed later.
+  for (int starts = 1; !ready && starts < max_starts && process_->end_reason().starts_with("signal"); ++starts) {
+    ++restarts_;
+    ready = start_process();
+  }
   if (!ready) {
     throw runtime::Error("worker process", "cannot start (" + failure_text(process_->end_reason()) +
                                                "); expected it to load the definitions" +

@@ -59,6 +59,8 @@ class WorkerProcess {
  private:
   void begin();
   void spawn();
+  /// Returns the process's first frame, once it has loaded the definitions; nothing if it ended before.
+  std::optional<runtime::Bytes> start_process();
   bool is_out_of_time();
   std::optional<Answer> retry_or_fail();
 

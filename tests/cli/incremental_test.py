@@ -139,6 +139,17 @@ class Incremental(Case):
         self.discover(self.text, *options, out=scratch)
         self.assertEqual(results(self.out), results(scratch))
 
+    def test_an_unused_definition_leaves_the_bytes_of_a_run_from_scratch(self):
+        definitions = self.folder / "definitions"
+        shutil.copytree(OPERATORS, definitions)
+        options = ["--definitions", definitions]
+        self.discover(self.text, *options)
+        (definitions / "unused.op").write_text("function cube(t) = t * t * t\n\noperator cube(x[d...])\n  y[i... < d...] = cube(x[i...])\n")
+        self.assertEqual(self.discover(self.text, *options).count("already done"), 8)
+        scratch = self.folder / "scratch"
+        self.discover(self.text, *options, out=scratch)
+        self.assertEqual(results(self.out), results(scratch))
+
     def test_comments_and_order_in_files_do_not_matter(self):
         definitions = self.folder / "definitions"
         shutil.copytree(OPERATORS, definitions)

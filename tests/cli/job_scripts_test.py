@@ -52,9 +52,19 @@ class JobScripts(Case):
             self.assertEqual(code_seen, code)
             self.assertEqual(calls[1:], ["scontrol requeue 17"])
             self.assertIn("--kill-on-bad-exit=1 rulemill prove --profile p.toml --out out --progress plain --threads 1", calls[0])
-            code_seen, calls, errors = self.run_job("stage.sbatch", words, f"mkdir -p out/events; echo more >>out/events/e; exit {code}")
-            self.assertEqual((code_seen, calls[1:]), (1, []))
+
+    def test_a_stage_without_progress_is_requeued_once(self):
+        words = ["prove", "p.toml", "out"]
+        useless = "mkdir -p out/events; echo more >>out/events/e; exit 137"
+        useful = "mkdir -p out; echo more >>out/shard; exit 137"
+        for step in (useless, useful, useless):
+            code, calls, _ = self.run_job("stage.sbatch", words, step)
+            self.assertEqual((code, calls[1:]), (137, ["scontrol requeue 17"]))
+        for _ in range(2):
+            code, calls, errors = self.run_job("stage.sbatch", words, useless)
+            self.assertEqual((code, calls[1:]), (1, []))
             self.assertIn("without progress since its last start", errors)
+            self.assertEqual(self.run_job("stage.sbatch", words, useless)[0], 137)
 
     def test_failed_and_finished_stages_are_not_requeued(self):
         for code in (1, 3):
@@ -64,8 +74,9 @@ class JobScripts(Case):
         self.assertEqual((code, calls[1:]), (0, ["rulemill status out --require-stage prune"]))
 
     def test_success_without_a_finished_stage_is_a_failure(self):
-        code, calls, errors = self.run_job("stage.sbatch", ["join", "p", "out"], "exit 0", status="exit 4")
-        self.assertEqual((code, calls[1:]), (1, ["rulemill status out --require-stage join"]))
+        for expected in (4, 1):
+            code, calls, errors = self.run_job("stage.sbatch", ["join", "p", "out"], "exit 0", status="exit 4")
+            self.assertEqual((code, calls[1]), (expected, "rulemill status out --require-stage join"))
         self.assertIn("without progress", errors)
 
     def test_an_optimization_interrupted_before_its_time_limit_is_requeued(self):

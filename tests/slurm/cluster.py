@@ -170,7 +170,7 @@ class Cluster:
         for pid in self.processes_of("slurmstepd: ["):
             if log in {os.readlink(link) for link in pathlib.Path(f"/proc/{pid}/fd").iterdir()}:
                 self.kill(pid)
-        for pid in self.processes_of(f"SLURMD_NODENAME={node}"):
+        for pid in self.processes_of(f"SLURMD_NODENAME={node}", str(self.folder)):
             self.kill(pid)
         self.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=power")
 
@@ -179,13 +179,14 @@ class Cluster:
         self.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
 
     @staticmethod
-    def processes_of(text):
-        """Returns the other processes whose environment or command line contains the text."""
+    def processes_of(*texts):
+        """Returns the other processes whose environment or command line contains all texts."""
         found = []
         for entry in pathlib.Path("/proc").iterdir():
             if entry.name.isdigit() and int(entry.name) != os.getpid():
                 try:
-                    if text.encode() in (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes():
+                    words = (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes()
+                    if all(text.encode() in words for text in texts):
                         found.append(int(entry.name))
                 except OSError:
                     pass
