@@ -278,7 +278,7 @@ class ExitCodes(Import):
         "(x[m, n])\n  relu(x) => x": ("refuted", 1),
         "(x:4, k:4)\n  conv2d(x, k; pad=valid) => conv2d(x, k)": ("narrowed", 1),
         "(x[m, n])\n  log(softmax(x)) => log_softmax(x)": ("unknown", 1),
-        "(x:2, y:4)\n  matmul(x, y) => x": ("ill-typed", 3),
+        "(a[2, 3], b[4, 5])\n  matmul(a, b) => matmul(a, b)": ("ill-typed", 3),
     }
 
     def test_a_statement_has_the_same_verdict_and_exit_code(self):
