@@ -3,23 +3,25 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
-#include <cstdlib>
 
 #include "algebra/library/partial_operators.h"
 #include "cli/number_option.h"
-#include "runtime/process/subprocess.h"
+#include "cli/shipped_files.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {
 void Context::print(const std::string& text) const {
   if (!world.is_root() || silent) return;
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  std::FILE* stream = prints_to_stderr ? stderr : stdout;
+  std::fwrite(text.data(), 1, text.size(), stream);
+  std::fflush(stream);
 }
 
 void add_profile_options(CLI::App& app, Options& options) {
-  app.add_option("--profile", options.profile,
-                 "profile (TOML), or a folder of profiles whose candidates are proved together")
+  options.files
+      .reads(app.add_option("--profile", options.profile,
+                            "profile (TOML), or a folder of profiles whose candidates are proved together"),
+             PathKind::Profile)
       ->required();
   app.add_option("--max-ops", options.max_ops, "maximum number of operators in a graph; default: the profile's")
       ->check(whole_number(1, 8));
@@ -27,43 +29,32 @@ void add_profile_options(CLI::App& app, Options& options) {
 }
 
 void add_out_option(CLI::App& app, Options& options) {
-  app.add_option("--out", options.out, "output folder; an interrupted run resumes here")->required();
+  options.files
+      .writes(app.add_option("--out", options.out, "output folder; an interrupted run resumes here"), PathKind::Run)
+      ->required();
 }
 
 void add_rules_option(CLI::App& app, Options& options, bool required) {
-  auto* option = app.add_option("--rules", options.rules, "rule database (*.rmdb), or a folder with rules.rmdb");
+  auto* option = options.files.reads(
+      app.add_option("--rules", options.rules, "rule database (*.rmdb), or a folder with rules.rmdb"),
+      PathKind::Database);
   if (required) option->required();
 }
 
 void add_definitions_option(CLI::App& app, Options& options) {
-  app.add_option("--definitions", options.definitions,
-                 "folder of operator definitions (*.op); default: the installed ones");
+  options.files.reads(app.add_option("--definitions", options.definitions,
+                                     "folder of operator definitions (*.op); default: the installed ones"),
+                      PathKind::Definitions);
 }
 
 void add_common_options(CLI::App& app, Options& options) {
-  app.add_option("--json", options.json, "write all results to this file (JSON)");
+  options.files.writes(
+      app.add_option("--json", options.json, "write all results to this file (JSON); - means standard output"));
   app.add_option("--log-level", options.log_level,
                  "minimum severity of log messages: trace, debug, info, warn, error or off")
       ->capture_default_str();
   app.add_option("--progress", options.progress, "progress on stderr: auto, plain (lines) or off")
       ->capture_default_str();
-}
-
-std::filesystem::path data_folder() {
-  if (const char* given = std::getenv("RULEMILL_DATA")) return given;
-  auto folder = runtime::current_executable().parent_path();
-  for (int up = 0; up < 4 && folder.has_relative_path(); ++up, folder = folder.parent_path()) {
-    for (const char* place : {"data", "share/rulemill"}) {
-      if (std::filesystem::is_directory(folder / place / "operators")) return folder / place;
-    }
-  }
-  throw runtime::UsageError("--definitions", "no operator definitions near " + runtime::current_executable().string() +
-                                                 "; give --definitions DIR or set RULEMILL_DATA");
-}
-
-std::filesystem::path shipped_folder(const std::string& name) {
-  const std::filesystem::path data = data_folder();
-  return std::filesystem::is_directory(data / name) ? data / name : data.parent_path() / name;
 }
 
 std::filesystem::path definitions_folder(const Options& options) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "algebra/library/library.h"
+#include "cli/file_options.h"
 #include "runtime/mpi/communicator.h"
 #include "runtime/mpi/on_first_rank.h"
 #include "runtime/process/progress.h"
@@ -26,6 +27,7 @@ struct Options {
   std::string json;
   std::string log_level = "info";
   std::string progress = "auto";
+  FileOptions files;
 };
 
 /// The arguments and the report of the subcommand that runs.
@@ -35,8 +37,9 @@ struct Context {
   runtime::ProgressMode progress = runtime::ProgressMode::Auto;  // Off on the other ranks
   runtime::Json report = runtime::Json::object();                // written by --json
   bool silent = false;                                           // print() does nothing
+  bool prints_to_stderr = false;                                 // because an output is standard output
 
-  /// Prints to stdout on the first rank.
+  /// Prints to stdout, or stderr, on the first rank.
   void print(const std::string& text) const;
 };
 
@@ -49,12 +52,6 @@ void add_rules_option(CLI::App& app, Options& options, bool required);  // --rul
 void add_definitions_option(CLI::App& app, Options& options);           // --definitions
 void add_common_options(CLI::App& app, Options& options);               // --json, --log-level, --progress
 
-/// Returns the folder of data files: $RULEMILL_DATA, `data` of the source tree, or `share/rulemill` of a packed folder.
-/// Throws UsageError if there is none.
-std::filesystem::path data_folder();
-/// Returns another folder that ships with the program, such as "pages": in `share/rulemill` of a packed folder, next to
-/// `data` in the source tree.
-std::filesystem::path shipped_folder(const std::string& name);
 /// Returns --definitions, or data_folder()/operators.
 std::filesystem::path definitions_folder(const Options& options);
 /// The same. Throws InputError if it is not a folder.

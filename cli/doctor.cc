@@ -109,7 +109,8 @@ void show_capabilities(Context& context) {
 void add_doctor(CLI::App& app, Options& options, Command& chosen) {
   auto* doctor = app.add_subcommand("doctor", "Show the capabilities of this build and this machine");
   add_definitions_option(*doctor, options);
-  doctor->add_option("--out", options.out, "output folder to check for write access");
+  options.files.writes(doctor->add_option("--out", options.out, "output folder to check for write access"),
+                       PathKind::Folder);
   add_common_options(*doctor, options);
   doctor->callback([&chosen] { chosen = show_capabilities; });
 }

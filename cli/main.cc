@@ -8,7 +8,6 @@
 
 #include "cli/command.h"
 #include "rulemill_build.h"
-#include "runtime/files/atomic_file.h"
 #include "runtime/files/json_file.h"
 #include "runtime/mpi/mpi_session.h"
 #include "runtime/process/interrupt.h"
@@ -87,13 +86,13 @@ int run(const runtime::MpiSession& session, int argc, char** argv) {
     throw runtime::UsageError("", std::string(error.what()) + " (see rulemill --help)");
   }
 
+  options.files.refuse_overwriting();
   const int rank = session.world().rank();
   runtime::set_up_log(options.log_level, rank);
   const auto mode = runtime::parse_progress_mode(options.progress);
   cli::Context context{session.world(), options, rank == 0 ? mode : runtime::ProgressMode::Off};
-  if (rank == 0 && !options.json.empty()) {
-    runtime::require_writable_folder(std::filesystem::absolute(options.json).parent_path());
-  }
+  context.prints_to_stderr = options.files.use_standard_output();
+  if (rank == 0 && !options.json.empty()) cli::require_writable(options.json);
   const auto write_report = [&] {
     if (rank == 0 && !options.json.empty()) runtime::write_json(options.json, context.report);
   };

@@ -1,6 +1,7 @@
 #include "cli/model_processes.h"
 
 #include <cstdlib>
+#include "cli/shipped_files.h"
 #include "optimize/onnx/shapes/inference.h"
 #include "runtime/process/subprocess.h"
 

@@ -4,6 +4,7 @@
 #include "cli/model_processes.h"
 #include "cli/text_table.h"
 #include "optimize/onnx/mapping_check.h"
+#include "prove/import_rules.h"
 #include "prove/prover/prover.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
@@ -30,26 +31,29 @@ void list(Context& context) {
   context.print(table.text());
 }
 
-/// Proves or refutes every property of the file. Returns the number of those not proved.
+/// Proves or refutes every property of the file. Returns the number of those not proved. Throws InputError if one is
+/// ill-typed.
 std::size_t check_properties(Context& context, const std::string& file, algebra::Library& library) {
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
   prove::Prover prover(bank, symbols);
   std::size_t not_proved = 0;
+  std::string ill_typed;
   TextTable table({"property", "verdict", "condition, counterexample or reason"});
   for (const algebra::Rule& rule : algebra::parse_rules(runtime::read_file(file), file, library, bank, symbols)) {
     const prove::Verdict verdict = prover.prove(rule);
-    std::string detail;
-    if (const auto* proved = std::get_if<prove::Proved>(&verdict)) {
-      for (const auto& c : proved->found) detail += (detail.empty() ? "when " : ", ") + algebra::to_string(c, symbols);
-    } else {
-      detail = prove::detail(verdict);
-    }
-    not_proved += std::holds_alternative<prove::Proved>(verdict) ? 0 : 1;
-    table.add({rule.id, prove::name(verdict), detail});
-    context.report["properties"].push_back({{"name", rule.id}, {"verdict", prove::name(verdict)}, {"detail", detail}});
+    const prove::RuleStatus status = prove::status_of_statement(verdict);
+    std::string detail = prove::detail(verdict);
+    if (const std::string condition = prove::condition_of_statement(verdict, symbols); !condition.empty())
+      detail = "when " + condition;
+    not_proved += status == prove::RuleStatus::Proved ? 0 : 1;
+    if (status == prove::RuleStatus::IllTyped && ill_typed.empty())
+      ill_typed = "property " + rule.id + " is ill-typed: " + detail;
+    table.add({rule.id, prove::name(status), detail});
+    context.report["properties"].push_back({{"name", rule.id}, {"verdict", prove::name(status)}, {"detail", detail}});
   }
   context.print(table.text());
+  if (!ill_typed.empty()) throw runtime::InputError(file, ill_typed);
   return not_proved;
 }
 
@@ -145,9 +149,9 @@ void add_operators(CLI::App& app, Options& options, Command& chosen) {
   auto given = std::make_shared<OperatorCheckOptions>();
   checking->add_flag("--onnx", given->onnx, "compare every ONNX mapping with onnxruntime on random nodes");
   checking->add_option("--trials", given->trials, "random nodes per mapping")->check(CLI::Range(1, 10000));
-  checking->add_option(
+  options.files.reads(checking->add_option(
       "FILE", given->files,
-      "definitions (*.op) in addition to those of --definitions, or properties (*.properties) to prove");
+      "definitions (*.op) in addition to those of --definitions, or properties (*.properties) to prove"));
   add_definitions_option(*checking, options);
   add_common_options(*checking, options);
   checking->callback([given, &chosen] { chosen = [given](Context& context) { check(context, *given); }; });

@@ -1,6 +1,6 @@
 #include "cli/page.h"
 
-#include "cli/command.h"
+#include "cli/shipped_files.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
 

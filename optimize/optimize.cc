@@ -1,6 +1,7 @@
 #include "optimize/optimize.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "optimize/candidates.h"
 #include "optimize/cost/cost_table.h"
@@ -8,8 +9,10 @@
 #include "optimize/gpu/device/costs.h"
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/model/empty_windows.h"
+#include "optimize/rule_databases.h"
 #include "optimize/subgraphs.h"
 #include "optimize/summarize.h"
+#include "runtime/files/destination.h"
 #include "runtime/process/machine.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
@@ -117,13 +120,22 @@ class Optimization {
         subgraphs_.model.has_value() || count_nodes(costs_of(import_.outputs)) < count_nodes(costs_before);
     const std::vector<Candidate> candidates =
         choose_candidates(found_.best, unchanged, options_.min_gain, export_reduces_nodes);
-    selected_ = select_model({options_.model, options_.out, model_, import_, bank_, fusion_, cost_, inference_, sizes_,
+    const bool has_file = runtime::destination_of(options_.out).kind == runtime::Destination::Kind::File;
+    const std::filesystem::path out = has_file ? options_.out : std::filesystem::path();
+    selected_ = select_model({options_.model, out, model_, import_, bank_, fusion_, cost_, inference_, sizes_,
                               options_.input_shapes, options_.verification, options_.benchmark},
                              candidates);
     summary_.verification_seconds = watch_.lap();
     summarize_selection(summary_, selected_, bank_);
     summarize_subgraphs(summary_, subgraphs_);
     summarize_result(unchanged, selected_.model ? candidates[selected_.candidate] : unchanged, costs_before);
+  }
+
+  /// Calls a function that throws if the rules that fired must not be used.
+  void check_with(const std::function<void(const Summary&)>& check) {
+    watch_.lap();
+    check(summary_);
+    summary_.rule_check_seconds = watch_.lap();
   }
 
   /// Writes the selected model, or copies the original.
@@ -199,24 +211,16 @@ Summary run(const Options& options) {
   algebra::Library library = algebra::Library::load(options.operators);
   algebra::TermBank terms(library);
   algebra::Symbols symbols;
-  std::vector<algebra::RuleRecord> rules;
-  std::vector<std::string> names;
-  for (std::filesystem::path database : options.rules) {
-    if (std::filesystem::is_directory(database)) database /= "rules.rmdb";
-    algebra::RuleSet set = algebra::load_rule_set(database, library, terms, symbols);
-    for (algebra::RuleRecord& record : set.rules) {
-      if (options.rules.size() > 1) record.rule.id = set.provenance.profile_name + "/" + record.rule.id;
-      rules.push_back(std::move(record));
-    }
-    names.push_back(database.string());
-  }
-  Summary summary = run(options, library, terms, symbols, rules);
-  summary.rules = runtime::join_text(names);
+  const std::vector<RuleDatabase> databases = load_databases(options.rules, library, terms, symbols);
+  Summary summary = run(options, library, terms, symbols, join_rules(databases), [&](const Summary& found) {
+    if (options.rule_check) check_fired_rules(databases, found.fired, options.rule_check, library, terms, symbols);
+  });
+  summary.rules = runtime::join_text(databases, [](const RuleDatabase& each) { return each.file.string(); });
   return summary;
 }
 
 Summary run(const Options& options, algebra::Library& library, algebra::TermBank& terms, algebra::Symbols& symbols,
-            const std::vector<algebra::RuleRecord>& rules) {
+            const std::vector<algebra::RuleRecord>& rules, const std::function<void(const Summary&)>& before_writing) {
   Optimization optimization(options, library, terms, symbols, rules);
   if (!options.explain.empty()) {
     Summary summary;
@@ -225,6 +229,7 @@ Summary run(const Options& options, algebra::Library& library, algebra::TermBank
   }
   optimization.search();
   optimization.select();
+  if (before_writing) optimization.check_with(before_writing);
   optimization.write();
   return optimization.summary();
 }

@@ -2,6 +2,9 @@
 // function.
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "algebra/rules/rule_set.h"
 #include "optimize/options.h"
 #include "optimize/report/summary.h"
@@ -13,8 +16,10 @@ namespace rulemill::optimize {
 Summary run(const Options& options);
 
 /// Runs all passes with rules in memory. General rules are specialized to the operators of the model. The rules are
-/// over `library`, `terms` and `symbols`.
+/// over `library`, `terms` and `symbols`. If `before_writing` throws, nothing is written; its argument names the rules
+/// that fired.
 Summary run(const Options& options, algebra::Library& library, algebra::TermBank& terms, algebra::Symbols& symbols,
-            const std::vector<algebra::RuleRecord>& rules);
+            const std::vector<algebra::RuleRecord>& rules,
+            const std::function<void(const Summary&)>& before_writing = {});
 
 }  // namespace rulemill::optimize

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "algebra/rules/rule_set.h"
 #include "optimize/cost/cost_source.h"
 #include "optimize/cost/input_shapes.h"
 #include "optimize/search/search_options.h"
@@ -13,9 +16,15 @@
 
 namespace rulemill::optimize {
 
+/// Checks rules of a loaded database, by id. Throws an Error that names the first invalid one.
+using RuleCheck = std::function<void(const std::filesystem::path& database, const algebra::RuleSet& rules,
+                                     const std::set<std::string>& ids, algebra::Library& library,
+                                     algebra::TermBank& terms, algebra::Symbols& symbols)>;
+
 struct Options {
   std::filesystem::path model;
   std::vector<std::filesystem::path> rules;  // databases, or folders with rules.rmdb
+  RuleCheck rule_check;                      // of the rules that fired, before a result is written; empty: none
   std::filesystem::path operators;           // folder of definitions
   std::filesystem::path runtime_fusions;     // file of model/runtime_fusion.h; empty: none
   std::filesystem::path out;                 // empty: write nothing

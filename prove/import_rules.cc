@@ -10,6 +10,7 @@
 #include "prove/tasks/definition_proof.h"
 #include "prove/tasks/derivation_context.h"
 #include "runtime/process/stopwatch.h"
+#include "runtime/text/join_text.h"
 #include "runtime/text/printable.h"
 
 namespace rulemill::prove {
@@ -17,10 +18,6 @@ namespace rulemill::prove {
 using algebra::Rule;
 
 namespace {
-
-void append(std::string& text, const std::string& item, const char* separator) {
-  if (!item.empty()) text += (text.empty() ? "" : separator) + item;
-}
 
 ImportVerdict prove_imported_rule(const algebra::ImportedRule& imported, Prover& prover, algebra::TermBank& bank,
                                   algebra::Symbols& symbols) {
@@ -34,16 +31,15 @@ ImportVerdict prove_imported_rule(const algebra::ImportedRule& imported, Prover&
   const runtime::Stopwatch watch;
   const Verdict verdict = prover.prove(*imported.rule);
   result.seconds = watch.seconds();
-  result.status = status(verdict);
+  result.status = status_of_statement(verdict);
   result.detail = detail(verdict);
   if (const auto* typed = typed_rule(verdict)) result.rule = algebra::to_string(typed->rule, bank, symbols);
   if (const auto* proved = std::get_if<Proved>(&verdict)) {
     result.queries = proved->queries;
-    if (!proved->narrowed.empty()) result.status = RuleStatus::Narrowed;
-    for (const auto& equation : proved->narrowed.empty() ? proved->found : proved->narrowed)
-      append(result.condition, algebra::to_string(equation, symbols), ", ");
+    result.condition = condition_of_statement(verdict, symbols);
     if (!result.condition.empty()) result.detail = "when " + result.condition;
-    for (const std::string& fixed : proved->typed.fixed_sizes) append(result.detail, fixed, "; ");
+    for (const std::string& fixed : proved->typed.fixed_sizes)
+      result.detail += (result.detail.empty() ? "" : "; ") + fixed;
   }
   return result;
 }
@@ -155,6 +151,18 @@ class ImportedCore {
 };
 
 }  // namespace
+
+RuleStatus status_of_statement(const Verdict& verdict) {
+  const auto* proved = std::get_if<Proved>(&verdict);
+  return proved != nullptr && !proved->narrowed.empty() ? RuleStatus::Narrowed : status(verdict);
+}
+
+std::string condition_of_statement(const Verdict& verdict, const algebra::Symbols& symbols) {
+  const auto* proved = std::get_if<Proved>(&verdict);
+  if (proved == nullptr) return {};
+  return runtime::join_text(proved->narrowed.empty() ? proved->found : proved->narrowed,
+                            [&](const auto& equation) { return algebra::to_string(equation, symbols); });
+}
 
 std::vector<ImportVerdict> prove_imported_rules(const std::vector<algebra::ImportedRule>& rules,
                                                 algebra::Library& library, algebra::TermBank& bank,

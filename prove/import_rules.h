@@ -24,6 +24,11 @@ struct ImportVerdict {
   double seconds = 0;
 };
 
+/// Returns the verdict's status, or narrowed: proved only where a size that the statement leaves open is a number.
+RuleStatus status_of_statement(const Verdict& verdict);
+/// Returns the condition under which the statement was proved: the one that was found, or that narrows it; or nothing.
+std::string condition_of_statement(const Verdict& verdict, const algebra::Symbols& symbols);
+
 /// Proves or refutes rules, in order and independently of each other. A proved rule is also proved from its text form,
 /// which a database stores.
 std::vector<ImportVerdict> prove_imported_rules(const std::vector<algebra::ImportedRule>& rules,

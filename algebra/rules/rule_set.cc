@@ -105,6 +105,12 @@ std::string checksum_field(std::string_view bytes) {
   return tail.SerializeAsString();
 }
 
+bool has_valid_checksum(std::string_view file) {
+  constexpr std::size_t checksum_bytes = 35;  // tag, length, 32 digits
+  const std::size_t content = file.size() - std::min(file.size(), checksum_bytes);
+  return file.substr(content) == checksum_field(file.substr(0, content));
+}
+
 std::string serialize(const RuleSet& rules, const TermBank& bank, const Symbols& symbols, std::size_t max_bytes) {
   proto::RuleSet out;
   out.set_schema_version(rule_set_schema_version);

@@ -15,4 +15,7 @@ inline constexpr std::uint32_t rule_set_schema_version = 1;
 /// The serialized checksum field of these bytes, which ends a database file.
 std::string checksum_field(std::string_view bytes);
 
+/// Returns whether the bytes of a database file end with their checksum.
+bool has_valid_checksum(std::string_view file);
+
 }  // namespace rulemill::algebra

@@ -196,9 +196,7 @@ proto::RuleSet parse_whole(std::string_view bytes, const std::string& origin) {
   if (from.schema_version() != rule_set_schema_version)
     throw InputError(origin,
                      fmt::format("has schema version {}, expected {}", from.schema_version(), rule_set_schema_version));
-  constexpr std::size_t checksum_bytes = 35;  // tag, length, 32 digits
-  const std::size_t content = bytes.size() - std::min(bytes.size(), checksum_bytes);
-  if (bytes.substr(content) != checksum_field(bytes.substr(0, content)))
+  if (!has_valid_checksum(bytes))
     throw InputError(origin, "its checksum does not match its content: the file is cut short or damaged");
   return from;
 }

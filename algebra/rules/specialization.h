@@ -31,6 +31,11 @@ std::vector<RuleRecord> specialize(const std::vector<RuleRecord>& rules, const U
 std::vector<std::vector<RuleRecord>> specializations_within(const std::vector<RuleRecord>& rules, Library& library,
                                                             TermBank& bank, Symbols& symbols);
 
+/// Returns whether a name is that of the rule or of one of its specializations.
+inline bool is_named_after(std::string_view name, std::string_view rule) {
+  return name.starts_with(rule) && (name.size() == rule.size() || name[rule.size()] == '@');
+}
+
 /// Returns the specialization whose name is that of the rule followed by `name`, as in "@d=2,stride=1"; nullopt if
 /// there is none.
 std::optional<Rule> specialize_by_name(const Rule& rule, std::string_view name, Library& library, TermBank& bank,

@@ -136,7 +136,7 @@ void add_gpu(CLI::App& app, Options& options, Command& chosen) {
   auto given = std::make_shared<GpuOptions>();
   const auto add = [&](const char* name, const char* what, void (*run)(Context&, const GpuOptions&)) {
     auto* made = command->add_subcommand(name, what);
-    made->add_option("MODEL", given->model, "the model (*.onnx)")->required();
+    options.files.reads(made->add_option("MODEL", given->model, "the model (*.onnx)"), PathKind::Model)->required();
     made->add_option("--dynamic-size", given->dynamic_size, "value of every dynamic dimension of the model")
         ->check(whole_number(1))
         ->capture_default_str();
@@ -152,15 +152,16 @@ void add_gpu(CLI::App& app, Options& options, Command& chosen) {
   auto* plan = add("plan", "Print the plan: kernels, library calls, layouts and memory; needs no GPU", run_plan);
   plan->add_option("--architecture", given->architecture, "GPU architecture to compile kernels for")
       ->capture_default_str();
-  plan->add_option("--layout-table", given->layout_table,
-                   "file of measured times in both layouts, as written by `gpu time`");
+  options.files.reads(plan->add_option("--layout-table", given->layout_table,
+                                       "file of measured times in both layouts, as written by `gpu time`"));
   auto* time =
       add("time", "Print the median milliseconds of one run, as needed by `optimize --benchmark-command`", run_time);
   time->add_option("--runs", given->runs, "number of timed runs")
       ->check(whole_number(1, 1000000))
       ->capture_default_str();
-  time->add_option("--layout-table", given->layout_table,
-                   "file of measured times in both layouts; missing times are measured and added");
+  options.files.updates(
+      time->add_option("--layout-table", given->layout_table,
+                       "file of measured times in both layouts; missing times are measured and added"));
   time->add_flag("--warm-caches", given->warm_caches, "do not flush the caches between runs");
 }
 

@@ -64,9 +64,6 @@ void show_model(Context& context, const std::string& path, const std::string& ro
   optimize::NodeInference inference(type_helper_command());
   const optimize::ImportedModel import = optimize::import_model(model, bank, &inference);
   if (!roundtrip.empty()) {
-    std::error_code error;
-    if (std::filesystem::equivalent(path, roundtrip, error))
-      throw runtime::UsageError("--roundtrip", "is the model itself; choose another file");
     optimize::Fusion fusion(bank);
     auto plan = optimize::plan_export(import, bank, fusion, import.outputs, model.opset(), true);
     optimize::export_model(model, import, bank, std::move(plan), import.outputs).write(roundtrip);
@@ -104,10 +101,13 @@ void show_model(Context& context, const std::string& path, const std::string& ro
 void add_info(CLI::App& app, Options& options, Command& chosen) {
   auto* info = app.add_subcommand("info", "Describe and check a table file (a shard) or a model");
   auto path = std::make_shared<std::string>();
-  info->add_option("FILE", *path, "table file of rulemill (*.h5) or model (*.onnx)")->required();
+  options.files
+      .reads(info->add_option("FILE", *path, "table file of rulemill (*.h5) or model (*.onnx)"), PathKind::Model)
+      ->required();
   auto roundtrip = std::make_shared<std::string>();
-  info->add_option("--roundtrip", *roundtrip,
-                   "write the model to this file after import and export, without applying rules");
+  options.files.writes(info->add_option("--roundtrip", *roundtrip,
+                                        "write the model to this file after import and export, without applying rules"),
+                       PathKind::NewModel);
   add_definitions_option(*info, options);
   add_common_options(*info, options);
   info->callback([path, roundtrip, &chosen] {

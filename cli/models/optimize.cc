@@ -8,10 +8,11 @@
 #include "cli/number_option.h"
 #include "cli/page.h"
 #include "cli/rules/default_rules.h"
+#include "cli/rules/rule_check.h"
+#include "cli/shipped_files.h"
 #include "optimize/cost/device_model.h"
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/report/report.h"
-#include "runtime/files/atomic_file.h"
 #include "runtime/files/cache_folder.h"
 #include "runtime/text/error.h"
 
@@ -34,18 +35,15 @@ const std::map<std::string, optimize::SearchMethod> searches = {{"saturate", opt
 
 constexpr double min_gain_without_benchmark = 0.05;
 
-/// Protects the model and its external data from being overwritten.
-void require_other_file(const std::string& option, const std::filesystem::path& file, std::filesystem::path model) {
-  if (file.empty()) return;
-  runtime::require_writable_folder(std::filesystem::absolute(file).parent_path());
-  std::error_code error;
-  if (std::filesystem::equivalent(model, file, error)) {
-    throw runtime::UsageError(option, "is the model itself; choose another file");
-  }
-  model += ".data";
-  if (std::filesystem::equivalent(model, file, error)) {
-    throw runtime::UsageError(option, "is the model's external data; choose another file");
-  }
+/// Keeps measured costs in the user's cache folder unless a table is given.
+void set_cached_cost_table(optimize::Options& options) {
+  const bool is_measured = options.cost.source == "onnxruntime" || options.cost.source == "cuda";
+  if (!is_measured || !options.cost.table.empty()) return;
+  const std::filesystem::path folder = runtime::writable_cache_folder();
+  if (folder.empty()) return;
+  options.cost.table = folder;  // cuda: with a file for each device and version
+  if (options.cost.source == "onnxruntime")
+    options.cost.table /= "costs-" + std::to_string(options.benchmark.threads) + ".h5";
 }
 
 optimize::Summary optimize_model(const optimize::Options& options) {
@@ -63,7 +61,12 @@ void run(Context& context, const OptimizeOptions& given) {
   optimize::Options options = given.options;
   if (options.cost.source == "cuda") optimize::gpu::require_gpu();  // fail early
   options.rules.assign(given.rules.begin(), given.rules.end());
-  if (options.rules.empty()) options.rules = {default_rules(context)};
+  DefaultRules defaults;
+  if (options.rules.empty()) {
+    defaults = default_rules(context);
+    options.rules = {defaults.database};
+  }
+  options.rule_check = require_valid_certificates;
   options.out = context.options.out;
   options.operators = definitions_folder(context.options);
   options.runtime_fusions = data_folder() / "runtimes" / "onnxruntime.patterns";
@@ -77,21 +80,16 @@ void run(Context& context, const OptimizeOptions& given) {
   if (options.cost.source == "table" && options.cost.table.empty()) {
     throw runtime::UsageError("--cost", "table needs --cost-table FILE");
   }
-  if (options.cost.source == "onnxruntime" && options.cost.table.empty() && !runtime::cache_folder().empty()) {
-    options.cost.table = runtime::cache_folder() / ("costs-" + std::to_string(options.benchmark.threads) + ".h5");
-  }
-  if (options.cost.source == "cuda" && options.cost.table.empty() && !runtime::cache_folder().empty()) {
-    options.cost.table = runtime::cache_folder();  // with a file for each device and version
-  }
+  set_cached_cost_table(options);
   // A benchmark makes up for errors of the cost model.
   options.min_gain = given.min_gain.value_or(options.benchmark.is_possible() ? 0 : min_gain_without_benchmark);
   for (const std::string& text : given.shapes) options.input_shapes.insert(optimize::parse_input_shape(text));
   if (!options.out.empty()) {
     if (std::filesystem::is_directory(options.out)) options.out /= options.model.filename();
   }
-  require_other_file("--out", options.out, options.model);
-  require_other_file("--report", given.report, options.model);
-  require_other_file("--json", context.options.json, options.model);
+  for (const std::filesystem::path& file : {options.out, std::filesystem::path(given.report)}) {
+    if (!file.empty()) require_writable(file);
+  }
   const optimize::Summary summary = optimize_model(options);
   if (!options.explain.empty()) return context.print(optimize::to_text(summary.explanations));
   if (!given.report.empty()) write_page(given.report, "report", optimize::page_data(summary));
@@ -102,7 +100,7 @@ void run(Context& context, const OptimizeOptions& given) {
   if (given.strict && !summary.warning.empty()) throw runtime::Error(summary.model, summary.warning);
 }
 
-void add_search_options(CLI::App& command, OptimizeOptions& given) {
+void add_search_options(CLI::App& command, Options& options, OptimizeOptions& given) {
   optimize::Options& o = given.options;
   command.add_option("--device", o.cost.device, "device model of the costs")
       ->check([](const std::string& name) {
@@ -126,8 +124,8 @@ void add_search_options(CLI::App& command, OptimizeOptions& given) {
                   "CPU or GPU; table: times in --cost-table")
       ->check(CLI::IsMember({"analytic", "onnxruntime", "cuda", "table"}))
       ->capture_default_str();
-  command.add_option("--cost-table", given.cost_table,
-                     "file of times measured on this machine; default: in the user's cache folder");
+  options.files.updates(command.add_option(
+      "--cost-table", given.cost_table, "file of times measured on this machine; default: in the user's cache folder"));
   command
       .add_option("--alpha", o.search.alpha,
                   "backtracking: keep graphs that cost less than this factor times the best so far; 1: greedy")
@@ -205,22 +203,28 @@ void add_benchmark_options(CLI::App& command, OptimizeOptions& given) {
 void add_optimize(CLI::App& app, Options& options, Command& chosen) {
   auto* optimize = app.add_subcommand("optimize", "Optimize an ONNX model with the rules of databases");
   auto given = std::make_shared<OptimizeOptions>();
-  optimize->add_option("MODEL", given->options.model, "model to optimize (*.onnx)")->required();
-  optimize
-      ->add_option("--rules", given->rules,
-                   "rule database (*.rmdb), or a folder with rules.rmdb; may be repeated; default: the rules of "
-                   "data/profiles/models, made on first use")
+  options.files
+      .reads(optimize->add_option("MODEL", given->options.model, "model to optimize (*.onnx)"), PathKind::Model)
+      ->required();
+  options.files
+      .reads(optimize->add_option("--rules", given->rules,
+                                  "rule database (*.rmdb), or a folder with rules.rmdb; may be repeated; default: the "
+                                  "rules of data/profiles/models, made on first use"),
+             PathKind::Database)
       ->allow_extra_args(false);
-  optimize->add_option("--out", options.out, "file or folder for the result; default: only report");
-  add_search_options(*optimize, *given);
+  options.files.writes(optimize->add_option("--out", options.out,
+                                            "file or folder for the result; - means standard output; default: only "
+                                            "report"),
+                       PathKind::NewModel);
+  add_search_options(*optimize, options, *given);
   add_verification_options(*optimize, *given);
   add_benchmark_options(*optimize, *given);
   optimize->add_flag("--strict", given->strict, "exit with code 1 if a cheaper model was found but not used");
   optimize->add_option(
       "--explain", given->options.explain,
       "explain why this rule (by id), or every rule at this node (by name), did not apply; do not search");
-  optimize->add_option("--report", given->report,
-                       "write an HTML page with a table, the rules, and the graph before and after");
+  options.files.writes(optimize->add_option(
+      "--report", given->report, "write an HTML page with a table, the rules, and the graph before and after"));
   optimize->add_option("--input-shape", given->shapes,
                        "shape of an input with dynamic dimensions, such as name:1x3x224x224");
   add_definitions_option(*optimize, options);

@@ -1,14 +1,18 @@
 #include "cli/rules/default_rules.h"
 
 #include <fcntl.h>
+#include <spdlog/spdlog.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 #include <vector>
 
+#include "algebra/rules/rule_set_format.h"
+#include "cli/shipped_files.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/cache_folder.h"
 #include "runtime/process/interrupt.h"
@@ -103,27 +107,49 @@ void discover(const fs::path& profiles, const fs::path& definitions, const fs::p
   fs::remove_all(work, ignored);
 }
 
-/// Returns the packed database or the one in `folder`, which is made if it does not exist.
-fs::path database_in(const Context& context, const fs::path& folder, bool announce) {
+/// The default rules, wherever they are.
+struct Wanted {
+  fs::path profiles, definitions;
+  std::string name;  // of the database
+};
+
+Wanted wanted_rules(const Context& context) {
   const fs::path profiles = data_folder() / "profiles" / "models", definitions = definitions_folder(context.options);
   if (files_of(profiles, ".toml").empty()) throw runtime::Error(profiles.string(), "has no profile; give --rules");
-  const std::string name = file_name(profiles, definitions);
-  const fs::path packed = data_folder() / "rules" / "models" / name, own = folder / name;
-  if (fs::exists(packed)) return packed;
-  if (folder.empty())
-    throw runtime::Error("--rules",
-                         "not given, and there is no cache folder for the default rules; set RULEMILL_CACHE");
-  if (fs::exists(own)) return own;
+  return {profiles, definitions, file_name(profiles, definitions)};
+}
+
+/// Returns whether the database exists and matches its checksum; logs a warning if it exists only. A checksum reveals
+/// damage; a forged rule is revealed by its certificate when a result depends on it.
+bool is_usable(const fs::path& database) {
   std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw runtime::IoError(folder.string(), "cannot create the folder: " + error.message());
+  if (!fs::exists(database, error)) return false;
+  try {
+    if (algebra::has_valid_checksum(runtime::read_file(database))) return true;
+  } catch (const runtime::IoError&) {  // as if it were damaged
+  }
+  spdlog::warn("{}: is damaged; discovering its rules again", database.string());
+  return false;
+}
+
+/// Returns the database that ships with the program; empty if there is none.
+fs::path packed_database(const Wanted& wanted) {
+  fs::path packed = data_folder() / "rules" / "models" / wanted.name;
+  return is_usable(packed) ? packed : fs::path();
+}
+
+/// Returns the database in the folder, after making it if necessary. Throws IoError if the folder cannot be written to.
+fs::path database_in(const fs::path& folder, const Wanted& wanted, bool announce) {
+  const fs::path own = folder / wanted.name;
+  if (is_usable(own)) return own;
+  runtime::require_writable_folder(folder);
   if (announce) {
-    std::fprintf(stderr, "rulemill: discovering the rules of %s; the result is cached in %s\n", profiles.c_str(),
+    std::fprintf(stderr, "rulemill: discovering the rules of %s; the result is cached in %s\n", wanted.profiles.c_str(),
                  folder.c_str());
   }
   const MakingLock lock(folder);
-  if (fs::exists(own)) return own;
-  discover(profiles, definitions, own);
+  if (fs::exists(own) && algebra::has_valid_checksum(runtime::read_file(own))) return own;
+  discover(wanted.profiles, wanted.definitions, own);
   return own;
 }
 
@@ -132,21 +158,46 @@ fs::path rules_cache() {
   return cache.empty() ? cache : cache / "rules";
 }
 
+/// Makes the database for this run only.
+DefaultRules temporary_rules(const Wanted& wanted, const std::string& reason) {
+  spdlog::warn("{}; the default rules are discovered for this run only, see RULEMILL_CACHE", reason);
+  auto folder = std::make_shared<const runtime::ScratchFolder>();
+  fs::path database = folder->path() / wanted.name;
+  discover(wanted.profiles, wanted.definitions, database);
+  return {std::move(database), std::move(folder)};
+}
+
 }  // namespace
 
-fs::path default_rules(const Context& context) { return database_in(context, rules_cache(), true); }
+DefaultRules default_rules(const Context& context) {
+  const Wanted wanted = wanted_rules(context);
+  if (fs::path packed = packed_database(wanted); !packed.empty()) return {std::move(packed), nullptr};
+  const fs::path cache = rules_cache();
+  if (cache.empty()) return temporary_rules(wanted, "there is no cache folder");
+  try {
+    return {database_in(cache, wanted, true), nullptr};
+  } catch (const runtime::IoError& error) {
+    return temporary_rules(wanted, error.what());
+  }
+}
 
 void add_rules_default(CLI::App& rules, Options& options, Command& chosen) {
   auto* command = rules.add_subcommand(
       "default", "Print the path of the default rules of `optimize`, after making them if necessary");
-  command->add_option("--out", options.out, "folder for the database; default: `rules` in the user's cache folder");
+  options.files.writes(
+      command->add_option("--out", options.out, "folder for the database; default: `rules` in the user's cache folder"),
+      PathKind::Folder);
   add_definitions_option(*command, options);
   add_common_options(*command, options);
   command->callback([&chosen] {
     chosen = [](Context& context) {
       if (!context.world.is_root()) return;
+      const Wanted wanted = wanted_rules(context);
       const fs::path folder = context.options.out.empty() ? rules_cache() : fs::path(context.options.out);
-      const fs::path database = database_in(context, folder, false);
+      fs::path database = packed_database(wanted);
+      if (database.empty() && folder.empty())
+        throw runtime::Error("--out", "not given, and there is no cache folder; set RULEMILL_CACHE");
+      if (database.empty()) database = database_in(folder, wanted, false);
       context.report["database"] = database.string();
       context.print(database.string() + "\n");
     };

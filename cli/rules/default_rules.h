@@ -4,13 +4,21 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 
 #include "cli/command.h"
+#include "runtime/files/scratch_folder.h"
 
 namespace rulemill::cli {
 
-/// Returns the database, after making it if it does not exist. Throws Error if that fails.
-std::filesystem::path default_rules(const Context& context);
+struct DefaultRules {
+  std::filesystem::path database;
+  std::shared_ptr<const runtime::ScratchFolder> folder;  // that has the database if the cache folder cannot; else null
+};
+
+/// Returns the database, after making it if it does not exist or is damaged. If the cache folder cannot be written to,
+/// it is made for this run only, with a warning. Throws Error if it cannot be made.
+DefaultRules default_rules(const Context& context);
 
 /// `rulemill rules default`: prints the path, after making the database if it does not exist.
 void add_rules_default(CLI::App& rules, Options& options, Command& chosen);

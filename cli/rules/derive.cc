@@ -148,14 +148,18 @@ void add_derive(CLI::App& app, Options& options, Command& chosen) {
   auto* deriving =
       app.add_subcommand("derive", "Derive the rules of a file from others; exit code 1 if one cannot be derived");
   auto given = std::make_shared<DeriveOptions>();
-  deriving
-      ->add_option("--from", given->from,
-                   "rules to derive from: a database (its core), a text file, or TASO's protobuf")
+  options.files
+      .reads(deriving->add_option("--from", given->from,
+                                  "rules to derive from: a database (its core), a text file, or TASO's protobuf"),
+             PathKind::Database)
       ->required();
-  deriving->add_option("FILE", given->file, "rules to derive: a database, a text file, or TASO's protobuf")->required();
+  options.files
+      .reads(deriving->add_option("FILE", given->file, "rules to derive: a database, a text file, or TASO's protobuf"),
+             PathKind::Database)
+      ->required();
   deriving->add_flag("--use-derived", given->use_derived,
                      "derive from the derived rules of a database, too; default: its core only");
-  add_taso_table_option(*deriving, given->taso_table);
+  add_taso_table_option(*deriving, options, given->taso_table);
   add_definitions_option(*deriving, options);
   add_common_options(*deriving, options);
   deriving->callback([given, &chosen] {

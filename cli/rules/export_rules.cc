@@ -156,7 +156,8 @@ void add_rules_export(CLI::App& rules, Options& options, Command& chosen) {
   auto* exporting =
       rules.add_subcommand("export", "Write a database as text or as TASO's protobuf, as far as that can express it");
   auto given = std::make_shared<ExportOptions>();
-  exporting->add_option("FILE", given->file, "file to write")->required();
+  options.files.writes(exporting->add_option("FILE", given->file, "file to write; - means standard output"))
+      ->required();
   exporting->add_option("--format", given->format, "output format: text or taso (protobuf)")
       ->check(CLI::IsMember({"text", "taso"}))
       ->capture_default_str();
@@ -164,7 +165,7 @@ void add_rules_export(CLI::App& rules, Options& options, Command& chosen) {
       ->check(CLI::IsMember({"core", "derived"}));
   exporting->add_flag("--canonical", given->canonical,
                       "sort the rules and name each by a hash of its text, so that files can be compared with diff");
-  add_taso_table_option(*exporting, given->taso_table);
+  add_taso_table_option(*exporting, options, given->taso_table);
   add_rules_option(*exporting, options, true);
   add_definitions_option(*exporting, options);
   add_common_options(*exporting, options);
@@ -178,9 +179,11 @@ void add_rules_export(CLI::App& rules, Options& options, Command& chosen) {
 void add_rules_diff(CLI::App& rules, Options& options, Command& chosen) {
   auto* comparing = rules.add_subcommand("diff", "Compare the rules of two files up to renaming and orientation");
   auto given = std::make_shared<DiffOptions>();
-  comparing->add_option("A", given->a, "rule database, text file, or TASO's protobuf")->required();
-  comparing->add_option("B", given->b, "another one")->required();
-  add_taso_table_option(*comparing, given->table);
+  options.files
+      .reads(comparing->add_option("A", given->a, "rule database, text file, or TASO's protobuf"), PathKind::Database)
+      ->required();
+  options.files.reads(comparing->add_option("B", given->b, "another one"), PathKind::Database)->required();
+  add_taso_table_option(*comparing, options, given->table);
   add_definitions_option(*comparing, options);
   add_common_options(*comparing, options);
   comparing->callback([given, &chosen] {

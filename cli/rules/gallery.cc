@@ -71,7 +71,7 @@ void write_gallery(Context& context, const std::string& out) {
 void add_rules_gallery(CLI::App& rules, Options& options, Command& chosen) {
   auto* drawing = rules.add_subcommand("gallery", "Draw all rules of a database on one HTML page");
   auto out = std::make_shared<std::string>();
-  drawing->add_option("--out", *out, "page to write (*.html)")->required();
+  options.files.writes(drawing->add_option("--out", *out, "page to write (*.html)"))->required();
   add_rules_option(*drawing, options, true);
   add_definitions_option(*drawing, options);
   add_common_options(*drawing, options);

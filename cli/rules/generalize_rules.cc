@@ -11,7 +11,6 @@
 #include "cli/run/task_tables.h"
 #include "cli/text_table.h"
 #include "prove/core/generalize_rule_set.h"
-#include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
 #include "runtime/text/join_text.h"
 
@@ -68,11 +67,10 @@ void generalize(Context& context, const GeneralizeOptions& options) {
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
   algebra::RuleSet rules;
-  std::filesystem::path out = context.options.out;
-  if (out.extension() != ".rmdb") out /= "rules.rmdb";
+  const std::filesystem::path out = database_file(context.options.out);
   runtime::on_first_rank(context.world, [&] {
     rules = algebra::load_rule_set(rules_file(context.options), library, bank, symbols);
-    runtime::require_writable_folder(std::filesystem::absolute(out).parent_path());
+    require_writable(out);
   });
   prove::WorkerProcessOptions workers = worker_options(context.options, options.proofs);
   if (!rules.provenance.seeds.empty()) workers.worker.prover.seed = rules.provenance.seeds[0];
@@ -94,8 +92,14 @@ void add_rules_generalize(CLI::App& rules, Options& options, Command& chosen) {
   auto* command = rules.add_subcommand(
       "generalize", "Prove the core of a database in general form: for any rank, stride, kernel and padding");
   auto given = std::make_shared<GeneralizeOptions>();
-  command->add_option("RULES", options.rules, "rule database (*.rmdb), or a folder with rules.rmdb")->required();
-  command->add_option("--out", options.out, "database to write (*.rmdb), or a folder for rules.rmdb")->required();
+  options.files
+      .reads(command->add_option("RULES", options.rules, "rule database (*.rmdb), or a folder with rules.rmdb"),
+             PathKind::Database)
+      ->required();
+  options.files
+      .writes(command->add_option("--out", options.out, "database to write (*.rmdb), or a folder for rules.rmdb"),
+              PathKind::NewDatabase)
+      ->required();
   command->add_flag("--include-derived", given->include_derived, "generalize the derived rules, too");
   command->add_flag("--enum-values", given->enum_values,
                     "also try the other values of enum parameters, such as pad=valid: one rule per proved value");

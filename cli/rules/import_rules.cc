@@ -8,7 +8,6 @@
 #include "cli/rules/rule_database.h"
 #include "cli/text_table.h"
 #include "prove/import_rules.h"
-#include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {
@@ -80,17 +79,24 @@ void report(Context& context, const std::vector<ImportVerdict>& verdicts, const 
                             verdicts.size(), counts, conditional, seconds));
 }
 
-/// Throws InputError if a rule is unreadable or ill-typed. Called last, so that the other rules are written.
-void throw_if_malformed(const std::vector<ImportVerdict>& verdicts) {
+/// Throws InputError if a rule is unreadable or ill-typed, and Error if one is neither proved nor kept. Called last, so
+/// that the other rules are written.
+void throw_if_not_proved(const std::vector<ImportVerdict>& verdicts, bool keep_narrowed) {
   const auto is_malformed = [](const ImportVerdict& verdict) {
     return verdict.status == prove::RuleStatus::IllTyped || verdict.status == prove::RuleStatus::Unreadable;
   };
-  const auto first = std::ranges::find_if(verdicts, is_malformed);
-  if (first == verdicts.end()) return;
-  const auto others = std::ranges::count_if(verdicts, is_malformed) - 1;
-  throw runtime::InputError(first->place,
-                            fmt::format("rule {} is {}: {}{}", first->name, prove::name(first->status), first->detail,
-                                        others > 0 ? fmt::format("; and {} more", others) : ""));
+  if (const auto first = std::ranges::find_if(verdicts, is_malformed); first != verdicts.end()) {
+    const auto others = std::ranges::count_if(verdicts, is_malformed) - 1;
+    throw runtime::InputError(first->place,
+                              fmt::format("rule {} is {}: {}{}", first->name, prove::name(first->status), first->detail,
+                                          others > 0 ? fmt::format("; and {} more", others) : ""));
+  }
+  const auto not_proved = std::ranges::count_if(verdicts, [&](const ImportVerdict& verdict) {
+    const bool kept = keep_narrowed && verdict.status == prove::RuleStatus::Narrowed;
+    return verdict.status != prove::RuleStatus::Proved && !kept;
+  });
+  if (not_proved > 0)
+    throw runtime::Error("rules import", fmt::format("{} of {} rules are not proved", not_proved, verdicts.size()));
 }
 
 void import(Context& context, const ImportOptions& options) {
@@ -110,9 +116,8 @@ void import(Context& context, const ImportOptions& options) {
   database.provenance.build = RULEMILL_VERSION;
   database.provenance.solver = prove::Solver::version();
   report(context, verdicts, places);
-  std::filesystem::path out = context.options.out;
-  if (out.extension() != ".rmdb") out /= "rules.rmdb";
-  runtime::require_writable_folder(std::filesystem::absolute(out).parent_path());
+  const std::filesystem::path out = database_file(context.options.out);
+  require_writable(out);
   algebra::save(database, bank, symbols, out);
   context.print(fmt::format("{}: {} core, {} derived; {} subsumed by a core rule and omitted\n", out.string(),
                             std::ranges::count(places, ImportPlacement::Kind::Core, &ImportPlacement::kind),
@@ -122,7 +127,7 @@ void import(Context& context, const ImportOptions& options) {
     if (place.kind == ImportPlacement::Kind::Dropped)
       context.print("dropped " + place.name + ": its derivation has no checkable proof: " + place.reason + "\n");
   }
-  throw_if_malformed(verdicts);
+  throw_if_not_proved(verdicts, options.keep_narrowed);
 }
 
 }  // namespace
@@ -131,11 +136,16 @@ void add_rules_import(CLI::App& rules, Options& options, Command& chosen) {
   auto* importing = rules.add_subcommand(
       "import", "Prove or refute rules from other sources, and make a database of the proved ones");
   auto given = std::make_shared<ImportOptions>();
-  importing->add_option("FILE", given->files, "rules as text or as TASO's protobuf")->required();
-  importing->add_option("--out", options.out, "database to write (*.rmdb), or a folder for rules.rmdb")->required();
+  options.files
+      .reads(importing->add_option("FILE", given->files, "rules as text or as TASO's protobuf"), PathKind::Database)
+      ->required();
+  options.files
+      .writes(importing->add_option("--out", options.out, "database to write (*.rmdb), or a folder for rules.rmdb"),
+              PathKind::NewDatabase)
+      ->required();
   importing->add_flag("--keep-narrowed", given->keep_narrowed,
                       "write narrowed rules, too: those that hold only where a size that they leave open is a number");
-  add_taso_table_option(*importing, given->taso_table);
+  add_taso_table_option(*importing, options, given->taso_table);
   add_definitions_option(*importing, options);
   add_common_options(*importing, options);
   importing->callback([given, &chosen] {

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "algebra/terms/rule_text.h"
+#include "cli/shipped_files.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
 
@@ -62,9 +63,10 @@ std::string body_line(const std::string& text) {
   return joined;
 }
 
-void add_taso_table_option(CLI::App& app, std::string& table) {
-  app.add_option("--taso-table", table,
-                 "operators and parameters of the numbers in TASO's files; default: data/imports/taso.toml");
+void add_taso_table_option(CLI::App& app, Options& options, std::string& table) {
+  options.files.reads(
+      app.add_option("--taso-table", table,
+                     "operators and parameters of the numbers in TASO's files; default: data/imports/taso.toml"));
 }
 
 algebra::TasoTable load_taso_table(const std::string& given, const algebra::Library& library) {

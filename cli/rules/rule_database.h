@@ -28,7 +28,7 @@ runtime::Json rule_json(const algebra::RuleRecord& record, const algebra::TermBa
 std::string body_line(const std::string& text);
 
 /// --taso-table
-void add_taso_table_option(CLI::App& app, std::string& table);
+void add_taso_table_option(CLI::App& app, Options& options, std::string& table);
 /// Loads `given`, or data/imports/taso.toml if it is empty.
 algebra::TasoTable load_taso_table(const std::string& given, const algebra::Library& library);
 

@@ -274,8 +274,12 @@ void add_status(CLI::App& app, Options& options, Command& chosen) {
   auto* status =
       app.add_subcommand("status", "Show the progress of a run, or the results of an array of optimizations");
   auto given = std::make_shared<StatusOptions>();
-  status->add_option("OUT", given->out, "output folder of `discover` or of an array of optimizations")->required();
-  status->add_option("--html", given->html, "write an HTML page with the timeline and the funnel of the run");
+  options.files
+      .reads(status->add_option("OUT", given->out, "output folder of `discover` or of an array of optimizations"),
+             PathKind::Run)
+      ->required();
+  options.files.writes(
+      status->add_option("--html", given->html, "write an HTML page with the timeline and the funnel of the run"));
   status->add_option("--require-stage", given->required_stage, "exit with code 4 unless this stage is finished")
       ->check(CLI::IsMember({stage_names[0], stage_names[1], stage_names[2], stage_names[3]}));
   add_common_options(*status, options);

@@ -196,6 +196,7 @@ runtime::Json to_json(const Summary& summary) {
   json["timing"] = benchmark_json(summary.benchmark);
   json["warning"] = summary.warning;
   json["import_seconds"] = summary.import_seconds;
+  json["rule_check_seconds"] = summary.rule_check_seconds;
   json["operations"] = {{"before", summary.operations_before}, {"after", summary.operations_after}};
   json["peak_bytes"] = summary.peak_bytes;
   return json;

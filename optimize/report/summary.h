@@ -68,6 +68,7 @@ struct Summary {
   BenchmarkResult benchmark;                     // of the candidates
   std::string warning;                           // why a cheaper candidate was not selected
   double import_seconds = 0, search_seconds = 0, verification_seconds = 0;
+  double rule_check_seconds = 0;                       // of the certificates of the rules that fired
   double operations_before = 0, operations_after = 0;  // arithmetic, without opaque nodes
   std::uint64_t peak_bytes = 0;                        // memory of this process
   Drawing drawing_before, drawing_after;

@@ -6,12 +6,14 @@
 #include <set>
 #include <utility>
 
+#include "algebra/rules/specialization.h"
 #include "algebra/terms/dimension_packs.h"
 #include "algebra/terms/rule_text.h"
 #include "check/evaluate.h"
 #include "check/proof_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/cvc5.h"
+#include "prove/certificate/rule_instance_text.h"
 #include "prove/solver/z3_session.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/process/stopwatch.h"
@@ -220,11 +222,40 @@ class Checker {
   CheckReport report_;
 };
 
+/// The names in the rule instances of a derivation; none if the certificate is malformed, which check() reports.
+std::set<std::string> premises_of(const RuleRecord& record) {
+  std::set<std::string> names;
+  if (record.certificate.kind != Certificate::Kind::Derivation) return names;
+  try {
+    for (const std::string& line : parse_certificate(record.certificate.text, record.rule.id).rule_instances)
+      names.insert(rule_name_in(line));
+  } catch (const runtime::InputError&) {
+    names.clear();
+  }
+  return names;
+}
+
 }  // namespace
 
 CheckReport check(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
                   algebra::Symbols& symbols, const CheckOptions& options) {
   return Checker(rules, library, bank, symbols, options).run();
+}
+
+algebra::RuleSet select_with_premises(const algebra::RuleSet& rules, const std::set<std::string>& names) {
+  // Premises are proved from the definitions, so that one step finds all of them.
+  std::set<std::string> needed = names;
+  const auto is_needed = [&](const RuleRecord& record) {
+    return std::ranges::any_of(needed,
+                               [&](const std::string& name) { return algebra::is_named_after(name, record.rule.id); });
+  };
+  for (const RuleRecord& record : rules.rules) {
+    if (is_needed(record)) needed.merge(premises_of(record));
+  }
+  algebra::RuleSet selected;
+  selected.provenance = rules.provenance;
+  std::ranges::copy_if(rules.rules, std::back_inserter(selected.rules), is_needed);
+  return selected;
 }
 
 }  // namespace rulemill::prove

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,5 +40,9 @@ struct CheckReport {
 /// Throws Interrupted on a signal, so that an interrupted solver's answer is not reported.
 CheckReport check(const algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
                   algebra::Symbols& symbols, const CheckOptions& options);
+
+/// Returns the rules of these names and the rules that their derivations use, with all rules of the same names: what
+/// must be checked before a result of the named rules can be relied on. A name may be that of a specialization.
+algebra::RuleSet select_with_premises(const algebra::RuleSet& rules, const std::set<std::string>& names);
 
 }  // namespace rulemill::prove

@@ -6,21 +6,26 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <system_error>
 
+#include "runtime/files/destination.h"
 #include "runtime/process/descriptor.h"
+#include "runtime/process/interrupt.h"
 
 namespace rulemill::runtime {
 namespace {
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
-bool write_all(int descriptor, ByteView bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
+bool write_all(int descriptor, std::span<const ByteView> chunks) {
+  for (ByteView bytes : chunks) {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return false;
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
   }
   return true;
 }
@@ -35,6 +40,32 @@ void sync_folder(const std::filesystem::path& folder) {
   if (descriptor.is_valid()) ::fsync(descriptor.get());
 }
 
+/// Writes to a device or pipe. Opening a pipe waits for a reader.
+void write_stream(const std::filesystem::path& path, std::span<const ByteView> chunks) {
+  int opened = -1;
+  while ((opened = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY)) < 0 && errno == EINTR)
+    throw_if_interrupted(path.string());
+  Descriptor stream(opened);
+  if (!stream.is_valid() || !write_all(stream.get(), chunks) || !stream.close()) throw_write_error(path, errno);
+}
+
+/// Replaces a file atomically.
+void replace_file(const std::filesystem::path& path, std::span<const ByteView> chunks) {
+  std::filesystem::path partial = path;
+  partial += ".partial";
+  const auto fail = [&](int error) {
+    ::unlink(partial.c_str());
+    throw_write_error(path, error);
+  };
+  Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file.is_valid()) throw_write_error(path, errno);
+  if (!write_all(file.get(), chunks)) fail(errno);
+  if (::fsync(file.get()) != 0) fail(errno);
+  if (!file.close()) fail(errno);
+  if (::rename(partial.c_str(), path.c_str()) != 0) fail(errno);
+  sync_folder(folder_of(path));
+}
+
 }  // namespace
 
 void throw_write_error(const std::filesystem::path& path, int error) {
@@ -47,25 +78,17 @@ void throw_write_error(const std::filesystem::path& path, int error) {
 void write_file(const std::filesystem::path& path, ByteView bytes) { write_file(path, std::span(&bytes, 1)); }
 
 void write_file(const std::filesystem::path& path, std::span<const ByteView> chunks) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    throw IoError(path.string(), "cannot be written: it is not a regular file");
+  const Destination to = destination_of(path);
+  switch (to.kind) {
+    case Destination::Kind::File:
+      return replace_file(to.path, chunks);
+    case Destination::Kind::Stream:
+      return write_stream(to.path, chunks);
+    case Destination::Kind::Descriptor:
+      std::fflush(stdout);  // earlier output comes first
+      if (!write_all(to.descriptor, chunks)) throw_write_error(path == "-" ? "standard output" : path, errno);
+      return;
   }
-  std::filesystem::path partial = path;
-  partial += ".partial";
-  const auto fail = [&](int error) {
-    ::unlink(partial.c_str());
-    throw_write_error(path, error);
-  };
-  Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!file.is_valid()) throw_write_error(path, errno);
-  for (const ByteView chunk : chunks) {
-    if (!write_all(file.get(), chunk)) fail(errno);
-  }
-  if (::fsync(file.get()) != 0) fail(errno);
-  if (!file.close()) fail(errno);
-  if (::rename(partial.c_str(), path.c_str()) != 0) fail(errno);
-  sync_folder(folder_of(path));
 }
 
 void write_file(const std::filesystem::path& path, std::string_view text) { write_file(path, bytes_of(text)); }

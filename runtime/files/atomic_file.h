@@ -1,5 +1,5 @@
-// Atomic writing of files: a reader sees either the old content or the new. Writes a temporary file in the same folder,
-// then fsync, rename, fsync of the folder. A failed write removes the temporary file.
+// Atomic writing: a reader sees the old content or the new. Writes a temporary file in the same folder, then fsync,
+// rename, fsync of the folder; removes it on failure. Follows links, and writes to devices and pipes (destination.h).
 #pragma once
 
 #include <filesystem>
@@ -19,7 +19,7 @@ class NoSpaceError : public IoError {
   int exit_code() const override { return 1; }
 };
 
-/// Throws NoSpaceError, or IoError (permissions, a target that is not a regular file).
+/// Throws NoSpaceError, or IoError (permissions, a folder of this name).
 void write_file(const std::filesystem::path& path, ByteView bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
 /// Writes the concatenation of the chunks.

@@ -52,10 +52,11 @@ class Case(unittest.TestCase):
             time.sleep(0.01)
         self.assertGreaterEqual(used, seconds)
 
-    def json(self, *arguments, **settings):
-        """Runs the command; returns its --json report."""
+    def json(self, *arguments, code=0, **settings):
+        """Runs the command, which exits with this code; returns its --json report."""
         path = self.folder / "report.json"
-        self.assert_works(rulemill(*arguments, "--json", path, **settings))
+        process = rulemill(*arguments, "--json", path, **settings)
+        self.assertEqual(process.returncode, code, process.stdout + process.stderr)
         return json.loads(path.read_text(encoding="utf-8"))
 
 

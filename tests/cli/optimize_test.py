@@ -106,7 +106,7 @@ class Optimize(QuickstartCase):
         soft.symlink_to(copy)
         hard.hardlink_to(copy)
         for out in (copy, soft, hard, self.folder / "absent" / ".." / "model.onnx"):
-            self.assert_fails(rulemill("optimize", copy, "--rules", self.rules, "--out", out), 2, "--out", "is the model itself")
+            self.assert_fails(rulemill("optimize", copy, "--rules", self.rules, "--out", out), 2, "--out", "is a file of MODEL, an input")
         self.assertEqual(copy.read_bytes(), MODEL.read_bytes())
 
 

@@ -42,7 +42,7 @@ class TasoForm(Import):
             self.assertRegex(entry["condition"], r"^\w+ = \w+$", entry)
 
     def test_a_false_rule_is_refuted_with_a_counterexample_and_not_written(self):
-        report = self.json("rules", "import", self.taso(taso_form.FALSE), "--out", self.folder / "out")
+        report = self.json("rules", "import", self.taso(taso_form.FALSE), "--out", self.folder / "out", code=1)
         for entry in report["rules"]:
             self.assertEqual(entry["verdict"], "refuted", entry)
             self.assertRegex(entry["detail"], r"the source is .*, the target ")
@@ -100,7 +100,7 @@ class TextForm(Import):
     def test_a_rule_whose_target_fixes_a_size_of_the_source_is_narrowed_and_written_only_if_asked(self):
         path = self.write("given.rules", "rule valid_is_same(x:4, k:4)\n  conv2d(x, k; pad=valid) => conv2d(x, k)\n"
                                          "rule ones_declared(x[n, c, h, w], k[f, c, 1, 1])\n  conv2d(x, k; pad=valid) => conv2d(x, k)\n")
-        report = self.json("rules", "import", path, "--out", self.folder / "out")
+        report = self.json("rules", "import", path, "--out", self.folder / "out", code=1)
         self.assertEqual([entry["verdict"] for entry in report["rules"]], ["narrowed", "proved"])
         self.assertRegex(report["rules"][0]["condition"], r"^\w+ = 1, \w+ = 1$")
         self.assertEqual((report["counts"]["proved"], report["counts"]["narrowed"]), (1, 1))
@@ -112,7 +112,7 @@ class TextForm(Import):
 
     def test_a_reason_is_short(self):
         path = self.write("long.rules", "rule long(x[m, n])\n  log(softmax(x)) => log_softmax(x)\n")
-        report = self.json("rules", "import", path, "--out", self.folder / "out")
+        report = self.json("rules", "import", path, "--out", self.folder / "out", code=1)
         self.assertEqual(report["rules"][0]["verdict"], "unknown")
         self.assertLess(len(report["rules"][0]["detail"]), 260)
 
@@ -134,7 +134,7 @@ class TextForm(Import):
 
     def test_a_variable_on_one_side_only_is_not_a_syntax_error(self):
         path = self.write("lone.rules", "rule r(x:2, y:2)\n  relu(x) => relu(y)\n")
-        report = self.json("rules", "import", path, "--out", self.folder / "out")
+        report = self.json("rules", "import", path, "--out", self.folder / "out", code=1)
         self.assertEqual(report["rules"][0]["verdict"], "refuted")
 
     def test_each_error_is_reported_in_one_line_with_its_place(self):
@@ -268,6 +268,35 @@ rule three_in_a_row(x:4, k:4, l:4, m:4, s:0)
         self.assert_fails(process, 1, "1 of 2 rules")
         self.assertRegex(process.stdout, r"t1 +derived +equals matmul_associates")
         self.assertRegex(process.stdout, r"t2 +ill-typed")
+
+
+class ExitCodes(Import):
+    """`rules import` and `operators check` agree on what is not proved."""
+
+    CASES = {  # statement: verdict, exit code
+        "(x[m, n])\n  relu(relu(x)) => relu(x)": ("proved", 0),
+        "(x[m, n])\n  relu(x) => x": ("refuted", 1),
+        "(x:4, k:4)\n  conv2d(x, k; pad=valid) => conv2d(x, k)": ("narrowed", 1),
+        "(x[m, n])\n  log(softmax(x)) => log_softmax(x)": ("unknown", 1),
+        "(a[2, 3], b[4, 5])\n  matmul(a, b) => matmul(a, b)": ("ill-typed", 3),
+    }
+
+    def test_a_statement_has_the_same_verdict_and_exit_code(self):
+        for statement, (verdict, code) in self.CASES.items():
+            with self.subTest(verdict):
+                rules = self.write("given.rules", f"rule one{statement}\n")
+                properties = self.write("given.properties", f"property one{statement}\n")
+                for words, key in ((["rules", "import", rules, "--out", self.folder / "out"], "rules"),
+                                   (["operators", "check", properties], "properties")):
+                    entry = self.json(*words, code=code)[key][0]
+                    self.assertEqual(entry["verdict"], verdict, words)
+                    if verdict == "narrowed":
+                        self.assertRegex(entry["detail"], r"^when \w+ = 1, \w+ = 1")
+
+    def test_narrowed_rules_that_are_kept_are_no_failure(self):
+        rules = self.write("given.rules", "rule one(x:4, k:4)\n  conv2d(x, k; pad=valid) => conv2d(x, k)\n")
+        self.assert_works(self.import_file(rules, "--keep-narrowed"))
+        self.assert_fails(self.import_file(rules), 1, "1 of 1 rules are not proved")
 
 
 class Stopping(Import):

@@ -13,6 +13,7 @@
 #include "optimize/onnx/format/split_protobuf.h"
 #include "optimize/onnx/format/validate.h"
 #include "runtime/files/atomic_file.h"
+#include "runtime/files/destination.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
@@ -254,6 +255,7 @@ OnnxModel OnnxModel::parse(std::string_view bytes, const std::string& origin, co
 
 int OnnxModel::opset() const { return proto_->opset; }
 const std::string& OnnxModel::origin() const { return proto_->origin; }
+const std::vector<std::filesystem::path>& OnnxModel::external_files() const { return proto_->external_files; }
 std::uint64_t OnnxModel::weight_bytes() const { return weight_bytes_of(*proto_); }
 void OnnxModel::check() const { validate_model(*proto_); }
 
@@ -266,10 +268,12 @@ std::string OnnxModel::serialize() const {
 void OnnxModel::write(const std::filesystem::path& path, std::uint64_t inline_limit) const {
   std::filesystem::path data = path;
   data += ".data";
-  if (proto_->external_files.empty() && weight_bytes() <= inline_limit) {
+  const bool is_file = runtime::destination_of(path).kind == runtime::Destination::Kind::File;
+  if ((proto_->external_files.empty() || !is_file) && weight_bytes() <= inline_limit) {
     runtime::write_file(path, serialize_model(*proto_, nullptr, {}).views);
     return;
   }
+  if (!is_file) throw runtime::UsageError("--out", "the weights need a file of their own; choose a file, not a stream");
   std::error_code ignored;
   for (const auto& source : proto_->external_files) {
     if (std::filesystem::equivalent(source, data, ignored)) {

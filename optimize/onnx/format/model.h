@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rulemill::optimize {
 
@@ -33,13 +34,16 @@ class OnnxModel {
   /// Returns the total size of all initializers.
   std::uint64_t weight_bytes() const;
   const std::string& origin() const;
+  /// Returns the files that contain external data of the model that was read.
+  const std::vector<std::filesystem::path>& external_files() const;
 
   /// Throws InputError if the model is malformed.
   void check() const;
   /// Serializes the model, including all data.
   std::string serialize() const;
   /// Writes the model. Initializers go to one external file, "NAME.data", if they were external or exceed
-  /// `inline_limit` bytes in total, because a protobuf is limited to 2 GB. Throws IoError, and UsageError if that file
+  /// `inline_limit` bytes in total, because a protobuf is limited to 2 GB; never of a
+  /// stream (runtime/files/destination.h). Throws IoError, and UsageError if that file
   /// contains the model's own weights; leaves no partial model under the final name.
   void write(const std::filesystem::path& path, std::uint64_t inline_limit = default_inline_limit) const;
   /// Writes the bytes that were read; external data are written as above.

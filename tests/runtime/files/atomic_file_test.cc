@@ -42,12 +42,11 @@ TEST_CASE("only one run at a time can lock a folder") {
   CHECK_NOTHROW(FolderLock(folder.path()));
 }
 
-TEST_CASE("pipes and devices are not read and not replaced") {
+TEST_CASE("pipes and devices are not read") {
   const ScratchFolder folder;
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
   CHECK(contains(message_of([&] { read_file(folder / "pipe"); }), "cannot be read: it is not a regular file"));
   CHECK(contains(message_of([&] { read_file("/dev/zero"); }), "cannot be read: it is not a regular file"));
-  CHECK(contains(message_of([&] { write_file(folder / "pipe", "x"); }), "cannot be written: it is not a regular file"));
 }
 
 }  // namespace

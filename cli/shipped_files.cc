@@ -1,0 +1,27 @@
+#include "cli/shipped_files.h"
+
+#include <cstdlib>
+
+#include "runtime/process/subprocess.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::cli {
+
+std::filesystem::path data_folder() {
+  if (const char* given = std::getenv("RULEMILL_DATA")) return given;
+  auto folder = runtime::current_executable().parent_path();
+  for (int up = 0; up < 4 && folder.has_relative_path(); ++up, folder = folder.parent_path()) {
+    for (const char* place : {"data", "share/rulemill"}) {
+      if (std::filesystem::is_directory(folder / place / "operators")) return folder / place;
+    }
+  }
+  throw runtime::UsageError("--definitions", "no operator definitions near " + runtime::current_executable().string() +
+                                                 "; give --definitions DIR or set RULEMILL_DATA");
+}
+
+std::filesystem::path shipped_folder(const std::string& name) {
+  const std::filesystem::path data = data_folder();
+  return std::filesystem::is_directory(data / name) ? data / name : data.parent_path() / name;
+}
+
+}  // namespace rulemill::cli

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""The cache of the default rules: a damaged one is made again, one that cannot be written is done without, none is trusted."""
+
+import os
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+import database_form as form
+from binary import ROOT, Case, rulemill
+
+try:
+    import onnx
+    from onnx import helper
+except ImportError:
+    onnx = None
+
+MODEL = ROOT / "data" / "models" / "acnet_block.onnx"
+NO_CACHE = {"RULEMILL_CACHE": "", "XDG_CACHE_HOME": "", "HOME": ""}
+
+
+class DefaultCache(Case):
+    @classmethod
+    def setUpClass(cls):
+        """A folder of data files with a profile of a second, and its rules."""
+        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="rulemill-test-"))
+        cls.addClassCleanup(shutil.rmtree, cls.shared, ignore_errors=True)
+        profiles = cls.shared / "data" / "profiles" / "models"
+        profiles.mkdir(parents=True)
+        shutil.copy(ROOT / "tests" / "cli" / "small.toml", profiles)
+        for folder in ("data/operators", "data/runtimes", "pages", "python"):
+            (cls.shared / folder).symlink_to(ROOT / folder)
+        cls.made = cls.shared / "cache"
+        process = rulemill("rules", "default", env={"RULEMILL_DATA": str(cls.shared / "data"), "RULEMILL_CACHE": str(cls.made)})
+        if process.returncode != 0:
+            raise AssertionError(process.stdout + process.stderr)
+        cls.name = pathlib.Path(process.stdout.strip()).name
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "tmp").mkdir()
+        self.cache = self.folder / "cache"
+        shutil.copytree(self.made, self.cache)
+        self.database = self.cache / "rules" / self.name
+        self.whole = self.database.read_bytes()
+
+    def run_with(self, *words, **environment):
+        return rulemill(*words, env={"RULEMILL_DATA": str(self.shared / "data"), "RULEMILL_CACHE": str(self.cache),
+                                     "TMPDIR": str(self.folder / "tmp"), **environment})
+
+    def assert_warned(self, process, *parts):
+        """It works, with one warning that has all parts, and leaves no temporary file."""
+        self.assert_works(process)
+        warnings = [line for line in process.stderr.splitlines() if "warning" in line]
+        self.assertEqual(len(warnings), 1, process.stderr)
+        for part in parts:
+            self.assertIn(part, warnings[0])
+        self.assertEqual(os.listdir(self.folder / "tmp"), [])
+
+    def test_an_intact_database_is_used_without_a_word(self):
+        process = self.run_with("optimize", MODEL, "--no-benchmark")
+        self.assert_works(process)
+        self.assertEqual(process.stderr, "")
+
+    def test_a_damaged_database_is_made_again(self):
+        middle = len(self.whole) // 2
+        for content in (self.whole[:middle] + bytes([self.whole[middle] ^ 1]) + self.whole[middle + 1:], self.whole[:-1], b""):
+            self.database.write_bytes(content)
+            process = self.run_with("optimize", MODEL, "--no-benchmark")
+            self.assert_warned(process, str(self.database), "damaged")
+            self.assertEqual(self.database.read_bytes(), self.whole)
+            self.assertEqual(os.listdir(self.database.parent), [self.name])
+
+    def test_without_a_writable_cache_the_rules_are_made_for_one_run(self):
+        for environment, place in (({"RULEMILL_CACHE": "/proc/x"}, "/proc/x"), ({**NO_CACHE, "HOME": "/proc/x"}, "/proc/x"),
+                                   (NO_CACHE, "there is no cache folder")):
+            process = self.run_with("optimize", MODEL, "--no-benchmark", **environment)
+            self.assert_warned(process, place, "for this run only", "RULEMILL_CACHE")
+
+    def test_a_path_of_rules_that_cannot_be_kept_is_not_printed(self):
+        self.assert_fails(self.run_with("rules", "default", RULEMILL_CACHE="/proc/x"), 3, "/proc/x")
+        self.assert_fails(self.run_with("rules", "default", **NO_CACHE), 1, "RULEMILL_CACHE")
+
+    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
+    def test_forged_rules_with_a_right_checksum_are_refused(self):
+        model = self.folder / "model.onnx"
+        values = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [64, 64]) for name in ("x", "y")]
+        nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Relu", ["a"], ["y"])]
+        graph = helper.make_graph(nodes, "twice", values[:1], values[1:])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), model)
+        self.assert_works(self.run_with("optimize", model, "--no-benchmark", "--out", self.folder / "out.onnx"))
+        self.assertEqual(len(onnx.load(self.folder / "out.onnx").graph.node), 1)
+        database = form.DatabaseFile(self.database)
+        for part in database.parts:
+            if part[0] == form.RULE:
+                part[1] = form.message([field for field in form.fields(part[1]) if field[0] != form.CERTIFICATE])
+        database.save(self.database)
+        process = self.run_with("optimize", model, "--no-benchmark", "--out", self.folder / "forged.onnx")
+        self.assert_fails(process, 3, self.name, "has no certificate", "nothing was written")
+        self.assertFalse((self.folder / "forged.onnx").exists())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
