@@ -126,8 +126,8 @@ class RuleReader {
     nodes_.push_back(bank_.apply(instance.id, arguments, sizes));
   }
 
-  /// Returns the length of an operator's pack of sizes: all sizes but the single ones, less those of symbolic parameters.
-  /// As their number may depend on the length, it is the longest with which the operator has so many sizes.
+  /// Returns the length of an operator's pack of sizes: all sizes but the single ones, less those of symbolic
+  /// parameters. As their number may depend on the length, it is the longest with which the operator has so many sizes.
   std::uint32_t find_pack_length(const std::string& name, const Parameters& parameters,
                                  std::vector<std::uint32_t> ranks, std::size_t size_count) const {
     const std::size_t single = library_.size_parameter_names(name).size() - 1;

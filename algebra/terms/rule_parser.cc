@@ -32,9 +32,8 @@ class RuleParser {
     while (!cursor_.at_end()) {
       const Token begin = cursor_.peek();
       const std::size_t position = cursor_.position();
-      ImportedRule& imported = rules.emplace_back();
-      imported.name = is_rule_start() ? cursor_.peek(1).text : fmt::format("line_{}", begin.line);
-      imported.place = place(cursor_.origin(), begin.line, begin.column);
+      const std::string name = is_rule_start() ? cursor_.peek(1).text : fmt::format("line_{}", begin.line);
+      rules.push_back({name, place(cursor_.origin(), begin.line, begin.column), std::nullopt, {}});
       try {
         Rule rule = parse_rule();
         const auto [known, inserted] = lines.try_emplace(rule.id, begin.line);
@@ -42,11 +41,11 @@ class RuleParser {
           cursor_.fail(begin, fmt::format("the rule of line {} is called '{}', too", known->second, rule.id));
         if (!cursor_.at_end() && !is_rule_start()) fail_no_rule_start();
         normalize_variables(rule);
-        imported.rule = std::move(rule);
+        rules.back().rule = std::move(rule);
       } catch (const InputError& error) {
-        const std::string message = error.what();
-        if (!error.where().empty()) imported.place = error.where();
-        imported.problem = error.where().empty() ? message : message.substr(error.where().size() + 2);
+        const std::size_t prefix = error.where().empty() ? 0 : error.where().size() + 2;
+        if (!error.where().empty()) rules.back().place = error.where();
+        rules.back().problem = std::string(error.what()).substr(prefix);
         cursor_.rewind(position + 1);
         while (!cursor_.at_end() && !is_rule_start()) cursor_.next();
       }
@@ -274,7 +273,7 @@ class RuleParser {
     try {
       const OperatorInstance& instance = library_.instantiate(name, parameters, ranks);
       if (values.size() != instance.size_parameter_count())
-        cursor_.fail(at, fmt::format("operator '{}' takes {} sizes for inputs of these ranks, found {}", name,
+        cursor_.fail(at, fmt::format("expected as many sizes as '{}' has for inputs of these ranks, {}, found {}", name,
                                      instance.size_parameter_count(), values.size()));
       return {{}, bank_.apply(instance.id, arguments, values)};
     } catch (const InputError& error) {

@@ -140,7 +140,7 @@ class TextForm(Import):
             "misspelled_condition": ("rule misspelled_condition(x[n, m])\n  relu(x) => relu(x)\n  wehn n = m\n", 3, 3,
                                      "expected 'rule' or 'property', found 'wehn'"),
             "negative_start": ("rule negative_start(x[n], y[m])\n  slice(x; axis=0, from=n - m, to=n) => x\n", 2, 20, "'from' may be negative"),
-            "too_many_sizes": ("rule too_many_sizes(x[n])\n  repeat(x; how=[0,2], d=[n, m]) => x\n", 2, 3, "takes 1 sizes"),
+            "too_many_sizes": ("rule too_many_sizes(x[n])\n  repeat(x; how=[0,2], d=[n, m]) => x\n", 2, 3, "expected as many sizes as 'repeat' has for inputs of these ranks, 1, found 2"),
             "no_header": ("rule no_header relu(x) => x\n", 1, 16, "expected '('"),
             "line_3": ("relu(x) => x\n", 1, 1, "expected 'rule' or 'property', found 'relu'"),
         }
