@@ -2,23 +2,15 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "algebra/exchange/taso_table.h"
+#include "algebra/terms/rule_text.h"
 #include "algebra/terms/term.h"
 
 namespace rulemill::algebra {
-
-/// A rule of an imported file (in the text form or in TASO's), or why it could not be read.
-struct ImportedRule {
-  std::string name;
-  std::string place;         // "file:line:column", or "file: rule 3"
-  std::optional<Rule> rule;  // neither typed nor proved
-  std::string problem;       // if there is no rule
-};
 
 /// Parses rules in TASO's form. A rule without ranks of its inputs is read once for each assignment of ranks that the
 /// table allows, and each result gets its own name. Infers split positions. Errors within a rule become its problem: an

@@ -117,16 +117,34 @@ class RuleReader {
     for (int s = 0; s < node.sizes_size(); ++s) {
       sizes.push_back(read_size(node.sizes(s), field + "." + at("sizes", s)));
     }
-    // All sizes but the single ones are in the pack.
-    const std::vector<std::string> size_names = library_.size_parameter_names(node.operator_());
-    const bool open_rank = library_.has_explicit_rank(node.operator_());
-    if (open_rank && sizes.size() + 1 >= size_names.size())
-      ranks.push_back(static_cast<std::uint32_t>(sizes.size() + 1 - size_names.size()));
+    if (library_.has_explicit_rank(node.operator_()))
+      ranks.push_back(find_pack_length(node.operator_(), parameters, ranks, sizes.size()));
     const OperatorInstance& instance = instantiate(node.operator_(), parameters, ranks, field);
     if (arguments.size() != instance.inputs.size() || sizes.size() != instance.size_parameter_count())
       fail(field, fmt::format("has {} arguments and {} sizes, but {} takes {} and {}", arguments.size(), sizes.size(),
                               instance.name, instance.inputs.size(), instance.size_parameter_count()));
     nodes_.push_back(bank_.apply(instance.id, arguments, sizes));
+  }
+
+  /// Returns the length of an operator's pack of sizes: all sizes but the single ones, less those of symbolic
+  /// parameters. As their number may depend on the length, it is the longest with which the operator has so many sizes.
+  std::uint32_t find_pack_length(const std::string& name, const Parameters& parameters,
+                                 std::vector<std::uint32_t> ranks, std::size_t size_count) const {
+    const std::size_t single = library_.size_parameter_names(name).size() - 1;
+    const auto longest = static_cast<std::uint32_t>(size_count - std::min(size_count, single));
+    const bool is_symbolic = std::ranges::any_of(
+        parameters, [](const auto& parameter) { return std::holds_alternative<Symbolic>(parameter.second); });
+    if (!is_symbolic) return longest;
+    constexpr std::uint32_t max_length = 64;  // bounds the work for a damaged file
+    for (std::uint32_t length = std::min(longest, max_length); length > 0; --length) {
+      ranks.push_back(length);
+      try {
+        if (library_.instantiate(name, parameters, ranks).size_parameter_count() == size_count) return length;
+      } catch (const InputError&) {  // the operator has no such length
+      }
+      ranks.pop_back();
+    }
+    return 0;
   }
 
   const OperatorInstance& instantiate(const std::string& name, const Parameters& parameters,

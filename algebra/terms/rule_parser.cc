@@ -26,22 +26,42 @@ class RuleParser {
     return rules;
   }
 
-  std::vector<LocatedRule> parse_imported() {
-    std::vector<LocatedRule> rules;
+  std::vector<ImportedRule> parse_imported() {
+    std::vector<ImportedRule> rules;
     std::map<std::string, int> lines;
     while (!cursor_.at_end()) {
       const Token begin = cursor_.peek();
-      Rule rule = parse_rule();
-      const auto [known, inserted] = lines.try_emplace(rule.id, begin.line);
-      if (!inserted)
-        cursor_.fail(begin, fmt::format("the rule of line {} is called '{}', too", known->second, rule.id));
-      normalize_variables(rule);
-      rules.push_back({place(cursor_.origin(), begin.line, begin.column), std::move(rule)});
+      const std::size_t position = cursor_.position();
+      const std::string name = is_rule_start() ? cursor_.peek(1).text : fmt::format("line_{}", begin.line);
+      rules.push_back({name, place(cursor_.origin(), begin.line, begin.column), std::nullopt, {}});
+      try {
+        Rule rule = parse_rule();
+        const auto [known, inserted] = lines.try_emplace(rule.id, begin.line);
+        if (!inserted)
+          cursor_.fail(begin, fmt::format("the rule of line {} is called '{}', too", known->second, rule.id));
+        if (!cursor_.at_end() && !is_rule_start()) fail_no_rule_start();
+        normalize_variables(rule);
+        rules.back().rule = std::move(rule);
+      } catch (const InputError& error) {
+        const std::size_t prefix = error.where().empty() ? 0 : error.where().size() + 2;
+        if (!error.where().empty()) rules.back().place = error.where();
+        rules.back().problem = std::string(error.what()).substr(prefix);
+        cursor_.rewind(position + 1);
+        while (!cursor_.at_end() && !is_rule_start()) cursor_.next();
+      }
     }
     return rules;
   }
 
  private:
+  bool is_rule_start() const {
+    return (cursor_.is("rule") || cursor_.is("property")) && cursor_.peek(1).kind == Token::Kind::Name;
+  }
+
+  [[noreturn]] void fail_no_rule_start() const {
+    cursor_.fail(cursor_.peek(), "expected 'rule' or 'property', found " + quoted(cursor_.peek()));
+  }
+
   /// Drops variables that do not occur. Directs a property from the side that binds all variables.
   void normalize_variables(Rule& rule) {
     const auto binds = [&](const std::vector<TermId>& side) {
@@ -60,9 +80,10 @@ class RuleParser {
   }
 
   Rule parse_rule() {
-    if (!cursor_.accept("rule") && !cursor_.accept("property"))
-      cursor_.fail(cursor_.peek(), "expected 'rule' or 'property', found " + quoted(cursor_.peek()));
+    if (!cursor_.accept("rule") && !cursor_.accept("property")) fail_no_rule_start();
     definitions_.clear();
+    current_definition_.clear();
+    nesting_ = 0;
     Rule rule;
     rule.id = cursor_.expect_name("the rule's name");
     cursor_.expect("(", "before the rule's variables");
@@ -251,6 +272,9 @@ class RuleParser {
     const std::vector<Poly> values = size_values(at, name, sizes, ranks);
     try {
       const OperatorInstance& instance = library_.instantiate(name, parameters, ranks);
+      if (values.size() != instance.size_parameter_count())
+        cursor_.fail(at, fmt::format("expected as many sizes as '{}' has for inputs of these ranks, {}, found {}", name,
+                                     instance.size_parameter_count(), values.size()));
       return {{}, bank_.apply(instance.id, arguments, values)};
     } catch (const InputError& error) {
       cursor_.fail(at, (error.where().empty() ? "" : "this cannot be made of '" + name + "': ") + error.what());
@@ -374,8 +398,8 @@ std::vector<Rule> parse_rules(std::string_view text, const std::string& origin, 
   return RuleParser(text, origin, library, bank, symbols).parse();
 }
 
-std::vector<LocatedRule> parse_imported_rules(std::string_view text, const std::string& origin, Library& library,
-                                              TermBank& bank, Symbols& symbols) {
+std::vector<ImportedRule> parse_imported_rules(std::string_view text, const std::string& origin, Library& library,
+                                               TermBank& bank, Symbols& symbols) {
   return RuleParser(text, origin, library, bank, symbols).parse_imported();
 }
 

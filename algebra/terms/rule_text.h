@@ -17,6 +17,7 @@
 // 1. A size parameter that is omitted or '?' is a fresh size, to be inferred. A `property` may use `=` for `=>`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,15 +31,18 @@ namespace rulemill::algebra {
 std::vector<Rule> parse_rules(std::string_view text, const std::string& origin, Library& library, TermBank& bank,
                               Symbols& symbols);
 
-/// A rule and the position of its text: "file:line:column".
-struct LocatedRule {
-  std::string place;
-  Rule rule;
+/// A rule of an imported file (in the text form or in TASO's), or why it could not be read.
+struct ImportedRule {
+  std::string name;
+  std::string place;         // "file:line:column", or "file: rule 3"
+  std::optional<Rule> rule;  // neither typed nor proved
+  std::string problem;       // if there is no rule
 };
 /// Parses rules written by users or other programs. Also rejects two rules of one name. Swaps the sides of a property
-/// if only the right side binds all variables. Drops unused variables.
-std::vector<LocatedRule> parse_imported_rules(std::string_view text, const std::string& origin, Library& library,
-                                              TermBank& bank, Symbols& symbols);
+/// if only the right side binds all variables. Drops unused variables. An error within a rule becomes its problem, and
+/// parsing goes on at the next rule. Throws InputError for text that cannot be split into tokens.
+std::vector<ImportedRule> parse_imported_rules(std::string_view text, const std::string& origin, Library& library,
+                                               TermBank& bank, Symbols& symbols);
 
 /// Formats a term: conv2d(x, concat(v, w; axis=0)). Omits parameters at their default.
 std::string to_string(TermId term, const TermBank& bank, const Symbols& symbols);

@@ -146,7 +146,7 @@ void diff(Context& context, const DiffOptions& options) {
   context.report["ill_typed"] = {ill_typed_a, ill_typed_b};
   text += fmt::format("{} in both, {} only in {}, {} only in {}", both, only_a, options.a, only_b, options.b);
   if (ill_typed_a + ill_typed_b > 0)
-    text += fmt::format("; {} and {} ill-typed rules skipped", ill_typed_a, ill_typed_b);
+    text += fmt::format("; {} and {} ill-typed or unreadable rules skipped", ill_typed_a, ill_typed_b);
   context.print(text + "\n");
 }
 

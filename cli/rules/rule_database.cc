@@ -91,10 +91,7 @@ std::vector<ImportedRule> read_rule_file(const std::filesystem::path& file, cons
   if (algebra::is_binary(bytes)) {
     return algebra::parse_taso_rules(bytes, path.string(), load_taso_table(table, library), library, bank, symbols);
   }
-  for (algebra::LocatedRule& placed : algebra::parse_imported_rules(bytes, path.string(), library, bank, symbols)) {
-    const std::string id = placed.rule.id;
-    rules.push_back({id, placed.place, std::move(placed.rule), {}});
-  }
+  rules = algebra::parse_imported_rules(bytes, path.string(), library, bank, symbols);
   if (rules.empty())
     throw runtime::InputError(path.string(), "has no rules; expected 'rule NAME(…)' or TASO's protobuf");
   return rules;

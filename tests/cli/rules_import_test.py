@@ -132,6 +132,48 @@ class TextForm(Import):
         self.assert_fails(rulemill("derive", "--from", self.folder / "out", path, "--json", report), 1, "1 of 1 rules")
         self.assertEqual(json.loads(report.read_text())["counts"], {"not derived": 1})
 
+    def test_a_bad_rule_is_reported_with_its_place_and_the_others_are_imported(self):
+        bad = {
+            "unknown_operator": ("rule unknown_operator(x:2)\n  frobnicate(x) => x\n", 2, 3, "unknown operator 'frobnicate'"),
+            "no_target": ("rule no_target(x:2)\n  relu(x) =>\n", 3, 1, "'rule' is no variable of this rule"),
+            "open_parenthesis": ("rule open_parenthesis(x:2)\n  relu(relu(x) => x\n", 2, 16, "expected ')'"),
+            "misspelled_condition": ("rule misspelled_condition(x[n, m])\n  relu(x) => relu(x)\n  wehn n = m\n", 3, 3,
+                                     "expected 'rule' or 'property', found 'wehn'"),
+            "negative_start": ("rule negative_start(x[n], y[m])\n  slice(x; axis=0, from=n - m, to=n) => x\n", 2, 20, "'from' may be negative"),
+            "too_many_sizes": ("rule too_many_sizes(x[n])\n  repeat(x; how=[0,2], d=[n, m]) => x\n", 2, 3, "expected as many sizes as 'repeat' has for inputs of these ranks, 1, found 2"),
+            "no_header": ("rule no_header relu(x) => x\n", 1, 16, "expected '('"),
+            "line_3": ("relu(x) => x\n", 1, 1, "expected 'rule' or 'property', found 'relu'"),
+        }
+        for name, (text, line, column, problem) in bad.items():
+            with self.subTest(rule=name):
+                first = "" if name == "line_3" else "rule before(x:2)\n  relu(relu(x)) => relu(x)\n"
+                path = self.write("bad.rules", "\n" * (2 if not first else 0) + first + text + "rule behind(x:2)\n  neg(neg(x)) => x\n")
+                report = self.folder / "report.json"
+                self.assert_fails(self.import_file(path, "--json", report), 3, f"{path}:{line + 2}:{column}: rule {name} is unreadable: ", problem)
+                verdicts = {entry["name"]: entry["verdict"] for entry in json.loads(report.read_text())["rules"]}
+                self.assertEqual(verdicts, {**({"before": "proved"} if first else {}), name: "unreadable", "behind": "proved"})
+                listed = self.json("rules", "list", "--rules", self.folder / "out")["rules"]
+                self.assertEqual({rule["id"] for rule in listed}, set(verdicts) - {name})
+
+    def test_a_database_is_read_whose_operators_have_symbolic_parameters_beside_a_pack_of_sizes(self):
+        definitions = self.folder / "definitions"
+        definitions.mkdir()
+        (definitions / "cut.op").write_text(
+            f'include "{ROOT / "data" / "operators"}"\n'
+            "operator cut(x[d...]; start[d...]: int = 0, size...: sizes)\n  where start... + size... <= d...\n"
+            "  y[i... < size...] = x[i... + start...]\n", encoding="utf-8")
+        path = self.write("cut.rules", "rule cut_twice(x[n, m])\n"
+                                       "  cut(cut(x; start=[s, t], size=[k, l]); start=[0, u], size=[k, o]) => cut(x; start=[s, t + u], size=[k, o])\n"
+                                       "rule cut_fill(v[])\n  cut(fill(v; d=[n]); start=[s], size=[k]) => fill(v; d=[k])\n")
+        options = ("--definitions", definitions)
+        report = self.json("rules", "import", path, "--out", self.folder / "out", *options)
+        self.assertEqual({entry["name"]: entry["verdict"] for entry in report["rules"]}, {"cut_twice": "proved", "cut_fill": "proved"})
+        self.assert_works(rulemill("check", self.folder / "out", *options))
+        text = self.folder / "again.rules"
+        self.assert_works(rulemill("rules", "export", "--rules", self.folder / "out", text, *options))
+        report = self.json("rules", "diff", self.folder / "out", text, *options)
+        self.assertEqual((len(report["both"]), report["only_a"], report["only_b"]), (2, [], []))
+
     def test_a_variable_on_one_side_only_is_not_a_syntax_error(self):
         path = self.write("lone.rules", "rule r(x:2, y:2)\n  relu(x) => relu(y)\n")
         report = self.json("rules", "import", path, "--out", self.folder / "out", code=1)
