@@ -9,10 +9,12 @@
 #include "optimize/gpu/device/costs.h"
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/model/empty_windows.h"
+#include "optimize/onnx/inputs/input_set.h"
 #include "optimize/rule_databases.h"
 #include "optimize/subgraphs.h"
 #include "optimize/summarize.h"
 #include "runtime/files/destination.h"
+#include "runtime/files/scratch_folder.h"
 #include "runtime/process/machine.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
@@ -42,6 +44,33 @@ OnnxModel read_model(const Options& options) {
   return model;
 }
 
+std::vector<InputSet> read_inputs(const Options& options, const OnnxModel& model) {
+  std::vector<InputSet> sets;
+  for (const auto& path : options.inputs) {
+    for (InputSet& set : read_input_sets(path, model)) sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+std::vector<GivenInputs> convert_inputs(const std::vector<InputSet>& sets, const ImportedModel& import,
+                                        const GraphBank& bank) {
+  std::vector<GivenInputs> given;
+  for (const InputSet& set : sets) given.push_back(to_given_inputs(set, import, bank));
+  return given;
+}
+
+/// Writes the inputs to the folder.
+RuntimeInputs export_inputs(const std::vector<InputSet>& sets, const InputShapes& shapes,
+                            const std::filesystem::path& folder) {
+  RuntimeInputs inputs{shapes, {}};
+  for (const InputSet& set : sets) {
+    const auto folder_of_set = folder / ("set" + std::to_string(inputs.files.size()));
+    std::filesystem::create_directory(folder_of_set);
+    inputs.files.push_back(write_numpy_files(set, folder_of_set));
+  }
+  return inputs;
+}
+
 RuntimeFusions read_runtime_fusions(const Options& options) {
   return options.runtime_fusions.empty() ? RuntimeFusions() : RuntimeFusions::load(options.runtime_fusions);
 }
@@ -63,6 +92,7 @@ class Optimization {
         symbols_(symbols),
         device_(find_device(options.cost.device)),
         original_(read_model(options)),
+        input_sets_(read_inputs(options, original_)),
         inference_(options.type_helper),
         subgraph_context_{options, library, terms, symbols, rules, device_, inference_},
         subgraphs_(options.explain.empty() ? optimize_subgraphs(original_, subgraph_context_) : OptimizedSubgraphs()),
@@ -70,7 +100,8 @@ class Optimization {
         bank_(library, symbols),
         import_(import_model(model_, bank_, &inference_)),
         fusion_(bank_, read_runtime_fusions(options)),
-        sizes_(given_sizes(options.input_shapes, import_, bank_)),
+        given_inputs_(convert_inputs(input_sets_, import_, bank_)),
+        sizes_(given_inputs_.empty() ? given_sizes(options.input_shapes, import_, bank_) : given_inputs_[0].sizes),
         cost_source_(open_cost_source(options, library)),
         cost_(bank_, fusion_, device_, sizes_, cost_source_.get()),
         rules_(algebra::specialize(rules, used_operators(bank_), library, terms, symbols)),
@@ -122,8 +153,10 @@ class Optimization {
         choose_candidates(found_.best, unchanged, options_.min_gain, export_reduces_nodes);
     const bool has_file = runtime::destination_of(options_.out).kind == runtime::Destination::Kind::File;
     const std::filesystem::path out = has_file ? options_.out : std::filesystem::path();
+    const runtime::ScratchFolder scratch;
+    const RuntimeInputs runtime_inputs = export_inputs(input_sets_, options_.input_shapes, scratch.path());
     selected_ = select_model({options_.model, out, model_, import_, bank_, fusion_, cost_, inference_, sizes_,
-                              options_.input_shapes, options_.verification, options_.benchmark},
+                              runtime_inputs, given_inputs_, options_.verification, options_.benchmark},
                              candidates);
     summary_.verification_seconds = watch_.lap();
     summarize_selection(summary_, selected_, bank_);
@@ -188,6 +221,7 @@ class Optimization {
   const algebra::Symbols& symbols_;
   const DeviceModel device_;
   const OnnxModel original_;
+  const std::vector<InputSet> input_sets_;
   NodeInference inference_;
   const SubgraphContext subgraph_context_;
   const OptimizedSubgraphs subgraphs_;
@@ -195,6 +229,7 @@ class Optimization {
   GraphBank bank_;
   const ImportedModel import_;
   Fusion fusion_;
+  const std::vector<GivenInputs> given_inputs_;
   const GraphEvaluator::Sizes sizes_;
   const std::unique_ptr<CostSource> cost_source_;
   CostModel cost_;

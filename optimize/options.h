@@ -30,6 +30,7 @@ struct Options {
   std::filesystem::path out;                 // empty: write nothing
   std::vector<std::string> type_helper;      // command of a process for onnx/shapes/inference.h; empty: this process
   InputShapes input_shapes;
+  std::vector<std::filesystem::path> inputs;  // files and folders of onnx/inputs/input_set.h; without input_shapes
   CostOptions cost;
   SearchOptions search;
   WindowOptions windows;

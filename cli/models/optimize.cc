@@ -21,7 +21,7 @@ namespace {
 
 struct OptimizeOptions {
   optimize::Options options;
-  std::vector<std::string> shapes, rules;
+  std::vector<std::string> shapes, rules, inputs;
   std::string report;
   std::string verifier = "auto";
   std::string search = "saturate";
@@ -83,6 +83,7 @@ void run(Context& context, const OptimizeOptions& given) {
   set_cached_cost_table(options);
   // A benchmark makes up for errors of the cost model.
   options.min_gain = given.min_gain.value_or(options.benchmark.is_possible() ? 0 : min_gain_without_benchmark);
+  options.inputs.assign(given.inputs.begin(), given.inputs.end());
   for (const std::string& text : given.shapes) options.input_shapes.insert(optimize::parse_input_shape(text));
   if (!options.out.empty()) {
     if (std::filesystem::is_directory(options.out)) options.out /= options.model.filename();
@@ -188,12 +189,15 @@ void add_benchmark_options(CLI::App& command, OptimizeOptions& given) {
   command.add_option("--benchmark-threads", o.benchmark.threads, "threads of onnxruntime when timing models and nodes")
       ->check(whole_number(1, 1024))
       ->capture_default_str();
-  command.add_option("--benchmark-seconds", o.benchmark.seconds, "duration of timing the models in turns, seconds")
+  command
+      .add_option("--benchmark-seconds", o.benchmark.seconds,
+                  "duration of timing the models in turns, seconds; more if the rounds of a test take longer")
       ->check(real_number(0.1, 3600))
       ->capture_default_str();
   command
       .add_option("--benchmark-timeout", o.benchmark.timeout,
-                  "time limit of one run of --benchmark-command, or of all timing in onnxruntime, seconds")
+                  "time limit of one run of --benchmark-command, or of one model in onnxruntime, seconds; extended for "
+                  "models whose runs were found to take longer")
       ->check(real_number(0.1, 86400))
       ->capture_default_str();
 }
@@ -225,8 +229,15 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
       "explain why this rule (by id), or every rule at this node (by name), did not apply; do not search");
   options.files.writes(optimize->add_option(
       "--report", given->report, "write an HTML page with a table, the rules, and the graph before and after"));
-  optimize->add_option("--input-shape", given->shapes,
-                       "shape of an input with dynamic dimensions, such as name:1x3x224x224");
+  auto* input_shape = optimize->add_option("--input-shape", given->shapes,
+                                           "shape of an input with dynamic dimensions, such as name:1x3x224x224");
+  options.files
+      .reads(optimize->add_option(
+          "--inputs", given->inputs,
+          "values of all inputs, on which models are compared and timed, besides random ones: a NumPy archive "
+          "(*.npz), or a folder of ONNX test data (input_0.pb, or test_data_set_*); may be repeated"))
+      ->allow_extra_args(false)
+      ->excludes(input_shape);
   add_definitions_option(*optimize, options);
   add_common_options(*optimize, options);
   add_type_helper(app, chosen);

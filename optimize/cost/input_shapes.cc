@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "optimize/model/given_inputs.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
@@ -33,26 +34,15 @@ std::pair<std::string, std::vector<std::int64_t>> parse_input_shape(const std::s
 
 GraphEvaluator::Sizes given_sizes(const InputShapes& shapes, const ImportedModel& import, const GraphBank& bank) {
   GraphEvaluator::Sizes sizes;
-  for (const auto& [input, given_dims] : shapes) {
+  for (const auto& [input, dims] : shapes) {
     const std::string& name = input;  // lambdas cannot capture structured bindings
-    const std::vector<std::int64_t>& dims = given_dims;
     auto found = std::ranges::find_if(import.inputs, [&](ValueId id) { return bank.value(id).name == name; });
     if (found == import.inputs.end() || !bank.value(*found).type) {
       throw runtime::UsageError("--input-shape", "the model has no float input '" + name + "' of known rank");
     }
     const algebra::Shape& shape = *bank.value(*found).type;
-    const auto fail = [&] {
+    if (!add_sizes(sizes, shape, dims))
       throw runtime::UsageError("--input-shape", "input '" + name + "' is " + bank.symbols().to_string(shape));
-    };
-    if (shape.size() != dims.size()) fail();
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-      if (auto number = shape[d].constant()) {
-        if (*number != dims[d]) fail();
-      } else if (auto atom = (shape[d] - shape[d].constant_term()).atom()) {
-        const std::int64_t rest = dims[d] - shape[d].constant_term();
-        if (rest < 1 || sizes.emplace(*atom, rest).first->second != rest) fail();
-      }
-    }
   }
   return sizes;
 }

@@ -26,10 +26,11 @@ struct Peak {
   ValueId value{};
 };
 
-/// One random input: a tensor for each leaf, with signs and a magnitude of its own.
+/// One random input: a tensor for each leaf, with signs and a magnitude of its own. Or given inputs.
 class RangeProbe {
  public:
-  RangeProbe(const RangeQuery& query, std::uint32_t draw) : bank_(query.bank), sizes_(query.sizes), draw_(draw) {
+  RangeProbe(const RangeQuery& query, std::uint32_t draw, const GivenInputs* given = nullptr)
+      : bank_(query.bank), sizes_(given ? given->sizes : query.sizes), draw_(draw), given_(given) {
     for (const auto roots : {query.before, query.after}) {
       for (const NodeId id : bank_.live_nodes(roots)) add_sizes(id);
     }
@@ -69,6 +70,7 @@ class RangeProbe {
   GraphEvaluator::TensorPtr leaf(ValueId id, double scale) const {
     const Value& value = bank_.value(id);
     if (!value.type) return nullptr;
+    if (given_ && bank_.node(value.node).kind == Node::Kind::Input) return given_leaf(value, scale);
     std::uint64_t words[] = {draw_, bank_.node(value.node).source,
                              value.output * 2ull + (bank_.node(value.node).kind == Node::Kind::Opaque ? 1 : 0)};
     std::mt19937_64 random(runtime::hash64(runtime::bytes_of(words)));
@@ -89,9 +91,18 @@ class RangeProbe {
     return std::make_shared<algebra::Tensor>(std::move(tensor));
   }
 
+  GraphEvaluator::TensorPtr given_leaf(const Value& value, double scale) const {
+    const GraphEvaluator::TensorPtr& tensor = given_->tensors.at(bank_.node(value.node).source);
+    if (scale == 1 || !is_float(value.type.data_type)) return tensor;
+    auto scaled = std::make_shared<algebra::Tensor>(*tensor);
+    for (double& element : scaled->values) element *= scale;
+    return scaled;
+  }
+
   const GraphBank& bank_;
   GraphEvaluator::Sizes sizes_;
   std::uint64_t draw_;
+  const GivenInputs* given_;
 };
 
 /// Returns the exponent at which the graph nearly overflows; nullopt if there is none. Secant steps on logarithms find
@@ -134,6 +145,14 @@ std::optional<ValueId> find_overflow(const RangeQuery& query) {
     const auto exponent = exponent_before_overflow(probe, query.before);
     if (!exponent) continue;
     if (const Peak peak = probe.peak(query.after, *exponent); peak.size > 1) return peak.value;
+  }
+  for (const GivenInputs& given : query.given) {
+    const RangeProbe probe(query, 0, &given);
+    if (probe.peak(query.before, 0).size > 1) continue;
+    const double exponent = exponent_before_overflow(probe, query.before).value_or(0);
+    for (const double each : {0.0, exponent}) {
+      if (const Peak peak = probe.peak(query.after, each); peak.size > 1) return peak.value;
+    }
   }
   return std::nullopt;
 }

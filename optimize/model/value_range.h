@@ -3,6 +3,7 @@
 #pragma once
 
 #include "optimize/model/evaluate.h"
+#include "optimize/model/given_inputs.h"
 
 namespace rulemill::optimize {
 
@@ -13,12 +14,14 @@ bool has_short_floats(const GraphBank& bank, std::span<const ValueId> roots);
 
 /// Returns the value of `after` that overflows its 16-bit type on inputs on which all values of `before` are finite;
 /// nullopt if none was found. Both graphs are evaluated in float64 on `draws` random inputs, which are scaled until the
-/// largest value of `before` nearly overflows. Dimensions that `sizes` lacks are small.
+/// largest value of `before` nearly overflows, and on those that the user gives, scaled alike. Dimensions that `sizes`
+/// lacks are small.
 struct RangeQuery {
   const GraphBank& bank;
   std::span<const ValueId> before, after;
   GraphEvaluator::Sizes sizes;
   std::uint32_t draws = 3;
+  std::span<const GivenInputs> given = {};
 };
 std::optional<ValueId> find_overflow(const RangeQuery& query);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "optimize/report/report_text.h"
+#include "optimize/verify/sequential_test.h"
 #include "runtime/text/quantity.h"
 
 namespace rulemill::optimize {
@@ -94,15 +95,21 @@ runtime::Json row_json(const CostRow& row) {
 }
 
 runtime::Json benchmark_json(const BenchmarkResult& benchmark) {
-  runtime::Json json = {
-      {"runner", benchmark.runner},          {"skipped_reason", benchmark.skipped_reason}, {"shapes", benchmark.shapes},
-      {"rounds", benchmark.rounds},          {"milliseconds", benchmark.milliseconds},     {"noise", benchmark.noise},
-      {"candidates", runtime::Json::array()}};
+  runtime::Json json = {{"runner", benchmark.runner},
+                        {"skipped_reason", benchmark.skipped_reason},
+                        {"shapes", benchmark.shapes},
+                        {"rounds", benchmark.rounds},
+                        {"milliseconds", benchmark.milliseconds},
+                        {"min_ratio", min_speedup},
+                        {"max_false_gain_rate", max_false_gain_rate},
+                        {"candidates", runtime::Json::array()}};
   for (const CandidateTimes& each : benchmark.candidates) {
     json["candidates"].push_back({{"failure", each.failure},
+                                  {"reason", each.reason},
                                   {"milliseconds", each.milliseconds},
                                   {"ratio", each.speedup},
                                   {"quartiles", {each.lower, each.upper}},
+                                  {"rounds", each.rounds},
                                   {"faster", each.faster}});
   }
   return json;
@@ -150,6 +157,7 @@ runtime::Json verification_json(const Summary& summary) {
                          {"tensors", each.tensors},
                          {"elements", each.elements},
                          {"inputs", each.inputs},
+                         {"given_inputs", each.given_inputs},
                          {"reason", each.reason},
                          {"seconds", each.seconds}});
   }

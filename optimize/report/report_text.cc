@@ -34,7 +34,7 @@ std::string outcome_text(const Summary& summary) {
   const bool nothing_timed = summary.benchmark.candidates.empty();
   std::string reason = "no rule reduces the cost";
   if (!summary.changed && !nothing_timed) {
-    reason = fmt::format("no candidate is faster by more than the noise of {:.1f}%", summary.benchmark.noise * 100);
+    reason = "no candidate is significantly faster";
   } else if (summary.seconds_found < summary.seconds_before * (1 - 1e-6) && nothing_timed) {
     reason =
         fmt::format("the cheapest graph found is {:.3f} times as fast by the model, less than --min-gain {} requires",
@@ -46,38 +46,44 @@ std::string outcome_text(const Summary& summary) {
   return reason + "; only redundant nodes were removed";
 }
 
+namespace {
+
+std::string candidate_text(const CandidateTimes& times) {
+  if (!times.failure.empty()) return ": " + times.failure;
+  if (times.milliseconds == 0) return ": " + times.reason;
+  std::string text = fmt::format(" {:.4g} ms, {:.3f} times as fast", times.milliseconds, times.speedup);
+  if (times.rounds > 0)
+    text += fmt::format(" (quartiles {:.3f} and {:.3f}, {} rounds)", times.lower, times.upper, times.rounds);
+  return text + ": " + (times.faster ? "faster" : times.reason);
+}
+
+}  // namespace
+
 std::string benchmark_text(const Summary& summary) {
   const BenchmarkResult& benchmark = summary.benchmark;
   if (!benchmark.skipped_reason.empty()) return "not timed: " + benchmark.skipped_reason + "\n";
   if (benchmark.candidates.empty()) return "";
-  std::string text =
-      fmt::format("timed by {}, {} rounds in turns{}: the model {:.4g} ms\n", benchmark.runner, benchmark.rounds,
-                  benchmark.shapes.empty() ? "" : ", " + benchmark.shapes, benchmark.milliseconds);
-  for (const CandidateTimes& each : benchmark.candidates) {
-    if (!each.failure.empty()) {
-      text += "  candidate: " + each.failure + "\n";
-      continue;
-    }
-    text += fmt::format(
-        "  candidate {:.4g} ms, {:.3f} times as fast (quartiles {:.3f} and {:.3f}): {}\n", each.milliseconds,
-        each.speedup, each.lower, each.upper,
-        each.faster ? "faster" : fmt::format("not faster by more than the noise of {:.1f}%", benchmark.noise * 100));
-  }
+  std::string text = fmt::format("timed by {}{}: the model {:.4g} ms\n", benchmark.runner,
+                                 benchmark.shapes.empty() ? "" : ", " + benchmark.shapes, benchmark.milliseconds);
+  for (const CandidateTimes& each : benchmark.candidates) text += "  candidate" + candidate_text(each) + "\n";
   return text;
 }
 
 std::string sizes_text(const Summary& summary) {
   const bool assumed = std::ranges::any_of(summary.sizes, &Summary::Size::assumed);
   const auto value_of = [](const Summary::Size& size) { return fmt::format("{} = {}", size.name, size.value); };
-  return runtime::join_text(summary.sizes, value_of) + (assumed ? " (assumed; set with --input-shape)" : "");
+  return runtime::join_text(summary.sizes, value_of) +
+         (assumed ? " (assumed; set with --input-shape or --inputs)" : "");
 }
 
 std::string verification_text(const VerificationResult& result, const AccuracyPolicy& policy) {
   using Verdict = VerificationResult::Verdict;
   if (result.verdict == Verdict::Different) return result.verifier + ": different: " + result.reason;
   if (result.verdict == Verdict::NotVerified) return result.verifier + ": not verified: " + result.reason;
-  const std::string equal = fmt::format("{}: equal on {} random inputs, largest difference {:.1e} of the largest value",
-                                        result.verifier, result.inputs, result.max_relative_difference);
+  const std::string given = result.given_inputs > 0 ? fmt::format("{} given and ", result.given_inputs) : "";
+  const std::string equal =
+      fmt::format("{}: equal on {}{} random inputs, largest difference {:.1e} of the largest value", result.verifier,
+                  given, result.inputs, result.max_relative_difference);
   const std::string time = runtime::format_seconds(result.seconds);
   if (result.reference.empty()) {
     return fmt::format("{}, {:.0e} allowed, because there is no float64 reference ({}), {}", equal, policy.tolerance,

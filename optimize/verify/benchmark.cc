@@ -3,25 +3,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <optional>
+#include <random>
 
-#include "optimize/verify/onnxruntime.h"
-#include "runtime/process/shell_command.h"
+#include "optimize/verify/command_timer.h"
+#include "optimize/verify/onnxruntime_timer.h"
+#include "optimize/verify/sequential_test.h"
+#include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
+#include "runtime/text/quantity.h"
 
 namespace rulemill::optimize {
 
 namespace {
 
-using runtime::Json;
-
-/// The largest probability of a speedup by chance that counts as significant.
-constexpr double max_p_value = 0.01;
-/// Rounds with the user's command, which may be slow.
-constexpr std::size_t command_rounds = min_rounds;
+/// Fraction of the time in which the candidate to test is chosen.
+constexpr double choice_share = 0.3;
+constexpr double min_choice_turns = 3, max_choice_turns = 9;
+/// Candidates this close to the fastest are equally fast; the first of them is preferred.
+constexpr double equal_within = 0.02;
+/// A candidate that is slower in the choice is not tested.
+constexpr double min_promising_speedup = 0.95;
+/// Inputs on which a candidate may not be slower.
+constexpr double max_slowdown = 0.99;
+/// Rounds of the test that a fast model has time for.
+constexpr double planned_rounds = 24;
+/// Turns per round that run beyond the planned time if loading the model takes as long.
+constexpr double max_turns_beside_loading = 3;
+/// Elapsed time of a test on a busy machine, as a multiple of its processor time.
+constexpr double max_delay = 4;
+/// Rounds that a test may lose and still go on after its time.
+constexpr std::size_t max_losses_in_overtime = 1;
 
 /// Returns a quantile of sorted values by linear interpolation.
 double quantile(const std::vector<double>& sorted, double fraction) {
@@ -36,69 +49,194 @@ double median(std::vector<double> values) {
   return quantile(values, 0.5);
 }
 
-/// Returns P(at most `few` heads in n throws of a coin).
-double binomial_tail(std::size_t few, std::size_t n) {
-  double term = std::pow(0.5, static_cast<double>(n)), total = 0;
-  for (std::size_t k = 0; k <= few; ++k) {
-    total += term;
-    term *= static_cast<double>(n - k) / static_cast<double>(k + 1);
-  }
-  return total;
+/// Returns the speedup of the times `one` over `other`: the geometric mean over the inputs.
+double mean_speedup(const std::vector<double>& one, const std::vector<double>& other) {
+  double logarithm = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) logarithm += std::log(other[i] / one[i]);
+  return std::exp(logarithm / static_cast<double>(one.size()));
 }
 
-/// Returns true if the median exceeds one by more than the noise and a sign test is significant.
-bool is_significantly_above_one(const std::vector<double>& sorted, double noise) {
-  const auto not_above = static_cast<std::size_t>(std::ranges::upper_bound(sorted, 1.0) - sorted.begin());
-  return quantile(sorted, 0.5) > 1 + noise && binomial_tail(not_above, sorted.size()) <= max_p_value;
-}
+/// The rounds of the model and one candidate.
+class CandidateTest {
+ public:
+  CandidateTest(ModelTimer& timer, std::size_t candidate, std::size_t turns)
+      : timer_(timer), candidate_(candidate), turns_(turns) {}
 
-/// Returns the speedups of a candidate by round. The model's time is the geometric mean of its two runs.
-std::vector<double> speedups(const RoundTimes& rounds, std::size_t model) {
-  const auto& times = rounds.milliseconds;
-  std::vector<double> result;
-  for (std::size_t r = 0; r < times[model].size(); ++r) {
-    result.push_back(std::sqrt(times[0][r] * times[1][r]) / times[model][r]);
-  }
-  return result;
-}
-
-double measure_noise(std::span<const RoundTimes> rounds) {
-  double noise = min_noise;
-  for (const RoundTimes& each : rounds) {
-    std::vector<double> same;
-    for (std::size_t r = 0; r < each.milliseconds[0].size(); ++r) {
-      same.push_back(each.milliseconds[0][r] / each.milliseconds[1][r]);
+  CandidateTimes run(double seconds) {
+    const runtime::Stopwatch watch;
+    double used = 0;
+    while ((used < seconds && watch.seconds() < max_delay * seconds) || may_run_overtime()) {
+      CandidateTimes failed;
+      failed.failure = run_round(used);
+      if (!failed.failure.empty()) return failed;
+      if (is_faster() || sign_test_.is_over()) break;
     }
-    noise = std::max(noise, std::fabs(median(same) - 1));
+    return result();
   }
-  return noise;
-}
 
-CandidateTimes compare_candidate(std::span<const RoundTimes> rounds, std::size_t model, double noise) {
-  CandidateTimes timed;
-  std::vector<double> combined(rounds[0].milliseconds[model].size(), 1);  // geometric mean over the shapes
-  bool slower_somewhere = false;
-  for (const RoundTimes& each : rounds) {
-    const std::vector<double> speedup = speedups(each, model);
-    if (speedup.empty()) {
-      timed.failure = "it does not run";
-      return timed;
+  double model_milliseconds() const { return median(model_times_); }
+
+ private:
+  bool may_run_overtime() const {
+    return sign_test_.losses() <= max_losses_in_overtime &&
+           sign_test_.rounds() < SequentialSignTest::required_rounds[max_losses_in_overtime];
+  }
+
+  /// Returns why the candidate does not run.
+  std::string run_round(double& used) {
+    std::size_t order[] = {0, candidate_};
+    const std::size_t position = random_() % 2;  // of the model
+    if (position == 1) std::swap(order[0], order[1]);
+    const ModelTimer::Round round = timer_.time_round(order, turns_, ModelTimer::Copies::Fresh);
+    used += round.seconds;
+    if (const std::string& failure = round.failures[1 - position]; !failure.empty()) return failure;
+    const std::vector<double>&model = round.milliseconds[position], &candidate = round.milliseconds[1 - position];
+    model_times_.push_back(model[0]);
+    candidate_times_.push_back(candidate[0]);
+    speedups_.push_back(mean_speedup(candidate, model));
+    speedups_by_input_.resize(model.size());
+    for (std::size_t i = 0; i < model.size(); ++i) speedups_by_input_[i].push_back(model[i] / candidate[i]);
+    sign_test_.add_round(speedups_.back() > 1);
+    return {};
+  }
+
+  bool is_faster() const {
+    return sign_test_.is_passed() && median(speedups_) >= min_speedup &&
+           std::ranges::all_of(speedups_by_input_, [](const auto& each) { return median(each) >= max_slowdown; });
+  }
+
+  CandidateTimes result() const {
+    std::vector<double> sorted = speedups_;
+    std::ranges::sort(sorted);
+    CandidateTimes times{.failure = {},
+                         .reason = {},
+                         .milliseconds = median(candidate_times_),
+                         .speedup = quantile(sorted, 0.5),
+                         .lower = quantile(sorted, 0.25),
+                         .upper = quantile(sorted, 0.75),
+                         .rounds = sorted.size(),
+                         .faster = is_faster()};
+    if (!times.faster) {
+      times.reason = sign_test_.is_passed() ? "faster by less than 1%, or slower on some inputs"
+                                            : fmt::format("not significantly faster: slower in {} of {} rounds",
+                                                          sign_test_.losses(), sign_test_.rounds());
     }
-    slower_somewhere = slower_somewhere || median(speedup) < 1 - noise;
-    combined.resize(std::min(combined.size(), speedup.size()));
-    for (std::size_t r = 0; r < combined.size(); ++r) {
-      combined[r] *= std::pow(speedup[r], 1 / static_cast<double>(rounds.size()));
+    return times;
+  }
+
+  ModelTimer& timer_;
+  std::size_t candidate_, turns_;
+  SequentialSignTest sign_test_;
+  std::mt19937_64 random_;  // its default seed: the order is independent of the noise
+  std::vector<double> model_times_, candidate_times_, speedups_;
+  std::vector<std::vector<double>> speedups_by_input_;
+};
+
+class BenchmarkRun {
+ public:
+  BenchmarkRun(ModelTimer& timer, double seconds) : timer_(timer), seconds_(seconds), opening_(timer.open()) {
+    result_.runner = timer.name();
+    for (const std::string& each : opening_.inputs) result_.shapes += (result_.shapes.empty() ? "" : "; ") + each;
+    result_.candidates.resize(opening_.failures.size() - 1);
+    for (std::size_t number = 1; number < opening_.failures.size(); ++number) {
+      if (times_of(number).failure = opening_.failures[number]; times_of(number).failure.empty())
+        running_.push_back(number);
     }
   }
-  timed.milliseconds = median(rounds[0].milliseconds[model]);
-  timed.speedups = combined;
-  std::ranges::sort(combined);
-  timed.speedup = quantile(combined, 0.5);
-  timed.lower = quantile(combined, 0.25);
-  timed.upper = quantile(combined, 0.75);
-  timed.faster = !slower_somewhere && is_significantly_above_one(combined, noise);
-  return timed;
-}
+
+  BenchmarkResult run() {
+    drop_unaffordable_candidates();
+    if (running_.size() > 1) choose_candidate();
+    if (!running_.empty()) {
+      CandidateTest test(timer_, running_[0], turns_per_round());
+      CandidateTimes& tested = times_of(running_[0]) = test.run(seconds_ - used_);
+      if (tested.failure.empty()) result_.milliseconds = test.model_milliseconds();
+      result_.rounds = tested.rounds;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  CandidateTimes& times_of(std::size_t number) { return result_.candidates[number - 1]; }
+
+  /// Returns the seconds of one turn of the model and all candidates that may be chosen.
+  double seconds_of_turn() const { return static_cast<double>(1 + running_.size()) * opening_.run_seconds; }
+
+  /// Keeps as many candidates as can run often enough to be compared. A single one is tested without a choice.
+  void drop_unaffordable_candidates() {
+    while (running_.size() > 1 && min_choice_turns * seconds_of_turn() > choice_share * seconds_) {
+      times_of(running_.back()).reason =
+          "not timed, because one run of the model takes " + runtime::format_seconds(opening_.run_seconds);
+      running_.pop_back();
+    }
+  }
+
+  /// Leaves the first candidate that is about as fast as the fastest one.
+  void choose_candidate() {
+    const std::vector<std::vector<double>> milliseconds = run_choice_turns();
+    double fastest = 0;
+    for (const std::size_t number : running_) {
+      times_of(number).milliseconds = milliseconds[number].empty() ? 0 : milliseconds[number][0];
+      times_of(number).speedup = milliseconds[number].empty() ? 0 : mean_speedup(milliseconds[number], milliseconds[0]);
+      fastest = std::max(fastest, times_of(number).speedup);
+    }
+    result_.milliseconds = milliseconds[0][0];
+    const auto chosen = std::ranges::find_if(
+        running_, [&](std::size_t number) { return times_of(number).speedup >= fastest * (1 - equal_within); });
+    for (const std::size_t number : running_) {
+      if (!times_of(number).failure.empty() || number == *chosen) continue;
+      times_of(number).reason = "not tested, because another candidate is preferred";
+    }
+    if (fastest < min_promising_speedup) {
+      times_of(*chosen).reason = "not tested, because it is slower";
+      running_.clear();
+    } else {
+      running_ = {*chosen};
+    }
+  }
+
+  /// Runs the model and the candidates in turns. Returns the medians of their milliseconds by model and input; none for
+  /// a candidate that fails. Each turn begins with the next model.
+  std::vector<std::vector<double>> run_choice_turns() {
+    const double affordable = choice_share * seconds_ / seconds_of_turn();
+    const auto turns = static_cast<std::size_t>(std::clamp<double>(affordable, min_choice_turns, max_choice_turns));
+    std::vector<std::size_t> order{0};
+    order.insert(order.end(), running_.begin(), running_.end());
+    std::vector<std::vector<std::vector<double>>> times(opening_.failures.size(),
+                                                        std::vector<std::vector<double>>(opening_.inputs.size()));
+    for (std::size_t turn = 0; turn < turns; ++turn, std::rotate(order.begin(), order.begin() + 1, order.end())) {
+      const ModelTimer::Round round = timer_.time_round(order, 1, ModelTimer::Copies::Loaded);
+      used_ += round.seconds;
+      for (std::size_t position = 0; position < order.size(); ++position) {
+        const std::vector<double>& row = round.milliseconds[position];
+        for (std::size_t i = 0; i < row.size(); ++i) times[order[position]][i].push_back(row[i]);
+        if (order[position] > 0 && !round.failures[position].empty())
+          times_of(order[position]).failure = round.failures[position];
+      }
+    }
+    std::vector<std::vector<double>> medians(times.size());
+    for (const std::size_t number : order) {
+      if (number > 0 && !times_of(number).failure.empty()) continue;
+      for (auto& row : times[number]) medians[number].push_back(median(std::move(row)));
+    }
+    return medians;
+  }
+
+  /// Returns how often the model runs in a round of the test: as often as the time allows, or about as long as loading.
+  std::size_t turns_per_round() const {
+    const double seconds_of_model = (seconds_ - used_) / planned_rounds / 2;
+    const double affordable = (seconds_of_model - opening_.load_seconds) / opening_.run_seconds;
+    const double beside_loading = std::min(max_turns_beside_loading, opening_.load_seconds / opening_.run_seconds);
+    return static_cast<std::size_t>(
+        std::clamp<double>(std::max(affordable, beside_loading), 1, static_cast<double>(opening_.max_turns)));
+  }
+
+  ModelTimer& timer_;
+  double seconds_, used_ = 0;
+  ModelTimer::Opening opening_;
+  std::vector<std::size_t> running_;  // numbers of the candidates that may be faster
+  BenchmarkResult result_;
+};
 
 BenchmarkResult skipped(const std::string& why, bool runtime_failed = false) {
   BenchmarkResult result;
@@ -107,161 +245,41 @@ BenchmarkResult skipped(const std::string& why, bool runtime_failed = false) {
   return result;
 }
 
-/// Returns the start of the output in quotes, on one line.
-std::string quoted(const std::string& output) {
-  std::string text = output.substr(0, 60);
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < ' '; }, ' ');
-  return "'" + text + (output.size() > text.size() ? "…'" : "'");
+/// Times by the user's command, whose errors are those of its user.
+BenchmarkResult run_command_benchmark(const std::vector<std::filesystem::path>& models,
+                                      const BenchmarkOptions& options) {
+  CommandTimer timer({options.command, options.timeout}, models);
+  return compare_models(timer, options.seconds);
 }
 
-/// Returns nullopt unless the whole text is one positive number.
-std::optional<double> parse_positive_number(const std::string& output) {
-  const std::size_t last = output.find_last_not_of(" \t\r\n");
-  if (last == std::string::npos) return std::nullopt;
-  const std::string text = output.substr(0, last + 1);
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (*end != '\0' || !std::isfinite(value) || value <= 0) return std::nullopt;
-  return value;
-}
-
-/// Returns the milliseconds that the command prints for a model; nullopt with the reason if it fails.
-std::optional<double> run_command(const BenchmarkOptions& options, const std::filesystem::path& model,
-                                  std::string& why) {
-  const auto limit = std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout * 1000));
-  const runtime::ShellResult result = runtime::run_shell_command(options.command, model.string(), limit);
-  why = result.failure;
-  if (!why.empty()) return std::nullopt;
-  const std::optional<double> time = parse_positive_number(result.output);
-  if (!time) {
-    throw runtime::UsageError("--benchmark-command",
-                              fmt::format("'{}' printed {}: expected one positive number, milliseconds",
-                                          options.command, quoted(result.output)));
-  }
-  return time;
-}
-
-double run_command_on_model(const BenchmarkOptions& options, const std::filesystem::path& model) {
-  std::string why;
-  if (const std::optional<double> time = run_command(options, model, why)) return *time;
-  throw runtime::UsageError("--benchmark-command",
-                            fmt::format("'{}' did not time {}: {}", options.command, model.string(), why));
-}
-
-BenchmarkResult time_by_command(const std::filesystem::path& model, std::span<const std::filesystem::path> candidates,
-                                const BenchmarkOptions& options) {
-  RoundTimes rounds;
-  rounds.milliseconds.resize(2 + candidates.size());
-  std::vector<std::string> failures(candidates.size());
-  for (std::size_t round = 0; round < command_rounds; ++round) {
-    for (std::size_t turn = 0; turn < rounds.milliseconds.size(); ++turn) {
-      const std::size_t each = round % 2 == 0 ? turn : rounds.milliseconds.size() - 1 - turn;
-      if (each < 2) {
-        rounds.milliseconds[each].push_back(run_command_on_model(options, model));
-      } else if (std::string& why = failures[each - 2]; why.empty()) {
-        if (const auto time = run_command(options, candidates[each - 2], why))
-          rounds.milliseconds[each].push_back(*time);
-      }
-    }
-  }
-  for (std::size_t c = 0; c < candidates.size(); ++c) {
-    if (!failures[c].empty()) rounds.milliseconds[2 + c].clear();
-  }
-  BenchmarkResult result = compare_times(std::span(&rounds, 1));
-  for (std::size_t c = 0; c < candidates.size(); ++c) result.candidates[c].failure = failures[c];
-  result.runner = "'" + options.command + "'";
-  return result;
-}
-
-std::vector<RoundTimes> read_rounds(const Json& answer) {
-  std::vector<RoundTimes> rounds;
-  for (const Json& each : answer.at("rounds")) {
-    rounds.push_back({each.at("shapes"), each.at("milliseconds").get<std::vector<std::vector<double>>>()});
-  }
-  return rounds;
-}
-
-bool is_complete(const std::vector<RoundTimes>& rounds, std::size_t models) {
-  return !rounds.empty() && std::ranges::all_of(rounds, [&](const RoundTimes& each) {
-    const auto& times = each.milliseconds;
-    return times.size() == models && times[0].size() >= min_rounds &&
-           std::ranges::all_of(times,
-                               [&](const auto& row) {
-                                 return (row.empty() || (row.size() >= min_rounds && row.size() <= times[0].size())) &&
-                                        std::ranges::all_of(row, [](double t) { return t > 0; });
-                               }) &&
-           !times[1].empty();
-  });
-}
-
-BenchmarkResult time_by_helper(const std::filesystem::path& model, std::span<const std::filesystem::path> candidates,
-                               const BenchmarkOptions& options, const InputShapes& input_shapes) {
-  Json query = {{"models", Json::array()},
-                {"threads", options.threads},
-                {"seconds", options.seconds},
-                {"min_rounds", min_rounds},
-                {"shapes", Json::object()}};
-  std::uint64_t bytes = 2 * model_bytes_on_disk(model);
-  for (int twice = 0; twice < 2; ++twice) query["models"].push_back(std::filesystem::absolute(model).string());
-  for (const auto& candidate : candidates) {
-    query["models"].push_back(std::filesystem::absolute(candidate).string());
-    bytes += model_bytes_on_disk(candidate);
-  }
-  for (const auto& [input, dims] : input_shapes) query["shapes"][input] = dims;
-  std::string why;
-  const auto answer = query_onnxruntime({options.helper, options.timeout, bytes}, query, why);
-  if (!answer) return skipped(why);
-  if (!answer->failure.empty()) return skipped(answer->failure, true);
+BenchmarkResult run_onnxruntime_benchmark(const std::vector<std::filesystem::path>& models,
+                                          const BenchmarkOptions& options, const RuntimeInputs& inputs) {
+  std::optional<OnnxruntimeTimer> timer;
   try {
-    if (answer->json.contains("failure")) return skipped(answer->json.at("failure"), true);
-    const std::vector<RoundTimes> rounds = read_rounds(answer->json);
-    if (!is_complete(rounds, 2 + candidates.size())) return skipped("its helper process sent a malformed answer", true);
-    BenchmarkResult result = compare_times(rounds);
-    for (const auto& [index, failure] : answer->json.at("failures").items()) {
-      result.candidates.at(std::stoul(index) - 2).failure = failure;
-    }
-    result.runner = fmt::format("{}, {} thread{}", answer->name, options.threads, options.threads == 1 ? "" : "s");
-    return result;
-  } catch (const std::exception&) {
-    return skipped("its helper process sent a malformed answer", true);
+    timer.emplace(OnnxruntimeTimerOptions{options.helper, options.threads, options.timeout}, models, inputs);
+    return compare_models(*timer, options.seconds);
+  } catch (const runtime::Interrupted&) {
+    throw;
+  } catch (const runtime::Error& error) {
+    return skipped(error.what(), timer.has_value());
   }
 }
 
 }  // namespace
 
-BenchmarkResult compare_times(std::span<const RoundTimes> rounds) {
-  RM_CHECK(!rounds.empty() && rounds[0].milliseconds.size() >= 2, "the model is timed twice");
-  BenchmarkResult result;
-  for (const RoundTimes& each : rounds) result.shapes += (result.shapes.empty() ? "" : "; ") + each.shapes;
-  result.rounds = rounds[0].milliseconds[0].size();
-  std::vector<double> both = rounds[0].milliseconds[0];
-  both.insert(both.end(), rounds[0].milliseconds[1].begin(), rounds[0].milliseconds[1].end());
-  result.milliseconds = median(both);
-  result.noise = measure_noise(rounds);
-  for (std::size_t model = 2; model < rounds[0].milliseconds.size(); ++model) {
-    result.candidates.push_back(compare_candidate(rounds, model, result.noise));
-  }
-  return result;
-}
-
-bool is_significantly_faster(const CandidateTimes& one, const CandidateTimes& other, double noise) {
-  std::vector<double> quotients;
-  for (std::size_t r = 0; r < std::min(one.speedups.size(), other.speedups.size()); ++r)
-    quotients.push_back(one.speedups[r] / other.speedups[r]);
-  std::ranges::sort(quotients);
-  return !quotients.empty() && is_significantly_above_one(quotients, noise);
-}
+BenchmarkResult compare_models(ModelTimer& timer, double seconds) { return BenchmarkRun(timer, seconds).run(); }
 
 BenchmarkResult benchmark_models(const std::filesystem::path& model, std::span<const std::filesystem::path> candidates,
-                                 const BenchmarkOptions& options, const InputShapes& input_shapes) {
+                                 const BenchmarkOptions& options, const RuntimeInputs& inputs) {
   if (!options.enabled) return skipped("--no-benchmark");
-  if (!options.command.empty()) return time_by_command(model, candidates, options);
-  return time_by_helper(model, candidates, options, input_shapes);
+  std::vector<std::filesystem::path> models{model};
+  models.insert(models.end(), candidates.begin(), candidates.end());
+  if (!options.command.empty()) return run_command_benchmark(models, options);
+  return run_onnxruntime_benchmark(models, options, inputs);
 }
 
 void try_benchmark_command(const std::filesystem::path& model, const BenchmarkOptions& options) {
-  if (options.enabled && !options.command.empty()) run_command_on_model(options, model);
+  if (options.enabled && !options.command.empty()) time_by_command({options.command, options.timeout}, model);
 }
 
 }  // namespace rulemill::optimize

@@ -1,16 +1,18 @@
-// End-to-end times of a model and its candidates. Models run in turns, so that other load of the machine affects all of
-// them. The speedup of a round is the ratio of two times in it. A candidate is faster if the median of its speedups
-// exceeds one by more than the noise, and the number of speedups above one is statistically significant. The model
-// itself runs twice per round: the difference of its two times is the noise.
+// End-to-end times of a model and its candidates. The fastest candidate is chosen in a few rounds in which all run in
+// turns. Then it is tested against the model in new rounds, so that its luck in the choice does not count: in each
+// round both are loaded again, in random order, and run in turns. The speedup of a round is the ratio of the two times.
+// A candidate is faster if a sequential sign test says so and the median of its speedups is large enough.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "optimize/cost/input_shapes.h"
+#include "optimize/verify/model_timer.h"
+#include "optimize/verify/onnxruntime.h"
 
 namespace rulemill::optimize {
 
@@ -20,52 +22,42 @@ struct BenchmarkOptions {
   std::string command;              // of the user, used instead: gets a model's path and prints milliseconds
   std::uint32_t threads = 1;        // of onnxruntime
   double seconds = 8;               // of running models; more if the minimum number of rounds takes longer
-  double timeout = 120;             // seconds, for one run of the command, or for the helper's whole benchmark
+  double timeout = 120;             // seconds, for one run of the command or one model in the helper
 
   bool is_possible() const { return enabled && !(helper.empty() && command.empty()); }
 };
 
-/// Milliseconds of each model in each round, for one choice of the input shapes. Models 0 and 1 are the model itself.
-struct RoundTimes {
-  std::string shapes;                             // "x 1x3x224x224"
-  std::vector<std::vector<double>> milliseconds;  // by model, then round; empty for a model that does not run
-};
-
 struct CandidateTimes {
-  std::string failure;           // why it does not run
-  double milliseconds = 0;       // median, for the first shapes
-  double speedup = 0;            // over the model: median of the rounds
-  double lower = 0, upper = 0;   // quartiles of the speedup
-  bool faster = false;           // significantly for the mean over all shapes, and for no shapes slower
-  std::vector<double> speedups;  // by round
+  std::string failure;          // why it does not run
+  std::string reason;           // why it is not faster, if it runs
+  double milliseconds = 0;      // median, for the first inputs; 0 if it was not timed
+  double speedup = 0;           // over the model: median of the rounds
+  double lower = 0, upper = 0;  // quartiles of the speedup
+  std::size_t rounds = 0;       // of the test; 0 if it was not chosen for the test
+  bool faster = false;
 };
 
 struct BenchmarkResult {
-  std::string runner;           // "onnxruntime 1.31.0, 1 thread"; empty if skipped
-  std::string skipped_reason;   // empty if models were timed
-  bool runtime_failed = false;  // skipped, because the runtime failed on the models
-  std::string shapes;           // of the inputs
-  double milliseconds = 0;      // of the model: median, for the first shapes
-  double noise = 0;             // relative difference from one that a speedup must exceed
-  std::size_t rounds = 0;
-  std::vector<CandidateTimes> candidates;
+  std::string runner;                      // "onnxruntime 1.31.0, 1 thread"; empty if skipped
+  std::string skipped_reason;              // empty if models were timed
+  bool runtime_failed = false;             // skipped, because the runtime failed on the models
+  std::string shapes;                      // of the inputs
+  double milliseconds = 0;                 // of the model: median, for the first inputs
+  std::size_t rounds = 0;                  // of the test
+  std::vector<CandidateTimes> candidates;  // one at most is faster
 };
 
-/// With fewer rounds no speedup is significant: being faster in all of seven by chance has a probability below 1%.
-inline constexpr std::size_t min_rounds = 7;
-/// Smaller speedups may be effects of the memory layout.
-inline constexpr double min_noise = 0.01;
+/// Smaller speedups do not count: they are not worth a changed model.
+inline constexpr double min_speedup = 1.01;
 
-/// Compares the candidates, which are models 2 and up.
-BenchmarkResult compare_times(std::span<const RoundTimes> rounds);
-
-/// Returns true if a candidate is significantly faster than another, by the criterion for candidates and the model.
-bool is_significantly_faster(const CandidateTimes& one, const CandidateTimes& other, double noise);
+/// Chooses and tests the candidates, which are models 1 and up of the timer, in the order of preference. Throws what
+/// the timer throws.
+BenchmarkResult compare_models(ModelTimer& timer, double seconds);
 
 /// Times the candidates against the model. Throws UsageError if the user's command fails on the model, times out or
 /// does not print one number.
 BenchmarkResult benchmark_models(const std::filesystem::path& model, std::span<const std::filesystem::path> candidates,
-                                 const BenchmarkOptions& options, const InputShapes& input_shapes);
+                                 const BenchmarkOptions& options, const RuntimeInputs& inputs);
 
 /// Runs the user's command, if any, on the model, so that its errors are reported before the search.
 void try_benchmark_command(const std::filesystem::path& model, const BenchmarkOptions& options);

@@ -1,9 +1,10 @@
 #include "optimize/verify/onnxruntime.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 
 #include "runtime/process/interrupt.h"
-#include "runtime/process/subprocess.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
@@ -16,6 +17,11 @@ constexpr std::chrono::seconds start_timeout{60};
 constexpr std::uint64_t base_memory = std::uint64_t{16} << 30;  // of address space, most of which stays unused
 constexpr std::uint64_t memory_factor = 4;                      // a session has the weights and a copy
 
+const std::vector<std::string>& require_command(const std::vector<std::string>& command) {
+  if (command.empty()) throw runtime::Error("", "no Python with onnxruntime was found");
+  return command;
+}
+
 }  // namespace
 
 std::uint64_t model_bytes_on_disk(const std::filesystem::path& model) {
@@ -27,40 +33,34 @@ std::uint64_t model_bytes_on_disk(const std::filesystem::path& model) {
   return size;
 }
 
-std::optional<OnnxruntimeReply> query_onnxruntime(const OnnxruntimeHelper& helper, const Json& query,
-                                                  std::string& why) {
-  if (helper.command.empty()) {
-    why = "no Python with onnxruntime was found";
+void add_inputs(Json& query, const RuntimeInputs& inputs) {
+  query["shapes"] = Json::object();
+  for (const auto& [input, dims] : inputs.shapes) query["shapes"][input] = dims;
+  query["given"] = inputs.files;
+}
+
+OnnxruntimeProcess::OnnxruntimeProcess(const std::vector<std::string>& command, std::uint64_t model_bytes)
+    : process_(require_command(command), base_memory + memory_factor * model_bytes) {
+  const auto greeting = process_.receive(start_timeout);
+  if (!greeting) throw runtime::Error("", command[0] + " cannot import onnxruntime (" + process_.end_reason() + ")");
+  const Json hello = Json::parse(runtime::text_of(*greeting), nullptr, false);
+  if (!hello.is_object() || !hello.contains("name") || !hello["name"].is_string())
+    throw runtime::Error("", malformed_answer);
+  name_ = hello["name"].get<std::string>();
+}
+
+std::optional<Json> OnnxruntimeProcess::answer(const Json& query, double timeout) {
+  const std::string text = query.dump(-1, ' ', false, Json::error_handler_t::replace);
+  process_.send(runtime::bytes_of(std::string_view(text)));
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout);
+  while (!process_.is_ready(std::chrono::milliseconds(100))) {
+    runtime::throw_if_interrupted("onnxruntime");
+    if (std::chrono::steady_clock::now() < deadline) continue;
+    process_.kill(fmt::format("time limit of {:.3g} s", timeout));
     return std::nullopt;
   }
-  try {
-    runtime::Subprocess process(helper.command, base_memory + memory_factor * helper.model_bytes);
-    const auto greeting = process.receive(start_timeout);
-    if (!greeting) {
-      why = helper.command[0] + " cannot import onnxruntime (" + process.end_reason() + ")";
-      return std::nullopt;
-    }
-    OnnxruntimeReply answer{Json::parse(runtime::text_of(*greeting)).at("name"), "", {}};
-    const std::string text = query.dump(-1, ' ', false, Json::error_handler_t::replace);
-    process.send(runtime::bytes_of(std::string_view(text)));
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(helper.timeout);
-    while (!process.is_ready(std::chrono::milliseconds(100)) && std::chrono::steady_clock::now() < deadline) {
-      runtime::throw_if_interrupted("onnxruntime");
-    }
-    if (const auto frame = process.receive(std::chrono::seconds(1))) {
-      answer.json = Json::parse(runtime::text_of(*frame));
-    } else {
-      answer.failure = "its process ended: " + process.end_reason();
-    }
-    return answer;
-  } catch (const Json::exception&) {
-    why = "its helper process sent a malformed answer";
-  } catch (const runtime::Interrupted&) {
-    throw;
-  } catch (const runtime::Error& error) {
-    why = error.what();
-  }
-  return std::nullopt;
+  const auto frame = process_.receive(std::chrono::seconds(60));
+  return frame ? std::optional(Json::parse(runtime::text_of(*frame))) : std::nullopt;
 }
 
 }  // namespace rulemill::optimize

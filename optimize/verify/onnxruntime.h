@@ -1,33 +1,49 @@
-// Queries to onnxruntime in a helper process with limited memory and time (python/onnxruntime_helpers).
+// onnxruntime in a helper process with limited memory and time (python/onnxruntime_helpers).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "optimize/cost/input_shapes.h"
+#include "runtime/process/subprocess.h"
 #include "runtime/text/json.h"
 
 namespace rulemill::optimize {
 
-/// A helper process, which sends its name and then answers one query.
-struct OnnxruntimeHelper {
-  std::vector<std::string> command;  // empty: not available
-  double timeout = 300;              // seconds, for the query
-  std::uint64_t model_bytes = 0;     // of the models that it loads
+/// The inputs on which models run in a helper process.
+struct RuntimeInputs {
+  InputShapes shapes;                                     // of inputs with dynamic dimensions; others are chosen
+  std::vector<std::map<std::string, std::string>> files;  // given inputs: NumPy files by input, for each set
 };
 
-struct OnnxruntimeReply {
-  std::string name;     // "onnxruntime 1.31.0"
-  std::string failure;  // how the process ended if it did not answer
-  runtime::Json json;
-};
+/// Adds the inputs to a query.
+void add_inputs(runtime::Json& query, const RuntimeInputs& inputs);
 
-/// Returns nullopt if the helper cannot be started or sends malformed messages; `why` then has the reason.
-std::optional<OnnxruntimeReply> query_onnxruntime(const OnnxruntimeHelper& helper, const runtime::Json& query,
-                                                  std::string& why);
+/// A helper process that has sent its name. It answers any number of queries.
+class OnnxruntimeProcess {
+ public:
+  /// `model_bytes` is the size of the models that it loads at a time. Throws Error if it cannot be started.
+  OnnxruntimeProcess(const std::vector<std::string>& command, std::uint64_t model_bytes);
+
+  /// Returns "onnxruntime 1.31.0".
+  const std::string& name() const { return name_; }
+  /// Returns nullopt if the process has ended, or is killed after `timeout` seconds. Throws Json::exception for a
+  /// malformed answer.
+  std::optional<runtime::Json> answer(const runtime::Json& query, double timeout);
+  const std::string& end_reason() const { return process_.end_reason(); }
+
+ private:
+  runtime::Subprocess process_;
+  std::string name_;
+};
 
 /// Returns the size of a model's file and its external data.
 std::uint64_t model_bytes_on_disk(const std::filesystem::path& model);
+
+inline constexpr const char* malformed_answer = "its helper process sent a malformed answer";
 
 }  // namespace rulemill::optimize

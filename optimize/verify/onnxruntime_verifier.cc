@@ -2,6 +2,7 @@
 
 #include "optimize/verify/onnxruntime.h"
 #include "runtime/process/stopwatch.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::optimize {
 
@@ -25,6 +26,7 @@ VerificationResult read(const Json& answer) {
   result.tensors = answer.at("tensors");
   result.elements = answer.at("elements");
   result.inputs = answer.at("inputs");
+  result.given_inputs = answer.at("given_inputs");
   return result;
 }
 
@@ -33,7 +35,7 @@ VerificationResult read(const Json& answer) {
 std::optional<VerificationResult> verify_with_onnxruntime(const std::filesystem::path& before,
                                                           const std::filesystem::path& after,
                                                           const VerificationOptions& options,
-                                                          const InputShapes& input_shapes, std::string& why) {
+                                                          const RuntimeInputs& inputs, std::string& why) {
   const runtime::Stopwatch watch;
   Json query = {{"before", std::filesystem::absolute(before).string()},
                 {"after", std::filesystem::absolute(after).string()},
@@ -41,25 +43,28 @@ std::optional<VerificationResult> verify_with_onnxruntime(const std::filesystem:
                 {"tolerance", options.accuracy.tolerance},
                 {"max_error_ratio", options.accuracy.max_error_ratio},
                 {"max_original_error", max_original_error},
-                {"small_tensor_elements", small_tensor_elements},
-                {"shapes", Json::object()}};
-  for (const auto& [input, dims] : input_shapes) query["shapes"][input] = dims;
-  // Three sessions: the model with and without optimizations, and the result.
-  const auto answer =
-      query_onnxruntime({options.onnxruntime, options.timeout, 3 * model_bytes_on_disk(after)}, query, why);
-  if (!answer) return std::nullopt;
+                {"small_tensor_elements", small_tensor_elements}};
+  add_inputs(query, inputs);
   VerificationResult result;
   try {
-    if (answer->failure.empty()) result = read(answer->json);
+    // Three sessions: the model with and without optimizations, and the result.
+    OnnxruntimeProcess process(options.onnxruntime, 3 * model_bytes_on_disk(after));
+    if (const auto answer = process.answer(query, options.timeout)) {
+      result = read(*answer);
+    } else {
+      result.verdict = VerificationResult::Verdict::NotVerified;
+      result.reason = "its process ended: " + process.end_reason();
+    }
+    result.verifier = process.name();
   } catch (const Json::exception&) {
-    why = "its helper process sent a malformed answer";
+    why = malformed_answer;
+    return std::nullopt;
+  } catch (const runtime::Interrupted&) {
+    throw;
+  } catch (const runtime::Error& error) {
+    why = error.what();
     return std::nullopt;
   }
-  if (!answer->failure.empty()) {
-    result.verdict = VerificationResult::Verdict::NotVerified;
-    result.reason = answer->failure;
-  }
-  result.verifier = answer->name;
   result.seconds = watch.seconds();
   return result;
 }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "optimize/cost/input_shapes.h"
+#include "optimize/verify/onnxruntime.h"
 #include "optimize/verify/verify.h"
 
 namespace rulemill::optimize {
@@ -15,6 +15,6 @@ namespace rulemill::optimize {
 std::optional<VerificationResult> verify_with_onnxruntime(const std::filesystem::path& before,
                                                           const std::filesystem::path& after,
                                                           const VerificationOptions& options,
-                                                          const InputShapes& input_shapes, std::string& why);
+                                                          const RuntimeInputs& inputs, std::string& why);
 
 }  // namespace rulemill::optimize

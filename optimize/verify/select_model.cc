@@ -1,6 +1,7 @@
 #include "optimize/verify/select_model.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "optimize/verify/onnxruntime_verifier.h"
 #include "runtime/files/scratch_folder.h"
@@ -30,10 +31,12 @@ class ModelSelector {
   ModelSelector(const SelectionContext& context, const std::vector<Candidate>& candidates)
       : context_(context), candidates_(candidates), scratch_(parent_folder(context.out)) {}
 
+  /// Tries the preferred candidate until one is accepted or none is left.
   SelectedModel run() {
     export_candidates();
-    for (const std::size_t number : verification_order()) {
-      if (accept(number)) break;
+    while (const std::optional<std::size_t> number = preferred_candidate()) {
+      if (accept(*number)) break;
+      std::erase(exported_, *number);
     }
     return std::move(selected_);
   }
@@ -80,40 +83,26 @@ class ModelSelector {
     }
   }
 
-  /// Returns the candidates to verify, best first: those that the benchmark finds faster, or all if nothing was timed.
-  std::vector<std::size_t> verification_order() {
-    if (exported_.empty()) return {};
+  /// Returns the candidate that the benchmark finds faster than the model, or the cheapest one if nothing was timed. If
+  /// it is rejected, the others are tested in new rounds: a test that failed ends the selection, so that at most one
+  /// test can write a result that is no faster.
+  std::optional<std::size_t> preferred_candidate() {
+    if (exported_.empty()) return std::nullopt;
     std::vector<std::filesystem::path> files;
     for (const std::size_t number : exported_) files.push_back(file(number));
     const BenchmarkResult& benchmark = selected_.benchmark =
-        benchmark_models(context_.model_file, files, context_.benchmark, context_.input_shapes);
+        benchmark_models(context_.model_file, files, context_.benchmark, context_.runtime_inputs);
     if (benchmark.runtime_failed) {
       warn("it could not be timed: " + benchmark.skipped_reason);
-      return {};
+      return std::nullopt;
     }
-    if (!benchmark.skipped_reason.empty()) return exported_;
-    return faster_candidates(benchmark);
-  }
-
-  /// Returns the faster candidates, cheapest first, after one that is significantly faster than all before it. The
-  /// fastest by chance among equally fast ones does not come first.
-  std::vector<std::size_t> faster_candidates(const BenchmarkResult& benchmark) {
-    const auto& timed = benchmark.candidates;
-    std::vector<std::size_t> positions;  // in exported_
-    for (std::size_t i = 0; i < exported_.size(); ++i) {
-      if (!timed[i].failure.empty()) warn(timed[i].failure);
-      if (timed[i].faster) positions.push_back(i);
+    if (!benchmark.skipped_reason.empty()) return exported_[0];
+    for (const CandidateTimes& each : benchmark.candidates) {
+      if (!each.failure.empty()) warn(each.failure);
     }
-    std::size_t first = 0;
-    for (std::size_t i = 1; i < positions.size(); ++i) {
-      if (is_significantly_faster(timed[positions[i]], timed[positions[first]], benchmark.noise)) first = i;
-    }
-    if (!positions.empty())
-      std::rotate(positions.begin(), positions.begin() + static_cast<std::ptrdiff_t>(first),
-                  positions.begin() + static_cast<std::ptrdiff_t>(first) + 1);
-    std::vector<std::size_t> numbers;
-    for (const std::size_t i : positions) numbers.push_back(exported_[i]);
-    return numbers;
+    const auto faster = std::ranges::find_if(benchmark.candidates, &CandidateTimes::faster);
+    if (faster == benchmark.candidates.end()) return std::nullopt;
+    return exported_[static_cast<std::size_t>(faster - benchmark.candidates.begin())];
   }
 
   /// Verifies the exported model after reading it back. Returns true if it was selected.
@@ -134,7 +123,7 @@ class ModelSelector {
 
   void verify_in_onnxruntime(std::size_t number) {
     auto result = verify_with_onnxruntime(context_.model_file, file(number), context_.verification,
-                                          context_.input_shapes, selected_.onnxruntime_skipped_reason);
+                                          context_.runtime_inputs, selected_.onnxruntime_skipped_reason);
     if (result) selected_.verification.push_back(std::move(*result));
   }
 
@@ -144,21 +133,25 @@ class ModelSelector {
     std::vector<VerificationResult>& results = selected_.verification;
     if (!results.empty() && results.back().verdict == VerificationResult::Verdict::Different) return;
     VerificationOptions options = context_.verification;
+    std::span<const GivenInputs> given = context_.given_inputs;
     const double operations_per_input =
         2 * context_.cost.operations(context_.import.outputs) + context_.cost.operations(reimported.outputs);
     if (!results.empty() && results.back().is_equal()) {
-      options.inputs = static_cast<std::uint32_t>(
-          std::min<double>(options.inputs, max_confirming_operations / operations_per_input));
-      if (options.inputs == 0) return;
+      const double affordable = std::min(max_confirming_operations / operations_per_input,
+                                         static_cast<double>(given.size() + options.inputs));
+      const auto count = static_cast<std::size_t>(affordable);
+      given = given.first(std::min(given.size(), count));
+      options.inputs = static_cast<std::uint32_t>(std::min<std::size_t>(options.inputs, count - given.size()));
+      if (count == 0) return;
     }
     results.insert(results.begin(),
-                   verify(context_.bank, context_.import.outputs, reimported.outputs, options, context_.sizes));
+                   verify(context_.bank, context_.import.outputs, reimported.outputs, options, context_.sizes, given));
   }
 
   const SelectionContext& context_;
   const std::vector<Candidate>& candidates_;
   const runtime::ScratchFolder scratch_;
-  std::vector<std::size_t> exported_;  // numbers of the candidates that could be exported
+  std::vector<std::size_t> exported_;  // numbers of the candidates that are not rejected
   SelectedModel selected_;
 };
 

@@ -1,15 +1,20 @@
-// Selection of the result that is written. All candidates are exported and benchmarked against the model; the fastest
-// one that passes verification is selected, or the cheapest one if there is no benchmark.
+// Selection of the result that is written. All candidates are exported and benchmarked against the model; one that is
+// faster and passes verification is selected, or the cheapest one if there is no benchmark. If there is none, no
+// candidate is selected, and the caller keeps the model: an exact clean-up, which needs no test of its time, is the
+// caller's.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "optimize/cost/cost_model.h"
+#include "optimize/model/given_inputs.h"
 #include "optimize/onnx/export.h"
 #include "optimize/search/search_result.h"
 #include "optimize/verify/benchmark.h"
+#include "optimize/verify/onnxruntime.h"
 #include "optimize/verify/verify.h"
 
 namespace rulemill::optimize {
@@ -25,7 +30,8 @@ struct SelectionContext {
   const CostModel& cost;
   NodeInference& inference;
   const GraphEvaluator::Sizes& sizes;
-  const InputShapes& input_shapes;
+  const RuntimeInputs& runtime_inputs;
+  std::span<const GivenInputs> given_inputs;
   const VerificationOptions& verification;
   const BenchmarkOptions& benchmark;
 };

@@ -63,11 +63,12 @@ bool mostly_not_finite(std::span<const double> values) {
 }
 
 /// What one comparison evaluates: random inputs by number, their scale, and the size of dynamic dimensions, if all are
-/// equal.
+/// equal; or given inputs, with random outputs of opaque nodes.
 struct Draw {
   std::uint32_t number = 0;
   double scale = 1;
   std::optional<std::int64_t> size = std::nullopt;
+  const GivenInputs* given = nullptr;
 
   /// Other draws only reject; they do not show that values are informative.
   bool is_ordinary() const { return scale == 1 && !size; }
@@ -76,8 +77,8 @@ struct Draw {
 class Comparison {
  public:
   Comparison(const GraphBank& bank, std::span<const ValueId> before, std::span<const ValueId> after,
-             const VerificationOptions& options, const GraphEvaluator::Sizes& sizes)
-      : bank_(bank), options_(options), given_sizes_(sizes) {
+             const VerificationOptions& options, const GraphEvaluator::Sizes& sizes, std::span<const GivenInputs> given)
+      : bank_(bank), options_(options), given_sizes_(sizes), given_(given) {
     result_.verifier = "definitions";
     result_.reference = "definitions in float64";
     for (std::size_t i = 0; i < before.size(); ++i) {
@@ -107,6 +108,9 @@ class Comparison {
     auto first_uninformative = [&] {
       return std::ranges::find_if(pairs_, [](const Pair& pair) { return !pair.is_informative; });
     };
+    for (const GivenInputs& each : given_) {
+      if (result_.is_equal()) run_draw({.given = &each});
+    }
     for (std::uint32_t draw = 0; draw < options_.inputs * max_draws_per_input && result_.is_equal(); ++draw) {
       if (draw >= options_.inputs && first_uninformative() == pairs_.end()) break;
       run_draw({draw});
@@ -180,8 +184,8 @@ class Comparison {
 
   /// Compares at the least sizes and, in 16-bit floats, on small values and near overflow.
   void run_boundary_draws() {
-    const bool has_open_sizes =
-        std::ranges::any_of(atoms_, [&](algebra::Atom atom) { return !given_sizes_.contains(atom); });
+    const bool has_open_sizes = std::ranges::any_of(
+        atoms_, [&](algebra::Atom atom) { return !given_.empty() || !given_sizes_.contains(atom); });
     for (const std::int64_t size : least_sizes) {
       if (result_.is_equal() && has_open_sizes) run_draw({0, 1, size});
     }
@@ -196,7 +200,7 @@ class Comparison {
     std::vector<ValueId> results;
     for (std::size_t i = 1; i < roots_.size(); i += 2) results.push_back(roots_[i]);
     try {
-      if (const auto value = find_overflow({bank_, originals_, results, given_sizes_, options_.inputs})) {
+      if (const auto value = find_overflow({bank_, originals_, results, given_sizes_, options_.inputs, given_})) {
         const std::string& name = bank_.value(*value).name;
         fail("value " + (name.empty() ? "of " + bank_.instance(bank_.node_of(*value)).name : name) +
              " overflows on inputs on which all values of the model are finite");
@@ -209,7 +213,8 @@ class Comparison {
   }
 
   GraphEvaluator::Sizes sizes_of(const Draw& draw) const {
-    GraphEvaluator::Sizes sizes = given_sizes_;
+    GraphEvaluator::Sizes sizes = draw.given ? draw.given->sizes : given_sizes_;
+    if (draw.size && !given_.empty()) sizes.clear();  // those of given inputs are examples
     for (std::size_t i = 0; i < atoms_.size(); ++i) {
       sizes.emplace(atoms_[i], draw.size.value_or(small_sizes[(i + draw.number) % std::size(small_sizes)]));
     }
@@ -248,6 +253,7 @@ class Comparison {
       // Both graphs get the same values.
       const std::uint64_t source = node.source * 2ull + (node.kind == Node::Kind::Opaque ? 1 : 0);
       auto& tensor = sources[{source, bank_.value(id).output}];
+      if (!tensor && draw.given && node.kind == Node::Kind::Input) tensor = draw.given->tensors.at(node.source);
       if (!tensor) tensor = random_tensor(shapes->dims(*bank_.value(id).type), draw, source, bank_.value(id));
       return tensor;
     };
@@ -278,10 +284,11 @@ class Comparison {
       give_up(place_of(draw) + ": " + error.what());
     }
     for (Pair& pair : pairs_) pair.pending.reset();
-    if (draw.is_ordinary()) ++result_.inputs;
+    if (draw.is_ordinary()) ++(draw.given ? result_.given_inputs : result_.inputs);
   }
 
   static std::string place_of(const Draw& draw) {
+    if (draw.given) return draw.given->origin;
     if (draw.size) return "dynamic sizes " + std::to_string(*draw.size);
     return fmt::format("input {}{}", draw.number, draw.scale == 1 ? "" : fmt::format(" times {:.2g}", draw.scale));
   }
@@ -367,6 +374,7 @@ class Comparison {
   const GraphBank& bank_;
   const VerificationOptions& options_;
   const GraphEvaluator::Sizes& given_sizes_;
+  const std::span<const GivenInputs> given_;
   std::vector<Pair> pairs_;
   std::vector<ValueId> originals_;
   std::vector<ValueId> roots_;  // before and after of each pair
@@ -377,10 +385,11 @@ class Comparison {
 }  // namespace
 
 VerificationResult verify(const GraphBank& bank, std::span<const ValueId> before, std::span<const ValueId> after,
-                          const VerificationOptions& options, const GraphEvaluator::Sizes& sizes) {
+                          const VerificationOptions& options, const GraphEvaluator::Sizes& sizes,
+                          std::span<const GivenInputs> given) {
   RM_CHECK(before.size() == after.size(), "the graphs have different numbers of outputs");
   const runtime::Stopwatch watch;
-  VerificationResult result = Comparison(bank, before, after, options, sizes).run();
+  VerificationResult result = Comparison(bank, before, after, options, sizes, given).run();
   result.seconds = watch.seconds();
   return result;
 }

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "optimize/model/evaluate.h"
+#include "optimize/model/given_inputs.h"
 #include "optimize/verify/accuracy_policy.h"
 
 namespace rulemill::optimize {
@@ -34,8 +36,9 @@ struct VerificationResult {
   RelativeErrors errors;            // the largest
   std::uint64_t tensors = 0;        // compared; identical terms are not
   std::uint64_t elements = 0;
-  std::uint32_t inputs = 0;  // random inputs used
-  std::string reason;        // of a verdict other than Equal: tensor, input and values
+  std::uint32_t inputs = 0;        // random inputs used
+  std::uint32_t given_inputs = 0;  // used of those that the user gives
+  std::string reason;              // of a verdict other than Equal: tensor, input and values
   double seconds = 0;
 
   bool is_equal() const { return verdict == Verdict::Equal; }
@@ -45,8 +48,9 @@ struct VerificationResult {
 /// results rounded to their types. NaN and infinity must be at the same positions. A tensor is uninformative if more
 /// than half of it is NaN, infinite, or one value that does not change with the input; then more inputs are tried, and
 /// a graph with an uninformative tensor is not verified. `sizes` are those that the user sets; others are small and
-/// vary with the input.
+/// vary with the input. `given` are compared, too.
 VerificationResult verify(const GraphBank& bank, std::span<const ValueId> before, std::span<const ValueId> after,
-                          const VerificationOptions& options, const GraphEvaluator::Sizes& sizes = {});
+                          const VerificationOptions& options, const GraphEvaluator::Sizes& sizes = {},
+                          std::span<const GivenInputs> given = {});
 
 }  // namespace rulemill::optimize

@@ -1,4 +1,4 @@
-"""Shared by the helpers of this folder: the protocol, onnxruntime sessions, and random inputs.
+"""Shared by the helpers of this folder: the protocol, onnxruntime sessions, random inputs and those that the user gives.
 
 Messages are JSON texts on stdin and stdout, each after its length (8 bytes, little endian). A helper first sends its name, then
 answers queries until stdin ends."""
@@ -74,6 +74,11 @@ def draw(infos, shapes, number):
         else:
             raise CannotRun(f"input {info.name} is {info.type}, which is not supported")
     return feeds
+
+
+def given_feeds(query):
+    """Returns the inputs that the user gives: a NumPy file for each input of each set."""
+    return [{name: np.load(path, allow_pickle=False) for name, path in files.items()} for files in query.get("given", [])]
 
 
 def send(value):

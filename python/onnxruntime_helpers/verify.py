@@ -1,9 +1,10 @@
 """Compares two models for `rulemill optimize`.
 
-Query: {"before", "after": paths, "inputs": count, "shapes": {input: dims}, and the accuracy policy of optimize/verify/accuracy_policy.h:
-"max_error_ratio", "max_original_error", "small_tensor_elements", "tolerance"}. Both models run with all optimizations of onnxruntime; the
-original also runs without them and, if possible, in float64. The error of the result against float64 may be a multiple of the
-original's."""
+Query: {"before", "after": paths, "inputs": count of random inputs, "shapes": {input: dims}, "given": [{input: NumPy file}], and the
+accuracy policy of optimize/verify/accuracy_policy.h: "max_error_ratio", "max_original_error", "small_tensor_elements", "tolerance"}. Both
+models run with all optimizations of onnxruntime; the original also runs without them and, if possible, in float64. The error of the
+result against float64 may be a multiple of the original's. Given inputs are compared first, then random ones: those of the shapes of
+given ones, as far as the model runs on them."""
 
 import os
 import sys
@@ -11,7 +12,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-from models import CannotRun, draw, one_line, serve, session, shape_of
+from models import CannotRun, draw, given_feeds, one_line, serve, session, shape_of
 
 import numpy as np
 
@@ -250,61 +251,108 @@ class Boundary:
                 raise ValueError(f"the result overflows for inputs up to {2.0 ** low:.3g}, where the model is finite")
 
 
-def verify(query):
-    result = {"verdict": "equal", "max_relative_difference": 0.0, "tensors": 0, "elements": 0, "inputs": 0, "reason": "", "reference": "",
-              "no_reference_reason": "", "error_before": 0.0, "error_after": 0.0}
-    try:
-        threads = os.cpu_count() or 1
-        unoptimized, optimized = session(query["before"], threads, False), session(query["before"], threads)
-    except Exception as error:
-        raise CannotRun(f"it does not load the model: {one_line(error)}")
-    try:
-        result_model = session(query["after"], threads)
-    except Exception as error:
-        return {**result, "verdict": "different", "reason": f"it does not load the result: {one_line(error)}"}
-    outputs = [Output(info.name, query) for info in unoptimized.get_outputs()]
-    reference_model = Reference(query["before"], threads)
-    failure, has_inputs = "", bool(unoptimized.get_inputs())
-    sizes = list(DYNAMIC_SIZES)
-    while result["inputs"] < query["inputs"] * MAX_DRAWS_PER_INPUT and sizes:
-        number = result["inputs"]
-        if number >= query["inputs"] and all(output.informative for output in outputs):
-            break
-        feeds = feeds_of(unoptimized.get_inputs(), query["shapes"], sizes[0], number)
-        before = try_run(unoptimized, feeds)
-        if isinstance(before, str):  # the model does not accept these sizes
-            failure = before
-            sizes.pop(0)
-            continue
-        after = try_run(result_model, feeds)
+class Different(Exception):
+    """The result computes something else than the model."""
+
+
+class Verification:
+    def __init__(self, query):
+        self.query, threads = query, os.cpu_count() or 1
+        try:
+            self.unoptimized, self.optimized = session(query["before"], threads, False), session(query["before"], threads)
+        except Exception as error:
+            raise CannotRun(f"it does not load the model: {one_line(error)}")
+        try:
+            self.result = session(query["after"], threads)
+        except Exception as error:
+            raise Different(f"it does not load the result: {one_line(error)}")
+        self.infos = self.unoptimized.get_inputs()
+        self.outputs = [Output(info.name, query) for info in self.unoptimized.get_outputs()]
+        self.reference = Reference(query["before"], threads)
+        self.given = given_feeds(query)
+        self.sizes = list(DYNAMIC_SIZES)
+        self.tensors = self.elements = self.inputs = 0
+
+    def compare(self, feeds, place):
+        """Returns why the model does not run on the inputs; an empty text if it does."""
+        before = try_run(self.unoptimized, feeds)
+        if isinstance(before, str):
+            return before
+        after = try_run(self.result, feeds)
         if isinstance(after, str):
-            return {**result, "verdict": "different", "reason": f"it does not run the result: {after}"}
-        optimized_values = try_run(optimized, feeds)
-        columns = zip(outputs, reference_model.run(feeds, len(outputs)), before, before if isinstance(optimized_values, str) else optimized_values, after)
+            raise Different(f"it does not run the result: {after}")
+        optimized = try_run(self.optimized, feeds)
+        columns = zip(self.outputs, self.reference.run(feeds, len(self.outputs)), before, before if isinstance(optimized, str) else optimized, after)
         for output, *values in columns:
             try:
                 output.compare(*values)
             except ValueError as error:
-                return {**result, "verdict": "different", "reason": f"{error}, input {number}"}
-            result["tensors"] += 1
-            result["elements"] += values[1].size
-            output.informative |= values[1].dtype.kind != "f" or not has_inputs or is_informative(values[1], output.seen)
-        result["inputs"] += 1
-    if result["inputs"] == 0:
-        raise CannotRun(f"it does not run the model: {failure}")
-    models = {"unoptimized": unoptimized, "optimized": optimized, "result": result_model}
+                raise Different(f"{error}, {place}")
+            self.tensors += 1
+            self.elements += values[1].size
+            output.informative |= values[1].dtype.kind != "f" or not self.infos or is_informative(values[1], output.seen)
+        return ""
+
+    def compare_given(self):
+        for number, feeds in enumerate(self.given):
+            failure = self.compare(feeds, f"given input {number}")
+            if failure:
+                raise CannotRun(f"it does not run the model on given input {number}: {failure}")
+
+    def shapes(self, number):
+        """Returns the shapes of random inputs as far as they are set."""
+        if not self.given:
+            return self.query["shapes"]
+        return {name: list(values.shape) for name, values in self.given[number % len(self.given)].items()}
+
+    def compare_random(self):
+        failure = ""
+        while self.inputs < self.query["inputs"] * MAX_DRAWS_PER_INPUT and self.sizes:
+            if self.inputs >= self.query["inputs"] and all(output.informative for output in self.outputs):
+                break
+            failure = self.compare(feeds_of(self.infos, self.shapes(self.inputs), self.sizes[0], self.inputs), f"input {self.inputs}")
+            if failure:  # the model does not accept these sizes
+                self.sizes.pop(0)
+            else:
+                self.inputs += 1
+        if self.inputs == 0:
+            raise CannotRun(f"it does not run the model: {failure}")
+
+    def compare_boundaries(self):
+        models = {"unoptimized": self.unoptimized, "optimized": self.optimized, "result": self.result}
+        try:
+            Boundary(self.query, models, self.outputs, self.sizes[0] if self.sizes else DYNAMIC_SIZES[0]).check()
+        except ValueError as error:
+            raise Different(str(error))
+
+    def run(self):
+        self.compare_given()
+        try:
+            self.compare_random()
+            self.compare_boundaries()
+        except CannotRun:
+            if not self.given:
+                raise
+        for output in self.outputs:
+            if output.failure:
+                raise Different(output.failure)
+            if not output.informative:
+                raise CannotRun(f"output {output.name} is mostly NaN, infinite or one value, whatever the input")
+
+    def answer(self):
+        largest = lambda of: max((getattr(output, of) for output in self.outputs), default=0.0)
+        return {"verdict": "equal", "reason": "", "max_relative_difference": largest("difference"), "tensors": self.tensors,
+                "elements": self.elements, "inputs": self.inputs, "given_inputs": len(self.given), "reference": self.reference.name,
+                "no_reference_reason": self.reference.reason, "error_before": largest("before"), "error_after": largest("after")}
+
+
+def verify(query):
     try:
-        Boundary(query, models, outputs, sizes[0] if sizes else DYNAMIC_SIZES[0]).check()
-    except ValueError as error:
-        return {**result, "verdict": "different", "reason": str(error)}
-    for output in outputs:
-        if output.failure:
-            return {**result, "verdict": "different", "reason": output.failure}
-        if not output.informative:
-            raise CannotRun(f"output {output.name} is mostly NaN, infinite or one value, whatever the input")
-    largest = lambda of: max((getattr(output, of) for output in outputs), default=0.0)
-    return {**result, "max_relative_difference": largest("difference"), "error_before": largest("before"), "error_after": largest("after"),
-            "reference": reference_model.name, "no_reference_reason": reference_model.reason}
+        verification = Verification(query)
+        verification.run()
+        return verification.answer()
+    except Different as error:
+        return {"verdict": "different", "reason": str(error)}
 
 
 def safe_verify(query):

@@ -61,6 +61,7 @@ std::vector<Parser> all_parsers() {
   add_rule_set_parsers(parsers);
   add_folder_parsers(parsers);
   add_model_parser(parsers);
+  add_npz_parser(parsers);
   add_planted_parser(parsers);
   return parsers;
 }

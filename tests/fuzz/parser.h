@@ -28,6 +28,7 @@ void add_language_parsers(std::vector<Parser>& parsers);
 void add_rule_set_parsers(std::vector<Parser>& parsers);
 void add_folder_parsers(std::vector<Parser>& parsers);
 void add_model_parser(std::vector<Parser>& parsers);
+void add_npz_parser(std::vector<Parser>& parsers);
 
 /// A parser that crashes, loops, throws a wrong exception and reports a wrong message, on inputs that are easy to
 /// reach.

@@ -8,6 +8,7 @@
 
 #include "optimize/model/rounding.h"
 #include "optimize/onnx/format/model_proto.h"
+#include "optimize/onnx/format/typed_fields.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
 
@@ -156,7 +157,10 @@ std::string encode(const std::vector<double>& values, Convert convert) {
   return raw;
 }
 
-/// Converts the typed fields to raw bytes. float16, bfloat16, int32 and bool are stored in int32_data.
+constexpr double max_exact_integer = 1 << 24;
+
+}  // namespace
+
 std::string encode_typed_fields(const onnx::TensorProto& proto) {
   std::string raw;
   auto add = [&](auto element) { raw.append(reinterpret_cast<const char*>(&element), sizeof(element)); };
@@ -175,10 +179,6 @@ std::string encode_typed_fields(const onnx::TensorProto& proto) {
   }
   return raw;
 }
-
-constexpr double max_exact_integer = 1 << 24;
-
-}  // namespace
 
 std::vector<double> decode_elements(int onnx_type, std::string_view raw) {
   const auto as_number = [](auto element) { return static_cast<double>(element); };

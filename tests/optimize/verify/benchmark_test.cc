@@ -2,6 +2,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <functional>
+#include <random>
+
 #include "runtime/process/shell_command.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
@@ -9,69 +13,168 @@
 namespace rulemill::optimize {
 namespace {
 
-/// Returns constant times of the model (twice) and of one candidate.
-RoundTimes steady(double model, double again, double candidate, std::size_t rounds = min_rounds) {
-  const auto row = [&](double time) { return std::vector<double>(rounds, time); };
-  return {"x 1", {row(model), row(again), row(candidate)}};
+/// A machine on which time passes only while models run.
+class FakeTimer final : public ModelTimer {
+ public:
+  /// Returns milliseconds by input; none if the model fails.
+  using Model = std::function<std::vector<double>()>;
+
+  explicit FakeTimer(std::vector<Model> models) : models_(std::move(models)) {
+    opening.failures.resize(models_.size());
+    opening.inputs.resize(models_[0]().size(), "x 1");
+    for (const double time : models_[0]()) opening.run_seconds += time / 1e3;
+  }
+
+  std::string name() const override { return "a fake"; }
+  Opening open() override { return opening; }
+  Round time_round(std::span<const std::size_t> order, std::size_t turns, Copies copies) override {
+    Round round;
+    for (const std::size_t number : order) {
+      const std::vector<double> times = models_[number]();
+      round.milliseconds.push_back(times);
+      round.failures.emplace_back(times.empty() ? "it fails" : "");
+      round.seconds += copies == Copies::Fresh ? opening.load_seconds : 0;
+      for (const double time : times) round.seconds += time / 1e3 * static_cast<double>(turns);
+    }
+    seconds += round.seconds;
+    if (copies == Copies::Fresh) {
+      ++tests;
+      first_models.push_back(order[0]);
+    } else {
+      ++choice_turns;
+    }
+    most_turns = std::max(most_turns, turns);
+    return round;
+  }
+
+  Opening opening;
+  double seconds = 0;
+  std::size_t tests = 0, choice_turns = 0, most_turns = 0;
+  std::vector<std::size_t> first_models;  // of the test's rounds
+
+ private:
+  std::vector<Model> models_;
+};
+
+FakeTimer::Model steady(double milliseconds) {
+  return [=] { return std::vector{milliseconds}; };
 }
 
-CandidateTimes timed(const std::vector<RoundTimes>& rounds) { return compare_times(rounds).candidates.at(0); }
+/// Returns the times in a cycle.
+FakeTimer::Model cycle(std::vector<double> times) {
+  return [times, next = std::size_t{0}]() mutable { return std::vector{times[next++ % times.size()]}; };
+}
 
-TEST_CASE("a candidate that is faster in all rounds is faster by the median speedup", "[benchmark]") {
-  RoundTimes rounds = steady(10, 10, 8);
-  rounds.milliseconds[2] = {5, 8, 8, 8, 8, 8, 9};
-  const CandidateTimes result = timed({rounds});
+CandidateTimes tested(FakeTimer::Model model, FakeTimer::Model candidate) {
+  FakeTimer timer({std::move(model), std::move(candidate)});
+  return compare_models(timer, 8).candidates.at(0);
+}
+
+TEST_CASE("a candidate that is faster in all rounds is faster by the median speedup after the fewest rounds",
+          "[benchmark]") {
+  const CandidateTimes result = tested(steady(10), cycle({8, 8, 5}));
   CHECK(result.faster);
+  CHECK(result.reason.empty());
   CHECK(result.speedup == Approx(1.25));
   CHECK(result.milliseconds == 8);
-  CHECK(result.lower == Approx(1.25));
+  CHECK(result.rounds == 10);
 }
 
-TEST_CASE("a speedup within the noise does not count", "[benchmark]") {
-  CHECK_FALSE(timed({steady(10, 10, 9.95)}).faster);
-  CHECK(timed({steady(10, 10, 9.8)}).faster);
-  // The two times of the model differ by four percent, so three percent do not make a candidate faster.
-  CHECK(compare_times(std::vector{steady(10.4, 10, 9.9)}).noise == Approx(0.04));
-  CHECK_FALSE(timed({steady(10.4, 10, 9.9)}).faster);
-  CHECK(timed({steady(10.4, 10, 9)}).faster);
+TEST_CASE("a speedup below one percent does not count, however often it is measured", "[benchmark]") {
+  CHECK_FALSE(tested(steady(10), steady(9.95)).faster);
+  CHECK(tested(steady(10), steady(9.95)).rounds == 40);
+  CHECK(tested(steady(10), steady(9.8)).faster);
 }
 
-TEST_CASE("a candidate that is slower in some rounds is not significantly faster", "[benchmark]") {
-  RoundTimes rounds = steady(10, 10, 8, 9);
-  rounds.milliseconds[2] = {8, 8, 8, 8, 8, 8, 11, 11, 8};
-  CHECK_FALSE(timed({rounds}).faster);
-  rounds.milliseconds[2] = std::vector<double>(9, 8);
-  CHECK(timed({rounds}).faster);
+TEST_CASE("a candidate that is as fast, or slower in many rounds, is not faster", "[benchmark]") {
+  CHECK_FALSE(tested(steady(10), steady(10)).faster);
+  CHECK_FALSE(tested(steady(10), cycle({8, 8, 8, 11, 8, 11})).faster);
+  CHECK(tested(steady(10), cycle({8, 8, 8, 8, 8, 11, 8, 8, 8, 8, 8, 8, 8, 8})).rounds == 14);
+  CHECK(tested(cycle({5, 6}), steady(5.3)).faster == false);
 }
 
-TEST_CASE("a candidate that is slower for one of several shapes is not faster", "[benchmark]") {
-  CHECK(timed({steady(10, 10, 5), steady(40, 40, 39.9)}).faster);
-  CHECK_FALSE(timed({steady(10, 10, 5), steady(40, 40, 42)}).faster);
-  CHECK(timed({steady(10, 10, 5), steady(40, 40, 40)}).speedup == Approx(std::sqrt(2.0)));
+TEST_CASE("which of the two runs first in a round is random", "[benchmark]") {
+  FakeTimer timer({steady(10), steady(9.95)});
+  compare_models(timer, 8);
+  const auto model_first = std::ranges::count(timer.first_models, 0U);
+  CHECK(model_first > 9);
+  CHECK(model_first < 31);
+  CHECK(std::ranges::adjacent_find(timer.first_models) != timer.first_models.end());
 }
 
-TEST_CASE(
-    "a candidate is significantly faster than another if it is faster in almost all rounds and by more than the noise",
-    "[benchmark]") {
-  RoundTimes rounds = steady(10, 10, 8);
-  const std::vector<double> always{7.8, 7.8, 7.8, 7.8, 7.8, 7.8, 7.8}, mostly{7, 7, 7, 7, 7, 7, 8.1};
-  rounds.milliseconds.insert(rounds.milliseconds.end(), {always, mostly, {}});
-  const BenchmarkResult result = compare_times(std::vector{rounds});
-  const auto& timed = result.candidates;
-  CHECK(is_significantly_faster(timed[1], timed[0], result.noise));
-  CHECK_FALSE(is_significantly_faster(timed[0], timed[1], result.noise));
-  CHECK_FALSE(is_significantly_faster(timed[1], timed[0], 0.03));
-  CHECK(timed[2].speedup > timed[1].speedup);
-  CHECK_FALSE(is_significantly_faster(timed[2], timed[0], result.noise));  // faster in some rounds by chance
-  CHECK_FALSE(is_significantly_faster(timed[3], timed[0], result.noise));  // it does not run
+TEST_CASE("a candidate that is slower for one of several inputs is not faster", "[benchmark]") {
+  const auto both = [](double one, double other) { return [=] { return std::vector{one, other}; }; };
+  CHECK(tested(both(10, 40), both(5, 39.9)).faster);
+  CHECK_FALSE(tested(both(10, 40), both(5, 42)).faster);
+  CHECK(tested(both(10, 40), both(5, 40)).speedup == Approx(std::sqrt(2.0)));
 }
 
-TEST_CASE("a candidate without times counts as not running and does not affect the others", "[benchmark]") {
-  RoundTimes rounds = steady(10, 10, 8);
-  rounds.milliseconds.insert(rounds.milliseconds.begin() + 2, std::vector<double>{});
-  const BenchmarkResult result = compare_times(std::vector{rounds});
-  CHECK_FALSE(result.candidates.at(0).failure.empty());
+TEST_CASE("the first candidate that is about as fast as the fastest one is tested alone, in new rounds",
+          "[benchmark]") {
+  FakeTimer timer({steady(10), steady(9), steady(8.05), steady(8), steady(12)});
+  const BenchmarkResult result = compare_models(timer, 8);
   CHECK(result.candidates.at(1).faster);
+  CHECK(result.candidates.at(1).rounds == 10);
+  CHECK(std::ranges::count(result.candidates, true, &CandidateTimes::faster) == 1);
+  CHECK(result.candidates.at(0).rounds == 0);
+  CHECK_FALSE(result.candidates.at(2).reason.empty());
+  CHECK(timer.choice_turns == 9);
+}
+
+TEST_CASE("the times of the choice do not count in the test", "[benchmark]") {
+  // The candidate is fast only while it is chosen.
+  FakeTimer timer({steady(10), cycle({8,    8,    8,    8,    8,    8,    8,    8,    8,    10.1, 10.1,
+                                      10.1, 10.1, 10.1, 10.1, 10.1, 10.1, 10.1, 10.1, 10.1, 10.1}),
+                   steady(9.9)});
+  const BenchmarkResult result = compare_models(timer, 8);
+  CHECK(result.candidates.at(0).rounds > 0);
+  CHECK_FALSE(result.candidates.at(0).faster);
+}
+
+TEST_CASE("candidates that are all slower are not tested", "[benchmark]") {
+  FakeTimer timer({steady(10), steady(12), steady(11)});
+  CHECK(compare_models(timer, 8).rounds == 0);
+  CHECK(timer.tests == 0);
+}
+
+TEST_CASE("of a model that takes long the first candidate is tested, and the others are dropped", "[benchmark]") {
+  FakeTimer timer({steady(1000), steady(900), steady(800), steady(700)});
+  timer.opening.load_seconds = 1.5;
+  timer.opening.max_turns = 9;
+  const BenchmarkResult result = compare_models(timer, 8);
+  CHECK(result.candidates.at(0).faster);
+  CHECK(result.candidates.at(0).rounds == 10);
+  CHECK(timer.choice_turns == 0);
+  CHECK(timer.most_turns == 1);
+  CHECK(result.candidates.at(2).milliseconds == 0);
+  CHECK_THAT(result.candidates.at(2).reason, Catch::Contains("not timed"));
+}
+
+TEST_CASE("a test of a model that takes long ends at the second lost round", "[benchmark]") {
+  FakeTimer timer({steady(4000), cycle({3900, 4100})});
+  CHECK_FALSE(compare_models(timer, 8).candidates.at(0).faster);
+  CHECK(timer.tests == 4);
+}
+
+TEST_CASE("a fast model is timed for the requested seconds at most, in rounds of many turns", "[benchmark]") {
+  std::mt19937_64 random;
+  const auto noisy = [&] { return std::vector{10 + static_cast<double>(random() % 100) / 100}; };
+  FakeTimer timer({noisy, noisy, noisy});
+  timer.opening.max_turns = 9;
+  CHECK_FALSE(compare_models(timer, 4).candidates.at(0).faster);
+  CHECK(timer.seconds < 4.5);
+  CHECK(timer.most_turns > 4);
+}
+
+TEST_CASE("a candidate that fails does not affect the others", "[benchmark]") {
+  const auto failing = [] { return std::vector<double>(); };
+  FakeTimer timer({steady(10), failing, steady(8), steady(9)});
+  timer.opening.failures[3] = "it does not load";
+  const BenchmarkResult result = compare_models(timer, 8);
+  CHECK(result.candidates.at(0).failure == "it fails");
+  CHECK(result.candidates.at(1).faster);
+  CHECK(result.candidates.at(2).failure == "it does not load");
+  CHECK(tested(steady(10), failing).failure == "it fails");
 }
 
 TEST_CASE("a shell command returns its output or its failure, or stops at its time limit", "[benchmark]") {
