@@ -33,6 +33,10 @@ class OnnxModel {
   /// Returns the total size of all initializers.
   std::uint64_t weight_bytes() const;
   const std::string& origin() const;
+  /// Returns a hash of the file that was read, without external data.
+  std::string digest() const;
+  /// Sets an entry of the model's metadata.
+  void set_metadata(const std::string& key, const std::string& value);
 
   /// Throws InputError if the model is malformed.
   void check() const;

@@ -50,8 +50,10 @@ class ShapeEvaluator {
         {SizeOperator::Not, &ShapeEvaluator::logical_not},
     };
     if (node_.output_size() != 1 || !op_) return std::nullopt;
-    if (const auto method = methods.find(*op_); method != methods.end()) return (this->*method->second)();
-    return elementwise();
+    const auto method = methods.find(*op_);
+    EvaluatedShape result = method == methods.end() ? elementwise() : (this->*method->second)();
+    if (result) result->is_float = returns_float();
+    return result;
   }
 
  private:
@@ -63,6 +65,18 @@ class ShapeEvaluator {
         return attribute_proto.i();
     }
     return default_value;
+  }
+
+  bool reads_float() const {
+    return std::ranges::any_of(
+        inputs_, [](const ShapeOperand& operand) { return operand.value != nullptr && operand.value->is_float; });
+  }
+
+  bool returns_float() const {
+    if (op_ == SizeOperator::Shape || op_ == SizeOperator::Size || returns_bool(*op_)) return false;
+    if (op_ != SizeOperator::Cast) return reads_float();
+    const auto to = attribute("to", 0);
+    return to != onnx::TensorProto::INT64 && to != onnx::TensorProto::INT32 && to != onnx::TensorProto::BOOL;
   }
 
   EvaluatedShape shape() {
@@ -321,8 +335,11 @@ class ShapeEvaluator {
       case Mul:
       case And:
         return a * b;
-      case Div:
-        return symbols_.floor_div(a, b);
+      case Div: {
+        const Poly quotient = symbols_.floor_div(a, b);
+        if (reads_float() && quotient * b != a) return std::nullopt;
+        return quotient;
+      }
       case Mod:
         return symbols_.mod(a, b);
       case Min:
