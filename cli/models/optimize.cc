@@ -63,7 +63,8 @@ void run(Context& context, const OptimizeOptions& given) {
   optimize::Options options = given.options;
   if (options.cost.source == "cuda") optimize::gpu::require_gpu();  // fail early
   options.rules.assign(given.rules.begin(), given.rules.end());
-  if (options.rules.empty()) options.rules = {default_rules(context)};
+  options.version = RULEMILL_VERSION;
+  if (options.rules.empty() && !options.only_clean) options.rules = {default_rules(context)};
   options.out = context.options.out;
   options.operators = definitions_folder(context.options);
   options.runtime_fusions = data_folder() / "runtimes" / "onnxruntime.patterns";
@@ -215,6 +216,10 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
   add_search_options(*optimize, *given);
   add_verification_options(*optimize, *given);
   add_benchmark_options(*optimize, *given);
+  optimize
+      ->add_flag("--only-clean", given->options.only_clean,
+                 "only fold constants and remove identities, duplicates and unused nodes; needs no rules")
+      ->excludes("--rules");
   optimize->add_flag("--strict", given->strict, "exit with code 1 if a cheaper model was found but not used");
   optimize->add_option(
       "--explain", given->options.explain,

@@ -15,7 +15,7 @@
 
 namespace rulemill::optimize {
 
-/// What is known of values of any element type, by ONNX name, in terms of the dynamic dimensions.
+/// The known sizes of values of any element type, by ONNX name, in terms of the dynamic dimensions.
 struct ShapeFacts {
   std::unordered_map<std::string, algebra::Shape> shapes;
   std::unordered_map<std::string, ShapeValue> values;  // numbers that are computed from shapes

@@ -138,6 +138,20 @@ TEST_CASE("a reshape to sizes of its input copies them", "[clean]") {
   CHECK(shape.name() == "y_shape");
 }
 
+TEST_CASE("sizes that are converted to floating point or Booleans are exact", "[clean]") {
+  ModelText text(17);
+  text.input("x", {"7"}).input("w", {"2"}).output("y", {"1"});
+  text.node("Shape", {"x"}, {"s"}).node("Shape", {"w"}, {"t"});
+  text.node("Cast", {"s"}, {"a"}, {"to=1"}).node("Cast", {"t"}, {"b"}, {"to=1"});
+  text.node("Div", {"a", "b"}, {"c"}).node("Mul", {"c", "b"}, {"d"}).node("Cast", {"d"}, {"seven"}, {"to=7"});
+  text.node("Cast", {"s"}, {"e"}, {"to=9"}).node("Cast", {"e"}, {"one"}, {"to=7"});
+  text.node("Concat", {"seven", "one"}, {"sizes"}, {"axis=0"}).node("Expand", {"x", "sizes"}, {"y"});
+  OnnxModel result;
+  cleaned_operators(text, &result);
+  REQUIRE(result.proto().model.graph().initializer_size() == 1);
+  CHECK(to_literal(result.proto().model.graph().initializer(0))->integers == std::vector<algebra::Poly>{7, 1});
+}
+
 TEST_CASE("sizes are not merged because of dimension names that the model declares", "[clean]") {
   ModelText text(17);
   text.input("a", {"n"}).input("b", {"m"}).output("y", {"k"});
