@@ -9,6 +9,7 @@
 #include "optimize/gpu/device/costs.h"
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/model/empty_windows.h"
+#include "optimize/onnx/clean/clean.h"
 #include "optimize/onnx/inputs/input_set.h"
 #include "optimize/rule_databases.h"
 #include "optimize/subgraphs.h"
@@ -75,6 +76,58 @@ RuntimeFusions read_runtime_fusions(const Options& options) {
   return options.runtime_fusions.empty() ? RuntimeFusions() : RuntimeFusions::load(options.runtime_fusions);
 }
 
+struct CleanedModel {
+  OnnxModel model;
+  CleanResult result;
+};
+
+CleanedModel clean_copy(const OnnxModel& original, algebra::Library& library, NodeInference& inference) {
+  CleanedModel cleaned{original, {}};
+  cleaned.result = clean_model(cleaned.model, library, inference);
+  return cleaned;
+}
+
+/// Adds to the metadata how the model was made.
+void set_provenance(OnnxModel& model, const OnnxModel& original, const Options& options, const Summary& summary) {
+  const auto times_fired = [](const Summary::FiredRule& fired) {
+    return fired.id + " x " + std::to_string(fired.times);
+  };
+  model.set_metadata("rulemill.version", options.version);
+  model.set_metadata("rulemill.input_digest", original.digest());
+  model.set_metadata("rulemill.rules", runtime::join_text(summary.fired, times_fired));
+}
+
+void summarize_cleaning(Summary& summary, const CleanResult& result) {
+  summary.cleaned = result.changed;
+  summary.nodes_before_cleaning = result.nodes_before;
+  summary.nodes_after_cleaning = result.nodes_after;
+}
+
+void write_cleaned(OnnxModel& cleaned, const OnnxModel& original, const Options& options, const Summary& summary) {
+  if (!summary.cleaned) return original.write_as_read(options.out);
+  set_provenance(cleaned, original, options, summary);
+  cleaned.write(options.out);
+}
+
+/// Does nothing but clean the model.
+Summary clean_only(const Options& options, algebra::Library& library) {
+  const OnnxModel original = OnnxModel::read(options.model);
+  NodeInference inference(options.type_helper);
+  CleanedModel cleaned = clean_copy(original, library, inference);
+  Summary summary;
+  summary.model = options.model.string();
+  summary.output = options.out.string();
+  summary.opset = original.opset();
+  summary.only_clean = true;
+  summary.bytes_before = original.weight_bytes();
+  summary.bytes_after = cleaned.model.weight_bytes();
+  summarize_cleaning(summary, cleaned.result);
+  summarize_operators(summary, count_operators(original), count_operators(cleaned.model));
+  if (!options.out.empty()) write_cleaned(cleaned.model, original, options, summary);
+  summary.peak_bytes = runtime::peak_memory_bytes();
+  return summary;
+}
+
 std::uint64_t count_nodes(const CostRows& rows) {
   std::uint64_t count = 0;
   for (const auto& [name, row] : rows) count += row.count;
@@ -84,7 +137,8 @@ std::uint64_t count_nodes(const CostRows& rows) {
 /// One run over a model, with the state that its passes share.
 class Optimization {
  public:
-  /// Optimizes the subgraphs, imports the model, opens the costs and specializes the rules.
+  /// Cleans the model, optimizes its subgraphs, imports it, opens the costs and specializes the rules. To explain, the
+  /// model stays as it is.
   Optimization(const Options& options, algebra::Library& library, algebra::TermBank& terms, algebra::Symbols& symbols,
                const std::vector<algebra::RuleRecord>& rules)
       : options_(options),
@@ -94,9 +148,11 @@ class Optimization {
         original_(read_model(options)),
         input_sets_(read_inputs(options, original_)),
         inference_(options.type_helper),
+        cleaned_(options.explain.empty() ? clean_copy(original_, library, inference_) : CleanedModel{original_, {}}),
         subgraph_context_{options, library, terms, symbols, rules, device_, inference_},
-        subgraphs_(options.explain.empty() ? optimize_subgraphs(original_, subgraph_context_) : OptimizedSubgraphs()),
-        model_(subgraphs_.model ? *subgraphs_.model : original_),
+        subgraphs_(options.explain.empty() ? optimize_subgraphs(cleaned_.model, subgraph_context_)
+                                           : OptimizedSubgraphs()),
+        model_(subgraphs_.model ? *subgraphs_.model : cleaned_.model),
         bank_(library, symbols),
         import_(import_model(model_, bank_, &inference_)),
         fusion_(bank_, read_runtime_fusions(options)),
@@ -139,6 +195,8 @@ class Optimization {
     }
     summarize_options(summary_, options_, device_);
     summarize_model(summary_, original_, import_, bank_, sizes_);
+    summary_.bytes_after = cleaned_.model.weight_bytes();
+    summarize_cleaning(summary_, cleaned_.result);
     summarize_search(summary_, found_);
     summary_.patterns = matcher_.patterns().size();
   }
@@ -146,9 +204,9 @@ class Optimization {
   /// Selects the fastest candidate that passes verification.
   void select() {
     const Candidate unchanged{import_.outputs, cost_.graph_seconds(import_.outputs), {}};
-    const CostRows costs_before = original_costs(bank_, cost_, import_, plan(import_.outputs));
+    const CostRows cleaned_costs = original_costs(bank_, cost_, import_, plan(import_.outputs));
     const bool export_reduces_nodes =
-        subgraphs_.model.has_value() || count_nodes(costs_of(import_.outputs)) < count_nodes(costs_before);
+        subgraphs_.model.has_value() || count_nodes(costs_of(import_.outputs)) < count_nodes(cleaned_costs);
     const std::vector<Candidate> candidates =
         choose_candidates(found_.best, unchanged, options_.min_gain, export_reduces_nodes);
     const bool has_file = runtime::destination_of(options_.out).kind == runtime::Destination::Kind::File;
@@ -161,7 +219,7 @@ class Optimization {
     summary_.verification_seconds = watch_.lap();
     summarize_selection(summary_, selected_, bank_);
     summarize_subgraphs(summary_, subgraphs_);
-    summarize_result(unchanged, selected_.model ? candidates[selected_.candidate] : unchanged, costs_before);
+    summarize_result(unchanged, selected_.model ? candidates[selected_.candidate] : unchanged, cleaned_costs);
   }
 
   /// Calls a function that throws if the rules that fired must not be used.
@@ -171,14 +229,12 @@ class Optimization {
     summary_.rule_check_seconds = watch_.lap();
   }
 
-  /// Writes the selected model, or copies the original.
-  void write() const {
+  /// Writes the selected model, or the cleaned one; copies the original if that is equal.
+  void write() {
     if (options_.out.empty()) return;
-    if (selected_.model) {
-      selected_.model->write(options_.out);
-    } else {
-      original_.write_as_read(options_.out);
-    }
+    if (!selected_.model) return write_cleaned(cleaned_.model, original_, options_, summary_);
+    set_provenance(*selected_.model, original_, options_, summary_);
+    selected_.model->write(options_.out);
   }
 
   Summary summary() {
@@ -205,10 +261,11 @@ class Optimization {
     return variants;
   }
 
-  void summarize_result(const Candidate& unchanged, const Candidate& result, const CostRows& costs_before) {
+  void summarize_result(const Candidate& unchanged, const Candidate& result, const CostRows& cleaned_costs) {
     summary_.seconds_before = unchanged.seconds;
     summary_.seconds_after = result.seconds;
-    summarize_costs(summary_, costs_before, selected_.model ? costs_of(result.outputs) : costs_before);
+    summarize_costs(summary_, with_counts(cleaned_costs, count_operators(original_)),
+                    selected_.model ? costs_of(result.outputs) : cleaned_costs);
     summary_.operations_before = cost_.operations(import_.outputs);
     summary_.operations_after = cost_.operations(result.outputs);
     summarize_fired_rules(summary_, result.steps, rules_, terms_, symbols_);
@@ -223,9 +280,10 @@ class Optimization {
   const OnnxModel original_;
   const std::vector<InputSet> input_sets_;
   NodeInference inference_;
+  CleanedModel cleaned_;
   const SubgraphContext subgraph_context_;
   const OptimizedSubgraphs subgraphs_;
-  const OnnxModel& model_;  // with optimized subgraphs
+  const OnnxModel& model_;  // cleaned, with optimized subgraphs
   GraphBank bank_;
   const ImportedModel import_;
   Fusion fusion_;
@@ -244,6 +302,7 @@ class Optimization {
 
 Summary run(const Options& options) {
   algebra::Library library = algebra::Library::load(options.operators);
+  if (options.only_clean) return clean_only(options, library);
   algebra::TermBank terms(library);
   algebra::Symbols symbols;
   const std::vector<RuleDatabase> databases = load_databases(options.rules, library, terms, symbols);

@@ -11,7 +11,7 @@
 
 namespace rulemill::optimize {
 
-/// Runs all passes. If no candidate passes verification, the model is copied, and the summary has a warning. Throws
+/// Runs all passes. If no candidate passes verification, the cleaned model is written, and the summary has a warning. Throws
 /// InputError (model, database) and UsageError (options).
 Summary run(const Options& options);
 

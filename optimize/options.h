@@ -34,7 +34,9 @@ struct Options {
   CostOptions cost;
   SearchOptions search;
   WindowOptions windows;
-  double min_gain = 0.05;  // fraction of the cost that a candidate must save by the cost model
+  bool only_clean = false;  // write the result of the clean-up (onnx/clean/clean.h); rules are not read
+  std::string version;      // of rulemill, for the metadata of results
+  double min_gain = 0.05;   // fraction of the cost that a candidate must save by the cost model
   VerificationOptions verification;
   BenchmarkOptions benchmark;
   std::string explain;  // a rule or a node: explain why rules did not fire (report/explain.h) instead of searching

@@ -54,6 +54,16 @@ CostRows original_costs(const GraphBank& bank, CostModel& cost, const ImportedMo
   return rows;
 }
 
+CostRows with_counts(CostRows rows, const OperatorCounts& counts) {
+  for (auto& [name, row] : rows) row.count = 0;
+  for (const auto& [name, count] : counts) rows[name].count = count;
+  return rows;
+}
+
+void summarize_operators(Summary& summary, const OperatorCounts& before, const OperatorCounts& after) {
+  summarize_costs(summary, with_counts({}, before), with_counts({}, after));
+}
+
 void summarize_options(Summary& summary, const Options& options, const DeviceModel& device) {
   summary.model = options.model.string();
   summary.output = options.out.string();

@@ -11,11 +11,16 @@
 
 namespace rulemill::optimize {
 
-using CostRows = std::map<std::string, CostRow>;  // by ONNX operator
+using CostRows = std::map<std::string, CostRow>;              // by ONNX operator
+using OperatorCounts = std::map<std::string, std::uint32_t>;  // of nodes, by ONNX operator
 
-/// Returns the costs of the original model, with the counts of all its nodes, including duplicate and unused ones.
+/// Returns the costs of the imported model, with the counts of all its nodes, including duplicate and unused ones.
 CostRows original_costs(const GraphBank& bank, CostModel& cost, const ImportedModel& import, const ExportPlan& plan);
 
+/// Returns the costs with other numbers of nodes: those of the model before it was cleaned.
+CostRows with_counts(CostRows rows, const OperatorCounts& counts);
+/// Adds a row without costs for each operator.
+void summarize_operators(Summary& summary, const OperatorCounts& before, const OperatorCounts& after);
 void summarize_options(Summary& summary, const Options& options, const DeviceModel& device);
 void summarize_model(Summary& summary, const OnnxModel& original, const ImportedModel& import, const GraphBank& bank,
                      const GraphEvaluator::Sizes& sizes);

@@ -61,8 +61,9 @@ void run(Context& context, const OptimizeOptions& given) {
   optimize::Options options = given.options;
   if (options.cost.source == "cuda") optimize::gpu::require_gpu();  // fail early
   options.rules.assign(given.rules.begin(), given.rules.end());
+  options.version = RULEMILL_VERSION;
   DefaultRules defaults;
-  if (options.rules.empty()) {
+  if (options.rules.empty() && !options.only_clean) {
     defaults = default_rules(context);
     options.rules = {defaults.database};
   }
@@ -223,6 +224,10 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
   add_search_options(*optimize, options, *given);
   add_verification_options(*optimize, *given);
   add_benchmark_options(*optimize, *given);
+  optimize
+      ->add_flag("--only-clean", given->options.only_clean,
+                 "only fold constants and remove identities, duplicates and unused nodes; needs no rules")
+      ->excludes("--rules");
   optimize->add_flag("--strict", given->strict, "exit with code 1 if a cheaper model was found but not used");
   optimize->add_option(
       "--explain", given->options.explain,

@@ -62,6 +62,10 @@ class Importer {
     }
     for (const auto& output : graph.output()) result_.outputs.push_back(find_value(output.name()));
     result_.dynamic_dims = types_.dynamic_dims();
+    for (const auto& [name, value] : result_.values) {
+      if (const ValueType shape = types_.shape(name)) result_.shape_facts.shapes.emplace(name, *shape);
+    }
+    result_.shape_facts.values = std::move(shape_values_);
     return std::move(result_);
   }
 

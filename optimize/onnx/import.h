@@ -10,9 +10,16 @@
 #include "optimize/onnx/format/model.h"
 #include "optimize/onnx/mapping/resolve_node.h"
 #include "optimize/onnx/shapes/inference.h"
+#include "optimize/onnx/shapes/shape_values.h"
 #include "optimize/onnx/shapes/types.h"
 
 namespace rulemill::optimize {
+
+/// The known sizes of values of any element type, by ONNX name, in terms of the dynamic dimensions.
+struct ShapeFacts {
+  std::unordered_map<std::string, algebra::Shape> shapes;
+  std::unordered_map<std::string, ShapeValue> values;  // numbers that are computed from shapes
+};
 
 struct ImportedModel {
   /// A node of the ONNX graph, by its position.
@@ -38,6 +45,7 @@ struct ImportedModel {
   std::unordered_map<std::uint32_t, std::uint32_t> opaque_nodes;  // bank source → position
   std::vector<DynamicDim> dynamic_dims;                           // in order of appearance
   SizeBounds bounds;                                              // of the dynamic dimensions
+  ShapeFacts shape_facts;
 };
 
 /// Types of inputs that are known more precisely than the model declares: those of a subgraph, from the outer graph.

@@ -40,14 +40,39 @@ std::vector<std::string> body_lines(const std::string& text) {
   return lines;
 }
 
+std::string cleaning_text(const Summary& summary) {
+  return fmt::format("clean-up: {} -> {} nodes\n", summary.nodes_before_cleaning, summary.nodes_after_cleaning);
+}
+
+std::string written_text(const Summary& summary) {
+  if (summary.output.empty()) return "";
+  const char* note = summary.changed   ? ""
+                     : summary.cleaned ? " (the model after the clean-up)"
+                                       : " (a copy of the model)";
+  return fmt::format("written: {}{}\n", summary.output, note);
+}
+
+/// Of a run that does nothing but clean.
+std::string only_clean_text(const Summary& summary) {
+  std::string text =
+      fmt::format("{}: opset {}\n\n{:<24} {:>6} {:>6}\n", summary.model, summary.opset, "operator", "before", "after");
+  for (const auto& row : summary.rows)
+    text += fmt::format("{:<24} {:>6} {:>6}\n", row.name, row.before.count, row.after.count);
+  text += "\n" + cleaning_text(summary);
+  text += fmt::format("initializers: {} -> {}\n", runtime::format_bytes(summary.bytes_before),
+                      runtime::format_bytes(summary.bytes_after));
+  return text + written_text(summary);
+}
+
 }  // namespace
 
 std::string to_text(const Summary& summary) {
+  if (summary.only_clean) return only_clean_text(summary);
   std::string text = fmt::format("{}: opset {}, {} rules, cost for {} ({})\n", summary.model, summary.opset,
                                  summary.rules_loaded, summary.device, summary.device_description);
   if (!summary.cost_source.empty()) text += "costs measured: " + summary.cost_source + "\n";
   if (!summary.sizes.empty()) text += "dynamic dimensions: " + sizes_text(summary) + "\n";
-  text += "\n" + table_text(summary) + "\n" + outcome_text(summary) + "\n";
+  text += "\n" + table_text(summary) + "\n" + cleaning_text(summary) + outcome_text(summary) + "\n";
   if (summary.subgraphs > 0)
     text += fmt::format("subgraphs: {} searched, {} changed\n", summary.subgraphs, summary.subgraphs_changed);
   if (summary.changed) {
@@ -62,9 +87,7 @@ std::string to_text(const Summary& summary) {
   if (!summary.onnxruntime_skipped_reason.empty())
     text += "not verified by onnxruntime: " + summary.onnxruntime_skipped_reason + "\n";
   if (!summary.warning.empty()) text += "warning: " + summary.warning + "\n";
-  if (!summary.output.empty()) {
-    text += fmt::format("written: {}{}\n", summary.output, summary.changed ? "" : " (a copy of the model)");
-  }
+  text += written_text(summary);
   if (!summary.fired.empty()) text += "\nrules that fired\n";
   for (const auto& fired : summary.fired) {
     text += fmt::format("{:>4} x {}\n", fired.times, fired_title(fired));
@@ -179,7 +202,10 @@ runtime::Json to_json(const Summary& summary) {
   json["device"] = summary.device;
   json["cost_source"] = summary.cost_source;
   json["opset"] = summary.opset;
-  json["changed"] = summary.changed;
+  json["changed"] = summary.changed || summary.cleaned;
+  json["clean_up"] = {{"changed", summary.cleaned},
+                      {"nodes_before", summary.nodes_before_cleaning},
+                      {"nodes_after", summary.nodes_after_cleaning}};
   json["subgraphs"] = {{"searched", summary.subgraphs}, {"changed", summary.subgraphs_changed}};
   json["operators"] = runtime::Json::array();
   for (const auto& row : summary.rows) {

@@ -24,7 +24,9 @@ std::string fired_title(const Summary::FiredRule& fired) {
 }
 
 std::string outcome_text(const Summary& summary) {
-  if (!summary.warning.empty() && !summary.changed) return "no candidate passed verification; the model is unchanged";
+  const char* without_result = summary.cleaned ? "; no rule is applied" : "; the model is unchanged";
+  if (!summary.warning.empty() && !summary.changed)
+    return std::string("no candidate passed verification") + without_result;
   const double speedup = summary.seconds_before / std::max(summary.seconds_found, 1e-30);
   if (!summary.fired.empty()) {
     return fmt::format("cost by the model: {} -> {}, {:.2f} times as fast",
@@ -42,7 +44,7 @@ std::string outcome_text(const Summary& summary) {
   } else if (!summary.exhausted) {
     reason = "nothing cheaper was found within the limits of the search";
   }
-  if (!summary.changed) return reason + "; the model is unchanged";
+  if (!summary.changed) return reason + without_result;
   return reason + "; only redundant nodes were removed";
 }
 

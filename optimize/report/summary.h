@@ -17,7 +17,10 @@ struct Summary {
   std::string model, output, rules, device, device_description;
   std::string cost_source;  // of measured times; empty for analytic costs
   int opset = 0;
-  bool changed = false;  // false: the output is a copy of the model
+  bool changed = false;  // a candidate was selected
+  bool cleaned = false;  // the clean-up changed the model; if neither, the output is a copy of the model
+  bool only_clean = false;
+  std::uint64_t nodes_before_cleaning = 0, nodes_after_cleaning = 0;  // with subgraphs, without Constant nodes
 
   struct Row {
     std::string name;

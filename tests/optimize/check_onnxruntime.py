@@ -32,7 +32,7 @@ def interface(path):
         "inputs": describe(model.graph.input),
         "outputs": describe(model.graph.output),
         "opsets": sorted((o.domain, o.version) for o in model.opset_import),
-        "metadata": sorted((p.key, p.value) for p in model.metadata_props),
+        "metadata": sorted((p.key, p.value) for p in model.metadata_props if not p.key.startswith("rulemill.")),
         "doc": (model.doc_string, model.graph.doc_string),
     }
 

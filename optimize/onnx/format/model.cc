@@ -15,6 +15,7 @@
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/destination.h"
 #include "runtime/text/error.h"
+#include "runtime/text/hash.h"
 
 namespace rulemill::optimize {
 
@@ -257,6 +258,19 @@ int OnnxModel::opset() const { return proto_->opset; }
 const std::string& OnnxModel::origin() const { return proto_->origin; }
 const std::vector<std::filesystem::path>& OnnxModel::external_files() const { return proto_->external_files; }
 std::uint64_t OnnxModel::weight_bytes() const { return weight_bytes_of(*proto_); }
+
+std::string OnnxModel::digest() const {
+  return "xxh3-128:" + runtime::to_hex(runtime::hash128(runtime::bytes_of(proto_->bytes)));
+}
+
+void OnnxModel::set_metadata(const std::string& key, const std::string& value) {
+  auto& entries = *proto_->model.mutable_metadata_props();
+  const auto found = std::ranges::find(entries, key, &onnx::StringStringEntryProto::key);
+  onnx::StringStringEntryProto& entry = found == entries.end() ? *entries.Add() : *found;
+  entry.set_key(key);
+  entry.set_value(value);
+}
+
 void OnnxModel::check() const { validate_model(*proto_); }
 
 std::string OnnxModel::serialize() const {

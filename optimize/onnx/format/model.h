@@ -36,6 +36,10 @@ class OnnxModel {
   const std::string& origin() const;
   /// Returns the files that contain external data of the model that was read.
   const std::vector<std::filesystem::path>& external_files() const;
+  /// Returns a hash of the file that was read, without external data.
+  std::string digest() const;
+  /// Sets an entry of the model's metadata.
+  void set_metadata(const std::string& key, const std::string& value);
 
   /// Throws InputError if the model is malformed.
   void check() const;

@@ -47,6 +47,9 @@ struct OnnxModelProto {
 /// Returns the raw data inside the message.
 std::optional<std::string_view> inline_raw_data(const onnx::TensorProto& proto);
 
+/// Returns the elements of the typed fields as raw bytes: of all types but strings and elements smaller than a byte.
+std::string encode_typed_fields(const onnx::TensorProto& proto);
+
 /// Collects the names of values and nodes, including those in subgraphs.
 void collect_names(const onnx::GraphProto& graph, std::set<std::string>& names);
 

@@ -8,7 +8,6 @@
 
 #include "optimize/model/rounding.h"
 #include "optimize/onnx/format/model_proto.h"
-#include "optimize/onnx/format/typed_fields.h"
 #include "runtime/text/error.h"
 #include "runtime/text/hash.h"
 
@@ -161,21 +160,18 @@ constexpr double max_exact_integer = 1 << 24;
 
 }  // namespace
 
+/// float16, bfloat16, bool and integers of at most 32 bits are stored in int32_data, uint32 in uint64_data.
 std::string encode_typed_fields(const onnx::TensorProto& proto) {
   std::string raw;
-  auto add = [&](auto element) { raw.append(reinterpret_cast<const char*>(&element), sizeof(element)); };
-  const auto type = proto.data_type();
-  const bool two_bytes = type == onnx::TensorProto::FLOAT16 || type == onnx::TensorProto::BFLOAT16;
-  for (const float value : proto.float_data()) add(value);
-  for (const double value : proto.double_data()) add(value);
-  for (const std::int64_t value : proto.int64_data()) add(value);
+  const std::size_t width = raw_bytes(proto.data_type(), 2).value_or(0) / 2;
+  const auto add = [&](auto element, std::size_t size) { raw.append(reinterpret_cast<const char*>(&element), size); };
+  for (const float value : proto.float_data()) add(value, sizeof value);
+  for (const double value : proto.double_data()) add(value, sizeof value);
+  for (const std::int64_t value : proto.int64_data()) add(value, sizeof value);
+  for (const std::uint64_t value : proto.uint64_data()) add(value, std::min(width, sizeof value));
   for (const std::int32_t value : proto.int32_data()) {
-    if (two_bytes)
-      add(static_cast<std::uint16_t>(value));
-    else if (type == onnx::TensorProto::BOOL)
-      add(static_cast<std::uint8_t>(value != 0));
-    else
-      add(value);
+    const bool is_bool = proto.data_type() == onnx::TensorProto::BOOL;
+    add(is_bool ? std::int32_t{value != 0} : value, std::min(width, sizeof value));
   }
   return raw;
 }

@@ -11,7 +11,6 @@
 
 #include "optimize/onnx/format/mapped_file.h"
 #include "optimize/onnx/format/model_proto.h"
-#include "optimize/onnx/format/typed_fields.h"
 #include "optimize/onnx/inputs/npz.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -38,7 +39,7 @@ class ShapeEvaluator {
         {SizeOperator::Unsqueeze, &ShapeEvaluator::change_rank},
         {SizeOperator::Squeeze, &ShapeEvaluator::change_rank},
         {SizeOperator::Reshape, &ShapeEvaluator::reshape},
-        {SizeOperator::Cast, &ShapeEvaluator::identity},
+        {SizeOperator::Cast, &ShapeEvaluator::cast},
         {SizeOperator::Identity, &ShapeEvaluator::identity},
         {SizeOperator::Range, &ShapeEvaluator::range},
         {SizeOperator::ConstantOfShape, &ShapeEvaluator::constant_of_shape},
@@ -50,8 +51,10 @@ class ShapeEvaluator {
         {SizeOperator::Not, &ShapeEvaluator::logical_not},
     };
     if (node_.output_size() != 1 || !op_) return std::nullopt;
-    if (const auto method = methods.find(*op_); method != methods.end()) return (this->*method->second)();
-    return elementwise();
+    const auto method = methods.find(*op_);
+    EvaluatedShape result = method == methods.end() ? elementwise() : (this->*method->second)();
+    if (result) result->is_float = returns_float();
+    return result;
   }
 
  private:
@@ -63,6 +66,18 @@ class ShapeEvaluator {
         return attribute_proto.i();
     }
     return default_value;
+  }
+
+  bool reads_float() const {
+    return std::ranges::any_of(
+        inputs_, [](const ShapeOperand& operand) { return operand.value != nullptr && operand.value->is_float; });
+  }
+
+  bool returns_float() const {
+    if (op_ == SizeOperator::Shape || op_ == SizeOperator::Size || returns_bool(*op_)) return false;
+    if (op_ != SizeOperator::Cast) return reads_float();
+    const std::int64_t to = attribute("to", 0);
+    return to != onnx::TensorProto::INT64 && to != onnx::TensorProto::INT32 && to != onnx::TensorProto::BOOL;
   }
 
   EvaluatedShape shape() {
@@ -153,6 +168,40 @@ class ShapeEvaluator {
     return data == nullptr ? std::nullopt : EvaluatedShape(*data);
   }
 
+  /// Returns the largest number up to which the element type has all integers; 0 for types that are not followed.
+  static std::int64_t max_exact_integer(std::int64_t onnx_type) {
+    switch (onnx_type) {
+      case onnx::TensorProto::INT64:
+        return std::numeric_limits<std::int64_t>::max();
+      case onnx::TensorProto::INT32:
+        return std::numeric_limits<std::int32_t>::max();
+      case onnx::TensorProto::DOUBLE:
+        return std::int64_t{1} << 53;
+      case onnx::TensorProto::FLOAT:
+        return std::int64_t{1} << 24;
+      case onnx::TensorProto::FLOAT16:
+        return std::int64_t{1} << 11;
+      default:
+        return 0;
+    }
+  }
+
+  EvaluatedShape cast() {
+    EvaluatedShape result = identity();
+    if (!result) return std::nullopt;
+    const std::int64_t to = attribute("to", 0), limit = max_exact_integer(to);
+    for (Poly& element : result->elements) {
+      const auto number = element.constant();
+      if (to == onnx::TensorProto::BOOL) {
+        if (!number && !symbols_.is_positive(element)) return std::nullopt;
+        element = Poly(number == 0 ? 0 : 1);
+      } else if (limit == 0 || (number && (*number > limit || *number < -limit))) {
+        return std::nullopt;
+      }
+    }
+    return result;
+  }
+
   /// The order of elements stays; only the dimensions change.
   EvaluatedShape reshape() {
     EvaluatedShape result = identity();
@@ -239,7 +288,7 @@ class ShapeEvaluator {
 
   EvaluatedShape reduce_prod() {
     EvaluatedShape result = identity();
-    if (!result || attribute("keepdims", 1) != 0) return std::nullopt;
+    if (!result || result->dims.size() > 1 || attribute("keepdims", 1) != 0) return std::nullopt;
     Poly all(1);
     for (const Poly& element : result->elements) all = all * element;
     return ShapeValue{{}, {all}};
@@ -321,8 +370,11 @@ class ShapeEvaluator {
       case Mul:
       case And:
         return a * b;
-      case Div:
-        return symbols_.floor_div(a, b);
+      case Div: {
+        const Poly quotient = symbols_.floor_div(a, b);
+        if (reads_float() && quotient * b != a) return std::nullopt;
+        return quotient;
+      }
       case Mod:
         return symbols_.mod(a, b);
       case Min:

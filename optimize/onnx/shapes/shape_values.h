@@ -16,6 +16,7 @@ namespace rulemill::optimize {
 struct ShapeValue {
   std::vector<std::int64_t> dims;
   std::vector<algebra::Poly> elements;
+  bool is_float = false;  // converted to floating point, so that divisions are not rounded down
 };
 
 /// The known value and shape of an input; null if unknown.

@@ -1,6 +1,6 @@
-// The ONNX operators that compute sizes. This is the only code that names ONNX operators: shapes are needed while a
-// model is imported, before definitions apply (docs/decisions). On floats these operators are defined by
-// definitions, as all others.
+// The ONNX operators that compute sizes. Only this and optimize/onnx/clean name ONNX operators: shapes are needed while
+// a model is imported, before definitions apply (docs/decisions). On floats these operators are defined by definitions,
+// as all others.
 #pragma once
 
 #include <cstdint>

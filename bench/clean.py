@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Compares `optimize --only-clean` with onnxslim and onnxsim: nodes, bytes, seconds, and whether outputs have the same bits.
+
+    bench/clean.py [MODEL.onnx ...]      # default: the exported models of tests/optimize/onnx
+
+Prints a Markdown table. onnxslim and onnxsim must be on the path; RULEMILL names the binary. Nodes include those of
+subgraphs, without constants. Outputs are compared in onnxruntime without optimizations and without packed weights."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tests" / "optimize" / "onnx"), str(ROOT / "tests" / "cli")]
+
+import clean_test
+import exported_models
+import numpy as np
+import onnx
+
+BINARY = os.environ.get("RULEMILL", ROOT / "build" / "release" / "rulemill")
+COMMANDS = {"rulemill": lambda model, out: [BINARY, "optimize", model, "--only-clean", "--out", out],
+            "onnxslim": lambda model, out: ["onnxslim", model, out],
+            "onnxsim": lambda model, out: ["onnxsim", model, out]}
+TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(int32)": np.int32,
+         "tensor(bool)": np.bool_}
+
+
+def draw(infos, size):
+    random = np.random.default_rng(0)
+    shape_of = lambda info: [dim if isinstance(dim, int) else size for dim in info.shape]
+    return {info.name: (8 * random.random(shape_of(info))).astype(TYPES[info.type]) for info in infos}
+
+
+def outputs_agree(model, result):
+    """Returns "same", the largest difference, or why they cannot be compared."""
+    before = clean_test.session(model)
+    for size in (2, 32, 576):
+        feeds = draw(before.get_inputs(), size)
+        try:
+            expected = before.run(None, feeds)
+        except Exception:  # the model does not run at these sizes
+            continue
+        found = clean_test.session(result).run(None, feeds)
+        if all(x.shape == y.shape and x.tobytes() == y.tobytes() for x, y in zip(expected, found)):
+            return "same"
+        return f"{max(float(np.abs(x.astype(float) - y).max()) for x, y in zip(expected, found)):.1g}"
+    return "not run"
+
+
+def measure(name, model, folder):
+    before = onnx.load(model)
+    cells = [name, str(clean_test.count_nodes(before.graph)), f"{os.path.getsize(model):,}"]
+    for tool, command in COMMANDS.items():
+        out = folder / f"{tool}.onnx"
+        start = time.monotonic()
+        process = subprocess.run(command(model, out), capture_output=True, check=False)
+        seconds = time.monotonic() - start
+        if process.returncode != 0 or not out.exists():
+            cells.append("fails")
+            continue
+        try:
+            bits = outputs_agree(str(model), str(out))
+        except Exception as error:
+            bits = f"does not run: {type(error).__name__}"
+        cells.append(f"{clean_test.count_nodes(onnx.load(out).graph)}; {out.stat().st_size:,}; {seconds:.1f} s; {bits}")
+        out.unlink()
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def main():
+    print("| model | nodes | bytes | " + " | ".join(COMMANDS) + " |\n|---|---|---|" + "---|" * len(COMMANDS))
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        models = {pathlib.Path(path).name: pathlib.Path(path) for path in sys.argv[1:]}
+        for name, make in {} if models else exported_models.MODELS.items():
+            models[name] = folder / f"{name}.model.onnx"
+            onnx.save(make(), models[name])
+        for name, path in models.items():
+            measure(name, path, folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+// The clean-up of a model that every optimization begins with: what can be removed without a rule, a cost model or a
+// benchmark. The outputs stay the same bit for bit in onnxruntime without its optimizations.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "algebra/library/library.h"
+#include "optimize/onnx/format/model.h"
+#include "optimize/onnx/shapes/inference.h"
+
+namespace rulemill::optimize {
+
+struct CleanResult {
+  bool changed = false;
+  /// Without Constant nodes; with the nodes of subgraphs.
+  std::uint64_t nodes_before = 0, nodes_after = 0;
+};
+
+/// Cleans a model in place. Inputs, outputs, opsets and metadata stay, and values that remain keep their names. The
+/// definitions in `library` and `inference` tell the shapes of values. Throws InputError if the model is inconsistent.
+CleanResult clean_model(OnnxModel& model, algebra::Library& library, NodeInference& inference);
+
+/// Counts the nodes of the main graph by operator, without Constant nodes.
+std::map<std::string, std::uint32_t> count_operators(const OnnxModel& model);
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "optimize/onnx/clean/constant_evaluator.h"
+#include "optimize/onnx/clean/node_arguments.h"
+#include "optimize/onnx/clean/passes.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+/// A constant may be this much larger than the constants that it replaces.
+constexpr std::size_t max_added_bytes = 1 << 20;
+/// All constants of a model together.
+constexpr std::size_t max_added_bytes_of_model = 16 << 20;
+
+bool has_output_of_graph(const CleanGraph& graph, const onnx::NodeProto& node) {
+  return std::ranges::any_of(node.output(), [&](const auto& name) { return graph.is_output(name); });
+}
+
+/// Returns the value of a Constant node in any of its forms; nullopt for strings and sparse tensors.
+std::optional<RawTensor> value_of_constant_node(const CleanGraph& graph, const onnx::NodeProto& node) {
+  if (node.attribute_size() != 1) return std::nullopt;
+  const onnx::AttributeProto& attribute = node.attribute(0);
+  const auto tensor = [](int type, Dims dims, const auto& values) {
+    using Element = std::remove_cvref_t<decltype(*values.begin())>;
+    const std::vector<Element> list(values.begin(), values.end());
+    return make_raw_tensor(type, std::move(dims),
+                           std::string(reinterpret_cast<const char*>(list.data()), list.size() * sizeof(Element)));
+  };
+  switch (attribute.type()) {
+    case onnx::AttributeProto::TENSOR:
+      return graph.constant(node.output(0));
+    case onnx::AttributeProto::INT:
+      return tensor(onnx::TensorProto::INT64, {}, std::vector{attribute.i()});
+    case onnx::AttributeProto::INTS:
+      return tensor(onnx::TensorProto::INT64, {attribute.ints_size()}, attribute.ints());
+    case onnx::AttributeProto::FLOAT:
+      return tensor(onnx::TensorProto::FLOAT, {}, std::vector{attribute.f()});
+    case onnx::AttributeProto::FLOATS:
+      return tensor(onnx::TensorProto::FLOAT, {attribute.floats_size()}, attribute.floats());
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Folds the nodes of one graph.
+class ConstantFolding {
+ public:
+  explicit ConstantFolding(CleanGraph& graph) : graph_(graph), readers_(graph.count_readers()) {}
+
+  bool run() {
+    bool changed = false;
+    for (auto& node : *graph_.proto().mutable_node()) changed = fold(node) || changed;
+    if (changed) graph_.finish();
+    return changed;
+  }
+
+ private:
+  bool fold(onnx::NodeProto& node) {
+    if (node.input_size() == 0 || has_subgraph(node) || has_output_of_graph(graph_, node)) return false;
+    if (node.output_size() != 1 && !graph_.allows_new_initializers()) return false;
+    std::vector<std::optional<RawTensor>> inputs;
+    std::size_t freed = 0;
+    for (const auto& name : node.input()) {
+      inputs.push_back(name.empty() ? std::nullopt : graph_.constant(name));
+      if (!name.empty() && !inputs.back()) return false;
+      if (!name.empty() && readers_[name] == 1) freed += inputs.back()->bytes.size();
+    }
+    std::size_t& added_before = graph_.context().added_bytes;
+    const std::size_t rest = max_added_bytes_of_model - std::min(max_added_bytes_of_model, added_before);
+    const auto values = evaluate_constant_node(node, graph_.opset(), inputs, freed + std::min(max_added_bytes, rest));
+    if (!values) return false;
+    std::size_t bytes = 0;
+    for (const RawTensor& value : *values) bytes += value.bytes.size();
+    added_before += bytes - std::min(bytes, freed);
+    graph_.make_constant(node, *values);
+    return true;
+  }
+
+  CleanGraph& graph_;
+  std::unordered_map<std::string, int> readers_;
+};
+
+/// Returns the numbers that a value has for all inputs; nullopt if one depends on them or may not be exact.
+std::optional<RawTensor> known_numbers(const ShapeValue& value) {
+  constexpr std::int64_t limit = std::int64_t{1} << 31;
+  std::vector<std::int64_t> numbers;
+  for (const algebra::Poly& element : value.elements) {
+    const auto number = element.constant();
+    if (!number || *number <= -limit || *number >= limit) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return make_integer_tensor(value.dims, numbers);
+}
+
+}  // namespace
+
+/// A dimension that depends on the model's inputs is not computed if another one is copied: if that one is 0, the
+/// reshape would fail.
+std::optional<std::vector<std::int64_t>> reshape_argument(const std::vector<algebra::Poly>& requested,
+                                                          const algebra::Shape& input) {
+  std::vector<std::int64_t> argument;
+  bool copies = false, computes = false, computes_dynamic = false;
+  for (std::size_t d = 0; d < requested.size(); ++d) {
+    if (const auto number = requested[d].constant()) {
+      if (*number < -1 || *number >= std::numeric_limits<std::int32_t>::max()) return std::nullopt;
+      copies = copies || *number == 0;
+      if (*number == -1 && std::exchange(computes, true)) return std::nullopt;
+      argument.push_back(*number);
+    } else if (d < input.size() && requested[d] == input[d]) {
+      copies = true;
+      argument.push_back(0);
+    } else {
+      if (std::exchange(computes, true)) return std::nullopt;
+      computes_dynamic = true;
+      argument.push_back(-1);
+    }
+  }
+  if (copies && computes_dynamic) return std::nullopt;
+  return argument;
+}
+
+bool store_constants(CleanGraph& graph) {
+  if (!graph.allows_new_initializers()) return false;
+  bool changed = false;
+  for (auto& node : *graph.proto().mutable_node()) {
+    if (!is_standard(node) || node.op_type() != "Constant" || has_output_of_graph(graph, node)) continue;
+    const auto value = value_of_constant_node(graph, node);
+    if (!value) continue;
+    const RawTensor copy = make_raw_tensor(value->type, value->dims, std::string(value->bytes));
+    graph.make_constant(node, {copy});
+    changed = true;
+  }
+  if (changed) graph.finish();
+  return changed;
+}
+
+bool fold_constants(CleanGraph& graph) { return ConstantFolding(graph).run(); }
+
+bool fold_known_sizes(CleanGraph& graph) {
+  bool changed = false;
+  for (auto& node : *graph.proto().mutable_node()) {
+    if (!is_standard(node) || node.op_type() == "Constant" || node.output_size() != 1) continue;
+    if (has_output_of_graph(graph, node)) continue;
+    const ShapeValue* value = graph.shape_value(node.output(0));
+    const auto numbers = value == nullptr ? std::nullopt : known_numbers(*value);
+    if (!numbers) continue;
+    graph.make_constant(node, {*numbers});
+    changed = true;
+  }
+  if (changed) graph.finish();
+  return changed;
+}
+
+bool fix_reshape_arguments(CleanGraph& graph) {
+  if (!graph.allows_new_initializers()) return false;
+  bool changed = false;
+  for (auto& node : *graph.proto().mutable_node()) {
+    if (!is_standard(node) || node.op_type() != "Reshape" || !has_input(node, 1)) continue;
+    if (int_attribute(node, "allowzero", 0) != 0 || graph.constant(node.input(1))) continue;
+    const auto input = graph.shape(node.input(0));
+    const ShapeValue* requested = graph.shape_value(node.input(1));
+    const auto argument = input && requested ? reshape_argument(requested->elements, *input) : std::nullopt;
+    if (!argument) continue;
+    const RawTensor value = make_integer_tensor({static_cast<std::int64_t>(argument->size())}, *argument);
+    node.set_input(1, graph.add_constant(node.output(0) + "_shape", value));
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace rulemill::optimize

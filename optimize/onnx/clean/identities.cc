@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "optimize/onnx/clean/constant_evaluator.h"
+#include "optimize/onnx/clean/node_arguments.h"
+#include "optimize/onnx/clean/passes.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+bool all_equal(const std::optional<Integers>& numbers, std::int64_t value) {
+  return numbers && std::ranges::all_of(*numbers, [value](std::int64_t number) { return number == value; });
+}
+
+/// Whether all elements of a floating-point or integer tensor are `number`. A zero must have the sign of `number`.
+bool consists_of(const RawTensor& tensor, double number) {
+  const auto all_are = [&]<typename T>(T expected) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(tensor.count()); ++i) {
+      if (const T element = tensor.element<T>(i); std::memcmp(&element, &expected, sizeof(T)) != 0) return false;
+    }
+    return tensor.count() > 0;
+  };
+  switch (tensor.type) {
+    case onnx::TensorProto::FLOAT:
+      return all_are(static_cast<float>(number));
+    case onnx::TensorProto::DOUBLE:
+      return all_are(number);
+    case onnx::TensorProto::INT64:
+      return all_are(static_cast<std::int64_t>(number));
+    case onnx::TensorProto::INT32:
+      return all_are(static_cast<std::int32_t>(number));
+    default:
+      return false;
+  }
+}
+
+/// Finds nodes whose output has the bits of an input.
+class IdentityFinder {
+ public:
+  explicit IdentityFinder(const CleanGraph& graph) : graph_(graph), readers_(graph.count_readers()) {}
+
+  /// Returns the position of the input that the node returns; nullopt if it computes something.
+  std::optional<int> returned_input(const onnx::NodeProto& node) const {
+    if (!is_standard(node) || node.input_size() == 0 || !has_input(node, 0) || node.output_size() == 0)
+      return std::nullopt;
+    const std::string& op = node.op_type();
+    if (graph_.opset() < first_clean_opset) return op == "Identity" ? std::optional(0) : std::nullopt;
+    if (op == "Dropout") return is_inference_dropout(node) ? std::optional(0) : std::nullopt;
+    if (node.output_size() != 1) return std::nullopt;
+    if (op == "Add" || op == "Mul" || op == "Sub" || op == "Div") return neutral_operand(node);
+    return is_identity_of_first_input(node) ? std::optional(0) : std::nullopt;
+  }
+
+ private:
+  bool is_identity_of_first_input(const onnx::NodeProto& node) const {
+    const std::string& op = node.op_type();
+    if (op == "Identity") return true;
+    if (op == "Concat" || op == "Sum" || op == "Max" || op == "Min" || op == "Split") return node.input_size() == 1;
+    if (op == "Cast") return is_same_type(node);
+    if (op == "Transpose") return is_same_order(node);
+    if (op == "Pad") return all_equal(graph_.integers(node, 1, "pads"), 0);
+    if (op == "Tile") return all_equal(graph_.integers(node, 1, ""), 1);
+    if (op == "Slice") return is_whole_slice(node) || (has_unit_steps(node) && keeps_shape(node));
+    // Reshapes keep the order of elements; an expansion to the same shape repeats nothing.
+    const bool keeps_order =
+        op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze" || op == "Expand";
+    return keeps_order && keeps_shape(node);
+  }
+
+  bool keeps_shape(const onnx::NodeProto& node) const {
+    const auto before = graph_.shape(node.input(0)), after = graph_.shape(node.output(0));
+    return before && after && *before == *after;
+  }
+
+  bool is_same_type(const onnx::NodeProto& node) const {
+    const int type = graph_.element_type(node.input(0));
+    return type != 0 && type == int_attribute(node, "to", 0);
+  }
+
+  bool is_same_order(const onnx::NodeProto& node) const {
+    const auto order = graph_.integers(node, 1, "perm");
+    return order && std::ranges::is_sorted(*order);
+  }
+
+  /// Whether the slices go from the first element to the last at any size.
+  bool is_whole_slice(const onnx::NodeProto& node) const {
+    const auto ends = graph_.integers(node, 2, "ends");
+    constexpr std::int64_t end = std::numeric_limits<std::int32_t>::max();
+    return has_unit_steps(node) && all_equal(graph_.integers(node, 1, "starts"), 0) && ends &&
+           std::ranges::all_of(*ends, [](std::int64_t number) { return number >= end; });
+  }
+
+  bool has_unit_steps(const onnx::NodeProto& node) const {
+    return !has_input(node, 4) || all_equal(graph_.integers(node, 4, ""), 1);
+  }
+
+  /// x + (-0), x - 0, x * 1 and x / 1 have the bits of x; x + 0 is 0 for x = -0. Of integers, x + 0 is x.
+  std::optional<int> neutral_operand(const onnx::NodeProto& node) const {
+    const bool commutes = node.op_type() == "Add" || node.op_type() == "Mul";
+    for (const int other : {1, 0}) {
+      if (other == 0 && !commutes) break;
+      const int kept = 1 - other;
+      const auto constant = graph_.constant(node.input(other));
+      const double neutral = node.op_type() == "Add" ? -0.0 : node.op_type() == "Sub" ? 0.0 : 1.0;
+      if (constant && consists_of(*constant, neutral) && keeps_shape_of(node, kept, *constant)) return kept;
+    }
+    return std::nullopt;
+  }
+
+  bool keeps_shape_of(const onnx::NodeProto& node, int kept, const RawTensor& constant) const {
+    if (constant.dims.empty()) return true;
+    const auto before = graph_.shape(node.input(kept)), after = graph_.shape(node.output(0));
+    return before && after && *before == *after;
+  }
+
+  /// Without a mask, and without a training mode other than false.
+  bool is_inference_dropout(const onnx::NodeProto& node) const {
+    const auto mask_readers = node.output_size() > 1 ? readers_.find(node.output(1)) : readers_.end();
+    if (node.output_size() > 1 && !node.output(1).empty() && mask_readers != readers_.end()) return false;
+    if (!has_input(node, 2)) return true;
+    const auto training = graph_.constant(node.input(2));
+    return training && training->type == onnx::TensorProto::BOOL && training->count() == 1 && training->bytes[0] == 0;
+  }
+
+  const CleanGraph& graph_;
+  std::unordered_map<std::string, int> readers_;
+};
+
+}  // namespace
+
+bool remove_identities(CleanGraph& graph) {
+  bool changed = false;
+  const IdentityFinder finder(graph);
+  for (auto& node : *graph.proto().mutable_node()) {
+    graph.update(node);
+    const auto input = finder.returned_input(node);
+    if (!input || !graph.can_replace(node.output(0), node.input(*input))) continue;
+    graph.replace(node.output(0), node.input(*input));
+    CleanGraph::erase(node);
+    changed = true;
+  }
+  if (changed) graph.finish();
+  return changed;
+}
+
+}  // namespace rulemill::optimize

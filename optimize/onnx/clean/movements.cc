@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <set>
+
+#include "optimize/onnx/clean/constant_evaluator.h"
+#include "optimize/onnx/clean/node_arguments.h"
+#include "optimize/onnx/clean/passes.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+/// Operators that change dimensions and keep the order of elements.
+const std::set<std::string> reshaping_operators = {"Flatten", "Reshape", "Squeeze", "Unsqueeze"};
+
+class MovementMerger {
+ public:
+  explicit MovementMerger(CleanGraph& graph) : graph_(graph), readers_(graph.count_readers()) {}
+
+  bool run() {
+    bool changed = false;
+    for (auto& node : *graph_.proto().mutable_node()) changed = merge(node) || changed;
+    if (changed) graph_.finish();
+    return changed;
+  }
+
+ private:
+  bool merge(onnx::NodeProto& node) {
+    if (!is_standard(node) || node.input_size() == 0) return false;
+    if (node.op_type() == "Concat") return merge_concatenation(node);
+    const onnx::NodeProto* inner = graph_.producer(node.input(0));
+    if (inner == nullptr || !is_standard(*inner) || inner->input_size() == 0) return false;
+    if (node.op_type() == "Transpose" && inner->op_type() == "Transpose") return merge_transposes(node, *inner);
+    if (node.op_type() == "Reshape" && reshaping_operators.contains(inner->op_type()))
+      return merge_reshapes(node, *inner);
+    if (node.op_type() == "Slice" && inner->op_type() == "Slice") return merge_slices(node, *inner);
+    return false;
+  }
+
+  bool is_read_once(const std::string& name) const {
+    const auto found = readers_.find(name);
+    return found != readers_.end() && found->second == 1;
+  }
+
+  bool merge_transposes(onnx::NodeProto& node, const onnx::NodeProto& inner) const {
+    const auto outer_order = graph_.integers(node, 1, "perm"), inner_order = graph_.integers(inner, 1, "perm");
+    if (!outer_order || !inner_order || outer_order->size() != inner_order->size()) return false;
+    node.clear_attribute();
+    onnx::AttributeProto& order = *node.add_attribute();
+    order.set_name("perm");
+    order.set_type(onnx::AttributeProto::INTS);
+    for (const std::int64_t position : *outer_order) {
+      const std::int64_t from = resolve_axis(position, inner_order->size());
+      order.add_ints(from < 0 ? position : (*inner_order)[static_cast<std::size_t>(from)]);
+    }
+    node.set_input(0, inner.input(0));
+    return true;
+  }
+
+  /// A reshape to dimensions that are not copied does not depend on those of its input.
+  bool merge_reshapes(onnx::NodeProto& node, const onnx::NodeProto& inner) {
+    const auto argument = graph_.integers(node, 1, "shape");
+    if (!argument) return false;
+    if (std::ranges::find(*argument, 0) == argument->end()) {
+      node.set_input(0, inner.input(0));
+      return true;
+    }
+    const auto result = graph_.shape(node.output(0)), source = graph_.shape(inner.input(0));
+    if (!result || !source || !has_input(node, 1) || int_attribute(node, "allowzero", 0) != 0) return false;
+    const auto direct = reshape_argument(*result, *source);
+    if (!direct || !graph_.allows_new_initializers() || !is_read_once(node.input(0))) return false;
+    const RawTensor value = make_integer_tensor({static_cast<std::int64_t>(direct->size())}, *direct);
+    node.set_input(1, graph_.add_constant(node.output(0) + "_shape", value));
+    node.set_input(0, inner.input(0));
+    return true;
+  }
+
+  /// Returns starts, ends, axes and steps; nullopt if they are not constant or the axes not given.
+  std::optional<std::vector<Dims>> slice_arguments(const onnx::NodeProto& node) const {
+    std::vector<Dims> arguments;
+    for (int i = 1; i <= 4; ++i) {
+      const bool has_default = i == 4 && !has_input(node, i);
+      const auto numbers = has_default ? std::optional(Dims(arguments[0].size(), 1)) : graph_.integers(node, i, "");
+      if (!numbers) return std::nullopt;
+      arguments.push_back(*numbers);
+    }
+    return arguments;
+  }
+
+  /// Slices along different axes.
+  bool merge_slices(onnx::NodeProto& node, const onnx::NodeProto& inner) {
+    if (!is_read_once(node.input(0)) || !graph_.allows_new_initializers()) return false;
+    auto arguments = slice_arguments(inner);
+    const auto added = slice_arguments(node);
+    if (!arguments || !added) return false;
+    for (std::size_t i = 0; i < arguments->size(); ++i)
+      (*arguments)[i].insert((*arguments)[i].end(), (*added)[i].begin(), (*added)[i].end());
+    std::set<std::int64_t> axes;
+    for (const std::int64_t axis : (*arguments)[2]) {
+      if (axis < 0 || !axes.insert(axis).second) return false;
+    }
+    static constexpr const char* suffixes[] = {"_starts", "_ends", "_axes", "_steps"};
+    while (node.input_size() < 5) node.add_input("");
+    for (int i = 0; i < 4; ++i) {
+      const Dims& numbers = (*arguments)[static_cast<std::size_t>(i)];
+      const RawTensor value = make_integer_tensor({static_cast<std::int64_t>(numbers.size())}, numbers);
+      node.set_input(i + 1, graph_.add_constant(node.output(0) + suffixes[i], value));
+    }
+    node.set_input(0, inner.input(0));
+    return true;
+  }
+
+  /// Joins the operands of a concatenation along the same axis that nothing else reads.
+  bool merge_concatenation(onnx::NodeProto& node) {
+    const std::int64_t axis = int_attribute(node, "axis", 1);
+    std::vector<std::string> inputs;
+    for (const auto& name : node.input()) {
+      const onnx::NodeProto* inner = graph_.producer(name);
+      const bool is_same = inner != nullptr && is_standard(*inner) && inner->op_type() == "Concat" &&
+                           int_attribute(*inner, "axis", 1) == axis && is_read_once(name);
+      if (is_same) {
+        inputs.insert(inputs.end(), inner->input().begin(), inner->input().end());
+      } else {
+        inputs.push_back(name);
+      }
+    }
+    if (inputs.size() == static_cast<std::size_t>(node.input_size())) return false;
+    node.clear_input();
+    for (const std::string& name : inputs) node.add_input(name);
+    return true;
+  }
+
+  CleanGraph& graph_;
+  std::unordered_map<std::string, int> readers_;
+};
+
+}  // namespace
+
+bool merge_movements(CleanGraph& graph) { return graph.opset() >= first_clean_opset && MovementMerger(graph).run(); }
+
+}  // namespace rulemill::optimize

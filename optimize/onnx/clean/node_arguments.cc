@@ -1,0 +1,52 @@
+#include "optimize/onnx/clean/node_arguments.h"
+
+#include <algorithm>
+#include <set>
+
+#include "optimize/onnx/captured_names.h"
+
+namespace rulemill::optimize {
+
+bool is_standard(const onnx::NodeProto& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
+
+std::vector<std::string> read_names(const onnx::NodeProto& node) {
+  std::vector<std::string> names(node.input().begin(), node.input().end());
+  if (has_subgraph(node)) {
+    const std::set<std::string> captured = captured_names(node);
+    names.insert(names.end(), captured.begin(), captured.end());
+  }
+  return names;
+}
+
+bool has_subgraph(const onnx::NodeProto& node) {
+  return std::ranges::any_of(node.attribute(),
+                             [](const auto& attribute) { return attribute.has_g() || attribute.graphs_size() > 0; });
+}
+
+bool has_input(const onnx::NodeProto& node, int i) { return i < node.input_size() && !node.input(i).empty(); }
+
+const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, const std::string& name) {
+  const auto found = std::ranges::find(node.attribute(), name, &onnx::AttributeProto::name);
+  return found == node.attribute().end() ? nullptr : &*found;
+}
+
+std::int64_t int_attribute(const onnx::NodeProto& node, const std::string& name, std::int64_t default_value) {
+  const onnx::AttributeProto* attribute = find_attribute(node, name);
+  return attribute == nullptr ? default_value : attribute->i();
+}
+
+void set_int_attribute(onnx::NodeProto& node, const std::string& name, std::int64_t value) {
+  const auto found = std::ranges::find(*node.mutable_attribute(), name, &onnx::AttributeProto::name);
+  onnx::AttributeProto& attribute = found == node.mutable_attribute()->end() ? *node.add_attribute() : *found;
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::INT);
+  attribute.set_i(value);
+}
+
+std::int64_t resolve_axis(std::int64_t axis, std::size_t rank) {
+  const auto size = static_cast<std::int64_t>(rank);
+  const std::int64_t position = axis < 0 ? axis + size : axis;
+  return position < 0 || position >= size ? -1 : position;
+}
+
+}  // namespace rulemill::optimize

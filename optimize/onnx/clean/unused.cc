@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <set>
+
+#include "optimize/onnx/clean/constant_evaluator.h"
+#include "optimize/onnx/clean/node_arguments.h"
+#include "optimize/onnx/clean/passes.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+/// Operators whose further outputs are optional and do not change how the first is computed.
+const std::set<std::string> with_optional_outputs = {"Dropout", "GRU", "LSTM", "LayerNormalization", "RNN"};
+
+/// Removes the names of outputs that nothing reads.
+bool drop_unused_outputs(onnx::NodeProto& node, const std::unordered_map<std::string, int>& readers) {
+  if (!is_standard(node) || !with_optional_outputs.contains(node.op_type())) return false;
+  const bool is_recurrent = node.op_type() != "Dropout" && node.op_type() != "LayerNormalization";
+  bool changed = false;
+  for (int i = is_recurrent ? 0 : 1; i < node.output_size(); ++i) {
+    if (node.output(i).empty() || readers.contains(node.output(i))) continue;
+    node.clear_doc_string();
+    node.set_output(i, "");
+    changed = true;
+  }
+  while (node.output_size() > 1 && node.output(node.output_size() - 1).empty()) node.mutable_output()->RemoveLast();
+  return changed;
+}
+
+/// Removes nodes from the last to the first, so that their inputs become unused, too.
+bool remove_unused_nodes(CleanGraph& graph) {
+  std::unordered_map<std::string, int> readers = graph.count_readers();
+  bool changed = false;
+  auto& nodes = *graph.proto().mutable_node();
+  for (int i = nodes.size(); i-- > 0;) {
+    onnx::NodeProto& node = nodes[i];
+    const auto is_read = [&](const std::string& name) { return !name.empty() && readers.contains(name); };
+    if (std::ranges::any_of(node.output(), is_read)) {
+      if (graph.opset() >= first_clean_opset) changed = drop_unused_outputs(node, readers) || changed;
+      continue;
+    }
+    for (const auto& name : read_names(node)) {
+      if (--readers[name] == 0) readers.erase(name);
+    }
+    CleanGraph::erase(node);
+    changed = true;
+  }
+  if (changed) graph.finish();
+  return changed;
+}
+
+bool remove_unused_initializers(CleanGraph& graph) {
+  const std::unordered_map<std::string, int> readers = graph.count_readers();
+  std::set<std::string> inputs;
+  for (const auto& input : graph.proto().input()) inputs.insert(input.name());
+  auto& initializers = *graph.proto().mutable_initializer();
+  const auto unused = std::remove_if(initializers.begin(), initializers.end(), [&](const auto& tensor) {
+    return !readers.contains(tensor.name()) && !inputs.contains(tensor.name());
+  });
+  if (unused == initializers.end()) return false;
+  initializers.erase(unused, initializers.end());
+  graph.finish();
+  return true;
+}
+
+}  // namespace
+
+bool remove_unused(CleanGraph& graph) {
+  const bool nodes = remove_unused_nodes(graph);
+  return remove_unused_initializers(graph) || nodes;
+}
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,147 @@
+#include "optimize/onnx/clean/constant_evaluator.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "optimize/onnx/format/model_proto.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+using Proto = onnx::TensorProto;
+
+template <typename T>
+RawTensor tensor(int type, const Dims& dims, const std::vector<T>& values) {
+  return make_raw_tensor(type, dims,
+                         std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)));
+}
+
+RawTensor int64s(const Dims& dims, const std::vector<std::int64_t>& values) {
+  return make_integer_tensor(dims, values);
+}
+RawTensor floats(const Dims& dims, const std::vector<float>& values) { return tensor(Proto::FLOAT, dims, values); }
+
+struct TestNode {
+  explicit TestNode(const std::string& op_type) {
+    node.set_op_type(op_type);
+    node.add_output("y");
+  }
+  TestNode& set(const std::string& name, std::vector<std::int64_t> values, bool is_list = true) {
+    OnnxLiteral literal;
+    literal.is_list = is_list;
+    literal.integers.assign(values.begin(), values.end());
+    *node.add_attribute() = make_attribute_proto(name, literal);
+    return *this;
+  }
+  std::optional<RawTensor> evaluate(const std::vector<std::optional<RawTensor>>& inputs,
+                                    std::size_t max_bytes = 1000) const {
+    auto results = evaluate_constant_node(node, 17, inputs, max_bytes);
+    return results ? std::optional(results->at(0)) : std::nullopt;
+  }
+
+  onnx::NodeProto node;
+};
+
+void check_integers(const std::optional<RawTensor>& found, const Dims& dims, const std::vector<std::int64_t>& values) {
+  REQUIRE(found);
+  CHECK(found->dims == dims);
+  CHECK(found->integers() == values);
+}
+
+}  // namespace
+
+TEST_CASE("movements keep elements of any type", "[clean]") {
+  const RawTensor matrix = int64s({2, 3}, {1, 2, 3, 4, 5, 6});
+  check_integers(TestNode("Transpose").set("perm", {1, 0}).evaluate({matrix}), {3, 2}, {1, 4, 2, 5, 3, 6});
+  check_integers(TestNode("Transpose").evaluate({matrix}), {3, 2}, {1, 4, 2, 5, 3, 6});
+  check_integers(TestNode("Reshape").evaluate({matrix, int64s({2}, {-1, 2})}), {3, 2}, {1, 2, 3, 4, 5, 6});
+  check_integers(TestNode("Reshape").evaluate({matrix, int64s({2}, {0, -1})}), {2, 3}, {1, 2, 3, 4, 5, 6});
+  check_integers(TestNode("Flatten").set("axis", {0}, false).evaluate({matrix}), {1, 6}, {1, 2, 3, 4, 5, 6});
+  check_integers(TestNode("Unsqueeze").evaluate({matrix, int64s({2}, {0, -1})}), {1, 2, 3, 1}, {1, 2, 3, 4, 5, 6});
+  check_integers(TestNode("Gather").set("axis", {1}, false).evaluate({matrix, int64s({}, {-1})}), {2}, {3, 6});
+  check_integers(TestNode("Concat").set("axis", {1}, false).evaluate({matrix, int64s({2, 1}, {7, 8})}), {2, 4},
+                 {1, 2, 3, 7, 4, 5, 6, 8});
+  check_integers(TestNode("Expand").evaluate({int64s({2, 1}, {1, 2}), int64s({1}, {2})}), {2, 2}, {1, 1, 2, 2});
+  CHECK_FALSE(TestNode("Reshape").evaluate({matrix, int64s({2}, {4, -1})}));
+  CHECK_FALSE(TestNode("Gather").evaluate({matrix, int64s({}, {2})}));
+  const RawTensor halves = tensor<std::uint16_t>(Proto::FLOAT16, {2, 1}, {0x7e01, 0x8000});  // a NaN and -0
+  CHECK(TestNode("Transpose").evaluate({halves})->bytes == halves.bytes);
+}
+
+TEST_CASE("slices clamp and reverse as ONNX defines", "[clean]") {
+  const RawTensor list = int64s({5}, {0, 1, 2, 3, 4});
+  const auto slice = [&](std::int64_t start, std::int64_t end, std::int64_t step) {
+    return TestNode("Slice").evaluate(
+        {list, int64s({1}, {start}), int64s({1}, {end}), int64s({1}, {0}), int64s({1}, {step})});
+  };
+  constexpr auto lowest = std::numeric_limits<std::int64_t>::min(), highest = std::numeric_limits<std::int64_t>::max();
+  check_integers(slice(1, highest, 2), {2}, {1, 3});
+  check_integers(slice(-2, 9, 1), {2}, {3, 4});
+  check_integers(slice(-1, lowest, -2), {3}, {4, 2, 0});
+  check_integers(slice(9, 1, -1), {3}, {4, 3, 2});
+  check_integers(slice(3, 2, 1), {0}, {});
+  CHECK_FALSE(slice(0, 5, 0));
+}
+
+TEST_CASE("integers are computed unless they overflow", "[clean]") {
+  constexpr auto highest = std::numeric_limits<std::int64_t>::max();
+  const auto one = [](const std::string& op, std::int64_t a, std::int64_t b) {
+    return TestNode(op).evaluate({int64s({}, {a}), int64s({1}, {b})});
+  };
+  check_integers(one("Add", 2, 3), {1}, {5});
+  check_integers(one("Div", -7, 2), {1}, {-3});
+  check_integers(one("Mod", -7, 2), {1}, {1});
+  check_integers(one("Mod", 7, -2), {1}, {-1});
+  CHECK_FALSE(one("Add", highest, 1));
+  CHECK_FALSE(one("Mul", highest, 2));
+  CHECK_FALSE(one("Div", 1, 0));
+  CHECK_FALSE(one("Div", -highest - 1, -1));
+  CHECK_FALSE(TestNode("Neg").evaluate({int64s({}, {-highest - 1})}));
+  check_integers(TestNode("Range").evaluate({int64s({}, {5}), int64s({}, {0}), int64s({}, {-2})}), {3}, {5, 3, 1});
+  check_integers(TestNode("NonZero").evaluate({int64s({2, 2}, {1, 0, 0, 3})}), {2, 2}, {0, 1, 0, 1});
+}
+
+TEST_CASE("floating point is computed where IEEE 754 leaves one result", "[clean]") {
+  const auto one = [](const std::string& op, float a, float b) {
+    return TestNode(op).evaluate({floats({}, {a}), floats({}, {b})});
+  };
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  CHECK(one("Div", 1, 3)->element<float>(0) == 1.0F / 3.0F);
+  CHECK(one("Div", 1, 0)->element<float>(0) == infinity);
+  CHECK(TestNode("Sqrt").evaluate({floats({}, {2})})->element<float>(0) == std::sqrt(2.0F));
+  CHECK_FALSE(one("Sub", infinity, infinity));
+  CHECK_FALSE(one("Add", nan, 1));
+  CHECK_FALSE(one("Pow", 2, 2));
+  CHECK_FALSE(TestNode("Exp").evaluate({floats({}, {1})}));
+  CHECK_FALSE(TestNode("Sqrt").evaluate({floats({}, {-1})}));
+  CHECK_FALSE(TestNode("Ceil").evaluate({floats({}, {-0.5F})}));
+}
+
+TEST_CASE("conversions are folded where they are defined", "[clean]") {
+  const auto cast = [](const RawTensor& from, int type) {
+    return TestNode("Cast").set("to", {type}, false).evaluate({from});
+  };
+  check_integers(cast(floats({2}, {1.9F, -1.9F}), Proto::INT64), {2}, {1, -1});
+  check_integers(cast(int64s({}, {(std::int64_t{1} << 32) + 5}), Proto::INT32), {}, {5});
+  CHECK(cast(int64s({}, {7}), Proto::BOOL)->bytes == std::string(1, '\1'));
+  CHECK(cast(floats({}, {1.0F}), Proto::FLOAT16)->element<std::uint16_t>(0) == 0x3c00);
+  CHECK_FALSE(cast(floats({}, {1e10F}), Proto::INT32));
+  CHECK_FALSE(cast(floats({}, {std::nanf("")}), Proto::INT64));
+  CHECK_FALSE(cast(floats({}, {1e10F}), Proto::FLOAT16));
+  CHECK_FALSE(cast(int64s({}, {1}), Proto::STRING));
+}
+
+TEST_CASE("a result above the limit is not computed", "[clean]") {
+  constexpr std::int64_t large = std::int64_t{1} << 38;
+  CHECK_FALSE(TestNode("ConstantOfShape").evaluate({int64s({2}, {large, large})}));
+  CHECK_FALSE(TestNode("ConstantOfShape").evaluate({int64s({1}, {300})}));
+  CHECK(TestNode("ConstantOfShape").evaluate({int64s({1}, {200})})->bytes.size() == 800);
+  CHECK_FALSE(TestNode("Expand").evaluate({floats({}, {1}), int64s({1}, {1001})}));
+  CHECK_FALSE(TestNode("Range").evaluate({int64s({}, {0}), int64s({}, {large}), int64s({}, {1})}));
+  CHECK_FALSE(
+      TestNode("Add").evaluate({floats({20, 1}, std::vector<float>(20)), floats({20}, std::vector<float>(20))}));
+}
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""`rulemill optimize --only-clean`: fewer nodes, the same bits, the same names, and the same file each time."""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+from binary import ROOT, Case, rulemill
+
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+except ImportError:
+    print("SKIPPED: onnx and onnxruntime are not installed (scripts/install-debian.sh)")
+    sys.exit(77)
+
+import exported_models
+
+# Nodes that remain: the largest number that is accepted.
+EXPECTED_NODES = {"encoder": 113, "detector": 29, "static_detector": 26, "branches": 5}
+SIZES = (1, 2, 3, 7)  # of all dynamic dimensions
+
+
+def count_nodes(graph):
+    """Counts nodes, with those of subgraphs and without constants."""
+    nodes = [node for node in graph.node if node.op_type != "Constant"]
+    subgraphs = [attribute.g for node in nodes for attribute in node.attribute if attribute.HasField("g")]
+    return len(nodes) + sum(map(count_nodes, subgraphs))
+
+
+def session(path):
+    """Without optimizations: weights are not packed either, because only constants are, and folding makes constants."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.add_session_config_entry("session.disable_prepacking", "1")
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def feeds(infos, size):
+    random, result = np.random.default_rng(size), {}
+    for info in infos:
+        shape = [dim if isinstance(dim, int) else size for dim in info.shape]
+        draws = {"tensor(float)": lambda: random.standard_normal(shape).astype(np.float32),
+                 "tensor(int64)": lambda: random.integers(0, 2, shape)}
+        result[info.name] = draws[info.type]()
+    return result
+
+
+class Clean(Case):
+    def clean(self, model, *options):
+        """Returns the report and the path of the result."""
+        out = model.with_suffix(".clean.onnx")
+        return self.json("optimize", model, "--only-clean", "--out", out, *options), out
+
+    def save(self, model, name="model"):
+        path = self.folder / f"{name}.onnx"
+        onnx.save(model, path)
+        return path
+
+    def assert_same_bits(self, before, after, sizes=SIZES):
+        first, second = session(before), session(after)
+        for size in sizes:
+            inputs = feeds(first.get_inputs(), size)
+            for info, x, y in zip(first.get_outputs(), first.run(None, inputs), second.run(None, inputs)):
+                self.assertEqual((x.dtype, x.shape), (y.dtype, y.shape), info.name)
+                self.assertEqual(x.tobytes(), y.tobytes(), f"{info.name} at size {size}")
+
+    def test_exported_models_lose_their_redundant_nodes_and_no_bit(self):
+        for name, make in exported_models.MODELS.items():
+            with self.subTest(name):
+                model = self.save(make(), name)
+                report, out = self.clean(model)
+                self.assertLessEqual(count_nodes(onnx.load(out).graph), EXPECTED_NODES[name])
+                self.assertEqual(report["clean_up"]["nodes_after"], count_nodes(onnx.load(out).graph))
+                self.assertTrue(report["changed"])
+                onnx.checker.check_model(str(out), full_check=True)
+                self.assert_same_bits(model, out)
+
+    def test_a_dynamic_model_works_at_empty_sizes_where_the_original_does(self):
+        model = self.save(exported_models.encoder(layers=1))
+        _, out = self.clean(model)
+        self.assert_same_bits(model, out, [0])
+
+    def test_inputs_outputs_and_remaining_values_keep_their_names(self):
+        before = exported_models.encoder(layers=1)
+        after = onnx.load(self.clean(self.save(before))[1])
+        self.assertEqual(before.graph.input, after.graph.input)
+        self.assertEqual(before.graph.output, after.graph.output)
+        self.assertEqual(before.opset_import, after.opset_import)
+        names = {name for node in before.graph.node for name in node.output}
+        weights = {tensor.name for tensor in before.graph.initializer}
+        self.assertLessEqual({name for node in after.graph.node for name in node.output}, names)
+        for tensor in after.graph.initializer:
+            self.assertTrue(tensor.name in names | weights or tensor.name.endswith("_shape"), tensor.name)
+
+    def test_five_runs_write_the_same_file(self):
+        model = self.save(exported_models.detector())
+        written = {hashlib.sha256(self.clean(model)[1].read_bytes()).hexdigest() for _ in range(5)}
+        self.assertEqual(len(written), 1)
+
+    def test_a_clean_model_is_copied(self):
+        _, clean = self.clean(self.save(exported_models.encoder(layers=1)))
+        report, out = self.clean(clean)
+        self.assertFalse(report["changed"])
+        self.assertEqual(out.read_bytes(), clean.read_bytes())
+
+    def test_the_result_states_its_origin(self):
+        model = self.save(exported_models.detector())
+        metadata = {entry.key: entry.value for entry in onnx.load(self.clean(model)[1]).metadata_props}
+        self.assertRegex(metadata["rulemill.version"], r"^\d+\.\d+\.\d+")
+        self.assertRegex(metadata["rulemill.input_digest"], r"^xxh3-128:[0-9a-f]{32}$")
+        self.assertEqual(metadata["rulemill.rules"], "")
+
+    def test_without_faster_results_the_clean_model_is_written(self):
+        model, rules = self.save(exported_models.detector()), self.folder / "none.rmdb"
+        (self.folder / "none.rules").write_text("rule none(x:2)\n  relu(relu(x)) => relu(x)\n")
+        self.assert_works(rulemill("rules", "import", self.folder / "none.rules", "--out", rules))
+        out = self.folder / "out.onnx"
+        report = self.json("optimize", model, "--rules", rules, "--out", out, "--no-benchmark", "--verifier", "definitions")
+        self.assertEqual(report["fired"], [])
+        self.assertEqual(out.read_bytes(), self.clean(model)[1].read_bytes())
+
+    def test_external_data_stay_external(self):
+        model = exported_models.encoder(layers=1)
+        path = self.folder / "external.onnx"
+        onnx.save(model, path, save_as_external_data=True, location="weights.bin", size_threshold=100)
+        _, out = self.clean(path)
+        self.assertTrue((self.folder / (out.name + ".data")).exists())
+        self.assert_same_bits(path, out)
+
+    def test_rules_are_refused(self):
+        model = self.save(exported_models.detector())
+        self.assert_fails(rulemill("optimize", model, "--only-clean", "--rules", self.folder), 2, "--only-clean")
+
+    def test_shipped_models_keep_their_bits(self):
+        for path in sorted((ROOT / "data" / "models").glob("*.onnx")):
+            with self.subTest(path.name):
+                copy = self.folder / path.name
+                shutil.copy(path, copy)
+                _, out = self.clean(copy)
+                self.assert_same_bits(copy, out, [2])
+
+    @unittest.skipUnless(shutil.which("onnxslim") and shutil.which("onnxsim"), "SKIPPED: onnxslim and onnxsim are not installed")
+    def test_no_more_nodes_remain_than_other_simplifiers_leave(self):
+        for name, make in exported_models.MODELS.items():
+            model = self.save(make(), name)
+            ours = self.clean(model)[0]["clean_up"]["nodes_after"]
+            for tool in ("onnxslim", "onnxsim"):
+                with self.subTest(f"{name} {tool}"):
+                    out = self.folder / "theirs.onnx"
+                    subprocess.run([tool, model, out], check=True, capture_output=True)
+                    self.assertLessEqual(ours, count_nodes(onnx.load(out).graph))
+
+
+if __name__ == "__main__":
+    unittest.main()
