@@ -41,6 +41,21 @@ class RuleParser {
     return rules;
   }
 
+  Rule parse_terms(const std::map<std::string, Shape>& variables) {
+    Rule rule;
+    rule.id = "terms";
+    for (const auto& [name, shape] : variables) {
+      rule.variables.push_back(bank_.variable(name, static_cast<std::uint32_t>(shape.size())));
+      rule.shapes.push_back(shape);
+      definitions_[name] = {rule.variables.back(), std::nullopt};
+    }
+    parse_lets();
+    rule.source = rule.target = parse_outputs();
+    if (!cursor_.at_end())
+      cursor_.fail(cursor_.peek(), "expected the end of the terms, found " + quoted(cursor_.peek()));
+    return rule;
+  }
+
  private:
   /// Drops variables that do not occur. Directs a property from the side that binds all variables.
   void normalize_variables(Rule& rule) {
@@ -75,15 +90,7 @@ class RuleParser {
     if (any_shape && !all_shapes)
       cursor_.fail(cursor_.peek(), "either every variable has a shape or every one has a rank");
     rule.tier = cursor_.accept("core") ? Tier::Core : cursor_.accept("derived") ? Tier::Derived : Tier::None;
-    while (cursor_.accept("let")) {
-      const Token at = cursor_.peek();
-      const std::string name = cursor_.expect_name("a name");
-      cursor_.expect("=", "after the name");
-      if (definitions_.contains(name)) cursor_.fail(at, "'" + name + "' already has a meaning in this rule");
-      current_definition_ = name;
-      definitions_[name] = parse_application();
-      current_definition_.clear();
-    }
+    parse_lets();
     rule.source = parse_outputs();
     directed_ = cursor_.accept("=>");
     if (!directed_) cursor_.expect("=", "or '=>' after the source");
@@ -97,6 +104,18 @@ class RuleParser {
       while (cursor_.accept(","));
     }
     return rule;
+  }
+
+  void parse_lets() {
+    while (cursor_.accept("let")) {
+      const Token at = cursor_.peek();
+      const std::string name = cursor_.expect_name("a name");
+      cursor_.expect("=", "after the name");
+      if (definitions_.contains(name)) cursor_.fail(at, "'" + name + "' already has a meaning in this rule");
+      current_definition_ = name;
+      definitions_[name] = parse_application();
+      current_definition_.clear();
+    }
   }
 
   void parse_variable(Rule& rule, bool& any_shape, bool& all_shapes) {
@@ -377,6 +396,11 @@ std::vector<Rule> parse_rules(std::string_view text, const std::string& origin, 
 std::vector<LocatedRule> parse_imported_rules(std::string_view text, const std::string& origin, Library& library,
                                               TermBank& bank, Symbols& symbols) {
   return RuleParser(text, origin, library, bank, symbols).parse_imported();
+}
+
+Rule parse_terms(std::string_view text, const std::string& origin, const std::map<std::string, Shape>& variables,
+                 Library& library, TermBank& bank, Symbols& symbols) {
+  return RuleParser(text, origin, library, bank, symbols).parse_terms(variables);
 }
 
 }  // namespace rulemill::algebra

@@ -103,7 +103,8 @@ runtime::Json benchmark_json(const BenchmarkResult& benchmark) {
                                   {"milliseconds", each.milliseconds},
                                   {"ratio", each.speedup},
                                   {"quartiles", {each.lower, each.upper}},
-                                  {"faster", each.faster}});
+                                  {"faster", each.faster},
+                                  {"selected", each.selected}});
   }
   return json;
 }

@@ -37,6 +37,7 @@ struct CandidateTimes {
   double speedup = 0;            // over the model: median of the rounds
   double lower = 0, upper = 0;   // quartiles of the speedup
   bool faster = false;           // significantly for the mean over all shapes, and for no shapes slower
+  bool selected = false;         // it passed verification and is the result
   std::vector<double> speedups;  // by round
 };
 
