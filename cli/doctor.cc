@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "execute/gpu/gpu_evaluator.h"
 #include "optimize/onnx/format/library_version.h"
+#include "prove/certificate/cvc5.h"
 #include "prove/solver/solver.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/table_file.h"
@@ -89,8 +90,9 @@ void show_capabilities(Context& context) {
       {"onnx", optimize::onnx_library_version()},
       {"protobuf", protobuf_version()},
   };
-  const std::string cvc5 = runtime::find_program("cvc5").string();
-  facts.emplace_back("cvc5", cvc5.empty() ? "not on PATH; `check --cvc5` is not available" : cvc5);
+  const std::string cvc5 = prove::find_cvc5().string();
+  facts.emplace_back("cvc5",
+                     cvc5.empty() ? "neither beside rulemill nor on PATH; `check --cvc5` is not available" : cvc5);
   const algebra::Library library = load_library(context.options);
   facts.emplace_back("definitions", std::to_string(library.operator_names().size()) + " operators in " +
                                         definitions_folder(context.options).string());

@@ -1,7 +1,8 @@
-// `rulemill operators list|check`: lists and checks the operator definitions.
+// `rulemill operators`: lists and checks the operator definitions, and evaluates them.
 #include "algebra/terms/rule_text.h"
 #include "cli/command.h"
 #include "cli/model_processes.h"
+#include "cli/operator_commands.h"
 #include "cli/text_table.h"
 #include "optimize/onnx/mapping_check.h"
 #include "prove/import_rules.h"
@@ -22,7 +23,9 @@ void list(Context& context) {
     table.add({name, std::to_string(library.arity(name)), runtime::join_text(sizes), runtime::join_text(parameters),
                library.digest(name)});
     context.report["operators"].push_back({{"name", name},
+                                           {"place", library.place_of(name)},
                                            {"inputs", library.arity(name)},
+                                           {"outputs", library.output_names(name)},
                                            {"sizes", sizes},
                                            {"parameters", parameters},
                                            {"assumed_laws", library.assumed_laws(name)},
@@ -155,6 +158,7 @@ void add_operators(CLI::App& app, Options& options, Command& chosen) {
   add_definitions_option(*checking, options);
   add_common_options(*checking, options);
   checking->callback([given, &chosen] { chosen = [given](Context& context) { check(context, *given); }; });
+  add_operators_eval(*operators, options, chosen);
 }
 
 }  // namespace rulemill::cli

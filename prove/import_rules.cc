@@ -33,6 +33,7 @@ ImportVerdict prove_imported_rule(const algebra::ImportedRule& imported, Prover&
   result.seconds = watch.seconds();
   result.status = status_of_statement(verdict);
   result.detail = detail(verdict);
+  if (const auto* refuted = std::get_if<Refuted>(&verdict)) result.counterexample = refuted->counterexample;
   if (const auto* typed = typed_rule(verdict)) result.rule = algebra::to_string(typed->rule, bank, symbols);
   if (const auto* proved = std::get_if<Proved>(&verdict)) {
     result.queries = proved->queries;

@@ -11,6 +11,7 @@
 #include "algebra/rules/rule_set.h"
 #include "egraph/derive.h"
 #include "prove/prover/prover.h"
+#include "prove/refuter/counterexample.h"
 
 namespace rulemill::prove {
 
@@ -20,6 +21,7 @@ struct ImportVerdict {
   std::string rule;       // typed, in text form; empty if it does not type
   std::string detail;     // the condition found and fixed sizes; the counterexample; or the reason why there is none
   std::string condition;  // the condition that was found or that narrows the rule, if any
+  std::optional<Counterexample> counterexample;  // of a refuted rule
   std::uint64_t queries = 0;
   double seconds = 0;
 };

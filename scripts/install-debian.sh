@@ -8,7 +8,7 @@ packages=(
   libopenmpi-dev openmpi-bin libhdf5-dev hdf5-tools libz3-dev coinor-libcbc-dev
   libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler
   catch2 libcli11-dev libspdlog-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev libgoogle-perftools-dev
-  cvc5 shellcheck python3-venv ca-certificates
+  cvc5 patchelf shellcheck python3-venv ca-certificates
   munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
 )
 

@@ -195,6 +195,19 @@ std::optional<std::string> Library::positive_operator() const {
   return std::nullopt;
 }
 
+std::string Library::place_of(const std::string& name) const {
+  const syntax::Operator& op = impl_->get(name);
+  return place(op.origin, op.place.line, op.place.column);
+}
+
+std::vector<std::string> Library::output_names(const std::string& name) const {
+  const syntax::Operator& op = impl_->get(name);
+  if (op.composite) return output_names(op.composite->name);
+  std::vector<std::string> names;
+  for (const syntax::Tensor& output : op.outputs) names.push_back(output.name);
+  return names;
+}
+
 std::uint32_t Library::arity(const std::string& name) const {
   return static_cast<std::uint32_t>(impl_->get(name).inputs.size());
 }

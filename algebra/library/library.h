@@ -38,6 +38,10 @@ class Library {
   /// The operator whose output is of kind Positive; there is at most one.
   std::optional<std::string> positive_operator() const;
 
+  /// The place of the definition: "file:line:column".
+  std::string place_of(const std::string& name) const;
+  /// The names of the outputs.
+  std::vector<std::string> output_names(const std::string& name) const;
   /// The number of tensor inputs.
   std::uint32_t arity(const std::string& name) const;
   /// The names of the sizes, and of the other parameters, in order of declaration.

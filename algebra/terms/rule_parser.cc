@@ -53,6 +53,21 @@ class RuleParser {
     return rules;
   }
 
+  Rule parse_terms(const std::map<std::string, Shape>& variables) {
+    Rule rule;
+    rule.id = "terms";
+    for (const auto& [name, shape] : variables) {
+      rule.variables.push_back(bank_.variable(name, static_cast<std::uint32_t>(shape.size())));
+      rule.shapes.push_back(shape);
+      definitions_[name] = {rule.variables.back(), std::nullopt};
+    }
+    parse_lets();
+    rule.source = rule.target = parse_outputs();
+    if (!cursor_.at_end())
+      cursor_.fail(cursor_.peek(), "expected the end of the terms, found " + quoted(cursor_.peek()));
+    return rule;
+  }
+
  private:
   bool is_rule_start() const {
     return (cursor_.is("rule") || cursor_.is("property")) && cursor_.peek(1).kind == Token::Kind::Name;
@@ -96,15 +111,7 @@ class RuleParser {
     if (any_shape && !all_shapes)
       cursor_.fail(cursor_.peek(), "either every variable has a shape or every one has a rank");
     rule.tier = cursor_.accept("core") ? Tier::Core : cursor_.accept("derived") ? Tier::Derived : Tier::None;
-    while (cursor_.accept("let")) {
-      const Token at = cursor_.peek();
-      const std::string name = cursor_.expect_name("a name");
-      cursor_.expect("=", "after the name");
-      if (definitions_.contains(name)) cursor_.fail(at, "'" + name + "' already has a meaning in this rule");
-      current_definition_ = name;
-      definitions_[name] = parse_application();
-      current_definition_.clear();
-    }
+    parse_lets();
     rule.source = parse_outputs();
     directed_ = cursor_.accept("=>");
     if (!directed_) cursor_.expect("=", "or '=>' after the source");
@@ -118,6 +125,18 @@ class RuleParser {
       while (cursor_.accept(","));
     }
     return rule;
+  }
+
+  void parse_lets() {
+    while (cursor_.accept("let")) {
+      const Token at = cursor_.peek();
+      const std::string name = cursor_.expect_name("a name");
+      cursor_.expect("=", "after the name");
+      if (definitions_.contains(name)) cursor_.fail(at, "'" + name + "' already has a meaning in this rule");
+      current_definition_ = name;
+      definitions_[name] = parse_application();
+      current_definition_.clear();
+    }
   }
 
   void parse_variable(Rule& rule, bool& any_shape, bool& all_shapes) {
@@ -401,6 +420,11 @@ std::vector<Rule> parse_rules(std::string_view text, const std::string& origin, 
 std::vector<ImportedRule> parse_imported_rules(std::string_view text, const std::string& origin, Library& library,
                                                TermBank& bank, Symbols& symbols) {
   return RuleParser(text, origin, library, bank, symbols).parse_imported();
+}
+
+Rule parse_terms(std::string_view text, const std::string& origin, const std::map<std::string, Shape>& variables,
+                 Library& library, TermBank& bank, Symbols& symbols) {
+  return RuleParser(text, origin, library, bank, symbols).parse_terms(variables);
 }
 
 }  // namespace rulemill::algebra

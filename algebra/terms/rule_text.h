@@ -17,6 +17,7 @@
 // 1. A size parameter that is omitted or '?' is a fresh size, to be inferred. A `property` may use `=` for `=>`.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,10 @@ struct ImportedRule {
 /// parsing goes on at the next rule. Throws InputError for text that cannot be split into tokens.
 std::vector<ImportedRule> parse_imported_rules(std::string_view text, const std::string& origin, Library& library,
                                                TermBank& bank, Symbols& symbols);
+
+/// Parses terms over these variables, after `let` lines if there are any. Returns a rule with the terms on both sides.
+Rule parse_terms(std::string_view text, const std::string& origin, const std::map<std::string, Shape>& variables,
+                 Library& library, TermBank& bank, Symbols& symbols);
 
 /// Formats a term: conv2d(x, concat(v, w; axis=0)). Omits parameters at their default.
 std::string to_string(TermId term, const TermBank& bank, const Symbols& symbols);

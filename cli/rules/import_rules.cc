@@ -45,6 +45,18 @@ std::string tier_of(const std::vector<ImportPlacement>& places, const std::strin
   return words[static_cast<std::size_t>(found->kind)];
 }
 
+/// All that is needed to evaluate both sides again. An undefined value is null.
+runtime::Json counterexample_json(const prove::Counterexample& counterexample) {
+  runtime::Json sizes = runtime::Json::object(), inputs = runtime::Json::array();
+  for (const auto& [name, value] : counterexample.sizes) sizes[name] = value;
+  for (std::size_t v = 0; v < counterexample.shapes.size(); ++v) {
+    const auto& [name, shape] = counterexample.shapes[v];
+    inputs.push_back({{"name", name}, {"shape", shape}, {"values", counterexample.inputs.at(v)}});
+  }
+  return {{"sizes", std::move(sizes)},           {"inputs", std::move(inputs)},     {"output", counterexample.output},
+          {"position", counterexample.position}, {"source", counterexample.source}, {"target", counterexample.target}};
+}
+
 void report(Context& context, const std::vector<ImportVerdict>& verdicts, const std::vector<ImportPlacement>& places) {
   TextTable table({"rule", "verdict", "tier", "condition, counterexample or reason"});
   double seconds = 0;
@@ -60,6 +72,8 @@ void report(Context& context, const std::vector<ImportVerdict>& verdicts, const 
                                        {"condition", verdict.condition},
                                        {"detail", verdict.detail},
                                        {"queries", verdict.queries}});
+    if (verdict.counterexample)
+      context.report["rules"].back()["counterexample"] = counterexample_json(*verdict.counterexample);
     seconds += verdict.seconds;
   }
   context.print(table.text() + "\n");

@@ -48,7 +48,7 @@ bool is_degenerate(const algebra::Rule& rule, const algebra::TermBank& bank) {
 struct Filter {
   std::string tier, sort = "id";
   std::vector<std::string> uses;
-  bool all = false;
+  bool all = false, no_gain = false;
   std::vector<std::string> candidates;
 };
 
@@ -112,7 +112,7 @@ void list(Context& context, const Filter& filter) {
     }
     core += record.rule.tier == algebra::Tier::Core ? 1 : 0;
     derived += record.rule.tier == algebra::Tier::Derived ? 1 : 0;
-    rows.push_back({&record, cost_at_example(record, database.bank, database.symbols)});
+    rows.push_back({&record, filter.no_gain ? std::nullopt : cost_at_example(record, database.bank, database.symbols)});
   }
   if (filter.sort == "gain") {
     std::ranges::stable_sort(rows, std::greater<>(), [](const Row& row) { return row.cost ? row.cost->gain() : -1; });
@@ -172,6 +172,7 @@ void show(Context& context, const std::string& id, bool certificate) {
     if (!record.example.empty()) context.print("example      " + shapes_text(record.example) + "\n");
     if (certificate) context.print("\n" + record.certificate.text + "\n");
     context.report = rule_json(record, database.bank, database.symbols);
+    context.report["drawing"] = draw(record.rule, database);
     context.report["example"] = record.example;
     context.report["assumed_laws"] = assumed;
     context.report["certificate"] = record.certificate.text;
@@ -198,6 +199,10 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
           "--sort", filter->sort,
           "order: id, or gain (fraction of the cost that the cheaper side saves, on the example or at small sizes)")
       ->check(CLI::IsMember({"id", "gain"}));
+  listing
+      ->add_flag("--no-gain", filter->no_gain,
+                 "do not compute the gain, which takes most of the time of a large database")
+      ->excludes("--sort");
   listing->add_flag("--all", filter->all, "include rules without a dimension that can exceed 1");
   listing
       ->add_option(

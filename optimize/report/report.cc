@@ -133,7 +133,8 @@ runtime::Json benchmark_json(const BenchmarkResult& benchmark) {
                                   {"ratio", each.speedup},
                                   {"quartiles", {each.lower, each.upper}},
                                   {"rounds", each.rounds},
-                                  {"faster", each.faster}});
+                                  {"faster", each.faster},
+                                  {"selected", each.selected}});
   }
   return json;
 }

@@ -107,6 +107,7 @@ class ModelSelector {
 
   /// Verifies the exported model after reading it back. Returns true if it was selected.
   bool accept(std::size_t number) {
+    const auto position = static_cast<std::size_t>(std::ranges::find(exported_, number) - exported_.begin());
     selected_.verification.clear();
     return attempt([&] {
       OnnxModel model = exported(number);
@@ -118,6 +119,7 @@ class ModelSelector {
       selected_.model = std::move(model);
       selected_.import = std::move(reimported);
       selected_.candidate = number;
+      if (!selected_.benchmark.candidates.empty()) selected_.benchmark.candidates.at(position).selected = true;
     });
   }
 

@@ -22,7 +22,10 @@ std::vector<std::string> lines_of(std::istream& stream) {
 
 }  // namespace
 
-std::filesystem::path find_cvc5() { return runtime::find_program("cvc5"); }
+std::filesystem::path find_cvc5() {
+  std::filesystem::path packed = runtime::current_executable().parent_path() / "cvc5";
+  return std::filesystem::exists(packed) ? packed : runtime::find_program("cvc5");
+}
 
 Cvc5Run::Cvc5Run(const std::filesystem::path& cvc5, const std::vector<std::string>& scripts)
     : scripts_(scripts.size()), process_([&] {

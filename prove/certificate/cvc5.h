@@ -11,7 +11,7 @@
 
 namespace rulemill::prove {
 
-/// Returns the cvc5 binary on PATH; empty if there is none.
+/// Returns the cvc5 binary beside this program, as a packed folder has it, or on PATH; empty if there is none.
 std::filesystem::path find_cvc5();
 
 /// A cvc5 process that runs scripts concurrently, with a reset between them.

@@ -1,0 +1,115 @@
+// `rulemill operators eval`: evaluates terms on given tensors.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algebra/rules/term_evaluation.h"
+#include "algebra/terms/rule_text.h"
+#include "cli/command.h"
+#include "cli/operator_commands.h"
+#include "runtime/files/json_file.h"
+#include "runtime/text/error.h"
+#include "runtime/text/join_text.h"
+
+namespace rulemill::cli {
+namespace {
+
+using algebra::Tensor;
+using runtime::InputError;
+
+struct EvaluationOptions {
+  std::string terms, values;
+};
+
+/// {"shape": [2, 1], "values": [0.5, null]}; null is an undefined number.
+Tensor tensor_of(const runtime::Json& json, const std::string& place) {
+  Tensor tensor;
+  try {
+    json.at("shape").get_to(tensor.shape);
+    for (const runtime::Json& value : json.at("values"))
+      tensor.values.push_back(value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>());
+  } catch (const runtime::Json::exception&) {
+    throw InputError(place, "expected an object with 'shape', a list of integers, and 'values', a list of numbers");
+  }
+  double count = 1;
+  for (const std::int64_t size : tensor.shape) {
+    if (size < 1) throw InputError(place, fmt::format("expected sizes of at least 1, found {}", size));
+    count *= static_cast<double>(size);
+  }
+  if (count != static_cast<double>(tensor.values.size()))
+    throw InputError(place, fmt::format("expected {} values, found {}", count, tensor.values.size()));
+  return tensor;
+}
+
+std::map<std::string, Tensor> read_tensors(const std::string& file) {
+  std::map<std::string, Tensor> tensors;
+  const runtime::Json json = runtime::read_json(file);
+  if (!json.is_object()) throw InputError(file, "expected an object with a tensor for each variable");
+  for (const auto& [name, value] : json.items()) tensors[name] = tensor_of(value, file + ": '" + name + "'");
+  return tensors;
+}
+
+std::string dims_text(const Tensor& tensor) {
+  return "[" + runtime::join_text(tensor.shape, [](std::int64_t size) { return std::to_string(size); }) + "]";
+}
+
+constexpr const char* terms_origin = "TERMS";  // in messages
+
+/// The terms as the source of a rule, whose variables have the tensors' shapes.
+algebra::TypedRule typed_terms(const std::string& terms, const std::map<std::string, Tensor>& tensors,
+                               algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols) {
+  std::map<std::string, algebra::Shape> variables;
+  for (const auto& [name, tensor] : tensors) variables[name].assign(tensor.shape.begin(), tensor.shape.end());
+  const algebra::Rule rule = algebra::parse_terms(terms, terms_origin, variables, library, bank, symbols);
+  auto types = algebra::infer_types(rule, bank, symbols);
+  if (const auto* error = std::get_if<algebra::TypeError>(&types)) throw InputError(terms_origin, error->what);
+  return std::get<algebra::TypedRule>(std::move(types));
+}
+
+void evaluate_terms(Context& context, const EvaluationOptions& given) {
+  algebra::Library library = load_library(context.options);
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  const std::map<std::string, Tensor> tensors = read_tensors(given.values);
+  const algebra::TypedRule typed = typed_terms(given.terms, tensors, library, bank, symbols);
+  std::vector<Tensor> results;
+  try {
+    results = algebra::evaluate_source(typed, tensors, bank);
+  } catch (const InputError& error) {
+    throw InputError(terms_origin, error.what());
+  }
+  context.report["outputs"] = runtime::Json::array();
+  for (const Tensor& result : results) {
+    const auto value_text = [](double value) {
+      return std::isnan(value) ? std::string("undefined") : fmt::format("{:g}", value);
+    };
+    context.print(dims_text(result) + ": " + runtime::join_text(result.values, value_text) + "\n");
+    context.report["outputs"].push_back({{"shape", result.shape}, {"values", result.values}});
+  }
+}
+
+}  // namespace
+
+void add_operators_eval(CLI::App& operators, Options& options, Command& chosen) {
+  auto* evaluating = operators.add_subcommand("eval", "Evaluate terms on given tensors, in double precision");
+  auto given = std::make_shared<EvaluationOptions>();
+  evaluating->add_option("TERMS", given->terms, "terms in the form of rules, such as 'relu(matmul(x, w))'")->required();
+  evaluating
+      ->add_option("--values", given->values,
+                   "file with a tensor for each variable (JSON): {\"x\": {\"shape\": [1, 2], \"values\": [3, 4]}}")
+      ->required();
+  add_definitions_option(*evaluating, options);
+  add_common_options(*evaluating, options);
+  evaluating->callback([given, &chosen] {
+    chosen = [given](Context& context) {
+      runtime::on_first_rank(context.world, [&] { evaluate_terms(context, *given); });
+    };
+  });
+}
+
+}  // namespace rulemill::cli

@@ -1,0 +1,10 @@
+// The subcommands of `rulemill operators` that have files of their own.
+#pragma once
+
+#include "cli/command.h"
+
+namespace rulemill::cli {
+
+void add_operators_eval(CLI::App& operators, Options& options, Command& chosen);
+
+}  // namespace rulemill::cli
