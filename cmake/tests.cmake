@@ -13,6 +13,13 @@ target_link_libraries(fuzz PRIVATE rulemill_dedup rulemill_prove rulemill_optimi
 add_test(NAME optimize/onnx/debian_cases COMMAND test_optimize "[onnx]" WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 set_tests_properties(optimize/onnx/debian_cases PROPERTIES LABELS cpu TIMEOUT 600 SKIP_REGULAR_EXPRESSION "SKIPPED: ")
 
+# The tests of rewriting, with models of the other float types.
+foreach(type float16 bfloat16 float64)
+  add_test(NAME optimize/rewriting_in_${type} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+    COMMAND test_optimize "[backtrack],[fusion],[match],[optimize],[saturate],[subgraphs],[windows]")
+  set_tests_properties(optimize/rewriting_in_${type} PROPERTIES LABELS cpu TIMEOUT 600 ENVIRONMENT RULEMILL_DATA_TYPE=${type})
+endforeach()
+
 # Tests from outside: Python files that run the built binary, in the environment that scripts/install-debian.sh makes
 # where it is there (onnx and onnxruntime), each under mpirun by itself where it needs ranks.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -39,10 +46,13 @@ add_test(NAME adversarial/pairs_long CONFIGURATIONS Slow
   COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/adversarial/pairs_test.py --count 20000 --seed 1000)
 add_test(NAME adversarial/mutants_long CONFIGURATIONS Slow
   COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/adversarial/mutants_test.py --count 20000 --seed 1000)
+add_test(NAME adversarial/models_long CONFIGURATIONS Slow
+  COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/adversarial/models_test.py --count 5000 --seed 1000)
 add_test(NAME fuzz/long CONFIGURATIONS Slow
   COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_test.py --runs 50000 --seconds 300 --seed 1000)
 add_test(NAME cli/faults_long CONFIGURATIONS Slow COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/cli/faults.py --runs 200)
-set_tests_properties(adversarial/pairs_long adversarial/mutants_long fuzz/long cli/faults_long PROPERTIES LABELS slow TIMEOUT 10800
+set_tests_properties(adversarial/pairs_long adversarial/mutants_long adversarial/models_long fuzz/long cli/faults_long
+  PROPERTIES LABELS slow TIMEOUT 10800
   ENVIRONMENT "RULEMILL=$<TARGET_FILE:rulemill>;PROVE_PAIRS=$<TARGET_FILE:prove_pairs>;FUZZ=$<TARGET_FILE:fuzz>")
 
 add_executable(ranks_check tests/runtime/mpi/ranks_check.cc)
