@@ -11,14 +11,15 @@ namespace {
 double probability_of_passing(double win) {
   struct Branch {
     SequentialSignTest test;
-    double probability = 1;
+    double probability = 0;
   };
   std::vector<Branch> branches(1);  // by number of losses
+  branches[0].probability = 1;
   double passed = 0;
   for (std::size_t round = 0; round < SequentialSignTest::max_rounds; ++round) {
     std::vector<Branch> next(branches.size() + 1);
     for (const Branch& each : branches) {
-      if (each.probability == 0) continue;
+      if (each.probability == 0) continue;  // no sequence has so many losses
       for (const bool won : {true, false}) {
         Branch after = each;
         after.test.add_round(won);

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "optimize/model/value_range.h"
 #include "tests/optimize/graph_fixture.h"
 
 namespace rulemill::optimize {
@@ -220,6 +221,45 @@ TEST_CASE("dynamic dimensions are 0 and 1, too", "[verify]") {
   CHECK(at_one.verdict == Verdict::Different);
   CHECK_THAT(at_one.reason, Catch::Contains("dynamic sizes 1"));
   CHECK(verify_one(fixture, fixture.op("mul", {x, ones}), x).is_equal());
+}
+
+TEST_CASE("given inputs are compared, too, at their sizes", "[verify]") {
+  GraphFixture fixture;
+  // x + relu(x - 5000) is x for all random inputs.
+  const ValueId x = fixture.input("x", {fixture.size("n"), 64}),
+                far = fixture.op("transpose", {fixture.weight("far", {64, 1}, std::vector<double>(64, 5000))},
+                                 {{"perm", std::vector<std::int64_t>{1, 0}}});
+  const ValueId at_one = fixture.input("z", {1, 64});
+  const ValueId after = fixture.op("add", {at_one, fixture.op("relu", {fixture.op("sub", {at_one, far})})});
+  const auto given = [&](ValueId input, std::int64_t rows, double value) {
+    const auto values = tensor({rows, 64}, std::vector<double>(static_cast<std::size_t>(64 * rows), value));
+    return GivenInputs{
+        "feeds.npz", {{fixture.symbols.size("n"), rows}}, {{fixture.bank.node_of(input).source, values}}};
+  };
+  const auto verdict = [&](ValueId before, ValueId result, const GivenInputs& inputs) {
+    return verify(fixture.bank, std::span(&before, 1), std::span(&result, 1), {}, {}, std::span(&inputs, 1));
+  };
+  CHECK(verify_one(fixture, at_one, after).is_equal());
+  CHECK(verdict(at_one, after, given(at_one, 1, 4000)).is_equal());
+  const VerificationResult different = verdict(at_one, after, given(at_one, 1, 6000));
+  CHECK(different.verdict == Verdict::Different);
+  CHECK_THAT(different.reason, Catch::Contains("feeds.npz"));
+  const VerificationResult sized =
+      verdict(fixture.op("relu", {x}), fixture.op("relu", {fixture.op("relu", {x})}), given(x, 10, 1));
+  CHECK(sized.is_equal());
+  CHECK(sized.given_inputs == 1);
+  CHECK(sized.inputs == 3);
+}
+
+TEST_CASE("16-bit values that overflow on given inputs only are found", "[verify]") {
+  GraphFixture fixture;
+  const ValueId a = fixture.input("a", {64}, DataType::Float16), b = fixture.input("b", {64}, DataType::Float16);
+  const std::vector<ValueId> sum{fixture.op("add", {a, b})}, difference{fixture.op("sub", {a, b})};
+  const auto all = [](double value) { return tensor({64}, std::vector<double>(64, value)); };
+  const GivenInputs opposite{
+      "feeds.npz", {}, {{fixture.bank.node_of(a).source, all(60000)}, {fixture.bank.node_of(b).source, all(-60000)}}};
+  CHECK_FALSE(find_overflow({fixture.bank, sum, difference, {}, 1}).has_value());
+  CHECK(find_overflow({fixture.bank, sum, difference, {}, 1, std::span(&opposite, 1)}) == difference[0]);
 }
 
 TEST_CASE("a model with too large a tensor is not verified and not computed", "[verify]") {
