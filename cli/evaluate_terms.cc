@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "algebra/rules/term_evaluation.h"
@@ -46,12 +48,23 @@ Tensor tensor_of(const runtime::Json& json, const std::string& place) {
   return tensor;
 }
 
-std::map<std::string, Tensor> read_tensors(const std::string& file) {
-  std::map<std::string, Tensor> tensors;
+struct Values {
+  std::map<std::string, Tensor> tensors;      // of the variables
+  std::map<std::string, std::int64_t> sizes;  // that the terms name
+};
+
+Values read_values(const std::string& file) {
+  Values values;
   const runtime::Json json = runtime::read_json(file);
   if (!json.is_object()) throw InputError(file, "expected an object with a tensor for each variable");
-  for (const auto& [name, value] : json.items()) tensors[name] = tensor_of(value, file + ": '" + name + "'");
-  return tensors;
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_number_integer()) {
+      values.sizes[name] = value.get<std::int64_t>();
+    } else {
+      values.tensors[name] = tensor_of(value, file + ": '" + name + "'");
+    }
+  }
+  return values;
 }
 
 std::string dims_text(const Tensor& tensor) {
@@ -61,11 +74,13 @@ std::string dims_text(const Tensor& tensor) {
 constexpr const char* terms_origin = "TERMS";  // in messages
 
 /// The terms as the source of a rule, whose variables have the tensors' shapes.
-algebra::TypedRule typed_terms(const std::string& terms, const std::map<std::string, Tensor>& tensors,
-                               algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols) {
+algebra::TypedRule typed_terms(const std::string& terms, const Values& values, algebra::Library& library,
+                               algebra::TermBank& bank, algebra::Symbols& symbols) {
   std::map<std::string, algebra::Shape> variables;
-  for (const auto& [name, tensor] : tensors) variables[name].assign(tensor.shape.begin(), tensor.shape.end());
-  const algebra::Rule rule = algebra::parse_terms(terms, terms_origin, variables, library, bank, symbols);
+  for (const auto& [name, tensor] : values.tensors) variables[name].assign(tensor.shape.begin(), tensor.shape.end());
+  algebra::Rule rule = algebra::parse_terms(terms, terms_origin, variables, library, bank, symbols);
+  for (const auto& [name, value] : values.sizes)
+    rule.condition.push_back({algebra::Relation::Eq, algebra::Poly(symbols.size(name)), value});
   auto types = algebra::infer_types(rule, bank, symbols);
   if (const auto* error = std::get_if<algebra::TypeError>(&types)) throw InputError(terms_origin, error->what);
   return std::get<algebra::TypedRule>(std::move(types));
@@ -75,11 +90,11 @@ void evaluate_terms(Context& context, const EvaluationOptions& given) {
   algebra::Library library = load_library(context.options);
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
-  const std::map<std::string, Tensor> tensors = read_tensors(given.values);
-  const algebra::TypedRule typed = typed_terms(given.terms, tensors, library, bank, symbols);
+  const Values values = read_values(given.values);
+  const algebra::TypedRule typed = typed_terms(given.terms, values, library, bank, symbols);
   std::vector<Tensor> results;
   try {
-    results = algebra::evaluate_source(typed, tensors, bank);
+    results = algebra::evaluate_source(typed, values.tensors, bank);
   } catch (const InputError& error) {
     throw InputError(terms_origin, error.what());
   }
@@ -101,7 +116,8 @@ void add_operators_eval(CLI::App& operators, Options& options, Command& chosen) 
   evaluating->add_option("TERMS", given->terms, "terms in the form of rules, such as 'relu(matmul(x, w))'")->required();
   evaluating
       ->add_option("--values", given->values,
-                   "file with a tensor for each variable (JSON): {\"x\": {\"shape\": [1, 2], \"values\": [3, 4]}}")
+                   "file with a tensor for each variable and a number for each named size (JSON): {\"x\": {\"shape\": "
+                   "[1, 2], \"values\": [3, 4]}, \"n\": 2}")
       ->required();
   add_definitions_option(*evaluating, options);
   add_common_options(*evaluating, options);

@@ -1,5 +1,6 @@
 #include "algebra/rules/term_evaluation.h"
 
+#include <cstdint>
 #include <optional>
 #include <unordered_map>
 #include <utility>

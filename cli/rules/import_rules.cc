@@ -8,6 +8,7 @@
 #include "cli/rules/rule_database.h"
 #include "cli/text_table.h"
 #include "prove/import_rules.h"
+#include "prove/refuter/counterexample.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {

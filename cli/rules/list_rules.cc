@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "algebra/rules/rule_picture.h"
 #include "algebra/rules/rule_set.h"

@@ -38,7 +38,7 @@ class Operator:
         given = "; " + ", ".join(f"{name}={_text(value)}" for name, value in parameters.items()) if parameters else ""
         term = f"{self.name}({', '.join(names)}{given})"
         terms = ", ".join(f"{term}.{output}" for output in self.outputs) if len(self.outputs) > 1 else term
-        return evaluate(terms, dict(zip(names, arrays)), self._definitions)
+        return evaluate(terms, dict(zip(names, arrays)), definitions=self._definitions)
 
     def __repr__(self) -> str:
         return f"<rulemill.Operator {self.signature}>"
@@ -50,12 +50,15 @@ def operators(definitions: Optional[PathLike] = None) -> List[Operator]:
     return [Operator(raw, definitions) for raw in report["operators"]]
 
 
-def evaluate(terms: str, values: Mapping[str, Any], definitions: Optional[PathLike] = None) -> "Union[Array, Tuple[Array, ...]]":
+def evaluate(terms: str, values: Mapping[str, Any], sizes: Optional[Mapping[str, int]] = None,
+             definitions: Optional[PathLike] = None) -> "Union[Array, Tuple[Array, ...]]":
     """Evaluates terms in double precision, by the definitions: `evaluate("relu(matmul(x, w))", {"x": x, "w": w})`. Undefined elements
-    are NaN. Several terms, separated by commas, give a tuple; `let` lines as in rules may precede them."""
+    are NaN. Several terms, separated by commas, give a tuple; `let` lines as in rules may precede them. `sizes` are the numbers for
+    sizes that the terms name, as in `split(x; axis=0, at=m)`."""
     with tempfile.TemporaryDirectory(prefix="rulemill-") as folder:
         file = pathlib.Path(folder) / "values.json"
-        file.write_text(json.dumps({name: tensors.to_json(value) for name, value in values.items()}), encoding="utf-8")
+        arrays = {name: tensors.to_json(value) for name, value in values.items()}
+        file.write_text(json.dumps({**arrays, **(sizes or {})}), encoding="utf-8")
         report = program.run("operators", "eval", terms, "--values", file, *program.option_words({"definitions": definitions}))
     outputs = tuple(tensors.from_json(output) for output in report["outputs"])
     return outputs[0] if len(outputs) == 1 else outputs

@@ -40,22 +40,22 @@ class Counterexample:
         """The outputs of the source and of the target at these inputs: an array each, or a tuple of arrays."""
         values = self.inputs
         for name in _positive_variables(self._rule):
-            values[name] = _array(evaluate(f"positive({name})", {name: values[name]}, self._definitions))
+            values[name] = _array(evaluate(f"positive({name})", {name: values[name]}, definitions=self._definitions))
         source, target = _sides(self._rule)
-        return evaluate(source, values, self._definitions), evaluate(target, values, self._definitions)
+        return evaluate(source, values, self.sizes, self._definitions), evaluate(target, values, self.sizes, self._definitions)
 
     def snippet(self) -> str:
         """A program that shows the difference."""
         lines = ["import numpy as np", "import rulemill", "", "values = {"]
         lines += [f"    {tensor['name']!r}: np.array({tensor['values']}).reshape({tuple(tensor['shape'])})," for tensor in self.raw["inputs"]]
-        lines.append("}")
+        lines += ["}", f"sizes = {self.sizes}"]
         definitions = "" if self._definitions is None else f", definitions={str(self._definitions)!r}"
         for name in _positive_variables(self._rule):
-            lines.append(f'values[{name!r}] = rulemill.evaluate("positive({name})", values{definitions})')
+            lines.append(f'values[{name!r}] = rulemill.evaluate("positive({name})", {{{name!r}: values[{name!r}]}}{definitions})')
         several = isinstance(self.evaluate()[0], tuple)
         element = (f"[{self.output}]" if several else "") + (f"[{', '.join(map(str, self.position))}]" if self.position else "")
         for side, terms in zip(("source", "target"), _sides(self._rule)):
-            lines.append(f'print("{side}", rulemill.evaluate({terms!r}, values{definitions}){element})')
+            lines.append(f'print("{side}", rulemill.evaluate({terms!r}, values, sizes{definitions}){element})')
         return "\n".join(lines) + "\n"
 
     def __str__(self) -> str:

@@ -48,6 +48,8 @@ class Operators(unittest.TestCase):
         numpy.testing.assert_array_equal(rulemill.evaluate("relu(add(x, x))", {"x": x}), numpy.maximum(2 * x, 0))
         one, other = rulemill.evaluate("let s = split(x; axis=0, at=1)\n s.second, s.first", {"x": x})
         numpy.testing.assert_array_equal(numpy.concatenate([other, one]), x)
+        first = rulemill.evaluate("split(x; axis=1, at=half).first", {"x": x}, {"half": 1})
+        numpy.testing.assert_array_equal(first, x[:, :1])
         undefined = rulemill.evaluate("log(x)", {"x": x})
         numpy.testing.assert_array_equal(numpy.isnan(undefined), x < 0)
 
@@ -59,7 +61,7 @@ class Operators(unittest.TestCase):
             with self.subTest(terms), self.assertRaisesRegex(rulemill.InputError, message) as caught:
                 rulemill.evaluate(terms, {"x": x})
             self.assertEqual((caught.exception.file, caught.exception.line, caught.exception.column), ("TERMS", 1, column))
-        for terms, message in (("matmul(x, y)", "TERMS: "), ("split(x; axis=0).first", "TERMS: size 'at' of 'split' is not determined")):
+        for terms, message in (("matmul(x, y)", "TERMS: "), ("split(y; axis=0).first", "TERMS: size 'at' of 'split' is not determined")):
             with self.subTest(terms), self.assertRaisesRegex(rulemill.InputError, message):
                 rulemill.evaluate(terms, {"x": x, "y": numpy.ones((3, 2))})
 

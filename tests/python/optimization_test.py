@@ -108,10 +108,8 @@ class Databases(QuickstartCase):
         self.assertIn("core", {each.tier for each in self.database})
         self.assertGreater(len(rule.draw().splitlines()), 3)
         for each in self.database:
-            self.assertEqual(set(each.variables), set(each.text[each.text.index("(") + 1:each.text.index(")")].replace("]", "").replace(",", " ").replace(
-                "[", " [").split()) & set(each.variables))
-            self.assertTrue(all(type_text.startswith("[") for type_text in each.variables.values()), each.text)
-            self.assertTrue(each.variables)
+            variables = ", ".join(name + type_text for name, type_text in each.variables.items())
+            self.assertTrue(each.text.startswith(f"rule {each.id}({variables})"), each.text)
 
     def test_one_rule_is_applied(self):
         fired = rulemill.optimize(MODEL, rules=self.rules, time=False).fired

@@ -26,7 +26,7 @@ class Verdicts(unittest.TestCase):
 
     def test_a_condition_is_found(self):
         text = (ROOT / "tests/prove/conditional.rules").read_text(encoding="utf-8")
-        verdict = rulemill.prove(text.split("# found: ")[1])
+        verdict = rulemill.prove(text.split("# found: ")[1].split("\n", 1)[1])
         self.assertEqual(verdict.status, "proved")
         self.assertRegex(verdict.condition, r"^\w+ = \w+$")
         self.assertIsNotNone(verdict.certificate)
@@ -39,9 +39,7 @@ class Verdicts(unittest.TestCase):
         self.assertIsNotNone(verdict.certificate)
 
     def test_an_ill_typed_rule_is_a_verdict(self):
-        verdict = rulemill.prove("rule wrong(x[m, n], w[n, k])\n  matmul(x, w) => x\n")
-        self.assertIn(verdict.status, ("ill-typed", "narrowed"))
-        verdict = rulemill.prove("rule wrong(x[m, n])\n  x => transpose(reduce_sum(x; axis=0); perm=[0])\n")
+        verdict = rulemill.prove("rule wrong(x[m, n])\n  x => split(x; axis=0, at=?).first\n")
         self.assertEqual(verdict.status, "ill-typed", verdict.detail)
         self.assertIsNone(verdict.certificate)
 
