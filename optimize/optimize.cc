@@ -84,6 +84,7 @@ struct CleanedModel {
 CleanedModel clean_copy(const OnnxModel& original, algebra::Library& library, NodeInference& inference) {
   CleanedModel cleaned{original, {}};
   cleaned.result = clean_model(cleaned.model, library, inference);
+  if (!cleaned.result.changed) cleaned.model = OnnxModel(original);
   return cleaned;
 }
 

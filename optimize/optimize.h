@@ -11,8 +11,8 @@
 
 namespace rulemill::optimize {
 
-/// Runs all passes. If no candidate passes verification, the cleaned model is written, and the summary has a warning. Throws
-/// InputError (model, database) and UsageError (options).
+/// Runs all passes. If no candidate passes verification, the cleaned model is written, and the summary has a warning.
+/// Throws InputError (model, database) and UsageError (options).
 Summary run(const Options& options);
 
 /// Runs all passes with rules in memory. General rules are specialized to the operators of the model. The rules are

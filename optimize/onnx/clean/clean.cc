@@ -35,15 +35,17 @@ bool clean_subgraphs(CleanGraph& graph) {
 }
 
 using Pass = bool (*)(CleanGraph&);
-constexpr Pass passes[] = {store_constants,       fold_known_sizes,      fold_constants,  fix_reshape_arguments,
-                           remove_identities,     merge_duplicate_nodes, merge_movements, merge_duplicate_initializers,
-                           inline_known_branches, clean_subgraphs,       remove_unused};
+constexpr Pass passes[] = {fold_known_sizes,      fold_constants,  fix_reshape_arguments,        remove_identities,
+                           merge_duplicate_nodes, merge_movements, merge_duplicate_initializers, inline_known_branches,
+                           clean_subgraphs,       remove_unused};
 
-/// Runs all passes until none changes the graph. Each removes something, so that this ends.
+/// Runs all passes until none changes the graph. Each removes something, so that this ends. Constants that are only
+/// stored in another way are no change.
 bool run_passes(CleanGraph& graph) {
   bool changed = false;
   for (bool again = true; again;) {
     again = false;
+    store_constants(graph);
     for (const Pass pass : passes) again = pass(graph) || again;
     changed = changed || again;
   }

@@ -6,7 +6,7 @@
 
 namespace rulemill::optimize {
 
-/// Stores the values of Constant nodes as initializers.
+/// Stores the values of Constant nodes as initializers, for the other passes.
 bool store_constants(CleanGraph& graph);
 /// Replaces nodes of constants by their values.
 bool fold_constants(CleanGraph& graph);
