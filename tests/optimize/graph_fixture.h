@@ -11,6 +11,7 @@
 #include "optimize/cost/device_model.h"
 #include "optimize/model/evaluate.h"
 #include "optimize/model/fusion.h"
+#include "optimize/model/rounding.h"
 #include "tests/optimize/models.h"
 
 namespace rulemill::optimize {
@@ -27,11 +28,11 @@ struct GraphFixture : RulesFromText {
   using RulesFromText::RulesFromText;
 
   algebra::Poly size(const std::string& name) { return algebra::Poly(symbols.size(name)); }
-  ValueId input(const std::string& name, algebra::Shape shape, DataType type = DataType::Float32) {
+  ValueId input(const std::string& name, algebra::Shape shape, DataType type = test_data_type()) {
     return bank.input(name, {std::move(shape), type});
   }
   ValueId weight(const std::string& name, std::vector<std::int64_t> shape, std::vector<double> values) {
-    return bank.constant(name, tensor(std::move(shape), std::move(values)));
+    return bank.constant(name, tensor(std::move(shape), std::move(values)), test_data_type());
   }
   /// Returns a constant with elements in [-1, 1] that depend on the name.
   ValueId weight(const std::string& name, const std::vector<std::int64_t>& shape) {
@@ -40,7 +41,7 @@ struct GraphFixture : RulesFromText {
     std::size_t count = 1;
     for (std::int64_t dim : shape) count *= static_cast<std::size_t>(dim);
     std::vector<double> values(count);
-    for (double& value : values) value = static_cast<float>(random() % 2001) / 1000 - 1;
+    for (double& value : values) value = rounded(static_cast<double>(random() % 2001) / 1000 - 1, test_data_type());
     return weight(name, shape, std::move(values));
   }
   algebra::InstanceId instance(const std::string& name, std::vector<std::uint32_t> ranks,

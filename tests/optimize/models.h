@@ -3,7 +3,9 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -20,10 +22,21 @@
 
 namespace rulemill::optimize {
 
+/// Returns the float type of the models of all tests: that of RULEMILL_DATA_TYPE, float32 if it is not set. The tests
+/// of rewriting run once in each type (cmake/tests.cmake).
+inline DataType test_data_type() {
+  static const std::map<std::string, DataType> types = {{"float32", DataType::Float32},
+                                                        {"float16", DataType::Float16},
+                                                        {"bfloat16", DataType::BFloat16},
+                                                        {"float64", DataType::Float64}};
+  const char* name = std::getenv("RULEMILL_DATA_TYPE");
+  return types.at(name == nullptr ? "float32" : name);
+}
+
 /// A model under construction. Dimensions are numbers or names.
 class ModelText {
  public:
-  explicit ModelText(int opset = 13, DataType float_type = DataType::Float32) : data_type(float_type) {
+  explicit ModelText(int opset = 13, DataType float_type = test_data_type()) : data_type(float_type) {
     model.set_ir_version(7);
     auto* set = model.add_opset_import();
     set->set_domain("");
@@ -106,6 +119,26 @@ class ModelText {
     }
   }
 };
+
+/// Writes a copy of a float32 model in which floats have the data type of the tests.
+inline std::filesystem::path in_test_data_type(const std::filesystem::path& path, const std::filesystem::path& copy) {
+  OnnxModel model = OnnxModel::read(path);
+  onnx::GraphProto& graph = *model.proto().model.mutable_graph();
+  for (onnx::TensorProto& weight : *graph.mutable_initializer()) {
+    if (weight.data_type() != onnx::TensorProto::FLOAT) continue;
+    const auto tensor = to_tensor(weight, model.proto().raw(weight));
+    if (!tensor) throw runtime::Error(path.string(), "cannot read weight " + weight.name());
+    weight = make_tensor_proto(weight.name(), *tensor, test_data_type());
+  }
+  for (auto* values : {graph.mutable_input(), graph.mutable_output(), graph.mutable_value_info()}) {
+    for (onnx::ValueInfoProto& value : *values) {
+      auto& type = *value.mutable_type()->mutable_tensor_type();
+      if (type.elem_type() == onnx::TensorProto::FLOAT) type.set_elem_type(to_onnx_type(test_data_type()));
+    }
+  }
+  runtime::write_file(copy, std::string_view(model.proto().model.SerializeAsString()));
+  return copy;
+}
 
 /// The shipped definitions with rules from text, which are typed but not proved, so that tests can use wrong rules.
 struct RulesFromText {

@@ -22,7 +22,8 @@ const std::filesystem::path models = std::filesystem::path(RULEMILL_SOURCE_DIR) 
 TEST_CASE("the branches of an ACNet block become one convolution", "[optimize]") {
   ScratchFolder scratch;
   RulesFromText rules(branch_rules);
-  Options options = options_for(models / "acnet_block.onnx", scratch / "out.onnx");
+  Options options =
+      options_for(in_test_data_type(models / "acnet_block.onnx", scratch / "in.onnx"), scratch / "out.onnx");
   options.search.method = GENERATE(SearchMethod::Saturation, SearchMethod::Backtracking);
   Summary summary = rules.optimize(options);
   std::cout << to_text(summary);
@@ -40,7 +41,8 @@ rule associate(x:2, a:2, b:2)
 rule distribute(x:2, a:2, b:2)
   add(matmul(x, a), matmul(x, b)) => matmul(x, add(a, b))
 )");
-  Options options = options_for(models / "lora_layer.onnx", scratch / "out.onnx");
+  Options options =
+      options_for(in_test_data_type(models / "lora_layer.onnx", scratch / "in.onnx"), scratch / "out.onnx");
   options.search.method = GENERATE(SearchMethod::Saturation, SearchMethod::Backtracking);
   Summary summary = rules.optimize(options);
   std::cout << to_text(summary);

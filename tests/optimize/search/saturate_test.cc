@@ -282,7 +282,7 @@ rule twice(x[m, n], a[n], b[n])
 ModelText scaled_product(const std::vector<double>& factors) {
   ModelText text;
   text.input("x", {"64", "256"}).output("y", {"64", "4"}).weight("w", {256, 4});
-  *text.graph().add_initializer() = make_tensor_proto("c", algebra::Tensor{{4}, factors});
+  *text.graph().add_initializer() = make_tensor_proto("c", algebra::Tensor{{4}, factors}, text.data_type);
   text.node("MatMul", {"x", "w"}, {"p"}).node("Mul", {"p", "c"}, {"s"}).node("Relu", {"s"}, {"r"});
   text.node("Mul", {"r", "c"}, {"y"});
   return text;
@@ -310,8 +310,8 @@ TEST_CASE("rules over positive variables apply to positive constants only", "[sa
 TEST_CASE("regions that differ only in the sign of a constant have different solutions", "[saturate]") {
   ModelText text;
   text.input("x", {"64", "4"}).output("y", {"64", "4"}).output("z", {"64", "4"});
-  *text.graph().add_initializer() = make_tensor_proto("c", algebra::Tensor{{4}, {1, 2, 3, 4}});
-  *text.graph().add_initializer() = make_tensor_proto("d", algebra::Tensor{{4}, {1, -2, 3, 4}});
+  *text.graph().add_initializer() = make_tensor_proto("c", algebra::Tensor{{4}, {1, 2, 3, 4}}, text.data_type);
+  *text.graph().add_initializer() = make_tensor_proto("d", algebra::Tensor{{4}, {1, -2, 3, 4}}, text.data_type);
   text.node("Mul", {"x", "c"}, {"s"}).node("Relu", {"s"}, {"r"}).node("Mul", {"r", "c"}, {"y"});
   text.node("Mul", {"x", "d"}, {"t"}).node("Relu", {"t"}, {"u"}).node("Mul", {"u", "d"}, {"z"});
   SaturationFixture fixture(text, factors_of_columns);
