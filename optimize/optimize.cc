@@ -8,6 +8,7 @@
 #include "optimize/gpu/device/costs.h"
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/model/empty_windows.h"
+#include "optimize/search/rule_databases.h"
 #include "optimize/subgraphs.h"
 #include "optimize/summarize.h"
 #include "runtime/process/machine.h"
@@ -199,16 +200,10 @@ Summary run(const Options& options) {
   algebra::Library library = algebra::Library::load(options.operators);
   algebra::TermBank terms(library);
   algebra::Symbols symbols;
-  std::vector<algebra::RuleRecord> rules;
+  const std::vector<algebra::RuleRecord> rules = load_rules(options.rules, library, terms, symbols);
   std::vector<std::string> names;
-  for (std::filesystem::path database : options.rules) {
-    if (std::filesystem::is_directory(database)) database /= "rules.rmdb";
-    algebra::RuleSet set = algebra::load_rule_set(database, library, terms, symbols);
-    for (algebra::RuleRecord& record : set.rules) {
-      if (options.rules.size() > 1) record.rule.id = set.provenance.profile_name + "/" + record.rule.id;
-      rules.push_back(std::move(record));
-    }
-    names.push_back(database.string());
+  for (const std::filesystem::path& database : options.rules) {
+    names.push_back((std::filesystem::is_directory(database) ? database / "rules.rmdb" : database).string());
   }
   Summary summary = run(options, library, terms, symbols, rules);
   summary.rules = runtime::join_text(names);
