@@ -23,6 +23,16 @@ namespace {
 /// Rounds in which constants are compared and the rules are applied again.
 constexpr std::uint32_t max_constant_rounds = 4;
 
+/// Larger than those of the optimizer: a window has a goal, and the folded constants of several rewrites are rebuilt at
+/// once.
+egraph::Limits window_limits(egraph::Limits limits) {
+  limits.nodes = 12000;
+  limits.matches = 240000;
+  limits.matches_per_rule = 256;
+  limits.iterations = 20;
+  return limits;
+}
+
 /// A leaf that equals a term over other constant leaves: the term's nodes, arguments first.
 struct LeafDefinition {
   std::uint32_t leaf = 0;
@@ -91,7 +101,7 @@ std::optional<WindowProof> WindowProver::Impl::prove(const Region& window) {
     for (const bool core_only : {true, false}) {
       for (const std::uint32_t rule : late_rules) index.enable(rule, !core_only);
       add_window(window);
-      if (is_reached(window, core_only ? options.core_limits : options.limits)) return explain(window);
+      if (is_reached(window, window_limits(core_only ? options.core_limits : options.limits))) return explain(window);
     }
     if (!define_leaves(window)) return std::nullopt;
   }
