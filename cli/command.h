@@ -66,6 +66,7 @@ std::filesystem::path rules_file(const Options& options);
 /// Each adds one subcommand or a group of them. Parsing sets `chosen`.
 void add_check(CLI::App& app, Options& options, Command& chosen);
 void add_doctor(CLI::App& app, Options& options, Command& chosen);
+void add_equal(CLI::App& app, Options& options, Command& chosen);
 void add_gpu(CLI::App& app, Options& options, Command& chosen);
 void add_derive(CLI::App& app, Options& options, Command& chosen);
 void add_info(CLI::App& app, Options& options, Command& chosen);

@@ -40,6 +40,7 @@ void add_subcommands(CLI::App& app, cli::Options& options, cli::Command& chosen)
   cli::add_check(app, options, chosen);
   cli::add_derive(app, options, chosen);
   cli::add_doctor(app, options, chosen);
+  cli::add_equal(app, options, chosen);
   cli::add_gpu(app, options, chosen);
   cli::add_info(app, options, chosen);
   cli::add_operators(app, options, chosen);

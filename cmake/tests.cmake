@@ -51,9 +51,12 @@ add_test(NAME adversarial/models_long CONFIGURATIONS Slow
 add_test(NAME fuzz/long CONFIGURATIONS Slow
   COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_test.py --runs 50000 --seconds 300 --seed 1000)
 add_test(NAME cli/faults_long CONFIGURATIONS Slow COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/cli/faults.py --runs 200)
+add_test(NAME optimize/equal_long CONFIGURATIONS Slow
+  COMMAND ${TEST_PYTHON} ${CMAKE_SOURCE_DIR}/tests/optimize/equal_test.py --mutations 500 --seed 1000)
 set_tests_properties(adversarial/pairs_long adversarial/mutants_long adversarial/models_long fuzz/long cli/faults_long
+  optimize/equal_long
   PROPERTIES LABELS slow TIMEOUT 10800
-  ENVIRONMENT "RULEMILL=$<TARGET_FILE:rulemill>;PROVE_PAIRS=$<TARGET_FILE:prove_pairs>;FUZZ=$<TARGET_FILE:fuzz>")
+  ENVIRONMENT "RULEMILL=$<TARGET_FILE:rulemill>;PROVE_PAIRS=$<TARGET_FILE:prove_pairs>;FUZZ=$<TARGET_FILE:fuzz>;PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/cli")
 
 add_executable(ranks_check tests/runtime/mpi/ranks_check.cc)
 target_link_libraries(ranks_check PRIVATE rulemill_runtime)

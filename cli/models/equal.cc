@@ -1,0 +1,57 @@
+// `rulemill equal BEFORE.onnx AFTER.onnx`: judges whether two models compute the same.
+#include "cli/command.h"
+#include "cli/model_processes.h"
+#include "cli/number_option.h"
+#include "cli/rules/default_rules.h"
+#include "optimize/equal/compare_models.h"
+#include "optimize/equal/equality_report.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::cli {
+namespace {
+
+struct EqualOptions {
+  optimize::EqualityOptions options;
+  std::vector<std::string> rules;
+};
+
+void compare(Context& context, const EqualOptions& given) {
+  if (!context.world.is_root()) return;
+  optimize::EqualityOptions options = given.options;
+  options.rules.assign(given.rules.begin(), given.rules.end());
+  if (options.rules.empty()) options.rules = {default_rules(context)};
+  options.operators = definitions_folder(context.options);
+  options.type_helper = type_helper_command();
+  options.onnxruntime = verifier_command();
+  const optimize::EqualityResult result = optimize::compare_models(options);
+  context.print(optimize::to_text(result));
+  context.report = optimize::to_json(result);
+  const std::string failure = optimize::failure_of(result);
+  if (!failure.empty()) throw runtime::Error(result.after, failure);
+}
+
+}  // namespace
+
+void add_equal(CLI::App& app, Options& options, Command& chosen) {
+  auto* equal =
+      app.add_subcommand("equal", "Show that two ONNX models compute the same, or find an input that differs");
+  auto given = std::make_shared<EqualOptions>();
+  equal->add_option("BEFORE", given->options.before, "model (*.onnx)")->required();
+  equal->add_option("AFTER", given->options.after, "model with the same inputs and outputs, such as an optimized one")
+      ->required();
+  equal
+      ->add_option("--rules", given->rules,
+                   "rule database (*.rmdb), or a folder with rules.rmdb; may be repeated; default: the rules of "
+                   "data/profiles/models, made on first use")
+      ->allow_extra_args(false);
+  equal
+      ->add_option("--inputs", given->options.inputs,
+                   "number of random inputs on which both are evaluated if they are not shown to be equal")
+      ->check(whole_number(1, 1000))
+      ->capture_default_str();
+  add_definitions_option(*equal, options);
+  add_common_options(*equal, options);
+  equal->callback([given, &chosen] { chosen = [given](Context& context) { compare(context, *given); }; });
+}
+
+}  // namespace rulemill::cli

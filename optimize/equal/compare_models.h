@@ -1,0 +1,48 @@
+// Translation validation: whether two ONNX models compute the same, whoever made the second one.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "optimize/equal/refutation.h"
+
+namespace rulemill::optimize {
+
+struct EqualityOptions {
+  std::filesystem::path before, after;
+  std::vector<std::filesystem::path> rules;  // databases, or folders with rules.rmdb
+  std::filesystem::path operators;           // folder of definitions
+  std::vector<std::string> type_helper;      // command of a process for onnx/shapes/inference.h; empty: this process
+  std::vector<std::string> onnxruntime;      // command that starts the helper verify.py; empty: not used
+  std::uint32_t inputs = 6;                  // on which both are evaluated if they are not shown to be equal
+};
+
+/// A pair of regions that is left: the nodes of either model between two values and values that both models have.
+struct OpenRegion {
+  std::string before, after;                           // names of the values
+  std::vector<std::string> before_nodes, after_nodes;  // "Conv conv1"
+};
+
+struct EqualityResult {
+  enum class Verdict { Equal, Different, NotShown };
+  Verdict verdict = Verdict::NotShown;
+  std::string before, after;
+  std::map<std::string, std::int64_t> lower_bounds, upper_bounds;  // of open dimensions, as assumed
+  std::uint64_t congruent = 0, by_rules = 0, unmatched = 0;        // values of the second model
+  std::map<std::string, std::uint64_t> rules;                      // uses, by id
+  std::uint64_t constants = 0;                                     // compared within rounding
+  double constant_difference = 0;
+  std::optional<Refutation> refutation;
+  std::string onnxruntime_difference;  // how outputs differ in onnxruntime, where definitions do not evaluate them
+  std::string evaluation;              // what was evaluated without a difference
+  std::optional<OpenRegion> open;      // the smallest that is left
+  double seconds = 0;
+};
+
+/// Throws InputError if the models have different inputs or outputs.
+EqualityResult compare_models(const EqualityOptions& options);
+
+}  // namespace rulemill::optimize

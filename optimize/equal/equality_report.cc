@@ -1,0 +1,143 @@
+#include "optimize/equal/equality_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "optimize/equal/constant_agreement.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+using runtime::Json;
+using Verdict = EqualityResult::Verdict;
+
+/// Inputs of at most this many elements are part of the JSON report.
+constexpr std::size_t max_reported_elements = 4096;
+
+std::string sizes_text(const EqualityResult& result) {
+  std::string text;
+  for (const auto& [name, bound] : result.lower_bounds) text += fmt::format(", {} >= {}", name, bound);
+  for (const auto& [name, bound] : result.upper_bounds) text += fmt::format(", {} <= {}", name, bound);
+  return text.empty() ? "" : " where" + text.substr(1);
+}
+
+std::string difference_text(const ElementDifference& difference) {
+  return fmt::format("value {}, element {}: {:.9g} became {:.9g}", difference.value, difference.element,
+                     difference.before, difference.after);
+}
+
+std::string proof_text(const EqualityResult& result) {
+  std::string text = fmt::format("values with equal terms {}, merged by rules {}, without an equal one {}\n",
+                                 result.congruent, result.by_rules, result.unmatched);
+  if (!result.rules.empty()) {
+    text += "rules (uses):";
+    for (const auto& [rule, uses] : result.rules) text += fmt::format(" {} ({})", rule, uses);
+    text += '\n';
+  }
+  if (result.constants > 0) {
+    text += fmt::format(
+        "folded constants compared by value: {}; largest difference {:.2g} of the largest element (limit {} unit "
+        "roundoffs)\n",
+        result.constants, result.constant_difference, max_constant_roundoffs);
+  }
+  return text;
+}
+
+std::string refutation_text(const EqualityResult& result) {
+  if (!result.refutation) return result.onnxruntime_difference + "\n";
+  const Refutation& found = *result.refutation;
+  std::string text = "input: " + found.input;
+  for (const auto& [name, size] : found.sizes) text += fmt::format(", {} = {}", name, size);
+  text += "\noutput: " + difference_text(found.output);
+  return text + "\nfirst difference: " + found.node + ", " + difference_text(found.first) + "\n";
+}
+
+std::string open_text(const EqualityResult& result) {
+  std::string text = result.evaluation + "\n";
+  if (!result.open) return text;
+  const OpenRegion& open = *result.open;
+  return text + fmt::format("smallest regions left: value {}: {} in the first model; value {}: {} in the second\n",
+                            open.before, fmt::join(open.before_nodes, ", "), open.after,
+                            fmt::join(open.after_nodes, ", "));
+}
+
+const char* verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Equal:
+      return "equal";
+    case Verdict::Different:
+      return "different";
+    default:
+      return "not shown";
+  }
+}
+
+Json difference_json(const ElementDifference& difference) {
+  return {{"value", difference.value},
+          {"element", difference.element},
+          {"before", difference.before},
+          {"after", difference.after}};
+}
+
+Json refutation_json(const Refutation& found) {
+  Json json = {{"input", found.input},
+               {"sizes", found.sizes},
+               {"output", difference_json(found.output)},
+               {"first_difference", difference_json(found.first)},
+               {"node", found.node},
+               {"inputs", Json::object()}};
+  for (const auto& [name, tensor] : found.inputs) {
+    Json& input = json["inputs"][name] = {{"shape", tensor.shape}};
+    if (tensor.values.size() <= max_reported_elements) input["elements"] = tensor.values;
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string to_text(const EqualityResult& result) {
+  const std::string models = result.before + " and " + result.after;
+  const std::string seconds = fmt::format("{:.1f} s\n", result.seconds);
+  if (result.verdict == Verdict::Equal) {
+    return models + ": equal for all inputs" + sizes_text(result) +
+           ", as functions of real numbers; rounding may differ\n" + proof_text(result) + seconds;
+  }
+  if (result.verdict == Verdict::Different) return models + ": different\n" + refutation_text(result) + seconds;
+  return models + ": not shown to be equal or different\n" + proof_text(result) + open_text(result) + seconds;
+}
+
+Json to_json(const EqualityResult& result) {
+  Json json = {{"before", result.before},
+               {"after", result.after},
+               {"verdict", verdict_name(result.verdict)},
+               {"seconds", result.seconds},
+               {"lower_bounds", result.lower_bounds},
+               {"upper_bounds", result.upper_bounds},
+               {"congruent", result.congruent},
+               {"by_rules", result.by_rules},
+               {"unmatched", result.unmatched},
+               {"rules", result.rules},
+               {"constants", result.constants},
+               {"constant_difference", result.constant_difference},
+               {"evaluation", result.evaluation},
+               {"onnxruntime_difference", result.onnxruntime_difference}};
+  if (result.refutation) json["refutation"] = refutation_json(*result.refutation);
+  if (result.open) {
+    json["open"] = {{"before", result.open->before},
+                    {"after", result.open->after},
+                    {"before_nodes", result.open->before_nodes},
+                    {"after_nodes", result.open->after_nodes}};
+  }
+  return json;
+}
+
+std::string failure_of(const EqualityResult& result) {
+  if (result.verdict == Verdict::Equal) return {};
+  if (result.verdict == Verdict::NotShown) return "not shown to be equal to " + result.before;
+  return "computes something else than " + result.before;
+}
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,16 @@
+// The result of a comparison of two models as text and as JSON.
+#pragma once
+
+#include <string>
+
+#include "optimize/equal/compare_models.h"
+#include "runtime/text/json.h"
+
+namespace rulemill::optimize {
+
+std::string to_text(const EqualityResult& result);
+runtime::Json to_json(const EqualityResult& result);
+/// Returns one line: what is not shown; empty for equal models.
+std::string failure_of(const EqualityResult& result);
+
+}  // namespace rulemill::optimize

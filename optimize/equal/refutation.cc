@@ -1,0 +1,249 @@
+#include "optimize/equal/refutation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "optimize/model/evaluate.h"
+#include "optimize/model/rounding.h"
+#include "runtime/process/interrupt.h"
+#include "runtime/text/error.h"
+#include "runtime/text/hash.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+using TensorPtr = GraphEvaluator::TensorPtr;
+
+/// A difference counts beyond this many unit roundoffs, and this many times the first model's own rounding error.
+constexpr double max_error_factor = 64;
+
+/// A larger rounding error means that values say nothing.
+constexpr double max_own_error = 0.01;
+
+struct InputRange {
+  double lower, upper;
+};
+/// The small ones show differences of numbers that are added to squares, such as epsilons.
+constexpr InputRange input_ranges[] = {{-1, 1}, {0.25, 2}, {-0.001, 0.001}, {-8, 8}, {0, 1}, {-100, 100}};
+
+/// Mostly odd, so that errors of windows and splits have an effect.
+constexpr std::int64_t open_sizes[] = {3, 5, 2, 7, 4, 6};
+
+/// Elements of the largest tensor that is evaluated.
+constexpr double max_evaluated_elements = 1 << 26;
+
+/// Returns the element with the largest difference, relative to the largest finite element; nullopt if there is none.
+/// An element that is finite in one tensor only differs by infinity.
+std::optional<ElementDifference> largest_difference(const algebra::Tensor& before, const algebra::Tensor& after) {
+  double largest = 0, worst = 0;
+  std::size_t at = 0;
+  for (const double value : before.values) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  for (std::size_t i = 0; i < before.values.size(); ++i) {
+    const double x = before.values[i], y = after.values[i];
+    const bool is_same = x == y || (std::isnan(x) && std::isnan(y));
+    if (is_same || (!std::isfinite(x) && !std::isfinite(y))) continue;
+    const double difference = std::isfinite(x) && std::isfinite(y) ? std::abs(x - y) : INFINITY;
+    if (difference > worst) at = i;
+    worst = std::max(worst, difference);
+  }
+  if (worst == 0) return std::nullopt;
+  return ElementDifference{"", at, before.values[at], after.values[at], largest > 0 ? worst / largest : INFINITY};
+}
+
+class RefutationSearch {
+ public:
+  RefutationSearch(const GraphBank& bank, const ImportedModel& before, const ImportedModel& after,
+                   const std::vector<ValuePair>& outputs)
+      : bank_(bank), before_(before), after_(after) {
+    for (const ValuePair& pair : outputs) {
+      if (is_computable(pair.before, before) && is_computable(pair.after, after)) outputs_.push_back(pair);
+    }
+    if (outputs_.size() < outputs.size()) result_.reason = "outputs depend on opaque nodes";
+    result_.outputs = outputs_.size();
+    collect_open_sizes();
+  }
+
+  RefutationResult run(const RefutationOptions& options) {
+    try {
+      for (std::uint32_t draw = 0; draw < options.draws && !outputs_.empty() && !result_.found; ++draw) {
+        draw_ = draw;
+        try_draw();
+        ++result_.draws;
+      }
+    } catch (const runtime::Interrupted&) {
+      throw;
+    } catch (const runtime::Error& error) {
+      result_.reason = error.what();
+    }
+    return std::move(result_);
+  }
+
+ private:
+  /// Returns true if the value is a function of the inputs by definitions only.
+  bool is_computable(ValueId value, const ImportedModel& model) const {
+    return std::ranges::all_of(bank_.live_nodes(std::span(&value, 1)), [&](NodeId id) {
+      const Node& node = bank_.node(id);
+      if (node.kind == Node::Kind::Opaque) return false;
+      const bool is_input = std::ranges::find(model.inputs, node.outputs[0]) != model.inputs.end();
+      if (node.kind == Node::Kind::Input && !is_input) return false;
+      return std::ranges::all_of(node.outputs, [&](ValueId output) { return bank_.value(output).type.has_value(); });
+    });
+  }
+
+  void collect_open_sizes() {
+    std::set<algebra::Atom> found;
+    for (const ValuePair& pair : outputs_) {
+      const ValueId roots[] = {pair.before, pair.after};
+      for (const NodeId id : bank_.live_nodes(roots)) {
+        for (const ValueId output : bank_.node(id).outputs) {
+          for (const algebra::Poly& dim : *bank_.value(output).type) {
+            for (const algebra::Atom atom : bank_.symbols().atoms(dim)) found.insert(atom);
+          }
+        }
+      }
+    }
+    open_.assign(found.begin(), found.end());
+  }
+
+  void try_draw() {
+    sizes_.clear();
+    inputs_.clear();
+    for (std::size_t i = 0; i < open_.size(); ++i)
+      sizes_.emplace(open_[i], open_sizes[(i + draw_) % std::size(open_sizes)]);
+    for (const ValuePair& pair : outputs_) {
+      if (auto difference = compare(pair)) {
+        difference->value = bank_.value(pair.before).name;
+        return record(pair, *difference);
+      }
+    }
+  }
+
+  GraphEvaluator evaluator(GraphEvaluator::Precision precision) {
+    return {bank_, sizes_, [this](ValueId id) { return input(id); }, precision};
+  }
+
+  TensorPtr input(ValueId id) {
+    TensorPtr& tensor = inputs_[id];
+    if (tensor) return tensor;
+    const ValueType& type = bank_.value(id).type;
+    algebra::Tensor drawn{evaluator(GraphEvaluator::Precision::Float64).dims(*type), {}};
+    double count = 1;
+    for (const std::int64_t dim : drawn.shape) count *= static_cast<double>(dim);
+    if (count > max_evaluated_elements) throw runtime::Error("evaluation", "an input is too large");
+    const std::uint64_t seed[] = {draw_, bank_.node_of(id).source};
+    std::mt19937_64 random(runtime::hash64(runtime::bytes_of(seed)));
+    const InputRange range = input_ranges[draw_ % std::size(input_ranges)];
+    drawn.values.resize(static_cast<std::size_t>(count));
+    for (double& value : drawn.values) {
+      const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
+      value = rounded(range.lower + (range.upper - range.lower) * unit, type.data_type);
+      if (type.data_type == DataType::Bool) value = unit < 0.5 ? 0 : 1;
+      // Integers are small, because most of them are indices.
+      if (type.data_type == DataType::Integer) value = static_cast<double>(random() % 3);
+    }
+    return tensor = std::make_shared<const algebra::Tensor>(std::move(drawn));
+  }
+
+  /// Constants of float64 models may be folded in float32, too.
+  double roundoff_limit(ValueId value) const {
+    return max_error_factor * std::max(unit_roundoff(bank_.value(value).type.data_type), 0x1p-24);
+  }
+
+  /// Returns the largest difference of a pair of values if it counts.
+  std::optional<ElementDifference> compare(const ValuePair& pair) {
+    if (pair.before == pair.after) return std::nullopt;
+    const TensorPtr before = evaluator(GraphEvaluator::Precision::Float64).value(pair.before);
+    const TensorPtr after = evaluator(GraphEvaluator::Precision::Float64).value(pair.after);
+    if (before->shape != after->shape) return ElementDifference{"", 0, 0, 0, INFINITY};
+    const auto difference = largest_difference(*before, *after);
+    if (!difference || difference->relative <= roundoff_limit(pair.before)) return std::nullopt;
+    const TensorPtr typed = evaluator(GraphEvaluator::Precision::AsTyped).value(pair.before);
+    const auto own = largest_difference(*before, *typed);
+    if (own && own->relative > max_own_error) return std::nullopt;
+    return difference->relative > max_error_factor * (own ? own->relative : 0) ? difference : std::nullopt;
+  }
+
+  void record(const ValuePair& pair, const ElementDifference& difference) {
+    Refutation found;
+    const InputRange range = input_ranges[draw_ % std::size(input_ranges)];
+    found.input = fmt::format("elements in [{}, {}], draw {}", range.lower, range.upper, draw_);
+    for (const algebra::Atom atom : open_) found.sizes.emplace(bank_.symbols().name(atom), sizes_.at(atom));
+    for (const auto& [id, tensor] : inputs_) found.inputs.emplace(bank_.value(id).name, *tensor);
+    found.output = found.first = difference;
+    find_first(found);
+    if (found.node.empty()) found.node = node_of(pair.before);
+    result_.found = std::move(found);
+  }
+
+  struct NamedPair {
+    ValuePair values;
+    std::string node;
+    TensorPtr before, after;
+  };
+
+  /// Returns the values that both models compute under one name, in the order of the first model.
+  std::vector<NamedPair> named_pairs() const {
+    std::vector<NamedPair> pairs;
+    for (const ImportedModel::NodeRecord& record : before_.nodes) {
+      for (const ValueId value : bank_.node(record.node).outputs) {
+        const auto other = after_.values.find(bank_.value(value).name);
+        if (other == after_.values.end() || bank_.value(other->second).type != bank_.value(value).type) continue;
+        if (value == other->second) continue;
+        if (!is_computable(value, before_) || !is_computable(other->second, after_)) continue;
+        pairs.push_back({{value, other->second}, record.op_type + " " + record.name, nullptr, nullptr});
+      }
+    }
+    return pairs;
+  }
+
+  /// Finds the first value, in the order of the first model, that has another value in the second one.
+  void find_first(Refutation& found) {
+    std::vector<NamedPair> pairs = named_pairs();
+    std::vector<ValueId> roots;
+    for (const NamedPair& pair : pairs) roots.insert(roots.end(), {pair.values.before, pair.values.after});
+    evaluator(GraphEvaluator::Precision::Float64).run(roots, [&](std::size_t root, const TensorPtr& tensor) {
+      (root % 2 == 0 ? pairs[root / 2].before : pairs[root / 2].after) = tensor;
+    });
+    for (const NamedPair& pair : pairs) {
+      if (pair.before->shape != pair.after->shape) continue;
+      auto difference = largest_difference(*pair.before, *pair.after);
+      if (!difference || difference->relative <= roundoff_limit(pair.values.before)) continue;
+      difference->value = bank_.value(pair.values.before).name;
+      found.first = *difference;
+      found.node = pair.node;
+      return;
+    }
+  }
+
+  std::string node_of(ValueId value) const {
+    for (const ImportedModel::NodeRecord& record : before_.nodes) {
+      if (record.node == bank_.value(value).node) return record.op_type + " " + record.name;
+    }
+    return "input " + bank_.value(value).name;
+  }
+
+  const GraphBank& bank_;
+  const ImportedModel &before_, &after_;
+  std::vector<ValuePair> outputs_;
+  std::vector<algebra::Atom> open_;
+  GraphEvaluator::Sizes sizes_;
+  std::map<ValueId, TensorPtr> inputs_;
+  std::uint32_t draw_ = 0;
+  RefutationResult result_;
+};
+
+}  // namespace
+
+RefutationResult refute_equality(const GraphBank& bank, const ImportedModel& before, const ImportedModel& after,
+                                 const std::vector<ValuePair>& outputs, const RefutationOptions& options) {
+  return RefutationSearch(bank, before, after, outputs).run(options);
+}
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,49 @@
+// Search for an input on which two models differ, by evaluating their definitions. An output that depends on an opaque
+// node is not evaluated.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "optimize/equal/window.h"
+#include "optimize/onnx/import.h"
+
+namespace rulemill::optimize {
+
+/// An element at which a value differs.
+struct ElementDifference {
+  std::string value;  // name
+  std::uint64_t element = 0;
+  double before = 0, after = 0;
+  double relative = 0;  // difference, relative to the largest element
+};
+
+struct Refutation {
+  std::string input;                          // how the elements were drawn: "elements in [-1, 1], draw 0"
+  std::map<std::string, std::int64_t> sizes;  // of the open dimensions
+  std::map<std::string, algebra::Tensor> inputs;
+  ElementDifference output;
+  ElementDifference first;  // of the first value, by the first model's order, that differs
+  std::string node;         // that computes it in the first model: "Conv conv1"
+};
+
+struct RefutationOptions {
+  std::uint32_t draws = 6;
+};
+
+struct RefutationResult {
+  std::optional<Refutation> found;
+  std::uint32_t draws = 0;    // evaluated
+  std::uint64_t outputs = 0;  // that could be evaluated
+  std::string reason;         // why fewer were evaluated
+};
+
+/// Compares the outputs, which are pairs of original values. A difference counts if it exceeds 64 unit roundoffs and 64
+/// times the first model's own rounding error.
+RefutationResult refute_equality(const GraphBank& bank, const ImportedModel& before, const ImportedModel& after,
+                                 const std::vector<ValuePair>& outputs, const RefutationOptions& options = {});
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,132 @@
+#include "optimize/equal/sweep.h"
+
+#include <algorithm>
+
+#include "optimize/equal/constant_agreement.h"
+#include "runtime/process/interrupt.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+/// Windows that are tried for a pair of values, smallest first.
+constexpr std::uint32_t window_levels[] = {0, 2, 4};
+
+std::vector<ValueId> roots_of(const std::vector<ValueId>& values, const CanonicalModel& model) {
+  std::vector<ValueId> roots;
+  for (const ValueId value : values) roots.push_back(model.value(value));
+  return roots;
+}
+
+}  // namespace
+
+SweepResult Sweep::run(const std::vector<ValuePair>& outputs) {
+  add_first_model();
+  find_partners(outputs);
+  for (const NodeId id : bank_.live_nodes(after_.import().outputs)) {
+    runtime::throw_if_interrupted("equal");
+    after_.add(id);
+    const std::vector<ValueId> originals = bank_.node(id).outputs;
+    for (const ValueId original : originals) add_value(original);
+  }
+  result_.outputs_equal = std::ranges::all_of(
+      outputs, [&](const ValuePair& pair) { return before_.value(pair.before) == after_.value(pair.after); });
+  return std::move(result_);
+}
+
+void Sweep::add_first_model() {
+  for (const NodeId id : bank_.live_nodes(before_.import().outputs)) before_.add(id);
+  const std::vector<ValueId> roots = roots_of(before_.import().outputs, before_);
+  for (const NodeId id : bank_.live_nodes(roots)) {
+    first_nodes_.insert(id);
+    const Node& node = bank_.node(id);
+    if (node.constant) first_constants_.insert(first_constants_.end(), node.outputs.begin(), node.outputs.end());
+  }
+}
+
+/// Values of one name are candidates: optimizers keep the names of values that they keep. So are the outputs.
+void Sweep::find_partners(const std::vector<ValuePair>& outputs) {
+  const auto add = [&](ValueId before, ValueId after) {
+    if (!before_.has(before)) return;
+    std::vector<ValueId>& known = candidates_[after];
+    const ValueId canonical = before_.value(before);
+    if (std::ranges::find(known, canonical) == known.end()) known.push_back(canonical);
+  };
+  for (const auto& [name, after] : after_.import().values) {
+    const auto before = before_.import().values.find(name);
+    if (before != before_.import().values.end()) add(before->second, after);
+  }
+  for (const ValuePair& pair : outputs) add(pair.before, pair.after);
+  for (auto& [value, known] : candidates_) std::ranges::sort(known);
+}
+
+void Sweep::add_value(ValueId original) {
+  if (!after_.has(original)) return;
+  const ValueId canonical = after_.value(original);
+  const bool is_constant = bank_.node_of(canonical).constant;
+  if (first_nodes_.contains(bank_.value(canonical).node)) {
+    if (!is_constant) ++result_.congruent;
+    return;
+  }
+  if (is_constant) {
+    merge_constant(original, canonical);
+    return;
+  }
+  const auto partners = candidates_.find(original);
+  const bool is_merged = partners != candidates_.end() && std::ranges::any_of(partners->second, [&](ValueId partner) {
+                           return prove(original, {partner, canonical});
+                         });
+  if (!is_merged) ++result_.unmatched;
+}
+
+/// Constants that are stored in both models are equal only if they are identical. A constant that one model computes
+/// may have been folded in the other one.
+bool Sweep::merge_constant(ValueId original, ValueId canonical) {
+  const ValueType type = bank_.value(canonical).type;
+  if (!type || !is_float(type.data_type)) return false;
+  const bool is_stored = bank_.node_of(canonical).kind == Node::Kind::Constant;
+  std::shared_ptr<const algebra::Tensor> elements;
+  for (const ValueId candidate : first_constants_) {
+    if (is_stored && bank_.node_of(candidate).kind == Node::Kind::Constant) continue;
+    if (bank_.value(candidate).type != type) continue;
+    if (!elements) elements = constant_elements(bank_, canonical);
+    const auto other = constant_elements(bank_, candidate);
+    if (!elements || !other) continue;
+    const auto difference = constant_difference(*other, *elements, type.data_type);
+    if (!difference) continue;
+    ++result_.constants;
+    result_.constant_difference = std::max(result_.constant_difference, *difference);
+    after_.set_value(original, candidate);
+    return true;
+  }
+  return false;
+}
+
+void Sweep::add_open(ValuePair pair, const std::vector<NodeId>& nodes) {
+  OpenPair open{pair, {}, {}};
+  for (const NodeId id : nodes) (first_nodes_.contains(id) ? open.before : open.after).push_back(id);
+  result_.open.push_back(std::move(open));
+}
+
+bool Sweep::prove(ValueId original, ValuePair pair) {
+  if (bank_.value(pair.before).type != bank_.value(pair.after).type) return false;
+  std::optional<EqualityWindow> last;
+  for (const std::uint32_t levels : window_levels) {
+    const std::optional<EqualityWindow> window = equality_window(bank_, pair, first_nodes_, {.levels = levels});
+    if (!window) break;
+    if (last && last->nodes.size() == window->nodes.size()) break;
+    if (const auto proof = prover_.prove(window->region)) {
+      ++result_.by_rules;
+      for (const std::uint32_t rule : proof->rules) ++result_.rules[rule];
+      result_.constants += proof->constants;
+      result_.constant_difference = std::max(result_.constant_difference, proof->constant_difference);
+      after_.set_value(original, pair.before);
+      return true;
+    }
+    if (!last) add_open(pair, window->nodes);
+    last = window;
+  }
+  return false;
+}
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,59 @@
+// Equality sweeping (after SAT sweeping of circuits): goes through the second model from its inputs to its outputs, and
+// merges each value with a value of the first model if both are shown to be equal. Proofs stay small, because the terms
+// of a value end at values that are merged already.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "optimize/equal/canonical_model.h"
+#include "optimize/equal/window.h"
+#include "optimize/equal/window_prover.h"
+
+namespace rulemill::optimize {
+
+/// Two values that are not shown to be equal, with the nodes of either model between them and common values.
+struct OpenPair {
+  ValuePair pair;  // canonical
+  std::vector<NodeId> before, after;
+};
+
+struct SweepResult {
+  bool outputs_equal = false;
+  std::uint64_t congruent = 0;                   // values of the second model with the terms of the first
+  std::uint64_t by_rules = 0;                    // values merged by rules
+  std::uint64_t unmatched = 0;                   // values without an equal one
+  std::map<std::uint32_t, std::uint64_t> rules;  // uses, by index in the rule set
+  std::uint64_t constants = 0;                   // compared by value, within rounding
+  double constant_difference = 0;                // the largest, relative to the largest element
+  std::vector<OpenPair> open;                    // with a window that is small enough to be searched
+};
+
+class Sweep {
+ public:
+  Sweep(GraphBank& bank, CanonicalModel& before, CanonicalModel& after, WindowProver& prover)
+      : bank_(bank), before_(before), after_(after), prover_(prover) {}
+
+  /// `outputs` are pairs of original values.
+  SweepResult run(const std::vector<ValuePair>& outputs);
+
+ private:
+  void add_first_model();
+  void find_partners(const std::vector<ValuePair>& outputs);
+  void add_value(ValueId original);
+  bool merge_constant(ValueId original, ValueId canonical);
+  bool prove(ValueId original, ValuePair pair);
+  void add_open(ValuePair pair, const std::vector<NodeId>& nodes);
+
+  GraphBank& bank_;
+  CanonicalModel &before_, &after_;
+  WindowProver& prover_;
+  std::unordered_set<NodeId> first_nodes_;                        // canonical nodes of the first model
+  std::vector<ValueId> first_constants_;                          // canonical
+  std::unordered_map<ValueId, std::vector<ValueId>> candidates_;  // by original value of the second model: canonical
+  SweepResult result_;
+};
+
+}  // namespace rulemill::optimize

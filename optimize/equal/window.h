@@ -1,0 +1,32 @@
+// A window on two values that may be equal: the terms of both down to values that they have in common.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "optimize/search/region.h"
+
+namespace rulemill::optimize {
+
+struct ValuePair {
+  ValueId before{}, after{};
+};
+
+struct WindowLimits {
+  std::uint32_t levels = 0;  // of common terms below the first common values
+  std::size_t nodes = 60;
+};
+
+struct EqualityWindow {
+  Region region;  // its outputs are the two values
+  std::vector<NodeId> nodes;
+};
+
+/// Returns nullopt if the window is too large, has a value of unknown type, or mixes float types. `common` are the
+/// nodes of the first model.
+std::optional<EqualityWindow> equality_window(const GraphBank& bank, ValuePair pair,
+                                              const std::unordered_set<NodeId>& common, const WindowLimits& limits);
+
+}  // namespace rulemill::optimize

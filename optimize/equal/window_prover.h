@@ -1,0 +1,35 @@
+// Proof that the two outputs of a window are equal for all values of its leaves: rules are applied in an e-graph until
+// both are in one class. Constants in the window are merged if their values agree.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "algebra/rules/rule_set.h"
+#include "optimize/search/region.h"
+
+namespace rulemill::optimize {
+
+struct WindowProof {
+  std::vector<std::uint32_t> rules;  // indices in the rule set, in order of application
+  std::uint32_t constants = 0;       // that were compared by value
+  double constant_difference = 0;    // the largest
+};
+
+class WindowProver {
+ public:
+  /// The rules are specialized, and over `terms` and the bank's symbols.
+  WindowProver(GraphBank& bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules);
+  ~WindowProver();
+
+  /// Returns nullopt if the rules do not show within the limits that the region's first two outputs are equal.
+  std::optional<WindowProof> prove(const Region& window);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,192 @@
+#include "optimize/onnx/identity/model_identity.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "optimize/onnx/format/model_proto.h"
+#include "runtime/text/hash.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+/// Operators of the standard with random results. Operators of other domains are not known, and may be random, too.
+constexpr std::string_view random_operators[] = {
+    "Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
+
+bool is_standard(const onnx::NodeProto& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
+
+bool has_graph(const onnx::NodeProto& node) {
+  return std::ranges::any_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
+    return attribute.has_g() || attribute.graphs_size() > 0;
+  });
+}
+
+/// A subgraph may contain a random operator.
+bool may_be_random(const onnx::NodeProto& node) {
+  return !is_standard(node) || has_graph(node) ||
+         std::ranges::find(random_operators, node.op_type()) != std::end(random_operators);
+}
+
+std::string digest_of(std::string_view bytes) { return runtime::to_hex(runtime::hash128(runtime::bytes_of(bytes))); }
+
+/// The elements as raw bytes: integers may be stored in typed fields, too.
+std::string element_bytes(onnx::TensorProto tensor, std::optional<std::string_view> raw) {
+  if (raw) return std::string(*raw);
+  const auto copy = [](const auto& field) {
+    using Element = std::decay_t<decltype(*field.begin())>;
+    std::string bytes(static_cast<std::size_t>(field.size()) * sizeof(Element), '\0');
+    if (!bytes.empty()) std::memcpy(bytes.data(), field.data(), bytes.size());
+    return bytes;
+  };
+  if (tensor.data_type() == onnx::TensorProto::INT64) return copy(tensor.int64_data());
+  if (tensor.data_type() == onnx::TensorProto::INT32) return copy(tensor.int32_data());
+  if (tensor.data_type() == onnx::TensorProto::FLOAT) return copy(tensor.float_data());
+  if (tensor.data_type() == onnx::TensorProto::DOUBLE) return copy(tensor.double_data());
+  tensor.clear_name();
+  tensor.clear_doc_string();
+  return tensor.SerializeAsString();
+}
+
+std::string content_key(const onnx::TensorProto& tensor, std::optional<std::string_view> raw) {
+  std::string key = "constant " + std::to_string(tensor.data_type());
+  for (const std::int64_t dim : tensor.dims()) key += "," + std::to_string(dim);
+  return key + " " + digest_of(element_bytes(tensor, raw));
+}
+
+std::string type_text(const onnx::TypeProto& type, bool with_shape) {
+  if (!type.has_tensor_type()) return "type " + digest_of(type.SerializeAsString());
+  const auto& tensor = type.tensor_type();
+  std::string text = onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(tensor.elem_type()));
+  if (!with_shape || !tensor.has_shape()) return text;
+  text += '[';
+  for (int d = 0; d < tensor.shape().dim_size(); ++d) {
+    const auto& dim = tensor.shape().dim(d);
+    text += d == 0 ? "" : ", ";
+    text += dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param().empty() ? "?" : dim.dim_param();
+  }
+  return text + "]";
+}
+
+/// Keys of the nodes of a model. Equal nodes that may be random are numbered in order of appearance.
+class NodeKeys {
+ public:
+  explicit NodeKeys(const onnx::ModelProto& model) {
+    for (const auto& set : model.opset_import()) versions_[domain_of(set.domain())] = set.version();
+    for (const auto& [domain, version] : versions_) all_versions_ += domain + "=" + std::to_string(version) + ";";
+    for (const auto& function : model.functions()) functions_ += digest_of(function.SerializeAsString());
+  }
+
+  std::string key(const onnx::NodeProto& node) {
+    std::string key = constant_node_key(node);
+    if (!key.empty()) return key;
+    key = unnamed(node).SerializeAsString() + "\n" + domain_of(node.domain()) + "\n" + version_of(node) + "\n";
+    const auto shape_of = [](const auto& names) {
+      std::string present;
+      for (const std::string& name : names) present += name.empty() ? '-' : 'x';
+      present.erase(present.find_last_not_of('-') + 1);
+      return present;
+    };
+    key += shape_of(node.input()) + ">" + std::to_string(shape_of(node.output()).size()) + "\n";
+    std::map<std::string, std::string> attributes;
+    for (onnx::AttributeProto attribute : node.attribute()) {
+      attribute.clear_doc_string();
+      attributes[attribute.name()] = attribute.SerializeAsString();
+    }
+    for (const auto& [name, bytes] : attributes) key += std::to_string(bytes.size()) + bytes;
+    key = node.op_type() + " " + digest_of(key);
+    if (may_be_random(node)) key += " #" + std::to_string(occurrences_[key]++);
+    return key;
+  }
+
+ private:
+  static std::string domain_of(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
+
+  /// Keeps the operator, and fields that this version of ONNX does not know.
+  static onnx::NodeProto unnamed(onnx::NodeProto node) {
+    node.clear_name();
+    node.clear_doc_string();
+    node.clear_input();
+    node.clear_output();
+    node.clear_attribute();
+    node.clear_domain();
+    return node;
+  }
+
+  /// A Constant node has the key of an initializer of the same content.
+  static std::string constant_node_key(const onnx::NodeProto& node) {
+    if (!is_standard(node) || node.op_type() != "Constant" || node.attribute_size() != 1) return {};
+    const onnx::AttributeProto& attribute = node.attribute(0);
+    if (attribute.has_t()) return content_key(attribute.t(), inline_raw_data(attribute.t()));
+    onnx::TensorProto tensor;
+    tensor.set_data_type(onnx::TensorProto::INT64);
+    if (attribute.name() == "value_int") {
+      tensor.add_int64_data(attribute.i());
+    } else if (attribute.name() == "value_ints") {
+      tensor.add_dims(attribute.ints_size());
+      for (const std::int64_t each : attribute.ints()) tensor.add_int64_data(each);
+    } else {
+      return {};
+    }
+    return content_key(tensor, std::nullopt);
+  }
+
+  /// What a name inside of a subgraph or function means depends on all versions and functions.
+  std::string version_of(const onnx::NodeProto& node) const {
+    const auto version = versions_.find(domain_of(node.domain()));
+    std::string text = std::to_string(version == versions_.end() ? 0 : version->second);
+    if (has_graph(node) || !functions_.empty()) text += " " + all_versions_ + functions_;
+    return text;
+  }
+
+  std::map<std::string, std::int64_t> versions_;
+  std::string all_versions_, functions_;
+  std::unordered_map<std::string, std::uint32_t> occurrences_;
+};
+
+}  // namespace
+
+ModelIdentity::ModelIdentity(const OnnxModel& model) {
+  const OnnxModel::Proto& proto = model.proto();
+  const onnx::GraphProto& graph = proto.model.graph();
+  for (const auto& tensor : graph.initializer()) {
+    initializer_keys_[tensor.name()] = content_key(tensor, proto.raw(tensor));
+    constant_types_[tensor.name()] = tensor.data_type();
+  }
+  for (const auto& tensor : graph.sparse_initializer())
+    initializer_keys_[tensor.values().name()] = "sparse " + digest_of(tensor.SerializeAsString());
+  // Before IR version 4 every initializer had to be an input.
+  for (const auto& input : graph.input()) {
+    const std::optional<std::string> initial = initializer_key(input.name());
+    if (initial && proto.model.ir_version() < 4) continue;
+    inputs_.push_back({input.name(), type_text(input.type(), true), initial.value_or("")});
+  }
+  for (const auto& output : graph.output()) outputs_.push_back({output.name(), type_text(output.type(), false), ""});
+  std::ranges::sort(inputs_, {}, &InterfaceItem::name);
+  std::ranges::sort(outputs_, {}, &InterfaceItem::name);
+  NodeKeys keys(proto.model);
+  for (const auto& node : graph.node()) {
+    node_keys_.push_back(keys.key(node));
+    if (node.op_type() != "Constant" || node.attribute_size() != 1 || node.output_size() != 1) continue;
+    const onnx::AttributeProto& value = node.attribute(0);
+    constant_types_[node.output(0)] =
+        value.has_t() ? value.t().data_type() : static_cast<int>(onnx::TensorProto::FLOAT);
+  }
+}
+
+std::optional<std::string> ModelIdentity::initializer_key(const std::string& name) const {
+  const auto found = initializer_keys_.find(name);
+  return found == initializer_keys_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<int> ModelIdentity::constant_type(const std::string& name) const {
+  const auto found = constant_types_.find(name);
+  return found == constant_types_.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace rulemill::optimize

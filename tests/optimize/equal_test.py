@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Two models are judged equal, different or not shown to be equal; planted mistakes are never called equal."""
+
+import argparse
+import collections
+import json
+import shutil
+import sys
+import tempfile
+import unittest
+
+from binary import ROOT, Case, rulemill
+
+try:
+    import numpy
+    import onnx
+    from onnx import helper
+    sys.path.insert(0, str(ROOT / "tests" / "optimize" / "equal"))
+    import planted
+except ImportError:
+    onnx = None
+
+RULES = ROOT / "tests" / "optimize" / "equal" / "fusions.rules"
+ARGUMENTS = argparse.Namespace(mutations=8, seed=1)
+
+
+@unittest.skipIf(onnx is None, "SKIPPED: onnx is not installed (scripts/install-debian.sh)")
+class Equal(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.rules = tempfile.mkdtemp(prefix="rulemill-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.rules, ignore_errors=True)
+        process = rulemill("rules", "import", RULES, "--out", cls.rules)
+        if process.returncode != 0:
+            raise AssertionError(process.stdout + process.stderr)
+
+    def save(self, name, model):
+        path = self.folder / name
+        onnx.save(model, path)
+        return path
+
+    def judge(self, before, after, *options):
+        """Returns the exit code and the report."""
+        report = self.folder / "report.json"
+        process = rulemill("equal", self.save("before.onnx", before), self.save("after.onnx", after), "--rules", self.rules,
+                           "--json", report, *options)
+        return process, json.loads(report.read_text(encoding="utf-8"))
+
+    def model(self, seed):
+        return planted.ModelMaker(numpy.random.default_rng(seed)).model()
+
+    def test_renamed_values_nodes_and_weights_do_not_matter(self):
+        before = self.model(1)
+        after = onnx.compose.add_prefix(before, "new_", rename_inputs=False, rename_outputs=False)
+        process, report = self.judge(before, after)
+        self.assertEqual((process.returncode, report["verdict"]), (0, "equal"), process.stderr)
+        self.assertEqual(report["unmatched"], 0)
+
+    def test_a_product_folded_into_weights_is_equal_by_rules_within_rounding(self):
+        random = numpy.random.default_rng(2)
+        values = {"a": random.uniform(-1, 1, [5, 4]).astype(numpy.float32), "b": random.uniform(-1, 1, [4, 3]).astype(numpy.float32)}
+
+        def model(nodes, tensors):
+            graph = helper.make_graph(
+                nodes, "folded", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", 5])],
+                [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)],
+                [onnx.numpy_helper.from_array(values, name) for name, values in tensors.items()])
+            return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
+        before = model([helper.make_node("MatMul", ["x", "a"], ["p"]), helper.make_node("MatMul", ["p", "b"], ["y"])],
+                       values)
+        after = model([helper.make_node("MatMul", ["x", "c"], ["y"])], {"c": values["a"] @ values["b"]})
+        process, report = self.judge(before, after)
+        self.assertEqual((process.returncode, report["verdict"]), (0, "equal"), process.stdout + process.stderr)
+        self.assertEqual(report["constants"], 1)
+        self.assertLess(report["constant_difference"], 1e-6)
+        wrong = model([helper.make_node("MatMul", ["x", "c"], ["y"])], {"c": (values["a"] @ values["b"]) * 1.001})
+        process, report = self.judge(before, wrong)
+        self.assert_fails(process, 1, "computes something else")
+        self.assertEqual(report["verdict"], "different")
+
+    def test_a_difference_comes_with_an_input_and_the_first_node_where_the_models_part(self):
+        before = self.model(3)
+        after = onnx.ModelProto()
+        after.CopyFrom(before)
+        first = next(node for node in after.graph.node if node.op_type == "Conv")
+        del first.input[2]
+        process, report = self.judge(before, after)
+        self.assert_fails(process, 1, "computes something else")
+        self.assertEqual(report["refutation"]["node"], "Conv " + first.name)
+        self.assertEqual(list(report["refutation"]["inputs"]), ["x"])
+        self.assertNotEqual(report["refutation"]["output"]["before"], report["refutation"]["output"]["after"])
+
+    def test_an_unknown_operator_is_equal_to_itself_only_with_the_same_attributes(self):
+        def model(name, mode):
+            node = helper.make_node("Unknown", ["x"], ["t"], name=name, domain="elsewhere", mode=mode)
+            graph = helper.make_graph([node, helper.make_node("Relu", ["t"], ["y"])], "unknown",
+                                      [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [3])],
+                                      [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [3])])
+            return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("elsewhere", 1)],
+                                     ir_version=7)
+        self.assertEqual(self.judge(model("a", 1), model("b", 1))[1]["verdict"], "equal")
+        process, report = self.judge(model("a", 1), model("a", 2))
+        self.assert_fails(process, 1, "not shown to be equal")
+        self.assertEqual(report["verdict"], "not shown")
+
+    def test_weights_of_types_without_algebra_are_compared_by_content(self):
+        def model(value):
+            nodes = [helper.make_node("Cast", ["k"], ["t"], to=onnx.TensorProto.FLOAT), helper.make_node("Add", ["x", "t"], ["y"])]
+            graph = helper.make_graph(nodes, "bytes", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [3])],
+                                      [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [3])],
+                                      [onnx.numpy_helper.from_array(numpy.array([1, 2, value], numpy.uint8), "k")])
+            return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
+        self.assertEqual(self.judge(model(3), model(3))[1]["verdict"], "equal")
+        self.assertNotEqual(self.judge(model(3), model(4))[1]["verdict"], "equal")
+
+    def test_other_inputs_are_one_clear_line(self):
+        before, after = self.model(1), self.model(1)
+        after.graph.input[0].name = "z"
+        for node in after.graph.node:
+            node.input[:] = ["z" if name == "x" else name for name in node.input]
+        process = rulemill("equal", self.save("before.onnx", before), self.save("after.onnx", after), "--rules", self.rules)
+        self.assert_fails(process, 3, "different inputs", "x: FLOAT[2, 4, 6, 6]", "z: FLOAT[2, 4, 6, 6]")
+
+    def test_planted_mistakes_are_never_called_equal(self):
+        random = numpy.random.default_rng(ARGUMENTS.seed)
+        verdicts, done = collections.Counter(), 0
+        while done < ARGUMENTS.mutations:
+            model = planted.ModelMaker(random).model()
+            before = self.save("original.onnx", model)
+            optimized = self.folder / "optimized.onnx"
+            self.assert_works(rulemill("optimize", before, "--rules", self.rules, "--out", optimized, "--no-benchmark",
+                                       "--min-gain", "0", "--verifier", "definitions"))
+            mutated = planted.mutate(onnx.load(optimized), random)
+            if mutated is None:
+                continue
+            done += 1
+            process, report = self.judge(model, mutated[0])
+            verdicts[report["verdict"]] += 1
+            self.assertNotEqual(report["verdict"], "equal", mutated[1] + "\n" + process.stdout)
+        print(dict(verdicts))
+        self.assertGreaterEqual(verdicts["different"], 0.99 * done)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--mutations", type=int, default=ARGUMENTS.mutations)
+    parser.add_argument("--seed", type=int, default=ARGUMENTS.seed)
+    parser.parse_known_args(namespace=ARGUMENTS)
+    unittest.main(argv=sys.argv[:1])
