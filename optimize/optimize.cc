@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "optimize/candidates.h"
 #include "optimize/cost/cost_table.h"
@@ -308,7 +309,10 @@ Summary run(const Options& options) {
   algebra::Symbols symbols;
   const std::vector<RuleDatabase> databases = load_databases(options.rules, library, terms, symbols);
   Summary summary = run(options, library, terms, symbols, join_rules(databases), [&](const Summary& found) {
-    if (options.rule_check) check_fired_rules(databases, found.fired, options.rule_check, library, terms, symbols);
+    if (!options.rule_check) return;
+    std::set<std::string> fired;
+    for (const Summary::FiredRule& rule : found.fired) fired.insert(rule.id);
+    check_fired_rules(databases, fired, options.rule_check, library, terms, symbols);
   });
   summary.rules = runtime::join_text(databases, [](const RuleDatabase& each) { return each.file.string(); });
   return summary;

@@ -32,23 +32,22 @@ std::vector<algebra::RuleRecord> join_rules(const std::vector<RuleDatabase>& dat
   return joined;
 }
 
-void check_fired_rules(const std::vector<RuleDatabase>& databases, const std::vector<Summary::FiredRule>& fired,
+void check_fired_rules(const std::vector<RuleDatabase>& databases, const std::set<std::string>& fired,
                        const RuleCheck& check, algebra::Library& library, algebra::TermBank& terms,
                        algebra::Symbols& symbols) {
   std::set<std::string> found;
   for (const RuleDatabase& database : databases) {
     std::set<std::string> ids;
     for (const algebra::RuleRecord& record : database.rules.rules) {
-      for (const Summary::FiredRule& rule : fired) {
-        if (!algebra::is_named_after(rule.id, database.prefix + record.rule.id)) continue;
+      for (const std::string& rule : fired) {
+        if (!algebra::is_named_after(rule, database.prefix + record.rule.id)) continue;
         ids.insert(record.rule.id);
-        found.insert(rule.id);
+        found.insert(rule);
       }
     }
     if (!ids.empty()) check(database.file, database.rules, ids, library, terms, symbols);
   }
-  for (const Summary::FiredRule& rule : fired)
-    RM_CHECK(found.contains(rule.id), "a rule that fired is of a database: " + rule.id);
+  for (const std::string& rule : fired) RM_CHECK(found.contains(rule), "a rule that fired is of a database: " + rule);
 }
 
 }  // namespace rulemill::optimize

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "algebra/rules/rule_set.h"
 #include "optimize/options.h"
-#include "optimize/report/summary.h"
 
 namespace rulemill::optimize {
 
@@ -24,8 +24,9 @@ std::vector<RuleDatabase> load_databases(const std::vector<std::filesystem::path
 /// Returns the rules of all databases, with prefixed ids.
 std::vector<algebra::RuleRecord> join_rules(const std::vector<RuleDatabase>& databases);
 
-/// Passes the rules that fired to `check`, by database. Two databases with the same prefix are both checked.
-void check_fired_rules(const std::vector<RuleDatabase>& databases, const std::vector<Summary::FiredRule>& fired,
+/// Passes the rules that fired, by their ids in join_rules, to `check`, by database. Two databases with the same prefix
+/// are both checked.
+void check_fired_rules(const std::vector<RuleDatabase>& databases, const std::set<std::string>& fired,
                        const RuleCheck& check, algebra::Library& library, algebra::TermBank& terms,
                        algebra::Symbols& symbols);
 

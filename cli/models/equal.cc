@@ -3,6 +3,7 @@
 #include "cli/model_processes.h"
 #include "cli/number_option.h"
 #include "cli/rules/default_rules.h"
+#include "cli/rules/rule_check.h"
 #include "optimize/equal/compare_models.h"
 #include "optimize/equal/equality_report.h"
 #include "runtime/text/error.h"
@@ -19,7 +20,12 @@ void compare(Context& context, const EqualOptions& given) {
   if (!context.world.is_root()) return;
   optimize::EqualityOptions options = given.options;
   options.rules.assign(given.rules.begin(), given.rules.end());
-  if (options.rules.empty()) options.rules = {default_rules(context)};
+  DefaultRules defaults;
+  if (options.rules.empty()) {
+    defaults = default_rules(context);
+    options.rules = {defaults.database};
+  }
+  options.rule_check = require_valid_certificates;
   options.operators = definitions_folder(context.options);
   options.type_helper = type_helper_command();
   options.onnxruntime = verifier_command();
@@ -36,16 +42,21 @@ void add_equal(CLI::App& app, Options& options, Command& chosen) {
   auto* equal =
       app.add_subcommand("equal", "Show that two ONNX models compute the same, or find an input that differs");
   auto given = std::make_shared<EqualOptions>();
-  equal->add_option("BEFORE", given->options.before, "model (*.onnx)")->required();
-  equal->add_option("AFTER", given->options.after, "model with the same inputs and outputs, such as an optimized one")
+  options.files.reads(equal->add_option("BEFORE", given->options.before, "model (*.onnx)"), PathKind::Model)
       ->required();
-  equal
-      ->add_option("--rules", given->rules,
-                   "rule database (*.rmdb), or a folder with rules.rmdb; may be repeated; default: the rules of "
-                   "data/profiles/models, made on first use")
+  options.files
+      .reads(equal->add_option("AFTER", given->options.after,
+                               "model with the same inputs and outputs, such as an optimized one"),
+             PathKind::Model)
+      ->required();
+  options.files
+      .reads(equal->add_option("--rules", given->rules,
+                               "rule database (*.rmdb), or a folder with rules.rmdb; may be repeated; default: the "
+                               "rules of data/profiles/models, made on first use"),
+             PathKind::Database)
       ->allow_extra_args(false);
   equal
-      ->add_option("--inputs", given->options.inputs,
+      ->add_option("--verify-inputs", given->options.inputs,
                    "number of random inputs on which both are evaluated if they are not shown to be equal")
       ->check(whole_number(1, 1000))
       ->capture_default_str();

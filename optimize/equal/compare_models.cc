@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "algebra/rules/specialization.h"
 #include "optimize/equal/sweep.h"
@@ -46,7 +47,7 @@ class ModelComparison {
       : options_(options),
         library_(algebra::Library::load(options.operators)),
         terms_(library_),
-        all_rules_(join_rules(load_databases(options.rules, library_, terms_, symbols_))),
+        databases_(load_databases(options.rules, library_, terms_, symbols_)),
         bank_(library_, symbols_),
         inference_(options.type_helper),
         before_(OnnxModel::read(options.before)),
@@ -88,7 +89,7 @@ class ModelComparison {
     CanonicalModel before(bank_, constants, before_import_, before_identity_, "before ");
     CanonicalModel after(bank_, constants, after_import_, after_identity_, "after ");
     const std::vector<algebra::RuleRecord> rules =
-        algebra::specialize(all_rules_, used_operators(bank_), library_, terms_, symbols_);
+        algebra::specialize(join_rules(databases_), used_operators(bank_), library_, terms_, symbols_);
     WindowProver prover(bank_, terms_, rules);
     const SweepResult swept = Sweep(bank_, before, after, prover).run(outputs_);
     if (swept.outputs_equal) result_.verdict = EqualityResult::Verdict::Equal;
@@ -97,7 +98,12 @@ class ModelComparison {
     result_.unmatched = swept.unmatched;
     result_.constants = swept.constants;
     result_.constant_difference = swept.constant_difference;
-    for (const auto& [rule, uses] : swept.rules) result_.rules[rules[rule].rule.id] += uses;
+    std::set<std::string> fired;
+    for (const auto& [rule, uses] : swept.rules) {
+      result_.rules[rules[rule].rule.id] += uses;
+      fired.insert(rules[rule].rule.id);
+    }
+    if (options_.rule_check) check_fired_rules(databases_, fired, options_.rule_check, library_, terms_, symbols_);
     if (!swept.outputs_equal) describe_open(swept.open);
   }
 
@@ -152,7 +158,7 @@ class ModelComparison {
   algebra::Library library_;
   algebra::TermBank terms_;
   algebra::Symbols symbols_;
-  std::vector<algebra::RuleRecord> all_rules_;
+  std::vector<RuleDatabase> databases_;
   GraphBank bank_;
   NodeInference inference_;
   const OnnxModel before_, after_;

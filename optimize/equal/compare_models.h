@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "optimize/equal/refutation.h"
+#include "optimize/options.h"
 
 namespace rulemill::optimize {
 
 struct EqualityOptions {
   std::filesystem::path before, after;
   std::vector<std::filesystem::path> rules;  // databases, or folders with rules.rmdb
+  RuleCheck rule_check;                      // of the rules that show equality; empty: none
   std::filesystem::path operators;           // folder of definitions
   std::vector<std::string> type_helper;      // command of a process for onnx/shapes/inference.h; empty: this process
   std::vector<std::string> onnxruntime;      // command that starts the helper verify.py; empty: not used
@@ -42,7 +44,7 @@ struct EqualityResult {
   double seconds = 0;
 };
 
-/// Throws InputError if the models have different inputs or outputs.
+/// Throws InputError if the models have different inputs or outputs, and what `rule_check` throws.
 EqualityResult compare_models(const EqualityOptions& options);
 
 }  // namespace rulemill::optimize

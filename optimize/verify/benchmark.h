@@ -35,7 +35,7 @@ struct CandidateTimes {
   double lower = 0, upper = 0;  // quartiles of the speedup
   std::size_t rounds = 0;       // of the test; 0 if it was not chosen for the test
   bool faster = false;
-  bool selected = false;        // it passed verification and is the result
+  bool selected = false;  // it passed verification and is the result
 };
 
 struct BenchmarkResult {
