@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import tempfile
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, List, Mapping, Optional, Sequence, Union
 
@@ -64,8 +65,9 @@ class Result:
     `speedup`: None if it was not timed; `fired`, `verifiers`; `warning`: why a cheaper model was not used, or empty; `raw`: the whole
     report, as `--json` writes it."""
 
-    def __init__(self, raw: Mapping[str, Any], path: pathlib.Path, folder: "tempfile.TemporaryDirectory[str]") -> None:
-        self._folder = folder  # is removed with this object
+    def __init__(self, raw: Mapping[str, Any], path: pathlib.Path, folder: pathlib.Path) -> None:
+        self._folder = folder
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.raw = raw
         self.path = path
         self.changed: bool = raw["changed"]
@@ -84,7 +86,7 @@ class Result:
 
     def report_html(self) -> str:
         """A page with costs, times, rules and both graphs. It needs no network."""
-        return (pathlib.Path(self._folder.name) / "report.html").read_text(encoding="utf-8")
+        return (self._folder / "report.html").read_text(encoding="utf-8")
 
     def save(self, path: PathLike) -> None:
         """Copies the model, with its external data if there are any (PATH.data)."""
@@ -108,8 +110,17 @@ def optimize(model: "Model", rules: "PathLike | Sequence[PathLike] | None" = Non
     has. `inputs`: what the model is verified and timed on: arrays by input, several of these, or files that `--inputs` reads; by
     default random ones. `time=False` relies on the cost model. `progress` receives lines of text. `options` are those of `rulemill
     optimize`, such as `min_gain=0.1`, `input_shape={"x": (1, 3, 224, 224)}`, `benchmark_seconds=20` or `strict=True`."""
-    folder = tempfile.TemporaryDirectory(prefix="rulemill-")
-    scratch = pathlib.Path(folder.name)
+    scratch = pathlib.Path(tempfile.mkdtemp(prefix="rulemill-"))
+    try:
+        return _optimize(scratch, model, rules, inputs, time, progress, out, definitions, options)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+
+
+def _optimize(scratch: pathlib.Path, model: "Model", rules: Any, inputs: Any, time: bool, progress: Optional[Progress],
+              out: Optional[PathLike], definitions: Optional[PathLike], options: Mapping[str, Any]) -> Result:
+    """`scratch` is for temporary files, and for those that the result owns."""
     source = os.fspath(model) if isinstance(model, (str, os.PathLike)) else _write_model(model, scratch)
     path = pathlib.Path(out) if out is not None else scratch / "result.onnx"
     if path.is_dir():
@@ -119,7 +130,7 @@ def optimize(model: "Model", rules: "PathLike | Sequence[PathLike] | None" = Non
         "out": path, "report": scratch / "report.html", "definitions": definitions, "no_benchmark": not time,
         "rules": None if databases is None else [os.fspath(each) for each in databases],
         "inputs": _input_files(inputs, scratch), **options})
-    return Result(program.run("optimize", source, *words, progress=progress), path, folder)
+    return Result(program.run("optimize", source, *words, progress=progress), path, scratch)
 
 
 def _write_model(model: "onnx.ModelProto", folder: pathlib.Path) -> str:
