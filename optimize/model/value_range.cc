@@ -18,13 +18,26 @@ constexpr std::int64_t small_size = 16;
 constexpr double nearly = 0.98;
 constexpr int max_evaluations = 14;  // for one input
 
-double largest_number(DataType type) { return type == DataType::Float16 ? 65504.0 : 0x1.FEp127; }
+double largest_number(DataType type) {
+  switch (type) {
+    case DataType::Float16:
+      return 65504;
+    case DataType::BFloat16:
+      return 0x1.FEp127;
+    case DataType::Float32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
 
 /// Where a graph comes closest to overflow.
 struct Peak {
   double size = 0;  // |value| / largest number of its type
   ValueId value{};
 };
+
+bool is_long_float(DataType type) { return type == DataType::Float32 || type == DataType::Float64; }
 
 /// One random input: a tensor for each leaf, with signs and a magnitude of its own. Or given inputs.
 class RangeProbe {
@@ -36,15 +49,15 @@ class RangeProbe {
     }
   }
 
-  /// Returns the peak of the computed values if the input is multiplied by 2 to the `exponent`.
-  Peak peak(std::span<const ValueId> roots, double exponent) const {
+  /// Returns the peak of the computed values of some types if the input is multiplied by 2 to the `exponent`.
+  Peak peak(std::span<const ValueId> roots, double exponent, bool (*has_type)(DataType) = is_short_float) const {
     GraphEvaluator evaluator(bank_, sizes_, [&](ValueId id) { return leaf(id, std::exp2(exponent)); });
     std::vector<ValueId> values;
     for (const NodeId id : bank_.live_nodes(roots)) {
       if (bank_.node(id).constant) continue;
       for (const ValueId output : bank_.node(id).outputs) {
         const ValueType& type = bank_.value(output).type;
-        if (type && is_short_float(type.data_type)) values.push_back(output);
+        if (type && has_type(type.data_type)) values.push_back(output);
       }
     }
     Peak peak;
@@ -155,6 +168,17 @@ std::optional<ValueId> find_overflow(const RangeQuery& query) {
     }
   }
   return std::nullopt;
+}
+
+double range_growth(const RangeQuery& query) {
+  double growth = 0;
+  for (std::uint32_t draw = 0; draw < query.draws; ++draw) {
+    const RangeProbe probe(query, draw);
+    const double before = probe.peak(query.before, 0, is_long_float).size;
+    const double after = probe.peak(query.after, 0, is_long_float).size;
+    if (before > 0 && std::isfinite(before)) growth = std::max(growth, after / before);
+  }
+  return growth;
 }
 
 }  // namespace rulemill::optimize

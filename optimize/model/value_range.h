@@ -1,5 +1,5 @@
-// The range of the values of a graph in float16 and bfloat16. A rule that moves a scaling can make intermediate values
-// overflow that were finite before: matmul(scale(q, s), k) becomes scale(matmul(q, k), s).
+// The range of the values of a graph, above all in float16 and bfloat16. A rule that moves a scaling can make
+// intermediate values overflow that were finite before: matmul(scale(q, s), k) becomes scale(matmul(q, k), s).
 #pragma once
 
 #include "optimize/model/evaluate.h"
@@ -24,5 +24,10 @@ struct RangeQuery {
   std::span<const GivenInputs> given = {};
 };
 std::optional<ValueId> find_overflow(const RangeQuery& query);
+
+/// Returns the largest value of type float32 or float64 that `after` computes, divided by the largest that `before`
+/// computes: the largest ratio over `draws` random inputs of ordinary size; 0 if there is none. Their range is so large
+/// that growth is reported and not rejected.
+double range_growth(const RangeQuery& query);
 
 }  // namespace rulemill::optimize

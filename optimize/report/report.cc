@@ -178,6 +178,8 @@ runtime::Json verification_json(const Summary& summary) {
                          {"no_reference_reason", each.no_reference_reason},
                          {"error_before", each.errors.before},
                          {"error_after", each.errors.after},
+                         {"error_growth", each.error_growth},
+                         {"range_growth", each.range_growth},
                          {"tensors", each.tensors},
                          {"elements", each.elements},
                          {"inputs", each.inputs},

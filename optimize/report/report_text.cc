@@ -78,6 +78,9 @@ std::string sizes_text(const Summary& summary) {
          (assumed ? " (assumed; set with --input-shape or --inputs)" : "");
 }
 
+/// Growth of the range of float32 values that the report mentions.
+constexpr double noteworthy_range_growth = 1000;
+
 std::string verification_text(const VerificationResult& result, const AccuracyPolicy& policy) {
   using Verdict = VerificationResult::Verdict;
   if (result.verdict == Verdict::Different) return result.verifier + ": different: " + result.reason;
@@ -91,9 +94,12 @@ std::string verification_text(const VerificationResult& result, const AccuracyPo
     return fmt::format("{}, {:.0e} allowed, because there is no float64 reference ({}), {}", equal, policy.tolerance,
                        result.no_reference_reason, time);
   }
+  const std::string range = result.range_growth < noteworthy_range_growth
+                                ? ""
+                                : fmt::format("intermediate values {:.0e} times as large, ", result.range_growth);
   return fmt::format(
-      "{}; error against float64 ({}): the model {:.1e}, the result {:.1e}, {:g} times as much allowed, {}", equal,
-      result.reference, result.errors.before, result.errors.after, policy.max_error_ratio, time);
+      "{}; error against float64 ({}): the model {:.1e}, the result {:.1e}, {:g} times as much allowed, {}{}", equal,
+      result.reference, result.errors.before, result.errors.after, policy.max_error_ratio, range, time);
 }
 
 std::string search_text(const Summary& summary) {

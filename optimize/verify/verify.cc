@@ -6,31 +6,20 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <random>
 #include <set>
 #include <utility>
 
-#include "optimize/model/rounding.h"
 #include "optimize/model/value_range.h"
+#include "optimize/verify/error_growth.h"
+#include "optimize/verify/random_inputs.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
-#include "runtime/text/hash.h"
 
 namespace rulemill::optimize {
 
 namespace {
 
 using Verdict = VerificationResult::Verdict;
-
-/// Small and mostly odd, so that errors of windows and splits have an effect.
-constexpr std::int64_t small_sizes[] = {3, 5, 2, 7, 4, 6};
-
-/// Ranges of the random inputs, used in turns, because a model may compute only NaN or zeros on some of them.
-struct Range {
-  double lower, upper;
-};
-constexpr Range ranges[] = {{-1, 1},     {0.25, 2}, {-8, 8},   {0, 1},       {-2, -0.25},
-                            {-100, 100}, {8, 16},   {-16, -8}, {-1000, 1000}};
 
 /// Inputs tried per requested input before an uninformative tensor counts as not verified.
 constexpr std::uint32_t max_draws_per_input = 6;
@@ -39,8 +28,12 @@ constexpr std::uint32_t max_draws_per_input = 6;
 /// elements.
 constexpr std::int64_t least_sizes[] = {0, 1};
 
-/// Exponents of 2 by which inputs of 16-bit floats are scaled, too: results near the smallest numbers lose digits.
-constexpr int small_exponents[] = {-6, -10, -14};
+/// Exponents of 2 by which inputs of 16-bit floats are scaled, too: results near the smallest numbers lose digits. The
+/// last ones reach the smallest numbers of float16; where nothing is left of the original, nothing is compared.
+constexpr int small_exponents[] = {-6, -10, -14, -18, -22};
+
+/// On inputs that are chosen to make it grow, the error may be this many times as large as on random ones.
+constexpr double chosen_input_allowance = 4;
 
 /// Elements of a tensor; models with larger ones are not evaluated.
 constexpr double max_elements = 1 << 28;
@@ -61,18 +54,6 @@ bool mostly_not_finite(std::span<const double> values) {
   const auto finite = std::ranges::count_if(values, [](double value) { return std::isfinite(value); });
   return static_cast<std::size_t>(finite) < values.size() - values.size() / 2;
 }
-
-/// What one comparison evaluates: random inputs by number, their scale, and the size of dynamic dimensions, if all are
-/// equal; or given inputs, with random outputs of opaque nodes.
-struct Draw {
-  std::uint32_t number = 0;
-  double scale = 1;
-  std::optional<std::int64_t> size = std::nullopt;
-  const GivenInputs* given = nullptr;
-
-  /// Other draws only reject; they do not show that values are informative.
-  bool is_ordinary() const { return scale == 1 && !size; }
-};
 
 class Comparison {
  public:
@@ -123,6 +104,7 @@ class Comparison {
     if (auto pair = first_uninformative(); result_.is_equal() && pair != pairs_.end()) {
       give_up(pair->name + " is mostly NaN, infinite or one value, whatever the input");
     }
+    if (result_.is_equal()) check_error_growth();
     return std::move(result_);
   }
 
@@ -213,12 +195,28 @@ class Comparison {
   }
 
   GraphEvaluator::Sizes sizes_of(const Draw& draw) const {
-    GraphEvaluator::Sizes sizes = draw.given ? draw.given->sizes : given_sizes_;
-    if (draw.size && !given_.empty()) sizes.clear();  // those of given inputs are examples
-    for (std::size_t i = 0; i < atoms_.size(); ++i) {
-      sizes.emplace(atoms_[i], draw.size.value_or(small_sizes[(i + draw.number) % std::size(small_sizes)]));
+    if (draw.given) return draw_sizes(draw, atoms_, draw.given->sizes);
+    const bool are_examples = draw.size && !given_.empty();
+    return draw_sizes(draw, atoms_, are_examples ? GraphEvaluator::Sizes() : given_sizes_);
+  }
+
+  /// Rejects errors that are small on random inputs and large on others, and measures how the range grows.
+  void check_error_growth() {
+    std::vector<ValueId> results;
+    for (std::size_t i = 1; i < roots_.size(); i += 2) results.push_back(roots_[i]);
+    try {
+      result_.range_growth = range_growth({bank_, originals_, results, given_sizes_, 1});
+      const ErrorGrowth growth =
+          find_error_growth(bank_, originals_, results, draw_sizes(Draw{}, atoms_, given_sizes_));
+      result_.error_growth = growth.ratio;
+      if (growth.ratio <= chosen_input_allowance * options_.accuracy.max_error_ratio) return;
+      fail(fmt::format("{}: on inputs that are chosen to make it grow, {}", pairs_[growth.root].name,
+                       describe(growth.errors, bank_.value(originals_[growth.root]).type.data_type)));
+    } catch (const runtime::Interrupted&) {
+      throw;
+    } catch (const runtime::Error& error) {
+      give_up(std::string("chosen inputs: ") + error.what());
     }
-    return sizes;
   }
 
   /// Returns true if the model has values at these sizes. Opaque nodes may exclude some that are not known here.
@@ -245,21 +243,10 @@ class Comparison {
 
   void run_draw(const Draw& draw) {
     const GraphEvaluator::Sizes sizes = sizes_of(draw);
-    const GraphEvaluator* shapes = nullptr;
-    std::map<std::pair<std::uint64_t, std::uint32_t>, GraphEvaluator::TensorPtr> sources;
-    const auto draw_source = [&](ValueId id) -> GraphEvaluator::TensorPtr {
-      const Node& node = bank_.node_of(id);
-      if (!bank_.value(id).type) return nullptr;
-      // Both graphs get the same values.
-      const std::uint64_t source = node.source * 2ull + (node.kind == Node::Kind::Opaque ? 1 : 0);
-      auto& tensor = sources[{source, bank_.value(id).output}];
-      if (!tensor && draw.given && node.kind == Node::Kind::Input) tensor = draw.given->tensors.at(node.source);
-      if (!tensor) tensor = random_tensor(shapes->dims(*bank_.value(id).type), draw, source, bank_.value(id));
-      return tensor;
-    };
+    RandomInputs inputs(bank_, sizes, draw);
+    const auto draw_source = [&](ValueId id) { return inputs(id); };
     GraphEvaluator in_float64(bank_, sizes, draw_source),
         typed(bank_, sizes, draw_source, GraphEvaluator::Precision::AsTyped);
-    shapes = &in_float64;
     if (draw.size && !has_values(in_float64)) return;
     try {
       for (NodeId id : bank_.live_nodes(roots_)) check_size(in_float64, id);
@@ -280,17 +267,11 @@ class Comparison {
     } catch (const runtime::Interrupted&) {
       throw;
     } catch (const runtime::Error& error) {
-      if (draw.size) fail(place_of(draw) + ": the result is not computed: " + error.what());
-      give_up(place_of(draw) + ": " + error.what());
+      if (draw.size) fail(describe(draw) + ": the result is not computed: " + error.what());
+      give_up(describe(draw) + ": " + error.what());
     }
     for (Pair& pair : pairs_) pair.pending.reset();
     if (draw.is_ordinary()) ++(draw.given ? result_.given_inputs : result_.inputs);
-  }
-
-  static std::string place_of(const Draw& draw) {
-    if (draw.given) return draw.given->origin;
-    if (draw.size) return "dynamic sizes " + std::to_string(*draw.size);
-    return fmt::format("input {}{}", draw.number, draw.scale == 1 ? "" : fmt::format(" times {:.2g}", draw.scale));
   }
 
   void check_size(const GraphEvaluator& evaluator, NodeId id) {
@@ -303,27 +284,8 @@ class Comparison {
     }
   }
 
-  static GraphEvaluator::TensorPtr random_tensor(std::vector<std::int64_t> shape, const Draw& draw,
-                                                 std::uint64_t source, const Value& drawn) {
-    std::uint64_t words[] = {draw.number, source, drawn.output};
-    std::mt19937_64 random(runtime::hash64(runtime::bytes_of(words)));
-    const Range range = ranges[draw.number % std::size(ranges)];
-    algebra::Tensor tensor{std::move(shape), {}};
-    std::size_t count = 1;
-    for (std::int64_t dim : tensor.shape) count *= static_cast<std::size_t>(dim);
-    tensor.values.resize(count);
-    for (double& value : tensor.values) {
-      const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
-      value = rounded(draw.scale * (range.lower + (range.upper - range.lower) * unit), drawn.type.data_type);
-      // Integers are small, because most of them are indices.
-      if (drawn.type.data_type == DataType::Bool) value = unit < 0.5 ? 0 : 1;
-      if (drawn.type.data_type == DataType::Integer) value = static_cast<double>(random() % 3);
-    }
-    return std::make_shared<algebra::Tensor>(std::move(tensor));
-  }
-
   void compare(Pair& pair, const algebra::Tensor& before, const algebra::Tensor& after, const Draw& draw) {
-    const std::string place = pair.name + ", " + place_of(draw);
+    const std::string place = pair.name + ", " + describe(draw);
     if (before.shape != after.shape) return fail(place + ": shapes differ");
     ++result_.tensors;
     result_.elements += before.values.size();

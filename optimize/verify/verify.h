@@ -34,6 +34,8 @@ struct VerificationResult {
   std::string reference;            // origin of the reference values; empty: the tolerance decided
   std::string no_reference_reason;  // why there is no reference
   RelativeErrors errors;            // the largest
+  double error_growth = 0;          // largest ratio of the errors on chosen inputs (error_growth.h); 0: not searched
+  double range_growth = 0;          // of 32-bit and 64-bit intermediate values (model/value_range.h); 0: not measured
   std::uint64_t tensors = 0;        // compared; identical terms are not
   std::uint64_t elements = 0;
   std::uint32_t inputs = 0;        // random inputs used

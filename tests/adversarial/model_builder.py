@@ -1,3 +1,5 @@
+"""Builds random models value by value, with shapes."""
+
 import random
 
 import ml_dtypes
@@ -11,6 +13,7 @@ OPSETS = (13, 14, 17, 18, 20, 21, 22)
 BFLOAT16_OPSETS = (22, 23)  # the first whose Conv and pools take the type
 SPECIAL = (0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, 1e-3, 100.0)
 SIZES = (1, 2, 3, 4, 5, 7, 8)
+LARGE_SIZES = (16, 33)
 
 
 class Value:
@@ -41,7 +44,7 @@ class Builder:
         return f"{prefix}{self.count}"
 
     def size(self):
-        return self.rng.choice(SIZES)
+        return self.rng.choice(LARGE_SIZES if self.rng.random() < 0.02 else SIZES)
 
     def input(self, dims, kind="float"):
         value = Value(self.fresh("x"), dims, kind)

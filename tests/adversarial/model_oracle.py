@@ -12,6 +12,7 @@ import onnxruntime
 from model_builder import FLOATS, NUMPY
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
 
 MAX_ERROR_RATIO = 8
 MAX_OWN_ERROR = 0.02  # relative to the largest value; an element with a larger one is not compared
@@ -37,18 +38,24 @@ def in_float64(model):
     """Returns a copy whose floats are float64."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
-    for tensor in copy.graph.initializer:
+    widen_graph(copy.graph)
+    return copy
+
+
+def widen_graph(graph):
+    for tensor in graph.initializer:
         widen(tensor)
-    for value in [*copy.graph.input, *copy.graph.output, *copy.graph.value_info]:
+    for value in [*graph.input, *graph.output, *graph.value_info]:
         if value.type.tensor_type.elem_type in ROUNDOFF:
             value.type.tensor_type.elem_type = TensorProto.DOUBLE
-    for node in copy.graph.node:
+    for node in graph.node:
         for attribute in node.attribute:
             if attribute.HasField("t"):
                 widen(attribute.t)
+            if attribute.HasField("g"):
+                widen_graph(attribute.g)
             if attribute.name in ("to", "dtype") and attribute.i in ROUNDOFF:
                 attribute.i = TensorProto.DOUBLE
-    return copy
 
 
 def rounded(values, element):
@@ -76,6 +83,14 @@ class RandomRounding:
         return rounded(values * (1 + ROUNDOFF[element] * self.numbers.uniform(-1, 1, values.shape)), element)
 
 
+class BatchNormalization(OpRun):
+    """onnx.reference normalizes by the statistics of the input below opset 14."""
+
+    def _run(self, x, scale, bias, mean, variance, epsilon=None, **_):
+        column = lambda values: values.reshape(-1, *[1] * (x.ndim - 2))
+        return (column(scale) * (x - column(mean)) / np.sqrt(column(variance) + epsilon) + column(bias),)
+
+
 class Evaluator:
     """A model that onnx.reference evaluates node by node."""
 
@@ -83,7 +98,7 @@ class Evaluator:
         inferred = onnx.shape_inference.infer_shapes(model)
         self.elements = {value.name: value.type.tensor_type.elem_type
                          for value in [*inferred.graph.value_info, *inferred.graph.input, *inferred.graph.output]}
-        self.session = ReferenceEvaluator(in_float64(model))
+        self.session = ReferenceEvaluator(in_float64(model), new_ops=[BatchNormalization])
         self.outputs = [value.name for value in model.graph.output]
 
     def run(self, feeds, rounding):
@@ -91,7 +106,8 @@ class Evaluator:
         values = {"": None, **self.session.rt_inits_, **feeds}
         with np.errstate(all="ignore"):
             for node in self.session.rt_nodes_:
-                for name, result in zip(node.output, node.run(*(values[each] for each in node.input))):
+                context = {"context": values} if node.need_context() else {}
+                for name, result in zip(node.output, node.run(*(values[each] for each in node.input), **context)):
                     result = np.asarray(result)
                     values[name] = rounding(result.astype(np.float64), self.elements[name]) if result.dtype.kind == "f" else result
         return [values[name] for name in self.outputs]
@@ -137,7 +153,9 @@ def draw(model, number, seed):
         element = value.type.tensor_type.elem_type
         dims = [each.dim_value if each.HasField("dim_value") else sizes[names.setdefault(each.dim_param, len(names)) % len(sizes)]
                 for each in value.type.tensor_type.shape.dim]
-        values = numbers.integers(0, 3, dims) if element == TensorProto.INT64 else generate(numbers, dims)
+        values = generate(numbers, dims)
+        if element in (TensorProto.INT64, TensorProto.BOOL):
+            values = numbers.integers(0, 3 if element == TensorProto.INT64 else 2, dims)
         feeds[value.name] = np.asarray(values).astype(NUMPY[element])
     return feeds
 
@@ -186,7 +204,6 @@ class Oracle:
             self.counts["inputs without a reference"] += 1
             return
         if after is None or has_type(self.model, *SHORT_FLOATS):
-            before = None
             after, failure = attempt(evaluator.run, wide, rounded)
             if failure:
                 raise Different(f"onnx.reference evaluates the model but not the result: {failure}")

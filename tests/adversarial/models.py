@@ -1,238 +1,18 @@
-"""Blocks of random models (model_builder.py): structures on which rules fire, and what stands between them. Each block takes values of the
-builder's pool and adds its results to it; it returns false if no value fits."""
+"""Random ONNX models of structures on which rules fire: branches of convolutions, folded norms, chains of products, attention,
+scalings, splits and joins, between elementwise functions, conditions on Boolean values and integers, and opaque operators. A block
+takes values of the builder's pool and adds its results to it; it returns false if no value fits."""
 
 import numpy as np
+from image_blocks import IMAGE_BLOCKS
 from model_builder import FLOATS, Builder, Value
-from onnx import helper, numpy_helper
+from onnx import helper
+from row_blocks import ROW_BLOCKS
 
-UNARY = ("Relu", "Sigmoid", "Tanh", "Neg", "Abs", "Exp", "Erf", "Softplus", "LeakyRelu", "Elu", "HardSigmoid", "Softsign",
+UNARY = ("Relu", "Relu", "Relu", "Sigmoid", "Tanh", "Neg", "Abs", "Exp", "Erf", "Softplus", "LeakyRelu", "Elu", "HardSigmoid", "Softsign",
          "Identity", "Sin", "Cos", "Atan", "Selu")
 PARTIAL = ("Log", "Sqrt", "Reciprocal")  # undefined or infinite at some numbers
 STEPS = ("Floor", "Ceil", "Round", "Sign")
 BINARY = ("Add", "Add", "Sub", "Mul", "Mul", "Min", "Max", "Div")
-
-
-
-def pick_image(b):
-    """Returns a value with batch, a known number of channels, and two more dimensions; None if there is none."""
-    x = b.pick(rank=4)
-    return x if x is not None and isinstance(x.dims[1], int) and 0 not in x.dims[1:] else None
-
-
-def window(d, kernel, pad, stride):
-    """The size behind a window of a dimension."""
-    change = 2 * pad - kernel
-    if isinstance(d, int):
-        return (d + change) // stride + 1
-    return d if (change, stride) == (-1, 1) else f"({d}{change:+d})//{stride}+1"
-
-
-def has_room(x, kernel, pad):
-    return all(not isinstance(d, int) or d == 0 or d + 2 * pad >= kernel for d in x.dims[2:])
-
-
-def conv(b, x, channels, kernel, pad, stride=1, group=1, bias=None):
-    weight = b.weight([channels, x.dims[1] // group, kernel, kernel])
-    arguments = [x, weight] + ([b.weight([channels])] if (b.rng.random() < 0.5 if bias is None else bias) else [])
-    dims = [x.dims[0], channels, *(window(d, kernel, pad, stride) for d in x.dims[2:])]
-    return b.node("Conv", arguments, dims, kernel_shape=[kernel] * 2, pads=[pad] * 4, strides=[stride] * 2, group=group)
-
-
-def batch_norm(b, x):
-    c = x.dims[1]
-    parts = [b.weight([c]), b.weight([c]), b.weight([c]), b.weight([c], positive=True)]
-    return b.node("BatchNormalization", [x, *parts], x.dims, epsilon=b.rng.choice([1e-5, 1e-3, 0.0]))
-
-
-def image_conv(b):
-    x = pick_image(b)
-    if x is None:
-        return False
-    kernel = b.rng.choice([1, 1, 3, 3, 2, 5])
-    pad = b.rng.choice([0, kernel // 2])
-    if not has_room(x, kernel, pad):
-        pad = kernel // 2 + 1
-    channels = x.dims[1]
-    group = b.rng.choice([1, 1, channels])
-    y = conv(b, x, channels if group > 1 else b.size(), kernel, pad, b.rng.choice([1, 1, 2]), group)
-    b.pool.append(batch_norm(b, y) if b.rng.random() < 0.4 else y)
-    return True
-
-
-def image_branches(b):
-    """Parallel convolutions, norms and the identity, summed or joined."""
-    x = pick_image(b)
-    if x is None:
-        return False
-    channels, stride = b.rng.choice([x.dims[1], b.size()]), b.rng.choice([1, 1, 2])
-    is_depthwise = b.rng.random() < 0.25
-    if is_depthwise:
-        channels = x.dims[1]
-    branches = []
-    for _ in range(b.rng.randrange(2, 4)):
-        kernel = b.rng.choice([1, 3, 5])
-        y = x
-        if stride != 1 or channels != x.dims[1] or b.rng.random() < 0.75:
-            y = conv(b, x, channels, kernel, kernel // 2, stride, channels if is_depthwise else 1)
-        if b.rng.random() < 0.5:
-            y = batch_norm(b, y)
-        branches.append(y)
-    dims = list(branches[0].dims)
-    if b.rng.random() < 0.25:
-        dims[1] *= len(branches)
-        b.pool.append(b.node("Concat", branches, dims, axis=1))
-    else:
-        total = branches[0]
-        for each in branches[1:]:
-            total = b.node("Add", b.rng.sample([total, each], 2), dims)
-        b.pool.append(total)
-    return True
-
-
-def image_norm(b):
-    x = pick_image(b)
-    if x is None:
-        return False
-    c = x.dims[1]
-    choice = b.rng.randrange(4)
-    if choice == 0:
-        y = batch_norm(b, x)
-    elif choice == 1:
-        y = b.node(b.rng.choice(["Mul", "Add", "Sub", "Div"]), [x, b.weight([c, 1, 1], positive=True)], x.dims)
-    elif choice == 2:
-        y = b.node("InstanceNormalization", [x, b.weight([c]), b.weight([c])], x.dims, epsilon=1e-3)
-    else:
-        y = b.node("PRelu", [x, b.weight([c, 1, 1])], x.dims)
-    b.pool.append(y)
-    return True
-
-
-def image_pool(b):
-    x = pick_image(b)
-    if x is None:
-        return False
-    choice, n, c = b.rng.randrange(6), *x.dims[:2]
-    if choice == 0:
-        y = b.node(b.rng.choice(["GlobalAveragePool", "GlobalMaxPool"]), [x], [n, c, 1, 1])
-    elif choice == 1:
-        y = b.reduce("ReduceMean", x, [2, 3], b.rng.random() < 0.5)
-    elif choice == 2:
-        dims = [n, c, *(2 * d if isinstance(d, int) else f"2*({d})" for d in x.dims[2:])]
-        scales = b.constant([1, 1, 2, 2])
-        b.weights[-1].CopyFrom(numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), scales.name))
-        y = b.node("Resize", [x, None, scales], dims, mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
-    elif choice == 3:
-        dims = [n, c, *(d + 2 if isinstance(d, int) else f"{d}+2" for d in x.dims[2:])]
-        y = b.node("Pad", [x, b.ints(0, 0, 1, 1, 0, 0, 1, 1)], dims, mode="constant")
-    else:
-        kernel, stride = b.rng.choice([2, 3]), b.rng.choice([1, 2])
-        pad = b.rng.choice([0, kernel // 2])
-        if not has_room(x, kernel, pad):
-            return False
-        dims = [n, c, *(window(d, kernel, pad, stride) for d in x.dims[2:])]
-        attributes = {"kernel_shape": [kernel] * 2, "pads": [pad] * 4, "strides": [stride] * 2}
-        if choice == 4:
-            attributes["count_include_pad"] = b.rng.randrange(2)
-        y = b.node("AveragePool" if choice == 4 else "MaxPool", [x], dims, **attributes)
-    b.pool.append(y)
-    return True
-
-
-def product(b):
-    """One to three products in a row, with bias or scaling between them."""
-    x = b.pick()
-    if x is None or len(x.dims) not in (2, 3) or not isinstance(x.dims[-1], int):
-        return False
-    for _ in range(b.rng.randrange(1, 4)):
-        width = b.size()
-        dims = [*x.dims[:-1], width]
-        if len(x.dims) == 2 and b.rng.random() < 0.3:
-            turned = b.rng.randrange(2)
-            arguments = [x, b.weight([width, x.dims[-1]] if turned else [x.dims[-1], width])]
-            x = b.node("Gemm", arguments + ([b.weight([width])] if b.rng.random() < 0.6 else []), dims, transB=turned,
-                       alpha=b.rng.choice([1.0, 1.0, 0.5]))
-        else:
-            x = b.node("MatMul", [x, b.weight([x.dims[-1], width])], dims)
-        if b.rng.random() < 0.4:
-            x = b.node(b.rng.choice(["Add", "Mul", "Sub"]), b.rng.sample([x, b.weight([width])], 2), dims)
-        if b.rng.random() < 0.3:
-            x = b.node(b.rng.choice(["Mul", "Div"]), [x, b.number()], dims)
-    b.pool.append(x)
-    return True
-
-
-def shared_products(b):
-    """Products with one input (as queries, keys and values), or an adapter beside its layer."""
-    x = b.pick()
-    if x is None or len(x.dims) not in (2, 3) or not isinstance(x.dims[-1], int):
-        return False
-    width, k = b.size(), x.dims[-1]
-    dims = [*x.dims[:-1], width]
-    left, right = (b.node("MatMul", [x, b.weight([k, width])], dims) for _ in range(2))
-    if b.rng.random() < 0.4:
-        rank = b.rng.choice([1, 2])
-        low = b.node("MatMul", [x, b.weight([k, rank])], [*x.dims[:-1], rank])
-        right = b.node("Mul", [b.node("MatMul", [low, b.weight([rank, width])], dims), b.number()], dims)
-    choice = b.rng.randrange(3)
-    if choice == 0:
-        b.pool.append(b.node("Add", [left, right], dims))
-    elif choice == 1:
-        b.pool.append(b.node("Concat", [left, right], [*x.dims[:-1], 2 * width], axis=-1))
-    else:
-        b.pool += [left, right]
-    return True
-
-
-def attention(b):
-    x = b.pick(rank=3)
-    if x is None or not isinstance(x.dims[-1], int):
-        return False
-    n, s, k = x.dims
-    heads, depth = b.rng.choice([1, 2]), b.rng.choice([1, 2, 3])
-    width = heads * depth
-    parts = []
-    for _ in range(3):
-        y = b.node("MatMul", [x, b.weight([k, width])], [n, s, width])
-        if b.rng.random() < 0.5:
-            y = b.node("Add", [y, b.weight([width])], y.dims)
-        y = b.reshape(y, [0, 0, heads, depth], [n, s, heads, depth])
-        parts.append(b.node("Transpose", [y], [n, heads, s, depth], perm=[0, 2, 1, 3]))
-    q, key, v = parts
-    turned = b.node("Transpose", [key], [n, heads, depth, s], perm=[0, 1, 3, 2])
-    scale, where = b.constant(b.rng.choice([0.125, depth ** -0.5, 1.0])), b.rng.randrange(3)
-    if where == 0:
-        q = b.node("Mul", [q, scale], q.dims)
-    scores = b.node("MatMul", [q, turned], [n, heads, s, s])
-    if where == 1:
-        scores = b.node(b.rng.choice(["Mul", "Div"]), [scores, scale], scores.dims)
-    weights = b.node("Softmax", [scores], scores.dims, axis=-1)
-    y = b.node("MatMul", [weights, v], [n, heads, s, depth])
-    y = b.node("Transpose", [y], [n, s, heads, depth], perm=[0, 2, 1, 3])
-    b.pool.append(b.reshape(y, [0, 0, width], [n, s, width]))
-    return True
-
-
-def row_norm(b):
-    """A norm of rows: ONNX's, or composed of its parts, whole or in float32 between casts."""
-    x = b.pick()
-    if x is None or len(x.dims) < 2 or not isinstance(x.dims[-1], int) or x.dims[-1] == 0:
-        return False
-    width, last = x.dims[-1], len(x.dims) - 1
-    rows = [*x.dims[:-1], 1]
-    choice = b.rng.randrange(4)
-    if choice == 0 and b.opset >= 17:
-        b.pool.append(b.node("LayerNormalization", [x, b.weight([width]), b.weight([width])], x.dims, axis=-1, epsilon=1e-3))
-        return True
-    centered = x
-    if choice == 1:
-        centered = b.node("Sub", [x, b.reduce("ReduceMean", x, [last], True)], x.dims)
-    square = b.node("Mul", [centered, centered], x.dims) if b.rng.random() < 0.5 else b.node("Pow", [centered, b.constant(2)], x.dims)
-    mean = b.node("Add", [b.reduce("ReduceMean", square, [last], True), b.constant(1e-2)], rows)
-    root = b.node("Sqrt", [mean], rows)
-    y = b.node("Div", [centered, root], x.dims) if b.rng.random() < 0.6 else b.node(
-        "Mul", [centered, b.node("Reciprocal", [root], rows)], x.dims)
-    b.pool.append(b.node("Mul", [y, b.weight([width])], x.dims) if b.rng.random() < 0.7 else y)
-    return True
 
 
 def reductions(b):
@@ -400,9 +180,54 @@ def opaque(b):
     return True
 
 
-IMAGE_BLOCKS = (image_conv, image_conv, image_branches, image_branches, image_norm, image_norm, image_pool, image_pool)
-ROW_BLOCKS = (product, product, shared_products, shared_products, attention, row_norm)
-SHARED_BLOCKS = (elementwise, elementwise, reductions, layout, layout, identity_in_disguise, identity_in_disguise, conditions, opaque)
+def rare_layout(b):
+    x = b.pick()
+    if x is None or not x.dims:
+        return False
+    axis = b.rng.randrange(len(x.dims))
+    d, choice = x.dims[axis], b.rng.randrange(6)
+    if choice == 0 and isinstance(d, int):
+        dims = [2 * e if i == axis else e for i, e in enumerate(x.dims)]
+        y = b.node("Tile", [x, b.ints(*(2 if i == axis else 1 for i in range(len(x.dims))))], dims)
+    elif choice == 1 and d == 1:
+        dims = [3 if i == axis else e for i, e in enumerate(x.dims)]
+        y = b.node("Expand", [x, b.ints(*(3 if i == axis else 1 for i in range(len(x.dims))))], dims)
+    elif choice == 2 and d == 1:
+        y = b.node("Squeeze", [x, b.ints(axis)], [e for i, e in enumerate(x.dims) if i != axis])
+    elif choice == 3 and isinstance(d, int) and d > 0:
+        chosen = [b.rng.randrange(d) for _ in range(b.rng.randrange(1, 4))]
+        y = b.node("Gather", [x, b.ints(*chosen)], [len(chosen) if i == axis else e for i, e in enumerate(x.dims)], axis=axis)
+    elif choice == 4 and b.dtype != "bfloat16":
+        y = b.node("CumSum", [x, b.constant(np.int64(axis), "int")], x.dims, reverse=b.rng.randrange(2))
+    else:
+        others = [b.like(x), b.like(x)]
+        y = b.node(b.rng.choice(["Sum", "Max", "Min", "Mean"]), [x, *others], x.dims)
+    b.pool.append(y)
+    return True
+
+
+def choice_of_branch(b):
+    """An If whose branches are parts of the model."""
+    x = b.pick()
+    if x is None or not x.dims or not isinstance(x.dims[-1], int) or b.rng.random() < 0.6:
+        return False
+    test = b.input([], "bool")
+    k, branches = x.dims[-1], []
+    for _ in range(2):
+        nodes, weights = b.nodes, b.weights
+        b.nodes, b.weights = [], []
+        y = x
+        for _ in range(b.rng.randrange(1, 3)):
+            y = b.node("MatMul", [y, b.weight([k, k])], x.dims) if len(x.dims) > 1 and b.rng.random() < 0.6 else b.node("Mul", [y, b.number()], x.dims)
+        out = helper.make_tensor_value_info(y.name, FLOATS[b.dtype], [None] * len(x.dims))
+        branches.append(helper.make_graph(b.nodes, b.fresh("g"), [], [out], b.weights))
+        b.nodes, b.weights = nodes, weights
+    b.pool.append(b.node("If", [test], x.dims, then_branch=branches[0], else_branch=branches[1]))
+    return True
+
+
+SHARED_BLOCKS = (elementwise, elementwise, reductions, layout, layout, identity_in_disguise, identity_in_disguise, conditions, opaque,
+                 rare_layout, choice_of_branch)
 
 
 def generate(seed):

@@ -86,7 +86,7 @@ rule scaled(x[m, n], c[n] of positive)
     return fixture.weight(name, {3}, values);
   };
   const double infinity = std::numeric_limits<double>::infinity();
-  const ValueId positive = constant("p", {0.5, 2, 1e-20}), given = fixture.input("c", {3});
+  const ValueId positive = constant("p", {0.5, 2, 0x1p-20}), given = fixture.input("c", {3});
   CHECK(count(positive) == 1);
   CHECK(count(constant("negative", {0.5, -2, 1})) == 0);
   CHECK(count(constant("zero", {0.5, 0, 1})) == 0);

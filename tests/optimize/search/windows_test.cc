@@ -54,7 +54,7 @@ TEST_CASE("windows contain every computed node once, arguments before users", "[
   const ValueId x = fixture.input("x", {4, 4}),
                 w = fixture.op("add", {fixture.weight("v", {4, 4}), fixture.weight("w", {4, 4})});
   const ValueId low = fixture.chain(fixture.op("matmul", {x, w}), repeated({"relu", "tanh", "neg"}, 5));
-  const ValueId hidden = fixture.opaque("secret", {low}, algebra::Shape{4, 4});
+  const ValueId hidden = fixture.opaque("secret", {low}, ValueType(algebra::Shape{4, 4}, test_data_type()));
   const std::vector<ValueId> outputs{fixture.op("add", {fixture.chain(hidden, {"exp", "relu"}), low}), low};
   const auto windows = split_into_windows(fixture.bank, fixture.fusion, outputs, {.min_nodes = 3, .max_nodes = 5},
                                           CutPlacement::Narrowest);

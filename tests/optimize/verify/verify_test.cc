@@ -209,6 +209,41 @@ TEST_CASE("small 16-bit values that a result rounds to zero are a difference", "
   CHECK(verify_one(fixture, x, fixture.op("scale", {down, number("up", 0x1p12)})).verdict == Verdict::Different);
 }
 
+TEST_CASE("16-bit values are compared down to the smallest numbers", "[verify]") {
+  GraphFixture fixture;
+  const auto number = [&](const std::string& name, double value) {
+    return fixture.bank.constant(name, tensor({}, {value}), DataType::Float16);
+  };
+  const ValueId x = fixture.input("x", {64}, DataType::Float16);
+  const ValueId quarter = fixture.op("scale", {x, number("quarter", 0.25)});
+  CHECK(verify_one(fixture, x, fixture.op("scale", {quarter, number("four", 4)})).verdict == Verdict::Different);
+}
+
+TEST_CASE("an error that grows on chosen inputs only is a difference", "[verify]") {
+  GraphFixture fixture;
+  const ValueId x = fixture.input("x", {256}), y = fixture.input("y", {256}), c = fixture.weight("c", {256});
+  const ValueId before = fixture.op("mul", {fixture.op("sub", {x, y}), c});
+  const ValueId after = fixture.op("sub", {fixture.op("mul", {x, c}), fixture.op("mul", {y, c})});
+  const VerificationResult result = verify_one(fixture, before, after);
+  CHECK(result.verdict == Verdict::Different);
+  CHECK_THAT(result.reason, Catch::Contains("on inputs that are chosen to make it grow"));
+  const VerificationResult reversed = verify_one(fixture, after, before);
+  CHECK(reversed.is_equal());
+  CHECK(reversed.error_growth > 0);
+}
+
+TEST_CASE("the range of 32-bit values is measured and not rejected", "[verify]") {
+  GraphFixture fixture;
+  const ValueId q = fixture.input("q", {16, 64}), k = fixture.input("k", {64, 16}),
+                small = fixture.weight("small", {}, {0x1p-20});
+  const ValueId before = fixture.op("matmul", {fixture.op("scale", {q, small}), k});
+  const ValueId after = fixture.op("scale", {fixture.op("matmul", {q, k}), small});
+  const VerificationResult result = verify_one(fixture, before, after);
+  CHECK(result.is_equal());
+  CHECK(result.range_growth > 16);
+  CHECK(verify_one(fixture, after, before).range_growth <= 1);
+}
+
 TEST_CASE("dynamic dimensions are 0 and 1, too", "[verify]") {
   GraphFixture fixture;
   // The factor min(n - 1, 1) is 1 except for n = 1 (and n = 0, where no element is left).
