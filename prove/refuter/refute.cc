@@ -20,6 +20,7 @@ namespace rulemill::prove {
 using algebra::Atom;
 using algebra::NodeId;
 using algebra::Poly;
+using algebra::ScalarKind;
 using algebra::TermId;
 
 namespace {
@@ -42,6 +43,7 @@ class Refuter {
     roots.insert(roots.end(), rule.rule.target.begin(), rule.rule.target.end());
     nodes_ = bank.nodes(roots);
     partial_ = uses_any(rule, bank, find_partial_functions(bank.library().functions()));
+    find_scalar_kinds();
   }
 
   Refutation run() {
@@ -56,6 +58,32 @@ class Refuter {
   }
 
  private:
+  /// Finds the terms that operators use as truth values or integers, directly or moved by operators on real numbers.
+  /// Users come after the nodes that they use.
+  void find_scalar_kinds() {
+    for (auto id = nodes_.rbegin(); id != nodes_.rend(); ++id) {
+      const algebra::Node& node = bank_.node(*id);
+      const algebra::OperatorInstance& instance = bank_.library().instance(node.instance);
+      ScalarKind moved = ScalarKind::Real;
+      for (std::uint32_t o = 0; o < instance.outputs.size(); ++o) {
+        const auto used = kinds_.find(term_of(*id, o));
+        if (instance.outputs[o].scalar_kind == ScalarKind::Real && used != kinds_.end()) moved = used->second;
+      }
+      for (std::size_t i = 0; i < node.arguments.size(); ++i) {
+        const ScalarKind declared = instance.input_scalar_kinds[i];
+        const ScalarKind kind = declared == ScalarKind::Real ? moved : declared;
+        if (kind != ScalarKind::Real) kinds_.emplace(node.arguments[i], kind);
+      }
+    }
+  }
+
+  /// Returns the value of a variable that a number stands for: no other numbers are truth values or integers.
+  double to_value(TermId variable, double number) const {
+    const auto kind = kinds_.find(variable);
+    if (kind == kinds_.end()) return number;
+    return kind->second == ScalarKind::Bool ? static_cast<double>(number > 0) : std::floor(number);
+  }
+
   void spend(std::uint64_t steps) {
     if (budget_ != nullptr) budget_->spend(steps);
   }
@@ -145,7 +173,7 @@ class Refuter {
       total += count;
       if (total > limits_.elements) return std::nullopt;
       std::vector<double> values(count);
-      for (std::size_t e = 0; e < count; ++e) values[e] = elements(v, e);
+      for (std::size_t e = 0; e < count; ++e) values[e] = to_value(rule_.rule.variables[v], elements(v, e));
       values_[rule_.rule.variables[v]] = std::move(values);
       shapes_[rule_.rule.variables[v]] = std::move(shape);
     }
@@ -279,7 +307,8 @@ class Refuter {
   SizeValues sizes_;
   std::unordered_map<TermId, std::vector<double>> values_;
   std::unordered_map<TermId, IntShape> shapes_;
-  bool partial_ = false;  // a partial function is applied
+  std::unordered_map<TermId, ScalarKind> kinds_;  // of terms that are not real
+  bool partial_ = false;                          // a partial function is applied
   bool has_large_values_ = false;
   bool near_boundary_ = false;  // rounding may have decided whether a function is defined
   Counterexample counterexample_;

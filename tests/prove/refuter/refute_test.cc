@@ -28,6 +28,26 @@ TEST_CASE("refute: 0, halves, ones and large numbers are tried") {
   }
 }
 
+TEST_CASE("refute: truth values are 0 and 1 and integers are whole, also where operators move them first") {
+  for (const char* rule : {"rule same(p[d...]) logical_and(p, p) => p",
+                           "rule absorbed(p[d...], q[d...]) logical_and(p, logical_or(p, q)) => p",
+                           "rule chosen(p[d...], x[d...]) choose(p, x, x) => x",
+                           "rule moved(p[m, n]) logical_or(transpose(p; perm=[1, 0]), transpose(p; perm=[1, 0])) => "
+                           "transpose(p; perm=[1, 0])",
+                           "rule whole(k[d...]) floor(number_of_integer(k)) => number_of_integer(k)"}) {
+    INFO(rule);
+    const Refutation refutation = refutation_of(rule);
+    CHECK(refutation.compared > 8);
+    CHECK_FALSE(refutation.counterexample.has_value());
+  }
+  for (const char* rule : {"rule either(p[d...], q[d...]) logical_or(p, q) => logical_and(p, q)",
+                           "rule opposite(p[d...], x[d...], y[d...]) choose(p, x, y) => choose(p, y, x)",
+                           "rule positive(k[d...]) relu(number_of_integer(k)) => number_of_integer(k)"}) {
+    INFO(rule);
+    CHECK(refutation_of(rule).counterexample.has_value());
+  }
+}
+
 TEST_CASE("refute: sizes that are all 1 are tried, however rarely random sizes satisfy the condition") {
   const Refutation refutation = refutation_of(
       "rule rare(x[a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p])\n  relu(x) => x\n"
