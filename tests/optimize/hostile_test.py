@@ -103,21 +103,27 @@ class Hostile(Case):
                 self.assertEqual(model.read_bytes(), whole[:kept])
                 self.assertFalse((self.folder / "out.onnx").exists())
 
-    def test_nodes_on_which_the_onnx_library_crashes_are_unchanged(self):
+    def clean(self, model):
+        """Returns the bytes of the model after the clean-up alone."""
+        out = self.folder / "clean.onnx"
+        self.assert_works(rulemill("optimize", model, "--only-clean", "--out", out))
+        return out.read_bytes()
+
+    def test_nodes_on_which_the_onnx_library_crashes_are_only_cleaned(self):
         for name in UNCHANGED:
             with self.subTest(name):
                 process = self.optimize(HOSTILE / f"{name}.onnx")
                 self.assert_works(process)
-                self.assertEqual((self.folder / "out.onnx").read_bytes(), (HOSTILE / f"{name}.onnx").read_bytes())
+                self.assertEqual((self.folder / "out.onnx").read_bytes(), self.clean(HOSTILE / f"{name}.onnx"))
 
-    def test_a_rejected_result_gives_a_warning_and_a_copy_of_the_model(self):
+    def test_a_rejected_result_gives_a_warning_and_the_clean_model(self):
         for name, part in {"cancel_big": "computes something else", "overflow_real": "finite weights"}.items():
             with self.subTest(name):
                 process = self.optimize(HOSTILE / f"{name}.onnx", "--min-gain", "0", "--alpha", "2")
                 self.assert_works(process)
                 self.assertIn("warning: ", process.stderr)
                 self.assertIn(part, process.stderr)
-                self.assertEqual((self.folder / "out.onnx").read_bytes(), (HOSTILE / f"{name}.onnx").read_bytes())
+                self.assertEqual((self.folder / "out.onnx").read_bytes(), self.clean(HOSTILE / f"{name}.onnx"))
 
     def test_infinite_weights_missing_inputs_and_expanding_constants_are_handled(self):
         for name in ("w_inf", "no_inputs", "expand_bomb"):

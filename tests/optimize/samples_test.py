@@ -74,8 +74,8 @@ class Samples(QuickstartCase):
             "rule distribute(x:2, a:2, b:2)\n  add(matmul(x, a), matmul(x, b)) => matmul(x, add(a, b))\n", encoding="utf-8")
         self.assert_works(rulemill("rules", "import", self.folder / "rules.txt", "--out", rules, "--definitions", operators))
         model, out = self.folder / "product.onnx", self.folder / "out.onnx"
-        weights = [onnx.helper.make_tensor(name, onnx.TensorProto.FLOAT, [64, 64], [0.1 * (i % 7) for i in range(64 * 64)])
-                   for name in ("a", "b")]
+        weights = [onnx.helper.make_tensor(name, onnx.TensorProto.FLOAT, [64, 64], [0.1 * (i % period) for i in range(64 * 64)])
+                   for name, period in (("a", 7), ("b", 5))]
         nodes = [onnx.helper.make_node("MatMul", ["x", name], ["x" + name]) for name in ("a", "b")]
         nodes.append(onnx.helper.make_node("Mul", ["xa", "xb"], ["y"]))
         values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [16, 64]) for name in ("x", "y")]

@@ -35,14 +35,6 @@ std::int64_t int_attribute(const onnx::NodeProto& node, const std::string& name,
   return attribute == nullptr ? default_value : attribute->i();
 }
 
-void set_int_attribute(onnx::NodeProto& node, const std::string& name, std::int64_t value) {
-  const auto found = std::ranges::find(*node.mutable_attribute(), name, &onnx::AttributeProto::name);
-  onnx::AttributeProto& attribute = found == node.mutable_attribute()->end() ? *node.add_attribute() : *found;
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::INT);
-  attribute.set_i(value);
-}
-
 std::int64_t resolve_axis(std::int64_t axis, std::size_t rank) {
   const auto size = static_cast<std::int64_t>(rank);
   const std::int64_t position = axis < 0 ? axis + size : axis;

@@ -20,7 +20,6 @@ bool has_input(const onnx::NodeProto& node, int i);
 /// Returns nullptr if the node has no such attribute.
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, const std::string& name);
 std::int64_t int_attribute(const onnx::NodeProto& node, const std::string& name, std::int64_t default_value);
-void set_int_attribute(onnx::NodeProto& node, const std::string& name, std::int64_t value);
 
 /// Returns the position of an axis that may count from the end; -1 if it is out of range.
 std::int64_t resolve_axis(std::int64_t axis, std::size_t rank);

@@ -19,7 +19,6 @@ bool drop_unused_outputs(onnx::NodeProto& node, const std::unordered_map<std::st
   bool changed = false;
   for (int i = is_recurrent ? 0 : 1; i < node.output_size(); ++i) {
     if (node.output(i).empty() || readers.contains(node.output(i))) continue;
-    node.clear_doc_string();
     node.set_output(i, "");
     changed = true;
   }
