@@ -114,10 +114,10 @@ void add_operators_eval(CLI::App& operators, Options& options, Command& chosen) 
   auto* evaluating = operators.add_subcommand("eval", "Evaluate terms on given tensors, in double precision");
   auto given = std::make_shared<EvaluationOptions>();
   evaluating->add_option("TERMS", given->terms, "terms in the form of rules, such as 'relu(matmul(x, w))'")->required();
-  evaluating
-      ->add_option("--values", given->values,
-                   "file with a tensor for each variable and a number for each named size (JSON): {\"x\": {\"shape\": "
-                   "[1, 2], \"values\": [3, 4]}, \"n\": 2}")
+  options.files
+      .reads(evaluating->add_option("--values", given->values,
+                                    "file with a tensor for each variable and a number for each named size (JSON): "
+                                    "{\"x\": {\"shape\": [1, 2], \"values\": [3, 4]}, \"n\": 2}"))
       ->required();
   add_definitions_option(*evaluating, options);
   add_common_options(*evaluating, options);
