@@ -13,7 +13,7 @@ namespace rulemill::optimize {
 namespace {
 
 constexpr std::uint32_t max_steps = 20;
-/// In all steps: a part of a second.
+/// In all steps: about a second.
 constexpr double max_operations = 3e8;
 /// Inputs of one sign, so that sums of them do not cancel by chance.
 constexpr Draw first_draw{1};
