@@ -1,4 +1,4 @@
-// `rulemill equal BEFORE.onnx AFTER.onnx`: judges whether two models compute the same.
+// `rulemill equal BEFORE.onnx AFTER.onnx`: decides whether two models compute the same.
 #include "cli/command.h"
 #include "cli/model_processes.h"
 #include "cli/number_option.h"
