@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "algebra/rules/rule_databases.h"
 #include "optimize/candidates.h"
 #include "optimize/cost/cost_table.h"
 #include "optimize/cost/onnxruntime_costs.h"
 #include "optimize/gpu/device/costs.h"
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/model/empty_windows.h"
-#include "optimize/search/rule_databases.h"
 #include "optimize/subgraphs.h"
 #include "optimize/summarize.h"
 #include "runtime/process/machine.h"
@@ -200,7 +200,7 @@ Summary run(const Options& options) {
   algebra::Library library = algebra::Library::load(options.operators);
   algebra::TermBank terms(library);
   algebra::Symbols symbols;
-  const std::vector<algebra::RuleRecord> rules = load_rules(options.rules, library, terms, symbols);
+  const std::vector<algebra::RuleRecord> rules = algebra::load_rules(options.rules, library, terms, symbols);
   std::vector<std::string> names;
   for (const std::filesystem::path& database : options.rules) {
     names.push_back((std::filesystem::is_directory(database) ? database / "rules.rmdb" : database).string());

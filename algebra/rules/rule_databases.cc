@@ -1,16 +1,16 @@
-#include "optimize/search/rule_databases.h"
+#include "algebra/rules/rule_databases.h"
 
 #include <utility>
 
-namespace rulemill::optimize {
+namespace rulemill::algebra {
 
-std::vector<algebra::RuleRecord> load_rules(std::span<const std::filesystem::path> databases, algebra::Library& library,
-                                            algebra::TermBank& terms, algebra::Symbols& symbols) {
-  std::vector<algebra::RuleRecord> rules;
+std::vector<RuleRecord> load_rules(std::span<const std::filesystem::path> databases, Library& library, TermBank& terms,
+                                   Symbols& symbols) {
+  std::vector<RuleRecord> rules;
   for (std::filesystem::path database : databases) {
     if (std::filesystem::is_directory(database)) database /= "rules.rmdb";
-    algebra::RuleSet set = algebra::load_rule_set(database, library, terms, symbols);
-    for (algebra::RuleRecord& record : set.rules) {
+    RuleSet set = load_rule_set(database, library, terms, symbols);
+    for (RuleRecord& record : set.rules) {
       if (databases.size() > 1) record.rule.id = set.provenance.profile_name + "/" + record.rule.id;
       rules.push_back(std::move(record));
     }
@@ -18,4 +18,4 @@ std::vector<algebra::RuleRecord> load_rules(std::span<const std::filesystem::pat
   return rules;
 }
 
-}  // namespace rulemill::optimize
+}  // namespace rulemill::algebra

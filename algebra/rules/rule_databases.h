@@ -7,10 +7,10 @@
 
 #include "algebra/rules/rule_set.h"
 
-namespace rulemill::optimize {
+namespace rulemill::algebra {
 
 /// Loads databases, or folders with rules.rmdb. The ids of several databases' rules begin with their profile's name.
-std::vector<algebra::RuleRecord> load_rules(std::span<const std::filesystem::path> databases, algebra::Library& library,
-                                            algebra::TermBank& terms, algebra::Symbols& symbols);
+std::vector<RuleRecord> load_rules(std::span<const std::filesystem::path> databases, Library& library, TermBank& terms,
+                                   Symbols& symbols);
 
-}  // namespace rulemill::optimize
+}  // namespace rulemill::algebra

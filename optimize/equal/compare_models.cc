@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "algebra/rules/rule_databases.h"
 #include "algebra/rules/specialization.h"
 #include "optimize/equal/sweep.h"
-#include "optimize/search/rule_databases.h"
 #include "optimize/search/search_graph.h"
 #include "optimize/verify/onnxruntime_verifier.h"
 #include "runtime/process/stopwatch.h"
@@ -46,7 +46,7 @@ class ModelComparison {
       : options_(options),
         library_(algebra::Library::load(options.operators)),
         terms_(library_),
-        all_rules_(load_rules(options.rules, library_, terms_, symbols_)),
+        all_rules_(algebra::load_rules(options.rules, library_, terms_, symbols_)),
         bank_(library_, symbols_),
         inference_(options.type_helper),
         before_(OnnxModel::read(options.before)),
@@ -106,8 +106,7 @@ class ModelComparison {
         std::ranges::min_element(open, {}, [](const OpenPair& pair) { return pair.before.size() + pair.after.size(); });
     if (smallest == open.end()) return;
     OpenRegion region;
-    region.before = bank_.value(smallest->pair.before).name;
-    region.after = bank_.value(smallest->pair.after).name;
+    region.value = smallest->name;
     for (const NodeId id : smallest->before) region.before_nodes.push_back(node_name(id));
     for (const NodeId id : smallest->after) region.after_nodes.push_back(node_name(id));
     result_.open = std::move(region);
