@@ -112,8 +112,7 @@ class ModelComparison {
         std::ranges::min_element(open, {}, [](const OpenPair& pair) { return pair.before.size() + pair.after.size(); });
     if (smallest == open.end()) return;
     OpenRegion region;
-    region.before = bank_.value(smallest->pair.before).name;
-    region.after = bank_.value(smallest->pair.after).name;
+    region.value = smallest->name;
     for (const NodeId id : smallest->before) region.before_nodes.push_back(node_name(id));
     for (const NodeId id : smallest->after) region.after_nodes.push_back(node_name(id));
     result_.open = std::move(region);

@@ -1,4 +1,4 @@
-// Translation validation: whether two ONNX models compute the same, whoever made the second one.
+// Translation validation: whether two ONNX models compute the same, whatever program made the second one.
 #pragma once
 
 #include <filesystem>
@@ -24,7 +24,7 @@ struct EqualityOptions {
 
 /// A pair of regions that is left: the nodes of either model between two values and values that both models have.
 struct OpenRegion {
-  std::string before, after;                           // names of the values
+  std::string value;                                   // name in the second model
   std::vector<std::string> before_nodes, after_nodes;  // "Conv conv1"
 };
 

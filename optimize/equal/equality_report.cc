@@ -59,9 +59,8 @@ std::string open_text(const EqualityResult& result) {
   std::string text = result.evaluation + "\n";
   if (!result.open) return text;
   const OpenRegion& open = *result.open;
-  return text + fmt::format("smallest regions left: value {}: {} in the first model; value {}: {} in the second\n",
-                            open.before, fmt::join(open.before_nodes, ", "), open.after,
-                            fmt::join(open.after_nodes, ", "));
+  return text + fmt::format("smallest regions left: value {}: {} in the first model; {} in the second\n", open.value,
+                            fmt::join(open.before_nodes, ", "), fmt::join(open.after_nodes, ", "));
 }
 
 const char* verdict_name(Verdict verdict) {
@@ -126,8 +125,7 @@ Json to_json(const EqualityResult& result) {
                {"onnxruntime_difference", result.onnxruntime_difference}};
   if (result.refutation) json["refutation"] = refutation_json(*result.refutation);
   if (result.open) {
-    json["open"] = {{"before", result.open->before},
-                    {"after", result.open->after},
+    json["open"] = {{"value", result.open->value},
                     {"before_nodes", result.open->before_nodes},
                     {"after_nodes", result.open->after_nodes}};
   }

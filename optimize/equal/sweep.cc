@@ -55,6 +55,8 @@ void Sweep::find_partners(const std::vector<ValuePair>& outputs) {
   for (const auto& [name, after] : after_.import().values) {
     const auto before = before_.import().values.find(name);
     if (before != before_.import().values.end()) add(before->second, after);
+    std::string& known = names_[after];
+    known = known.empty() ? name : std::min(known, name);
   }
   for (const ValuePair& pair : outputs) add(pair.before, pair.after);
   for (auto& [value, known] : candidates_) std::ranges::sort(known);
@@ -102,8 +104,10 @@ bool Sweep::merge_constant(ValueId original, ValueId canonical) {
   return false;
 }
 
-void Sweep::add_open(ValuePair pair, const std::vector<NodeId>& nodes) {
-  OpenPair open{pair, {}, {}};
+/// Two opaque nodes have no terms that could be compared.
+void Sweep::add_open(ValueId original, ValuePair pair, const std::vector<NodeId>& nodes) {
+  if (nodes.empty()) return;
+  OpenPair open{pair, names_[original], {}, {}};
   for (const NodeId id : nodes) (first_nodes_.contains(id) ? open.before : open.after).push_back(id);
   result_.open.push_back(std::move(open));
 }
@@ -123,7 +127,7 @@ bool Sweep::prove(ValueId original, ValuePair pair) {
       after_.set_value(original, pair.before);
       return true;
     }
-    if (!last) add_open(pair, window->nodes);
+    if (!last) add_open(original, pair, window->nodes);
     last = window;
   }
   return false;

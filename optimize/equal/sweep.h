@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -16,7 +17,8 @@ namespace rulemill::optimize {
 
 /// Two values that are not shown to be equal, with the nodes of either model between them and common values.
 struct OpenPair {
-  ValuePair pair;  // canonical
+  ValuePair pair;    // canonical
+  std::string name;  // of the value in the second model
   std::vector<NodeId> before, after;
 };
 
@@ -45,7 +47,7 @@ class Sweep {
   void add_value(ValueId original);
   bool merge_constant(ValueId original, ValueId canonical);
   bool prove(ValueId original, ValuePair pair);
-  void add_open(ValuePair pair, const std::vector<NodeId>& nodes);
+  void add_open(ValueId original, ValuePair pair, const std::vector<NodeId>& nodes);
 
   GraphBank& bank_;
   CanonicalModel &before_, &after_;
@@ -53,6 +55,7 @@ class Sweep {
   std::unordered_set<NodeId> first_nodes_;                        // canonical nodes of the first model
   std::vector<ValueId> first_constants_;                          // canonical
   std::unordered_map<ValueId, std::vector<ValueId>> candidates_;  // by original value of the second model: canonical
+  std::unordered_map<ValueId, std::string> names_;                // by original value of the second model
   SweepResult result_;
 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two models are judged equal, different or not shown to be equal; planted mistakes are never called equal."""
+"""Two models are found equal, different or not shown to be equal; planted mistakes are never called equal."""
 
 import argparse
 import collections
@@ -40,7 +40,7 @@ class Equal(Case):
         onnx.save(model, path)
         return path
 
-    def judge(self, before, after, *options):
+    def compare(self, before, after, *options):
         """Returns the exit code and the report."""
         report = self.folder / "report.json"
         process = rulemill("equal", self.save("before.onnx", before), self.save("after.onnx", after), "--rules", self.rules,
@@ -53,7 +53,7 @@ class Equal(Case):
     def test_renamed_values_nodes_and_weights_do_not_matter(self):
         before = self.model(1)
         after = onnx.compose.add_prefix(before, "new_", rename_inputs=False, rename_outputs=False)
-        process, report = self.judge(before, after)
+        process, report = self.compare(before, after)
         self.assertEqual((process.returncode, report["verdict"]), (0, "equal"), process.stderr)
         self.assertEqual(report["unmatched"], 0)
 
@@ -70,12 +70,12 @@ class Equal(Case):
         before = model([helper.make_node("MatMul", ["x", "a"], ["p"]), helper.make_node("MatMul", ["p", "b"], ["y"])],
                        values)
         after = model([helper.make_node("MatMul", ["x", "c"], ["y"])], {"c": values["a"] @ values["b"]})
-        process, report = self.judge(before, after)
+        process, report = self.compare(before, after)
         self.assertEqual((process.returncode, report["verdict"]), (0, "equal"), process.stdout + process.stderr)
         self.assertEqual(report["constants"], 1)
         self.assertLess(report["constant_difference"], 1e-6)
         wrong = model([helper.make_node("MatMul", ["x", "c"], ["y"])], {"c": (values["a"] @ values["b"]) * 1.001})
-        process, report = self.judge(before, wrong)
+        process, report = self.compare(before, wrong)
         self.assert_fails(process, 1, "computes something else")
         self.assertEqual(report["verdict"], "different")
 
@@ -85,7 +85,7 @@ class Equal(Case):
         after.CopyFrom(before)
         first = next(node for node in after.graph.node if node.op_type == "Conv")
         del first.input[2]
-        process, report = self.judge(before, after)
+        process, report = self.compare(before, after)
         self.assert_fails(process, 1, "computes something else")
         self.assertEqual(report["refutation"]["node"], "Conv " + first.name)
         self.assertEqual(list(report["refutation"]["inputs"]), ["x"])
@@ -99,10 +99,20 @@ class Equal(Case):
                                       [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [3])])
             return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("elsewhere", 1)],
                                      ir_version=7)
-        self.assertEqual(self.judge(model("a", 1), model("b", 1))[1]["verdict"], "equal")
-        process, report = self.judge(model("a", 1), model("a", 2))
+        self.assertEqual(self.compare(model("a", 1), model("b", 1))[1]["verdict"], "equal")
+        process, report = self.compare(model("a", 1), model("a", 2))
         self.assert_fails(process, 1, "not shown to be equal")
         self.assertEqual(report["verdict"], "not shown")
+
+    def test_a_default_that_one_model_spells_out_does_not_matter(self):
+        def model(**attributes):
+            nodes = [helper.make_node("Selu", ["x"], ["t"]), helper.make_node("ThresholdedRelu", ["t"], ["u"], **attributes),
+                     helper.make_node("Relu", ["u"], ["y"])]
+            graph = helper.make_graph(nodes, "defaults", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [3])],
+                                      [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [3])])
+            return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
+        self.assertEqual(self.compare(model(), model(alpha=1.0))[1]["verdict"], "equal")
+        self.assertNotEqual(self.compare(model(), model(alpha=0.5))[1]["verdict"], "equal")
 
     def test_weights_of_types_without_algebra_are_compared_by_content(self):
         def model(value):
@@ -111,8 +121,8 @@ class Equal(Case):
                                       [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [3])],
                                       [onnx.numpy_helper.from_array(numpy.array([1, 2, value], numpy.uint8), "k")])
             return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
-        self.assertEqual(self.judge(model(3), model(3))[1]["verdict"], "equal")
-        self.assertNotEqual(self.judge(model(3), model(4))[1]["verdict"], "equal")
+        self.assertEqual(self.compare(model(3), model(3))[1]["verdict"], "equal")
+        self.assertNotEqual(self.compare(model(3), model(4))[1]["verdict"], "equal")
 
     def test_other_inputs_are_one_clear_line(self):
         before, after = self.model(1), self.model(1)
@@ -135,7 +145,7 @@ class Equal(Case):
             if mutated is None:
                 continue
             done += 1
-            process, report = self.judge(model, mutated[0])
+            process, report = self.compare(model, mutated[0])
             verdicts[report["verdict"]] += 1
             self.assertNotEqual(report["verdict"], "equal", mutated[1] + "\n" + process.stdout)
         print(dict(verdicts))

@@ -1,5 +1,6 @@
 #include "optimize/onnx/identity/model_identity.h"
 
+#include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -96,7 +97,8 @@ class NodeKeys {
     std::map<std::string, std::string> attributes;
     for (onnx::AttributeProto attribute : node.attribute()) {
       attribute.clear_doc_string();
-      attributes[attribute.name()] = attribute.SerializeAsString();
+      std::string bytes = attribute.SerializeAsString();
+      if (bytes != default_of(node, attribute.name())) attributes[attribute.name()] = std::move(bytes);
     }
     for (const auto& [name, bytes] : attributes) key += std::to_string(bytes.size()) + bytes;
     key = node.op_type() + " " + digest_of(key);
@@ -134,6 +136,16 @@ class NodeKeys {
       return {};
     }
     return content_key(tensor, std::nullopt);
+  }
+
+  /// Returns the value that the standard gives an absent attribute; empty if there is none. Looks up a table only.
+  std::string default_of(const onnx::NodeProto& node, const std::string& name) const {
+    const auto version = versions_.find(domain_of(node.domain()));
+    if (!is_standard(node) || version == versions_.end()) return {};
+    const auto* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(version->second), "");
+    if (schema == nullptr || !schema->attributes().contains(name)) return {};
+    const auto& attribute = schema->attributes().at(name);
+    return attribute.default_value.name().empty() ? "" : attribute.default_value.SerializeAsString();
   }
 
   /// What a name inside of a subgraph or function means depends on all versions and functions.
