@@ -162,8 +162,8 @@ def main():
     counts, seconds = campaign.counts, time.monotonic() - start
     print(f"random models from seed {arguments.seed}: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())) +
           f"; {len(campaign.failures)} faults {campaign.failures}; {seconds:.0f} s")
-    enough = arguments.show is not None or counts["changed"] >= counts["models"] // 5
-    enough = enough and 2 * counts["planted faults found"] >= counts["planted faults"]
+    enough = counts["changed"] >= counts["models"] // 5 and 0 < counts["planted faults"] <= 3 * counts["planted faults found"]
+    enough = enough or arguments.show is not None
     if not enough:
         print("too few models change or planted faults are found for a meaningful test")
     return 1 if campaign.failures or not enough else 0
