@@ -144,7 +144,7 @@ class Incremental(Case):
         shutil.copytree(OPERATORS, definitions)
         options = ["--definitions", definitions]
         self.discover(self.text, *options)
-        (definitions / "unused.op").write_text("function cube(t) = t * t * t\n\noperator cube(x[d...])\n  y[i... < d...] = cube(x[i...])\n")
+        (definitions / "unused.op").write_text("function unused_cube(t) = t * t * t\n\noperator unused_cube(x[d...])\n  y[i... < d...] = unused_cube(x[i...])\n")
         self.assertEqual(self.discover(self.text, *options).count("already done"), 8)
         scratch = self.folder / "scratch"
         self.discover(self.text, *options, out=scratch)

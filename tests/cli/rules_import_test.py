@@ -296,7 +296,7 @@ rule three_in_a_row(x:4, k:4, l:4, m:4, s:0)
         definitions.mkdir()
         (definitions / "chosen.op").write_text("operator chosen(x[m]; way: int = 1, how in {plain, turned})\n"
                                                "  let step = 1 if way = 1 else 0\n  y[i < m] = x[i * step]\n", encoding="utf-8")
-        for parameter, part in (("way=s", "given.rules:2:3: this cannot be made of 'chosen': "), ("how=s", "how=s is not one of plain, turned")):
+        for parameter, part in (("way=s", "this cannot be made of 'chosen': "), ("how=s", "how=s is not one of plain, turned")):
             path = self.write("given.rules", f"rule r(x[m])\n  chosen(x; {parameter}) => x\n")
             self.assert_fails(self.import_file(path, "--definitions", definitions), 3, part, "given.rules:2:3")
         path = self.write("given.rules", "rule r(x[m])\n  chosen(x; way=s) => x\n")
