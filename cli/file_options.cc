@@ -92,7 +92,8 @@ void add_model(Claim& claim, const fs::path& path) {
   add_file(claim, data);
   if (claim.is_output) return;
   try {
-    for (const fs::path& file : optimize::OnnxModel::read(path).external_files()) add_file(claim, file);
+    const optimize::OnnxModel model = optimize::OnnxModel::read(path);
+    for (const fs::path& file : model.external_files()) add_file(claim, file);
   } catch (const runtime::Error&) {  // reported by the command itself
   }
 }

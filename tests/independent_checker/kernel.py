@@ -6,7 +6,7 @@ from math import gcd, lcm
 
 from certificates import Definedness, Step
 from functions import ALL_SIGNS, add_signs, multiply_signs, sign
-from normal_form import (Factor, Guard, ONE, Product, all_atoms, canonical, canonical_product, map_guards, map_polys, negated,
+from normal_form import (Factor, Guard, ONE, Product, all_atoms, canonical, map_guards, map_polys, negated,
                          without_redundant)
 from order import cancels_in_every_order
 from polynomials import ATOMS, CheckError, Poly, atoms_in, rank, text_of, variable
@@ -122,7 +122,7 @@ class Kernel:
     # Steps
 
     def apply(self, terms: tuple, given: tuple, scope: frozenset, step: Step) -> tuple:
-        if step.word in ("cancel", "order"):
+        if step.word in ("cancel", "collect_terms", "order"):
             return getattr(self, step.word)(terms, given, scope, step)
         if step.word == "same":
             return self.same(terms, given, scope, step)
@@ -268,14 +268,29 @@ class Kernel:
         return replaced(terms, step.positions[0]) + moved + left
 
     def cancel(self, terms, given, scope, step):
+        chosen = self.products_of_equal_factors(terms, step)
+        self.require("products cancel", given, None, step.lemmas, [(p.coefficient, p.guards) for p in chosen])
+        return tuple(p for i, p in enumerate(terms) if i not in step.positions)
+
+    def collect_terms(self, terms, given, scope, step):
+        """Σ_i c_i [G_i] R = c [G_1] R for c = Σ_i c_i ≠ 0."""
+        chosen = self.products_of_equal_factors(terms, step)
+        total = sum(p.coefficient for p in chosen)
+        require_that(total, "the products cancel")
+        self.require("products are collected", given, None, step.lemmas,
+                     [(p.coefficient, p.guards) for p in chosen] + [(-total, chosen[0].guards)])
+        first, *others = step.positions
+        return tuple(p._replace(coefficient=total) if i == first else p for i, p in enumerate(terms) if i not in others)
+
+    @staticmethod
+    def products_of_equal_factors(terms, step):
         chosen = [at(terms, p) for p in step.positions]
         require_that(chosen and len(set(step.positions)) == len(chosen), "expected distinct products")
         for p in chosen:
             same = set(p.bound) == set(chosen[0].bound) and \
                 Counter(map(canonical, p.factors)) == Counter(map(canonical, chosen[0].factors))
             require_that(same, "the products have different factors")
-        self.require("products cancel", given, None, step.lemmas, [(p.coefficient, p.guards) for p in chosen])
-        return tuple(p for i, p in enumerate(terms) if i not in step.positions)
+        return chosen
 
     def order(self, terms, given, scope, step):
         chosen = [at(terms, p) for p in step.positions]
@@ -411,14 +426,6 @@ class Kernel:
                            self.point_of(inner, scope.union(p.bound, factor.bound), step), step)
         return self.factor_step(terms, p, step, inner._replace(bound=factor.bound + inner.bound,
                                                                guards=factor.guards + inner.guards))
-
-    def collect_terms(self, terms, p, given, scope, step):
-        i, j = step.positions
-        other = at(terms, j)
-        same = canonical_product(p)[1:] == canonical_product(other)[1:]
-        require_that(i != j and same, "the products differ in more than their coefficients")
-        require_that(p.coefficient + other.coefficient, "the products cancel")
-        return replaced(replaced(terms, i, p._replace(coefficient=p.coefficient + other.coefficient)), j)
 
     def parity(self, terms, p, given, scope, step):
         factor = at(p.factors, step.positions[1])
