@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Tuple
 
 from . import program, tensors
 from .databases import variables_of
-from .errors import Error
+from .errors import Error, InputError
 from .operators import evaluate
 from .program import PathLike
 
@@ -101,6 +101,8 @@ def prove(text: str, definitions: Optional[PathLike] = None) -> Verdict:
         if len(rules) != 1:
             raise ValueError(f"expected one rule, found {len(rules)}")
         raw = rules[0]
+        if raw["verdict"] == "unreadable":
+            raise _without_folder(InputError(f"{raw['place']}: {raw['detail']}", exit_code=3), file)
         certificate = None
         if raw["tier"] in ("core", "derived"):
             certificate = program.run("rules", "show", raw["name"], "--rules", database, *given)["certificate"]
