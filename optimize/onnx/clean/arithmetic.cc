@@ -151,7 +151,7 @@ template <typename T>
 bool append_converted(std::string& bytes, int type, T value) {
   const auto add_integer = [&]<typename To>(To) {
     if constexpr (std::is_floating_point_v<T>) {
-      constexpr T limit = static_cast<T>(std::numeric_limits<To>::max() / 2 + 1) * 2;  // a power of two
+      const T limit = std::ldexp(T{1}, std::numeric_limits<To>::digits);
       if (!(value > -limit && value < limit) || (std::is_unsigned_v<To> && value < 0)) return false;
     }
     append(bytes, static_cast<To>(value));

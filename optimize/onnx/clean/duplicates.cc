@@ -52,14 +52,15 @@ class DuplicateMerger {
     std::vector<std::string> names(node.output().begin(), node.output().end());
     const auto [first, added] = nodes_.emplace(content_key(node), names);
     if (added) return false;
+    const std::vector<std::string>& kept = first->second;
     const auto can_replace = [&](std::size_t i) {
-      return names[i].empty() || graph_.can_replace(names[i], graph_.current_name(first->second[i]));
+      return names[i].empty() || graph_.can_replace(names[i], graph_.current_name(kept[i]));
     };
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (!can_replace(i)) return false;
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
-      if (!names[i].empty()) graph_.replace(names[i], first->second[i]);
+      if (!names[i].empty()) graph_.replace(names[i], kept[i]);
     }
     return true;
   }
