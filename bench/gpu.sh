@@ -1,74 +1,118 @@
 #!/bin/bash
-# Measures a GPU build on this machine's GPU: bench/gpu.sh [BUILD] [MAX_OPS] [MODELS]
-# (default: build/cuda, 4, no models; in a folder made by scripts/pack.sh: the packed programs). Compares all files with those of
-# the CPU, checks for memory errors, measures the stages with the GPU's utilization, and runs the test of plans if test programs
-# are built or packed. With a folder of models, measures `optimize --cost cuda` on them. Fails without a GPU.
-set -euo pipefail
-cd "$(dirname "$0")/.."
+# Says what of a GPU build works on this machine's GPU: bench/gpu.sh [BUILD] [MAX_OPS] [MODELS]
+# (default: build/cuda, 4, data/models; in a folder made by scripts/pack.sh: the packed programs). In this order: correctness of
+# plans, fingerprints against the CPU's bytes, memory errors, costs of nodes, models, and times of fingerprints. A step that fails
+# or takes longer than its limit does not stop the others. Ends with a summary; fails without a GPU or if a step failed.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
 build=${1:-build/cuda}
 max_ops=${2:-4}
 models=${3:-}
-data=data
+data=$PWD/data
 if [[ -x bin/rulemill ]]; then
   build=bin
-  data=share/rulemill
+  data=$PWD/share/rulemill
 fi
+models=${models:-$data/models}
+[[ $build == /* ]] || build=$PWD/$build
 profile=$data/profiles/reference.toml
+compared_ops=$((max_ops < 3 ? max_ops : 3))
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+summary=()
+failed=no
 
-nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader || { echo "gpu.sh: no NVIDIA GPU found" >&2; exit 1; }
-"$build/rulemill" doctor
+# Runs a function in a process of its own: step LIMIT_SECONDS TITLE FUNCTION. Exit code 77: skipped, for the reason in its last line.
+step() {
+  local begin=$SECONDS code=0 result
+  echo "== $2"
+  timeout "$1" bash -c "set -euo pipefail; $(declare -f "$3" fingerprint); $3" 2>&1 | tee "$folder/log"
+  code=${PIPESTATUS[0]}
+  case $code in
+    0) result=ok ;;
+    77) result="skipped: $(tail -n 1 "$folder/log")" ;;
+    124) result="FAILED: longer than $1 s" ;;
+    *) result="FAILED: $(grep . "$folder/log" | tail -n 1)" ;;
+  esac
+  [[ $code == 0 || $code == 77 ]] || failed=yes
+  summary+=("$(printf '%-52s %4d s  %s' "$2" $((SECONDS - begin)) "$result")")
+}
 
-echo "== identical bytes on the CPU, an emulated GPU and the GPU, three operators"
-for device in cpu emulated auto; do
-  "$build/rulemill" fingerprint --profile "$profile" --max-ops 3 --device "$device" --out "$folder/$device" --progress off |
-    grep -E 'fingerprint:|rows in'
-done
-(cd "$folder/cpu" && sha256sum shards/*) > "$folder/expected"
-for device in emulated auto; do
-  (cd "$folder/$device" && sha256sum --quiet -c "$folder/expected") && echo "$device: identical"
-done
+# Writes the fingerprints of MAX_OPS operators to a folder: fingerprint DEVICE MAX_OPS OUT options... Prints the device that computed them.
+fingerprint() {
+  local device=$1 ops=$2 out=$3
+  shift 3
+  "$build/rulemill" fingerprint --profile "$profile" --max-ops "$ops" --device "$device" --out "$out" --progress off "$@" >"$out.text"
+  grep -E 'fingerprint:|rows in' "$out.text"
+}
 
-echo "== compute-sanitizer, two operators"
-compute-sanitizer --tool memcheck --error-exitcode 1 "$build/rulemill" fingerprint --profile "$profile" --max-ops 2 \
-  --out "$folder/memcheck" --progress off | tail -n 2
-compute-sanitizer --tool racecheck --error-exitcode 1 "$build/rulemill" fingerprint --profile "$profile" --max-ops 2 \
-  --out "$folder/racecheck" --progress off | tail -n 2
+plans() {
+  if [[ ! -x $build/test_optimize ]]; then
+    echo "no test_optimize in $build"
+    exit 77
+  fi
+  ln -s "$data" "$folder/data"  # where the test program looks for it
+  cd "$folder" || exit
+  RULEMILL_REQUIRE_GPU=yes "$build/test_optimize" "[device]"
+}
 
-echo "== $max_ops operators, CPU then GPU"
-for device in cpu auto; do
-  nvidia-smi --query-gpu=utilization.gpu,utilization.memory,memory.used --format=csv,noheader -lms 200 \
-    > "$folder/$device.usage" &
-  monitor=$!
-  "$build/rulemill" fingerprint --profile "$profile" --max-ops "$max_ops" --device "$device" --out "$folder/large-$device" \
-    --json "$folder/$device.json" --progress off | grep -E 'fingerprint:|rows in'
-  kill "$monitor"
-  python3 - "$folder/$device.json" "$folder/$device.usage" <<'PYTHON'
-import json, sys
-report = json.load(open(sys.argv[1]))
-steps, gpu = report["fingerprint_steps"], report.get("gpu")
-print("  " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in steps.items()))
-if gpu:
-    seconds = gpu["gpu microseconds"] * 1e-6
-    print(f"  {gpu['renamings']:,} renamings in {gpu['batches']} batches; threads spent {seconds:.2f} s in GPU calls, including waiting")
-busy = [float(line.split("%")[0]) for line in open(sys.argv[2]) if "%" in line]
-print(f"  GPU busy {sum(busy) / max(1, len(busy)):.0f}% on average")
-PYTHON
-done
-echo "== one thread, compared with the model of an H100"
-"$build/rulemill" fingerprint --profile "$profile" --max-ops "$max_ops" --threads 1 --out "$folder/one" --json "$folder/one.json" --progress off |
-  grep -E 'fingerprint:'
-python3 bench/fingerprint_model.py "$folder/one.json"
-"$build/rulemill" join --profile "$profile" --max-ops "$max_ops" --out "$folder/large-auto" --progress off | grep -E '^join'
+bytes() {
+  for device in cpu emulated gpu; do
+    fingerprint "$device" "$compared_ops" "$folder/$device"
+  done
+  (cd "$folder/cpu" && sha256sum shards/*) >"$folder/expected"
+  for device in emulated gpu; do
+    (cd "$folder/$device" && sha256sum --quiet -c "$folder/expected")
+    echo "$device: identical to cpu"
+  done
+}
 
-echo "== plans of models: cuDNN, cuBLAS and kernels against the definitions"
-if [[ -x $build/test_optimize ]]; then
-  ln -s "$PWD/$data" "$folder/data"
-  test=$PWD/$build/test_optimize
-  [[ $build != /* ]] || test=$build/test_optimize
-  (cd "$folder" && "$test" "[device]")
+memory_errors() {
+  if ! command -v compute-sanitizer >/dev/null; then
+    echo "no compute-sanitizer"
+    exit 77
+  fi
+  for tool in memcheck racecheck; do
+    compute-sanitizer --tool "$tool" --error-exitcode 1 "$build/rulemill" fingerprint --profile "$profile" --max-ops 2 \
+      --device gpu --out "$folder/$tool" --progress off | tail -n 2
+  done
+}
+
+node_costs() {
+  for model in "$models"/*.onnx; do
+    "$build/rulemill" optimize "$model" --cost cuda --cost-table "$folder/costs.h5" --no-benchmark --verifier definitions |
+      grep -E '^costs measured'
+  done
+}
+
+model_times() {
+  python3 bench/gpu_models.py --rulemill "$build/rulemill" --rounds 3 --json "$folder/models.json" "$models"/*.onnx
+}
+
+fingerprint_times() {
+  for device in cpu gpu; do
+    fingerprint "$device" "$max_ops" "$folder/large-$device" --json "$folder/$device.json"
+  done
+  fingerprint gpu "$max_ops" "$folder/one" --threads 1 --json "$folder/one.json"
+  python3 bench/fingerprint_model.py "$folder/one.json"
+}
+
+export build data profile folder models compared_ops max_ops
+gpu=$("$build/rulemill" doctor 2>&1 | grep '^cuda ')
+echo "$gpu"
+if [[ -z $gpu || $gpu == *"using the CPU"* ]]; then
+  echo "gpu.sh: no GPU: ${gpu:-$build/rulemill doctor failed}; nothing was run" >&2
+  exit 1
 fi
-if [[ -n $models ]]; then
-  python3 bench/gpu_models.py --rulemill "$build/rulemill" --json "$folder/models.json" "$models"/*.onnx
-fi
+command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,memory.total,driver_version,compute_mode --format=csv,noheader
+
+step 90 "plans of models against their definitions" plans
+step 60 "fingerprints of $compared_ops operators against the CPU's bytes" bytes
+step 120 "memory errors and races" memory_errors
+step 90 "costs of nodes" node_costs
+step 150 "times of models" model_times
+step 90 "times of fingerprints of $max_ops operators" fingerprint_times
+
+echo "== summary"
+printf '%s\n' "${summary[@]}"
+[[ $failed == no ]]

@@ -55,15 +55,14 @@ std::string launcher(const Context& context) {
 }
 
 std::string cuda() {
-#ifdef RULEMILL_HAVE_CUDA
+  if (!execute::has_cuda()) return "not compiled in; using the CPU";
   std::string text = "compiled in";
   for (const execute::GpuInfo& device : execute::available_gpus()) {
     text += "; " + device.name + ", " + runtime::format_bytes(device.memory_bytes);
   }
-  return text == "compiled in" ? text + "; no GPU found, using the CPU" : text;
-#else
-  return "not compiled in; using the CPU";
-#endif
+  if (text != "compiled in") return text;
+  const std::string problem = execute::gpu_problem();
+  return text + "; " + (problem.empty() ? "no GPU found" : problem) + ", using the CPU";
 }
 
 std::string folder_state(const std::string& folder) {

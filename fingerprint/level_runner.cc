@@ -164,6 +164,10 @@ void LevelRunner::check_memory(std::uint64_t more, const char* what) const {
 void LevelRunner::open_gpu() {
   if (options_.device == DeviceChoice::Cpu) return;
   if (context_.domain == algebra::Domain::Reals) {
+    if (options_.device == DeviceChoice::Gpu)
+      throw runtime::InputError(profile_.origin,
+                                "values = \"reals\": GPUs cannot evaluate over the reals; expected "
+                                "another --device than gpu");
     const bool has_gpu =
         options_.device == DeviceChoice::Emulated || options_.open_gpu_backend || !execute::available_gpus().empty();
     if (has_gpu && communicator_.is_root())
@@ -171,30 +175,41 @@ void LevelRunner::open_gpu() {
     return;
   }
   try {
-    const std::size_t count = options_.device == DeviceChoice::Emulated ? 0 : execute::available_gpus().size();
-    if (options_.open_gpu_backend) {
-      gpu_ = std::make_unique<execute::GpuEvaluator>(options_.open_gpu_backend(), executor_.keys());
-    } else if (options_.device == DeviceChoice::Emulated) {
-      gpu_ = std::make_unique<execute::GpuEvaluator>(execute::emulated_backend(), executor_.keys());
-    } else if (count != 0) {
-      gpu_ = execute::GpuEvaluator::open(options_.gpu_index % count, executor_.keys());
-    }
+    gpu_ = open_gpu_evaluator();
     if (!gpu_) return;
     gpu_->add_terms(expanded_terms(enumerator_, options_.all_terms), values_);
     gpu_->add_programs(programs_);
   } catch (const GpuError& error) {
     fall_back_to_cpu(error);
+    gpu_.reset();
   }
 }
 
-void LevelRunner::fall_back_to_cpu(const GpuError& error) {
-  spdlog::warn("{}; falling back to the CPU", error.what());
-  gpu_.reset();
-  gpu_failed_ = true;
+std::unique_ptr<execute::GpuEvaluator> LevelRunner::open_gpu_evaluator() const {
+  const std::size_t threads = thread_pool_.threads();
+  if (options_.open_gpu_backend)
+    return std::make_unique<execute::GpuEvaluator>(options_.open_gpu_backend(), executor_.keys(), threads);
+  if (options_.device == DeviceChoice::Emulated)
+    return std::make_unique<execute::GpuEvaluator>(execute::emulated_backend(), executor_.keys(), threads);
+  const std::size_t count = execute::available_gpus().size();
+  if (count != 0) {
+    const std::size_t ranks_per_gpu = (static_cast<std::size_t>(communicator_.node().size()) + count - 1) / count;
+    return execute::GpuEvaluator::open(options_.gpu_index % count, executor_.keys(), threads * ranks_per_gpu);
+  }
+  const std::string problem = execute::gpu_problem();
+  if (options_.device == DeviceChoice::Gpu)
+    throw runtime::InputError("--device gpu", problem.empty() ? "no GPU can be used here" : problem);
+  if (!problem.empty() && communicator_.is_root()) spdlog::warn("no GPU can be used: {}; using the CPU", problem);
+  return nullptr;
+}
+
+void LevelRunner::fall_back_to_cpu(const GpuError& error) const {
+  if (options_.device == DeviceChoice::Gpu) throw;
+  if (!gpu_failed_.exchange(true)) spdlog::warn("{}; falling back to the CPU", error.what());
 }
 
 std::string LevelRunner::backend() const {
-  if (gpu_) return gpu_->name();
+  if (gpu_) return gpu_->name() + (gpu_failed_ ? ", failed; then cpu " + to_string(executor_.instruction_set()) : "");
   return context_.domain == algebra::Domain::Reals ? "cpu reals" : "cpu " + to_string(executor_.instruction_set());
 }
 
@@ -230,7 +245,7 @@ std::uint64_t LevelRunner::evaluate(std::uint64_t first, std::uint64_t last, Eva
     try {
       return evaluate_on_gpu(first, last, rows);
     } catch (const GpuError& error) {
-      if (!gpu_failed_.exchange(true)) spdlog::warn("{}; falling back to the CPU", error.what());
+      fall_back_to_cpu(error);
     }
   }
   const OrbitEvaluator::Receiver set_rows = [&](const Orbit& orbit) {

@@ -26,8 +26,8 @@ inline constexpr const char* fingerprint_stage = "fingerprint";
 /// Rows that a thread evaluates at a time while completing a level.
 inline constexpr std::uint64_t rows_per_batch = 1 << 12;
 
-/// Where nodes are evaluated.
-enum class DeviceChoice : std::uint8_t { Auto, Cpu, Emulated };
+/// Where nodes are evaluated. Gpu: nowhere else; a missing or failing GPU is an error.
+enum class DeviceChoice : std::uint8_t { Auto, Cpu, Gpu, Emulated };
 
 struct LevelStatistics {
   std::uint64_t nodes = 0;        // all renamings; of the last level 0 until it is evaluated
@@ -139,7 +139,10 @@ class LevelRunner {
   void check_memory(std::uint64_t more, const char* what) const;
   /// Opens a GPU for the last level, if there is one.
   void open_gpu();
-  void fall_back_to_cpu(const execute::GpuError& error);
+  /// Returns null without a GPU.
+  std::unique_ptr<execute::GpuEvaluator> open_gpu_evaluator() const;
+  /// Rethrows the error if a GPU is required.
+  void fall_back_to_cpu(const execute::GpuError& error) const;
   /// Passes the orbits of rows [first, last) to `receiver`, in order. With `rows`, those of the row source are copied
   /// there instead.
   std::uint64_t evaluate(std::uint64_t first, std::uint64_t last, const OrbitEvaluator::Receiver& receiver,

@@ -84,6 +84,7 @@ class FingerprintRun {
     // The previous table is read shard by shard, and a GPU needs large batches.
     const double writing = write_shards(runner, builder, previous == nullptr && !runner.has_gpu());
     const double evaluating = watch_.lap();
+    summary_.backend = runner.backend();  // known only now: a GPU may have failed
     Summary result = finish(runner.enumerator());
     const LevelRunner::Times& times = runner.times();
     result.steps = {{"expanded levels", times.expanded_levels.total},
@@ -109,7 +110,6 @@ class FingerprintRun {
   void summarize_levels(const LevelRunner& runner) {
     summary_.max_ops = max_ops_;
     summary_.levels = runner.statistics();
-    summary_.backend = runner.backend();
     summary_.value_bytes = runner.value_bytes();
     summary_.rows = runner.enumerator().terms().terms() + summary_.levels.back().rows;
     rows_per_shard_ = rows_per_shard(summary_.rows);

@@ -40,6 +40,11 @@ std::unique_ptr<CostSource> open_cost_source(const Options& options, algebra::Li
   return nullptr;
 }
 
+/// The device whose model estimates what is not measured: with times of a GPU a GPU, unless another is given.
+DeviceModel estimating_device(const CostOptions& cost) {
+  return find_device(cost.source == "cuda" && cost.device == CostOptions().device ? "h100" : cost.device);
+}
+
 OnnxModel read_model(const Options& options) {
   OnnxModel model = OnnxModel::read(options.model);
   try_benchmark_command(options.model, options.benchmark);
@@ -146,7 +151,7 @@ class Optimization {
       : options_(options),
         terms_(terms),
         symbols_(symbols),
-        device_(find_device(options.cost.device)),
+        device_(estimating_device(options.cost)),
         original_(read_model(options)),
         input_sets_(read_inputs(options, original_)),
         inference_(options.type_helper),
@@ -192,6 +197,7 @@ class Optimization {
                                   import_.outputs, is_exportable);
     summary_.search_seconds = watch_.lap();
     if (cost_source_) {
+      cost_source_->require_times();
       cost_source_->save();
       summary_.cost_source = cost_source_->description();
     }
@@ -215,6 +221,7 @@ class Optimization {
     const std::filesystem::path out = has_file ? options_.out : std::filesystem::path();
     const runtime::ScratchFolder scratch;
     const RuntimeInputs runtime_inputs = export_inputs(input_sets_, options_.input_shapes, scratch.path());
+    if (cost_source_) cost_source_->release_device();  // for the processes that benchmark
     selected_ = select_model({options_.model, out, model_, import_, bank_, fusion_, cost_, inference_, sizes_,
                               runtime_inputs, given_inputs_, options_.verification, options_.benchmark},
                              candidates);

@@ -34,7 +34,7 @@ INCLUDED_ONLY_BY = {
     r"(hdf5|H5\w+)\.h": ["runtime/files"],
     r"zlib\.h": ["optimize/onnx/inputs"],
     r"mpi\.h": ["runtime/mpi"],
-    r"(cuda\w*|cublas\w*|cudnn\w*|nvml|nvrtc)\.h|(cuda|cub|thrust)/.*": ["execute/gpu", "optimize/gpu"],
+    r"(cuda\w*|cublas\w*|cudnn\w*|nvml|nvrtc)\.h|(cuda|cub|thrust)/.*": ["execute/gpu", "optimize/gpu", "tests/gpu_stand_in"],
 }
 
 # The trusted kernel: its maximum size in lines, and the other headers that it may include.
@@ -211,7 +211,7 @@ def check_operator_names():
 
 
 # Folders of tests that do not mirror a source folder.
-WHOLE_SYSTEM_TESTS = {"adversarial", "fuzz", "corpus", "independent_checker"}
+WHOLE_SYSTEM_TESTS = {"adversarial", "fuzz", "corpus", "gpu_stand_in", "independent_checker"}
 
 
 def check_mirror():

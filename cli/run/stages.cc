@@ -26,6 +26,7 @@ struct StageOptions {
 
 const std::map<std::string, fingerprint::DeviceChoice> devices = {{"auto", fingerprint::DeviceChoice::Auto},
                                                                   {"cpu", fingerprint::DeviceChoice::Cpu},
+                                                                  {"gpu", fingerprint::DeviceChoice::Gpu},
                                                                   {"emulated", fingerprint::DeviceChoice::Emulated}};
 
 void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_options) {
@@ -37,8 +38,9 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
       ->check(whole_number(0, 4096))
       ->capture_default_str();
   app.add_option("--device", stage_options.device,
-                 "auto: a GPU if there is one; cpu: no GPU; emulated: the GPU's algorithm on the CPU, for tests")
-      ->check(CLI::IsMember({"auto", "cpu", "emulated"}))
+                 "auto: a GPU if there is one; cpu: no GPU; gpu: fail without one; emulated: the GPU's algorithm on "
+                 "the CPU, for tests")
+      ->check(CLI::IsMember({"auto", "cpu", "gpu", "emulated"}))
       ->capture_default_str();
   add_proof_options(app, stage_options.proofs);
   app.add_flag("--cross-check", run.cross_check,

@@ -12,6 +12,10 @@ void check_cuda(cudaError_t status, const char* call) {
   if (status != cudaSuccess) throw GpuError("device", std::string(call) + ": " + cudaGetErrorString(status));
 }
 
+std::string cuda_version(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
 /// A block of the grid, seen from one of its threads.
 struct GridBlock {
   __device__ static std::uint32_t index() { return blockIdx.x; }
@@ -34,6 +38,8 @@ __global__ void __launch_bounds__(threads_per_block, blocks_per_multiprocessor)
   run_tiles(block, view, shared);
 }
 
+const void* run_orbits_function() { return reinterpret_cast<const void*>(run_orbits); }
+
 class CudaStream final : public GpuStream {
  public:
   CudaStream(int ordinal, std::uint32_t blocks) : ordinal_(ordinal), blocks_(blocks) {
@@ -51,9 +57,12 @@ class CudaStream final : public GpuStream {
   }
   void run(const OrbitView& view) override {
     check_cuda(cudaSetDevice(ordinal_), "cudaSetDevice");
-    const std::uint32_t shared = SharedMemoryLayout::of(view.max_arguments).bytes;
-    run_orbits<<<std::min(blocks_, view.tile_count), threads_per_block, shared, stream_>>>(view);
-    check_cuda(cudaGetLastError(), "run_orbits");
+    const std::uint32_t shared_bytes = SharedMemoryLayout::of(view.max_arguments).bytes;
+    OrbitView argument = view;
+    void* arguments[] = {&argument};
+    check_cuda(cudaLaunchKernel(run_orbits_function(), dim3(std::min(blocks_, view.tile_count)),
+                                dim3(threads_per_block), arguments, shared_bytes, stream_),
+               "run_orbits");
   }
   void download(std::byte* to, const std::byte* from, std::uint64_t bytes) override {
     copy(to, from, bytes, cudaMemcpyDeviceToHost);
@@ -79,7 +88,7 @@ class CudaBackend final : public GpuBackend {
     check_cuda(cudaGetDeviceProperties(&properties, ordinal_), "cudaGetDeviceProperties");
     name_ = properties.name;
     int each = 0;
-    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, run_orbits, threads_per_block,
+    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, run_orbits_function(), threads_per_block,
                                                              SharedMemoryLayout::of(2).bytes),
                "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     blocks_ = static_cast<std::uint32_t>(std::max(1, each) * properties.multiProcessorCount);
@@ -107,6 +116,12 @@ class CudaBackend final : public GpuBackend {
     return std::make_unique<CudaStream>(ordinal_, blocks_);
   }
   std::uint32_t max_resident_blocks() const override { return blocks_; }
+  std::uint64_t free_bytes() const override {
+    bind();
+    std::size_t free = 0, total = 0;
+    check_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return free;
+  }
   BatchLimits batch_limits() const override { return gpu_limits; }
 
  private:
@@ -120,6 +135,8 @@ class CudaBackend final : public GpuBackend {
 
 }  // namespace
 
+bool has_cuda() { return true; }
+
 std::vector<GpuInfo> available_gpus() {
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) return {};
@@ -132,8 +149,21 @@ std::vector<GpuInfo> available_gpus() {
   return found;
 }
 
-std::unique_ptr<GpuEvaluator> GpuEvaluator::open(std::size_t ordinal, std::span<const FieldPair> keys) {
-  return std::make_unique<GpuEvaluator>(std::make_unique<CudaBackend>(ordinal), keys);
+std::string gpu_problem() {
+  int count = 0, driver = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess || status == cudaErrorNoDevice) return {};
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) return {};  // no driver is installed
+  std::string text = cudaGetErrorString(status);
+  if (status == cudaErrorInsufficientDriver)
+    text += " (the driver supports CUDA " + cuda_version(driver) + ", this build needs " +
+            cuda_version(CUDART_VERSION) + ")";
+  return text;
+}
+
+std::unique_ptr<GpuEvaluator> GpuEvaluator::open(std::size_t ordinal, std::span<const FieldPair> keys,
+                                                 std::size_t queues) {
+  return std::make_unique<GpuEvaluator>(std::make_unique<CudaBackend>(ordinal), keys, queues);
 }
 
 }  // namespace rulemill::execute

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -41,11 +42,13 @@ class GpuBackend {
 
   /// Maximum number of blocks that run concurrently.
   virtual std::uint32_t max_resident_blocks() const = 0;
+  /// Device memory that can be allocated now.
+  virtual std::uint64_t free_bytes() const { return std::numeric_limits<std::uint64_t>::max(); }
   virtual BatchLimits batch_limits() const = 0;
 };
 
 /// Items for four times the number of threads that an H100 runs concurrently; half a gigabyte of GPU memory for each
-/// batch.
+/// batch. GpuEvaluator takes less if all batches do not fit into memory.
 inline constexpr BatchLimits gpu_limits{.items = 1 << 20,
                                         .upload_bytes = std::uint64_t{32} << 20,
                                         .download_bytes = std::uint64_t{32} << 20,

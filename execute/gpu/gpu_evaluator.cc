@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "execute/values/aligned_pairs.h"
+#include "runtime/text/quantity.h"
 
 namespace rulemill::execute {
 
@@ -71,8 +72,8 @@ GpuCounters& GpuCounters::operator+=(const GpuCounters& other) {
   return *this;
 }
 
-GpuEvaluator::GpuEvaluator(std::unique_ptr<GpuBackend> backend, std::span<const FieldPair> keys)
-    : backend_(std::move(backend)), limits_(backend_->batch_limits()) {
+GpuEvaluator::GpuEvaluator(std::unique_ptr<GpuBackend> backend, std::span<const FieldPair> keys, std::size_t queues)
+    : backend_(std::move(backend)), queues_(queues), limits_(backend_->batch_limits()) {
   resident_.keys = resident(keys);
 }
 
@@ -135,6 +136,28 @@ void GpuEvaluator::add_programs(std::span<const TypedProgram* const> programs) {
     resident_.scratch_elements = std::max(resident_.scratch_elements, programs_[p].scratch_elements);
   }
   resident_.programs = resident(std::span<const NodeProgram>(programs_));
+  fit_to_memory();
+}
+
+std::uint64_t GpuEvaluator::scratch_bytes() const {
+  return std::uint64_t{backend_->max_resident_blocks()} * threads_per_block * resident_.scratch_elements *
+         sizeof(FieldPair);
+}
+
+void GpuEvaluator::fit_to_memory() {
+  constexpr double usable_share = 0.9, min_share = 1.0 / 128;  // smaller batches leave the GPU idle
+  limits_ = backend_->batch_limits();
+  const std::uint64_t free = backend_->free_bytes();
+  const double each = usable_share * static_cast<double>(free) / (2 * static_cast<double>(queues_));
+  const auto batch = static_cast<double>(limits_.upload_bytes + limits_.work_bytes);
+  const double share = (each - static_cast<double>(scratch_bytes())) / batch;
+  if (share >= 1) return;
+  if (share < min_share)
+    throw GpuError("device", runtime::format_bytes(free) + " of free memory are too little for " +
+                                 std::to_string(queues_) + " threads");
+  // Multiples of eight bytes keep arrays aligned.
+  for (std::uint64_t* limit : {&limits_.items, &limits_.upload_bytes, &limits_.download_bytes, &limits_.work_bytes})
+    *limit = static_cast<std::uint64_t>(share * static_cast<double>(*limit)) / 8 * 8;
 }
 
 GpuCounters GpuEvaluator::counters() const {
@@ -147,8 +170,7 @@ GpuEvaluator::BatchSlot::BatchSlot(GpuBackend& backend, const GpuEvaluator& eval
       upload(backend.allocate_pinned(evaluator.limits_.upload_bytes)),
       download(backend.allocate_pinned(evaluator.limits_.download_bytes)),
       arena(backend.allocate(evaluator.limits_.upload_bytes + evaluator.limits_.work_bytes)),
-      scratch(backend.allocate(std::uint64_t{backend.max_resident_blocks()} * threads_per_block *
-                               evaluator.resident_.scratch_elements * sizeof(FieldPair))),
+      scratch(backend.allocate(evaluator.scratch_bytes())),
       stream(backend.create_stream()) {}
 
 std::unique_ptr<GpuBatchQueue> GpuEvaluator::create_batch_queue() { return std::make_unique<GpuBatchQueue>(*this); }
@@ -260,8 +282,10 @@ std::span<const OrbitMinimum> GpuBatchQueue::collect(std::size_t slot) {
 }
 
 #ifndef RULEMILL_HAVE_CUDA
+bool has_cuda() { return false; }
 std::vector<GpuInfo> available_gpus() { return {}; }
-std::unique_ptr<GpuEvaluator> GpuEvaluator::open(std::size_t, std::span<const FieldPair>) {
+std::string gpu_problem() { return {}; }
+std::unique_ptr<GpuEvaluator> GpuEvaluator::open(std::size_t, std::span<const FieldPair>, std::size_t) {
   throw GpuError("device", "this build has no CUDA support");
 }
 #endif

@@ -22,8 +22,13 @@ struct GpuInfo {
   std::string name;
   std::uint64_t memory_bytes = 0;
 };
+/// Whether this build can use GPUs.
+bool has_cuda();
 /// The GPUs that this build can use; empty without CUDA or without a GPU.
 std::vector<GpuInfo> available_gpus();
+/// Why an installed driver offers no GPU to this build, such as that it is too old; empty without a driver, or if
+/// GPUs can be used.
+std::string gpu_problem();
 
 /// Counters of GPU work and transfers, for the cost model.
 struct GpuCounters {
@@ -50,13 +55,15 @@ class GpuBatchQueue;
 
 class GpuEvaluator {
  public:
-  GpuEvaluator(std::unique_ptr<GpuBackend> backend, std::span<const FieldPair> keys);
+  /// `queues`: the number of batch queues, including those of other processes, that share the GPU's memory.
+  GpuEvaluator(std::unique_ptr<GpuBackend> backend, std::span<const FieldPair> keys, std::size_t queues = 1);
   /// Throws GpuError.
-  static std::unique_ptr<GpuEvaluator> open(std::size_t ordinal, std::span<const FieldPair> keys);
+  static std::unique_ptr<GpuEvaluator> open(std::size_t ordinal, std::span<const FieldPair> keys, std::size_t queues);
 
   /// Copies the values in warp order, and the renamings of the terms, to the GPU. Call once.
   void add_terms(const ExpandedTerms& terms, const ValueStore& values);
-  /// Copies the programs to the GPU, by number; null entries are skipped. No batch may be in flight.
+  /// Copies the programs to the GPU, by number; null entries are skipped. Then divides the free memory among the
+  /// queues. No batch may be in flight. Call after add_terms(). Throws GpuError, also if too little memory is free.
   void add_programs(std::span<const TypedProgram* const> programs);
   /// Creates the queue of one thread. Its buffers return to the evaluator when it is destroyed.
   std::unique_ptr<GpuBatchQueue> create_batch_queue();
@@ -81,9 +88,12 @@ class GpuEvaluator {
 
   template <class T>
   const T* resident(std::span<const T> values);
-  OrbitView view() const;
+  std::uint64_t scratch_bytes() const;
+  /// Lowers the limits so that two batches of each queue fit into the free memory.
+  void fit_to_memory();
 
   std::unique_ptr<GpuBackend> backend_;
+  std::size_t queues_;
   BatchLimits limits_;
   std::vector<GpuBackend::Memory> memory_;
   OrbitView resident_;

@@ -35,6 +35,10 @@ class CostSource {
   virtual std::optional<double> seconds(const CostQuery& query) = 0;
   /// Returns a text for the report: "onnxruntime 1.31.0, 1 thread, a table of 212 times".
   virtual std::string description() const = 0;
+  /// Throws InputError if times were needed and none is known.
+  virtual void require_times() const {}
+  /// Lets other processes use the device until the next measurement.
+  virtual void release_device() {}
   /// Stores new measurements. Throws IoError.
   virtual void save() {}
 };

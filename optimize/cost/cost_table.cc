@@ -91,17 +91,28 @@ std::optional<double> TableCosts::seconds(const CostQuery& query) {
     if (!measured) return std::nullopt;
     found = table_.seconds.emplace(text, *measured).first;
   }
-  if (found->second < 0) return std::nullopt;
+  if (found->second < 0) {
+    unmeasurable_.insert(text);
+    return std::nullopt;
+  }
+  has_times_ = true;
   return found->second;
 }
 
-std::string TableCosts::description() const {
+std::string TableCosts::description() const { return table_text() + unmeasurable_text(); }
+
+std::string TableCosts::table_text() const {
   return fmt::format("{}, {} thread{}, a table of {} times", table_.runtime, table_.threads,
                      table_.threads == 1 ? "" : "s", table_.seconds.size());
 }
 
+std::string TableCosts::unmeasurable_text() const {
+  if (unmeasurable_.empty()) return {};
+  return fmt::format("; {} nodes could not be timed and have costs of the device model", unmeasurable_.size());
+}
+
 std::string MeasuredCosts::description() const {
-  return TableCosts::description() + fmt::format(", {} of them measured now", measured_count_);
+  return table_text() + fmt::format(", {} of them measured now", measured_count_) + unmeasurable_text();
 }
 
 void MeasuredCosts::save() {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 
@@ -45,8 +46,13 @@ class TableCosts : public CostSource {
   /// Returns seconds or `unmeasurable`, which are added to the table; nullopt adds nothing.
   virtual std::optional<double> measure(const CostQuery&) { return std::nullopt; }
 
+  std::string table_text() const;
+  std::string unmeasurable_text() const;
+
   CostTable table_;
   const algebra::Library& library_;
+  bool has_times_ = false;              // a query was answered
+  std::set<std::string> unmeasurable_;  // queries that were not
 };
 
 /// A table to which measurements are added.

@@ -19,19 +19,31 @@ namespace {
 constexpr std::int64_t max_elements = 1 << 27;  // of an input; larger ones use the analytic model
 constexpr std::size_t launch_count = 101;
 
+using OpenExecutor = std::function<std::unique_ptr<PlanExecutor>()>;
+
 class GpuCosts final : public MeasuredCosts {
  public:
-  GpuCosts(std::unique_ptr<PlanExecutor> executor, std::filesystem::path path, CostTable table,
+  GpuCosts(OpenExecutor open, std::unique_ptr<PlanExecutor> executor, std::filesystem::path path, CostTable table,
            algebra::Library& library)
       : MeasuredCosts(std::move(path), std::move(table), library),
+        open_(std::move(open)),
         executor_(std::move(executor)),
         all_operators_(library) {
     first_launch_seconds_ = time_of(make_launch_plan(1), {});
     launch_seconds_ = (time_of(make_launch_plan(launch_count), {}) - first_launch_seconds_) / (launch_count - 1);
   }
 
+  void require_times() const override {
+    if (has_times_ || unmeasurable_.empty()) return;
+    throw runtime::InputError("GPU", "no node of the model could be timed" +
+                                         (first_failure_.empty() ? "" : " (" + first_failure_ + ")") +
+                                         "; use --cost analytic");
+  }
+  void release_device() override { executor_.reset(); }
+
  private:
   double measure_now(const CostQuery& query) override {
+    if (!executor_) executor_ = open_();
     algebra::Symbols symbols;
     GraphBank bank(all_operators_, symbols);
     try {
@@ -44,7 +56,8 @@ class GpuCosts final : public MeasuredCosts {
       return std::max(0.0, seconds - first_launch_seconds_) + launch_seconds_;
     } catch (const runtime::Interrupted&) {
       throw;
-    } catch (const runtime::Error&) {
+    } catch (const runtime::Error& error) {
+      if (first_failure_.empty()) first_failure_ = error.what();
       // An unsupported node, or out of memory: the cost is unknown. A lost GPU is an error.
       const std::string failure = executor_->failure();
       if (!failure.empty())
@@ -111,7 +124,9 @@ class GpuCosts final : public MeasuredCosts {
     return loaded->time({}).median;
   }
 
-  std::unique_ptr<PlanExecutor> executor_;
+  OpenExecutor open_;
+  std::unique_ptr<PlanExecutor> executor_;  // null: released
+  std::string first_failure_;
   algebra::Library& all_operators_;
   double first_launch_seconds_ = 0, launch_seconds_ = 0;
 };
@@ -143,8 +158,8 @@ std::vector<float> random_values(std::size_t count, std::uint64_t seed) {
   return numbers;
 }
 
-std::unique_ptr<CostSource> gpu_costs(std::unique_ptr<PlanExecutor> executor, const std::filesystem::path& path,
-                                      algebra::Library& library) {
+std::unique_ptr<CostSource> gpu_costs(OpenExecutor open, const std::filesystem::path& path, algebra::Library& library) {
+  std::unique_ptr<PlanExecutor> executor = open();
   const std::vector<std::string> device{executor->device()};
   const std::string versions = executor->versions();
   std::filesystem::path file = path;
@@ -161,11 +176,11 @@ std::unique_ptr<CostSource> gpu_costs(std::unique_ptr<PlanExecutor> executor, co
           file.string(), fmt::format("was measured with other versions ({}; here are {})", known.runtime, versions));
     table = std::move(known);
   }
-  return std::make_unique<GpuCosts>(std::move(executor), file, std::move(table), library);
+  return std::make_unique<GpuCosts>(std::move(open), std::move(executor), file, std::move(table), library);
 }
 
 std::unique_ptr<CostSource> cuda_costs(const std::filesystem::path& path, algebra::Library& library) {
-  return gpu_costs(PlanExecutor::open(), path, library);
+  return gpu_costs(PlanExecutor::open, path, library);
 }
 
 }  // namespace rulemill::optimize::gpu

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "optimize/cost/cost_source.h"
@@ -10,10 +11,10 @@
 
 namespace rulemill::optimize::gpu {
 
-/// `path`: a table, or a folder with a table for each GPU and versions; empty: nothing is stored. Throws InputError for
-/// a table of another GPU or other versions.
-std::unique_ptr<CostSource> gpu_costs(std::unique_ptr<PlanExecutor> executor, const std::filesystem::path& path,
-                                      algebra::Library& library);
+/// `open` opens the GPU, also again after release_device(). `path`: a table, or a folder with a table for each GPU and
+/// versions; empty: nothing is stored. Throws InputError for a table of another GPU or other versions.
+std::unique_ptr<CostSource> gpu_costs(std::function<std::unique_ptr<PlanExecutor>()> open,
+                                      const std::filesystem::path& path, algebra::Library& library);
 /// Measures on this machine's GPU. Throws InputError if there is none.
 std::unique_ptr<CostSource> cuda_costs(const std::filesystem::path& path, algebra::Library& library);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 // cuDNN 9 deprecates these calls in favor of graphs, which have no equally simple C API.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -69,21 +70,15 @@ class ConvolutionCall final : public LibraryCall {
                                             static_cast<int>(filter_dims.size()), filter_dims.data()),
                  "cudnnSetFilterNdDescriptor");
     describe(op);
-    activation_ =
-        create_handle<ActivationDescriptor>(cudnnCreateActivationDescriptor, "cudnnCreateActivationDescriptor");
-    check_status(cudnnSetActivationDescriptor(activation_.get(),
-                                              op.epilogue.relu ? CUDNN_ACTIVATION_RELU : CUDNN_ACTIVATION_IDENTITY,
-                                              CUDNN_PROPAGATE_NAN, 0),
-                 "cudnnSetActivationDescriptor");
+    // The fused call supports no other treatment of NaN.
+    fused_activation_ = activation_descriptor(CUDNN_NOT_PROPAGATE_NAN);
+    activation_ = activation_descriptor(CUDNN_PROPAGATE_NAN);
     select_algorithm();
   }
 
   void enqueue() const override {
     if (fused_) return check_status(run_fused(), "cudnnConvolutionBiasActivationForward");
-    check_status(cudnnConvolutionForward(context_.cudnn.get(), &one, x_type_.get(), x_, w_type_.get(), w_, type_.get(),
-                                         algorithm_, context_.workspace.get(), LibraryContext::workspace_bytes, &zero,
-                                         y_type_.get(), y_),
-                 "cudnnConvolutionForward");
+    check_status(run_plain(), "cudnnConvolutionForward");
     if (op_.epilogue.bias)
       check_status(cudnnAddTensor(context_.cudnn.get(), &one, bias_type_.get(), bias_, &one, y_type_.get(), y_),
                    "cudnnAddTensor");
@@ -94,6 +89,14 @@ class ConvolutionCall final : public LibraryCall {
   }
 
  private:
+  ActivationDescriptor activation_descriptor(cudnnNanPropagation_t nan) const {
+    auto descriptor =
+        create_handle<ActivationDescriptor>(cudnnCreateActivationDescriptor, "cudnnCreateActivationDescriptor");
+    const auto mode = op_.epilogue.relu ? CUDNN_ACTIVATION_RELU : CUDNN_ACTIVATION_IDENTITY;
+    check_status(cudnnSetActivationDescriptor(descriptor.get(), mode, nan, 0), "cudnnSetActivationDescriptor");
+    return descriptor;
+  }
+
   void describe(const Convolution& op) {
     type_ = create_handle<ConvolutionDescriptor>(cudnnCreateConvolutionDescriptor, "cudnnCreateConvolutionDescriptor");
     const std::vector<int> pad = to_plane_params(op.pad_begin, 0), stride = to_plane_params(op.stride, 1),
@@ -107,7 +110,7 @@ class ConvolutionCall final : public LibraryCall {
     check_status(cudnnSetConvolutionMathType(type_.get(), CUDNN_FMA_MATH), "cudnnSetConvolutionMathType");
   }
 
-  /// Selects the fastest algorithm by measurement, and the fused call if the library supports it.
+  /// Selects the fastest algorithm that runs, and the fused call if the library supports it.
   void select_algorithm() {
     std::array<cudnnConvolutionFwdAlgoPerf_t, CUDNN_CONVOLUTION_FWD_ALGO_COUNT> results{};
     int count = 0;
@@ -116,13 +119,22 @@ class ConvolutionCall final : public LibraryCall {
                                                         static_cast<int>(results.size()), &count, results.data(),
                                                         context_.workspace.get(), LibraryContext::workspace_bytes),
                  "cudnnFindConvolutionForwardAlgorithmEx");
-    const auto* best = std::find_if(results.data(), results.data() + count, [](const auto& each) {
-      return each.status == CUDNN_STATUS_SUCCESS && each.mathType == CUDNN_FMA_MATH &&
-             each.memory <= LibraryContext::workspace_bytes;
+    const auto found = std::span(results).first(static_cast<std::size_t>(count));
+    const bool is_supported = std::ranges::any_of(found, [&](const auto& result) {
+      algorithm_ = result.algo;
+      return is_exact(result) && run_plain() == CUDNN_STATUS_SUCCESS;
     });
-    if (best == results.data() + count) throw runtime::Error("GPU", "cuDNN has no algorithm for a convolution");
-    algorithm_ = best->algo;
-    if (!op_.epilogue.bias && !op_.epilogue.relu) return;
+    if (!is_supported) throw runtime::Error("GPU", "cuDNN has no algorithm for a convolution");
+    if (op_.epilogue.bias || op_.epilogue.relu) select_fused_call();
+  }
+
+  /// Versions report either type for an algorithm that runs without tensor cores, as the descriptor demands.
+  static bool is_exact(const cudnnConvolutionFwdAlgoPerf_t& result) {
+    return result.status == CUDNN_STATUS_SUCCESS && result.memory <= LibraryContext::workspace_bytes &&
+           (result.mathType == CUDNN_FMA_MATH || result.mathType == CUDNN_DEFAULT_MATH);
+  }
+
+  void select_fused_call() {
     // Without an activation the fused call supports only this algorithm.
     const auto unfused_algorithm = algorithm_;
     if (!op_.epilogue.relu) algorithm_ = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
@@ -130,11 +142,17 @@ class ConvolutionCall final : public LibraryCall {
     if (!fused_) algorithm_ = unfused_algorithm;
   }
 
+  cudnnStatus_t run_plain() const {
+    return cudnnConvolutionForward(context_.cudnn.get(), &one, x_type_.get(), x_, w_type_.get(), w_, type_.get(),
+                                   algorithm_, context_.workspace.get(), LibraryContext::workspace_bytes, &zero,
+                                   y_type_.get(), y_);
+  }
+
   cudnnStatus_t run_fused() const {
     return cudnnConvolutionBiasActivationForward(context_.cudnn.get(), &one, x_type_.get(), x_, w_type_.get(), w_,
                                                  type_.get(), algorithm_, context_.workspace.get(),
                                                  LibraryContext::workspace_bytes, &zero, y_type_.get(), y_,
-                                                 bias_type_.get(), bias_, activation_.get(), y_type_.get(), y_);
+                                                 bias_type_.get(), bias_, fused_activation_.get(), y_type_.get(), y_);
   }
 
   const LibraryContext& context_;
@@ -143,7 +161,7 @@ class ConvolutionCall final : public LibraryCall {
   TensorDescriptor x_type_, y_type_, bias_type_;
   FilterDescriptor w_type_;
   ConvolutionDescriptor type_;
-  ActivationDescriptor activation_;
+  ActivationDescriptor activation_, fused_activation_;
   cudnnConvolutionFwdAlgo_t algorithm_ = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM;
   bool fused_ = false;
 };

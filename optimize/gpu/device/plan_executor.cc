@@ -66,6 +66,7 @@ class CudaLoadedPlan final : public LoadedPlan {
                                  plan_, step, [&](std::uint32_t t) { return pointer(t); }, context_.libraries)
                            : nullptr);
     }
+    warm_up();
     capture();
   }
 
@@ -143,6 +144,12 @@ class CudaLoadedPlan final : public LoadedPlan {
                  "cudaLaunchKernel");
   }
 
+  /// Runs every step once: a library or a kernel that runs for the first time may load code, which capture forbids.
+  void warm_up() const {
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) enqueue(s);
+    check_status(cudaStreamSynchronize(context_.stream.get()), "cudaStreamSynchronize");
+  }
+
   void capture() {
     check_status(cudaStreamBeginCapture(context_.stream.get(), cudaStreamCaptureModeThreadLocal),
                  "cudaStreamBeginCapture");
@@ -182,8 +189,8 @@ class CudaPlanExecutor final : public PlanExecutor {
     check_status(cudaGetDeviceProperties(&context_.properties, 0), "cudaGetDeviceProperties");
     context_.stream = create_handle<Stream>(cudaStreamCreate, "cudaStreamCreate");
     const auto event = [](cudaEvent_t* handle) { return cudaEventCreateWithFlags(handle, cudaEventDefault); };
-    context_.begin = create_handle<Event>(event, "cudaEventCreate");
-    context_.end = create_handle<Event>(event, "cudaEventCreate");
+    context_.begin = create_handle<Event>(event, "cudaEventCreateWithFlags");
+    context_.end = create_handle<Event>(event, "cudaEventCreateWithFlags");
     LibraryContext& library_context = context_.libraries;
     library_context.cudnn = create_handle<CudnnHandle>(cudnnCreate, "cudnnCreate");
     library_context.cublas = create_handle<CublasHandle>(cublasLtCreate, "cublasLtCreate");
@@ -195,6 +202,14 @@ class CudaPlanExecutor final : public PlanExecutor {
     check_status(cudaMemset(library_context.zeros.get(), 0, max_channels * sizeof(float)), "cudaMemset");
     context_.flush = allocate_device(flush_bytes);
   }
+
+  /// In exclusive compute mode another process can then use the GPU.
+  ~CudaPlanExecutor() override {
+    context_ = {};
+    cudaDeviceReset();
+  }
+  CudaPlanExecutor(const CudaPlanExecutor&) = delete;
+  CudaPlanExecutor& operator=(const CudaPlanExecutor&) = delete;
 
   std::string device() const override { return describe_device(context_.properties); }
 
@@ -230,11 +245,15 @@ std::optional<std::string> device_name() {
 }
 
 void require_gpu() {
-  int count = 0;
+  int count = 0, driver = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status != cudaSuccess || count == 0)
-    throw runtime::InputError("GPU", std::string("no GPU can be used: ") +
-                                         (status == cudaSuccess ? "no device" : cudaGetErrorString(status)));
+  if (status == cudaSuccess && count > 0) return;
+  std::string reason = status == cudaSuccess ? "no device" : cudaGetErrorString(status);
+  // 0: no driver is installed.
+  if (status == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0)
+    reason += fmt::format(" (the driver supports CUDA {}, this build needs {})",
+                          version(static_cast<std::size_t>(driver), 1000), version(CUDART_VERSION, 1000));
+  throw runtime::InputError("GPU", "no GPU can be used: " + reason);
 }
 
 std::unique_ptr<PlanExecutor> PlanExecutor::open() {

@@ -3,7 +3,6 @@
 #include "optimize/cost/cost_table.h"
 #include "optimize/gpu/device/layout_costs.h"
 #include "runtime/text/error.h"
-#include "tests/optimize/gpu/host_executor.h"
 #include "tests/optimize/graph_fixture.h"
 
 namespace rulemill::optimize::gpu {
@@ -12,7 +11,7 @@ namespace {
 /// A simulated GPU: 10 µs per graph, 1 µs per step and 1 ns per element. It can fail.
 struct FakeExecutor final : PlanExecutor {
   struct State {
-    std::size_t loaded = 0;
+    std::size_t opened = 0, loaded = 0;
     std::string device = "a device", versions = "CUDA 0.1", rejection, failure;
     std::optional<double> channels_last = std::nullopt;  // seconds per element in that layout; rejected if not set
   };
@@ -44,6 +43,13 @@ struct FakeExecutor final : PlanExecutor {
   State& state;
 };
 
+auto open_fake(FakeExecutor::State& state) {
+  return [&state] {
+    ++state.opened;
+    return std::make_unique<FakeExecutor>(state);
+  };
+}
+
 CostQuery convolution(GraphFixture& fixture) {
   return {fixture.instance("conv2d", {4, 4}), {{1, 4, 8, 8}, {6, 4, 3, 3}}, {false, true}, {}, {}};
 }
@@ -51,7 +57,7 @@ CostQuery convolution(GraphFixture& fixture) {
 TEST_CASE("a node costs its time without the first launch, and a fused activation adds nothing", "[gpu]") {
   GraphFixture fixture;
   FakeExecutor::State state;
-  const auto costs = gpu_costs(std::make_unique<FakeExecutor>(state), {}, fixture.library);
+  const auto costs = gpu_costs(open_fake(state), {}, fixture.library);
   CHECK(state.loaded == 2);
   CostQuery query = convolution(fixture);
   CHECK(costs->seconds(query).value() == Approx(1e-6 + 384e-9));
@@ -69,7 +75,7 @@ TEST_CASE("measured times are stored per GPU and per library versions", "[gpu]")
   FakeExecutor::State state;
   const runtime::ScratchFolder scratch;
   const auto measured = [&](const std::filesystem::path& path) {
-    const auto costs = gpu_costs(std::make_unique<FakeExecutor>(state), path, fixture.library);
+    const auto costs = gpu_costs(open_fake(state), path, fixture.library);
     state.loaded = 0;
     costs->seconds(convolution(fixture));
     costs->save();
@@ -94,7 +100,7 @@ TEST_CASE("measured times are stored per GPU and per library versions", "[gpu]")
 TEST_CASE("an unsupported call has no cost, and a lost GPU is an error", "[gpu]") {
   GraphFixture fixture;
   FakeExecutor::State state;
-  const auto costs = gpu_costs(std::make_unique<FakeExecutor>(state), {}, fixture.library);
+  const auto costs = gpu_costs(open_fake(state), {}, fixture.library);
   state.rejection = "cuDNN has no algorithm";
   CHECK_FALSE(costs->seconds(convolution(fixture)).has_value());
   const std::size_t loaded = state.loaded;
@@ -106,11 +112,47 @@ TEST_CASE("an unsupported call has no cost, and a lost GPU is an error", "[gpu]"
   CHECK_THROWS_WITH(costs->seconds(other), Catch::Contains("illegal memory access") && Catch::Contains("conv2d"));
 }
 
+TEST_CASE("costs of which none could be measured are an error, also when read again", "[gpu]") {
+  GraphFixture fixture;
+  FakeExecutor::State state;
+  const runtime::ScratchFolder scratch;
+  for (const char* reason : {"cuDNN has no algorithm", "use --cost analytic"}) {
+    const auto costs = gpu_costs(open_fake(state), scratch / "costs.h5", fixture.library);
+    costs->require_times();  // none was needed yet
+    state.rejection = "cuDNN has no algorithm";
+    CHECK_FALSE(costs->seconds(convolution(fixture)).has_value());
+    CHECK_THROWS_WITH(costs->require_times(),
+                      Catch::Contains("no node of the model could be timed") && Catch::Contains(reason));
+    costs->save();
+    state.rejection.clear();
+    // One that can be measured is enough; the others are counted.
+    CostQuery other = convolution(fixture);
+    other.inputs[0][0] = 2;
+    CHECK(costs->seconds(other).has_value());
+    costs->require_times();
+    CHECK_THAT(costs->description(), Catch::Contains("; 1 nodes could not be timed"));
+  }
+}
+
+TEST_CASE("a released GPU is opened again by the next measurement only", "[gpu]") {
+  GraphFixture fixture;
+  FakeExecutor::State state;
+  const auto costs = gpu_costs(open_fake(state), {}, fixture.library);
+  costs->seconds(convolution(fixture));
+  costs->release_device();
+  costs->seconds(convolution(fixture));
+  CHECK(state.opened == 1);
+  CostQuery other = convolution(fixture);
+  other.inputs[0][0] = 2;
+  CHECK(costs->seconds(other).has_value());
+  CHECK(state.opened == 2);
+}
+
 TEST_CASE("a node costs its time in the better layout", "[gpu]") {
   GraphFixture fixture;
   FakeExecutor::State state;
   state.channels_last = 0.25e-9;
-  const auto costs = gpu_costs(std::make_unique<FakeExecutor>(state), {}, fixture.library);
+  const auto costs = gpu_costs(open_fake(state), {}, fixture.library);
   CHECK(costs->seconds(convolution(fixture)).value() == Approx(1e-6 + 96e-9));
   state.channels_last = 4e-9;
   CostQuery other = convolution(fixture);
@@ -139,14 +181,6 @@ TEST_CASE("calls are measured once per layout, and rejected calls are remembered
   CHECK_FALSE(known->seconds(query).has_value());
   query.image[0] = query.out[0] = 2;
   CHECK(known->seconds(query).value() > 0);
-}
-
-TEST_CASE("a launch plan runs its empty kernels in turn", "[gpu]") {
-  const Plan plan = make_launch_plan(5);
-  const HostKernels host(plan.kernels, {});
-  REQUIRE(host.compiled());
-  CHECK(plan.steps.size() == 5);
-  CHECK(run_on_host(plan, host, [](ValueId) { return std::vector<float>(); }).empty());
 }
 
 }  // namespace
