@@ -3,6 +3,7 @@
 # (default: build/cuda, 4, data/models; in a folder made by scripts/pack.sh: the packed programs). In this order: correctness of
 # plans, fingerprints against the CPU's bytes, memory errors, costs of nodes, models, and times of fingerprints. A step that fails
 # or takes longer than its limit does not stop the others. Ends with a summary; fails without a GPU or if a step failed.
+# RULES=FILE in the environment: a database instead of the default rules, which are discovered first if they are not cached.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 build=${1:-build/cuda}
@@ -78,15 +79,20 @@ memory_errors() {
   done
 }
 
+default_rules() {
+  [[ -n ${RULES:-} ]] || RULES=$("$build/rulemill" rules default)
+  echo "$RULES" | tee "$folder/rules"
+}
+
 node_costs() {
   for model in "$models"/*.onnx; do
-    "$build/rulemill" optimize "$model" --cost cuda --cost-table "$folder/costs.h5" --no-benchmark --verifier definitions |
+    "$build/rulemill" optimize "$model" --rules "$(<"$folder/rules")" --cost cuda --cost-table "$folder/costs.h5" --no-benchmark --verifier definitions |
       grep -E '^costs measured'
   done
 }
 
 model_times() {
-  python3 bench/gpu_models.py --rulemill "$build/rulemill" --rounds 3 --json "$folder/models.json" "$models"/*.onnx
+  python3 bench/gpu_models.py --rulemill "$build/rulemill" --rules "$(<"$folder/rules")" --rounds 3 --json "$folder/models.json" "$models"/*.onnx
 }
 
 fingerprint_times() {
@@ -108,9 +114,10 @@ command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,memory.total,dri
 
 step 90 "plans of models against their definitions" plans
 step 60 "fingerprints of $compared_ops operators against the CPU's bytes" bytes
-step 120 "memory errors and races" memory_errors
+step 90 "memory errors and races" memory_errors
+step 120 "rules" default_rules
 step 90 "costs of nodes" node_costs
-step 150 "times of models" model_times
+step 120 "times of models" model_times
 step 90 "times of fingerprints of $max_ops operators" fingerprint_times
 
 echo "== summary"

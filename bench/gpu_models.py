@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures how much time `rulemill optimize --cost cuda` removes from models on this machine's GPU, next to published results:
 
-    bench/gpu_models.py [--rulemill BINARY] [--rounds N] [--json FILE] MODEL.onnx...
+    bench/gpu_models.py [--rulemill BINARY] [--rules DATABASE] [--rounds N] [--json FILE] MODEL.onnx...
 
 `rulemill gpu time` runs each model and its result in turns, with the same executor and cold caches; times are medians over the
 rounds. Exits with 3 if there is no GPU, and with 1 if a model could not be measured."""
@@ -44,9 +44,10 @@ def report(binary, *arguments):
         return json.loads(path.read_text(encoding="utf-8"))
 
 
-def measure(binary, model, rounds, folder):
+def measure(binary, rules, model, rounds, folder):
     faster = folder / f"{model.stem}.faster.onnx"
-    made = report(binary, "optimize", model, "--cost", "cuda", "--benchmark-command", f"'{binary}' gpu time", "--out", faster)
+    made = report(binary, "optimize", model, "--cost", "cuda", "--benchmark-command", f"'{binary}' gpu time", "--out", faster,
+                  *(["--rules", rules] if rules else []))
     times = {model: [], faster: []}
     for number in range(rounds):
         for path in (model, faster) if number % 2 == 0 else (faster, model):
@@ -65,6 +66,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", type=pathlib.Path, metavar="MODEL.onnx")
     parser.add_argument("--rulemill", type=pathlib.Path, default=PACKED if PACKED.exists() else BUILT)
+    parser.add_argument("--rules", type=pathlib.Path, help="default: the default rules")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
@@ -79,7 +81,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for model in options.models:
             try:
-                row = measure(options.rulemill.resolve(), model, options.rounds, pathlib.Path(folder))
+                row = measure(options.rulemill.resolve(), options.rules, model, options.rounds, pathlib.Path(folder))
             except Failure as failure:
                 print(f"{model.stem:24} {failure}", flush=True)
                 failed = True
