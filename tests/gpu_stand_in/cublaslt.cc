@@ -1,6 +1,7 @@
 // cublasLt: products of column-major matrices in batches, with epilogues.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "tests/gpu_stand_in/calls.h"
 

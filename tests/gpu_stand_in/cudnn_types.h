@@ -1,7 +1,10 @@
 // What cuDNN's descriptors hold, and loops over tensors that they describe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "tests/gpu_stand_in/calls.h"

@@ -1,6 +1,7 @@
 // NVRTC, and the loading of what it compiled.
 #include "tests/gpu_stand_in/modules.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>

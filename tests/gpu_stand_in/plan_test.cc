@@ -1,5 +1,13 @@
 #include "optimize/gpu/plan/plan.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/gpu/kernels/compiler.h"
 #include "tests/gpu_stand_in/checked_run.h"

@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "tests/gpu_stand_in/calls.h"

@@ -2,6 +2,7 @@
 
 #include "optimize/cost/cost_table.h"
 #include "optimize/gpu/device/layout_costs.h"
+#include "runtime/files/scratch_folder.h"
 #include "runtime/text/error.h"
 #include "tests/optimize/graph_fixture.h"
 

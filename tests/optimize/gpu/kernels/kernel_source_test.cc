@@ -1,6 +1,7 @@
 #include "optimize/gpu/kernels/kernel_source.h"
 
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "tests/gpu_stand_in/host_module.h"
 #include "tests/optimize/gpu/drawn_nodes.h"
