@@ -114,10 +114,10 @@ command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,memory.total,dri
 
 step 90 "plans of models against their definitions" plans
 step 60 "fingerprints of $compared_ops operators against the CPU's bytes" bytes
-step 90 "memory errors and races" memory_errors
+step 60 "memory errors and races" memory_errors
 step 120 "rules" default_rules
 step 90 "costs of nodes" node_costs
-step 120 "times of models" model_times
+step 90 "times of models" model_times
 step 90 "times of fingerprints of $max_ops operators" fingerprint_times
 
 echo "== summary"
