@@ -9,8 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "algebra/exchange/fixed_forms.h"
 #include "algebra/exchange/python_expression.h"
-#include "algebra/terms/dimension_packs.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
 
@@ -327,32 +327,6 @@ class ClassWriter {
   int since_ = 1, until_ = 1 << 20;
 };
 
-/// The rule at each number of dimensions for its packs.
-std::vector<Rule> fixed_ranks(const Rule& rule, Library& library, TermBank& bank, Symbols& symbols) {
-  std::vector<Rule> result;
-  std::vector<Rule> waiting{rule};
-  while (!waiting.empty()) {
-    const Rule next = std::move(waiting.back());
-    waiting.pop_back();
-    const auto fits = [&](const Shape& shape) {
-      const auto packs = std::ranges::count_if(shape, [&](const Poly& dim) {
-        return dim.atom() && std::ranges::find(next.packs, *dim.atom()) != next.packs.end();
-      });
-      return shape.size() - static_cast<std::size_t>(packs) <= max_exported_rank;
-    };
-    if (!std::ranges::all_of(next.shapes, fits)) continue;
-    if (next.packs.empty()) {
-      result.push_back(next);
-      continue;
-    }
-    for (std::uint32_t rank = 0; rank <= max_exported_rank; ++rank) {
-      if (auto expanded = expand_pack(next, next.packs[0], rank, library, bank, symbols))
-        waiting.push_back(std::move(*expanded));
-    }
-  }
-  return result;
-}
-
 /// The classes of one body, with the shapes of all ranks that have it.
 struct MergedClass {
   std::vector<std::string> variables;
@@ -394,8 +368,8 @@ ExportedRules write_onnxscript_rules(std::span<const RuleToExport> rules, std::v
   std::string classes, list;
   for (const RuleToExport& rule : rules) {
     std::map<std::string, MergedClass> by_body;
-    std::string reason = "it has no form of ranks up to " + std::to_string(max_exported_rank);
-    for (const Rule& fixed : fixed_ranks(rule.rule, library, bank, symbols)) {
+    std::string reason = "it has no form of ranks up to " + std::to_string(max_exported_rank) + " and small parameters";
+    for (const Rule& fixed : fixed_forms(rule.rule, max_exported_rank, library, bank, symbols)) {
       auto types = infer_types(fixed, bank, symbols);
       const auto* typed = std::get_if<TypedRule>(&types);
       if (typed == nullptr) continue;

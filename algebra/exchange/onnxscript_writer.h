@@ -9,9 +9,6 @@
 
 namespace rulemill::algebra {
 
-/// The greatest rank at which rules for any rank are exported.
-inline constexpr std::uint32_t max_exported_rank = 5;
-
 /// Exports typed rules, source to target. The file begins with a header (export_header) that also lists the rules
 /// `skipped` before, then `prelude`, which defines what the rules use. A rule for any rank is exported at each number
 /// of dimensions for which its variables have at most max_exported_rank.

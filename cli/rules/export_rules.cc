@@ -26,8 +26,8 @@ using algebra::Rule;
 using algebra::RuleRecord;
 
 struct ExportOptions {
-  std::string file, format = "text", taso_table, tier;
-  bool canonical = false, all_directions = false;
+  std::string file, format = "text", taso_table, goals, tier;
+  bool canonical = false, all_rules = false;
 };
 
 /// The rules, named by a hash of their text and sorted by it: adding a rule adds one paragraph.
@@ -74,16 +74,19 @@ ExportedRules export_as(const ExportOptions& options, const std::string& origin,
     if (options.tier.empty() || options.tier == tier_name(record.rule.tier)) records.push_back(record);
   }
   if (options.format == "taso") return export_taso(records, options, database);
-  if (options.format == "onnxscript")
-    return export_onnxscript(records, options.all_directions, "Rules of " + origin, database);
+  const std::string title = "Rules of " + origin;
+  if (options.format == "onnxscript") return export_onnxscript(records, options.all_rules, title, database);
+  if (options.format == "egglog") return export_egglog(records, options.all_rules, options.goals, title, database);
   return export_text(records, options, origin, database);
 }
 
 void export_rules(Context& context, const ExportOptions& options) {
   if (options.format != "text" && options.canonical)
     throw runtime::UsageError("--canonical", "applies to --format text only");
-  if (options.format != "onnxscript" && options.all_directions)
-    throw runtime::UsageError("--all", "applies to --format onnxscript only");
+  if (options.all_rules && options.format != "onnxscript" && options.format != "egglog")
+    throw runtime::UsageError("--all", "applies to --format onnxscript and egglog only");
+  if (!options.goals.empty() && options.format != "egglog")
+    throw runtime::UsageError("--goals", "applies to --format egglog only");
   Database database(context.options);
   const ExportedRules exported = export_as(options, rules_file(context.options).filename().string(), database);
   std::map<std::string, std::size_t> reasons;
@@ -183,15 +186,19 @@ void add_rules_export(CLI::App& rules, Options& options, Command& chosen) {
       ->required();
   exporting
       ->add_option("--format", given->format,
-                   "output format: text, taso (protobuf) or onnxscript (a module of rewrite rules)")
-      ->check(CLI::IsMember({"text", "taso", "onnxscript"}))
+                   "output format: text, taso (protobuf), onnxscript (a module of rewrite rules) or egglog (a program)")
+      ->check(CLI::IsMember({"text", "taso", "onnxscript", "egglog"}))
       ->capture_default_str();
   exporting->add_option("--tier", given->tier, "only rules of this tier: core or derived")
       ->check(CLI::IsMember({"core", "derived"}));
   exporting->add_flag("--canonical", given->canonical,
                       "sort the rules and name each by a hash of its text, so that files can be compared with diff");
-  exporting->add_flag("--all", given->all_directions,
-                      "export rules also in directions that do not reduce their cost, for onnxscript");
+  exporting->add_flag("--all", given->all_rules,
+                      "onnxscript: also directions that do not reduce the cost; egglog: also derived rules");
+  options.files.reads(exporting->add_option("--goals", given->goals,
+                                            "egglog: rules whose sides the program ends with, to test whether they are "
+                                            "equal"),
+                      PathKind::Database);
   add_taso_table_option(*exporting, options, given->taso_table);
   add_rules_option(*exporting, options, true);
   add_definitions_option(*exporting, options);

@@ -1,9 +1,12 @@
 #include "cli/rules/rule_gain.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <random>
 
 #include "algebra/execution/plan.h"
+#include "algebra/terms/size_condition.h"
 #include "algebra/terms/symbolic_parameters.h"
 #include "runtime/text/error.h"
 
@@ -35,22 +38,19 @@ Sample example_of(const algebra::RuleRecord& record) {
   return sample;
 }
 
-/// Sizes for a rule without an example; empty if they result in an invalid dimension. Symbolic parameters, and the
-/// later terms of a sum or difference, get smaller values.
-std::optional<Sample> sample_of(const algebra::RuleRecord& record, int attempt, const algebra::TermBank& bank,
-                                algebra::Symbols& symbols) {
-  static constexpr std::int64_t values[] = {8, 6, 4, 3, 2, 1};
+/// Chooses the value of the next size.
+using SizeChooser = std::function<std::int64_t(bool is_parameter)>;
+
+/// Chosen sizes; empty if they result in an invalid dimension.
+std::optional<Sample> sample_of(const algebra::RuleRecord& record, const SizeChooser& choose,
+                                const algebra::TermBank& bank, algebra::Symbols& symbols) {
   Sample sample;
-  std::size_t next = 0;
-  const auto note = [&](algebra::Atom atom, std::size_t from) {
-    const std::size_t place = std::min(from + next++ * static_cast<std::size_t>(attempt) / 4, std::size(values) - 1);
-    sample.sizes.emplace(atom, Poly(values[place]));
-  };
-  for (const algebra::Atom atom : algebra::symbolic_parameter_sizes(record.rule, bank)) note(atom, 4);
+  for (const algebra::Atom atom : algebra::symbolic_parameter_sizes(record.rule, bank))
+    sample.sizes.emplace(atom, Poly(choose(true)));
   for (const algebra::Shape& shape : record.rule.shapes) {
     for (const Poly& dim : shape) {
       for (const algebra::Atom atom : symbols.atoms(dim)) {
-        if (!sample.sizes.contains(atom)) note(atom, 0);
+        if (!sample.sizes.contains(atom)) sample.sizes.emplace(atom, Poly(choose(false)));
       }
     }
   }
@@ -63,6 +63,15 @@ std::optional<Sample> sample_of(const algebra::RuleRecord& record, int attempt, 
     }
   }
   return sample;
+}
+
+/// Symbolic parameters, and the later terms of a sum or difference, get smaller values.
+SizeChooser decreasing_sizes(int attempt) {
+  return [attempt, next = std::size_t{0}](bool is_parameter) mutable {
+    static constexpr std::int64_t values[] = {8, 6, 4, 3, 2, 1};
+    const std::size_t from = is_parameter ? 4 : 0;
+    return values[std::min(from + next++ * static_cast<std::size_t>(attempt) / 4, std::size(values) - 1)];
+  };
 }
 
 class Costs {
@@ -133,11 +142,32 @@ std::optional<RuleCost> cost_at_example(const algebra::RuleRecord& record, algeb
   if (record.example.size() == record.rule.variables.size()) return cost_at(example_of(record), record, bank, symbols);
   constexpr int attempts = 12;
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    const auto sample = sample_of(record, attempt, bank, symbols);
+    const auto sample = sample_of(record, decreasing_sizes(attempt), bank, symbols);
     if (!sample) continue;
     if (const auto cost = cost_at(*sample, record, bank, symbols)) return cost;
   }
   return std::nullopt;
+}
+
+std::vector<RuleCost> costs_at_samples(const algebra::RuleRecord& record, algebra::TermBank& bank,
+                                       algebra::Symbols& symbols) {
+  constexpr std::size_t max_samples = 4;
+  constexpr int max_attempts = 40;
+  std::vector<RuleCost> costs;
+  std::mt19937_64 random(1);
+  const SizeChooser choose = [&](bool is_parameter) {
+    static constexpr std::int64_t values[] = {1, 2, 3, 4, 6};
+    return values[random() % (is_parameter ? 3 : std::size(values))];
+  };
+  for (int attempt = 0; attempt < max_attempts && costs.size() < max_samples; ++attempt) {
+    const auto sample = sample_of(record, choose, bank, symbols);
+    const auto is_violated = [&](const algebra::SizeCondition& condition) {
+      return algebra::holds(algebra::substitute(condition, sample->sizes, symbols), symbols) == algebra::Truth::No;
+    };
+    if (!sample || std::ranges::any_of(record.rule.condition, is_violated)) continue;
+    if (const auto cost = cost_at(*sample, record, bank, symbols)) costs.push_back(*cost);
+  }
+  return costs;
 }
 
 }  // namespace rulemill::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "algebra/rules/rule_set.h"
 
@@ -17,5 +18,9 @@ struct RuleCost {
 /// Uses sizes of at most 8 if the record has no example. Empty if not all sizes are determined.
 std::optional<RuleCost> cost_at_example(const algebra::RuleRecord& record, algebra::TermBank& bank,
                                         algebra::Symbols& symbols);
+
+/// The costs at up to 4 random assignments of small sizes that the rule's condition allows, the same in every run.
+std::vector<RuleCost> costs_at_samples(const algebra::RuleRecord& record, algebra::TermBank& bank,
+                                       algebra::Symbols& symbols);
 
 }  // namespace rulemill::cli
