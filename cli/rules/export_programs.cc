@@ -47,8 +47,8 @@ struct Directions {
 };
 
 /// A rule whose sides cost the same, or of which neither is cheaper at all sizes, could be applied back and forth.
-Directions cheaper_direction(const RuleRecord& record, Database& database) {
-  const std::vector<RuleCost> costs = costs_at_samples(record, database.bank, database.symbols);
+Directions cheaper_direction(const RuleRecord& record, Database& database, NodeCosts& known) {
+  const std::vector<RuleCost> costs = costs_at_samples(record, database.bank, database.symbols, known);
   std::size_t target_cheaper = 0, source_cheaper = 0;
   for (const RuleCost& cost : costs) {
     target_cheaper += cost.target < cost.source ? 1 : 0;
@@ -78,8 +78,10 @@ ExportedRules export_onnxscript(const std::vector<RuleRecord>& records, bool all
                                 Database& database) {
   std::vector<RuleToExport> chosen;
   std::vector<algebra::SkippedRule> skipped;
+  NodeCosts known;
   for (const RuleRecord& record : records) {
-    Directions found = all_directions ? all_directions_of(record, database) : cheaper_direction(record, database);
+    Directions found =
+        all_directions ? all_directions_of(record, database) : cheaper_direction(record, database, known);
     if (found.rules.empty()) skipped.push_back({record.rule.id, found.reason});
     for (Rule& rule : found.rules) chosen.push_back({std::move(rule), proof_of(record)});
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "algebra/execution/plan.h"
@@ -76,8 +77,9 @@ SizeChooser decreasing_sizes(int attempt) {
 
 class Costs {
  public:
-  Costs(const algebra::RuleRecord& record, const Sample& sample, algebra::TermBank& bank, algebra::Symbols& symbols)
-      : bank_(bank), symbols_(symbols), sizes_(sample.sizes) {
+  Costs(const algebra::RuleRecord& record, const Sample& sample, algebra::TermBank& bank, algebra::Symbols& symbols,
+        NodeCosts& known)
+      : bank_(bank), symbols_(symbols), known_(known), sizes_(sample.sizes) {
     for (std::size_t v = 0; v < record.rule.variables.size(); ++v)
       shapes_[record.rule.variables[v]] = sample.shapes.at(v);
   }
@@ -94,22 +96,34 @@ class Costs {
         if (!value) return std::nullopt;
         sizes.push_back(*value);
       }
-      const auto plan = algebra::compile(bank_.library().instance(node.instance), inputs, sizes);
-      if (!plan) return std::nullopt;
-      cost += plan->multiply_add_count();
-      for (std::uint32_t o = 0; o < plan->output_shapes.size(); ++o) {
-        std::uint64_t elements = 1;
-        for (const std::int64_t dim : plan->output_shapes[o]) elements *= static_cast<std::uint64_t>(dim);
-        cost += elements;
-        shapes_[bank_.output(id, o)] = plan->output_shapes[o];
-      }
+      const std::optional<NodeCost>& known = node_cost(node.instance, inputs, sizes);
+      if (!known) return std::nullopt;
+      cost += known->cost;
+      for (std::uint32_t o = 0; o < known->outputs.size(); ++o) shapes_[bank_.output(id, o)] = known->outputs[o];
     }
     return cost;
   }
 
  private:
+  const std::optional<NodeCost>& node_cost(algebra::InstanceId instance, const std::vector<Dims>& inputs,
+                                           const Dims& sizes) {
+    const auto [entry, is_new] = known_.try_emplace({instance, inputs, sizes});
+    if (!is_new) return entry->second;
+    const auto plan = algebra::compile(bank_.library().instance(instance), inputs, sizes);
+    if (!plan) return entry->second;
+    NodeCost& cost = entry->second.emplace();
+    cost.cost = plan->multiply_add_count();
+    cost.outputs = plan->output_shapes;
+    for (const Dims& shape : cost.outputs)
+      cost.cost += std::accumulate(
+          shape.begin(), shape.end(), std::uint64_t{1},
+          [](std::uint64_t elements, std::int64_t dim) { return elements * static_cast<std::uint64_t>(dim); });
+    return entry->second;
+  }
+
   algebra::TermBank& bank_;
   algebra::Symbols& symbols_;
+  NodeCosts& known_;
   algebra::Substitution sizes_;
   std::map<TermId, Dims> shapes_;
 };
@@ -124,9 +138,9 @@ double RuleCost::gain() const {
 namespace {
 
 std::optional<RuleCost> cost_at(const Sample& sample, const algebra::RuleRecord& record, algebra::TermBank& bank,
-                                algebra::Symbols& symbols) {
+                                algebra::Symbols& symbols, NodeCosts& known) {
   try {
-    Costs costs(record, sample, bank, symbols);
+    Costs costs(record, sample, bank, symbols, known);
     const auto source = costs.of(record.rule.source), target = costs.of(record.rule.target);
     if (!source || !target) return std::nullopt;
     return RuleCost{*source, *target};
@@ -139,25 +153,27 @@ std::optional<RuleCost> cost_at(const Sample& sample, const algebra::RuleRecord&
 
 std::optional<RuleCost> cost_at_example(const algebra::RuleRecord& record, algebra::TermBank& bank,
                                         algebra::Symbols& symbols) {
-  if (record.example.size() == record.rule.variables.size()) return cost_at(example_of(record), record, bank, symbols);
+  NodeCosts known;
+  if (record.example.size() == record.rule.variables.size())
+    return cost_at(example_of(record), record, bank, symbols, known);
   constexpr int attempts = 12;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     const auto sample = sample_of(record, decreasing_sizes(attempt), bank, symbols);
     if (!sample) continue;
-    if (const auto cost = cost_at(*sample, record, bank, symbols)) return cost;
+    if (const auto cost = cost_at(*sample, record, bank, symbols, known)) return cost;
   }
   return std::nullopt;
 }
 
 std::vector<RuleCost> costs_at_samples(const algebra::RuleRecord& record, algebra::TermBank& bank,
-                                       algebra::Symbols& symbols) {
-  constexpr std::size_t max_samples = 4;
-  constexpr int max_attempts = 40;
+                                       algebra::Symbols& symbols, NodeCosts& known) {
+  constexpr std::size_t max_samples = 12;
+  constexpr int max_attempts = 60;
   std::vector<RuleCost> costs;
   std::mt19937_64 random(1);
   const SizeChooser choose = [&](bool is_parameter) {
-    static constexpr std::int64_t values[] = {1, 2, 3, 4, 6};
-    return values[random() % (is_parameter ? 3 : std::size(values))];
+    static constexpr std::int64_t values[] = {3, 4, 5, 7};
+    return is_parameter ? static_cast<std::int64_t>(1 + random() % 2) : values[random() % std::size(values)];
   };
   for (int attempt = 0; attempt < max_attempts && costs.size() < max_samples; ++attempt) {
     const auto sample = sample_of(record, choose, bank, symbols);
@@ -165,7 +181,7 @@ std::vector<RuleCost> costs_at_samples(const algebra::RuleRecord& record, algebr
       return algebra::holds(algebra::substitute(condition, sample->sizes, symbols), symbols) == algebra::Truth::No;
     };
     if (!sample || std::ranges::any_of(record.rule.condition, is_violated)) continue;
-    if (const auto cost = cost_at(*sample, record, bank, symbols)) costs.push_back(*cost);
+    if (const auto cost = cost_at(*sample, record, bank, symbols, known)) costs.push_back(*cost);
   }
   return costs;
 }
