@@ -59,7 +59,7 @@ class Onnxscript(Case):
         process = rulemill("rules", "import", RULES, "--out", cls.database)
         if process.returncode != 0:
             raise AssertionError(process.stdout + process.stderr)
-        cls.cheaper, cls.all = cls.load("cheaper"), cls.load("all", "--all")
+        cls.cheaper = cls.load("cheaper")
 
     @classmethod
     def load(cls, name, *options):
@@ -120,7 +120,7 @@ class Onnxscript(Case):
         form = {"kernel_shape": [3, 3], "strides": [2, 2]}
         nodes = [("AveragePool", "x", "p", form), ("AveragePool", "z", "q", form), ("Add", "p q", "y")]
         before = model(nodes, {"x": [BATCH, 4, 9, 9], "z": [BATCH, 4, 9, 9]}, {"y": [BATCH, 4, 4, 4]})
-        self.assertEqual(self.rewrite(before), ["Add", "AveragePool"])
+        self.assertEqual(self.rewrite(before, self.only("sums_pools")), ["Add", "AveragePool"])
 
     def test_an_output_can_become_an_input(self):
         turn = {"perm": [1, 0]}
@@ -131,13 +131,14 @@ class Onnxscript(Case):
         turn = {"perm": [1, 0]}
         nodes = [("Transpose", "x", "t", turn), ("Transpose", "a", "u", turn), ("MatMul", "u t", "y")]
         before = model(nodes, {"x": [3, 64], "a": [64, 5]}, {"y": [5, 3]})
-        self.assertIn(self.rewrite(before, self.all, 1), (["MatMul", "Transpose"], ["Transpose", "Transpose", "MatMul"]))
+        self.assertEqual(self.rewrite(before, self.only("transposes_product")), ["MatMul", "Transpose"])
 
     def test_halves_are_joined_by_their_sizes(self):
+        module = self.only("joins_halves")
         sizes = numpy_helper.from_array(numpy.array([3, 5]), "sizes")
         for order, expected in (("a b", []), ("b a", ["Split", "Concat"])):
             nodes = [("Split", "x sizes", "a b", {"axis": 1}), ("Concat", order, "y", {"axis": -1})]
-            self.assertEqual(self.rewrite(model(nodes, {"x": [SEQ, 8]}, {"y": [SEQ, 8]}, [sizes])), expected)
+            self.assertEqual(self.rewrite(model(nodes, {"x": [SEQ, 8]}, {"y": [SEQ, 8]}, [sizes]), module), expected)
 
     def test_one_value_per_row_is_told_from_one_tensor(self):  # wording: allow
         nodes = [("Add", "x b", "p"), ("Sub", "p b", "y")]
@@ -155,8 +156,8 @@ class Onnxscript(Case):
     def only(self, name):
         """The module with one class of rules."""
         module = self.load(name, "--all")
-        module.RULES = [rule for rule in module.RULES if rule.__name__ == name]
-        self.assertEqual(len(module.RULES), 1)
+        module.RULES = [rule for rule in module.RULES if rule.__name__.partition("_form")[0] == name]
+        self.assertGreater(len(module.RULES), 0)
         return module
 
     def test_rules_are_not_applied_where_they_do_not_hold(self):
@@ -190,7 +191,9 @@ class Onnxscript(Case):
         self.assertIn("add_channel has no ONNX form", skipped["adds_channels"])
         self.assertIn("the sizes decide", skipped["associates"])
         self.assertIn("adds_channels", (self.folder / "rules.py").read_text().split('"""')[0])
-        self.assertIn("class associates(Rule)", (self.shared / "exported_all.py").read_text())
+        process = rulemill("rules", "export", self.folder / "all.py", "--format", "onnxscript", "--rules", self.database, "--all")
+        self.assert_works(process)
+        self.assertIn("class associates(Rule)", (self.folder / "all.py").read_text())
 
     def test_options_of_other_forms_are_refused(self):
         words = ["rules", "export", self.folder / "out", "--rules", self.database]
