@@ -30,3 +30,8 @@ if ! "$venv/bin/python" -c 'import numpy, onnx, onnxruntime' 2>/dev/null; then
   "$venv/bin/pip" install --quiet --disable-pip-version-check numpy onnx onnxruntime ||
     echo "install-debian.sh: cannot install onnxruntime from PyPI; tests that need it will be skipped" >&2
 fi
+# For the tests of exported rules, by the programs that apply them.
+if ! "$venv/bin/python" -c 'import onnxscript, egglog' 2>/dev/null; then
+  "$venv/bin/pip" install --quiet --disable-pip-version-check onnxscript==0.7.2 egglog==13.2.0 ||
+    echo "install-debian.sh: cannot install onnxscript and egglog; tests that need them will be skipped" >&2
+fi

@@ -10,11 +10,6 @@
 namespace rulemill::algebra {
 namespace {
 
-/// Thrown for a rule that cannot be exported.
-struct NotExpressible {
-  std::string reason;
-};
-
 /// Encodes a parameter's value as a number.
 std::int32_t number_of(const ParameterValue& value, const TasoParameter& parameter, const std::string& what) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<std::int32_t>(*number);
@@ -139,9 +134,9 @@ bool round_trips(const std::string& bytes, const Rule& rule, const TasoTable& ta
 
 }  // namespace
 
-TasoFile write_taso_rules(const std::vector<Rule>& rules, const TasoTable& table, Library& library, TermBank& bank,
-                          Symbols& symbols) {
-  TasoFile file;
+ExportedRules write_taso_rules(const std::vector<Rule>& rules, const TasoTable& table, Library& library, TermBank& bank,
+                               Symbols& symbols) {
+  ExportedRules file;
   for (const Rule& rule : rules) {
     try {
       taso::RuleCollection one;
@@ -149,7 +144,7 @@ TasoFile write_taso_rules(const std::vector<Rule>& rules, const TasoTable& table
       const std::string bytes = one.SerializeAsString();
       if (!round_trips(bytes, rule, table, library, bank, symbols))
         throw NotExpressible{"its condition or its shapes cannot be expressed"};
-      file.bytes += bytes;
+      file.text += bytes;
       file.written.push_back(rule.id);
     } catch (const NotExpressible& error) {
       file.skipped.push_back({rule.id, error.reason});

@@ -4,22 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "algebra/exchange/exported_rules.h"
 #include "algebra/exchange/taso_table.h"
 #include "algebra/terms/term.h"
 
 namespace rulemill::algebra {
 
-struct TasoFile {
-  std::string bytes;
-  std::vector<std::string> written;  // names of the rules, in the file's order
-  struct SkippedRule {
-    std::string rule, reason;
-  };
-  std::vector<SkippedRule> skipped;
-};
-
 /// Exports typed rules. Skips a rule if parsing its exported form does not give it back.
-TasoFile write_taso_rules(const std::vector<Rule>& rules, const TasoTable& table, Library& library, TermBank& bank,
-                          Symbols& symbols);
+ExportedRules write_taso_rules(const std::vector<Rule>& rules, const TasoTable& table, Library& library, TermBank& bank,
+                               Symbols& symbols);
 
 }  // namespace rulemill::algebra

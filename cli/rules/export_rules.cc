@@ -1,5 +1,5 @@
-// `rulemill rules export`: a database as text or as TASO's protobuf, as far as that can express it. `rules diff`: the
-// rules that two files have in common.
+// `rulemill rules export`: a database as text, or in the form of another system as far as that can express it. `rules
+// diff`: the rules that two files have in common.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
+#include "cli/rules/export_programs.h"
 #include "cli/rules/rule_commands.h"
 #include "cli/rules/rule_database.h"
 #include "cli/text_table.h"
@@ -20,11 +21,13 @@
 namespace rulemill::cli {
 namespace {
 
+using algebra::ExportedRules;
 using algebra::Rule;
+using algebra::RuleRecord;
 
 struct ExportOptions {
-  std::string file, format = "text", taso_table, tier;
-  bool canonical = false;
+  std::string file, format = "text", taso_table, goals, tier;
+  bool canonical = false, all_rules = false;
 };
 
 /// The rules, named by a hash of their text and sorted by it: adding a rule adds one paragraph.
@@ -41,39 +44,63 @@ std::string canonical_text(std::vector<Rule> rules, const algebra::TermBank& ban
   return bytes;
 }
 
-void export_rules(Context& context, const ExportOptions& options) {
-  Database database(context.options);
+ExportedRules export_text(const std::vector<RuleRecord>& records, const ExportOptions& options,
+                          const std::string& origin, const Database& database) {
+  ExportedRules exported;
   std::vector<Rule> rules;
-  for (const algebra::RuleRecord& record : database.rules.rules) {
-    if (options.tier.empty() || options.tier == tier_name(record.rule.tier)) rules.push_back(record.rule);
+  for (const RuleRecord& record : records) {
+    rules.push_back(record.rule);
+    exported.written.push_back(record.rule.id);
   }
-  std::string bytes;
-  std::size_t written = rules.size();
-  std::map<std::string, std::size_t> reasons;
   if (options.canonical) {
-    bytes = canonical_text(std::move(rules), database.bank, database.symbols);
-  } else if (options.format == "text") {
-    bytes =
-        "# " + std::to_string(rules.size()) + " rules of " + rules_file(context.options).filename().string() + "\n\n";
-    for (const Rule& rule : rules) bytes += algebra::to_string(rule, database.bank, database.symbols);
-  } else {
-    const algebra::TasoTable table = load_taso_table(options.taso_table, database.library);
-    const algebra::TasoFile file =
-        algebra::write_taso_rules(rules, table, database.library, database.bank, database.symbols);
-    bytes = file.bytes;
-    written = file.written.size();
-    for (const auto& skipped_rule : file.skipped) {
-      ++reasons[skipped_rule.reason];
-      context.report["skipped"].push_back({{"rule", skipped_rule.rule}, {"reason", skipped_rule.reason}});
-    }
-    context.report["rules"] = file.written;
+    exported.text = canonical_text(std::move(rules), database.bank, database.symbols);
+    return exported;
   }
-  runtime::write_file(options.file, bytes);
-  context.print(fmt::format("{}: {} rules\n", options.file, written));
+  exported.text = "# " + std::to_string(rules.size()) + " rules of " + origin + "\n\n";
+  for (const Rule& rule : rules) exported.text += algebra::to_string(rule, database.bank, database.symbols);
+  return exported;
+}
+
+ExportedRules export_taso(const std::vector<RuleRecord>& records, const ExportOptions& options, Database& database) {
+  std::vector<Rule> rules;
+  for (const RuleRecord& record : records) rules.push_back(record.rule);
+  const algebra::TasoTable table = load_taso_table(options.taso_table, database.library);
+  return algebra::write_taso_rules(rules, table, database.library, database.bank, database.symbols);
+}
+
+ExportedRules export_as(const ExportOptions& options, const std::string& origin, Database& database) {
+  std::vector<RuleRecord> records;
+  for (const RuleRecord& record : database.rules.rules) {
+    if (options.tier.empty() || options.tier == tier_name(record.rule.tier)) records.push_back(record);
+  }
+  if (options.format == "taso") return export_taso(records, options, database);
+  const std::string title = "Rules of " + origin;
+  if (options.format == "onnxscript") return export_onnxscript(records, options.all_rules, title, database);
+  if (options.format == "egglog") return export_egglog(records, options.all_rules, options.goals, title, database);
+  return export_text(records, options, origin, database);
+}
+
+void export_rules(Context& context, const ExportOptions& options) {
+  if (options.format != "text" && options.canonical)
+    throw runtime::UsageError("--canonical", "applies to --format text only");
+  if (options.all_rules && options.format != "onnxscript" && options.format != "egglog")
+    throw runtime::UsageError("--all", "applies to --format onnxscript and egglog only");
+  if (!options.goals.empty() && options.format != "egglog")
+    throw runtime::UsageError("--goals", "applies to --format egglog only");
+  Database database(context.options);
+  const ExportedRules exported = export_as(options, rules_file(context.options).filename().string(), database);
+  std::map<std::string, std::size_t> reasons;
+  for (const algebra::SkippedRule& skipped : exported.skipped) {
+    ++reasons[skipped.reason];
+    context.report["skipped"].push_back({{"rule", skipped.rule}, {"reason", skipped.reason}});
+  }
+  if (options.format != "text") context.report["rules"] = exported.written;
+  runtime::write_file(options.file, exported.text);
+  context.print(fmt::format("{}: {} rules\n", options.file, exported.written.size()));
   TextTable table({"skipped", "reason"});
   for (const auto& [reason, count] : reasons) table.add({std::to_string(count), reason});
   if (!table.empty()) context.print(table.text());
-  context.report["written"] = written;
+  context.report["written"] = exported.written.size();
 }
 
 /// A typed rule, its text and its key up to renaming.
@@ -153,18 +180,25 @@ void diff(Context& context, const DiffOptions& options) {
 }  // namespace
 
 void add_rules_export(CLI::App& rules, Options& options, Command& chosen) {
-  auto* exporting =
-      rules.add_subcommand("export", "Write a database as text or as TASO's protobuf, as far as that can express it");
+  auto* exporting = rules.add_subcommand("export", "Write a database as text, or in the form of another program");
   auto given = std::make_shared<ExportOptions>();
   options.files.writes(exporting->add_option("FILE", given->file, "file to write; - means standard output"))
       ->required();
-  exporting->add_option("--format", given->format, "output format: text or taso (protobuf)")
-      ->check(CLI::IsMember({"text", "taso"}))
+  exporting
+      ->add_option("--format", given->format,
+                   "output format: text, taso (protobuf), onnxscript (a module of rewrite rules) or egglog (a program)")
+      ->check(CLI::IsMember({"text", "taso", "onnxscript", "egglog"}))
       ->capture_default_str();
   exporting->add_option("--tier", given->tier, "only rules of this tier: core or derived")
       ->check(CLI::IsMember({"core", "derived"}));
   exporting->add_flag("--canonical", given->canonical,
                       "sort the rules and name each by a hash of its text, so that files can be compared with diff");
+  exporting->add_flag("--all", given->all_rules,
+                      "onnxscript: also directions that do not reduce the cost; egglog: also derived rules");
+  options.files.reads(exporting->add_option("--goals", given->goals,
+                                            "egglog: rules whose sides the program ends with, to test whether they are "
+                                            "equal"),
+                      PathKind::Database);
   add_taso_table_option(*exporting, options, given->taso_table);
   add_rules_option(*exporting, options, true);
   add_definitions_option(*exporting, options);

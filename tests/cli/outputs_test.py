@@ -35,7 +35,7 @@ equal {model} {other_model} --rules {db} --definitions {own} --json {json}
 rules list --rules {run} --definitions {own} --json {json}
 rules show r1 --rules {run} --definitions {own} --json {json}
 rules import {text} --out {new_db} --taso-table {taso} --definitions {own} --json {json}
-rules export --rules {db} {file} --taso-table {taso} --definitions {own} --json {json}
+rules export --rules {db} {file} --taso-table {taso} --goals {text} --definitions {own} --json {json}
 rules diff {db} {text} --taso-table {taso} --definitions {own} --json {json}
 rules gallery --rules {run} --out {page} --definitions {own} --json {json}
 rules generalize {run} --out {new_db} --definitions {own} --json {json}
