@@ -27,6 +27,7 @@ struct Options {
   std::string json;
   std::string log_level = "info";
   std::string progress = "auto";
+  bool quiet = false;
   FileOptions files;
 };
 
@@ -41,16 +42,18 @@ struct Context {
 
   /// Prints to stdout, or stderr, on the first rank.
   void print(const std::string& text) const;
+  /// Returns whether print() prints to a terminal that shows colours.
+  bool uses_colours() const;
 };
 
 using Command = std::function<void(Context&)>;
 
 /// Options that several subcommands have.
-void add_profile_options(CLI::App& app, Options& options);              // --profile, --max-ops, --seed
-void add_out_option(CLI::App& app, Options& options);                   // --out, required
-void add_rules_option(CLI::App& app, Options& options, bool required);  // --rules
-void add_definitions_option(CLI::App& app, Options& options);           // --definitions
-void add_common_options(CLI::App& app, Options& options);               // --json, --log-level, --progress
+void add_profile_options(CLI::App& app, Options& options);     // --profile, --max-ops, --seed
+void add_out_option(CLI::App& app, Options& options);          // --out, required
+void add_rules_operand(CLI::App& app, Options& options);       // RULES
+void add_definitions_option(CLI::App& app, Options& options);  // --definitions
+void add_common_options(CLI::App& app, Options& options);      // --json, --quiet, --log-level, --progress
 
 /// Returns --definitions, or data_folder()/operators.
 std::filesystem::path definitions_folder(const Options& options);

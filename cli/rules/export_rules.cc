@@ -10,6 +10,7 @@
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
+#include "cli/choice_option.h"
 #include "cli/rules/rule_commands.h"
 #include "cli/rules/rule_database.h"
 #include "cli/text_table.h"
@@ -156,17 +157,17 @@ void add_rules_export(CLI::App& rules, Options& options, Command& chosen) {
   auto* exporting =
       rules.add_subcommand("export", "Write a database as text or as TASO's protobuf, as far as that can express it");
   auto given = std::make_shared<ExportOptions>();
+  add_rules_operand(*exporting, options);
   options.files.writes(exporting->add_option("FILE", given->file, "file to write; - means standard output"))
       ->required();
   exporting->add_option("--format", given->format, "output format: text or taso (protobuf)")
-      ->check(CLI::IsMember({"text", "taso"}))
+      ->check(one_of("format", {"text", "taso"}))
       ->capture_default_str();
   exporting->add_option("--tier", given->tier, "only rules of this tier: core or derived")
-      ->check(CLI::IsMember({"core", "derived"}));
+      ->check(one_of("tier", {"core", "derived"}));
   exporting->add_flag("--canonical", given->canonical,
                       "sort the rules and name each by a hash of its text, so that files can be compared with diff");
   add_taso_table_option(*exporting, options, given->taso_table);
-  add_rules_option(*exporting, options, true);
   add_definitions_option(*exporting, options);
   add_common_options(*exporting, options);
   exporting->callback([given, &chosen] {

@@ -32,12 +32,12 @@ prune --profile {profile} --definitions {own} --out {new_run} --json {json}
 status {run} --html {page} --json {json}
 optimize {model} --rules {db} --inputs {text} --out {new_model} --report {page} --cost-table {table} --definitions {own} --json {json}
 equal {model} {other_model} --rules {db} --definitions {own} --json {json}
-rules list --rules {run} --definitions {own} --json {json}
-rules show r1 --rules {run} --definitions {own} --json {json}
+rules list {run} --definitions {own} --json {json}
+rules show {run} r1 --definitions {own} --json {json}
 rules import {text} --out {new_db} --taso-table {taso} --definitions {own} --json {json}
-rules export --rules {db} {file} --taso-table {taso} --definitions {own} --json {json}
+rules export {db} {file} --taso-table {taso} --definitions {own} --json {json}
 rules diff {db} {text} --taso-table {taso} --definitions {own} --json {json}
-rules gallery --rules {run} --out {page} --definitions {own} --json {json}
+rules gallery {run} --out {page} --definitions {own} --json {json}
 rules generalize {run} --out {new_db} --definitions {own} --json {json}
 rules default --out {folder} --definitions {own} --json {json}
 """.strip().splitlines()
@@ -111,7 +111,7 @@ class Outputs(QuickstartCase):
         self.assertFalse((self.folder / "new").exists())
 
     def test_files_are_compared_by_identity(self):
-        db, words = self.values["db"], ["rules", "export", "--rules", self.values["db"]]
+        db, words = self.values["db"], ["rules", "export", self.values["db"]]
         soft, hard, folder = self.folder / "soft", self.folder / "hard", self.folder / "link"
         soft.symlink_to(db)
         hard.hardlink_to(db)
@@ -173,7 +173,7 @@ class Streams(QuickstartCase):
     def test_links_are_followed(self):
         target, link = self.folder / "target", self.folder / "link"
         link.symlink_to("target")
-        for words in (["doctor", "--json"], ["rules", "export", "--rules", self.rules], ["rules", "gallery", "--rules", self.rules, "--out"],
+        for words in (["doctor", "--json"], ["rules", "export", self.rules], ["rules", "gallery", self.rules, "--out"],
                       ["status", self.rules, "--html"]):
             self.assert_works(rulemill(*words, link))
             self.assertTrue(link.is_symlink() and not target.is_symlink())
@@ -182,7 +182,7 @@ class Streams(QuickstartCase):
 
     def test_devices_and_pipes_are_written_to(self):
         self.assertIn("rulemill", json.loads(self.read_pipe(["doctor", "--json"], self.folder / "pipe")))
-        text = self.read_pipe(["rules", "export", "--rules", self.rules], self.folder / "rules")
+        text = self.read_pipe(["rules", "export", self.rules], self.folder / "rules")
         self.assertIn(b"\nrule ", text)
         if os.geteuid() == 0:
             device = self.folder / "null"
@@ -203,7 +203,7 @@ class Streams(QuickstartCase):
     def test_models_databases_text_and_pages_go_to_standard_output(self):
         model = ROOT / "data" / "models" / "acnet_block.onnx"
         optimize = ["optimize", model, "--rules", self.rules, "--no-benchmark"]
-        for words in ([*optimize, "--out"], ["rules", "export", "--rules", self.rules], ["rules", "gallery", "--rules", self.rules, "--out"],
+        for words in ([*optimize, "--out"], ["rules", "export", self.rules], ["rules", "gallery", self.rules, "--out"],
                       ["rules", "import", ROOT / "tests" / "egraph" / "axioms.rules", "--out"]):
             self.assert_works(rulemill(*words, self.folder / "file.rmdb"))
             process = subprocess.run([str(BINARY), *map(str, words), "-"], capture_output=True, check=True)
