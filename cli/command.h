@@ -68,11 +68,13 @@ std::filesystem::path rules_file(const Options& options);
 
 /// Each adds one subcommand or a group of them. Parsing sets `chosen`.
 void add_check(CLI::App& app, Options& options, Command& chosen);
+void add_completion(CLI::App& app, Command& chosen);
 void add_doctor(CLI::App& app, Options& options, Command& chosen);
 void add_equal(CLI::App& app, Options& options, Command& chosen);
 void add_gpu(CLI::App& app, Options& options, Command& chosen);
 void add_derive(CLI::App& app, Options& options, Command& chosen);
 void add_info(CLI::App& app, Options& options, Command& chosen);
+void add_man(CLI::App& app, Options& options, Command& chosen);
 void add_operators(CLI::App& app, Options& options, Command& chosen);
 void add_optimize(CLI::App& app, Options& options, Command& chosen);
 void add_proof_worker(CLI::App& app, Command& chosen);

@@ -8,7 +8,6 @@
 
 #include "cli/command.h"
 #include "cli/manual/help_text.h"
-#include "cli/manual/manual_commands.h"
 #include "cli/manual/usage_error.h"
 #include "rulemill_build.h"
 #include "runtime/files/json_file.h"

@@ -2,18 +2,11 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 
 #include "cli/command.h"
-#include "runtime/text/json.h"
+#include "cli/info/file_description.h"
 
 namespace rulemill::cli {
-
-struct FileDescription {
-  std::string kind;    // "rule database"
-  std::string text;    // one line, after the kind
-  runtime::Json json;  // what the text states
-};
 
 /// Describes a file or folder. Throws InputError if rulemill neither reads nor writes such files, or if it is damaged.
 FileDescription describe_file(const std::filesystem::path& path, const Options& options);

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "cli/info/file_kind.h"
+#include "cli/info/file_description.h"
 
 namespace rulemill::cli {
 

@@ -1,5 +1,4 @@
-#include "cli/manual/manual_commands.h"
-
+// `rulemill completion` and `rulemill man`: the command line described by the program itself.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "cli/choice_option.h"
+#include "cli/command.h"
 #include "cli/manual/command_table.h"
 #include "cli/manual/completion.h"
 #include "cli/manual/manual_page.h"
