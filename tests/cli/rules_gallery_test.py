@@ -48,7 +48,7 @@ class Gallery(Case):
             self.assertIn(part, process.stdout)
 
     def test_an_unknown_rule_is_a_usage_error(self):
-        self.assert_fails(rulemill("rules", "show", self.rules, "r999"), 2, "r999: no rule has this id")
+        self.assert_fails(rulemill("rules", "show", self.rules, "r999"), 2, "unknown rule 'r999'")
 
 
 if __name__ == "__main__":
