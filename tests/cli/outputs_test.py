@@ -39,12 +39,15 @@ rules export {db} {file} --taso-table {taso} --definitions {own} --json {json}
 rules diff {db} {text} --taso-table {taso} --definitions {own} --json {json}
 rules gallery {run} --out {page} --definitions {own} --json {json}
 rules generalize {run} --out {new_db} --definitions {own} --json {json}
+completion SHELL
+man --out {folder}
 rules default --out {folder} --definitions {own} --json {json}
 """.strip().splitlines()
 OUTPUTS = ("json", "page", "file", "table", "new_model", "new_db", "new_run")
 OTHER_OPTIONS = {  # with a text that names no file
     "--log-level", "--progress", "--device", "--architecture", "--search", "--cost", "--benchmark-command", "--verifier",
-    "--explain", "--input-shape", "--tier", "--uses", "--sort", "--candidates", "--format", "--memory", "--require-stage", "ID", "TERMS"}
+    "--explain", "--input-shape", "--tier", "--uses", "--sort", "--candidates", "--format", "--memory", "--require-stage", "ID", "TERMS",
+    "SHELL", "COMMAND"}
 REFUSED = re.compile(r"^rulemill: (\S+): is a file of .*; choose another file$", re.M)
 
 
@@ -138,7 +141,7 @@ class Outputs(QuickstartCase):
     def test_this_test_knows_every_command_and_every_option_with_a_file(self):
         def commands(words):
             text = rulemill(*words, "--help").stdout
-            below = re.search(r"^Subcommands:\n((?:  .*\n?)+)", text, re.M)
+            below = re.search(r"^Commands:\n((?:  .*\n?)+)", text, re.M)
             if not below:
                 yield words, text
                 return
@@ -152,7 +155,8 @@ class Outputs(QuickstartCase):
         self.assertEqual(set(found), set(known))
         for command, text in found.items():
             with self.subTest(command):
-                with_files = re.findall(r"^  (\S+) PATH\b", text, re.M)
+                operands = re.findall(r"^  ([A-Z]+)", text.partition("\nOperands:\n")[2].partition("\n\n")[0], re.M)
+                with_files = re.findall(r"^  (\S+) (?:PATH|FOLDER)\b", text, re.M) + [o for o in operands if o not in OTHER_OPTIONS]
                 self.assertEqual(len(with_files), known[command].count("{"), with_files)
                 texts = set(re.findall(r"^  (\S+) TEXT\b", text, re.M))
                 self.assertLessEqual(texts, OTHER_OPTIONS, "register an option that names a file in Options::files, and list it here")
