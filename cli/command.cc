@@ -5,8 +5,10 @@
 #include <cstdio>
 
 #include "algebra/library/partial_operators.h"
+#include "cli/choice_option.h"
 #include "cli/number_option.h"
 #include "cli/shipped_files.h"
+#include "runtime/process/terminal.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {
@@ -16,6 +18,8 @@ void Context::print(const std::string& text) const {
   std::fwrite(text.data(), 1, text.size(), stream);
   std::fflush(stream);
 }
+
+bool Context::uses_colours() const { return runtime::shows_colours(prints_to_stderr ? stderr : stdout); }
 
 void add_profile_options(CLI::App& app, Options& options) {
   options.files
@@ -34,11 +38,12 @@ void add_out_option(CLI::App& app, Options& options) {
       ->required();
 }
 
-void add_rules_option(CLI::App& app, Options& options, bool required) {
-  auto* option = options.files.reads(
-      app.add_option("--rules", options.rules, "rule database (*.rmdb), or a folder with rules.rmdb"),
-      PathKind::Database);
-  if (required) option->required();
+void add_rules_operand(CLI::App& app, Options& options) {
+  // The name --rules, which some commands had before, is not in the help.
+  options.files
+      .reads(app.add_option("RULES,--rules", options.rules, "rule database (*.rmdb), or a folder with rules.rmdb"),
+             PathKind::Database)
+      ->required();
 }
 
 void add_definitions_option(CLI::App& app, Options& options) {
@@ -50,10 +55,13 @@ void add_definitions_option(CLI::App& app, Options& options) {
 void add_common_options(CLI::App& app, Options& options) {
   options.files.writes(
       app.add_option("--json", options.json, "write all results to this file (JSON); - means standard output"));
-  app.add_option("--log-level", options.log_level,
-                 "minimum severity of log messages: trace, debug, info, warn, error or off")
+  app.add_flag("-q,--quiet", options.quiet, "print only errors, and outputs whose file is -");
+  app.add_option("--log-level", options.log_level, "minimum severity of log messages on stderr")
+      ->check(one_of("level", {"trace", "debug", "info", "warn", "error", "off"}))
       ->capture_default_str();
-  app.add_option("--progress", options.progress, "progress on stderr: auto, plain (lines) or off")
+  app.add_option("--progress", options.progress,
+                 "progress on stderr; plain: as lines; auto: as lines unless on a terminal")
+      ->check(one_of("mode", {"auto", "plain", "off"}))
       ->capture_default_str();
 }
 

@@ -27,6 +27,7 @@ struct Options {
   std::string json;
   std::string log_level = "info";
   std::string progress = "auto";
+  bool quiet = false;
   FileOptions files;
 };
 
@@ -41,16 +42,18 @@ struct Context {
 
   /// Prints to stdout, or stderr, on the first rank.
   void print(const std::string& text) const;
+  /// Returns whether print() prints to a terminal that shows colours.
+  bool uses_colours() const;
 };
 
 using Command = std::function<void(Context&)>;
 
 /// Options that several subcommands have.
-void add_profile_options(CLI::App& app, Options& options);              // --profile, --max-ops, --seed
-void add_out_option(CLI::App& app, Options& options);                   // --out, required
-void add_rules_option(CLI::App& app, Options& options, bool required);  // --rules
-void add_definitions_option(CLI::App& app, Options& options);           // --definitions
-void add_common_options(CLI::App& app, Options& options);               // --json, --log-level, --progress
+void add_profile_options(CLI::App& app, Options& options);     // --profile, --max-ops, --seed
+void add_out_option(CLI::App& app, Options& options);          // --out, required
+void add_rules_operand(CLI::App& app, Options& options);       // RULES
+void add_definitions_option(CLI::App& app, Options& options);  // --definitions
+void add_common_options(CLI::App& app, Options& options);      // --json, --quiet, --log-level, --progress
 
 /// Returns --definitions, or data_folder()/operators.
 std::filesystem::path definitions_folder(const Options& options);
@@ -65,11 +68,13 @@ std::filesystem::path rules_file(const Options& options);
 
 /// Each adds one subcommand or a group of them. Parsing sets `chosen`.
 void add_check(CLI::App& app, Options& options, Command& chosen);
+void add_completion(CLI::App& app, Command& chosen);
 void add_doctor(CLI::App& app, Options& options, Command& chosen);
 void add_equal(CLI::App& app, Options& options, Command& chosen);
 void add_gpu(CLI::App& app, Options& options, Command& chosen);
 void add_derive(CLI::App& app, Options& options, Command& chosen);
 void add_info(CLI::App& app, Options& options, Command& chosen);
+void add_man(CLI::App& app, Options& options, Command& chosen);
 void add_operators(CLI::App& app, Options& options, Command& chosen);
 void add_optimize(CLI::App& app, Options& options, Command& chosen);
 void add_proof_worker(CLI::App& app, Command& chosen);

@@ -164,6 +164,10 @@ bool overlap(const Claim& a, const Claim& b) {
   return std::ranges::any_of(a.files, is_shared) || has_run_file(a.run_folder, b) || has_run_file(b.run_folder, a);
 }
 
+std::string display_name(const CLI::Option& option) {
+  return option.get_positional() ? option.get_name(true) : option.get_name();
+}
+
 /// Returns whether standard output was redirected to a file of the claim.
 bool is_redirected_to(const Claim& claim) {
   struct stat redirected {};
@@ -202,7 +206,8 @@ CLI::Option* FileOptions::updates(CLI::Option* option, PathKind kind) { return a
 
 CLI::Option* FileOptions::add(CLI::Option* option, PathKind kind, bool is_input, bool is_output) {
   entries_.push_back({option, kind, is_input, is_output});
-  return option->type_name("PATH");
+  const bool is_folder = kind == PathKind::Run || kind == PathKind::Definitions || kind == PathKind::Folder;
+  return option->type_name(is_folder ? "FOLDER" : "PATH");
 }
 
 void FileOptions::refuse_overwriting() const {
@@ -215,7 +220,7 @@ void FileOptions::refuse_overwriting() const {
   std::vector<Claim> claims;
   for (const Entry& entry : entries_) {
     if (entry.option->count() == 0) continue;
-    Claim& claim = claims.emplace_back(Claim{entry.option->get_name(), entry.is_output, {}, {}});
+    Claim& claim = claims.emplace_back(Claim{display_name(*entry.option), entry.is_output, {}, {}});
     for (const std::string& path : entry.option->results()) add_path(claim, path, entry.kind, model);
   }
   std::ranges::move(implicit_inputs(), std::back_inserter(claims));

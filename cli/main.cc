@@ -7,12 +7,15 @@
 #include <new>
 
 #include "cli/command.h"
+#include "cli/manual/help_text.h"
+#include "cli/manual/usage_error.h"
 #include "rulemill_build.h"
 #include "runtime/files/json_file.h"
 #include "runtime/mpi/mpi_session.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/process/log.h"
 #include "runtime/process/machine.h"
+#include "runtime/process/terminal.h"
 #include "runtime/text/error.h"
 #include "runtime/text/printable.h"
 
@@ -29,7 +32,8 @@ int fail(const runtime::MpiSession& session, const std::string& message, int exi
   const bool all_failed = world.all_ranks_arrive(failure_timeout);
   if (world.is_root() || !all_failed) {
     const std::string rank = all_failed || world.is_root() ? "" : "rank " + std::to_string(world.rank()) + ": ";
-    std::fprintf(stderr, "rulemill: %s%s\n", rank.c_str(), runtime::make_printable(message).c_str());
+    const char* name = runtime::shows_colours(stderr) ? "\033[1;31mrulemill:\033[0m" : "rulemill:";
+    std::fprintf(stderr, "%s %s%s\n", name, rank.c_str(), runtime::make_printable(message).c_str());
   }
   if (!all_failed) session.abort(exit_code);
   return exit_code;
@@ -38,11 +42,13 @@ int fail(const runtime::MpiSession& session, const std::string& message, int exi
 void add_subcommands(CLI::App& app, cli::Options& options, cli::Command& chosen) {
   app.require_subcommand(1);
   cli::add_check(app, options, chosen);
+  cli::add_completion(app, chosen);
   cli::add_derive(app, options, chosen);
   cli::add_doctor(app, options, chosen);
   cli::add_equal(app, options, chosen);
   cli::add_gpu(app, options, chosen);
   cli::add_info(app, options, chosen);
+  cli::add_man(app, options, chosen);
   cli::add_operators(app, options, chosen);
   cli::add_stages(app, options, chosen);
   cli::add_status(app, options, chosen);
@@ -59,43 +65,44 @@ void require_printed() {
   }
 }
 
-/// CLI11 reports an unknown subcommand only as a missing one.
-void require_known_subcommand(const CLI::App& app, const std::string& name) {
-  std::string known;
-  for (const CLI::App* subcommand : app.get_subcommands(nullptr)) {
-    if (subcommand->get_name() == name) return;
-    if (!subcommand->get_group().empty()) known += (known.empty() ? "" : ", ") + subcommand->get_name();
-  }
-  throw runtime::UsageError("", "unknown subcommand '" + name + "'; expected one of " + known);
-}
-
 int run(const runtime::MpiSession& session, int argc, char** argv) {
   cli::Options options;
   cli::Command chosen;
   CLI::App app("Discovers, proves and applies rewrite rules for deep-learning compilers.", "rulemill");
-  app.set_version_flag("--version", "rulemill " RULEMILL_VERSION " (" RULEMILL_COMMIT ", " RULEMILL_BUILD_TYPE ")");
+  app.set_version_flag("--version", "rulemill " RULEMILL_VERSION " (" RULEMILL_COMMIT ", " RULEMILL_BUILD_TYPE ")",
+                       "print version, commit and kind of build");
+  app.set_help_flag("-h,--help", "print this help");
+  app.formatter_fn([](const CLI::App* command, const std::string&, CLI::AppFormatMode) {
+    return cli::help_text(cli::describe_command(*command));
+  });
   add_subcommands(app, options, chosen);
-  if (argc > 1 && argv[1][0] != '-') require_known_subcommand(app, argv[1]);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version
+      cli::require_known_subcommand(app);
       if (session.world().is_root()) app.exit(error);
       require_printed();
       return 0;
     }
-    throw runtime::UsageError("", std::string(error.what()) + " (see rulemill --help)");
+    throw cli::usage_error(app, error);
   }
 
   options.files.refuse_overwriting();
   const int rank = session.world().rank();
-  runtime::set_up_log(options.log_level, rank);
-  const auto mode = runtime::parse_progress_mode(options.progress);
+  runtime::set_up_log(options.quiet ? "error" : options.log_level, rank);
+  const auto mode = options.quiet ? runtime::ProgressMode::Off : runtime::parse_progress_mode(options.progress);
   cli::Context context{session.world(), options, rank == 0 ? mode : runtime::ProgressMode::Off};
+  context.silent = options.quiet;
   context.prints_to_stderr = options.files.use_standard_output();
+  const std::string name = cli::describe_command(cli::parsed_command(app)).name;
+  const std::string command = name.substr(name.find(' ') + 1);
   if (rank == 0 && !options.json.empty()) cli::require_writable(options.json);
   const auto write_report = [&] {
-    if (rank == 0 && !options.json.empty()) runtime::write_json(options.json, context.report);
+    if (rank != 0 || options.json.empty()) return;
+    context.report["command"] = command;
+    context.report["rulemill"] = RULEMILL_VERSION;
+    runtime::write_json(options.json, context.report);
   };
   try {
     if (rank == 0) cli::warn_of_partial_operators(options);

@@ -49,7 +49,7 @@ CLI::Validator whole_number(std::uint64_t min, std::uint64_t max) {
         const auto value = parse_whole<std::uint64_t>(text);
         return value && *value >= min && *value <= max ? std::string() : "'" + text + "' is not " + range;
       },
-      "UINT");
+      "N");
 }
 
 CLI::Validator real_number(double min, double max) {

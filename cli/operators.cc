@@ -2,6 +2,7 @@
 #include "algebra/terms/rule_text.h"
 #include "cli/command.h"
 #include "cli/model_processes.h"
+#include "cli/number_option.h"
 #include "cli/operator_commands.h"
 #include "cli/text_table.h"
 #include "optimize/onnx/mapping_check.h"
@@ -55,7 +56,7 @@ std::size_t check_properties(Context& context, const std::string& file, algebra:
     table.add({rule.id, prove::name(status), detail});
     context.report["properties"].push_back({{"name", rule.id}, {"verdict", prove::name(status)}, {"detail", detail}});
   }
-  context.print(table.text());
+  context.print(table.text(context.uses_colours()));
   if (!ill_typed.empty()) throw runtime::InputError(file, ill_typed);
   return not_proved;
 }
@@ -151,7 +152,9 @@ void add_operators(CLI::App& app, Options& options, Command& chosen) {
   auto* checking = operators->add_subcommand("check", "Check the definitions");
   auto given = std::make_shared<OperatorCheckOptions>();
   checking->add_flag("--onnx", given->onnx, "compare every ONNX mapping with onnxruntime on random nodes");
-  checking->add_option("--trials", given->trials, "random nodes per mapping")->check(CLI::Range(1, 10000));
+  checking->add_option("--trials", given->trials, "random nodes per mapping")
+      ->check(whole_number(1, 10000))
+      ->capture_default_str();
   options.files.reads(checking->add_option(
       "FILE", given->files,
       "definitions (*.op) in addition to those of --definitions, or properties (*.properties) to prove"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include "runtime/text/printable.h"
 
@@ -15,9 +16,18 @@ bool is_number(const std::string& cell) {
   return first < cell.size() && std::isdigit(static_cast<unsigned char>(cell[first])) != 0;
 }
 
+/// The cell in the colour of its verdict.
+std::string in_colour(const std::string& cell) {
+  static const std::map<std::string, const char*> colours = {
+      {"proved", "32"},   {"derived", "32"}, {"refuted", "31"},     {"ill-typed", "31"},    {"unreadable", "31"},
+      {"narrowed", "33"}, {"unknown", "33"}, {"not derived", "33"}, {"limit reached", "33"}};
+  const auto colour = colours.find(cell);
+  return colour == colours.end() ? cell : std::string("\033[") + colour->second + "m" + cell + "\033[0m";
+}
+
 }  // namespace
 
-std::string TextTable::text() const {
+std::string TextTable::text(bool coloured) const {
   const std::size_t columns = rows_[0].size();
   std::vector<std::size_t> widths(columns, 0);
   std::vector<bool> right(columns, true);
@@ -33,10 +43,11 @@ std::string TextTable::text() const {
     for (std::size_t c = 0; c < columns; ++c) {
       const std::string cell = c < rows_[r].size() ? rows_[r][c] : std::string();
       const std::string padding(widths[c] - runtime::display_width(cell), ' ');
-      line += (c == 0 ? "" : "  ") + (right[c] ? padding + cell : cell + padding);
+      const std::string shown = coloured && r > 0 ? in_colour(cell) : cell;
+      line += (c == 0 ? "" : "  ") + (right[c] ? padding + shown : shown + padding);
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
+    text += coloured && r == 0 ? "\033[1m" + line + "\033[0m\n" : line + "\n";
     if (r > 0) continue;
     for (std::size_t c = 0; c < columns; ++c) text += (c == 0 ? "" : "  ") + std::string(widths[c], '-');
     text += "\n";

@@ -13,7 +13,8 @@ class TextTable {
   /// Missing cells are empty.
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.size() == 1; }
-  std::string text() const;
+  /// With colours, the header is bold and cells that are a verdict are green, yellow or red.
+  std::string text(bool coloured = false) const;
 
  private:
   std::vector<std::vector<std::string>> rows_;

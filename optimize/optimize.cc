@@ -307,9 +307,14 @@ class Optimization {
   Summary summary_;
 };
 
+void begin_step(const Options& options, const char* step) {
+  if (options.on_step) options.on_step(step);
+}
+
 }  // namespace
 
 Summary run(const Options& options) {
+  begin_step(options, "reading definitions and rules");
   algebra::Library library = algebra::Library::load(options.operators);
   if (options.only_clean) return clean_only(options, library);
   algebra::TermBank terms(library);
@@ -327,14 +332,18 @@ Summary run(const Options& options) {
 
 Summary run(const Options& options, algebra::Library& library, algebra::TermBank& terms, algebra::Symbols& symbols,
             const std::vector<algebra::RuleRecord>& rules, const std::function<void(const Summary&)>& before_writing) {
+  begin_step(options, "importing the model");
   Optimization optimization(options, library, terms, symbols, rules);
   if (!options.explain.empty()) {
     Summary summary;
     summary.explanations = optimization.explain_target();
     return summary;
   }
+  begin_step(options, "searching for cheaper graphs");
   optimization.search();
+  begin_step(options, "verifying and timing the cheapest graphs");
   optimization.select();
+  begin_step(options, "checking the rules that fired");
   if (before_writing) optimization.check_with(before_writing);
   optimization.write();
   return optimization.summary();

@@ -39,6 +39,7 @@ struct Options {
   double min_gain = 0.05;   // fraction of the cost that a candidate must save by the cost model
   VerificationOptions verification;
   BenchmarkOptions benchmark;
+  std::function<void(const std::string& step)> on_step;  // receives each step as it begins; empty: none
   std::string explain;  // a rule or a node: explain why rules did not fire (report/explain.h) instead of searching
 };
 

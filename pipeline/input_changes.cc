@@ -4,8 +4,12 @@
 #include <vector>
 
 #include "dedup/candidates/generalization_cache.h"
+#include "dedup/join/join.h"
+#include "dedup/join/merge_profiles.h"
+#include "fingerprint/level_runner.h"
 #include "fingerprint/previous_table.h"
 #include "prove/cache/answer_cache.h"
+#include "prove/prove_candidates.h"
 #include "runtime/files/manifest.h"
 #include "runtime/text/error.h"
 
@@ -32,6 +36,13 @@ void remove_stage_files(const std::filesystem::path& out) {
   for (const auto& path : outdated) std::filesystem::remove_all(path);
 }
 
+/// Returns whether a stage was finished.
+bool has_results(const runtime::Manifest& manifest) {
+  constexpr const char* stages[] = {fingerprint::fingerprint_stage, dedup::join_stage, dedup::merge_stage,
+                                    prove::prove_stage, prove::prune_stage};
+  return std::ranges::any_of(stages, [&](const char* stage) { return !manifest.statistics(stage).empty(); });
+}
+
 }  // namespace
 
 std::string apply_inputs(const std::filesystem::path& out, const enumerate::InputComponents& inputs,
@@ -52,6 +63,7 @@ std::string apply_inputs(const std::filesystem::path& out, const enumerate::Inpu
       throw runtime::InputError(out.string(), "was made from other inputs: " + words + "; choose another --out, or " +
                                                   "`rulemill discover --fresh`, which starts over");
     }
+    if (!has_results(manifest)) words.clear();  // nothing can be reused
     fingerprint::archive_table(out);
     remove_stage_files(out);
     manifest.reset();

@@ -5,4 +5,4 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 binary=${RULEMILL:-build/release/rulemill}
-"$binary" rules export --rules "$("$binary" rules default)" --tier core --canonical data/rules/models.rules
+"$binary" rules export "$("$binary" rules default)" data/rules/models.rules --tier core --canonical

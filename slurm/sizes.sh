@@ -89,8 +89,17 @@ require_fit() {
   [[ -z $shortages ]] || fail "${shortages//$'\n'/; }; nothing was submitted: change the sizes in $RULEMILL_SITE"
 }
 
+# Sizes cannot be checked without an answer from the controller.
+require_controller() {
+  local answer
+  command -v sinfo >/dev/null || fail "sinfo is not on PATH; run this on a machine with Slurm's commands"
+  answer=$(sinfo --noheader --format=%P 2>&1) ||
+    fail "Slurm's controller does not answer, so that no size was checked: ${answer%%$'\n'*}"
+}
+
 check_sizes() {
   local shortages kinds=(cpu optimize)
+  require_controller
   [[ -z $gpu_partition ]] || kinds+=(gpu)
   shortages=$(for kind in "${kinds[@]}"; do shortages_of "$kind"; done)
   [[ -z $shortages ]] || fail "${shortages//$'\n'/; }"

@@ -9,10 +9,10 @@
 #include "algebra/language/lexer.h"
 #include "algebra/library/definition_check.h"
 #include "algebra/library/parameters.h"
+#include "algebra/library/unknown_operator.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/hash.h"
 #include "runtime/text/join_text.h"
-#include "runtime/text/unknown_name.h"
 
 namespace rulemill::algebra {
 
@@ -39,7 +39,7 @@ struct Library::Impl {
 
   const syntax::Operator& get(const std::string& name) const {
     if (const syntax::Operator* op = find(name)) return *op;
-    throw InputError("", runtime::unknown_name("operator", name, operator_names()));
+    throw InputError("", unknown_operator(name, operator_names()));
   }
 
   const Function* find_function(const std::string& name, std::uint32_t* index) const {

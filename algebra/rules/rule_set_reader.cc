@@ -102,7 +102,9 @@ class RuleReader {
   void read_node(int index) {
     const proto::Node& node = from_.nodes(index);
     const std::string field = at("nodes", index);
-    if (!library_.has_operator(node.operator_())) fail(field, "names the unknown operator '" + node.operator_() + "'");
+    if (!library_.has_operator(node.operator_()))
+      fail(field,
+           "names the unknown operator '" + node.operator_() + "'; give the folder that defines it with --definitions");
     Parameters parameters;
     for (const proto::Parameter& parameter : node.parameters()) {
       parameters[parameter.name()] = read_value(parameter, field + ".parameters " + parameter.name());
@@ -237,7 +239,9 @@ Provenance read_provenance(const proto::Provenance& from) {
 void check_definitions(const Provenance& provenance, const std::string& origin, const Library& library) {
   for (const auto& [name, digest] : provenance.operator_digests) {
     if (!library.has_operator(name))
-      throw InputError(origin, "its rules use operator '" + name + "', which the definitions do not have");
+      throw InputError(origin, "its rules use operator '" + name +
+                                   "', which the definitions do not have; give the folder that defines it with "
+                                   "--definitions");
     if (const std::string now = library.digest(name); now != digest)
       throw InputError(origin, "operator '" + name + "' is defined otherwise than when the rules were proved: digest " +
                                    now + ", expected " + digest);

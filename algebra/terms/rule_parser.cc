@@ -4,9 +4,9 @@
 #include <map>
 
 #include "algebra/language/poly_parser.h"
+#include "algebra/library/unknown_operator.h"
 #include "algebra/terms/rule_text.h"
 #include "runtime/text/join_text.h"
-#include "runtime/text/unknown_name.h"
 
 namespace rulemill::algebra {
 namespace {
@@ -269,8 +269,7 @@ class RuleParser {
       return found->second;
     }
     cursor_.next();
-    if (!library_.has_operator(name))
-      cursor_.fail(at, runtime::unknown_name("operator", name, library_.operator_names()));
+    if (!library_.has_operator(name)) cursor_.fail(at, unknown_operator(name, library_.operator_names()));
     std::vector<TermId> arguments;
     std::vector<std::uint32_t> ranks;
     while (!cursor_.is(")") && !cursor_.is(";")) {

@@ -34,7 +34,7 @@ def proved(folder, *files):
     for number, path in enumerate(files):
         database = folder / f"proved{number}"
         rulemill("rules", "import", path, "--out", database, allowed=(0, 1))
-        rulemill("rules", "export", "--rules", database, database / "rules.rules")
+        rulemill("rules", "export", database, database / "rules.rules")
         for rule in re.split(r"\n(?=rule )", (database / "rules.rules").read_text()):
             if rule.startswith("rule "):
                 text.append(re.sub(r"^rule (\S+?)\(", rf"rule s{number}_\1(", rule))

@@ -2,6 +2,7 @@
 // times it on this machine's GPU.
 #include <fmt/format.h>
 
+#include "cli/choice_option.h"
 #include "cli/command.h"
 #include "cli/model_processes.h"
 #include "cli/number_option.h"
@@ -141,6 +142,7 @@ void add_gpu(CLI::App& app, Options& options, Command& chosen) {
         ->check(whole_number(1))
         ->capture_default_str();
     made->add_option("--device", given->device, "device model that estimates what has not been measured")
+        ->check(one_of("device", optimize::device_names()))
         ->capture_default_str();
     made->add_flag("--row-major", given->row_major,
                    "keep all tensors in the layout of the model (NCHW); default: choose layouts by cost");

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "cli/choice_option.h"
 #include "cli/command.h"
 #include "cli/model_processes.h"
 #include "cli/number_option.h"
@@ -10,6 +11,7 @@
 #include "cli/rules/default_rules.h"
 #include "cli/rules/rule_check.h"
 #include "cli/shipped_files.h"
+#include "cli/step_progress.h"
 #include "optimize/cost/device_model.h"
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/report/report.h"
@@ -46,7 +48,9 @@ void set_cached_cost_table(optimize::Options& options) {
     options.cost.table /= "costs-" + std::to_string(options.benchmark.threads) + ".h5";
 }
 
-optimize::Summary optimize_model(const optimize::Options& options) {
+optimize::Summary optimize_model(optimize::Options& options, runtime::ProgressMode mode) {
+  StepProgress progress(mode, options.model.filename().string());
+  options.on_step = [&](const std::string& step) { progress.begin(step); };
   try {
     return optimize::run(options);
   } catch (const runtime::Interrupted&) {
@@ -92,10 +96,10 @@ void run(Context& context, const OptimizeOptions& given) {
   for (const std::filesystem::path& file : {options.out, std::filesystem::path(given.report)}) {
     if (!file.empty()) require_writable(file);
   }
-  const optimize::Summary summary = optimize_model(options);
+  const optimize::Summary summary = optimize_model(options, context.progress);
   if (!options.explain.empty()) return context.print(optimize::to_text(summary.explanations));
   if (!given.report.empty()) write_page(given.report, "report", optimize::page_data(summary));
-  if (!summary.warning.empty())
+  if (!summary.warning.empty() && !context.options.quiet)
     std::fprintf(stderr, "rulemill: warning: %s: %s\n", summary.model.c_str(), summary.warning.c_str());
   context.print(optimize::to_text(summary));
   context.report = optimize::to_json(summary);
@@ -105,26 +109,19 @@ void run(Context& context, const OptimizeOptions& given) {
 void add_search_options(CLI::App& command, Options& options, OptimizeOptions& given) {
   optimize::Options& o = given.options;
   command.add_option("--device", o.cost.device, "device model of the costs")
-      ->check([](const std::string& name) {
-        for (const std::string& known : optimize::device_names()) {
-          if (known == name) return std::string();
-        }
-        return "unknown device '" + name + "'";
-      })
+      ->check(one_of("device", optimize::device_names()))
       ->capture_default_str();
   command
       .add_option("--search", given.search,
                   "saturate: equality saturation of one window at a time; backtrack: search over graphs, as TASO and "
                   "MetaFlow do")
-      ->check([](const std::string& name) {
-        return searches.contains(name) ? "" : "unknown search '" + name + "': expected saturate or backtrack";
-      })
+      ->check(one_of("search", {"saturate", "backtrack"}))
       ->capture_default_str();
   command
       .add_option("--cost", o.cost.source,
                   "cost model: analytic (roofline); onnxruntime or cuda: measured time of each node, on this machine's "
                   "CPU or GPU; table: times in --cost-table")
-      ->check(CLI::IsMember({"analytic", "onnxruntime", "cuda", "table"}))
+      ->check(one_of("cost model", {"analytic", "onnxruntime", "cuda", "table"}))
       ->capture_default_str();
   options.files.updates(command.add_option(
       "--cost-table", given.cost_table, "file of times measured on this machine; default: in the user's cache folder"));
@@ -167,7 +164,7 @@ void add_verification_options(CLI::App& command, OptimizeOptions& given) {
       .add_option("--verifier", given.verifier,
                   "auto: the definitions and onnxruntime, if $RULEMILL_PYTHON, the installed environment or python3 "
                   "has it; definitions: only these")
-      ->check(CLI::IsMember({"auto", "definitions"}))
+      ->check(one_of("verifier", {"auto", "definitions"}))
       ->capture_default_str();
   command
       .add_option("--min-gain", given.min_gain,
@@ -234,8 +231,11 @@ void add_optimize(CLI::App& app, Options& options, Command& chosen) {
       "explain why this rule (by id), or every rule at this node (by name), did not apply; do not search");
   options.files.writes(optimize->add_option(
       "--report", given->report, "write an HTML page with a table, the rules, and the graph before and after"));
-  auto* input_shape = optimize->add_option("--input-shape", given->shapes,
-                                           "shape of an input with dynamic dimensions, such as name:1x3x224x224");
+  auto* input_shape =
+      optimize
+          ->add_option("--input-shape", given->shapes,
+                       "shape of an input with dynamic dimensions, such as name:1x3x224x224; may be repeated")
+          ->allow_extra_args(false);
   options.files
       .reads(optimize->add_option(
           "--inputs", given->inputs,

@@ -99,10 +99,7 @@ void check(Context& context, const CheckCommandOptions& given) {
 void add_check(CLI::App& app, Options& options, Command& chosen) {
   auto* checking = app.add_subcommand("check", "Check every certificate of a rule database");
   auto given = std::make_shared<CheckCommandOptions>();
-  options.files
-      .reads(checking->add_option("RULES", options.rules, "rule database (*.rmdb), or a folder with rules.rmdb"),
-             PathKind::Database)
-      ->required();
+  add_rules_operand(*checking, options);
   checking->add_flag("--cvc5", given->cvc5, "confirm the obligations with cvc5, too");
   checking->add_flag("--cross-check", given->cross_check,
                      "prove derived rules from the definitions, too; fail if one of them is false");

@@ -175,7 +175,7 @@ DefaultRules default_rules(const Context& context) {
   const fs::path cache = rules_cache();
   if (cache.empty()) return temporary_rules(wanted, "there is no cache folder");
   try {
-    return {database_in(cache, wanted, true), nullptr};
+    return {database_in(cache, wanted, !context.options.quiet), nullptr};
   } catch (const runtime::IoError& error) {
     return temporary_rules(wanted, error.what());
   }

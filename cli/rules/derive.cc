@@ -131,8 +131,8 @@ void derive_rules(Context& context, const DeriveOptions& options) {
   std::string summary;
   for (const auto& [verdict, count] : counts)
     summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count, verdict);
-  context.print(table.text() + fmt::format("\n{} rules: {}; derived from {} rules; {:.2f} s\n", goals.size(), summary,
-                                           premises.size(), seconds));
+  context.print(table.text(context.uses_colours()) + fmt::format("\n{} rules: {}; derived from {} rules; {:.2f} s\n",
+                                                                 goals.size(), summary, premises.size(), seconds));
   context.report["counts"] = counts;
   context.report["premises"] = premises.size();
   context.report["seconds"] = seconds;

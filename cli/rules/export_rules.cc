@@ -10,6 +10,7 @@
 #include "algebra/terms/rule_renaming.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
+#include "cli/choice_option.h"
 #include "cli/rules/export_programs.h"
 #include "cli/rules/rule_commands.h"
 #include "cli/rules/rule_database.h"
@@ -182,15 +183,16 @@ void diff(Context& context, const DiffOptions& options) {
 void add_rules_export(CLI::App& rules, Options& options, Command& chosen) {
   auto* exporting = rules.add_subcommand("export", "Write a database as text, or in the form of another program");
   auto given = std::make_shared<ExportOptions>();
+  add_rules_operand(*exporting, options);
   options.files.writes(exporting->add_option("FILE", given->file, "file to write; - means standard output"))
       ->required();
   exporting
       ->add_option("--format", given->format,
                    "output format: text, taso (protobuf), onnxscript (a module of rewrite rules) or egglog (a program)")
-      ->check(CLI::IsMember({"text", "taso", "onnxscript", "egglog"}))
+      ->check(one_of("format", {"text", "taso", "onnxscript", "egglog"}))
       ->capture_default_str();
   exporting->add_option("--tier", given->tier, "only rules of this tier: core or derived")
-      ->check(CLI::IsMember({"core", "derived"}));
+      ->check(one_of("tier", {"core", "derived"}));
   exporting->add_flag("--canonical", given->canonical,
                       "sort the rules and name each by a hash of its text, so that files can be compared with diff");
   exporting->add_flag("--all", given->all_rules,
@@ -200,7 +202,6 @@ void add_rules_export(CLI::App& rules, Options& options, Command& chosen) {
                                             "equal"),
                       PathKind::Database);
   add_taso_table_option(*exporting, options, given->taso_table);
-  add_rules_option(*exporting, options, true);
   add_definitions_option(*exporting, options);
   add_common_options(*exporting, options);
   exporting->callback([given, &chosen] {

@@ -71,8 +71,8 @@ void write_gallery(Context& context, const std::string& out) {
 void add_rules_gallery(CLI::App& rules, Options& options, Command& chosen) {
   auto* drawing = rules.add_subcommand("gallery", "Draw all rules of a database on one HTML page");
   auto out = std::make_shared<std::string>();
+  add_rules_operand(*drawing, options);
   options.files.writes(drawing->add_option("--out", *out, "page to write (*.html)"))->required();
-  add_rules_option(*drawing, options, true);
   add_definitions_option(*drawing, options);
   add_common_options(*drawing, options);
   drawing->callback([out, &chosen] {

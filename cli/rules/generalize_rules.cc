@@ -92,10 +92,7 @@ void add_rules_generalize(CLI::App& rules, Options& options, Command& chosen) {
   auto* command = rules.add_subcommand(
       "generalize", "Prove the core of a database in general form: for any rank, stride, kernel and padding");
   auto given = std::make_shared<GeneralizeOptions>();
-  options.files
-      .reads(command->add_option("RULES", options.rules, "rule database (*.rmdb), or a folder with rules.rmdb"),
-             PathKind::Database)
-      ->required();
+  add_rules_operand(*command, options);
   options.files
       .writes(command->add_option("--out", options.out, "database to write (*.rmdb), or a folder for rules.rmdb"),
               PathKind::NewDatabase)

@@ -77,7 +77,7 @@ void report(Context& context, const std::vector<ImportVerdict>& verdicts, const 
       context.report["rules"].back()["counterexample"] = counterexample_json(*verdict.counterexample);
     seconds += verdict.seconds;
   }
-  context.print(table.text() + "\n");
+  context.print(table.text(context.uses_colours()) + "\n");
   std::string counts;
   for (const auto kind : {prove::RuleStatus::Proved, prove::RuleStatus::Narrowed, prove::RuleStatus::Refuted,
                           prove::RuleStatus::Unknown, prove::RuleStatus::IllTyped, prove::RuleStatus::Unreadable}) {

@@ -6,10 +6,12 @@
 #include <map>
 #include <optional>
 
+#include "algebra/library/unknown_operator.h"
 #include "algebra/rules/rule_picture.h"
 #include "algebra/rules/rule_set.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
+#include "cli/choice_option.h"
 #include "cli/rules/default_rules.h"
 #include "cli/rules/rule_commands.h"
 #include "cli/rules/rule_database.h"
@@ -18,6 +20,7 @@
 #include "prove/prune.h"
 #include "runtime/text/error.h"
 #include "runtime/text/join_text.h"
+#include "runtime/text/unknown_name.h"
 
 namespace rulemill::cli {
 namespace {
@@ -64,7 +67,7 @@ void require_operators(const std::vector<std::string>& names, const algebra::Lib
   const auto known = library.operator_names();
   for (const std::string& name : names) {
     if (std::ranges::find(known, name) == known.end())
-      throw runtime::UsageError("--uses", "unknown operator '" + name + "'; see `rulemill operators list`");
+      throw runtime::UsageError("--uses", algebra::unknown_operator(name, known));
   }
 }
 
@@ -73,7 +76,7 @@ void list_candidates(Context& context, const Filter& filter) {
   const std::filesystem::path folder = context.options.rules;
   if (!std::filesystem::is_directory(folder))
     throw runtime::UsageError("--candidates",
-                              "expected --rules to be the output folder of a run, found '" + folder.string() + "'");
+                              "expected RULES to be the output folder of a run, found '" + folder.string() + "'");
   TextTable table({"id", "verdict", "reason", "rule"});
   context.report["candidates"] = runtime::Json::array();
   std::map<std::string, std::uint64_t> counts;
@@ -179,8 +182,10 @@ void show(Context& context, const std::string& id, bool certificate) {
     context.report["certificate"] = record.certificate.text;
     return;
   }
-  throw runtime::UsageError(
-      id, "no rule has this id in " + rules_file(context.options).string() + "; see `rulemill rules list`");
+  std::vector<std::string> ids;
+  for (const RuleRecord& record : database.rules.rules) ids.push_back(record.rule.id);
+  throw runtime::UsageError(rules_file(context.options).string(),
+                            runtime::unknown_name("rule", id, ids, "`rulemill rules list`"));
 }
 
 }  // namespace
@@ -190,16 +195,18 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
   rules->require_subcommand(1);
 
   auto* listing = rules->add_subcommand("list", "List the rules of a database");
+  add_rules_operand(*listing, options);
   auto filter = std::make_shared<Filter>();
   listing->add_option("--tier", filter->tier, "only rules of this tier: core or derived")
-      ->check(CLI::IsMember({"core", "derived"}));
+      ->check(one_of("tier", {"core", "derived"}));
   listing->add_option("--uses", filter->uses, "only rules with one of these operators (comma-separated)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   listing
       ->add_option(
           "--sort", filter->sort,
           "order: id, or gain (fraction of the cost that the cheaper side saves, on the example or at small sizes)")
-      ->check(CLI::IsMember({"id", "gain"}));
+      ->check(one_of("order", {"id", "gain"}));
   listing
       ->add_flag("--no-gain", filter->no_gain,
                  "do not compute the gain, which takes most of the time of a large database")
@@ -210,18 +217,18 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
           "--candidates", filter->candidates,
           "list the rejected candidates of a run with the reason instead of rules: refuted, unknown, ill-typed")
       ->delimiter(',')
-      ->check(CLI::IsMember({"refuted", "unknown", "ill-typed"}));
-  add_rules_option(*listing, options, true);
+      ->allow_extra_args(false)
+      ->check(one_of("verdict", {"refuted", "unknown", "ill-typed"}));
   add_definitions_option(*listing, options);
   add_common_options(*listing, options);
   listing->callback([filter, &chosen] { chosen = [filter](Context& context) { list(context, *filter); }; });
 
   auto* showing = rules->add_subcommand("show", "Show one rule: text, condition, proof");
+  add_rules_operand(*showing, options);
   auto id = std::make_shared<std::string>();
   auto certificate = std::make_shared<bool>(false);
   showing->add_option("ID", *id, "id of the rule, as in `rules list`")->required();
   showing->add_flag("--certificate", *certificate, "print the certificate, too");
-  add_rules_option(*showing, options, true);
   add_definitions_option(*showing, options);
   add_common_options(*showing, options);
   showing->callback([=, &chosen] { chosen = [=](Context& context) { show(context, *id, *certificate); }; });

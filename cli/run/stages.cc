@@ -2,6 +2,7 @@
 // earlier ones.
 #include <map>
 
+#include "cli/choice_option.h"
 #include "cli/number_option.h"
 #include "cli/run/proof_options.h"
 #include "cli/run/run_report.h"
@@ -40,7 +41,7 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
   app.add_option("--device", stage_options.device,
                  "auto: a GPU if there is one; cpu: no GPU; gpu: fail without one; emulated: the GPU's algorithm on "
                  "the CPU, for tests")
-      ->check(CLI::IsMember({"auto", "cpu", "gpu", "emulated"}))
+      ->check(one_of("device", {"auto", "cpu", "gpu", "emulated"}))
       ->capture_default_str();
   add_proof_options(app, stage_options.proofs);
   app.add_flag("--cross-check", run.cross_check,

@@ -9,6 +9,7 @@
 #include <optional>
 #include <sstream>
 
+#include "cli/choice_option.h"
 #include "cli/command.h"
 #include "cli/page.h"
 #include "cli/run/run_events.h"
@@ -281,7 +282,7 @@ void add_status(CLI::App& app, Options& options, Command& chosen) {
   options.files.writes(
       status->add_option("--html", given->html, "write an HTML page with the timeline and the funnel of the run"));
   status->add_option("--require-stage", given->required_stage, "exit with code 4 unless this stage is finished")
-      ->check(CLI::IsMember({stage_names[0], stage_names[1], stage_names[2], stage_names[3]}));
+      ->check(one_of("stage", {stage_names[0], stage_names[1], stage_names[2], stage_names[3]}));
   add_common_options(*status, options);
   status->callback([given, &chosen] {
     chosen = [given](Context& context) {

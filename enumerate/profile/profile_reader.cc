@@ -4,6 +4,7 @@
 #include <toml++/toml.h>
 #include <algorithm>
 
+#include "algebra/library/unknown_operator.h"
 #include "algebra/sizes/checked.h"
 #include "enumerate/profile/profile_components.h"
 #include "runtime/files/atomic_file.h"
@@ -162,7 +163,7 @@ class Reader {
   std::string operator_name(const toml::table& entry) const {
     const toml::node& node = required(entry, "operator");
     const std::string name = text_of(node, "operator");
-    if (!library_.has_operator(name)) fail(node, runtime::unknown_name("operator", name, library_.operator_names()));
+    if (!library_.has_operator(name)) fail(node, algebra::unknown_operator(name, library_.operator_names()));
     return name;
   }
 

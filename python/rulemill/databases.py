@@ -67,7 +67,7 @@ class Rule:
 
     def _shown(self) -> Dict[str, Any]:
         if self._details is None:
-            self._details = program.run("rules", "show", self.id, *self._database.words())
+            self._details = program.run("rules", "show", self._database.path, self.id, *self._database.words())
         return self._details
 
     def __str__(self) -> str:
@@ -83,11 +83,11 @@ class Database:
     def __init__(self, path: PathLike, definitions: Optional[PathLike] = None) -> None:
         self.path = pathlib.Path(path)
         self.definitions = definitions
-        self._rules = [Rule(self, raw) for raw in program.run("rules", "list", "--all", "--no-gain", *self.words())["rules"]]
+        self._rules = [Rule(self, raw) for raw in program.run("rules", "list", self.path, "--all", "--no-gain", *self.words())["rules"]]
         self._by_id = {rule.id: rule for rule in self._rules}
 
     def words(self) -> List[str]:
-        return program.option_words({"rules": self.path, "definitions": self.definitions})
+        return program.option_words({"definitions": self.definitions})
 
     def __len__(self) -> int:
         return len(self._rules)

@@ -105,7 +105,7 @@ def prove(text: str, definitions: Optional[PathLike] = None) -> Verdict:
             raise _without_folder(InputError(f"{raw['place']}: {raw['detail']}", exit_code=3), file)
         certificate = None
         if raw["tier"] in ("core", "derived"):
-            certificate = program.run("rules", "show", raw["name"], "--rules", database, *given)["certificate"]
+            certificate = program.run("rules", "show", database, raw["name"], *given)["certificate"]
     counterexample = Counterexample(raw["counterexample"], raw["rule"], definitions) if "counterexample" in raw else None
     return Verdict(raw["verdict"], raw["rule"], raw["condition"], raw["detail"], counterexample, certificate, raw)
 

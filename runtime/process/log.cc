@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "runtime/process/terminal.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::runtime {
@@ -19,7 +20,9 @@ void set_up_log(std::string_view level, int rank) {
   }
   auto wanted = spdlog::level::from_str(level == "warn" ? "warning" : std::string(level));
   if (rank > 0) wanted = std::max(wanted, spdlog::level::warn);
-  auto logger = std::make_shared<spdlog::logger>("rulemill", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  const auto colours = shows_colours(stderr) ? spdlog::color_mode::always : spdlog::color_mode::never;
+  auto logger =
+      std::make_shared<spdlog::logger>("rulemill", std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colours));
   logger->set_level(wanted);
   logger->set_pattern(rank > 0 ? "[%T %^%l%$] rank " + std::to_string(rank) + ": %v" : "[%T %^%l%$] %v");
   spdlog::set_default_logger(std::move(logger));

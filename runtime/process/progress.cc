@@ -1,8 +1,7 @@
 #include "runtime/process/progress.h"
 
-#include <unistd.h>
-
 #include "runtime/process/event_log.h"
+#include "runtime/process/terminal.h"
 #include "runtime/text/error.h"
 #include "runtime/text/quantity.h"
 
@@ -26,7 +25,7 @@ ProgressMode parse_progress_mode(std::string_view word) {
 
 Progress::Progress(ProgressMode mode, std::string label, std::uint64_t total, std::FILE* out)
     : mode_(mode), label_(std::move(label)), total_(total), out_(out) {
-  if (mode_ == ProgressMode::Auto) mode_ = isatty(fileno(out)) == 1 ? ProgressMode::Rewrite : ProgressMode::Plain;
+  if (mode_ == ProgressMode::Auto) mode_ = is_terminal(out) ? ProgressMode::Rewrite : ProgressMode::Plain;
   next_print_ = mode_ == ProgressMode::Plain ? first_plain_interval : rewrite_interval;
 }
 

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
+#include <utility>
 
 namespace rulemill::runtime {
 namespace {
+
+constexpr std::size_t max_suggestions = 3, max_listed = 16;
 
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -22,18 +25,32 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-}  // namespace
-
-std::string unknown_name(const std::string& kind, const std::string& name, const std::vector<std::string>& known) {
-  std::vector<std::string> close;
+/// At most three names, each in quotes, the closest first.
+std::vector<std::string> close_names(const std::string& name, const std::vector<std::string>& known) {
+  std::vector<std::pair<std::size_t, std::string>> close;  // by distance
   for (const std::string& other : known) {
     const bool is_prefix =
         (name.size() >= 3 && other.starts_with(name)) || (other.size() >= 3 && name.starts_with(other));
-    if (is_prefix || edit_distance(name, other) <= std::max<std::size_t>(1, name.size() / 3))
-      close.push_back("'" + other + "'");
+    const std::size_t distance = edit_distance(name, other);
+    if (is_prefix || distance <= std::max<std::size_t>(1, name.size() / 3)) close.emplace_back(distance, other);
   }
-  if (close.empty()) return fmt::format("unknown {} '{}'; known are {}", kind, name, fmt::join(known, ", "));
-  return fmt::format("unknown {} '{}'; did you mean {}?", kind, name, fmt::join(close, " or "));
+  std::ranges::stable_sort(close, {}, &std::pair<std::size_t, std::string>::first);
+  if (close.size() > max_suggestions) close.resize(max_suggestions);
+  std::vector<std::string> quoted;
+  for (const auto& [distance, other] : close) quoted.push_back("'" + other + "'");
+  return quoted;
+}
+
+}  // namespace
+
+std::string unknown_name(const std::string& kind, const std::string& name, const std::vector<std::string>& known,
+                         const std::string& listing) {
+  const std::vector<std::string> close = close_names(name, known);
+  if (!close.empty()) return fmt::format("unknown {} '{}'; did you mean {}?", kind, name, fmt::join(close, " or "));
+  if (known.size() <= max_listed)
+    return fmt::format("unknown {} '{}'; known are {}", kind, name, fmt::join(known, ", "));
+  return fmt::format("unknown {} '{}'; none of the {} known ones is close{}", kind, name, known.size(),
+                     listing.empty() ? "" : ", see " + listing);
 }
 
 }  // namespace rulemill::runtime

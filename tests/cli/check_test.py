@@ -87,7 +87,7 @@ class Tampered(Case):
         self.assert_caught("certificate of merge")
 
     def test_a_derivation_that_lacks_an_instance_is_found(self):
-        lines = rulemill("rules", "show", "of_four", "--certificate", "--rules", self.path).stdout
+        lines = rulemill("rules", "show", self.path, "of_four", "--certificate").stdout
         self.assertIn("; use ", lines)
         self.tamper_certificate("of_four", lambda text: "\n".join(
             line for i, line in enumerate(text.split("\n")) if i != [l[:6] for l in text.split("\n")].index("; use ")))

@@ -16,12 +16,32 @@ class CommandLine(Case):
             self.assertIn("rulemill", process.stdout.lower())
 
     def test_usage_errors_print_one_line_and_exit_with_2(self):
-        self.assert_fails(rulemill(), 2, "subcommand is required")
-        self.assert_fails(rulemill("frobnicate"), 2, "unknown subcommand 'frobnicate'; expected one of check, derive, doctor")
+        self.assert_fails(rulemill(), 2, "a command is required (see rulemill --help)")
+        self.assert_fails(rulemill("frobnicate"), 2, "unknown command 'frobnicate'; none of the 17 known ones is close")
         self.assert_fails(rulemill("doctor", "--frob"), 2, "--frob")
-        self.assert_fails(rulemill("doctor", "--log-level", "loud"), 2, "--log-level", "loud", "expected trace")
-        self.assert_fails(rulemill("doctor", "--progress", "loud"), 2, "--progress", "expected auto")
-        self.assert_fails(rulemill("info"), 2, "FILE is required")
+        self.assert_fails(rulemill("doctor", "--log-level", "loud"), 2, "--log-level", "loud", "known are trace")
+        self.assert_fails(rulemill("doctor", "--progress", "loud"), 2, "--progress", "loud", "known are auto")
+        self.assert_fails(rulemill("info"), 2, "FILE is required (see rulemill info --help)")
+        self.assert_fails(rulemill("info", "a", "b"), 2, "unexpected argument 'b'; expected rulemill info FILE")
+
+    def test_misspelt_names_are_answered_by_close_ones(self):
+        answers = {
+            ("optimise", "m.onnx"): "unknown command 'optimise'; did you mean 'optimize'? (see rulemill --help)",
+            ("rules", "lst", "--help"): "unknown command 'lst'; did you mean 'list'? (see rulemill rules --help)",
+            ("optimize", "m.onnx", "--devize=cpu"): "unknown option '--devize'; did you mean '--device'?",
+            ("optimize", "m.onnx", "--device", "h10"): "--device: unknown device 'h10'; did you mean 'h100'?",
+            ("rules", "list", "x", "--tier", "cor"): "--tier: unknown tier 'cor'; did you mean 'core'?",
+        }
+        for words, answer in answers.items():
+            self.assert_fails(rulemill(*words), 2, answer)
+        path = self.folder / "one.rules"
+        path.write_text("rule r(x[m, n])\n  transposee(x) => x\n")
+        process = rulemill("rules", "import", path, "--out", self.folder)
+        self.assertIn("unknown operator 'transposee'; did you mean 'transpose'", process.stderr)
+        path.write_text("rule r(x[m, n])\n  frobnication(x) => x\n")
+        process = rulemill("rules", "import", path, "--out", self.folder)
+        self.assertRegex(process.stderr, r"unknown operator 'frobnication'; none of the \d+ known ones is close, see `rulemill operators")
+        self.assertLess(len(process.stderr), 400)
 
     def test_invalid_numbers_are_usage_errors(self):
         wrong = {
@@ -41,7 +61,7 @@ class CommandLine(Case):
         long = rulemill("doctor", "--log-level", "x" * 100_000)
         self.assert_fails(long, 2, "--log-level", "xxx")
         self.assertLess(len(long.stderr), 2000)
-        strange = rulemill("rules", "list", "--rules", "\x1b[31mred\a\u009b31m\r")
+        strange = rulemill("rules", "list", "\x1b[31mred\a\u009b31m\r")
         self.assert_fails(strange, 3, "?[31mred?")
         self.assertNotRegex(strange.stderr.rstrip("\n"), "[\x00-\x1f\x7f-\x9f]")
 
@@ -120,10 +140,10 @@ class Databases(Case):
     def test_foreign_and_truncated_databases_are_rejected(self):
         database = self.folder / "rules.rmdb"
         database.write_bytes(b"something else")
-        self.assert_fails(rulemill("rules", "list", "--rules", database), 3, "rules.rmdb")
+        self.assert_fails(rulemill("rules", "list", database), 3, "rules.rmdb")
         database.write_bytes(b"")
-        self.assert_fails(rulemill("rules", "list", "--rules", self.folder), 3, "rules.rmdb")
-        self.assert_fails(rulemill("rules", "list", "--rules", self.folder / "absent"), 3, "absent")
+        self.assert_fails(rulemill("rules", "list", self.folder), 3, "rules.rmdb")
+        self.assert_fails(rulemill("rules", "list", self.folder / "absent"), 3, "absent")
 
 
 if __name__ == "__main__":

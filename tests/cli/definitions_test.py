@@ -41,7 +41,7 @@ class Definitions(Case):
         rules.write_text("rule r(x:2)\n  relu(relu(x)) => relu(x)\n", encoding="utf-8")
         commands = [("operators", "list"), ("operators", "check"), ("rules", "import", rules, "--out", self.folder / "theirs"),
                     ("discover", "--profile", ROOT / "tests" / "cli" / "small.toml", "--out", self.folder / "out"),
-                    ("rules", "list", "--rules", self.folder), ("check", self.folder)]
+                    ("rules", "list", self.folder), ("check", self.folder)]
         claims = {
             "operator mm4(a[n, n], b[n, n])\n  commutative\n  where n % 4 = 0\n"
             "  y[i < n, j < n] = sum(k < n) a[i, k] * b[k, j]\n": "mine.op:2:10: operator 'mm4': it is declared commutative, but",
@@ -72,8 +72,8 @@ class Definitions(Case):
         theirs = self.folder / "theirs"
         self.assert_works(rulemill("rules", "import", rules, "--out", theirs, "--definitions", folder))
         shown = {}
-        for rule in self.json("rules", "list", "--rules", theirs, "--definitions", folder)["rules"]:
-            process = rulemill("rules", "show", rule["id"], "--rules", theirs, "--definitions", folder)
+        for rule in self.json("rules", "list", theirs, "--definitions", folder)["rules"]:
+            process = rulemill("rules", "show", theirs, rule["id"], "--definitions", folder)
             self.assert_works(process)
             shown["g(x)" in rule["text"]] = process.stdout
         self.assertIn("assumes      g(g(t)) = g(t)", shown[True])
@@ -85,7 +85,7 @@ class Definitions(Case):
         rules, theirs = self.folder / "one.rules", self.folder / "theirs"
         rules.write_text(NORMALIZED, encoding="utf-8")
         self.assert_works(rulemill("rules", "import", rules, "--out", theirs, "--definitions", folder))
-        listing = ("rules", "list", "--rules", theirs, "--definitions", folder)
+        listing = ("rules", "list", theirs, "--definitions", folder)
         file = folder / "normalization.op"
         text = file.read_text(encoding="utf-8")
         same = text.replace("operator norm_scale", "# what a channel is multiplied with\noperator  norm_scale").replace("onnx Softmax since 13 {axis = rank - 1}", "")
@@ -102,7 +102,7 @@ class Definitions(Case):
         (self.folder / "sums.toml").write_text(PROFILE, encoding="utf-8")
         self.assert_works(rulemill("discover", "--definitions", folder, "--profile", self.folder / "sums.toml", "--out", out,
                                    "--progress", "off"))
-        rules = self.json("rules", "list", "--rules", out, "--definitions", folder, "--uses", "prefix_sum")["rules"]
+        rules = self.json("rules", "list", out, "--definitions", folder, "--uses", "prefix_sum")["rules"]
         self.assertRegex(" ".join(rule["text"] for rule in rules), r"add\(prefix_sum\(x[12]\), prefix_sum\(x[12]\)\)\s+=> prefix_sum\(add\(x1, x2\)\)")
         self.assert_works(rulemill("check", out, "--definitions", folder))
 

@@ -93,6 +93,23 @@ class JobScripts(Case):
         started = [call for call in self.optimize("exit 0", words=["--time-limit", "7"])[1] if call.startswith("srun")]
         self.assertEqual(started[0].count("--time-limit"), 1)
 
+    def test_sizes_are_not_checked_without_a_controller(self):
+        def check(path):
+            process = subprocess.run([shutil.which("bash"), str(ROOT / "slurm" / "submit"), "check"], capture_output=True, text=True,
+                                     check=False, env={"PATH": path})
+            return process.returncode, process.stdout, process.stderr.splitlines()
+
+        for program in ("dirname", "readlink"):
+            (self.folder / program).symlink_to(shutil.which(program))
+        code, printed, lines = check(str(self.folder))
+        self.assertEqual((code, printed, lines), (3, "", ["submit: sinfo is not on PATH; run this on a machine with Slurm's commands"]))
+        (self.folder / "sinfo").write_text("#!/bin/bash\necho 'slurm_load_partitions: Unable to contact controller' >&2\nexit 1\n")
+        (self.folder / "sinfo").chmod(0o755)
+        code, printed, lines = check(f"{self.folder}:/usr/bin:/bin")
+        self.assertEqual((code, printed), (3, ""))
+        self.assertEqual(lines, ["submit: Slurm's controller does not answer, so that no size was checked: "
+                                 "slurm_load_partitions: Unable to contact controller"])
+
     @unittest.skipUnless(shutil.which("shellcheck"), "SKIPPED: shellcheck is not on PATH")
     def test_shellcheck_accepts_the_scripts(self):
         scripts = [str(path) for folder in ("slurm", "scripts") for path in pathlib.Path(ROOT / folder).glob("*")

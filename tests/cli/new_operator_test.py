@@ -41,9 +41,9 @@ class NewOperator(Case):
         out = self.folder / "out"
         self.assert_works(rulemill("discover", "--definitions", DEMO, "--profile", DEMO / "profile.toml", "--out", out, "--progress", "off"))
         for name, least in zip(NEW, (5, 1)):
-            rules = self.json("rules", "list", "--definitions", DEMO, "--rules", out, "--uses", name)["rules"]
+            rules = self.json("rules", "list", out, "--definitions", DEMO, "--uses", name)["rules"]
             self.assertGreaterEqual(len(rules), least, name)
-        texts = " ".join(rule["text"] for rule in self.json("rules", "list", "--definitions", DEMO, "--rules", out)["rules"])
+        texts = " ".join(rule["text"] for rule in self.json("rules", "list", out, "--definitions", DEMO)["rules"])
         self.assertRegex(texts, r"mul\(x1, sigmoid\(x2\)\)\s+=> gated\(x1, x2\)")
         self.assert_works(rulemill("check", out, "--definitions", DEMO))
         self.assert_fails(rulemill("check", out), 3, "its rules use operator 'gated', which the definitions do not have")

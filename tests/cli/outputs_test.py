@@ -32,19 +32,22 @@ prune --profile {profile} --definitions {own} --out {new_run} --json {json}
 status {run} --html {page} --json {json}
 optimize {model} --rules {db} --inputs {text} --out {new_model} --report {page} --cost-table {table} --definitions {own} --json {json}
 equal {model} {other_model} --rules {db} --definitions {own} --json {json}
-rules list --rules {run} --definitions {own} --json {json}
-rules show r1 --rules {run} --definitions {own} --json {json}
+rules list {run} --definitions {own} --json {json}
+rules show {run} r1 --definitions {own} --json {json}
 rules import {text} --out {new_db} --taso-table {taso} --definitions {own} --json {json}
-rules export --rules {db} {file} --taso-table {taso} --goals {text} --definitions {own} --json {json}
+rules export {db} {file} --taso-table {taso} --goals {text} --definitions {own} --json {json}
 rules diff {db} {text} --taso-table {taso} --definitions {own} --json {json}
-rules gallery --rules {run} --out {page} --definitions {own} --json {json}
+rules gallery {run} --out {page} --definitions {own} --json {json}
 rules generalize {run} --out {new_db} --definitions {own} --json {json}
+completion SHELL
+man --out {folder}
 rules default --out {folder} --definitions {own} --json {json}
 """.strip().splitlines()
 OUTPUTS = ("json", "page", "file", "table", "new_model", "new_db", "new_run")
 OTHER_OPTIONS = {  # with a text that names no file
     "--log-level", "--progress", "--device", "--architecture", "--search", "--cost", "--benchmark-command", "--verifier",
-    "--explain", "--input-shape", "--tier", "--uses", "--sort", "--candidates", "--format", "--memory", "--require-stage", "ID", "TERMS"}
+    "--explain", "--input-shape", "--tier", "--uses", "--sort", "--candidates", "--format", "--memory", "--require-stage", "ID", "TERMS",
+    "SHELL", "COMMAND"}
 REFUSED = re.compile(r"^rulemill: (\S+): is a file of .*; choose another file$", re.M)
 
 
@@ -111,7 +114,7 @@ class Outputs(QuickstartCase):
         self.assertFalse((self.folder / "new").exists())
 
     def test_files_are_compared_by_identity(self):
-        db, words = self.values["db"], ["rules", "export", "--rules", self.values["db"]]
+        db, words = self.values["db"], ["rules", "export", self.values["db"]]
         soft, hard, folder = self.folder / "soft", self.folder / "hard", self.folder / "link"
         soft.symlink_to(db)
         hard.hardlink_to(db)
@@ -138,7 +141,7 @@ class Outputs(QuickstartCase):
     def test_this_test_knows_every_command_and_every_option_with_a_file(self):
         def commands(words):
             text = rulemill(*words, "--help").stdout
-            below = re.search(r"^Subcommands:\n((?:  .*\n?)+)", text, re.M)
+            below = re.search(r"^Commands:\n((?:  .*\n?)+)", text, re.M)
             if not below:
                 yield words, text
                 return
@@ -152,7 +155,8 @@ class Outputs(QuickstartCase):
         self.assertEqual(set(found), set(known))
         for command, text in found.items():
             with self.subTest(command):
-                with_files = re.findall(r"^  (\S+) PATH\b", text, re.M)
+                operands = re.findall(r"^  ([A-Z]+)", text.partition("\nOperands:\n")[2].partition("\n\n")[0], re.M)
+                with_files = re.findall(r"^  (\S+) (?:PATH|FOLDER)\b", text, re.M) + [o for o in operands if o not in OTHER_OPTIONS]
                 self.assertEqual(len(with_files), known[command].count("{"), with_files)
                 texts = set(re.findall(r"^  (\S+) TEXT\b", text, re.M))
                 self.assertLessEqual(texts, OTHER_OPTIONS, "register an option that names a file in Options::files, and list it here")
@@ -173,7 +177,7 @@ class Streams(QuickstartCase):
     def test_links_are_followed(self):
         target, link = self.folder / "target", self.folder / "link"
         link.symlink_to("target")
-        for words in (["doctor", "--json"], ["rules", "export", "--rules", self.rules], ["rules", "gallery", "--rules", self.rules, "--out"],
+        for words in (["doctor", "--json"], ["rules", "export", self.rules], ["rules", "gallery", self.rules, "--out"],
                       ["status", self.rules, "--html"]):
             self.assert_works(rulemill(*words, link))
             self.assertTrue(link.is_symlink() and not target.is_symlink())
@@ -182,7 +186,7 @@ class Streams(QuickstartCase):
 
     def test_devices_and_pipes_are_written_to(self):
         self.assertIn("rulemill", json.loads(self.read_pipe(["doctor", "--json"], self.folder / "pipe")))
-        text = self.read_pipe(["rules", "export", "--rules", self.rules], self.folder / "rules")
+        text = self.read_pipe(["rules", "export", self.rules], self.folder / "rules")
         self.assertIn(b"\nrule ", text)
         if os.geteuid() == 0:
             device = self.folder / "null"
@@ -203,7 +207,7 @@ class Streams(QuickstartCase):
     def test_models_databases_text_and_pages_go_to_standard_output(self):
         model = ROOT / "data" / "models" / "acnet_block.onnx"
         optimize = ["optimize", model, "--rules", self.rules, "--no-benchmark"]
-        for words in ([*optimize, "--out"], ["rules", "export", "--rules", self.rules], ["rules", "gallery", "--rules", self.rules, "--out"],
+        for words in ([*optimize, "--out"], ["rules", "export", self.rules], ["rules", "gallery", self.rules, "--out"],
                       ["rules", "import", ROOT / "tests" / "egraph" / "axioms.rules", "--out"]):
             self.assert_works(rulemill(*words, self.folder / "file.rmdb"))
             process = subprocess.run([str(BINARY), *map(str, words), "-"], capture_output=True, check=True)

@@ -27,8 +27,8 @@ class Pages(Case):
 
     @needs_node
     def test_the_gallery_draws_every_rule_as_two_graphs(self):
-        self.assert_works(rulemill("rules", "gallery", "--rules", self.rules, "--out", self.page))
-        listed = self.json("rules", "list", "--rules", self.rules)["rules"]
+        self.assert_works(rulemill("rules", "gallery", self.rules, "--out", self.page))
+        listed = self.json("rules", "list", self.rules)["rules"]
         drawn, _ = draw(self.page)
         self.assertEqual((len(listed), drawn.counts["article"], drawn.counts["svg"]), (2, 2, 5))
         self.assertIn("2 of 2 rules", drawn.text)
@@ -36,7 +36,7 @@ class Pages(Case):
 
     @needs_node
     def test_a_search_among_many_rules_takes_less_than_two_seconds(self):
-        self.assert_works(rulemill("rules", "gallery", "--rules", self.rules, "--out", self.page))
+        self.assert_works(rulemill("rules", "gallery", self.rules, "--out", self.page))
         text = self.page.read_text(encoding="utf-8")
         data = json.loads(re.search(r"^const data = (.*);$", text, re.M).group(1))
         data["rules"] = [{**data["rules"][0], "id": f"r{i}"} for i in range(60000)]

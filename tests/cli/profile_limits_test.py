@@ -52,7 +52,7 @@ class ProfileLimits(Case):
         """Products and the four summands commute: these symmetries are found and proved."""
         text = ('[[variables]]\nnames = ["a1", "b1"]\nshape = [3]\n[[operators]]\noperator = "eight"\n')
         self.assert_works(self.discover(text))
-        rules = self.json("rules", "list", "--rules", self.folder / "out", "--definitions", self.folder / "definitions")["rules"]
+        rules = self.json("rules", "list", self.folder / "out", "--definitions", self.folder / "definitions")["rules"]
         self.assertGreater(len(rules), 5)
         self.assertTrue(all("eight(" in rule["text"] for rule in rules))
         self.assert_works(rulemill("check", self.folder / "out", "--definitions", self.folder / "definitions"))

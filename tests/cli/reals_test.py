@@ -48,7 +48,7 @@ class Reals(Case):
 
     def test_rules_of_positive_factors_are_found_proved_derived_and_checked(self):
         self.assert_works(self.discover(POSITIVES.read_text(encoding="utf-8"), "positives"))
-        rules = rulemill("rules", "list", "--rules", self.folder / "positives").stdout
+        rules = rulemill("rules", "list", self.folder / "positives").stdout
         for rule in ("relu(scale(x1, c1))  => scale(relu(x1), c1)", "abs(scale(x1, c1))  => scale(abs(x1), c1)"):
             line = next(line for line in rules.splitlines() if line.endswith(rule))
             self.assertIn("c1[] of positive", line)

@@ -17,12 +17,12 @@ class Gallery(Case):
 
     def page(self):
         path = self.folder / "page.html"
-        self.assert_works(rulemill("rules", "gallery", "--rules", self.rules, "--out", path))
+        self.assert_works(rulemill("rules", "gallery", self.rules, "--out", path))
         return path.read_text(encoding="utf-8")
 
     def test_the_page_has_every_rule_with_both_sides_and_its_certificate(self):
         data = json.loads(re.search(r"^const data = (.*);$", self.page(), re.M).group(1))
-        listed = self.json("rules", "list", "--rules", self.rules)["rules"]
+        listed = self.json("rules", "list", self.rules)["rules"]
         self.assertEqual([rule["id"] for rule in data["rules"]], [rule["id"] for rule in listed])
         for rule in data["rules"]:
             self.assertIn("; rulemill certificate", rule["certificate"])
@@ -42,13 +42,13 @@ class Gallery(Case):
         self.assertIn("prefers-color-scheme: dark", page)
 
     def test_a_rule_is_shown_as_two_graphs_with_types_and_proof(self):
-        process = rulemill("rules", "show", "products_share_input", "--rules", self.rules, "--certificate")
+        process = rulemill("rules", "show", self.rules, "products_share_input", "--certificate")
         self.assert_works(process)
         for part in ("├─ x[m, k]", "⇒", "concat axis=1", "= matmul(x, v)", ": [m, n]", "tier         core", "cancel 0 1"):
             self.assertIn(part, process.stdout)
 
     def test_an_unknown_rule_is_a_usage_error(self):
-        self.assert_fails(rulemill("rules", "show", "r999", "--rules", self.rules), 2, "r999: no rule has this id")
+        self.assert_fails(rulemill("rules", "show", self.rules, "r999"), 2, "unknown rule 'r999'")
 
 
 if __name__ == "__main__":

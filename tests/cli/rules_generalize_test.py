@@ -42,7 +42,7 @@ class Generalize(Case):
         checked = self.json("check", self.general)
         self.assertEqual((checked["proved_from_definitions"], checked["findings"]), (3, []))
         # The text is complete: reading it again gives the same rules.
-        self.assert_works(rulemill("rules", "export", "--rules", self.general, self.folder / "general.rules"))
+        self.assert_works(rulemill("rules", "export", self.general, self.folder / "general.rules"))
         text = (self.folder / "general.rules").read_text(encoding="utf-8")
         self.assertIn("[d...]", text)
         again = self.json("rules", "import", self.folder / "general.rules", "--out", self.folder / "again.rmdb")
@@ -58,9 +58,9 @@ class Generalize(Case):
             given.write("rule sums_4(x:4, y:4, z:4)\n  add(add(x, y), z) => add(x, add(y, z))\n"
                         "rule swapped(x:4, y:4, z:4)\n  add(add(x, y), z) => add(add(x, z), y)\n")
         self.assert_works(rulemill("rules", "import", self.folder / "given.rules", "--out", self.rules))
-        before = self.json("rules", "list", "--rules", self.rules)["rules"]
+        before = self.json("rules", "list", self.rules)["rules"]
         report = self.generalize("--keep-originals", "--include-derived")
-        listed = self.json("rules", "list", "--rules", self.general, "--sort", "gain")["rules"]
+        listed = self.json("rules", "list", self.general, "--sort", "gain")["rules"]
         self.assertEqual([rule["id"] for rule in listed if "cost" not in rule], [])
         tiers = {rule["id"]: rule["tier"] for rule in listed}
         core = [name for name, tier in tiers.items() if tier == "core"]
@@ -70,7 +70,7 @@ class Generalize(Case):
         checked = self.json("check", "--core-minimality", self.general)
         self.assertEqual((checked["findings"], checked["minimality"]["implied"]), ([], []))
         self.assertGreater(checked["minimality"]["specializations"], 2)
-        shown = rulemill("rules", "show", "--certificate", "--rules", self.general, "sums_4").stdout
+        shown = rulemill("rules", "show", self.general, "sums_4", "--certificate").stdout
         self.assertRegex(shown, r"; use sums_2g@\w+=4: ")
 
     def test_enum_parameters_are_generalized_where_each_value_is_proved(self):

@@ -46,7 +46,7 @@ class TasoForm(Import):
         for entry in report["rules"]:
             self.assertEqual(entry["verdict"], "refuted", entry)
             self.assertRegex(entry["detail"], r"the source is .*, the target ")
-        self.assertIn("0 core, 0 derived", rulemill("rules", "list", "--rules", self.folder / "out").stdout)
+        self.assertIn("0 core, 0 derived", rulemill("rules", "list", self.folder / "out").stdout)
 
     def test_ill_typed_rules_are_reported_and_the_others_are_written(self):
         path = self.taso({"true": taso_form.KNOWN["product associates"]}, taso_form.ILL_TYPED)
@@ -104,7 +104,7 @@ class TextForm(Import):
         self.assertEqual([entry["verdict"] for entry in report["rules"]], ["narrowed", "proved"])
         self.assertRegex(report["rules"][0]["condition"], r"^\w+ = 1, \w+ = 1$")
         self.assertEqual((report["counts"]["proved"], report["counts"]["narrowed"]), (1, 1))
-        self.assertEqual([rule["id"] for rule in self.json("rules", "list", "--rules", self.folder / "out")["rules"]], ["ones_declared"])
+        self.assertEqual([rule["id"] for rule in self.json("rules", "list", self.folder / "out")["rules"]], ["ones_declared"])
         report = self.json("rules", "import", path, "--out", self.folder / "all", "--keep-narrowed")
         self.assertEqual([entry["verdict"] for entry in report["rules"]], ["narrowed", "proved"])
         self.assertNotEqual(report["rules"][0]["tier"], "")
@@ -152,7 +152,7 @@ class TextForm(Import):
                 self.assert_fails(self.import_file(path, "--json", report), 3, f"{path}:{line + 2}:{column}: rule {name} is unreadable: ", problem)
                 verdicts = {entry["name"]: entry["verdict"] for entry in json.loads(report.read_text())["rules"]}
                 self.assertEqual(verdicts, {**({"before": "proved"} if first else {}), name: "unreadable", "behind": "proved"})
-                listed = self.json("rules", "list", "--rules", self.folder / "out")["rules"]
+                listed = self.json("rules", "list", self.folder / "out")["rules"]
                 self.assertEqual({rule["id"] for rule in listed}, set(verdicts) - {name})
 
     def test_a_database_is_read_whose_operators_have_symbolic_parameters_beside_a_pack_of_sizes(self):
@@ -170,7 +170,7 @@ class TextForm(Import):
         self.assertEqual({entry["name"]: entry["verdict"] for entry in report["rules"]}, {"cut_twice": "proved", "cut_fill": "proved"})
         self.assert_works(rulemill("check", self.folder / "out", *options))
         text = self.folder / "again.rules"
-        self.assert_works(rulemill("rules", "export", "--rules", self.folder / "out", text, *options))
+        self.assert_works(rulemill("rules", "export", self.folder / "out", text, *options))
         report = self.json("rules", "diff", self.folder / "out", text, *options)
         self.assertEqual((len(report["both"]), report["only_a"], report["only_b"]), (2, [], []))
 
@@ -209,7 +209,7 @@ class Compared(Import):
 
     def test_a_database_exported_as_text_has_the_same_rules(self):
         text = self.folder / "known.rules"
-        self.assert_works(rulemill("rules", "export", "--rules", self.rules, "--format", "text", text))
+        self.assert_works(rulemill("rules", "export", self.rules, "--format", "text", text))
         report = self.json("rules", "diff", self.rules, text)
         self.assertEqual((report["only_a"], report["only_b"]), ([], []))
         self.assertGreater(len(report["both"]), 40)
@@ -220,18 +220,18 @@ class Compared(Import):
         out, text = self.folder / "discovered", self.folder / "discovered.rules"
         profile = ROOT / "data" / "profiles" / "reference.toml"
         self.assert_works(rulemill("discover", "--profile", profile, "--max-ops", "3", "--out", out, "--progress", "off"))
-        self.assert_works(rulemill("rules", "export", "--rules", out, text))
+        self.assert_works(rulemill("rules", "export", out, text))
         report = self.json("rules", "diff", out, text)
         self.assertEqual((report["only_a"], report["only_b"], report["ill_typed"]), ([], [], [0, 0]))
         self.assertGreater(len(report["both"]), 1000)
         cores = self.folder / "core.rules"
-        self.assert_works(rulemill("rules", "export", "--rules", out, cores, "--tier", "core"))
+        self.assert_works(rulemill("rules", "export", out, cores, "--tier", "core"))
         again = self.json("rules", "import", cores, "--out", self.folder / "again")
         self.assertEqual({entry["verdict"] for entry in again["rules"]}, {"proved"})
 
     def test_rules_expressible_in_tasos_form_survive_a_roundtrip_and_the_rest_is_counted(self):
         path = self.folder / "known.pb"
-        written = self.json("rules", "export", "--rules", self.rules, "--format", "taso", path)
+        written = self.json("rules", "export", self.rules, "--format", "taso", path)
         self.assertGreater(written["written"], 20)
         reasons = {entry["reason"] for entry in written["skipped"]}
         self.assertIn("its condition or its shapes cannot be expressed", reasons)
@@ -286,7 +286,7 @@ rule three_in_a_row(x:4, k:4, l:4, m:4, s:0)
         self.assertEqual({rule["name"]: rule["tier"] for rule in report["rules"] if rule["tier"] == "derived"},
                          dict.fromkeys(("from_one_to_the_other", "sum_before_two", "three_in_a_row"), "derived"))
         self.assert_works(rulemill("check", self.folder / "both.rmdb"))
-        self.assert_works(rulemill("rules", "export", "--rules", self.folder / "both.rmdb", self.folder / "out.rules"))
+        self.assert_works(rulemill("rules", "export", self.folder / "both.rmdb", self.folder / "out.rules"))
         equations = re.findall(r"rule (\w+)[^\n]*\n[^\n]*\n[^\n]*\n  when ([^\n]*)", (self.folder / "out.rules").read_text())
         counts = {name: condition.count("=") for name, condition in equations}
         self.assertEqual((counts["from_one_to_the_other"], counts["three_in_a_row"]), (1, 2))

@@ -20,39 +20,39 @@ class RulesList(Case):
     def test_types_and_conditions_are_shown_and_degenerate_rules_are_hidden(self):
         (self.folder / "some.rules").write_text(RULES)
         rulemill("rules", "import", self.folder / "some.rules", "--out", self.folder / "db.rmdb")
-        process = rulemill("rules", "list", "--rules", self.folder / "db.rmdb")
+        process = rulemill("rules", "list", self.folder / "db.rmdb")
         self.assert_works(process)
         self.assertIn("x[m, k], a[k, n], b[k, n]", process.stdout)
         self.assertRegex(process.stdout, r"enlarge\(k; .*r <= 3, s <= 3")
         self.assertNotIn("matmul(y, x)", process.stdout)
         self.assertIn("; 1 without a dimension that can exceed 1 are hidden, see --all", process.stdout)
-        every = rulemill("rules", "list", "--all", "--rules", self.folder / "db.rmdb")
+        every = rulemill("rules", "list", "--all", self.folder / "db.rmdb")
         self.assertIn("matmul(y, x)", every.stdout)
         self.assertNotIn("hidden", every.stdout)
 
     def test_rules_are_selected_by_operators_and_unknown_ones_are_rejected(self):
         (self.folder / "some.rules").write_text(RULES)
         rulemill("rules", "import", self.folder / "some.rules", "--out", self.folder / "db.rmdb")
-        listed = lambda uses: len(self.json("rules", "list", "--rules", self.folder / "db.rmdb", "--uses", uses)["rules"])
+        listed = lambda uses: len(self.json("rules", "list", self.folder / "db.rmdb", "--uses", uses)["rules"])
         self.assertEqual(listed("enlarge"), 1)
         self.assertEqual(listed("enlarge,matmul"), 2)
-        self.assert_fails(rulemill("rules", "list", "--rules", self.folder / "db.rmdb", "--uses", "matmul,enlage"), 2,
+        self.assert_fails(rulemill("rules", "list", self.folder / "db.rmdb", "--uses", "matmul,enlage"), 2,
                           "unknown operator 'enlage'")
 
     def test_rules_are_sorted_by_gain_and_rejected_candidates_have_a_reason(self):
         out = self.folder / "out"
         self.assert_works(rulemill("discover", "--profile", ROOT / "tests/cli/small.toml", "--out", out, "--progress", "off"))
-        rules = self.json("rules", "list", "--rules", out, "--sort", "gain")["rules"]
-        table = rulemill("rules", "list", "--rules", out).stdout
+        rules = self.json("rules", "list", out, "--sort", "gain")["rules"]
+        table = rulemill("rules", "list", out).stdout
         self.assertEqual(len(table.splitlines()), len(rules) + 4, "a line each, a head, its rule and a sum below")
         gains = [1 - min(r["cost"].values()) / max(r["cost"].values()) for r in rules if "cost" in r]
         self.assertGreater(len(gains), 0)
         self.assertEqual(gains, sorted(gains, reverse=True))
         self.assertGreater(gains[0], 0)
-        candidates = self.json("rules", "list", "--rules", out, "--candidates", "refuted,unknown")["candidates"]
+        candidates = self.json("rules", "list", out, "--candidates", "refuted,unknown")["candidates"]
         self.assertTrue(all(c["verdict"] in ("refuted", "unknown") and c["reason"] for c in candidates))
-        self.assert_fails(rulemill("rules", "list", "--rules", out, "--candidates", "proved"), 2, "proved")
-        self.assert_fails(rulemill("rules", "list", "--rules", out / "rules.rmdb", "--candidates", "unknown"), 2, "folder")
+        self.assert_fails(rulemill("rules", "list", out, "--candidates", "proved"), 2, "proved")
+        self.assert_fails(rulemill("rules", "list", out / "rules.rmdb", "--candidates", "unknown"), 2, "folder")
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ class DefaultRules(Case):
 
     def test_the_shipped_text_has_the_rules_that_are_found(self):
         text = self.folder / "models.rules"
-        self.assert_works(rulemill("rules", "export", "--rules", self.first.stdout.strip(), "--tier", "core", "--canonical", text))
+        self.assert_works(rulemill("rules", "export", self.first.stdout.strip(), "--tier", "core", "--canonical", text))
         self.assertEqual(text.read_text(encoding="utf-8"), TEXT.read_text(encoding="utf-8"),
                          "run scripts/write_rules.sh and review the difference")
 

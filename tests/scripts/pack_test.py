@@ -76,7 +76,7 @@ class Pack(Case):
                 self.assertNotIn("mca_base_component", run.stderr)
                 for name in ("candidates.rules", "outcomes.json", "rules.rmdb"):
                     self.assertEqual((self.root / "data" / str(ranks) / name).read_bytes(), (expected / name).read_bytes(), name)
-        gallery = self.inside("/opt/rulemill/bin/rulemill rules gallery --rules /data/1 --out /data/page.html")
+        gallery = self.inside("/opt/rulemill/bin/rulemill rules gallery /data/1 --out /data/page.html")
         self.assert_works(gallery)
         self.assertTrue(list((self.root / "opt/rulemill/share/rulemill/imports").iterdir()))
 

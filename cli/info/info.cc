@@ -1,12 +1,14 @@
-// `rulemill info FILE`: the columns and origin of a table file, after checking it; the operators of a model, and how
-// much of it the definitions cover.
+// `rulemill info FILE`: the kind of a file, its version and counts; the columns and origin of a table file, after
+// checking it; the operators of a model, and how much of it the definitions cover.
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/info/file_kind.h"
 #include "cli/model_processes.h"
 #include "cli/text_table.h"
 #include "optimize/onnx/export.h"
 #include "optimize/report/coverage.h"
+#include "runtime/files/atomic_file.h"
 #include "runtime/files/table_file.h"
 #include "runtime/text/error.h"
 #include "runtime/text/quantity.h"
@@ -33,6 +35,7 @@ void show(Context& context, const std::string& path) {
                 ", " + runtime::format_count(table.rows()) + " rows, checksum " + table.checksum() + " (checked)\n\n");
   auto& report = context.report;
   report = {{"file", path},
+            {"kind", "table"},
             {"schema", table.schema().name},
             {"version", table.schema().version},
             {"rows", table.rows()},
@@ -78,7 +81,7 @@ void show_model(Context& context, const std::string& path, const std::string& ro
                   percent(covered.flops, all.flops), percent(covered.weight_bytes, all.weight_bytes)));
   TextTable table({"operator", "nodes", "arithmetic", "weights", "opaque, reason"});
   auto& report = context.report;
-  report = {{"file", path}, {"opset", model.opset()}, {"weight_bytes", model.weight_bytes()}};
+  report = {{"file", path}, {"kind", "model"}, {"opset", model.opset()}, {"weight_bytes", model.weight_bytes()}};
   auto share = [](const optimize::Share& of) -> runtime::Json {
     return {{"nodes", of.nodes}, {"flops", of.flops}, {"weight_bytes", of.weight_bytes}};
   };
@@ -96,13 +99,29 @@ void show_model(Context& context, const std::string& path, const std::string& ro
   context.print(table.text());
 }
 
+bool is_table(const std::filesystem::path& path) {
+  if (path.extension() == ".h5") return true;
+  return std::filesystem::is_regular_file(path) && runtime::read_file(path).starts_with("rulemill table ");
+}
+
+void show_other(Context& context, const std::string& path) {
+  const FileDescription description = describe_file(path, context.options);
+  context.print(path + ": " + description.kind + ": " + description.text + "\n");
+  context.report = description.json;
+  context.report["file"] = path;
+  context.report["kind"] = description.kind;
+}
+
 }  // namespace
 
 void add_info(CLI::App& app, Options& options, Command& chosen) {
-  auto* info = app.add_subcommand("info", "Describe and check a table file (a shard) or a model");
+  auto* info = app.add_subcommand("info", "Describe a file of rulemill: its kind, version and counts");
   auto path = std::make_shared<std::string>();
   options.files
-      .reads(info->add_option("FILE", *path, "table file of rulemill (*.h5) or model (*.onnx)"), PathKind::Model)
+      .reads(info->add_option(
+                 "FILE", *path,
+                 "any file or folder that rulemill reads or writes: a model, database, table, run, report, ..."),
+             PathKind::Model)
       ->required();
   auto roundtrip = std::make_shared<std::string>();
   options.files.writes(info->add_option("--roundtrip", *roundtrip,
@@ -114,8 +133,12 @@ void add_info(CLI::App& app, Options& options, Command& chosen) {
     chosen = [path, roundtrip](Context& context) {
       if (std::filesystem::path(*path).extension() == ".onnx") {
         show_model(context, *path, *roundtrip);
-      } else {
+      } else if (!roundtrip->empty()) {
+        throw runtime::UsageError("--roundtrip", "needs a model (*.onnx) as FILE");
+      } else if (is_table(*path)) {
         show(context, *path);
+      } else {
+        runtime::on_first_rank(context.world, [&] { show_other(context, *path); });
       }
     };
   });
