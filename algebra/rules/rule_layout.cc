@@ -5,7 +5,7 @@
 namespace rulemill::algebra {
 namespace {
 
-constexpr int row_height = 58;
+constexpr int row_height = 64;
 
 class Layout {
  public:

@@ -17,6 +17,9 @@ namespace {
 
 using Dims = std::vector<std::int64_t>;
 
+/// Of one node, so that large sizes fail quickly and smaller ones are tried.
+constexpr std::uint64_t max_points = 1 << 16;
+
 /// Values of sizes, and the resulting shapes of the variables.
 struct Sample {
   algebra::Substitution sizes;
@@ -85,7 +88,7 @@ class Costs {
         if (!value) return std::nullopt;
         sizes.push_back(*value);
       }
-      const auto plan = algebra::compile(bank_.library().instance(node.instance), inputs, sizes);
+      const auto plan = algebra::compile(bank_.library().instance(node.instance), inputs, sizes, max_points);
       if (!plan) return std::nullopt;
       cost += plan->multiply_add_count();
       for (std::uint32_t o = 0; o < plan->output_shapes.size(); ++o) {
@@ -106,6 +109,12 @@ class Costs {
 };
 
 }  // namespace
+
+int generality(const algebra::RuleRecord& record, const algebra::TermBank& bank) {
+  const auto parameters = algebra::symbolic_parameter_names(record.rule, bank).size();
+  return (record.rule.packs.empty() ? 0 : 10) + 2 * static_cast<int>(parameters) -
+         static_cast<int>(record.rule.condition.size());
+}
 
 double RuleCost::gain() const {
   const std::uint64_t larger = std::max(source, target), smaller = std::min(source, target);
