@@ -25,13 +25,13 @@ heading(data.model, "Report of rulemill optimize");
 show(element("section", {class: "card headline"}, element("b", {}, data.headline.text), element("p", {}, data.headline.detail),
              element("p", {class: "soft"}, data.estimate)));
 if (data.warning) show(element("p", {class: "warning"}, data.warning));
-if (data.verification.length) show(section("Verification", table(["verifier", "result"], data.verification, "text")));
-if (data.times) show(section("Measured times", element("pre", {}, data.times)));
-show(section("Operators; costs are estimates of the model", table(["operator", "nodes", "cost", "weights", "nodes after", "cost", "weights"], data.operators, "total")));
 if (data.changes.length) {
   show(section("What changed", element("p", {class: "soft"}, "Solid boxes changed, dashed boxes are their neighbors. The shapes of constants are below " +
     "an operator, the shape of its result is below the box."), ...data.changes.map(change)));
 }
+show(section("Operators; costs are estimates of the model", table(["operator", "nodes", "cost", "weights", "nodes after", "cost", "weights"], data.operators, "total")));
+if (data.verification.length) show(section("Verification", table(["verifier", "result"], data.verification, "text")));
+if (data.times) show(section("Measured times", element("pre", {}, data.times)));
 show(section("The model from top to bottom", element("ol", {class: "outline"}, ...data.outline.map(stretch))));
 if (data.rules.length) show(section("Rules that fired", ...data.rules.flatMap(rule)));
 if (data.opaque.length) show(section("Opaque nodes, which no definition matches", table(["nodes", "operator", "reason"], data.opaque, "text")));
