@@ -54,7 +54,7 @@ def missing_line(excerpt, output):
 class Documentation(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        """A folder that looks like the repository, and data files whose default rules take a second."""
+        """A folder that looks like the repository, and data files whose default rules take a second. Nothing is timed."""
         cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="rulemill-test-"))
         cls.addClassCleanup(shutil.rmtree, cls.shared, ignore_errors=True)
         profiles = cls.shared / "small" / "data" / "profiles" / "models"
@@ -68,7 +68,7 @@ class Documentation(unittest.TestCase):
         python.write_text(f"#!/bin/sh\nexec '{sys.executable}' \"$@\"\n")
         python.chmod(0o755)
         cls.environment = {**os.environ, "RULEMILL_DATA": str(cls.shared / "small" / "data"), "RULEMILL": str(BINARY),
-                           "RULEMILL_CACHE": str(cls.shared / "cache"), "PYTHONPATH": str(ROOT / "python"),
+                           "RULEMILL_PYTHON": "", "RULEMILL_CACHE": str(cls.shared / "cache"), "PYTHONPATH": str(ROOT / "python"),
                            "PATH": f"{cls.shared / 'bin'}:{os.environ['PATH']}"}
 
     def run_page(self, name):

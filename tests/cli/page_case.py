@@ -19,6 +19,11 @@ CROSSINGS = """[...document.querySelectorAll("svg:not(.chart)")].flatMap((svg, d
   });
 })"""
 BRIGHTNESS = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0) / 3"
+# Drawings that are not shown in full height.
+CUT_OFF = """[...document.querySelectorAll(".side")].filter(side => {
+  const drawing = side.querySelector("svg").getBoundingClientRect();
+  return drawing.height < 20 || side.clientHeight + 1 < drawing.height;
+}).length"""
 FOLDED = "document.querySelectorAll('details:not([open])').length"
 
 
@@ -47,6 +52,7 @@ class PageCase(Case):
                     self.assertEqual(browser.errors, [])
                     self.assertEqual(browser.requests, [f"file://{path}"])
                     self.assertLessEqual(browser.run("document.documentElement.scrollWidth"), settings.get("width", 1200))
+                    self.assertEqual(browser.run(CUT_OFF), 0)
                     self.assertEqual(browser.run(BRIGHTNESS) < 60, "dark" in settings)
             self.assertEqual(browser.run(CROSSINGS), [])
             browser.open(path, dark=True, media="print")
