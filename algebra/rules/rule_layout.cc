@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "algebra/terms/shape_text.h"
+
 namespace rulemill::algebra {
 namespace {
 
@@ -34,7 +36,7 @@ class Layout {
     const auto known = inputs_.find(id);
     if (known != inputs_.end()) return known->second;
     const auto at = static_cast<std::size_t>(std::ranges::find(rule_.variables, id) - rule_.variables.begin());
-    const std::string shape = at < rule_.shapes.size() ? symbols_.to_string(rule_.shapes[at]) : "";
+    const std::string shape = at < rule_.shapes.size() ? shape_text(rule_.shapes[at], rule_.packs, symbols_) : "";
     return inputs_[id] = add({DrawnNode::Kind::Input, bank_.term(id).name, shape, shape, ""});
   }
 

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
@@ -10,6 +11,7 @@ import unittest
 
 NAMES = ("chromium-headless-shell", "chromium", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
+TIMEOUT = 120
 OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
            "--remote-debugging-pipe")
 
@@ -50,6 +52,8 @@ class Browser:
 
     def _read(self):
         while b"\0" not in self._pending:
+            if not select.select([self._replies], [], [], TIMEOUT)[0]:
+                raise AssertionError(f"the browser does not answer within {TIMEOUT} s")
             data = os.read(self._replies, 1 << 20)
             if not data:
                 raise AssertionError("the browser has ended")

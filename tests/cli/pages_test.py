@@ -82,6 +82,9 @@ class Gallery(PageCase):
         self.assertFalse(rules["collect"]["any_rank"])
         self.assertEqual(rules["strided"]["parameters"], [])
         self.assertEqual([rule["parameters"] for name, rule in rules.items() if name.startswith("strided") and not is_fixed(rule)], [["stride"]])
+        inputs = lambda rule: [node[6] for node in rule["left"]["n"] + rule["right"]["n"] if node[0] == 0]
+        self.assertEqual({name for name, rule in rules.items() if rule["any_rank"]},
+                         {name for name, rule in rules.items() if "..." in " ".join(inputs(rule))})
         self.assertTrue(any(rule["any_rank"] for rule in rules.values()))
         self.assertGreater(rules["collect"]["gain"], 25)
 
