@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "algebra/terms/shape_text.h"
+#include "algebra/sizes/shape_text.h"
 
 namespace rulemill::algebra {
 namespace {

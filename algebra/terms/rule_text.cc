@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <set>
 
+#include "algebra/sizes/shape_text.h"
 #include "algebra/terms/rule_text.h"
-#include "algebra/terms/shape_text.h"
 
 namespace rulemill::algebra {
 

@@ -1,4 +1,4 @@
-#include "algebra/terms/shape_text.h"
+#include "algebra/sizes/shape_text.h"
 
 #include <algorithm>
 

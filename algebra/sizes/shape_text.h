@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "algebra/terms/term.h"
+#include "algebra/sizes/poly.h"
 
 namespace rulemill::algebra {
 
