@@ -1,4 +1,5 @@
-// HTML pages without external resources: the shared template, the script of one page, and its data.
+// HTML pages without external resources: the shared template, style and script, the script of one page,
+// and its data.
 #pragma once
 
 #include <filesystem>

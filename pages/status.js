@@ -1,4 +1,4 @@
-const names = data.stages.map(stage => stage.name);
+const names = (data.stages || []).map(stage => stage.name);
 const color = name => `var(--s${names.indexOf(name)})`;
 const bytes = b => {
   const unit = b < 1024 ? 0 : Math.min(4, Math.floor(Math.log2(b) / 10));
@@ -41,12 +41,21 @@ function timeline(rows) {
   return svg;
 }
 
+function showRun() {
+  const funnel = Object.entries(data.funnel || {});
+  show(section("Stages", table(["stage", "state", "time"], data.stages.map(stage => [stage.name, stage.state, seconds(stage.seconds)]))),
+    section("Timeline, one line per rank; pale: waiting for other ranks, or idle workers; dotted: interrupted; pauses are shortened",
+            element("div", {class: "key"}, ...names.map(name => element("span", {}, element("i", {style: `background: ${color(name)}`}), name))), timeline(data.ranks)),
+    section("Funnel, logarithmic scale", funnel.length ? bars(funnel) : element("p", {}, "written when the run ends")),
+    section("Balance", table(["stage", "rank", "time", "waiting", "workers busy", "idle", "sent", "peak memory"], data.ranks.map(row =>
+      [row.stage, row.rank, seconds(row.seconds), seconds(row.waiting), seconds(row.busy_seconds), seconds(row.idle_seconds),
+       bytes(row.bytes_sent), bytes(row.memory)]))));
+}
+
+function showModels() {
+  show(section("Models", element("p", {class: "soft"}, "Measured: how many times as fast the result is. Cost and gain are estimates of the cost model."),
+               table(data.columns, data.models)));
+}
+
 heading(data.profile || data.folder, data.state || "");
-const funnel = Object.entries(data.funnel || {});
-show(section("Stages", table(["stage", "state", "time"], data.stages.map(stage => [stage.name, stage.state, seconds(stage.seconds)]))),
-  section("Timeline, one line per rank; pale: waiting for other ranks, or idle workers; dotted: interrupted; pauses are shortened",
-          element("div", {class: "key"}, ...names.map(name => element("span", {}, element("i", {style: `background: ${color(name)}`}), name))), timeline(data.ranks)),
-  section("Funnel, logarithmic scale", funnel.length ? bars(funnel) : element("p", {}, "written when the run ends")),
-  section("Balance", table(["stage", "rank", "time", "waiting", "workers busy", "idle", "sent", "peak memory"], data.ranks.map(row =>
-    [row.stage, row.rank, seconds(row.seconds), seconds(row.waiting), seconds(row.busy_seconds), seconds(row.idle_seconds),
-     bytes(row.bytes_sent), bytes(row.memory)]))));
+if (data.models) showModels(); else showRun();

@@ -9,6 +9,7 @@ packages=(
   libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler
   catch2 libcli11-dev libspdlog-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev libgoogle-perftools-dev
   cvc5 patchelf shellcheck python3-venv ca-certificates
+  chromium-headless-shell fonts-dejavu-core
   munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
 )
 

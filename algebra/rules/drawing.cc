@@ -30,12 +30,18 @@ void place(Drawing& drawing, int row_height) {
   std::vector<LayeredEdge> edges;
   for (const DrawnEdge& edge : drawing.edges) edges.push_back({edge.from, edge.to});
   const LayeredPositions positions = layout_in_layers(nodes, edges, node_gap);
+  const auto middle_of = [&](int row) { return margin + max_height / 2 + row * row_height; };
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     drawing.nodes[n].x = margin + positions.x[n];
-    drawing.nodes[n].y = margin + max_height / 2 + positions.row[n] * row_height;
+    drawing.nodes[n].y = middle_of(positions.row[n]);
+  }
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    int row = positions.row[edges[e].from];
+    for (const int x : positions.bends[e]) drawing.edges[e].bends.push_back({margin + x, middle_of(++row)});
   }
   drawing.width = positions.width + 2 * margin;
   drawing.height = (positions.rows - 1) * row_height + max_height + 2 * margin;
+  drawing.row_half_height = max_height / 2;
 }
 
 runtime::Json to_json(const Drawing& drawing) {
@@ -44,8 +50,16 @@ runtime::Json to_json(const Drawing& drawing) {
     nodes.push_back({static_cast<int>(node.kind), node.x, node.y, node.width, node.height, node.label, node.detail,
                      node.type, node.name});
   }
-  for (const DrawnEdge& edge : drawing.edges) edges.push_back({edge.from, edge.to, edge.label});
-  return {{"w", drawing.width}, {"h", drawing.height}, {"n", std::move(nodes)}, {"e", std::move(edges)}};
+  for (const DrawnEdge& edge : drawing.edges) {
+    runtime::Json bends = runtime::Json::array();
+    for (const DrawnPoint& bend : edge.bends) bends.push_back({bend.x, bend.y});
+    edges.push_back({edge.from, edge.to, edge.label, std::move(bends)});
+  }
+  return {{"w", drawing.width},
+          {"h", drawing.height},
+          {"r", drawing.row_half_height},
+          {"n", std::move(nodes)},
+          {"e", std::move(edges)}};
 }
 
 }  // namespace rulemill::algebra

@@ -20,22 +20,28 @@ struct DrawnNode {
   int width = 0, height = 0;
 };
 
+struct DrawnPoint {
+  int x = 0, y = 0;
+};
+
 struct DrawnEdge {
   std::size_t from = 0, to = 0;
-  std::string label;  // the output's name, if there are several
+  std::string label;                // the output's name, if there are several
+  std::vector<DrawnPoint> bends{};  // in the middle of each row between its ends, beside the nodes of that row
 };
 
 struct Drawing {
   std::vector<DrawnNode> nodes;
   std::vector<DrawnEdge> edges;
   int width = 0, height = 0;
+  int row_half_height = 0;  // no node reaches further up or down from the middle of its row
 };
 
 /// Computes sizes and positions. `row_height` is the distance of the centres of adjacent rows. Outputs are in the last
 /// row. Equal graphs get equal positions.
 void place(Drawing& drawing, int row_height);
 
-/// Returns nodes as [kind, x, y, width, height, label, detail, type, name] and edges as [from, to, label].
+/// Returns nodes as [kind, x, y, width, height, label, detail, type, name] and edges as [from, to, label, bends].
 runtime::Json to_json(const Drawing& drawing);
 
 }  // namespace rulemill::algebra

@@ -9,24 +9,43 @@ namespace {
 
 constexpr int sweep_count = 7;         // odd: the last sweep goes up, where the order of arguments counts
 constexpr double argument_pull = 0.4;  // in positions; small: keeps arguments in order if all else is equal
+constexpr int bend_width = 2;
 
 class Layers {
  public:
   Layers(std::span<const LayeredNode> nodes, std::span<const LayeredEdge> edges, int gap)
-      : nodes_(nodes), edges_(edges), gap_(gap), above_(nodes.size()), below_(nodes.size()) {
-    positions_.x.resize(nodes.size());
-    for (const LayeredEdge& edge : edges) {
-      above_[edge.to].push_back(edge.from);
-      below_[edge.from].push_back(edge.to);
-    }
+      : nodes_(nodes.begin(), nodes.end()), edges_(edges.begin(), edges.end()), gap_(gap) {
+    connect();
     assign_rows();
+    split_long_edges();
+    connect();
+    fill_rows();
     order_rows();
     place();
   }
 
-  LayeredPositions positions() { return std::move(positions_); }
+  /// The positions of the given nodes, and the bends of the given edges.
+  LayeredPositions positions() {
+    for (const auto& chain : bends_) {
+      std::vector<int>& bends = positions_.bends.emplace_back();
+      for (const std::size_t bend : chain) bends.push_back(positions_.x[bend]);
+    }
+    const std::size_t given = nodes_.size() - bend_count_;
+    positions_.x.resize(given);
+    positions_.row.resize(given);
+    return std::move(positions_);
+  }
 
  private:
+  void connect() {
+    above_.assign(nodes_.size(), {});
+    below_.assign(nodes_.size(), {});
+    for (const LayeredEdge& edge : edges_) {
+      above_[edge.to].push_back(edge.from);
+      below_[edge.from].push_back(edge.to);
+    }
+  }
+
   /// Places a node one row below its lowest argument; a node without arguments just above its first user.
   void assign_rows() {
     std::vector<int> rows(nodes_.size(), 0);
@@ -46,12 +65,33 @@ class Layers {
       for (const std::size_t user : below_[n]) first = std::min(first, rows[user]);
       rows[n] = std::max(0, first - 1);
     }
-    rows_.resize(static_cast<std::size_t>(last) + 1);
-    for (std::size_t n = 0; n < rows.size(); ++n) {
-      rows_[static_cast<std::size_t>(rows[n])].push_back(n);
-    }
     positions_.row = std::move(rows);
     positions_.rows = last + 1;
+  }
+
+  /// Replaces each edge over several rows by a chain through a narrow node, a bend, in each row between its ends. The
+  /// last part of the chain takes the place of the edge, which keeps the order of arguments.
+  void split_long_edges() {
+    const std::size_t given = edges_.size();
+    for (std::size_t e = 0; e < given; ++e) {
+      std::vector<std::size_t>& chain = bends_.emplace_back();
+      for (int row = positions_.row[edges_[e].from] + 1; row < positions_.row[edges_[e].to]; ++row) {
+        chain.push_back(nodes_.size());
+        edges_.push_back({edges_[e].from, nodes_.size()});
+        edges_[e].from = nodes_.size();
+        nodes_.push_back({bend_width, false});
+        positions_.row.push_back(row);
+        ++bend_count_;
+      }
+    }
+  }
+
+  void fill_rows() {
+    positions_.x.resize(nodes_.size());
+    rows_.resize(static_cast<std::size_t>(positions_.rows));
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      rows_[static_cast<std::size_t>(positions_.row[n])].push_back(n);
+    }
   }
 
   /// Sorts rows by the mean position of neighbours, alternating downward and upward sweeps, to reduce edge crossings.
@@ -132,8 +172,10 @@ class Layers {
     if (i == 0 || desired >= min_position()) positions_.x[node] = desired;
   }
 
-  std::span<const LayeredNode> nodes_;
-  std::span<const LayeredEdge> edges_;
+  std::vector<LayeredNode> nodes_;               // those given, then bends
+  std::vector<LayeredEdge> edges_;               // those given, or the last part of their chains; then the other parts
+  std::vector<std::vector<std::size_t>> bends_;  // of each given edge, downward
+  std::size_t bend_count_ = 0;
   int gap_;
   LayeredPositions positions_;
   std::vector<std::vector<std::size_t>> above_, below_, rows_;

@@ -1,5 +1,6 @@
 // Layered graph layout, every node below its arguments (after Sugiyama, Tagawa and Toda, 1981): assigns rows, orders
-// each row, then computes positions. Equal graphs get equal layouts.
+// each row, then computes positions. An edge over several rows gets a place of its own in each row between its ends, so
+// that it does not run behind a node. Equal graphs get equal layouts.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +20,9 @@ struct LayeredEdge {
 };
 
 struct LayeredPositions {
-  std::vector<int> x;    // of each node's centre, from the left edge of the drawing
-  std::vector<int> row;  // from the top
+  std::vector<int> x;                   // of each node's centre, from the left edge of the drawing
+  std::vector<int> row;                 // from the top
+  std::vector<std::vector<int>> bends;  // of each edge: its x in each row between its ends, downward
   int width = 0, rows = 0;
 };
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "algebra/sizes/shape_text.h"
+
 namespace rulemill::algebra {
 namespace {
 
-constexpr int row_height = 58;
+constexpr int row_height = 64;
 
 class Layout {
  public:
@@ -34,7 +36,7 @@ class Layout {
     const auto known = inputs_.find(id);
     if (known != inputs_.end()) return known->second;
     const auto at = static_cast<std::size_t>(std::ranges::find(rule_.variables, id) - rule_.variables.begin());
-    const std::string shape = at < rule_.shapes.size() ? symbols_.to_string(rule_.shapes[at]) : "";
+    const std::string shape = at < rule_.shapes.size() ? shape_text(rule_.shapes[at], rule_.packs, symbols_) : "";
     return inputs_[id] = add({DrawnNode::Kind::Input, bank_.term(id).name, shape, shape, ""});
   }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "algebra/sizes/shape_text.h"
 #include "algebra/terms/rule_text.h"
 
 namespace rulemill::algebra {
@@ -65,21 +66,6 @@ std::string to_string(const SizeCondition& condition, const Symbols& symbols) {
   return symbols.to_string(condition.left) + signs[static_cast<std::size_t>(condition.relation)] +
          symbols.to_string(condition.right);
 }
-
-namespace {
-
-/// [d..., m, 2*k]: a pack is followed by dots.
-std::string shape_text(const Shape& shape, const std::vector<Atom>& packs, const Symbols& symbols) {
-  std::string text = "[";
-  for (const Poly& dim : shape) {
-    const auto atom = dim.atom();
-    const bool is_pack = atom && std::ranges::find(packs, *atom) != packs.end();
-    text += (text.size() == 1 ? "" : ", ") + symbols.to_string(dim) + (is_pack ? "..." : "");
-  }
-  return text + "]";
-}
-
-}  // namespace
 
 std::string to_string(const Rule& rule, const TermBank& bank, const Symbols& symbols) {
   const std::vector<TermId> positives = positive_variables(rule, bank);

@@ -1,12 +1,17 @@
 // `rulemill rules gallery`: an HTML page with the funnel and each rule drawn as two graphs.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "algebra/rules/rule_layout.h"
 #include "algebra/terms/rule_text.h"
+#include "algebra/terms/symbolic_parameters.h"
 #include "algebra/terms/typing.h"
 #include "cli/page.h"
 #include "cli/rules/rule_commands.h"
 #include "cli/rules/rule_database.h"
+#include "cli/rules/rule_gain.h"
 #include "runtime/text/join_text.h"
 #include "runtime/text/quantity.h"
 
@@ -14,6 +19,13 @@ namespace rulemill::cli {
 namespace {
 
 using runtime::Json;
+
+/// The percentage that the cheaper side saves, negative if that is the source; null if it is unknown.
+Json gain_json(const algebra::RuleRecord& record, Database& database) {
+  const auto cost = cost_at_example(record, database.bank, database.symbols);
+  if (!cost) return nullptr;
+  return std::lround((cost->source < cost->target ? -100 : 100) * cost->gain());
+}
 
 Json gallery_json(const algebra::RuleRecord& record, Database& database) {
   const algebra::TermBank& bank = database.bank;
@@ -40,6 +52,11 @@ Json gallery_json(const algebra::RuleRecord& record, Database& database) {
           {"instances", record.statistics.instances},
           {"reversible", record.reversible},
           {"condition", runtime::join_text(record.rule.condition, text_of)},
+          {"conditions", record.rule.condition.size()},
+          {"any_rank", !record.rule.packs.empty()},
+          {"parameters", algebra::symbolic_parameter_names(record.rule, bank)},
+          {"generality", generality(record, bank)},
+          {"gain", gain_json(record, database)},
           {"ops", operators},
           {"sizes", {sizes[0], sizes[1]}},
           {"text", algebra::to_string(record.rule, bank, database.symbols)},

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include "algebra/library/unknown_operator.h"
 #include "algebra/rules/rule_picture.h"
@@ -97,6 +98,10 @@ void list_candidates(Context& context, const Filter& filter) {
   context.print(fmt::format("{}\n{}\n", table.text(), runtime::join_text(filter.candidates, total)));
 }
 
+constexpr const char* gain_legend =
+    "gain: the share of multiply-adds and written elements that the cheaper side saves, at the example's or small "
+    "sizes; <=: the cheaper side is the left one";
+
 void list(Context& context, const Filter& filter) {
   if (!filter.candidates.empty()) return list_candidates(context, filter);
   Database database(context.options);
@@ -118,14 +123,18 @@ void list(Context& context, const Filter& filter) {
     derived += record.rule.tier == algebra::Tier::Derived ? 1 : 0;
     rows.push_back({&record, filter.no_gain ? std::nullopt : cost_at_example(record, database.bank, database.symbols)});
   }
+  const auto gain_of = [](const Row& row) { return row.cost ? row.cost->gain() : -1; };
   if (filter.sort == "gain") {
-    std::ranges::stable_sort(rows, std::greater<>(), [](const Row& row) { return row.cost ? row.cost->gain() : -1; });
+    std::ranges::stable_sort(rows, std::greater<>(), gain_of);
+  } else if (filter.sort == "use") {
+    std::ranges::stable_sort(rows, std::greater<>(), [&](const Row& row) {
+      return std::tuple(gain_of(row) > 0, generality(*row.record, database.bank), gain_of(row));
+    });
   }
   TextTable table({"id", "tier", "proof", "gain", "variables", "rule"});
   context.report["rules"] = runtime::Json::array();
   for (const Row& row : rows) {
     const std::string text = algebra::to_string(row.record->rule, database.bank, database.symbols);
-    // "<=": the left side is the cheaper one.
     std::string gain = row.cost ? std::to_string(std::lround(100 * row.cost->gain())) + "%" : "";
     if (row.cost && row.cost->source < row.cost->target) gain += " <=";
     table.add({row.record->rule.id, tier_name(row.record->rule.tier), proof_name(row.record->certificate.kind), gain,
@@ -138,6 +147,7 @@ void list(Context& context, const Filter& filter) {
   std::string totals = std::to_string(core) + " core, " + std::to_string(derived) + " derived";
   if (hidden > 0)
     totals += "; " + std::to_string(hidden) + " without a dimension that can exceed 1 are hidden, see --all";
+  if (!filter.no_gain && !rows.empty()) totals += std::string("\n") + gain_legend;
   context.print(table.text() + "\n" + totals + "\n");
 }
 
@@ -205,8 +215,9 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
   listing
       ->add_option(
           "--sort", filter->sort,
-          "order: id, or gain (fraction of the cost that the cheaper side saves, on the example or at small sizes)")
-      ->check(one_of("order", {"id", "gain"}));
+          "order: id; gain (fraction of the cost that the cheaper side saves, on the example or at small sizes); "
+          "use (rules that save something first, then the most general, then by gain)")
+      ->check(one_of("order", {"id", "gain", "use"}));
   listing
       ->add_flag("--no-gain", filter->no_gain,
                  "do not compute the gain, which takes most of the time of a large database")

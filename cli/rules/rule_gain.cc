@@ -21,6 +21,9 @@ namespace {
 
 using Dims = std::vector<std::int64_t>;
 
+/// Of one node, so that large sizes fail quickly and smaller ones are tried.
+constexpr std::uint64_t max_points = 1 << 16;
+
 /// Values of sizes, and the resulting shapes of the variables.
 struct Sample {
   algebra::Substitution sizes;
@@ -109,7 +112,7 @@ class Costs {
                                            const Dims& sizes) {
     const auto [entry, is_new] = known_.try_emplace({instance, inputs, sizes});
     if (!is_new) return entry->second;
-    const auto plan = algebra::compile(bank_.library().instance(instance), inputs, sizes);
+    const auto plan = algebra::compile(bank_.library().instance(instance), inputs, sizes, max_points);
     if (!plan) return entry->second;
     NodeCost& cost = entry->second.emplace();
     cost.cost = plan->multiply_add_count();
@@ -129,6 +132,12 @@ class Costs {
 };
 
 }  // namespace
+
+int generality(const algebra::RuleRecord& record, const algebra::TermBank& bank) {
+  const auto parameters = algebra::symbolic_parameter_names(record.rule, bank).size();
+  return (record.rule.packs.empty() ? 0 : 10) + 2 * static_cast<int>(parameters) -
+         static_cast<int>(record.rule.condition.size());
+}
 
 double RuleCost::gain() const {
   const std::uint64_t larger = std::max(source, target), smaller = std::min(source, target);

@@ -18,6 +18,9 @@ struct RuleCost {
   double gain() const;
 };
 
+/// A rank of rules: any rank counts most, then each parameter of any value; each condition on sizes counts against it.
+int generality(const algebra::RuleRecord& record, const algebra::TermBank& bank);
+
 /// Uses sizes of at most 8 if the record has no example. Empty if not all sizes are determined.
 std::optional<RuleCost> cost_at_example(const algebra::RuleRecord& record, algebra::TermBank& bank,
                                         algebra::Symbols& symbols);

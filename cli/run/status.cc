@@ -220,6 +220,15 @@ std::string change(const Json& report, const char* key, Format format) {
   return format(pair.at("before")) + " → " + format(pair.at("after"));
 }
 
+/// The measured speedup of the result, "" if it was not timed.
+std::string measured_speedup(const Json& report) {
+  for (const Json& each : report.value("timing", Json::object()).value("candidates", Json::array())) {
+    if (each.at("selected").get<bool>() && each.at("ratio").get<double>() > 0)
+      return fmt::format("{:.2f}", each.at("ratio").get<double>());
+  }
+  return "";
+}
+
 /// A row of the table of models.
 std::vector<std::string> model_row(const std::string& name, const Json& report) {
   const Json& cost = report.at("cost_seconds");
@@ -229,15 +238,24 @@ std::vector<std::string> model_row(const std::string& name, const Json& report) 
   const auto bytes = [](const Json& number) { return runtime::format_bytes(number.get<std::uint64_t>()); };
   return {name,
           change(report, "onnx_nodes", count),
+          measured_speedup(report),
           change(report, "cost_seconds", time),
           after > 0 ? fmt::format("{:.2f}", before / after) : "",
           change(report, "initializer_bytes", bytes),
           report.at("changed").get<bool>() ? "improved" : "unchanged"};
 }
 
-void show_models(Context& context, const std::filesystem::path& out) {
+/// Columns of the table of models: the measured ratio of times, then the costs by the model and their ratio.
+const std::vector<std::string> model_columns = {"model", "nodes", "measured", "cost", "gain", "weights", "result"};
+
+void show_models(Context& context, const std::filesystem::path& out, const std::string& html) {
   std::istringstream list(runtime::read_file(out / "models.txt"));
-  TextTable table({"model", "nodes", "cost", "gain", "weights", "result"});
+  TextTable table(model_columns);
+  Json cells = Json::array();
+  const auto add_row = [&](std::vector<std::string> row) {
+    cells.push_back(row);
+    table.add(std::move(row));
+  };
   Json& rows = context.report["models"] = Json::array();
   std::size_t done = 0;
   for (std::string model; std::getline(list, model);) {
@@ -245,25 +263,29 @@ void show_models(Context& context, const std::filesystem::path& out) {
     const auto file = out / "reports" / (name + ".json");
     try {
       const Json report = runtime::read_json(file);
-      table.add(model_row(name, report));
+      add_row(model_row(name, report));
       rows.push_back({{"model", model}, {"report", report}});
       ++done;
     } catch (const runtime::Error&) {
-      table.add({name, "", "", "", "", "no report"});
+      add_row({name, "", "", "", "", "", "no report"});
       rows.push_back({{"model", model}, {"report", nullptr}});
     } catch (const Json::exception&) {
-      table.add({name, "", "", "", "", "incomplete report"});
+      add_row({name, "", "", "", "", "", "incomplete report"});
       rows.push_back({{"model", model}, {"report", nullptr}});
     }
   }
   context.print(table.text());
-  context.print(
-      fmt::format("\n{} of {} models have a report; logs are in {}\n", done, rows.size(), (out / "logs").string()));
+  const std::string state =
+      fmt::format("{} of {} models have a report; logs are in {}", done, rows.size(), (out / "logs").string());
+  context.print("\n" + state + "\n");
+  if (!html.empty())
+    write_page(html, "status",
+               {{"folder", out.string()}, {"state", state}, {"columns", model_columns}, {"models", std::move(cells)}});
 }
 
 void show_status(Context& context, const StatusOptions& options) {
   const std::filesystem::path out = options.out;
-  if (std::filesystem::exists(out / "models.txt")) return show_models(context, out);
+  if (std::filesystem::exists(out / "models.txt")) return show_models(context, out, options.html);
   if (!std::filesystem::exists(out / "manifest.json") && read_runs(out).empty())
     throw runtime::InputError(options.out, "contains no run; expected manifest.json or models.txt");
   show_run(context, options);
@@ -279,8 +301,9 @@ void add_status(CLI::App& app, Options& options, Command& chosen) {
       .reads(status->add_option("OUT", given->out, "output folder of `discover` or of an array of optimizations"),
              PathKind::Run)
       ->required();
-  options.files.writes(
-      status->add_option("--html", given->html, "write an HTML page with the timeline and the funnel of the run"));
+  options.files.writes(status->add_option(
+      "--html", given->html,
+      "write an HTML page with the timeline and the funnel of the run, or with the table of models"));
   status->add_option("--require-stage", given->required_stage, "exit with code 4 unless this stage is finished")
       ->check(one_of("stage", {stage_names[0], stage_names[1], stage_names[2], stage_names[3]}));
   add_common_options(*status, options);

@@ -72,7 +72,8 @@ std::string to_text(const Summary& summary) {
                                  summary.rules_loaded, summary.device, summary.device_description);
   if (!summary.cost_source.empty()) text += "costs measured: " + summary.cost_source + "\n";
   if (!summary.sizes.empty()) text += "dynamic dimensions: " + sizes_text(summary) + "\n";
-  text += "\n" + table_text(summary) + "\n" + cleaning_text(summary) + outcome_text(summary) + "\n";
+  text += "\n" + table_text(summary) + "\n" + cleaning_text(summary) + benchmark_text(summary);
+  text += outcome_text(summary) + "\n";
   if (summary.subgraphs > 0)
     text += fmt::format("subgraphs: {} searched, {} changed\n", summary.subgraphs, summary.subgraphs_changed);
   if (summary.changed) {
@@ -81,7 +82,7 @@ std::string to_text(const Summary& summary) {
     text += fmt::format("arithmetic without opaque nodes: {:.4g} -> {:.4g} million operations\n",
                         summary.operations_before / 1e6, summary.operations_after / 1e6);
   }
-  text += search_text(summary) + "\n" + benchmark_text(summary);
+  text += search_text(summary) + "\n";
   for (const VerificationResult& each : summary.verification)
     text += "verified by " + verification_text(each, summary.verification_options.accuracy) + "\n";
   if (!summary.onnxruntime_skipped_reason.empty())

@@ -1,6 +1,8 @@
 // The report as data of an HTML page: figures, drawings of the changes, an outline of the model, the fired rules.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "optimize/report/changes.h"
 #include "optimize/report/report.h"
 #include "optimize/report/report_text.h"
@@ -15,14 +17,40 @@ using runtime::format_bytes;
 using runtime::format_seconds;
 using runtime::Json;
 
+const CandidateTimes* selected_times(const BenchmarkResult& benchmark) {
+  const auto found = std::ranges::find_if(benchmark.candidates, &CandidateTimes::selected);
+  return found == benchmark.candidates.end() || found->milliseconds == 0 ? nullptr : &*found;
+}
+
+/// The measured speedup in a few words, and how it was measured; without one, the result, and why nothing was measured.
+Json headline(const Summary& summary) {
+  const BenchmarkResult& benchmark = summary.benchmark;
+  if (const CandidateTimes* times = summary.changed ? selected_times(benchmark) : nullptr) {
+    return {{"text", fmt::format("{:.2f} times as fast, measured", times->speedup)},
+            {"detail", fmt::format("{:.4g} → {:.4g} ms in {}{}; median of {} rounds, quartiles {:.2f} and {:.2f}",
+                                   benchmark.milliseconds, times->milliseconds, benchmark.runner,
+                                   benchmark.shapes.empty() ? "" : ", " + benchmark.shapes, times->rounds, times->lower,
+                                   times->upper)}};
+  }
+  const std::string skipped = benchmark.skipped_reason.empty() ? "" : "not timed: " + benchmark.skipped_reason;
+  if (summary.changed && !summary.fired.empty()) return {{"text", "Optimized, not measured"}, {"detail", skipped}};
+  return {{"text", outcome_text(summary)}, {"detail", skipped}};
+}
+
+std::string estimate_text(const Summary& summary) {
+  const std::string source =
+      summary.cost_source.empty() ? summary.device_description : "measured times of nodes, " + summary.cost_source;
+  return fmt::format("The cost model estimates {} → {}, {:.2f} times as fast ({}). An estimate, not a measurement.",
+                     format_seconds(summary.seconds_before), format_seconds(summary.seconds_after),
+                     summary.seconds_before / std::max(summary.seconds_after, 1e-30), source);
+}
+
 /// Rows of name and value, without rows that have no value.
 Json figures(const Summary& summary) {
   Json rows = Json::array();
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) rows.push_back({name, value});
   };
-  add("cost by the model",
-      fmt::format("{} → {}", format_seconds(summary.seconds_before), format_seconds(summary.seconds_after)));
   add("device", summary.device_description);
   add("costs measured", summary.cost_source);
   add("nodes", fmt::format("{} → {}", summary.before.count, summary.after.count));
@@ -117,11 +145,18 @@ Json page_data(const Summary& summary) {
   Json changes = Json::array(), opaque = Json::array();
   for (const ChangeGroup& group : groups) changes.push_back(change(group, summary));
   for (const auto& each : summary.opaque) opaque.push_back({each.count, each.op_type, each.reason});
-  return {
-      {"model", summary.model},          {"outcome", outcome_text(summary)}, {"warning", summary.warning},
-      {"figures", figures(summary)},     {"times", benchmark_text(summary)}, {"verification", verification(summary)},
-      {"operators", operators(summary)}, {"changes", std::move(changes)},    {"outline", outline(summary, groups)},
-      {"rules", rules(summary)},         {"opaque", std::move(opaque)}};
+  return {{"model", summary.model},
+          {"headline", headline(summary)},
+          {"estimate", estimate_text(summary)},
+          {"warning", summary.warning},
+          {"figures", figures(summary)},
+          {"times", benchmark_text(summary)},
+          {"verification", verification(summary)},
+          {"operators", operators(summary)},
+          {"changes", std::move(changes)},
+          {"outline", outline(summary, groups)},
+          {"rules", rules(summary)},
+          {"opaque", std::move(opaque)}};
 }
 
 }  // namespace rulemill::optimize

@@ -49,7 +49,7 @@ class Egglog(Case):
     def test_egglog_and_derive_show_the_same_goals(self):
         database = self.folder / "rules.rmdb"
         self.assert_works(rulemill("rules", "import", RULES, "--out", database))
-        report = self.json("rules", "export", self.folder / "rules.egg", "--format", "egglog", "--rules", database,
+        report = self.json("rules", "export", database, self.folder / "rules.egg", "--format", "egglog",
                            "--goals", GOALS)
         self.assertEqual(report["written"], RULES.read_text().count("\nrule "))
         self.assertNotIn("skipped", report)

@@ -64,7 +64,7 @@ class Onnxscript(Case):
     @classmethod
     def load(cls, name, *options):
         path = cls.shared / f"exported_{name}.py"
-        process = rulemill("rules", "export", path, "--format", "onnxscript", "--rules", cls.database, *options)
+        process = rulemill("rules", "export", cls.database, path, "--format", "onnxscript", *options)
         if process.returncode != 0:
             raise AssertionError(process.stdout + process.stderr)
         spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -184,19 +184,19 @@ class Onnxscript(Case):
         self.assertEqual(operators(self.cheaper.rewrite_model(unknown)), operators(unknown))
 
     def test_each_rule_is_exported_or_skipped_with_a_reason(self):
-        report = self.json("rules", "export", self.folder / "rules.py", "--format", "onnxscript", "--rules", self.database)
+        report = self.json("rules", "export", self.database, self.folder / "rules.py", "--format", "onnxscript")
         skipped = {entry["rule"]: entry["reason"] for entry in report["skipped"]}
         names = {name.removesuffix("_reversed") for name in [*report["rules"], *skipped]}
         self.assertEqual(len(names), RULES.read_text().count("\nrule "))
         self.assertIn("add_channel has no ONNX form", skipped["adds_channels"])
         self.assertIn("the sizes decide", skipped["associates"])
         self.assertIn("adds_channels", (self.folder / "rules.py").read_text().split('"""')[0])
-        process = rulemill("rules", "export", self.folder / "all.py", "--format", "onnxscript", "--rules", self.database, "--all")
+        process = rulemill("rules", "export", self.database, self.folder / "all.py", "--format", "onnxscript", "--all")
         self.assert_works(process)
         self.assertIn("class associates(Rule)", (self.folder / "all.py").read_text())
 
     def test_options_of_other_forms_are_refused(self):
-        words = ["rules", "export", self.folder / "out", "--rules", self.database]
+        words = ["rules", "export", self.database, self.folder / "out"]
         self.assert_fails(rulemill(*words, "--all"), 2, "--all")
         self.assert_fails(rulemill(*words, "--format", "onnxscript", "--goals", RULES), 2, "--goals")
         self.assert_fails(rulemill(*words, "--format", "taso", "--canonical"), 2, "--canonical")

@@ -9,7 +9,6 @@ import sys
 import unittest
 
 from binary import ROOT, QuickstartCase, rulemill
-from drawn_page import draw, needs_node
 
 try:
     import onnx
@@ -127,16 +126,6 @@ class Samples(QuickstartCase):
             self.assertRegex(result, "^equal on .* error against float64")
         self.assertIn("not timed", data["times"])
         self.assertIn("memory of this process", dict(data["figures"]))
-
-    @needs_node
-    def test_the_html_report_draws_the_changes(self):
-        page = self.folder / "page.html"
-        self.json("optimize", MODEL, "--rules", self.rules, "--report", page, "--no-benchmark")
-        data = json.loads(re.search(r"^const data = (.*);$", page.read_text(encoding="utf-8"), re.M).group(1))
-        drawn, _ = draw(page)
-        self.assertEqual(drawn.counts["svg"], 2 * len(data["changes"]))
-        for words in ("What changed", "memory of this process", "by definitions", "certificate", "1×32×", "equal on"):
-            self.assertIn(words, drawn.text)
 
     def test_the_json_has_the_numbers_of_the_terminal_report(self):
         process = rulemill("optimize", MODEL, "--rules", self.rules, "--no-benchmark", "--json", self.folder / "report.json")

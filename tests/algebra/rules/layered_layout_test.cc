@@ -1,6 +1,7 @@
 #include "algebra/rules/layered_layout.h"
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 
 using namespace rulemill::algebra;
 
@@ -42,4 +43,18 @@ TEST_CASE("an input is just above its first user, and an empty graph has size 0"
   const LayeredPositions nothing = layout_in_layers({}, {}, gap);
   CHECK(nothing.width == 0);
   CHECK(nothing.rows == 0);
+}
+
+TEST_CASE("an edge over several rows passes beside the nodes of the rows between its ends") {
+  // A chain of four, and an edge from its first to its last node.
+  const std::vector<LayeredNode> chain(4, LayeredNode{30, false});
+  const std::vector<LayeredEdge> with_skip{{0, 1}, {1, 2}, {0, 3}, {2, 3}};
+  const LayeredPositions places = layout_in_layers(chain, with_skip, gap);
+  CHECK(places.x.size() == 4);
+  CHECK(places.row == std::vector<int>{0, 1, 2, 3});
+  REQUIRE(places.bends.size() == 4);
+  REQUIRE(places.bends[2].size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) CHECK(std::abs(places.bends[2][i] - places.x[i + 1]) >= 30 / 2 + gap);
+  CHECK(places.bends[2][1] < places.x[2]);  // the first argument, so on the left
+  CHECK(places.bends[0].empty());
 }
