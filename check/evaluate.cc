@@ -43,7 +43,10 @@ struct Value {
 };
 Value constant(std::int64_t n) { return {from_integer(n), algebra::sign_of(static_cast<double>(n))}; }
 Value operator+(const Value& a, const Value& b) { return {add(a.number, b.number), a.signs + b.signs}; }
-Value operator*(const Value& a, const Value& b) { return {multiply(a.number, b.number), a.signs * b.signs}; }
+Value operator*(const Value& a, const Value& b) {
+  const bool is_square = a.number == b.number;
+  return {multiply(a.number, b.number), is_square ? algebra::square(a.signs) : a.signs * b.signs};
+}
 Value maximum(const Value& a, const Value& b) {
   const algebra::Signs signs{a.signs.negative && b.signs.negative, a.signs.zero || b.signs.zero,
                              a.signs.positive || b.signs.positive};
@@ -177,7 +180,7 @@ class Evaluation {
     for (std::size_t o = 0; o < rule_.source.size(); ++o) {
       const Tensor &a = tensor(rule_.source[o]), &b = tensor(rule_.target.at(o));
       if (a.dims != b.dims) return "its sides have different shapes" + sizes_text();
-      if (!std::ranges::equal(a.values, b.values, {}, &Value::number, &Value::number))
+      if (!std::ranges::equal(a.values, b.values, agree, &Value::number, &Value::number))
         return "its sides differ" + sizes_text();
     }
     if (partial_applications(rule_.source) != partial_applications(rule_.target))

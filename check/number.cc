@@ -50,7 +50,16 @@ Number make_number(long double real, const Of& of) {
 Number hash_to_number(Residue key, const std::vector<Number>& from, long double real) {
   Residue hash = mix_bits(key + 0x9e3779b97f4a7c15ULL);
   for (const Number& number : from) hash = mix_bits(hash ^ (number.residue[0] + 0x9e3779b97f4a7c15ULL));
-  return make_number(real, [&](std::size_t i) { return mix_bits(hash + i) % primes[i]; });
+  Number result = make_number(real, [&](std::size_t i) { return mix_bits(hash + i) % primes[i]; });
+  result.has_roots = std::ranges::any_of(from, &Number::has_roots);
+  return result;
+}
+
+/// The value of a root or a logarithm of b.
+Number root(FunctionOp op, const Number& b, long double real) {
+  Number result = hash_to_number(static_cast<Residue>(op), {b}, real);
+  result.has_roots = true;
+  return result;
 }
 
 const Number zero = from_integer(0), one = from_integer(1);
@@ -58,10 +67,12 @@ const Number zero = from_integer(0), one = from_integer(1);
 /// exp(0) is 1 in every residue; in the last one it is a special case.
 Number exponential(const Number& t) {
   const Number other = hash_to_number(static_cast<Residue>(FunctionOp::Exp), {t}, 0);
-  return make_number(std::exp(t.real), [&](std::size_t i) {
+  Number result = make_number(std::exp(t.real), [&](std::size_t i) {
     if (i == last_prime) return t == zero ? 1 : other.residue[i];
     return power_mod(exp_base, t.residue[i + 1], i);
   });
+  result.has_roots = t.has_roots;
+  return result;
 }
 
 bool is_odd(FunctionOp op) {
@@ -90,10 +101,10 @@ std::optional<Number> apply_op(FunctionOp op, const Number& a, const Number& b) 
       return exponential(b);
     case FunctionOp::Log:
       if (!is_less(zero, b)) return std::nullopt;
-      return b == one ? zero : hash_to_number(static_cast<Residue>(op), {b}, std::log(b.real));
+      return b == one ? zero : root(op, b, std::log(b.real));
     case FunctionOp::Sqrt:
       if (is_less(b, zero)) return std::nullopt;
-      return b == zero || b == one ? b : hash_to_number(static_cast<Residue>(op), {b}, std::sqrt(b.real));
+      return b == zero || b == one ? b : root(op, b, std::sqrt(b.real));
     case FunctionOp::Less:
       return is_less(a, b) ? one : zero;
     case FunctionOp::Equal:
@@ -137,13 +148,21 @@ Number random_number(std::uint64_t bits) {
   return multiply(from_integer(n), reciprocal(from_integer(std::int64_t{1} << digits)));
 }
 Number multiply(const Number& a, const Number& b) {
-  return make_number(a.real * b.real, [&](std::size_t i) { return multiply_mod(a.residue[i], b.residue[i], i); });
+  Number result =
+      make_number(a.real * b.real, [&](std::size_t i) { return multiply_mod(a.residue[i], b.residue[i], i); });
+  result.has_roots = a.has_roots || b.has_roots;
+  return result;
 }
 Number add(const Number& a, const Number& b) {
-  return make_number(a.real + b.real, [&](std::size_t i) { return (a.residue[i] + b.residue[i]) % primes[i]; });
+  Number result =
+      make_number(a.real + b.real, [&](std::size_t i) { return (a.residue[i] + b.residue[i]) % primes[i]; });
+  result.has_roots = a.has_roots || b.has_roots;
+  return result;
 }
 Number negate(const Number& a) {
-  return make_number(-a.real, [&](std::size_t i) { return a.residue[i] == 0 ? 0 : primes[i] - a.residue[i]; });
+  Number result = make_number(-a.real, [&](std::size_t i) { return a.residue[i] == 0 ? 0 : primes[i] - a.residue[i]; });
+  result.has_roots = a.has_roots;
+  return result;
 }
 Number from_integer(std::int64_t n) {
   const Residue size = n < 0 ? Residue{0} - static_cast<Residue>(n) : static_cast<Residue>(n);
@@ -153,8 +172,18 @@ Number from_integer(std::int64_t n) {
   });
 }
 Number reciprocal(const Number& a) {
-  return make_number(a == zero ? 0 : 1 / a.real,
-                     [&](std::size_t i) { return power_mod(a.residue[i], primes[i] - 2, i); });
+  Number result =
+      make_number(a == zero ? 0 : 1 / a.real, [&](std::size_t i) { return power_mod(a.residue[i], primes[i] - 2, i); });
+  result.has_roots = a.has_roots;
+  return result;
+}
+bool agree(const Number& a, const Number& b) {
+  if (a == b || (!a.has_roots && !b.has_roots)) return a == b;
+  const long double difference = std::fabs(a.real - b.real);
+  const long double scale = 1 + std::fabs(a.real) + std::fabs(b.real);
+  const bool is_small = difference <= 1e-12L * scale;
+  if (!std::isfinite(difference) || (!is_small && difference <= 1e-6L * scale)) throw Undecided{};
+  return is_small;
 }
 bool is_less(const Number& a, const Number& b) {
   if (a == b) return false;

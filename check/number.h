@@ -1,6 +1,6 @@
 // Numbers for the evaluation of definitions: a real number approximately, and its residues modulo primes exactly. The
 // reals decide which of two numbers is larger, the residues whether they are equal: different polynomials differ at
-// random points almost surely.
+// random points almost surely. Roots and logarithms are compared by the reals.
 #pragma once
 
 #include <array>
@@ -17,9 +17,14 @@ namespace rulemill::check {
 struct Number {
   std::array<std::uint64_t, 3> residue{};
   long double real = 0;
+  bool has_roots = false;  // or logarithms: residues do not tell that log(s · t) = log(s) + log(t)
   bool operator==(const Number& other) const { return residue[0] == other.residue[0]; }
   std::strong_ordering operator<=>(const Number& other) const { return residue[0] <=> other.residue[0]; }
 };
+
+/// Whether two values of one expression are equal: by their residues, or by their reals if these have roots.
+/// Throws Undecided.
+bool agree(const Number& a, const Number& b);
 
 /// Thrown where the residues differ and the reals are too close to decide which is larger.
 struct Undecided {};

@@ -50,7 +50,9 @@ constexpr StepSyntax step_syntax[] = {{"drop", 1},
                                       {"collect_terms", 2},
                                       {"order", any_number},
                                       {"parity", 2},
-                                      {"cancel_sum", 2}};
+                                      {"cancel_sum", 2},
+                                      {"logarithm", 2},
+                                      {"root", 4}};
 constexpr const char* definedness_words[] = {"signs", "signs at points", "empty", "split", "from", "opposite"};
 constexpr const char* domain_words[] = {"domain of source", "domain of target"};
 constexpr int max_depth = 50;
@@ -63,7 +65,7 @@ bool has_point(Op op) { return op == Op::InstantiateMax || op == Op::Monotone ||
 bool has_condition(DefinednessProof::Kind kind) {
   return kind == DefinednessProof::Kind::Equality || kind == DefinednessProof::Kind::Parity;
 }
-bool has_block(Op op) { return op == Op::Within || op == Op::Same || op == Op::CancelSum; }
+bool has_block(Op op) { return op == Op::Within || op == Op::Same || op == Op::CancelSum || op == Op::Root; }
 
 std::string list(const std::vector<std::pair<Atom, Poly>>& images, const Atoms& atoms) {
   std::string text;

@@ -39,6 +39,8 @@ if(TARGET rulemill)
       ENVIRONMENT "RULEMILL=$<TARGET_FILE:rulemill>;PROVE_PAIRS=$<TARGET_FILE:prove_pairs>;FUZZ=$<TARGET_FILE:fuzz>;PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/cli")
   endforeach()
   set_tests_properties(slurm/slurm_test PROPERTIES LABELS "slurm;mpi" RUN_SERIAL ON)
+  # It makes the default rules that the packages contain.
+  set_tests_properties(scripts/pack_test python/wheel_test PROPERTIES DEPENDS optimize/default_rules_test)
 endif()
 
 # At length: ctest -C Slow -L slow

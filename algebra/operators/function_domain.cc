@@ -19,6 +19,8 @@ Signs operator*(Signs a, Signs b) {
           (a.positive && b.positive) || (a.negative && b.negative)};
 }
 
+Signs square(Signs a) { return {false, a.zero, a.positive || a.negative}; }
+
 Signs sign_of(double number) { return {number<0, number == 0, number> 0}; }
 
 namespace {

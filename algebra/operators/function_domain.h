@@ -16,6 +16,8 @@ struct Signs {
 };
 Signs operator+(Signs a, Signs b);
 Signs operator*(Signs a, Signs b);
+/// Of the product of a value with itself.
+Signs square(Signs a);
 Signs sign_of(double number);
 
 /// The result of evaluating a formula on signs. Conservative: `defined` may be false for a defined value.

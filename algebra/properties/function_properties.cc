@@ -126,9 +126,7 @@ std::optional<Degree> degree(const Function& function) {
 bool is_nondecreasing(const Function& function) {
   if (function.arity != 1) return false;
   // 0 for t < 0, where it is undefined, and increasing from 0.
-  const bool is_square_root =
-      function.program.size() == 2 && function.program[0].op == Op::Argument && function.program[1].op == Op::Sqrt;
-  if (is_square_root) return true;
+  if (applies_only(function, Op::Sqrt)) return true;
   const auto leaf = [](const Function::Instruction& instruction) -> std::optional<Monotonicity> {
     if (instruction.op == Op::Argument) return Monotonicity{true, false, {}};
     return Monotonicity{true, true, sign_of(instruction.number)};

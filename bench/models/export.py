@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Exports models: `export.py FOLDER [NAME…] [--exporter script|default] [--opset N] [--dynamic]`.
+"""Exports models: `export.py FOLDER [NAME…] [--exporter script|default] [--opset N] [--dynamic] [--type TYPE]`.
 
 Weights and the statistics of batch norms are random: no download, and default statistics would hide errors. `script` is PyTorch's
 TorchScript exporter (default opset 17), `default` the default exporter of torch.onnx.export. `--dynamic` makes the batch dynamic,
@@ -285,11 +285,12 @@ def randomize(model):
                 module.bias.copy_(torch.randn(module.bias.shape) * 0.1)
 
 
-def export(name, path, exporter, opset, dynamic):
-    """`dynamic`: names of dynamic axes, by input."""
+def export(name, path, exporter, opset, dynamic, data_type):
+    """`dynamic`: names of dynamic axes, by input. `data_type`: of parameters and of inputs that are real numbers."""
     torch.manual_seed(0)
     model, inputs, _ = model_of(name)()
-    model = model.eval()
+    model = model.eval().to(data_type)
+    inputs = {key: value.to(data_type) if value.is_floating_point() else value for key, value in inputs.items()}
     arguments = tuple(inputs.values())
     options = dict(input_names=list(inputs), output_names=["y"])
     with torch.no_grad():
@@ -320,7 +321,7 @@ def export_most_dynamic(name, path, given):
     choices = dynamic_axes_of(name) if given.dynamic else [None]
     for dynamic in choices:
         try:
-            export(name, path, given.exporter, given.opset, dynamic)
+            export(name, path, given.exporter, given.opset, dynamic, getattr(torch, given.type))
             return ", ".join(dict.fromkeys(axis for at in (dynamic or {}).values() for axis in at.values()))
         except Exception:
             if dynamic is choices[-1]:
@@ -343,6 +344,7 @@ def main():
     parser.add_argument("--exporter", choices=["script", "default"], default="script")
     parser.add_argument("--opset", type=int)
     parser.add_argument("--dynamic", action="store_true")
+    parser.add_argument("--type", choices=["float32", "float16", "bfloat16", "float64"], default="float32")
     parser.add_argument("--fewer-layers", action="store_true", help="two layers of each transformer: the same nodes in a smaller file")
     parser.add_argument("--list", action="store_true")
     given = parser.parse_args()

@@ -22,7 +22,11 @@ class SignAnalysis {
     Signs all{false, true, false};
     for (const Product& product : sum) {
       Signs own = algebra::sign_of(static_cast<double>(product.coefficient.num));
-      for (const Factor& factor : product.factors) own = own * signs(factor, conjunction(given, product.guards));
+      for (const Factor& factor : product.factors) {
+        const bool is_square = std::ranges::count(product.factors, factor) % 2 == 0;
+        const Signs of = signs(factor, conjunction(given, product.guards));
+        own = own * (is_square ? algebra::square(of) : of);
+      }
       const bool may_cancel = !product.bound.empty() && own.negative && own.positive;
       if (may_cancel || !has_point(product, given)) own.zero = true;
       all = all + own;

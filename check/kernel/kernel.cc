@@ -5,6 +5,7 @@
 
 namespace rulemill::check {
 
+using algebra::Function;
 using Op = Step::Op;
 
 std::set<std::size_t> positions(const Sum& sum, const Step& step) {
@@ -80,6 +81,7 @@ void Kernel::check_vanishes(Sum sum, const Context& context, const std::vector<S
 void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
   if (step.op == Op::Cancel || step.op == Op::CollectTerms) return cancel(sum, context, step);
   if (step.op == Op::Same) return same(sum, context, step);
+  if (step.op == Op::Root) return root(sum, context, step);
   if (step.op == Op::Order) return order(sum, step);
   const std::size_t p = step.position(0);
   Product& product = at(sum, p, "product");
@@ -209,15 +211,39 @@ void Kernel::count_range(Product& product, const Context& context, const Step& s
   product.factors.push_back({Factor::Kind::Integer, 0, {number}, {}, {}, {}});
 }
 
+namespace {
+
+/// The factor at two of the step's positions: of its product, and in it.
+Factor& factor_at(Sum& sum, const Step& step, std::size_t first) {
+  return at(at(sum, step.position(first), "product").factors, step.position(first + 1), "factor");
+}
+
+}  // namespace
+
 void Kernel::same(Sum& sum, const Context& context, const Step& step) {
-  const auto factor = [&](std::size_t first) -> Factor& {
-    return at(at(sum, step.position(first), "product").factors, step.position(first + 1), "factor");
-  };
-  Sum& changed = at(factor(0).arguments, step.position(2), "argument");
-  const Sum wanted = at(factor(3).arguments, step.position(5), "argument");
-  const Context inside = argument_context(context, sum[step.position(0)], factor(0));
+  Factor& factor = factor_at(sum, step, 0);
+  Sum& changed = at(factor.arguments, step.position(2), "argument");
+  const Sum wanted = at(factor_at(sum, step, 3).arguments, step.position(5), "argument");
+  const Context inside = argument_context(context, sum[step.position(0)], factor);
   check_vanishes(subtract(changed, wanted), inside, step.block, "two arguments are not shown to be equal");
   changed = wanted;
+}
+
+void Kernel::root(Sum& sum, const Context& context, const Step& step) {
+  Factor& root = factor_at(sum, step, 0);
+  const Factor absolute = factor_at(sum, step, 2);
+  const Function *of_root = function_of(root), *of_absolute = function_of(absolute);
+  expect(of_root && algebra::applies_only(*of_root, Function::Op::Sqrt),
+         "the factor is not a square root by its formula");
+  expect(of_absolute && algebra::applies_only(*of_absolute, Function::Op::Abs),
+         "the other factor is not an absolute value by its formula");
+  Sum square;
+  for (const Product& one : absolute.arguments.at(0)) {
+    for (const Product& other : absolute.arguments[0]) square.push_back(multiply(one, other));
+  }
+  check_vanishes(subtract(root.arguments.at(0), square), within(context, sum[step.position(0)]), step.block,
+                 "the argument of the root is not shown to be the square");
+  root = absolute;
 }
 
 /// CollectTerms is Cancel for the products and −(c + d) · R, the negated result.

@@ -16,6 +16,8 @@ namespace rulemill::check {
 /// True if the function's formula consists of numbers, arguments, + − ·, quotients by numbers, max, min and abs. The
 /// kernel uses the formulas of such functions, and the declared laws of all others.
 bool is_piecewise(const algebra::Function& function);
+/// True for the formula 1/t.
+bool is_reciprocal(const algebra::Function& function);
 
 /// The signs that a factor may have, for all values of the variables. Undefined values are 0.
 algebra::Signs signs_of(const Factor& factor, const Statement& statement);
@@ -64,6 +66,9 @@ struct Step {
     Parity,     // parity P F: f(−t) → −f(t) or f(t), by a law of f
     CancelSum,  // cancel_sum P F {…}: (Σ_b [G] R) · 1/S → 1 if the steps rewrite Σ_b [G] R − S to 0 and the signs
                 // of S exclude 0
+    Logarithm,  // logarithm P F: log(Π F_i) → Σ log(F_i) if signs show that each F_i is positive; log(exp(t)) → t and
+                // log(1/t) → −log(t)
+    Root,  // root P F Q G {…}: √t → |s|, which is factor G of Q, if the steps rewrite t − s² to 0
   };
   Op op = Op::Drop;
   bool targets_maximum = false;        // of Set, Map, AddGuard, DropGuard, NewIndex, Project: factor F, not product P
@@ -127,6 +132,7 @@ class Kernel {
 
   // Steps on a whole sum.
   void same(Sum& sum, const Context& context, const Step& step);
+  void root(Sum& sum, const Context& context, const Step& step);
   void cancel(Sum& sum, const Context& context, const Step& step);
   void order(Sum& sum, const Step& step);
   /// Steps on the guards and bound indices of a product or a maximum, which is in the context `outside`.
@@ -143,6 +149,8 @@ class Kernel {
   void scale(Product& product, std::size_t f, const Context& inside, const Step& step);
   void monotone(Factor& factor, const Context& inside, const Step& step);
   void cancel_sum(Product& product, std::size_t f, const Context& context, const Step& step);
+  Sum logarithm(Product product, std::size_t f, const Context& inside, const Step& step);
+  void require_defined(const Factor& application, const Context& context, const Step& step, const char* what);
   const algebra::Function* function_of(const Factor& factor) const {
     return factor.kind == Factor::Kind::Apply ? &statement_.function(factor.symbol) : nullptr;
   }

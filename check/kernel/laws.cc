@@ -52,14 +52,13 @@ bool is_extremum(const Function& extremum, const Function& f) {
          });
 }
 
-/// True for the formula 1/t.
+}  // namespace
+
 bool is_reciprocal(const Function& function) {
   const auto& real = function.program;
   return function.arity == 1 && real.size() == 3 && real[0].exact == Rational{1, 1} &&
          real[1].op == Function::Op::Argument && real[2].op == Function::Op::Div;
 }
-
-}  // namespace
 
 std::optional<Sum> Kernel::change_factor(Product& product, std::size_t f, const Context& context, const Step& step) {
   const Context inside = within(context, product);
@@ -92,6 +91,8 @@ std::optional<Sum> Kernel::change_factor(Product& product, std::size_t f, const 
       return scale(product, f, inside, step), std::nullopt;
     case Op::CancelSum:
       return cancel_sum(product, f, context, step), std::nullopt;
+    case Op::Logarithm:
+      return logarithm(product, f, inside, step);
     case Op::Expand: {
       expect(factor.kind == Kind::Integer, "the factor is not an integer");
       const Poly number = factor.index.at(0);
@@ -288,11 +289,52 @@ void Kernel::cancel_sum(Product& product, std::size_t f, const Context& context,
   rest.coefficient = {1, 1};
   erase_at(rest.factors, f);
   check_vanishes(subtract({rest}, quotient.arguments.at(0)), context, step.block, "the divisor differs from the sum");
-  const auto obligations = check_by_signs(quotient, true, true, context.given, statement_);
-  expect(obligations.has_value(), "the signs do not exclude a divisor of 0");
+  require_defined(quotient, context, step, "the signs do not exclude a divisor of 0");
+  product = {product.coefficient, {}, {}, {}};
+}
+
+/// log(c · Π F) = log(c) + Σ log(F) for positive c and F, where log(exp(t)) = t and log(1/t) = −log(t). A logarithm is
+/// defined where its argument is positive.
+Sum Kernel::logarithm(Product product, std::size_t f, const Context& inside, const Step& step) {
+  const Factor whole = product.factors[f];
+  const Function* function = function_of(whole);
+  expect(function && algebra::applies_only(*function, Function::Op::Log), "the factor is not log(t) by its formula");
+  const Sum& argument = whole.arguments.at(0);
+  expect(argument.size() == 1 && argument[0].guards.empty() && argument[0].bound.empty(),
+         "the argument is not one product without guards and bound indices");
+  erase_at(product.factors, f);
+  Sum parts;
+  const auto add = [&](std::int64_t sign, const Sum& value) {
+    for (const Product& part : value) {
+      parts.push_back(multiply(product, part));
+      parts.back().coefficient = parts.back().coefficient * Rational{sign, 1};
+    }
+  };
+  const auto add_logarithm = [&](std::int64_t sign, const Sum& value) {
+    Factor part = whole;
+    part.arguments = {value};
+    require_defined(part, inside, step, "the signs do not imply that a factor is positive");
+    add(sign, to_sum(std::move(part)));
+  };
+  if (argument[0].coefficient != Rational{1, 1}) add_logarithm(1, {{argument[0].coefficient, {}, {}, {}}});
+  for (const Factor& factor : argument[0].factors) {
+    const Function* applied = function_of(factor);
+    if (applied && algebra::applies_only(*applied, Function::Op::Exp))
+      add(1, factor.arguments.at(0));
+    else if (applied && is_reciprocal(*applied))
+      add_logarithm(-1, factor.arguments.at(0));
+    else
+      add_logarithm(1, to_sum(factor));
+  }
+  return parts;
+}
+
+/// Requires that signs imply that the function is defined there. Undefined values in its arguments count as 0.
+void Kernel::require_defined(const Factor& application, const Context& context, const Step& step, const char* what) {
+  const auto obligations = check_by_signs(application, true, true, context.given, statement_);
+  expect(obligations.has_value(), what);
   for (const Obligation& obligation : *obligations)
     require(step, obligation.what.c_str(), obligation.given, obligation.goal);
-  product = {product.coefficient, {}, {}, {}};
 }
 
 }  // namespace rulemill::check

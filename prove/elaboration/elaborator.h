@@ -138,6 +138,11 @@ class Elaborator {
   bool apply_order(check::Sum& sum, const Context& context, Steps& steps);
   /// Cancels a sum with its reciprocal.
   bool cancel_sum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  /// Replaces the logarithm of a product by a sum.
+  bool take_logarithm(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  bool splits_logarithm(const check::Factor& factor) const;
+  /// Replaces a square root by an absolute value in the sum.
+  bool take_root(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
   /// True if a function with a parity law should be applied to the negated argument instead.
   bool is_negated(const check::Sum& argument) const;
   void drop_window_guards(check::Sum& sum, std::size_t p, Atom atom, const Context& context, Steps& steps);

@@ -27,6 +27,9 @@ bool Elaborator::apply_laws(check::Sum& sum, std::size_t p, const Context& conte
   for (std::size_t f = 0; f < sum[p].factors.size(); ++f) {
     const Kind kind = sum[p].factors[f].kind;
     if (kind != Kind::Apply && kind != Kind::Max) continue;
+    // Before common factors of an argument, which a logarithm turns into terms, are moved in it.
+    if (kind == Kind::Apply && (take_logarithm(sum, p, f, context, steps) || take_root(sum, p, f, context, steps)))
+      return true;
     if (simplify_arguments_by_laws(sum, p, f, context, steps)) return true;
     const check::Factor factor = sum[p].factors[f];
     const algebra::Function* function = kind == Kind::Apply ? &statement_.function(factor.symbol) : nullptr;

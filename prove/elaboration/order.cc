@@ -1,4 +1,4 @@
-// Cancels products by the steps Order and CancelSum.
+// Cancels products by the steps Order and CancelSum, and replaces logarithms and square roots.
 #include <algorithm>
 #include <set>
 
@@ -52,6 +52,50 @@ bool Elaborator::cancel_sum(check::Sum& sum, std::size_t p, std::size_t f, const
   const bool same = rewrite_to_zero(difference, context, whole.block);
   --depth_;
   return same && try_step(sum, context, std::move(whole), steps);
+}
+
+bool Elaborator::take_logarithm(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+  const check::Factor& whole = sum[p].factors[f];
+  if (!algebra::applies_only(statement_.function(whole.symbol), algebra::Function::Op::Log)) return false;
+  const check::Sum& argument = whole.arguments[0];
+  const bool is_single = argument.size() == 1 && argument[0].coefficient == Rational{1, 1} &&
+                         argument[0].factors.size() == 1 && !splits_logarithm(argument[0].factors[0]);
+  return !is_single && try_step(sum, context, step(Op::Logarithm, {p, f}), steps);
+}
+
+/// Whether the logarithm of the factor alone is replaced: it is exp(t) or 1/t.
+bool Elaborator::splits_logarithm(const check::Factor& factor) const {
+  if (factor.kind != Kind::Apply) return false;
+  const algebra::Function& function = statement_.function(factor.symbol);
+  return check::is_reciprocal(function) || algebra::applies_only(function, algebra::Function::Op::Exp);
+}
+
+bool Elaborator::take_root(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+  const check::Factor root = sum[p].factors[f];
+  if (depth_ == max_depth || !algebra::applies_only(statement_.function(root.symbol), algebra::Function::Op::Sqrt))
+    return false;
+  for (std::size_t q = 0; q < sum.size(); ++q) {
+    for (std::size_t g = 0; g < sum[q].factors.size(); ++g) {
+      const check::Factor& other = sum[q].factors[g];
+      if (other.kind != Kind::Apply ||
+          !algebra::applies_only(statement_.function(other.symbol), algebra::Function::Op::Abs))
+        continue;
+      check::Sum difference = root.arguments[0];
+      for (const check::Product& one : other.arguments[0]) {
+        for (const check::Product& another : other.arguments[0]) {
+          difference.push_back(check::multiply(one, another));
+          difference.back().coefficient = -difference.back().coefficient;
+        }
+      }
+      Step replaced = step(Op::Root, {p, f, q, g});
+      ++depth_;
+      const Context inside = check::Kernel::within(context, sum[p]);
+      const bool is_square = rewrite_to_zero(difference, inside, replaced.block);
+      --depth_;
+      if (is_square && try_step(sum, context, std::move(replaced), steps)) return true;
+    }
+  }
+  return false;
 }
 
 /// True for exactly one of t and −t: the one whose product with the first text has a negative coefficient.

@@ -228,7 +228,11 @@ Signs Definedness::signs(const Sum& sum) {
     const bool nonempty = has_point(product);  // evaluated first, since its guards are assumed below
     const Solver::Assumption here(solver_, product.guards);
     Signs own = algebra::sign_of(static_cast<double>(product.coefficient.num));
-    for (const Factor& factor : product.factors) own = own * signs(factor);
+    for (const Factor& factor : product.factors) {
+      const auto equal = [&](const Factor& other) { return equality_.are_equal(other, factor); };
+      const bool is_square = std::ranges::count_if(product.factors, equal) % 2 == 0;
+      own = own * (is_square ? algebra::square(signs(factor)) : signs(factor));
+    }
     const bool may_cancel = !product.bound.empty() && own.negative && own.positive;
     own.zero |= may_cancel || !nonempty;
     all = all + own;

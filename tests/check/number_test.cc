@@ -31,3 +31,24 @@ TEST_CASE("exp turns sums into products") {
   CHECK(apply(*exp, number, {add(s, t)}) == multiply(apply(*exp, number, {s}), apply(*exp, number, {t})));
   CHECK(apply(*exp, number, {from_integer(0)}) == from_integer(1));
 }
+
+TEST_CASE("values of roots and logarithms agree if their reals do") {
+  const algebra::Library library = algebra::Library::load(RULEMILL_SOURCE_DIR "/data/operators");
+  const auto value_of = [&](algebra::Function::Op op, const Number& of) {
+    const auto functions = library.functions();
+    const auto found = std::ranges::find_if(functions, [&](const auto& f) { return algebra::applies_only(f, op); });
+    REQUIRE(found != functions.end());
+    return apply(*found, static_cast<std::uint32_t>(found - functions.begin()), {of});
+  };
+  using Op = algebra::Function::Op;
+  const Number s = value_of(Op::Exp, random_number(0x123456789abcdef0ULL)),
+               t = value_of(Op::Exp, random_number(0x2468ULL));
+  CHECK(agree(value_of(Op::Log, multiply(s, t)), add(value_of(Op::Log, s), value_of(Op::Log, t))));
+  CHECK_FALSE(agree(value_of(Op::Log, add(s, t)), add(value_of(Op::Log, s), value_of(Op::Log, t))));
+  CHECK(agree(multiply(value_of(Op::Sqrt, multiply(s, s)), t), multiply(s, t)));
+  CHECK_FALSE(agree(value_of(Op::Sqrt, multiply(s, t)), s));
+  Number close = value_of(Op::Log, s);
+  close.residue = t.residue;
+  close.real += 1e-9L;
+  CHECK_THROWS_AS(agree(close, value_of(Op::Log, s)), Undecided);
+}

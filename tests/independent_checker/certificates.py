@@ -12,7 +12,8 @@ FORMAT = "; rulemill certificate 4, by "
 POSITIONS = {"drop": 1, "set": 1, "split": 1, "map": 1, "add_guard": 1, "drop_guard": 2, "index": 3, "within": 3, "same": 6,
              "zero": 2, "idempotent": 2, "commute": 2, "instantiate_max": 2, "cancel": None, "new_index": 1, "project": 1,
              "count_range": 1, "expand": 2, "cancel_reciprocal": 3, "constant": 2, "scale": 2, "split_exp": 3, "merge_exp": 3,
-             "monotone": 2, "flatten": 2, "collect_terms": None, "order": None, "parity": 2, "cancel_sum": 2}
+             "monotone": 2, "flatten": 2, "collect_terms": None, "order": None, "parity": 2, "cancel_sum": 2,
+             "logarithm": 2, "root": 4}
 ON_MAXIMA = ("set", "map", "add_guard", "drop_guard", "new_index", "project")
 
 
@@ -240,7 +241,7 @@ class CertificateReader:
             self.at += 1
             step.lemmas = self.lemmas()
             found.append(step)
-            if step.word in ("within", "same", "cancel_sum"):
+            if step.word in ("within", "same", "cancel_sum", "root"):
                 step.block = self.steps()
                 self.end()
         return found

@@ -49,6 +49,11 @@ def single_factor(terms: tuple):
     return terms[0].factors[0] if is_single else None
 
 
+def multiplied(a: Product, b: Product) -> Product:
+    """The product of both, whose bound indices are distinct."""
+    return Product(a.coefficient * b.coefficient, a.guards + b.guards, a.bound + b.bound, a.factors + b.factors)
+
+
 def as_sum(*factors) -> tuple:
     return (Product(factors=factors),)
 
@@ -63,6 +68,15 @@ class Kernel:
 
     def function_of(self, factor: Factor):
         return self.functions[factor.symbol] if factor.kind == "apply" else None
+
+    def applies_only(self, factor: Factor, word: str) -> bool:
+        """Whether the factor's function is word(t) by its formula."""
+        function = self.function_of(factor)
+        return bool(function) and function.formula == (word, ("argument", 0))
+
+    def is_reciprocal(self, factor: Factor) -> bool:
+        function = self.function_of(factor)
+        return bool(function) and function.formula == ("/", ("number", 1), ("argument", 0))
 
     def with_law(self, factor: Factor, law: str):
         function = self.function_of(factor)
@@ -124,8 +138,8 @@ class Kernel:
     def apply(self, terms: tuple, given: tuple, scope: frozenset, step: Step) -> tuple:
         if step.word in ("cancel", "collect_terms", "order"):
             return getattr(self, step.word)(terms, given, scope, step)
-        if step.word == "same":
-            return self.same(terms, given, scope, step)
+        if step.word in ("same", "root"):
+            return getattr(self, step.word)(terms, given, scope, step)
         p = at(terms, at(step.positions, 0))
         if step.on_maximum:
             return self.on_maximum(terms, p, given, scope, step)
@@ -437,8 +451,7 @@ class Kernel:
     def cancel_sum(self, terms, p, given, scope, step):
         """(Σ_b [G] R) · 1/S = 1 if the steps show Σ_b [G] R = S, for an S of total functions whose signs exclude 0."""
         quotient = at(p.factors, step.positions[1])
-        function = self.function_of(quotient)
-        require_that(function and function.formula == ("/", ("number", 1), ("argument", 0)), "the factor is not 1/t")
+        require_that(self.is_reciprocal(quotient), "the factor is not 1/t")
         require_that(all_atoms(quotient).isdisjoint(p.bound), "the divisor depends on a bound index")
         require_that(self.is_total(quotient), "the divisor may be undefined")
         rest = p._replace(coefficient=ONE, factors=replaced(p.factors, step.positions[1]))
@@ -446,9 +459,44 @@ class Kernel:
         self.require_by_signs(quotient, True, given, step.lemmas)
         return replaced(terms, step.positions[0], Product(p.coefficient))
 
-    def is_total(self, quotient: Factor) -> bool:
+    def logarithm(self, terms, p, given, scope, step):
+        """log(c · Π F) = log(c) + Σ log(F) for positive c and F, where log(exp(t)) = t and log(1/t) = −log(t)."""
+        whole = at(p.factors, step.positions[1])
+        require_that(self.applies_only(whole, "log") and len(whole.arguments[0]) == 1, "the factor is no logarithm of a product")
+        inner, = whole.arguments[0]
+        require_that(not inner.guards and not inner.bound, "the argument has guards or bound indices")
+
+        def logarithm_of(value) -> tuple:
+            part = whole._replace(arguments=(value,))
+            require_that(self.is_total(part), "a factor may be undefined")
+            self.require_by_signs(part, True, given + p.guards, step.lemmas)
+            return as_sum(part)
+        parts = logarithm_of((Product(inner.coefficient),)) if inner.coefficient != 1 else ()
+        for factor in inner.factors:
+            if self.applies_only(factor, "exp"):
+                parts += factor.arguments[0]
+            elif self.is_reciprocal(factor):
+                parts += negated(logarithm_of(factor.arguments[0]))
+            else:
+                parts += logarithm_of(as_sum(factor))
+        rest = p._replace(factors=replaced(p.factors, step.positions[1]))
+        return replaced(terms, step.positions[0]) + tuple(multiplied(rest, part) for part in parts)
+
+    def root(self, terms, given, scope, step):
+        """√t = |s| if the steps show t = s²."""
+        p, f, q, g = step.positions
+        product, absolute = at(terms, p), at(at(terms, q).factors, g)
+        require_that(self.applies_only(at(product.factors, f), "sqrt") and self.applies_only(absolute, "abs"),
+                     "the factors are no square root and absolute value")
+        inner, = absolute.arguments
+        square = tuple(multiplied(a, b) for a in inner for b in inner)
+        self.check_vanishes(product.factors[f].arguments[0] + negated(square), given + product.guards,
+                            scope.union(product.bound), step.block)
+        return self.factor_step(terms, product, step, absolute)
+
+    def is_total(self, application: Factor) -> bool:
         """Whether all functions in the arguments are defined everywhere."""
-        inner = [f for argument in quotient.arguments for t in argument for f in t.factors]
+        inner = [f for argument in application.arguments for t in argument for f in t.factors]
         return all((f.kind != "apply" or self.function_of(f).is_total) and self.is_total(f) for f in inner)
 
     # Where sides are defined
@@ -464,7 +512,9 @@ class Kernel:
         for p in terms:
             own = frozenset((sign(p.coefficient),))
             for factor in p.factors:
-                own = multiply_signs(own, self.factor_signs(factor, given + p.guards, at_points, lemmas))
+                of = self.factor_signs(factor, given + p.guards, at_points, lemmas)
+                is_square = p.factors.count(factor) % 2 == 0
+                own = multiply_signs(own, frozenset(abs(x) for x in of) if is_square else of)
             may_cancel = p.bound and {-1, 1} <= own
             if p.guards and at_points:
                 origin = {a: Poly.of(0) for a in p.bound}

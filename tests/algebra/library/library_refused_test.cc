@@ -19,13 +19,11 @@ std::string repeat(const std::string& text, int times) {
   return result;
 }
 
-Library load_shipped_library() {
-  return Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
-}
+Library shipped_library() { return Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators"); }
 
 /// The error message for the definitions or rules; "accepted" if there is none.
-std::string error_of(const std::string& definitions, const std::string& rules = "") {
-  Library library = load_shipped_library();
+std::string loading_error(const std::string& definitions, const std::string& rules = "") {
+  Library library = shipped_library();
   TermBank bank(library);
   Symbols symbols;
   try {
@@ -53,7 +51,7 @@ TEST_CASE("definitions that are false or cannot be computed are rejected at thei
     text << stream.rdbuf();
     const std::string first = text.str().substr(0, text.str().find('\n'));
     const std::string expected = "d.op" + first.substr(std::string("# expected: ").size());
-    const std::string message = error_of(text.str());
+    const std::string message = loading_error(text.str());
     INFO(entry.path() << ": " << message);
     CHECK(message.starts_with(expected));
     check_one_line(message);
@@ -88,7 +86,7 @@ TEST_CASE("texts nested ten thousand deep are rejected at their place") {
       {"", "rule r(x[" + repeat("(", depth) + "n" + repeat(")", depth) + "])\n  x => x"},
   };
   for (const auto& [definitions, rules] : cases) {
-    const std::string message = error_of(definitions, rules);
+    const std::string message = loading_error(definitions, rules);
     INFO(message);
     CHECK(message.starts_with(definitions.empty() ? "r.rules:" : "d.op:"));
     check_one_line(message);
@@ -98,7 +96,7 @@ TEST_CASE("texts nested ten thousand deep are rejected at their place") {
 TEST_CASE("a term of ten thousand nested let names is rejected at its place") {
   std::string rule = "rule r(x:2)\n  let a0 = relu(x)\n";
   for (int i = 1; i <= 10'000; ++i) rule += "  let a" + std::to_string(i) + " = relu(a" + std::to_string(i - 1) + ")\n";
-  const std::string message = error_of("", rule + "  a10000 => x");
+  const std::string message = loading_error("", rule + "  a10000 => x");
   CHECK(message == "r.rules:1002:15: a term of more than 1000 operators one above another");
 }
 
@@ -108,7 +106,7 @@ TEST_CASE("let names that double a size expression forty times are rejected at t
     const std::string before = "s" + std::to_string(i - 1);
     definition += ", s" + std::to_string(i) + " = " + before + " // 2 + " + before + " // 3";
   }
-  const std::string message = error_of(definition + "\n  y[i < s40] = x[i]");
+  const std::string message = loading_error(definition + "\n  y[i < s40] = x[i]");
   CHECK(message.starts_with("d.op:2:"));
   CHECK(message.find("is an expression of too many terms") != std::string::npos);
 }
@@ -131,7 +129,7 @@ TEST_CASE("error messages do not echo long words or control characters") {
       {"", "rule r(x:2)\n  relu(x) " + escape + "=> x"},
   };
   for (const auto& [definitions, rules] : cases) {
-    const std::string message = error_of(definitions, rules);
+    const std::string message = loading_error(definitions, rules);
     INFO(message);
     CHECK(message.starts_with(definitions.empty() ? "r.rules:" : "d.op:"));
     check_one_line(message);
@@ -139,8 +137,8 @@ TEST_CASE("error messages do not echo long words or control characters") {
 }
 
 TEST_CASE("sizes of more than 64 bits in rules are rejected at their place") {
-  CHECK(error_of("", "rule r(x[999999999999999*999999999999999*m*p])\n  relu(x) => x") ==
+  CHECK(loading_error("", "rule r(x[999999999999999*999999999999999*m*p])\n  relu(x) => x") ==
         "r.rules:1:10: a number exceeds 64 bits");
-  CHECK(error_of("", "rule r(x[m*m*m*m*m*m*m*m*m*m*m*m*m*m*m*m*m])\n  relu(x) => x") ==
+  CHECK(loading_error("", "rule r(x[m*m*m*m*m*m*m*m*m*m*m*m*m*m*m*m*m])\n  relu(x) => x") ==
         "r.rules:1:10: a product has more than 16 factors");
 }

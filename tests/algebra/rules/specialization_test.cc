@@ -47,12 +47,12 @@ operator chosen(x[m]; way: int = 1)
   y[i < m] = x[i * step]
 )";
 
-struct RuleFixture {
+struct SpecializationFixture {
   Library library;
   TermBank bank{library};
   Symbols symbols;
 
-  RuleFixture() { library.add(definitions, "test.op"); }
+  SpecializationFixture() { library.add(definitions, "test.op"); }
 
   Rule rule(const std::string& text) {
     const auto types = infer_types(parse_rules(text, "test", library, bank, symbols).at(0), bank, symbols);
@@ -71,7 +71,7 @@ struct RuleFixture {
 }  // namespace
 
 TEST_CASE("a size that is only passed through can be expanded to any number of dimensions") {
-  RuleFixture fixture;
+  SpecializationFixture fixture;
   CHECK(fixture.expand("rule r(x[d, m]) total(neg(x)) => neg(total(x))", "d", 2) ==
         "rule r(x[d_1, d_2, m])\n  total(neg(x))\n  => neg(total(x))\n");
   CHECK(fixture.expand("rule r(x[d, m]) total(neg(x)) => neg(total(x))", "d", 0) ==
@@ -87,7 +87,7 @@ TEST_CASE("a size that is only passed through can be expanded to any number of d
 }
 
 TEST_CASE("axes and permutations move with the packs before them") {
-  RuleFixture fixture;
+  SpecializationFixture fixture;
   CHECK(
       fixture.expand("rule r(x[d, m], y[d, n]) neg(joined(x, y; axis=1)) => joined(neg(x), neg(y); axis=1)", "d", 3) ==
       "rule r(x[d_1, d_2, d_3, m], y[d_1, d_2, d_3, n])\n  neg(joined(x, y; axis=3))\n  => joined(neg(x), neg(y); "
@@ -99,7 +99,7 @@ TEST_CASE("axes and permutations move with the packs before them") {
 }
 
 TEST_CASE("adjacent packs are merged") {
-  RuleFixture fixture;
+  SpecializationFixture fixture;
   CHECK(fixture.generalize("rule r(x[a, b, c, m]) total(neg(x)) => neg(total(x))") ==
         "rule r(x[a..., m])\n  total(neg(x))\n  => neg(total(x))\n");
   CHECK(
@@ -112,7 +112,7 @@ TEST_CASE("adjacent packs are merged") {
 }
 
 TEST_CASE("integer parameters of a class become symbolic together and numbers again") {
-  RuleFixture fixture;
+  SpecializationFixture fixture;
   const Rule concrete = fixture.rule("rule r(x[m]) spaced(neg(x); stride=2, far=3) => neg(spaced(x; stride=2, far=3))");
   const auto symbolic = with_symbolic_parameters(concrete, parameter_classes(concrete, fixture.bank, false),
                                                  fixture.library, fixture.bank, fixture.symbols, false);
@@ -136,7 +136,7 @@ TEST_CASE("integer parameters of a class become symbolic together and numbers ag
 }
 
 TEST_CASE("a parameter with the value 0 becomes symbolic from 0 on") {
-  RuleFixture fixture;
+  SpecializationFixture fixture;
   const Rule concrete = fixture.rule("rule r(x[m]) taken(neg(x); at=0) => neg(taken(x; at=0))");
   const auto symbolic = with_symbolic_parameters(concrete, parameter_classes(concrete, fixture.bank, false),
                                                  fixture.library, fixture.bank, fixture.symbols, false);
@@ -156,7 +156,7 @@ TEST_CASE("a parameter with the value 0 becomes symbolic from 0 on") {
 }
 
 TEST_CASE("general rules are specialized to the ranks and numbers that occur") {
-  RuleFixture fixture;
+  SpecializationFixture fixture;
   RuleRecord rank, stride, other;
   rank.rule = generalize_rank(fixture.rule("rule r1(x[d, m]) total(neg(x)) => neg(total(x))"), fixture.library,
                               fixture.bank, fixture.symbols);
@@ -180,7 +180,7 @@ TEST_CASE("general rules are specialized to the ranks and numbers that occur") {
 }
 
 TEST_CASE("a new operator instance with numeric output dimensions must fit the shape of a constant") {
-  RuleFixture fixture;
+  SpecializationFixture fixture;
   RuleRecord made;
   made.rule = fixture.rule("rule s(x[m, n]) first(neg(x)) => neg(first(put(x; rows=rows, cols=cols)))");
   UsedOperators found;
@@ -200,7 +200,7 @@ TEST_CASE("a new operator instance with numeric output dimensions must fit the s
 }
 
 TEST_CASE("specializations within a set use the operator instances of the set, and their names determine them") {
-  RuleFixture fixture;
+  SpecializationFixture fixture;
   std::vector<RuleRecord> rules(3);
   rules[0].rule = generalize_rank(fixture.rule("rule r1(x[d, m]) total(neg(x)) => neg(total(x))"), fixture.library,
                                   fixture.bank, fixture.symbols);

@@ -11,13 +11,13 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-bool accept_all(std::span<const ValueId>) { return true; }
+bool accept_any(std::span<const ValueId>) { return true; }
 
 /// A search with a cost of one per node.
-struct Searcher : GraphFixture {
-  explicit Searcher(const std::string& text) : GraphFixture(text), matcher(bank, terms, rules) {}
+struct BacktrackSearcher : GraphFixture {
+  explicit BacktrackSearcher(const std::string& text) : GraphFixture(text), matcher(bank, terms, rules) {}
   SearchResult search(const std::vector<ValueId>& outputs, const SearchOptions& options,
-                      const IsExportable& is_exportable = accept_all) {
+                      const IsExportable& is_exportable = accept_any) {
     return backtrack(bank, matcher, cost, outputs, options, is_exportable);
   }
 
@@ -38,7 +38,7 @@ ValueId three_products(GraphFixture& fixture) {
 }
 
 TEST_CASE("a graph that no rule matches is its own best result", "[backtrack]") {
-  Searcher searcher(associate);
+  BacktrackSearcher searcher(associate);
   const std::vector<ValueId> outputs{searcher.chain(searcher.input("x", {4, 4}), {"relu", "tanh"})};
   const SearchResult result = searcher.search(outputs, {});
   REQUIRE(result.best.size() == 1);
@@ -50,7 +50,7 @@ TEST_CASE("a graph that no rule matches is its own best result", "[backtrack]") 
 }
 
 TEST_CASE("results are sorted by cost, have their steps, and are limited in number", "[backtrack]") {
-  Searcher searcher(associate);
+  BacktrackSearcher searcher(associate);
   const std::vector<ValueId> outputs{three_products(searcher)};
   const SearchResult result = searcher.search(outputs, {.alpha = 2, .max_results = 2});
   REQUIRE(result.best.size() == 2);
@@ -69,7 +69,7 @@ TEST_CASE("results are sorted by cost, have their steps, and are limited in numb
 }
 
 TEST_CASE("a search stops at its budget and reports that it is not exhausted", "[backtrack]") {
-  Searcher searcher(associate);
+  BacktrackSearcher searcher(associate);
   const std::vector<ValueId> outputs{three_products(searcher)};
   const SearchResult one = searcher.search(outputs, {.budget = 1});
   CHECK(one.graphs_created == 1);
@@ -82,7 +82,7 @@ TEST_CASE("a search stops at its budget and reports that it is not exhausted", "
 
 TEST_CASE("graphs are kept if they cost less than alpha times the best", "[backtrack]") {
   // Two nodes, then three, then one. The rules are wrong, which does not matter to the search.
-  Searcher searcher(R"(
+  BacktrackSearcher searcher(R"(
 rule detour(x:2)
   relu(x) => relu(relu(x))
 rule pays(x:2)
@@ -98,7 +98,7 @@ rule pays(x:2)
 }
 
 TEST_CASE("unexportable graphs are intermediate steps but not results", "[backtrack]") {
-  Searcher searcher(R"(
+  BacktrackSearcher searcher(R"(
 rule first(x:2)
   neg(neg(neg(x))) => tanh(tanh(x))
 rule second(x:2)
@@ -126,7 +126,7 @@ rule second(x:2)
 }
 
 TEST_CASE("a duplicate graph is not extended again", "[backtrack]") {
-  Searcher searcher(R"(
+  BacktrackSearcher searcher(R"(
 rule there(x:2)
   neg(x) => tanh(x)
 rule back(x:2)
@@ -141,7 +141,7 @@ rule back(x:2)
 }
 
 TEST_CASE("independent rewrites are not tried in every order", "[backtrack]") {
-  Searcher searcher(R"(
+  BacktrackSearcher searcher(R"(
 rule once(x:2)
   relu(relu(x)) => relu(x)
 )");
@@ -153,7 +153,7 @@ rule once(x:2)
 }
 
 TEST_CASE("the replacement of a value gets its name", "[backtrack]") {
-  Searcher searcher(associate);
+  BacktrackSearcher searcher(associate);
   const std::vector<ValueId> outputs{three_products(searcher)};
   searcher.bank.set_name(outputs[0], "logits");
   CHECK(searcher.bank.value(searcher.search(outputs, {.alpha = 2}).best[0].outputs[0]).name == "logits");

@@ -25,7 +25,7 @@ struct CellsFixture : ProverFixture {
   }
 };
 
-Product read(const Poly& index, Guards guards = {}) {
+Product element(const Poly& index, Guards guards = {}) {
   Factor factor;
   factor.index = {index};
   return {{1, 1}, std::move(guards), {}, {std::move(factor)}};
@@ -41,7 +41,7 @@ Sum count(const std::vector<Sum>& arguments) {
 TEST_CASE("an outer guard splits the arguments into two cells") {
   CellsFixture test;
   const Guard guard{false, test.i};
-  const Sum result = split_into_cells({{read(test.i, {guard})}}, {}, {}, test.solver, count);
+  const Sum result = split_into_cells({{element(test.i, {guard})}}, {}, {}, test.solver, count);
   REQUIRE(result.size() == 2);
   CHECK(result[0].guards == Guards{guard});
   CHECK(result[0].coefficient == Rational{2, 1});
@@ -52,11 +52,11 @@ TEST_CASE("an outer guard splits the arguments into two cells") {
 TEST_CASE("guards that are known, or on inner indices, do not split") {
   CellsFixture test;
   const Guard known{false, test.i}, inner{false, Poly(test.b)};
-  const Sum decided = split_into_cells({{read(test.i, {known})}}, {}, {known}, test.solver, count);
+  const Sum decided = split_into_cells({{element(test.i, {known})}}, {}, {known}, test.solver, count);
   REQUIRE(decided.size() == 1);
   CHECK(decided[0].guards.empty());
   bool kept = false;
-  split_into_cells({{read(test.i, {inner})}}, {test.b}, {}, test.solver, [&](const std::vector<Sum>& arguments) {
+  split_into_cells({{element(test.i, {inner})}}, {test.b}, {}, test.solver, [&](const std::vector<Sum>& arguments) {
     kept = arguments[0].size() == 1 && arguments[0][0].guards == Guards{inner};
     return Sum();
   });
@@ -70,7 +70,7 @@ TEST_CASE("functions are simplified by their laws") {
   };
   CHECK(apply("relu", {}).empty());
   CHECK(apply("sigmoid", {}).size() == 1);  // sigmoid(0) = 1/2
-  const Sum twice = apply("relu", apply("relu", {read(test.i)}));
+  const Sum twice = apply("relu", apply("relu", {element(test.i)}));
   REQUIRE(twice.size() == 1);
   REQUIRE(twice[0].factors.size() == 1);
   CHECK(twice[0].factors[0].kind == Factor::Kind::Apply);
@@ -80,10 +80,10 @@ TEST_CASE("functions are simplified by their laws") {
 TEST_CASE("a maximum of a constant body over a nonempty range is the body") {
   CellsFixture test;
   const Guards range = {{false, Poly(test.b)}, {false, test.n - 1 - Poly(test.b)}};
-  const Sum constant = make_maximum({test.b}, range, {read(test.i)}, {}, test.solver);
+  const Sum constant = make_maximum({test.b}, range, {element(test.i)}, {}, test.solver);
   REQUIRE(constant.size() == 1);
   CHECK(constant[0].factors.at(0).kind == Factor::Kind::Read);
-  const Sum varying = make_maximum({test.b}, range, {read(Poly(test.b))}, {}, test.solver);
+  const Sum varying = make_maximum({test.b}, range, {element(Poly(test.b))}, {}, test.solver);
   REQUIRE(varying.size() == 1);
   CHECK(varying[0].factors.at(0).kind == Factor::Kind::Max);
   CHECK(varying[0].factors[0].bound == std::vector<Atom>{test.b});
@@ -92,8 +92,8 @@ TEST_CASE("a maximum of a constant body over a nonempty range is the body") {
 TEST_CASE("a maximum without bound indices is its body where the guards hold") {
   CellsFixture test;
   const Guard guard{false, test.i};
-  const Sum result = make_maximum({}, {guard}, {read(test.i)}, {}, test.solver);
+  const Sum result = make_maximum({}, {guard}, {element(test.i)}, {}, test.solver);
   REQUIRE(result.size() == 1);
   CHECK(result[0].guards == Guards{guard});
-  CHECK(make_maximum({test.b}, {{false, Poly(-1)}}, {read(test.i)}, {}, test.solver).empty());
+  CHECK(make_maximum({test.b}, {{false, Poly(-1)}}, {element(test.i)}, {}, test.solver).empty());
 }

@@ -23,7 +23,7 @@ struct Imported {
   ImportedModel import;
 };
 
-void add_integers(ModelText& text, const std::string& name, const std::vector<std::int64_t>& values) {
+void add_constants(ModelText& text, const std::string& name, const std::vector<std::int64_t>& values) {
   auto* tensor = text.graph().add_initializer();
   tensor->set_name(name);
   tensor->set_data_type(onnx::TensorProto::INT64);
@@ -78,13 +78,13 @@ TEST_CASE("a given shape determines a dynamic dimension, also with a lower bound
 TEST_CASE("sizes are tracked through slices, expansions and gathers of integers", "[open_sizes]") {
   ModelText text;
   text.input("x", {"n", "s"}).weight("rows", {16, 4}).output("y", {"?", "?", "?"});
-  add_integers(text, "ids", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
-  add_integers(text, "zero", {0});
-  add_integers(text, "one", {1});
-  add_integers(text, "lowest", {std::numeric_limits<std::int64_t>::min()});
+  add_constants(text, "ids", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+  add_constants(text, "zero", {0});
+  add_constants(text, "one", {1});
+  add_constants(text, "lowest", {std::numeric_limits<std::int64_t>::min()});
   text.node("Shape", {"x"}, {"shape"});
   text.node("Slice", {"shape", "one", "shape_end"}, {"length"});
-  add_integers(text, "shape_end", {2});
+  add_constants(text, "shape_end", {2});
   text.node("Slice", {"ids", "zero", "length", "zero"}, {"some"});
   text.node("Expand", {"some", "shape"}, {"all"});
   text.node("Gather", {"rows", "all"}, {"y"});
@@ -98,9 +98,9 @@ TEST_CASE("sizes are tracked through slices, expansions and gathers of integers"
 TEST_CASE("a dimension is bounded by a table's size where a clamped and an unclamped size must match", "[open_sizes]") {
   ModelText text;
   text.input("x", {"n", "s", "4"}).weight("table", {1, 16, 4}).output("y", {"n", "s", "4"});
-  add_integers(text, "zero", {0});
-  add_integers(text, "one", {1});
-  add_integers(text, "two", {2});
+  add_constants(text, "zero", {0});
+  add_constants(text, "one", {1});
+  add_constants(text, "two", {2});
   text.node("Shape", {"x"}, {"shape"}).node("Slice", {"shape", "one", "two"}, {"length"});
   text.node("Slice", {"table", "zero", "length", "one"}, {"places"}).node("Add", {"x", "places"}, {"y"});
   Imported model(text);
