@@ -42,10 +42,8 @@ function(rulemill_folder name)
   if(tests)
     add_executable(test_${name} ${tests} tests/main.cc)
     # The tests of prove use names of both rulemill::prove and rulemill::check.
-    if(RULEMILL_UNITY AND NOT name STREQUAL prove)
+    if(NOT name STREQUAL prove)
       rulemill_unity(test_${name} ${tests})
-      # The constants of one test are shadowed by the parameters of another.
-      target_compile_options(test_${name} PRIVATE -Wno-shadow)
     endif()
     target_link_libraries(test_${name} PRIVATE rulemill_${name} Catch2::Catch2)
     target_compile_definitions(test_${name} PRIVATE RULEMILL_SOURCE_DIR=".")

@@ -7,7 +7,7 @@ using namespace rulemill::algebra;
 
 namespace {
 
-const std::string text =
+const std::string library_text =
     "function act(t) = max(t, 0)\n  law act(0) = 0\n  onnx Relu\n"
     "function other(t) = t\n"
     "operator part(x[n])\n  y[i < n] = act(x[i])\n  onnx Part\n"
@@ -33,9 +33,9 @@ Digests digests(std::string definitions, const std::string& from = "", const std
 }  // namespace
 
 TEST_CASE("a digest changes with everything that defines the operator") {
-  const Digests before = digests(text);
+  const Digests before = digests(library_text);
   SECTION("the definition of an applied function") {
-    const Digests after = digests(text, "max(t, 0)", "max(t, 0) + 0");
+    const Digests after = digests(library_text, "max(t, 0)", "max(t, 0) + 0");
     CHECK(after.part != before.part);
     CHECK(after.chosen != before.chosen);
     CHECK(after.whole != before.whole);
@@ -43,26 +43,26 @@ TEST_CASE("a digest changes with everything that defines the operator") {
     CHECK(after.library != before.library);
   }
   SECTION("the laws of an applied function") {
-    const Digests after = digests(text, "law act(0) = 0", "law act(act(t)) = act(t)");
+    const Digests after = digests(library_text, "law act(0) = 0", "law act(act(t)) = act(t)");
     CHECK(after.part != before.part);
     CHECK(after.chosen != before.chosen);
     CHECK(after.whole != before.whole);
   }
   SECTION("an operator that a composite calls") {
-    const Digests after = digests(text, "act(x[i])", "act(x[i]) * 2");
+    const Digests after = digests(library_text, "act(x[i])", "act(x[i]) * 2");
     CHECK(after.part != before.part);
     CHECK(after.whole != before.whole);
     CHECK(after.chosen == before.chosen);
     CHECK(after.unrelated == before.unrelated);
   }
   SECTION("the text of the operator") {
-    CHECK(digests(text, "is part(chosen(x))", "is chosen(part(x))").whole != before.whole);
-    CHECK(digests(text, "other(x[i])", "other(x[i + 1])").unrelated != before.unrelated);
+    CHECK(digests(library_text, "is part(chosen(x))", "is chosen(part(x))").whole != before.whole);
+    CHECK(digests(library_text, "other(x[i])", "other(x[i + 1])").unrelated != before.unrelated);
   }
 }
 
 TEST_CASE("a digest does not change with anything else") {
-  const Digests before = digests(text);
+  const Digests before = digests(library_text);
   const auto check_equal = [&](const Digests& after) {
     CHECK(after.part == before.part);
     CHECK(after.chosen == before.chosen);
@@ -70,19 +70,21 @@ TEST_CASE("a digest does not change with anything else") {
     CHECK(after.library == before.library);
   };
   SECTION("comments and blanks") {
-    check_equal(digests(text, "y[i < n] = act(x[i])", "# an activation\n  y[i<n]   =\n\n act( x[i] )"));
+    check_equal(digests(library_text, "y[i < n] = act(x[i])", "# an activation\n  y[i<n]   =\n\n act( x[i] )"));
   }
   SECTION("an operator's ONNX mapping") {
-    check_equal(digests(text, "onnx Part\n", "onnx Part since 7 {alpha = 1.0 default 1}\n  onnx Other {axis = n}\n"));
-    check_equal(digests(text, "  onnx Part\n", ""));
-    check_equal(digests(text, "operator part(x[n])\n", "operator part(x[n])\n  onnx First\n"));
+    check_equal(
+        digests(library_text, "onnx Part\n", "onnx Part since 7 {alpha = 1.0 default 1}\n  onnx Other {axis = n}\n"));
+    check_equal(digests(library_text, "  onnx Part\n", ""));
+    check_equal(digests(library_text, "operator part(x[n])\n", "operator part(x[n])\n  onnx First\n"));
   }
-  SECTION("a function's ONNX mapping") { check_equal(digests(text, "onnx Relu", "onnx LeakyRelu")); }
+  SECTION("a function's ONNX mapping") { check_equal(digests(library_text, "onnx Relu", "onnx LeakyRelu")); }
   SECTION("unrelated functions and operators") {
-    const Digests after = digests("function new(t) = t\n" + text + "operator last(x[n])\n  y[i < n] = new(x[i])\n");
+    const Digests after =
+        digests("function new(t) = t\n" + library_text + "operator last(x[n])\n  y[i < n] = new(x[i])\n");
     CHECK(after.part == before.part);
     CHECK(after.whole == before.whole);
-    CHECK(digests(text, "other(t) = t", "other(t) = 2 * t").whole == before.whole);
+    CHECK(digests(library_text, "other(t) = t", "other(t) = 2 * t").whole == before.whole);
   }
 }
 
