@@ -25,7 +25,7 @@ using Op = Step::Op;
 
 namespace {
 
-constexpr int op_count = 29;
+constexpr int op_count = static_cast<int>(Op::Root) + 1;
 
 /// A generator of mutated and random steps with the polynomials of a sum.
 class Mutator {
@@ -124,8 +124,8 @@ class Mutator {
   }
 
   Step random_step(Op op) {
-    static constexpr std::size_t positions[op_count] = {1, 1, 1, 1, 1, 2, 3, 3, 6, 2, 2, 2, 2, 2, 1,
-                                                        2, 1, 2, 3, 2, 2, 3, 3, 2, 2, 2, 3, 2, 2};
+    static constexpr std::size_t positions[op_count] = {1, 1, 1, 1, 1, 2, 3, 3, 6, 2, 2, 2, 2, 2, 1, 2,
+                                                        1, 2, 3, 2, 2, 3, 3, 2, 2, 2, 3, 2, 2, 2, 4};
     Step step;
     step.op = op;
     const bool may = op == Op::Set || op == Op::Map || op == Op::AddGuard || op == Op::DropGuard || op == Op::NewIndex;
