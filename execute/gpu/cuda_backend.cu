@@ -33,9 +33,9 @@ constexpr int blocks_per_multiprocessor = 7;
 
 __global__ void __launch_bounds__(threads_per_block, blocks_per_multiprocessor)
     run_orbits(const __grid_constant__ OrbitView view) {
-  extern __shared__ __align__(16) unsigned char shared[];
+  extern __shared__ __align__(16) unsigned char tile_memory[];
   GridBlock block;
-  run_tiles(block, view, shared);
+  run_tiles(block, view, tile_memory);
 }
 
 const void* run_orbits_function() { return reinterpret_cast<const void*>(run_orbits); }

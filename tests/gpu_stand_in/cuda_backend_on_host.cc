@@ -100,7 +100,7 @@ unsigned atomicAdd(unsigned* to, unsigned amount) {
 }
 
 /// The shared memory of the block that runs on this thread; the kernel declares it.
-alignas(16) __thread unsigned char shared[64 << 10];
+alignas(16) __thread unsigned char tile_memory[64 << 10];
 
 }  // namespace
 }  // namespace rulemill::execute
