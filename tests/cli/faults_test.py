@@ -2,7 +2,7 @@
 """Random faults: processes killed, suspended or interrupted, files damaged, the number of ranks changed between runs. The final run
 always gives the undisturbed database, byte for byte, and reports and recomputes damaged files.
 
-RULEMILL_FAULTS is the number of disturbed runs (default 8), RULEMILL_FAULT_SEED the seed of the first; a failure prints its seed.
+RULEMILL_FAULTS is the number of disturbed runs (default 20), RULEMILL_FAULT_SEED the seed of the first; a failure prints its seed.
 `faults.py` runs more of them."""
 
 import os
@@ -19,7 +19,7 @@ from faults import LEFTOVERS, FaultFixture, disturbed_run, flip, is_running, pro
 
 SEED = int(os.environ.get("RULEMILL_FAULT_SEED", "20261122"))
 STAGES = ["fingerprint", "join", "prove", "prune"]
-ROUNDS = int(os.environ.get("RULEMILL_FAULTS", "8"))
+ROUNDS = int(os.environ.get("RULEMILL_FAULTS", "20"))
 
 
 class Faults(Case):
