@@ -54,6 +54,14 @@ std::string launcher(const Context& context) {
   return "one rank; neither mpirun nor srun is on PATH";
 }
 
+/// A node of another name than its host, as emulated nodes and some containers have; empty for other machines.
+std::string node_of_other_name(const std::string& host) {
+  const char* node = std::getenv("SLURMD_NODENAME");
+  if (node == nullptr || host.substr(0, host.find('.')) == node) return "";
+  return std::string("; node ") + node + " has the host name " + host +
+         ": if nodes share that name and /dev/shm, Open MPI needs OMPI_MCA_btl=self,tcp";
+}
+
 std::string cuda() {
   if (!execute::has_cuda()) return "not compiled in; using the CPU";
   std::string text = "compiled in";
@@ -83,7 +91,7 @@ void show_capabilities(Context& context) {
       {"cores", std::to_string(machine.cores) + " of " + std::to_string(machine.cores_online)},
       {"memory", runtime::format_bytes(machine.memory_bytes)},
       {"cuda", cuda()},
-      {"mpi", runtime::mpi_library_version() + "; " + launcher(context)},
+      {"mpi", runtime::mpi_library_version() + "; " + launcher(context) + node_of_other_name(machine.host)},
       {"hdf5", runtime::table_library_version()},
       {"z3", prove::Solver::version()},
       {"onnx", optimize::onnx_library_version()},

@@ -9,6 +9,12 @@ if ((${#modules[@]} > 0)); then module load "${modules[@]}"; fi
 export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}
 export OMP_NUM_THREADS=$SRUN_CPUS_PER_TASK
 
+# Open MPI names the segments of its shared memory after the host, not after Slurm's node. Nodes of one host that also share
+# /dev/shm (emulated nodes, containers) would use each other's segments, and crash.
+if ((${SLURM_JOB_NUM_NODES:-1} > 1)) && [[ ${SLURMD_NODENAME:-} != "$(hostname -s)" ]]; then
+  export OMPI_MCA_btl=${OMPI_MCA_btl:-self,tcp}
+fi
+
 # A rank that dies ends the step, because the others would wait for it.
 start() { srun "${launch[@]}" --kill-on-bad-exit=1 ${container[0]:+"${container[@]}"} "$binary" "$@"; }
 

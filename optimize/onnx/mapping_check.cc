@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
@@ -17,6 +16,7 @@
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/import.h"
 #include "optimize/onnx/mapping/random_node.h"
+#include "runtime/files/scratch_folder.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/process/subprocess.h"
 #include "runtime/text/error.h"
@@ -35,24 +35,6 @@ constexpr int max_draws = 4000;           // per node
 constexpr std::uint64_t max_integer = 2;  // of integer inputs, which are indices in most operators
 constexpr std::uint64_t helper_memory = std::uint64_t{8} << 30;
 constexpr std::chrono::seconds timeout{60};
-
-/// A temporary folder, removed by the destructor.
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_(fs::temp_directory_path() / ("rulemill-mappings-" + std::to_string(getpid()))) {
-    fs::create_directories(path_);
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  fs::path file(const std::string& stem, std::size_t number) const { return path_ / (stem + std::to_string(number)); }
-
- private:
-  fs::path path_;
-};
 
 DataType data_type_of(algebra::ScalarKind kind) {
   using algebra::ScalarKind;
@@ -191,22 +173,23 @@ class MappingChecker {
     }
   }
 
+  fs::path file(const std::string& stem, std::size_t number) const { return folder_ / (stem + std::to_string(number)); }
+
   std::optional<Values> run_in_onnxruntime(const onnx::ModelProto& model, const RandomNode& node, const Values& inputs,
                                            std::string& rejection) {
     Json question = {{"inputs", Json::array()}, {"outputs", Json::array()}};
-    const fs::path path = folder_.file("model", 0);
+    const fs::path path = file("model", 0);
     std::ofstream(path, std::ios::binary) << model.SerializeAsString();
     question["model"] = path.string();
     for (int i = 0; i < model.graph().input_size(); ++i) {
       const auto argument = std::stoul(model.graph().input(i).name().substr(1));
       const auto bytes = std::as_bytes(std::span(inputs[argument]));
-      const fs::path file = folder_.file("input", argument);
-      std::ofstream(file, std::ios::binary)
+      const fs::path input = file("input", argument);
+      std::ofstream(input, std::ios::binary)
           .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-      question["inputs"].push_back(file.string());
+      question["inputs"].push_back(input.string());
     }
-    for (std::size_t i = 0; i < node.outputs.size(); ++i)
-      question["outputs"].push_back(folder_.file("output", i).string());
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) question["outputs"].push_back(file("output", i).string());
     const std::string text = question.dump();
     helper_.send(runtime::bytes_of(std::string_view(text)));
     const auto frame = helper_.receive(timeout);
@@ -222,7 +205,7 @@ class MappingChecker {
       if (shape != node.outputs[i]) outputs.emplace_back();
       if (shape != node.outputs[i]) continue;
       auto& values = outputs.emplace_back(static_cast<std::size_t>(algebra::element_count(shape)));
-      std::ifstream(folder_.file("output", i), std::ios::binary)
+      std::ifstream(file("output", i), std::ios::binary)
           .read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(float)));
     }
     return outputs;
@@ -279,7 +262,7 @@ class MappingChecker {
   const MappingCheckOptions& options_;
   runtime::Subprocess helper_;
   std::string verifier_;
-  TemporaryFolder folder_;
+  runtime::ScratchFolder folder_;
 };
 
 }  // namespace

@@ -1,27 +1,20 @@
-// A temporary folder that is removed with its content when destroyed.
+// A temporary folder that is removed with its content when destroyed. If its program is killed, the next scratch folder
+// in the same place removes it: a scratch folder is locked while it is used.
 #pragma once
 
-#include <stdlib.h>
-
 #include <filesystem>
+#include <memory>
 #include <string>
 
-#include "runtime/text/error.h"
+#include "runtime/process/descriptor.h"
 
 namespace rulemill::runtime {
 
 class ScratchFolder {
  public:
   /// Throws IoError.
-  explicit ScratchFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
-    std::string name = (parent / ".rulemill-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw IoError(parent.string(), "cannot create a folder in it");
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
+  explicit ScratchFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path());
+  ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
@@ -30,6 +23,7 @@ class ScratchFolder {
 
  private:
   std::filesystem::path path_;
+  std::unique_ptr<const Descriptor> lock_;
 };
 
 }  // namespace rulemill::runtime

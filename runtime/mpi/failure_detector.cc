@@ -10,9 +10,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <random>
 #include <string>
@@ -20,6 +25,7 @@
 #include <vector>
 
 #include "runtime/mpi/communicator.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::runtime {
 namespace {
@@ -31,6 +37,9 @@ constexpr int max_children = 16;
 constexpr milliseconds accept_timeout{5000};   // for all children to connect
 constexpr milliseconds connect_timeout{1000};  // for one address of the parent
 constexpr int lost_rank_exit_code = 4;         // that of Interrupted: the command can be resumed
+constexpr int heartbeats_per_timeout = 10;
+constexpr int default_timeout = 60;  // seconds
+constexpr const char* timeout_variable = "RULEMILL_RANK_TIMEOUT";
 
 /// The address at which a rank listens for its children.
 struct Address {
@@ -47,8 +56,8 @@ struct Greeting {
 };
 
 struct Message {
-  enum class Kind : std::uint8_t { Goodbye, LostRank, Abort };
-  Kind kind = Kind::Goodbye;
+  enum class Kind : std::uint8_t { Heartbeat, Goodbye, LostRank, Abort };
+  Kind kind = Kind::Heartbeat;
   std::int32_t number = 0;  // LostRank: the rank; Abort: the exit code
 };
 
@@ -141,13 +150,27 @@ void enable_keep_alive(int descriptor) {
   ::setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
+/// The seconds without a heartbeat after which a rank is lost.
+std::chrono::seconds heartbeat_timeout() {
+  const char* text = std::getenv(timeout_variable);
+  if (text == nullptr) return std::chrono::seconds(default_timeout);
+  int seconds = 0;
+  const char* end = text + std::strlen(text);
+  const auto parsed = std::from_chars(text, end, seconds);
+  if (parsed.ec != std::errc() || parsed.ptr != end || seconds < 1 || seconds > 86'400)
+    throw UsageError(timeout_variable, "expected seconds from 1 to 86400, found '" + std::string(text) + "'");
+  return std::chrono::seconds(seconds);
+}
+
 }  // namespace
 
 struct FailureDetector::Impl {
   struct Link {
     int rank = 0;
     Socket socket;
+    int missed = 0;  // heartbeats
   };
+  const std::chrono::seconds timeout = heartbeat_timeout();
   std::mutex mutex;  // guards the links
   std::vector<Link> links;
   bool aborting = false;            // this rank ends the others, whose connections then close
@@ -164,7 +187,11 @@ struct FailureDetector::Impl {
     }
   }
   /// Handles a message or a closed connection. Returns whether to keep the link.
-  bool receive(const Link& link);
+  bool receive(Link& link);
+  /// Sends a heartbeat to all links, and counts the heartbeats that they missed.
+  void beat();
+  /// Ends this process, and with it all ranks.
+  [[noreturn]] void end(Message message, int from);
 };
 
 void FailureDetector::Impl::connect(const Communicator& world) {
@@ -204,29 +231,58 @@ void FailureDetector::Impl::connect(const Communicator& world) {
   for (const Link& link : links) enable_keep_alive(link.socket.get());
 }
 
-bool FailureDetector::Impl::receive(const Link& link) {
-  Message message;
-  if (!read_all(link.socket.get(), message, milliseconds(0))) message = {Message::Kind::LostRank, link.rank};
-  if (aborting || message.kind == Message::Kind::Goodbye) return false;
-  const bool is_first_witness = message.kind == Message::Kind::LostRank && message.number == link.rank;
-  if (is_first_witness) {
-    std::fprintf(stderr, "rulemill: rank %d is lost; run the same command again to continue\n", message.number);
-  }
-  forward(message, link.rank);
+void FailureDetector::Impl::end(Message message, int from) {
+  forward(message, from);
   // The main thread may wait forever in MPI, so that no cleanup is possible.
   ::_exit(message.kind == Message::Kind::Abort ? message.number : lost_rank_exit_code);
 }
 
+bool FailureDetector::Impl::receive(Link& link) {
+  link.missed = 0;
+  Message message;
+  if (!read_all(link.socket.get(), message, milliseconds(0))) message = {Message::Kind::LostRank, link.rank};
+  if (aborting || message.kind == Message::Kind::Goodbye) return false;
+  if (message.kind == Message::Kind::Heartbeat) return true;
+  const bool is_first_witness = message.kind == Message::Kind::LostRank && message.number == link.rank;
+  if (is_first_witness) {
+    std::fprintf(stderr, "rulemill: rank %d is lost; run the same command again to continue\n", message.number);
+  }
+  end(message, link.rank);
+}
+
+void FailureDetector::Impl::beat() {
+  forward({Message::Kind::Heartbeat, 0}, -1);
+  if (aborting) return;
+  for (Link& link : links) {
+    // The heartbeats of a time in which this process was stopped, too, have been received before.
+    if (++link.missed <= heartbeats_per_timeout) continue;
+    std::fprintf(stderr, "rulemill: rank %d has not responded for %d s; run the same command again to continue\n",
+                 link.rank, static_cast<int>(timeout.count()));
+    end({Message::Kind::LostRank, link.rank}, link.rank);
+  }
+}
+
 void FailureDetector::Impl::watch() {
+  const milliseconds interval = milliseconds(timeout) / heartbeats_per_timeout;
+  auto next_beat = steady_clock::now() + interval;
   for (;;) {
     std::vector<pollfd> descriptors;
     for (const Link& link : links) descriptors.push_back({link.socket.get(), POLLIN, 0});
     descriptors.push_back({stop_reader.get(), POLLIN, 0});
-    if (::poll(descriptors.data(), descriptors.size(), -1) < 0 && errno != EINTR) return;
+    const auto wait = std::chrono::ceil<milliseconds>(next_beat - steady_clock::now());
+    const int ready =
+        ::poll(descriptors.data(), descriptors.size(), static_cast<int>(std::max<std::int64_t>(0, wait.count())));
+    if (ready < 0) {
+      if (errno == EINTR) continue;
+      return;
+    }
     if (descriptors.back().revents != 0) return;
     const std::lock_guard lock(mutex);
     std::size_t at = 0;
-    std::erase_if(links, [&](const Link& link) { return descriptors[at++].revents != 0 && !receive(link); });
+    std::erase_if(links, [&](Link& link) { return descriptors[at++].revents != 0 && !receive(link); });
+    if (ready > 0 || steady_clock::now() < next_beat) continue;  // messages are received before heartbeats are counted
+    beat();
+    next_beat = steady_clock::now() + interval;
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "runtime/mpi/abandoned_segments.h"
 #include "runtime/mpi/failure_detector.h"
 #include "runtime/text/error.h"
 
@@ -28,6 +29,7 @@ bool has_mpi_launcher() {
 
 MpiSession::MpiSession() : world_(Communicator::self()) {
   if (!has_mpi_launcher()) return;
+  remove_abandoned_segments();  // before MPI needs the space
   int provided = 0;
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
     throw Error("MPI_Init_thread", "cannot start MPI");

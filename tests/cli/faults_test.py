@@ -140,24 +140,48 @@ class Faults(Case):
                 scenarios.append(disturbed_run(seed, self.fixture))
         print(table(scenarios), flush=True)
 
-    @needs_mpi
-    def test_a_killed_rank_ends_the_job(self):
-        reference = ROOT / "data" / "profiles" / "reference.toml"
-        out = self.folder / "out"
+    def start_two_ranks(self, name="out", **env):
+        """Starts a long run; returns the launcher's process and the ranks once work has begun."""
+        out = self.folder / name
         command = [MPIRUN, "--allow-run-as-root", "--oversubscribe", "--quiet", "-n", "2", str(BINARY), "discover",
-                   "--profile", str(reference), "--out", str(out), "--progress", "off"]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                   "--profile", str(ROOT / "data" / "profiles" / "reference.toml"), "--out", str(out), "--progress", "off"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, **env})
+        self.addCleanup(process.stderr.close)
         deadline = time.monotonic() + 60
         while not (out / "manifest.json").exists() and time.monotonic() < deadline:
             time.sleep(0.01)
-        ranks = [child for child in processes_below(process.pid)
-                 if b"discover" in pathlib.Path(f"/proc/{child}/cmdline").read_bytes()]
-        os.kill(ranks[-1], signal.SIGKILL)
-        self.assertNotEqual(process.wait(timeout=30), 0)
+        return process, [child for child in processes_below(process.pid)
+                         if b"discover" in pathlib.Path(f"/proc/{child}/cmdline").read_bytes()]
+
+    def assert_ended(self, ranks):
         deadline = time.monotonic() + 30
         while any(map(is_running, ranks)) and time.monotonic() < deadline:
             time.sleep(0.05)
         self.assertEqual([rank for rank in ranks if is_running(rank)], [])
+
+    @needs_mpi
+    def test_a_killed_rank_ends_the_job(self):
+        process, ranks = self.start_two_ranks()
+        os.kill(ranks[-1], signal.SIGKILL)
+        self.assertNotEqual(process.wait(timeout=30), 0)
+        self.assert_ended(ranks)
+
+    @needs_mpi
+    def test_a_rank_that_hangs_is_named_and_ends_the_job(self):
+        for victim in (0, 1):
+            with self.subTest(victim=victim):
+                process, ranks = self.start_two_ranks(f"out{victim}", RULEMILL_RANK_TIMEOUT="2")
+                os.kill(sorted(ranks)[victim], signal.SIGSTOP)
+                _, errors = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 4, errors)
+                self.assertIn(f"rank {victim} has not responded for 2 s; run the same command again", errors)
+                self.assert_ended(ranks)
+
+    @needs_mpi
+    def test_an_invalid_timeout_of_ranks_is_a_usage_error(self):
+        process = rulemill("doctor", ranks=2, env={"RULEMILL_RANK_TIMEOUT": "soon"})
+        self.assertEqual(process.returncode, 2, process.stderr)
+        self.assertIn("RULEMILL_RANK_TIMEOUT: expected seconds from 1 to 86400, found 'soon'", process.stderr)
 
 
 if __name__ == "__main__":

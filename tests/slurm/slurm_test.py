@@ -50,8 +50,8 @@ class Slurm(unittest.TestCase):
         self.addCleanup(lambda: print(f"{self.id().rpartition('.')[2]}: {time.monotonic() - self.begin:.1f} s", flush=True))
 
     def site(self, **changes):
-        """Writes the site's file; default: two nodes with one rank each."""
-        values = {"binary": BINARY, "launch": "(--mpi=pmix)", "nodes": 2, "ranks_per_node": 1, "cores_per_rank": 1,
+        """Writes the site's file; default: two nodes with two ranks each."""
+        values = {"binary": BINARY, "launch": "(--mpi=pmix)", "nodes": 2, "ranks_per_node": 2, "cores_per_rank": 1,
                   "memory_per_core": "500M", "time": "10", "optimize_cores": 1, "optimize_memory_per_core": "500M",
                   "optimize_time": "10", **changes}
         lines = [f"source {ROOT}/slurm/site.sh", *(f"{name}={value}" for name, value in values.items())]
@@ -152,6 +152,17 @@ class Slurm(unittest.TestCase):
         self.assertGreater(self.cluster.restarts(job), 0)
         self.assert_same(self.out, "long")
 
+    def test_a_rank_that_hangs_ends_the_job_which_is_requeued(self):
+        with (self.folder / "site.sh").open("a") as site:
+            site.write("export RULEMILL_RANK_TIMEOUT=5\n")
+        job = self.submit_long()
+        self.wait_for_proofs()
+        os.kill(self.ranks("n1")[0], signal.SIGSTOP)
+        self.cluster.wait(job, "COMPLETED")
+        self.assertGreater(self.cluster.restarts(job), 0)
+        self.assertIn("has not responded for 5 s", self.log(job))
+        self.assert_same(self.out, "long")
+
     def test_a_job_survives_a_node_failure(self):
         job = self.submit_long()
         self.wait_for_proofs()
@@ -204,9 +215,9 @@ class Slurm(unittest.TestCase):
         self.assertIn("absent.toml: no such file; nothing was submitted", self.submit("chain", "absent.toml", self.out, code=3))
         self.site(binary="/absent/rulemill")
         self.assertIn("/absent/rulemill", self.submit("discover", SMALL, self.out, code=3))
-        for change, words in (({"nodes": 3}, "cpu: 3 nodes of 1 cores, 500 MB and 0 GPUs are needed; there are 2"),
-                              ({"cores_per_rank": 5}, "cpu: a node needs 5 cores; the largest has 4"),
-                              ({"memory_per_core": "9G"}, "cpu: a node needs 9216 MB of memory; the largest has 4000 MB"),
+        for change, words in (({"nodes": 3}, "cpu: 3 nodes of 2 cores, 1000 MB and 0 GPUs are needed; there are 2"),
+                              ({"cores_per_rank": 5}, "cpu: a node needs 10 cores; the largest has 4"),
+                              ({"memory_per_core": "9G"}, "cpu: a node needs 18432 MB of memory; the largest has 4000 MB"),
                               ({"gpu_partition": "cards"}, "no partition 'cards'"),
                               ({"gpu_partition": "all"}, "gpu: a node needs 4 GPUs; the largest has 0")):
             with self.subTest(words):
