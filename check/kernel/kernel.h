@@ -13,8 +13,8 @@
 
 namespace rulemill::check {
 
-/// True if the function's formula consists of numbers, arguments, + − ·, quotients by numbers, max, min and abs. The
-/// kernel uses the formulas of such functions, and the declared laws of all others.
+/// True if the function's formula consists of numbers, arguments, + − ·, quotients by numbers, max, min, abs and
+/// comparisons. The kernel uses the formulas of such functions, and the declared laws of all others.
 bool is_piecewise(const algebra::Function& function);
 /// True for the formula 1/t.
 bool is_reciprocal(const algebra::Function& function);

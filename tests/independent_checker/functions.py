@@ -9,6 +9,7 @@ from itertools import product
 ARITY = {"+": 2, "-": 2, "*": 2, "/": 2, "max": 2, "min": 2, "less": 2, "equal": 2, "gate": 2, "power": 2, "exp": 1,
          "log": 1, "sqrt": 1, "tanh": 1, "erf": 1, "abs": 1, "floor": 1, "sin": 1, "cos": 1, "asin": 1, "acos": 1,
          "atan": 1}
+COMPARISONS = ("less", "equal", "gate")
 ALL_SIGNS = frozenset((-1, 0, 1))
 
 
@@ -50,7 +51,11 @@ def is_piecewise(f: tuple) -> bool:
         return True
     if f[0] == "/" and (f[2][0] != "number" or f[2][1] == 0):
         return False
-    return f[0] in ("+", "-", "*", "/", "max", "min", "abs") and all(is_piecewise(part) for part in f[1:])
+    return f[0] in ("+", "-", "*", "/", "max", "min", "abs", *COMPARISONS) and all(is_piecewise(part) for part in f[1:])
+
+
+def has_comparison(f: tuple) -> bool:
+    return f[0] in COMPARISONS or (f[0] not in ("argument", "number") and any(has_comparison(part) for part in f[1:]))
 
 
 def sign(number) -> int:
