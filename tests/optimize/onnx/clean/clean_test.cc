@@ -78,6 +78,22 @@ TEST_CASE("identities vanish, but an output that is an input keeps its copy", "[
   CHECK(cleaned_operators(copy) == Operators{"Identity"});
 }
 
+TEST_CASE("a single number from an attribute keeps its value when its node is folded", "[clean]") {
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{}, {1}}) {
+    ModelText text = unary_model();
+    add_integers(text, "shape", shape);
+    text.node("ConstantOfShape", {"shape"}, {"c"}).node("Mul", {"x", "c"}, {"y"});
+    onnx::AttributeProto& value = *text.graph().mutable_node(0)->add_attribute();
+    value.set_name("value");
+    value.set_type(onnx::AttributeProto::TENSOR);
+    *value.mutable_t() = make_tensor_proto("", {{1}, {1.1}}, text.data_type);
+    OnnxModel result;
+    CHECK(cleaned_operators(text, &result) == Operators{"Mul"});
+    REQUIRE(result.proto().model.graph().initializer_size() == 1);
+    CHECK(result.proto().model.graph().initializer(0).raw_data() == value.t().raw_data());
+  }
+}
+
 TEST_CASE("a dropout whose mask is read or that trains stays", "[clean]") {
   ModelText mask = unary_model();
   mask.node("Dropout", {"x"}, {"a", "m"}).node("Relu", {"a"}, {"y"}).node("Not", {"m"}, {"z"});
