@@ -65,7 +65,7 @@ rule factor_out(x:2, a:2, b:2)
   const auto fired = std::ranges::find(summary.fired, "factor_out", &Summary::FiredRule::id);
   REQUIRE(fired != summary.fired.end());
   CHECK(fired->reversed);
-  CHECK(fired->text.find("add(matmul(x, a), matmul(x, b))\n    => matmul(x, add(a, b))\n") != std::string::npos);
+  CHECK(fired->text.find("add(matmul(x, a), matmul(x, b))\n  => matmul(x, add(a, b))\n") != std::string::npos);
   CHECK(to_text(summary).find("x factor_out reversed, without a certificate\n") != std::string::npos);
 }
 
