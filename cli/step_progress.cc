@@ -45,6 +45,13 @@ void StepProgress::begin(const std::string& step) {
   }
 }
 
+void StepProgress::clear() {
+  if (mode_ != ProgressMode::Rewrite) return;
+  const std::lock_guard lock(mutex_);
+  std::fputs("\r\033[K", stderr);
+  std::fflush(stderr);
+}
+
 void StepProgress::refresh(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {

@@ -21,6 +21,8 @@ class StepProgress {
   StepProgress& operator=(const StepProgress&) = delete;
 
   void begin(const std::string& step);
+  /// Removes the line from a terminal, for a message in its place; it returns within a second.
+  void clear();
 
  private:
   /// Rewrites the line once per second.

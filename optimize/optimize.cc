@@ -12,6 +12,7 @@
 #include "optimize/model/empty_windows.h"
 #include "optimize/onnx/clean/clean.h"
 #include "optimize/onnx/inputs/input_set.h"
+#include "optimize/report/report_text.h"
 #include "optimize/rule_databases.h"
 #include "optimize/subgraphs.h"
 #include "optimize/summarize.h"
@@ -45,18 +46,19 @@ DeviceModel estimating_device(const CostOptions& cost) {
   return find_device(cost.source == "cuda" && cost.device == CostOptions().device ? "h100" : cost.device);
 }
 
-OnnxModel read_model(const Options& options) {
-  OnnxModel model = OnnxModel::read(options.model);
-  try_benchmark_command(options.model, options.benchmark);
-  return model;
-}
+/// What the user gives besides rules.
+struct ModelFiles {
+  OnnxModel model;
+  std::vector<InputSet> input_sets;
+};
 
-std::vector<InputSet> read_inputs(const Options& options, const OnnxModel& model) {
-  std::vector<InputSet> sets;
+ModelFiles read_model_files(const Options& options) {
+  ModelFiles files{OnnxModel::read(options.model), {}};
+  try_benchmark_command(options.model, options.benchmark);
   for (const auto& path : options.inputs) {
-    for (InputSet& set : read_input_sets(path, model)) sets.push_back(std::move(set));
+    for (InputSet& set : read_input_sets(path, files.model)) files.input_sets.push_back(std::move(set));
   }
-  return sets;
+  return files;
 }
 
 std::vector<GivenInputs> convert_inputs(const std::vector<InputSet>& sets, const ImportedModel& import,
@@ -97,7 +99,7 @@ CleanedModel clean_copy(const OnnxModel& original, algebra::Library& library, No
 /// Adds to the metadata how the model was made.
 void set_provenance(OnnxModel& model, const OnnxModel& original, const Options& options, const Summary& summary) {
   const auto times_fired = [](const Summary::FiredRule& fired) {
-    return fired.id + " x " + std::to_string(fired.times);
+    return fired_name(fired) + " x " + std::to_string(fired.times);
   };
   model.set_metadata("rulemill.version", options.version);
   model.set_metadata("rulemill.input_digest", original.digest());
@@ -146,14 +148,14 @@ class Optimization {
  public:
   /// Cleans the model, optimizes its subgraphs, imports it, opens the costs and specializes the rules. To explain, the
   /// model stays as it is.
-  Optimization(const Options& options, algebra::Library& library, algebra::TermBank& terms, algebra::Symbols& symbols,
-               const std::vector<algebra::RuleRecord>& rules)
+  Optimization(const Options& options, ModelFiles files, algebra::Library& library, algebra::TermBank& terms,
+               algebra::Symbols& symbols, const std::vector<algebra::RuleRecord>& rules)
       : options_(options),
         terms_(terms),
         symbols_(symbols),
         device_(estimating_device(options.cost)),
-        original_(read_model(options)),
-        input_sets_(read_inputs(options, original_)),
+        original_(std::move(files.model)),
+        input_sets_(std::move(files.input_sets)),
         inference_(options.type_helper),
         cleaned_(options.explain.empty() ? clean_copy(original_, library, inference_) : CleanedModel{original_, {}}),
         subgraph_context_{options, library, terms, symbols, rules, device_, inference_},
@@ -311,29 +313,11 @@ void begin_step(const Options& options, const char* step) {
   if (options.on_step) options.on_step(step);
 }
 
-}  // namespace
-
-Summary run(const Options& options) {
-  begin_step(options, "reading definitions and rules");
-  algebra::Library library = algebra::Library::load(options.operators);
-  if (options.only_clean) return clean_only(options, library);
-  algebra::TermBank terms(library);
-  algebra::Symbols symbols;
-  const std::vector<RuleDatabase> databases = load_databases(options.rules, library, terms, symbols);
-  Summary summary = run(options, library, terms, symbols, join_rules(databases), [&](const Summary& found) {
-    if (!options.rule_check) return;
-    std::set<std::string> fired;
-    for (const Summary::FiredRule& rule : found.fired) fired.insert(rule.id);
-    check_fired_rules(databases, fired, options.rule_check, library, terms, symbols);
-  });
-  summary.rules = runtime::join_text(databases, [](const RuleDatabase& each) { return each.file.string(); });
-  return summary;
-}
-
-Summary run(const Options& options, algebra::Library& library, algebra::TermBank& terms, algebra::Symbols& symbols,
-            const std::vector<algebra::RuleRecord>& rules, const std::function<void(const Summary&)>& before_writing) {
+Summary run_passes(const Options& options, ModelFiles files, algebra::Library& library, algebra::TermBank& terms,
+                   algebra::Symbols& symbols, const std::vector<algebra::RuleRecord>& rules,
+                   const std::function<void(const Summary&)>& before_writing) {
   begin_step(options, "importing the model");
-  Optimization optimization(options, library, terms, symbols, rules);
+  Optimization optimization(options, std::move(files), library, terms, symbols, rules);
   if (!options.explain.empty()) {
     Summary summary;
     summary.explanations = optimization.explain_target();
@@ -347,6 +331,34 @@ Summary run(const Options& options, algebra::Library& library, algebra::TermBank
   if (before_writing) optimization.check_with(before_writing);
   optimization.write();
   return optimization.summary();
+}
+
+}  // namespace
+
+Summary run(const Options& options) {
+  begin_step(options, "reading the model");
+  algebra::Library library = algebra::Library::load(options.operators);
+  if (options.only_clean) return clean_only(options, library);
+  ModelFiles files = read_model_files(options);
+  begin_step(options, "reading the rules");
+  algebra::TermBank terms(library);
+  algebra::Symbols symbols;
+  const std::vector<RuleDatabase> databases =
+      load_databases(options.rules.empty() ? options.default_rules() : options.rules, library, terms, symbols);
+  const auto check_fired = [&](const Summary& found) {
+    if (!options.rule_check) return;
+    std::set<std::string> fired;
+    for (const Summary::FiredRule& rule : found.fired) fired.insert(rule.id);
+    check_fired_rules(databases, fired, options.rule_check, library, terms, symbols);
+  };
+  Summary summary = run_passes(options, std::move(files), library, terms, symbols, join_rules(databases), check_fired);
+  summary.rules = runtime::join_text(databases, [](const RuleDatabase& each) { return each.file.string(); });
+  return summary;
+}
+
+Summary run(const Options& options, algebra::Library& library, algebra::TermBank& terms, algebra::Symbols& symbols,
+            const std::vector<algebra::RuleRecord>& rules, const std::function<void(const Summary&)>& before_writing) {
+  return run_passes(options, read_model_files(options), library, terms, symbols, rules, before_writing);
 }
 
 }  // namespace rulemill::optimize

@@ -24,11 +24,13 @@ using RuleCheck = std::function<void(const std::filesystem::path& database, cons
 struct Options {
   std::filesystem::path model;
   std::vector<std::filesystem::path> rules;  // databases, or folders with rules.rmdb
-  RuleCheck rule_check;                      // of the rules that fired, before a result is written; empty: none
-  std::filesystem::path operators;           // folder of definitions
-  std::filesystem::path runtime_fusions;     // file of model/runtime_fusion.h; empty: none
-  std::filesystem::path out;                 // empty: write nothing
-  std::vector<std::string> type_helper;      // command of a process for onnx/shapes/inference.h; empty: this process
+  /// Returns the databases if `rules` is empty. Called once the model has been read, since it may take long.
+  std::function<std::vector<std::filesystem::path>()> default_rules;
+  RuleCheck rule_check;                   // of the rules that fired, before a result is written; empty: none
+  std::filesystem::path operators;        // folder of definitions
+  std::filesystem::path runtime_fusions;  // file of model/runtime_fusion.h; empty: none
+  std::filesystem::path out;              // empty: write nothing
+  std::vector<std::string> type_helper;   // command of a process for onnx/shapes/inference.h; empty: this process
   InputShapes input_shapes;
   std::vector<std::filesystem::path> inputs;  // files and folders of onnx/inputs/input_set.h; without input_shapes
   CostOptions cost;

@@ -28,11 +28,14 @@ void summarize_opaque_nodes(Summary& summary, const ImportedModel& import) {
   }
 }
 
-Summary::FiredRule fired_rule(const algebra::RuleRecord& record, const algebra::TermBank& terms,
+Summary::FiredRule fired_rule(const algebra::RuleRecord& record, bool reversed, const algebra::TermBank& terms,
                               const algebra::Symbols& symbols) {
   Summary::FiredRule fired;
   fired.id = record.rule.id;
-  fired.text = algebra::to_string(record.rule, terms, symbols);
+  fired.reversed = reversed;
+  algebra::Rule applied = record.rule;
+  if (reversed) std::swap(applied.source, applied.target);
+  fired.text = algebra::to_string(applied, terms, symbols);
   if (record.rule.tier == algebra::Tier::Core) fired.tier = "core";
   if (record.rule.tier == algebra::Tier::Derived) fired.tier = "derived";
   using Kind = algebra::Certificate::Kind;
@@ -131,13 +134,14 @@ void summarize_fired_rules(Summary& summary, const std::vector<RewriteStep>& ste
                            const algebra::Symbols& symbols) {
   for (const RewriteStep& step : steps) {
     const algebra::RuleRecord& record = rules[step.rule];
-    auto fired = std::ranges::find(summary.fired, record.rule.id, &Summary::FiredRule::id);
+    auto fired = std::ranges::find_if(summary.fired, [&](const Summary::FiredRule& each) {
+      return each.id == record.rule.id && each.reversed == step.reversed;
+    });
     if (fired == summary.fired.end()) {
-      fired = summary.fired.insert(summary.fired.end(), fired_rule(record, terms, symbols));
+      fired = summary.fired.insert(summary.fired.end(), fired_rule(record, step.reversed, terms, symbols));
     }
     ++fired->times;
     fired->saved += step.before - step.after;
-    fired->reversed_times += step.reversed ? 1 : 0;
   }
 }
 

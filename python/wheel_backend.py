@@ -13,6 +13,7 @@ import io
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tarfile
 import tempfile
@@ -23,6 +24,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "rulemill"
 SUMMARY = "Discovers, proves and applies rewrite rules for deep-learning compilers"
 EXTRAS = {"onnx": ["numpy", "onnx", "onnxruntime"]}
+# Folders of manual pages and completion scripts, which `pip` installs into the environment's `share`.
+MANUAL = ("man", "bash-completion", "zsh", "fish")
 # The modification time of all files, so that equal contents give equal archives.
 YEAR_2020 = 1577836800
 
@@ -108,6 +111,9 @@ def build_wheel(wheel_directory: str, config_settings: Optional[Mapping[str, Any
         info = f"rulemill-{version()}.dist-info"
         wheel = Wheel(pathlib.Path(wheel_directory) / name)
         wheel.add_folder(PACKAGE, "rulemill")
+        for folder in MANUAL:
+            wheel.add_folder(packed / "share" / folder, f"rulemill-{version()}.data/data/share/{folder}")
+            shutil.rmtree(packed / "share" / folder)
         wheel.add_folder(packed, "rulemill/packed")
         wheel.add(f"{info}/METADATA", metadata().encode())
         wheel.add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: rulemill\nRoot-Is-Purelib: false\nTag: {tag}\n".encode())

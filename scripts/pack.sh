@@ -168,6 +168,7 @@ chmod 755 "$folder/bin/.run"
 for name in "${names[@]}"; do
   ln -sf .run "$folder/bin/$name"
 done
+scripts/install_manual.sh "$folder/bin/rulemill" "$folder/share"
 # Includes the default rules of `optimize`, so that the first run need not make them. The build folder keeps them for the next
 # package of this build.
 rules=$(RULEMILL_CACHE="$(realpath "$binaries")/package_cache" "$folder/bin/rulemill" rules default)

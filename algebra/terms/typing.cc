@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <tuple>
 
 #include "algebra/sizes/size_names.h"
 #include "algebra/sizes/unify.h"
@@ -111,9 +112,10 @@ class TypeInference {
           continue;
         }
         const Poly expected = is_slot ? *bound[formal[d]->slot] : Poly(formal[d]->value);
-        if (!unifier_.unify(actual[d], expected))
-          return fail(fmt::format("{}: dimension {} of argument {} is {}, expected {}", place(id), d,
-                                  instance.input_names[i], text(actual[d]), text(expected)));
+        if (unifier_.unify(actual[d], expected)) continue;
+        const auto [found, wanted] = readable(actual[d], expected);
+        return fail(fmt::format("{}: dimension {} of argument {} is {}, expected {}", place(id), d,
+                                instance.input_names[i], symbols_.to_string(found), symbols_.to_string(wanted)));
       }
     }
     std::vector<Poly>& slots = slots_[id];
@@ -184,8 +186,9 @@ class TypeInference {
         return fail(fmt::format("output {} has rank {} on the left and {} on the right", i, a.size(), b.size()));
       for (std::size_t d = 0; d < a.size(); ++d) {
         if (unifier_.unify(a[d], b[d])) continue;
-        return fail(fmt::format("dimension {} of output {} is {} on the left and {} on the right", d, i, text(a[d]),
-                                text(b[d])));
+        const auto [left, right] = readable(a[d], b[d]);
+        return fail(fmt::format("dimension {} of output {} is {} on the left and {} on the right", d, i,
+                                symbols_.to_string(left), symbols_.to_string(right)));
       }
     }
     return true;
@@ -240,7 +243,11 @@ class TypeInference {
         const auto value_at = [&](std::optional<Atom> two) {
           return symbols_.evaluate(poly, [&](Atom atom) { return atom == two ? 2 : 1; });
         };
-        if (value_at(std::nullopt) < 0) return fail("no sizes satisfy " + to_string(at_least_zero(poly), symbols_));
+        if (value_at(std::nullopt) < 0) {
+          SizeCondition condition = at_least_zero(poly);
+          std::tie(condition.left, condition.right) = readable(condition.left, condition.right);
+          return fail("no sizes satisfy " + to_string(condition, symbols_));
+        }
         for (const Atom size : sizes) {
           if (value_at(size) >= 0) continue;
           if (!unifier_.unify(Poly(size), 1)) return false;
@@ -403,7 +410,26 @@ class TypeInference {
     }
   }
   std::string place(NodeId id) const { return to_string(bank_.output(id, 0), bank_, symbols_); }
-  std::string text(const Poly& poly) const { return symbols_.to_string(unifier_.resolve(poly)); }
+
+  /// Renames undeclared sizes for a message: to dimensions of variables, such as x[0], where they are any.
+  std::pair<Poly, Poly> readable(const Poly& a, const Poly& b) {
+    std::vector<Atom> named = declared_;
+    Substitution dimensions;
+    for (const TermId variable : rule_.variables) {
+      const Shape& shape = types_.at(variable);
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        const std::optional<Atom> size = unifier_.resolve(shape[d]).atom();
+        if (!size || std::ranges::find(named, *size) != named.end()) continue;
+        const Atom name = symbols_.size(fmt::format("{}[{}]", bank_.term(variable).name, d));
+        if (dimensions.try_emplace(*size, Poly(name)).second) named.push_back(name);
+      }
+    }
+    SizeNamer namer(symbols_, named);
+    const auto renamed = [&](const Poly& poly) { return symbols_.substitute(unifier_.resolve(poly), dimensions); };
+    for (const Poly& poly : {renamed(a), renamed(b)}) namer.add(poly);
+    const Substitution others = namer.substitution();
+    return {symbols_.substitute(renamed(a), others), symbols_.substitute(renamed(b), others)};
+  }
 
   const Rule& rule_;
   TermBank& bank_;

@@ -244,6 +244,7 @@ models = {
     "bert_base": bert,
     "distilbert": distilbert,
     "gpt2": transformer("GPT2", "LMHeadModel", ("logits",), tokens, use_cache=False),
+    "minilm": transformer("Bert", "Model", hidden, tokens, hidden_size=384, intermediate_size=1536, num_attention_heads=12, num_hidden_layers=6),
     "t5_encoder": transformer("T5", "EncoderModel", hidden, tokens, **small),
     "llama_small": transformer("Llama", "ForCausalLM", ("logits",), lambda: tokens(64), vocab_size=4096, hidden_size=512,
                                intermediate_size=1024, num_hidden_layers=4, num_attention_heads=8,

@@ -48,9 +48,15 @@ void set_cached_cost_table(optimize::Options& options) {
     options.cost.table /= "costs-" + std::to_string(options.benchmark.threads) + ".h5";
 }
 
-optimize::Summary optimize_model(optimize::Options& options, runtime::ProgressMode mode) {
-  StepProgress progress(mode, options.model.filename().string());
+optimize::Summary optimize_model(optimize::Options& options, const Context& context) {
+  StepProgress progress(context.progress, options.model.filename().string());
   options.on_step = [&](const std::string& step) { progress.begin(step); };
+  DefaultRules defaults;
+  options.default_rules = [&]() -> std::vector<std::filesystem::path> {
+    progress.clear();
+    defaults = default_rules(context);
+    return {defaults.database};
+  };
   try {
     return optimize::run(options);
   } catch (const runtime::Interrupted&) {
@@ -66,11 +72,6 @@ void run(Context& context, const OptimizeOptions& given) {
   if (options.cost.source == "cuda") optimize::gpu::require_gpu();  // fail early
   options.rules.assign(given.rules.begin(), given.rules.end());
   options.version = RULEMILL_VERSION;
-  DefaultRules defaults;
-  if (options.rules.empty() && !options.only_clean) {
-    defaults = default_rules(context);
-    options.rules = {defaults.database};
-  }
   options.rule_check = require_valid_certificates;
   options.out = context.options.out;
   options.operators = definitions_folder(context.options);
@@ -96,7 +97,7 @@ void run(Context& context, const OptimizeOptions& given) {
   for (const std::filesystem::path& file : {options.out, std::filesystem::path(given.report)}) {
     if (!file.empty()) require_writable(file);
   }
-  const optimize::Summary summary = optimize_model(options, context.progress);
+  const optimize::Summary summary = optimize_model(options, context);
   if (!options.explain.empty()) return context.print(optimize::to_text(summary.explanations));
   if (!given.report.empty()) write_page(given.report, "report", optimize::page_data(summary));
   if (!summary.warning.empty() && !context.options.quiet)

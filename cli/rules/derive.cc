@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "algebra/rules/specialization.h"
 #include "algebra/terms/rule_renaming.h"
@@ -58,11 +59,12 @@ class Premises {
   struct Result {
     const char* verdict;
     std::string detail;
+    bool malformed = false;
   };
   Result derive(const algebra::ImportedRule& goal) {
-    if (!goal.rule) return {"unreadable", goal.problem};
+    if (!goal.rule) return {"unreadable", goal.problem, true};
     auto types = algebra::infer_types(*goal.rule, bank_, symbols_);
-    if (const auto* error = std::get_if<algebra::TypeError>(&types)) return {"ill-typed", error->what};
+    if (const auto* error = std::get_if<algebra::TypeError>(&types)) return {"ill-typed", error->what, true};
     const auto& typed = std::get<algebra::TypedRule>(types);
     if (const Rule* same = find_equal(typed.rule)) return {"derived", "equals " + same->id};
     const egraph::Derivation derivation = deriver_.derive_with_extended_limits(typed);
@@ -120,10 +122,13 @@ void derive_rules(Context& context, const DeriveOptions& options) {
   Premises premises(options, goals, library, bank, symbols);
   TextTable table({"rule", "result", "detail"});
   std::map<std::string, std::size_t> counts;
+  std::optional<runtime::InputError> malformed;  // of the first such rule
   const runtime::Stopwatch watch;
   for (const algebra::ImportedRule& goal : goals) {
     const Premises::Result result = premises.derive(goal);
     ++counts[result.verdict];
+    if (result.malformed && !malformed)
+      malformed.emplace(goal.place, fmt::format("rule {} is {}: {}", goal.name, result.verdict, result.detail));
     table.add({goal.name, result.verdict, result.detail});
     context.report["rules"].push_back({{"name", goal.name}, {"result", result.verdict}, {"detail", result.detail}});
   }
@@ -136,6 +141,7 @@ void derive_rules(Context& context, const DeriveOptions& options) {
   context.report["counts"] = counts;
   context.report["premises"] = premises.size();
   context.report["seconds"] = seconds;
+  if (malformed) throw runtime::InputError(*malformed);
   if (const std::size_t missing = goals.size() - counts["derived"]; missing > 0) {
     throw runtime::Error(
         options.file, fmt::format("{} of {} rules could not be derived from {}", missing, goals.size(), options.from));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "algebra/library/unknown_operator.h"
@@ -17,6 +18,7 @@
 #include "cli/rules/rule_commands.h"
 #include "cli/rules/rule_database.h"
 #include "cli/rules/rule_gain.h"
+#include "cli/rules/special_cases.h"
 #include "cli/text_table.h"
 #include "prove/prune.h"
 #include "runtime/text/error.h"
@@ -102,14 +104,30 @@ constexpr const char* gain_legend =
     "gain: the share of multiply-adds and written elements that the cheaper side saves, at the example's or small "
     "sizes; <=: the cheaper side is the left one";
 
+struct Row {
+  const RuleRecord* record;
+  std::optional<RuleCost> cost;
+};
+
+/// Removes special cases of other rows; returns their number by the id of the general rule.
+std::map<std::string, std::uint64_t> fold_special_cases(std::vector<Row>& rows, Database& database) {
+  std::map<std::string, std::uint64_t> folded;
+  const std::map<std::string, std::string> general_of = special_cases(database);
+  std::set<std::string> listed;
+  for (const Row& row : rows) listed.insert(row.record->rule.id);
+  std::erase_if(rows, [&](const Row& row) {
+    const auto general = general_of.find(row.record->rule.id);
+    if (general == general_of.end() || !listed.contains(general->second)) return false;
+    ++folded[general->second];
+    return true;
+  });
+  return folded;
+}
+
 void list(Context& context, const Filter& filter) {
   if (!filter.candidates.empty()) return list_candidates(context, filter);
   Database database(context.options);
   require_operators(filter.uses, database.library);
-  struct Row {
-    const RuleRecord* record;
-    std::optional<RuleCost> cost;
-  };
   std::vector<Row> rows;
   std::uint64_t core = 0, derived = 0, hidden = 0;
   for (const RuleRecord& record : database.rules.rules) {
@@ -123,6 +141,10 @@ void list(Context& context, const Filter& filter) {
     derived += record.rule.tier == algebra::Tier::Derived ? 1 : 0;
     rows.push_back({&record, filter.no_gain ? std::nullopt : cost_at_example(record, database.bank, database.symbols)});
   }
+  std::map<std::string, std::uint64_t> folded;
+  if (!filter.all) folded = fold_special_cases(rows, database);
+  std::uint64_t total_folded = 0;
+  for (const auto& [general, count] : folded) total_folded += count;
   const auto gain_of = [](const Row& row) { return row.cost ? row.cost->gain() : -1; };
   if (filter.sort == "gain") {
     std::ranges::stable_sort(rows, std::greater<>(), gain_of);
@@ -139,14 +161,21 @@ void list(Context& context, const Filter& filter) {
     if (row.cost && row.cost->source < row.cost->target) gain += " <=";
     table.add({row.record->rule.id, tier_name(row.record->rule.tier), proof_name(row.record->certificate.kind), gain,
                types_line(text), body_line(text)});
+    const auto cases = folded.find(row.record->rule.id);
+    const std::uint64_t special = cases == folded.end() ? 0 : cases->second;
+    if (special > 0)
+      table.add({"", "", "", "", "", fmt::format("+{} special case{}", special, special == 1 ? "" : "s")});
     runtime::Json json = rule_json(*row.record, database.bank, database.symbols);
+    json["special_cases"] = special;
     if (row.cost) json["cost"] = {{"source", row.cost->source}, {"target", row.cost->target}};
     context.report["rules"].push_back(std::move(json));
   }
   context.report["hidden"] = hidden;
+  context.report["folded"] = total_folded;
   std::string totals = std::to_string(core) + " core, " + std::to_string(derived) + " derived";
   if (hidden > 0)
     totals += "; " + std::to_string(hidden) + " without a dimension that can exceed 1 are hidden, see --all";
+  if (total_folded > 0) totals += "; " + std::to_string(total_folded) + " special cases are not listed, see --all";
   if (!filter.no_gain && !rows.empty()) totals += std::string("\n") + gain_legend;
   context.print(table.text() + "\n" + totals + "\n");
 }
@@ -222,7 +251,8 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
       ->add_flag("--no-gain", filter->no_gain,
                  "do not compute the gain, which takes most of the time of a large database")
       ->excludes("--sort");
-  listing->add_flag("--all", filter->all, "include rules without a dimension that can exceed 1");
+  listing->add_flag("--all", filter->all,
+                    "include rules without a dimension that can exceed 1, and special cases of listed rules");
   listing
       ->add_option(
           "--candidates", filter->candidates,

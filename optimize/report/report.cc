@@ -148,7 +148,7 @@ runtime::Json fired_json(const Summary& summary) {
                     {"tier", fired.tier},
                     {"certified", fired.certified},
                     {"times", fired.times},
-                    {"reversed_times", fired.reversed_times}});
+                    {"reversed", fired.reversed}});
   }
   return json;
 }

@@ -15,12 +15,12 @@ std::vector<std::string> cells(const CostRow& row) {
           row.weight_bytes > 0 ? runtime::format_bytes(static_cast<std::uint64_t>(row.weight_bytes)) : "-"};
 }
 
+std::string fired_name(const Summary::FiredRule& fired) { return fired.id + (fired.reversed ? " reversed" : ""); }
+
 std::string fired_title(const Summary::FiredRule& fired) {
-  std::string title = fired.id;
+  std::string title = fired_name(fired);
   if (!fired.tier.empty()) title += ", " + fired.tier;
-  title += fired.certified ? ", proved" : ", without a certificate";
-  if (fired.reversed_times == fired.times) return title + ", reversed";
-  return fired.reversed_times > 0 ? title + fmt::format(", {} times reversed", fired.reversed_times) : title;
+  return title + (fired.certified ? ", proved" : ", without a certificate");
 }
 
 std::string outcome_text(const Summary& summary) {

@@ -10,7 +10,9 @@ namespace rulemill::optimize {
 
 /// Returns the cells for nodes, cost and weights.
 std::vector<std::string> cells(const CostRow& row);
-/// Returns a rule's id, tier and direction.
+/// Returns a rule's id and direction.
+std::string fired_name(const Summary::FiredRule& fired);
+/// Returns a rule's id, direction and tier, and whether it is proved.
 std::string fired_title(const Summary::FiredRule& fired);
 /// Returns the outcome in a sentence.
 std::string outcome_text(const Summary& summary);

@@ -40,14 +40,17 @@ struct Summary {
   };
   std::vector<Size> sizes;  // of dynamic dimensions, in the cost model
 
+  /// A rule in one direction.
   struct FiredRule {
-    std::string id, text;
+    std::string id;
+    bool reversed = false;   // from the target to the source of the database's rule
+    std::string text;        // as applied: source => target
     std::string tier;        // core, derived or empty
     bool certified = false;  // the database has a certificate
     std::string proof;       // "by definitions", "by derivation"; empty without a certificate
     std::string certificate;
     double saved = 0;  // seconds, by the cost model
-    std::uint32_t times = 0, reversed_times = 0;
+    std::uint32_t times = 0;
   };
   std::vector<Explanation> explanations;  // with --explain, and then nothing else
   std::vector<FiredRule> fired;           // in the order of first use

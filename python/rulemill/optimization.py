@@ -37,13 +37,14 @@ class Speedup:
 
 @dataclass(frozen=True)
 class FiredRule:
-    """A rule that changed the model: `times` applications, `reversed_times` of them from right to left."""
+    """A rule that changed the model, in the direction in which it was applied `times` times: `text` is source => target, the reverse of
+    the database's rule if `reversed`."""
 
     id: str
     text: str
     tier: str
     times: int
-    reversed_times: int
+    reversed: bool
     certified: bool
 
 
@@ -73,7 +74,7 @@ class Result:
         self.changed: bool = raw["changed"]
         self.warning: str = raw["warning"]
         self.speedup = _speedup(raw["timing"])
-        self.fired = [FiredRule(each["rule"], each["text"], each["tier"], each["times"], each["reversed_times"], each["certified"])
+        self.fired = [FiredRule(each["rule"], each["text"], each["tier"], each["times"], each["reversed"], each["certified"])
                       for each in raw["fired"]]
         self.verifiers = [Verification(each["verifier"], each["verdict"], each["max_relative_difference"] or 0.0, each["inputs"], each["reason"])
                           for each in raw["verification"]["verifiers"]]

@@ -82,6 +82,18 @@ class DefaultCache(Case):
         self.assert_fails(self.run_with("rules", "default", RULEMILL_CACHE="/proc/x"), 3, "/proc/x")
         self.assert_fails(self.run_with("rules", "default", **NO_CACHE), 1, "RULEMILL_CACHE")
 
+    def test_bad_input_is_refused_before_rules_are_made(self):
+        bad = self.folder / "bad.onnx"
+        bad.write_text("not a model")
+        empty = {"RULEMILL_CACHE": str(self.folder / "empty")}
+        for words, place in (([bad], str(bad)), ([MODEL, "--input-shape", "x:0"], "--input-shape"),
+                             ([MODEL, "--inputs", bad], str(bad)), ([MODEL, "--benchmark-command", "false"], "--benchmark-command")):
+            process = self.run_with("optimize", *words, **empty)
+            self.assertIn(process.returncode, (2, 3), process.stderr)
+            self.assertIn(place, process.stderr)
+            self.assertEqual(len(process.stderr.splitlines()), 1, process.stderr)
+            self.assertFalse((self.folder / "empty").exists(), process.stderr)
+
     @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_forged_rules_with_a_right_checksum_are_refused(self):
         model = self.folder / "model.onnx"

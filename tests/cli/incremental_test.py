@@ -123,6 +123,11 @@ class Incremental(Case):
     def test_an_added_level(self):
         self.assert_follows((self.text, []), (self.text, ["--max-ops", "3"]), r"run: max_ops: 2 → 3\n")
 
+    def test_after_a_first_run_that_failed_nothing_is_called_changed(self):
+        process = rulemill(*self.words(self.text, self.out, "--max-ops", "1", "--memory", "1MB"))
+        self.assert_fails(process, 1, "--memory")
+        self.assertNotIn("changed", self.discover(self.text))
+
     def test_a_changed_definition(self):
         definitions = self.folder / "definitions"
         shutil.copytree(OPERATORS, definitions)

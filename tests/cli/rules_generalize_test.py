@@ -60,7 +60,14 @@ class Generalize(Case):
         self.assert_works(rulemill("rules", "import", self.folder / "given.rules", "--out", self.rules))
         before = self.json("rules", "list", self.rules)["rules"]
         report = self.generalize("--keep-originals", "--include-derived")
-        listed = self.json("rules", "list", self.general, "--sort", "gain")["rules"]
+        listed = self.json("rules", "list", self.general, "--sort", "gain", "--all")["rules"]
+        folded = self.json("rules", "list", self.general)
+        names = [rule["id"] for rule in folded["rules"]]
+        self.assertIn("sums_2g", names)
+        self.assertNotIn("sums_4", names)
+        self.assertEqual(len(names) + folded["folded"] + folded["hidden"], len(listed))
+        self.assertEqual(sum(rule["special_cases"] for rule in folded["rules"]), folded["folded"])
+        self.assertRegex(rulemill("rules", "list", self.general).stdout, r"\+\d+ special cases?\n")
         self.assertEqual([rule["id"] for rule in listed if "cost" not in rule], [])
         tiers = {rule["id"]: rule["tier"] for rule in listed}
         core = [name for name, tier in tiers.items() if tier == "core"]

@@ -308,7 +308,7 @@ rule three_in_a_row(x:4, k:4, l:4, m:4, s:0)
         self.assert_works(rulemill("derive", "--from", self.rules, self.rules))
         path = self.taso({"one": taso_form.KNOWN["product associates"]}, taso_form.ILL_TYPED)
         process = rulemill("derive", "--from", self.rules, path)
-        self.assert_fails(process, 1, "1 of 2 rules")
+        self.assert_fails(process, 3, "rules.pb: rule 2", "ill-typed")
         self.assertRegex(process.stdout, r"t1 +derived +equals matmul_associates")
         self.assertRegex(process.stdout, r"t2 +ill-typed")
 

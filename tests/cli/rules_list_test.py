@@ -52,7 +52,7 @@ class RulesList(Case):
         self.assertGreater(gains[0], 0)
         general = self.folder / "general.rmdb"
         self.assert_works(rulemill("rules", "generalize", out, "--include-derived", "--keep-originals", "--out", general))
-        used = self.json("rules", "list", general, "--sort", "use")["rules"]
+        used = self.json("rules", "list", general, "--sort", "use", "--all")["rules"]
         any_rank = ["..." in rule["text"].split("\n")[0] for rule in used if "cost" in rule and len(set(rule["cost"].values())) == 2]
         self.assertEqual((any_rank[0], any_rank[-1]), (True, False))
         self.assertEqual(any_rank, sorted(any_rank, reverse=True))

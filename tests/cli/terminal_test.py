@@ -61,7 +61,7 @@ class Terminal(Case):
         rulemill(*self.words)
         code, shown = on_terminal(*self.optimize)
         self.assertEqual(code, 0, shown)
-        steps = ("reading definitions and rules", "importing the model", "searching for cheaper graphs",
+        steps = ("reading the model", "reading the rules", "importing the model", "searching for cheaper graphs",
                  "verifying and timing the cheapest graphs", "checking the rules that fired")
         places = [shown.find(f"lora_layer.onnx: {step}, ") for step in steps]
         self.assertEqual(places, sorted(places))

@@ -1,5 +1,6 @@
 #include "optimize/optimize.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <iostream>
 
@@ -48,6 +49,24 @@ rule distribute(x:2, a:2, b:2)
   std::cout << to_text(summary);
   CHECK(summary.before.count == 30);
   CHECK(summary.after.count == 12);
+}
+
+TEST_CASE("a rule that fired is printed in the direction in which it was applied", "[optimize]") {
+  ScratchFolder scratch;
+  RulesFromText rules(R"(
+rule associate(x:2, a:2, b:2)
+  matmul(matmul(x, a), b) => matmul(x, matmul(a, b))
+rule factor_out(x:2, a:2, b:2)
+  matmul(x, add(a, b)) => add(matmul(x, a), matmul(x, b))
+)",
+                      true);
+  const Summary summary = rules.optimize(
+      options_for(in_test_data_type(models / "lora_layer.onnx", scratch / "in.onnx"), scratch / "out.onnx"));
+  const auto fired = std::ranges::find(summary.fired, "factor_out", &Summary::FiredRule::id);
+  REQUIRE(fired != summary.fired.end());
+  CHECK(fired->reversed);
+  CHECK(fired->text.find("add(matmul(x, a), matmul(x, b))\n  => matmul(x, add(a, b))\n") != std::string::npos);
+  CHECK(to_text(summary).find("x factor_out reversed, without a certificate\n") != std::string::npos);
 }
 
 TEST_CASE("a rewrite that first costs more is found with relaxation and not by greed", "[optimize]") {

@@ -70,6 +70,15 @@ class Wheel(Case):
             self.assertFalse([name for name in names if "__pycache__" in name])
         print(f"{self.wheel.name}: {self.wheel.stat().st_size / 1e6:.1f} MB", flush=True)
 
+    def test_manual_pages_and_completion_scripts_are_where_shells_look_for_them(self):
+        share = self.python.parent.parent / "share"
+        rulemill = self.python.parent / "rulemill"
+        for words, name in (("man", "rulemill"), ("man rules list", "rulemill-rules-list")):
+            self.assertEqual((share / "man" / "man1" / f"{name}.1").read_text(encoding="utf-8"), self.alone(rulemill, *words.split()))
+        for shell, place in (("bash", "bash-completion/completions/rulemill"), ("zsh", "zsh/site-functions/_rulemill"),
+                             ("fish", "fish/vendor_completions.d/rulemill.fish")):
+            self.assertEqual((share / place).read_text(encoding="utf-8"), self.alone(rulemill, "completion", shell))
+
     def test_every_library_but_the_c_library_comes_with_it(self):
         for program in ("rulemill.bin", "cvc5"):
             for name, place in re.findall(r"^\s(\S+)(?: => (.*?))?(?: \(0x[0-9a-f]+\))?$", self.alone("/usr/bin/ldd", self.packed / "bin" / program), re.M):

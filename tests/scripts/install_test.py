@@ -49,6 +49,11 @@ class Install(unittest.TestCase):
         listed = run(self.prefix / "bin" / "rulemill", "operators", "list", cwd=self.folder, env=environment)
         self.assertIn("matmul", listed)
 
+    def test_manual_pages_and_completion_scripts_are_installed(self):
+        for name in ("man/man1/rulemill.1", "man/man1/rulemill-rules-list.1", "bash-completion/completions/rulemill",
+                     "zsh/site-functions/_rulemill", "fish/vendor_completions.d/rulemill.fish"):
+            self.assertIn("rulemill", (self.prefix / "share" / name).read_text(encoding="utf-8"))
+
     def test_another_project_uses_the_installed_libraries(self):
         source = self.folder / "consumer"
         source.mkdir()

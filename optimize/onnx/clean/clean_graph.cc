@@ -1,6 +1,7 @@
 #include "optimize/onnx/clean/clean_graph.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "optimize/onnx/captured_names.h"
 #include "optimize/onnx/clean/node_arguments.h"
@@ -242,11 +243,14 @@ void CleanGraph::update(onnx::NodeProto& node) const {
 
 void CleanGraph::make_constant(onnx::NodeProto& node, const std::vector<RawTensor>& values) {
   const std::vector<std::string> names(node.output().begin(), node.output().end());
+  std::vector<onnx::TensorProto>
+      tensors;  // made before the node changes, because values may be views of its attributes
+  for (std::size_t i = 0; i < names.size(); ++i) tensors.push_back(to_proto(names[i], values.at(i)));
   if (allows_new_initializers()) {
     erase(node);
     for (std::size_t i = 0; i < names.size(); ++i) {
       producers_.erase(names[i]);
-      if (!names[i].empty()) add_initializer(to_proto(names[i], values[i]));
+      if (!names[i].empty()) add_initializer(std::move(tensors[i]));
     }
     return;
   }
@@ -256,7 +260,8 @@ void CleanGraph::make_constant(onnx::NodeProto& node, const std::vector<RawTenso
   onnx::AttributeProto& attribute = *node.add_attribute();
   attribute.set_name("value");
   attribute.set_type(onnx::AttributeProto::TENSOR);
-  *attribute.mutable_t() = to_proto("", values.at(0));
+  *attribute.mutable_t() = std::move(tensors.at(0));
+  attribute.mutable_t()->clear_name();
   own_constants_.emplace(names.at(0), &attribute.t());
 }
 

@@ -129,8 +129,7 @@ bool store_constants(CleanGraph& graph) {
     if (!is_standard(node) || node.op_type() != "Constant" || has_output_of_graph(graph, node)) continue;
     const auto value = value_of_constant_node(graph, node);
     if (!value) continue;
-    const RawTensor copy = make_raw_tensor(value->type, value->dims, std::string(value->bytes));
-    graph.make_constant(node, {copy});
+    graph.make_constant(node, {*value});
     changed = true;
   }
   if (changed) graph.finish();

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <map>
 
 #include "optimize/onnx/clean/constant_evaluator.h"
 #include "optimize/onnx/clean/node_arguments.h"
@@ -16,7 +17,8 @@ bool all_equal(const std::optional<Integers>& numbers, std::int64_t value) {
   return numbers && std::ranges::all_of(*numbers, [value](std::int64_t number) { return number == value; });
 }
 
-/// Whether all elements of a floating-point or integer tensor are `number`. A zero must have the sign of `number`.
+/// Whether all elements of a floating-point, integer or Boolean tensor are `number`. A zero must have the sign of
+/// `number`.
 bool consists_of(const RawTensor& tensor, double number) {
   const auto all_are = [&]<typename T>(T expected) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(tensor.count()); ++i) {
@@ -33,10 +35,17 @@ bool consists_of(const RawTensor& tensor, double number) {
       return all_are(static_cast<std::int64_t>(number));
     case onnx::TensorProto::INT32:
       return all_are(static_cast<std::int32_t>(number));
+    case onnx::TensorProto::BOOL:
+      return all_are(static_cast<std::uint8_t>(number));
     default:
       return false;
   }
 }
+
+/// The operand with which an operator returns the bits of the other one, the first one of Sub and Div. x + 0 is 0 for
+/// x = -0; of integers, x + 0 is x.
+const std::map<std::string, double> neutral_numbers = {{"Add", -0.0}, {"And", 1}, {"Div", 1},
+                                                       {"Mul", 1},    {"Or", 0},  {"Sub", 0}};
 
 /// Finds nodes whose output has the bits of an input.
 class IdentityFinder {
@@ -51,7 +60,8 @@ class IdentityFinder {
     if (graph_.opset() < first_clean_opset) return op == "Identity" ? std::optional(0) : std::nullopt;
     if (op == "Dropout") return is_inference_dropout(node) ? std::optional(0) : std::nullopt;
     if (node.output_size() != 1) return std::nullopt;
-    if (op == "Add" || op == "Mul" || op == "Sub" || op == "Div") return neutral_operand(node);
+    if (const auto neutral = neutral_numbers.find(op); neutral != neutral_numbers.end())
+      return neutral_operand(node, neutral->second);
     return is_identity_of_first_input(node) ? std::optional(0) : std::nullopt;
   }
 
@@ -98,14 +108,12 @@ class IdentityFinder {
     return !has_input(node, 4) || all_equal(graph_.integers(node, 4, ""), 1);
   }
 
-  /// x + (-0), x - 0, x * 1 and x / 1 have the bits of x; x + 0 is 0 for x = -0. Of integers, x + 0 is x.
-  std::optional<int> neutral_operand(const onnx::NodeProto& node) const {
-    const bool commutes = node.op_type() == "Add" || node.op_type() == "Mul";
+  std::optional<int> neutral_operand(const onnx::NodeProto& node, double neutral) const {
+    const bool commutes = node.op_type() != "Sub" && node.op_type() != "Div";
     for (const int other : {1, 0}) {
       if (other == 0 && !commutes) break;
       const int kept = 1 - other;
       const auto constant = graph_.constant(node.input(other));
-      const double neutral = node.op_type() == "Add" ? -0.0 : node.op_type() == "Sub" ? 0.0 : 1.0;
       if (constant && consists_of(*constant, neutral) && keeps_shape_of(node, kept, *constant)) return kept;
     }
     return std::nullopt;

@@ -33,6 +33,7 @@ class MovementMerger {
     if (node.op_type() == "Reshape" && reshaping_operators.contains(inner->op_type()))
       return merge_reshapes(node, *inner);
     if (node.op_type() == "Slice" && inner->op_type() == "Slice") return merge_slices(node, *inner);
+    if (node.op_type() == "Unsqueeze" && inner->op_type() == "Unsqueeze") return merge_unsqueezes(node, *inner);
     return false;
   }
 
@@ -105,6 +106,27 @@ class MovementMerger {
       const RawTensor value = make_integer_tensor({static_cast<std::int64_t>(numbers.size())}, numbers);
       node.set_input(i + 1, graph_.add_constant(node.output(0) + suffixes[i], value));
     }
+    node.set_input(0, inner.input(0));
+    return true;
+  }
+
+  /// Axes that count from the front, given as inputs. An axis of the inner node moves behind those that are added.
+  bool merge_unsqueezes(onnx::NodeProto& node, const onnx::NodeProto& inner) {
+    if (!is_read_once(node.input(0)) || !graph_.allows_new_initializers() || !has_input(node, 1)) return false;
+    const auto added = graph_.integers(node, 1, ""), inner_axes = graph_.integers(inner, 1, "axes");
+    const auto is_negative = [](std::int64_t axis) { return axis < 0; };
+    if (!added || !inner_axes || std::ranges::any_of(*added, is_negative)) return false;
+    if (std::ranges::any_of(*inner_axes, is_negative)) return false;
+    const std::set<std::int64_t> outer_axes(added->begin(), added->end());
+    std::set<std::int64_t> axes = outer_axes;
+    for (const std::int64_t inner_axis : *inner_axes) {
+      std::int64_t axis = inner_axis;
+      for (const std::int64_t outer_axis : outer_axes) axis += outer_axis <= axis ? 1 : 0;
+      axes.insert(axis);
+    }
+    const RawTensor value =
+        make_integer_tensor({static_cast<std::int64_t>(axes.size())}, Dims(axes.begin(), axes.end()));
+    node.set_input(1, graph_.add_constant(node.output(0) + "_axes", value));
     node.set_input(0, inner.input(0));
     return true;
   }

@@ -20,7 +20,8 @@ bool remove_identities(CleanGraph& graph);
 bool merge_duplicate_nodes(CleanGraph& graph);
 /// Merges initializers of equal content.
 bool merge_duplicate_initializers(CleanGraph& graph);
-/// Merges a movement of elements with the one before it: transposes, reshapes, slices, concatenations.
+/// Merges a movement of elements with the one before it: transposes, reshapes, slices, concatenations, added
+/// dimensions.
 bool merge_movements(CleanGraph& graph);
 /// Replaces an If whose condition is constant by the nodes of its branch.
 bool inline_known_branches(CleanGraph& graph);

@@ -139,6 +139,14 @@ TEST_CASE("an ill-typed rule is rejected with the place and the dimensions") {
   CHECK(fixture.error("(x[2, n], y[2, n])\n concat(x, y; axis=0) => x").find("dimension 0 of output 0") == 0);
 }
 
+TEST_CASE("messages name undeclared sizes by the dimensions of variables") {
+  RuleFixture fixture;
+  CHECK(fixture.error("(x:2, w:2)\n add(x, concat(x, w; axis=0)) => x") ==
+        "add(x, concat(x, w; axis=0)): dimension 0 of argument b is x[0] + w[0], expected x[0]");
+  CHECK(fixture.error("(x:2, w:2)\n concat(x, w; axis=0) => concat(x, w; axis=1)") ==
+        "dimension 0 of output 0 is 2*x[0] on the left and x[0] on the right");
+}
+
 TEST_CASE("typing a typed rule again changes nothing") {
   RuleFixture fixture;
   for (const char* text :

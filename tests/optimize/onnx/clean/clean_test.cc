@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstring>
 
 #include "tests/optimize/models.h"
 
@@ -76,6 +77,61 @@ TEST_CASE("identities vanish, but an output that is an input keeps its copy", "[
   ModelText copy = unary_model();
   copy.node("Identity", {"x"}, {"y"});
   CHECK(cleaned_operators(copy) == Operators{"Identity"});
+}
+
+TEST_CASE("dimensions that two nodes add are added by one", "[clean]") {
+  const auto axes_after = [](const std::vector<std::int64_t>& inner, const std::vector<std::int64_t>& outer) {
+    ModelText text(17);
+    text.input("x", {"n", "m"});
+    text.graph().add_output()->set_name("y");
+    add_integers(text, "inner", inner);
+    add_integers(text, "outer", outer);
+    text.node("Relu", {"x"}, {"a"}).node("Unsqueeze", {"a", "inner"}, {"b"}).node("Unsqueeze", {"b", "outer"}, {"y"});
+    OnnxModel result;
+    const Operators operators = cleaned_operators(text, &result);
+    const auto& weights = result.proto().model.graph().initializer();
+    std::vector<std::int64_t> axes(operators.size() == 2 ? inner.size() + outer.size() : 0);
+    if (!axes.empty()) std::memcpy(axes.data(), weights.at(0).raw_data().data(), weights.at(0).raw_data().size());
+    return axes;
+  };
+  using Axes = std::vector<std::int64_t>;
+  CHECK(axes_after({0}, {0}) == Axes{0, 1});
+  CHECK(axes_after({1}, {0}) == Axes{0, 2});
+  CHECK(axes_after({0, 2}, {1, 3}) == Axes{0, 1, 3, 4});
+  CHECK(axes_after({2}, {1, 2, 3}) == Axes{1, 2, 3, 5});
+  CHECK(axes_after({-1}, {0}).empty());
+}
+
+TEST_CASE("a Boolean operand that changes nothing is removed", "[clean]") {
+  const auto with_constant = [](const std::string& op, char value) {
+    ModelText text = unary_model();
+    onnx::TensorProto& constant = *text.graph().add_initializer();
+    constant.set_name("c");
+    constant.set_data_type(onnx::TensorProto::BOOL);
+    constant.set_raw_data(std::string(1, value));
+    text.node("IsNaN", {"x"}, {"a"}).node(op, {"c", "a"}, {"b"}).node("Where", {"b", "x", "x"}, {"y"});
+    return cleaned_operators(text).size();
+  };
+  CHECK(with_constant("And", 1) == 2);
+  CHECK(with_constant("And", 0) == 3);
+  CHECK(with_constant("Or", 0) == 2);
+  CHECK(with_constant("Or", 1) == 3);
+}
+
+TEST_CASE("a single number from an attribute keeps its value when its node is folded", "[clean]") {
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{}, {1}}) {
+    ModelText text = unary_model();
+    add_integers(text, "shape", shape);
+    text.node("ConstantOfShape", {"shape"}, {"c"}).node("Mul", {"x", "c"}, {"y"});
+    onnx::AttributeProto& value = *text.graph().mutable_node(0)->add_attribute();
+    value.set_name("value");
+    value.set_type(onnx::AttributeProto::TENSOR);
+    *value.mutable_t() = make_tensor_proto("", {{1}, {1.1}}, text.data_type);
+    OnnxModel result;
+    CHECK(cleaned_operators(text, &result) == Operators{"Mul"});
+    REQUIRE(result.proto().model.graph().initializer_size() == 1);
+    CHECK(result.proto().model.graph().initializer(0).raw_data() == value.t().raw_data());
+  }
 }
 
 TEST_CASE("a dropout whose mask is read or that trains stays", "[clean]") {
