@@ -117,7 +117,8 @@ class CaseAnalysis {
 
   /// A single factor of a form that no other of its products has, or nothing.
   static std::optional<std::vector<std::string>> lone_factor(const SumOfProducts& form) {
-    for (const auto& [product, coefficient] : form.products()) {
+    for (const auto& each : form.products()) {
+      const std::vector<std::string>& product = each.first;
       const auto has_factor = [&](const auto& other) { return std::ranges::count(other.first, product[0]) > 0; };
       if (product.size() == 1 && std::ranges::count_if(form.products(), has_factor) == 1) return product;
     }
