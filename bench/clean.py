@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compares `optimize --only-clean` with onnxslim and onnxsim: nodes, bytes, seconds, and whether outputs have the same bits.
+"""Compares `optimize --only-clean` with onnxslim and onnxsim: nodes, bytes, seconds, whether outputs have the same bits, and how many
+times as fast the result runs (onnxruntime, one thread, processor time, medians of interleaved runs).
 
     bench/clean.py [MODEL.onnx ...]      # default: the exported models of tests/optimize/onnx
 
@@ -8,6 +9,7 @@ subgraphs, without constants. Outputs are compared in onnxruntime without optimi
 
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -20,11 +22,13 @@ import clean_test
 import exported_models
 import numpy as np
 import onnx
+import onnxruntime
 
 BINARY = os.environ.get("RULEMILL", ROOT / "build" / "release" / "rulemill")
 COMMANDS = {"rulemill": lambda model, out: [BINARY, "optimize", model, "--only-clean", "--out", out],
             "onnxslim": lambda model, out: ["onnxslim", model, out],
             "onnxsim": lambda model, out: ["onnxsim", model, out]}
+RUNS = 9
 TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(int32)": np.int32,
          "tensor(bool)": np.bool_}
 
@@ -35,8 +39,23 @@ def draw(infos, size):
     return {info.name: (8 * random.random(shape_of(info))).astype(TYPES[info.type]) for info in infos}
 
 
-def outputs_agree(model, result):
-    """Returns "same", the largest difference, or why they cannot be compared."""
+def speedup(model, result, feeds):
+    """Returns the median time of the model divided by that of the result, with the runtime's optimizations."""
+    sessions, times = [], ([], [])
+    for path in (model, result):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.log_severity_level = 1, 4
+        sessions.append(onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"]))
+    for turn in range(RUNS):
+        for which in ((0, 1), (1, 0))[turn % 2]:
+            start = time.thread_time()
+            sessions[which].run(None, feeds)
+            times[which].append(time.thread_time() - start)
+    return statistics.median(times[0]) / statistics.median(times[1])
+
+
+def compare(model, result):
+    """Returns how outputs agree ("same", the largest difference, or why they cannot be compared) and the speedup."""
     before = clean_test.session(model)
     for size in (2, 32, 576):
         feeds = draw(before.get_inputs(), size)
@@ -46,8 +65,10 @@ def outputs_agree(model, result):
             continue
         found = clean_test.session(result).run(None, feeds)
         if all(x.shape == y.shape and x.tobytes() == y.tobytes() for x, y in zip(expected, found)):
-            return "same"
-        return f"{max(float(np.abs(x.astype(float) - y).max()) for x, y in zip(expected, found)):.1g}"
+            agreement = "same"
+        else:
+            agreement = f"{max(float(np.abs(x.astype(float) - y).max()) for x, y in zip(expected, found)):.1g}"
+        return f"{agreement}; {speedup(model, result, feeds):.2f}"
     return "not run"
 
 
@@ -63,7 +84,7 @@ def measure(name, model, folder):
             cells.append("fails")
             continue
         try:
-            bits = outputs_agree(str(model), str(out))
+            bits = compare(str(model), str(out))
         except Exception as error:
             bits = f"does not run: {type(error).__name__}"
         cells.append(f"{clean_test.count_nodes(onnx.load(out).graph)}; {out.stat().st_size:,}; {seconds:.1f} s; {bits}")
