@@ -15,6 +15,7 @@
 #include "runtime/process/interrupt.h"
 #include "runtime/process/log.h"
 #include "runtime/process/machine.h"
+#include "runtime/process/memory_reserve.h"
 #include "runtime/process/terminal.h"
 #include "runtime/text/error.h"
 #include "runtime/text/printable.h"
@@ -124,6 +125,7 @@ int run(const runtime::MpiSession& session, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   runtime::install_interrupt_handlers();
+  runtime::install_memory_reserve();
   std::unique_ptr<runtime::MpiSession> session;
   try {
     session = std::make_unique<runtime::MpiSession>();
