@@ -120,7 +120,8 @@ class Samples(QuickstartCase):
         for change in data["changes"]:
             self.assertTrue(any(node[0] == 1 for side in ("before", "after") for node in change[side]["n"]))
         self.assertEqual(sum(item["group"] == 0 for stretch in data["outline"] for item in stretch["items"]), 1)
-        self.assertEqual([rule["title"].split(",")[0] for rule in data["rules"]], [fired["rule"] for fired in report["fired"]])
+        self.assertEqual([rule["title"].split(",")[0] for rule in data["rules"]],
+                         [fired["rule"] + " reversed" * fired["reversed"] for fired in report["fired"]])
         for (name, result), each in zip(data["verification"], report["verification"]["verifiers"], strict=True):
             self.assertEqual(name, each["verifier"])
             self.assertRegex(result, "^equal on .* error against float64")
