@@ -17,8 +17,6 @@ constexpr std::int64_t small_size = 16;
 /// Values at most this factor below the largest number of their type nearly overflow.
 constexpr double nearly = 0.98;
 constexpr int max_evaluations = 14;  // for one input
-/// Beyond the largest input without overflow, as a power of 2: some elements overflow, others do not.
-constexpr double beyond = 1;
 
 double largest_number(DataType type) {
   switch (type) {
@@ -70,36 +68,6 @@ class RangeProbe {
       }
     });
     return peak;
-  }
-
-  /// Returns the first value of `after` that is NaN where that of `before` is finite; nothing if `before` computes NaN.
-  std::optional<ValueId> nan_instead_of_number(std::span<const ValueId> before, std::span<const ValueId> after,
-                                               double exponent) const {
-    std::vector<ValueId> roots(before.begin(), before.end());
-    roots.insert(roots.end(), after.begin(), after.end());
-    const std::size_t first_inner = roots.size();
-    for (const NodeId id : bank_.live_nodes(before)) {
-      for (const ValueId output : bank_.node(id).outputs) {
-        if (!bank_.node(id).constant && bank_.value(output).type) roots.push_back(output);
-      }
-    }
-    std::vector<GraphEvaluator::TensorPtr> values(first_inner);
-    bool is_defined = true;
-    GraphEvaluator evaluator(
-        bank_, sizes_, [&](ValueId id) { return leaf(id, std::exp2(exponent)); }, GraphEvaluator::Precision::AsTyped);
-    evaluator.run(roots, [&](std::size_t i, const GraphEvaluator::TensorPtr& tensor) {
-      if (i < first_inner)
-        values[i] = tensor;
-      else
-        is_defined = is_defined && std::ranges::none_of(tensor->values, [](double value) { return std::isnan(value); });
-    });
-    for (std::size_t root = 0; root < before.size() && is_defined; ++root) {
-      const auto &original = values[root]->values, &result = values[before.size() + root]->values;
-      for (std::size_t i = 0; i < std::min(original.size(), result.size()); ++i) {
-        if (std::isfinite(original[i]) && std::isnan(result[i])) return after[root];
-      }
-    }
-    return std::nullopt;
   }
 
  private:
@@ -190,7 +158,6 @@ std::optional<ValueId> find_overflow(const RangeQuery& query) {
     const auto exponent = exponent_before_overflow(probe, query.before);
     if (!exponent) continue;
     if (const Peak peak = probe.peak(query.after, *exponent); peak.size > 1) return peak.value;
-    if (const auto value = probe.nan_instead_of_number(query.before, query.after, *exponent + beyond)) return value;
   }
   for (const GivenInputs& given : query.given) {
     const RangeProbe probe(query, 0, &given);

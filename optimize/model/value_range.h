@@ -12,11 +12,10 @@ bool is_short_float(DataType type);
 /// Returns true if any of the values or what they are computed from has a 16-bit float type.
 bool has_short_floats(const GraphBank& bank, std::span<const ValueId> roots);
 
-/// Returns the value of `after` that overflows its 16-bit type on inputs on which all values of `before` are finite, or
-/// that has NaN where the value of `before` at the same position is a number, on inputs on which some elements
-/// overflow: a product with a diagonal matrix multiplies them by 0. Returns nullopt if none was found. Both graphs are
-/// evaluated in float64 on `draws` random inputs, which are scaled until the largest value of `before` nearly
-/// overflows, and on those that the user gives, scaled alike. Dimensions that `sizes` lacks are small.
+/// Returns the value of `after` that overflows its 16-bit type on inputs on which all values of `before` are finite;
+/// nullopt if none was found. Both graphs are evaluated in float64 on `draws` random inputs, which are scaled until the
+/// largest value of `before` nearly overflows, and on those that the user gives, scaled alike. Dimensions that `sizes`
+/// lacks are small.
 struct RangeQuery {
   const GraphBank& bank;
   std::span<const ValueId> before, after;
