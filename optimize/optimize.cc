@@ -13,6 +13,7 @@
 #include "optimize/onnx/clean/clean.h"
 #include "optimize/onnx/inputs/input_set.h"
 #include "optimize/rule_databases.h"
+#include "optimize/search/numbers.h"
 #include "optimize/subgraphs.h"
 #include "optimize/summarize.h"
 #include "runtime/files/destination.h"
@@ -167,6 +168,7 @@ class Optimization {
         sizes_(given_inputs_.empty() ? given_sizes(options.input_shapes, import_, bank_) : given_inputs_[0].sizes),
         cost_source_(open_cost_source(options, library)),
         cost_(bank_, fusion_, device_, sizes_, cost_source_.get()),
+        searched_outputs_(name_numbers(bank_, import_.outputs, terms, rules)),
         rules_(algebra::specialize(rules, used_operators(bank_), library, terms, symbols)),
         matcher_(bank_, terms, rules_) {
     summary_.rules_loaded = rules.size();
@@ -194,7 +196,7 @@ class Optimization {
     };
     std::vector<CostModel> variants = cost_variants();
     found_ = search_with_variants({options_.search, options_.windows, bank_, terms_, rules_, matcher_}, cost_, variants,
-                                  import_.outputs, is_exportable);
+                                  searched_outputs_, is_exportable);
     summary_.search_seconds = watch_.lap();
     if (cost_source_) {
       cost_source_->require_times();
@@ -253,7 +255,7 @@ class Optimization {
 
  private:
   ExportPlan plan(std::span<const ValueId> outputs) {
-    return plan_export(import_, bank_, fusion_, outputs, model_.opset());
+    return plan_export(model_, import_, bank_, fusion_, outputs);
   }
 
   CostRows costs_of(std::span<const ValueId> outputs) {
@@ -300,6 +302,7 @@ class Optimization {
   const GraphEvaluator::Sizes sizes_;
   const std::unique_ptr<CostSource> cost_source_;
   CostModel cost_;
+  const std::vector<ValueId> searched_outputs_;   // with the numbers that rules name
   const std::vector<algebra::RuleRecord> rules_;  // specialized to the model
   Matcher matcher_;
   SearchResult found_;
