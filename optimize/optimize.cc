@@ -42,8 +42,11 @@ std::unique_ptr<CostSource> open_cost_source(const Options& options, algebra::Li
 }
 
 /// The device whose model estimates what is not measured: with times of a GPU a GPU, unless another is given.
-DeviceModel estimating_device(const CostOptions& cost) {
-  return find_device(cost.source == "cuda" && cost.device == CostOptions().device ? "h100" : cost.device);
+DeviceModel estimating_device(const CostOptions& cost, const std::filesystem::path& calibration) {
+  const bool is_default = cost.device == CostOptions().device;
+  DeviceModel device = find_device(cost.source == "cuda" && is_default ? "h100" : cost.device);
+  if (cost.source != "analytic" || !is_default || calibration.empty()) return device;
+  return calibrated(std::move(device), Calibration::load(calibration));
 }
 
 OnnxModel read_model(const Options& options) {
@@ -152,7 +155,7 @@ class Optimization {
       : options_(options),
         terms_(terms),
         symbols_(symbols),
-        device_(estimating_device(options.cost)),
+        device_(estimating_device(options.cost, options.calibration)),
         original_(read_model(options)),
         input_sets_(read_inputs(options, original_)),
         inference_(options.type_helper),
