@@ -37,7 +37,7 @@ def operators(shape):
     found = {name: (name, [shape], {}, 1) for name in unary}
     found["Gelu"] = ("Gelu", [shape], {}, 1)
     found["gelu_tanh"] = ("Gelu", [shape], {"approximate": "tanh"}, 1)
-    for name in ("Add", "Sub", "Mul", "Div", "Max", "Min"):
+    for name in ("Add", "Mul", "Div", "Max", "Min"):
         found[name] = (name, [shape, constant(3.5)], {}, 1)
         found[name + " further"] = (name, [shape, shape], {}, 1)
     found["power"] = ("Pow", [shape, constant(0.5)], {}, 1)
@@ -71,8 +71,9 @@ def operators(shape):
     return found
 
 
-# Operators of the definitions whose ONNX operator has several costs, by the operator that was measured.
-SAME = {"resize_linear": ["resize_linear", "upsample_linear"]}
+# Names by the operator that was measured: operators of the definitions whose ONNX operator has several costs; and Sub, which is as
+# fast as Add: a difference by noise would exchange them, and onnxruntime fuses only additions into convolutions.
+SAME = {"Add": ["Add", "Sub"], "resize_linear": ["resize_linear", "upsample_linear"]}
 # Operators that read as much as they write.
 OUTPUT_ONLY = ["Expand", "Gather", "Slice", "Split"]
 # Operators that only change the shape; onnxruntime copies nothing.
@@ -174,8 +175,8 @@ def write(path, columns, node, rate):
             yield f"{name} = [{first}, {second}]\n"
 
     single = {same: values for name, values in columns.items() if " " not in name for same in SAME.get(name, [name])}
-    further = {name.split()[0]: [max(both - one, 0) for both, one in zip(values, columns[name.split()[0]])]
-               for name, values in columns.items() if " " in name}
+    further = {same: [max(both - one, 0) for both, one in zip(values, columns[name.split()[0]])]
+               for name, values in columns.items() if " " in name for same in SAME.get(name.split()[0], [name.split()[0]])}
     single.update({name: [0, 0] for name in FREE})
     counts = [int(np.prod(shape)) for shape in SIZES.values()]
     with open(path, "w") as out:
