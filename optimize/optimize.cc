@@ -10,10 +10,10 @@
 #include "optimize/gpu/device/costs.h"
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/model/empty_windows.h"
+#include "optimize/model/numbers.h"
 #include "optimize/onnx/clean/clean.h"
 #include "optimize/onnx/inputs/input_set.h"
 #include "optimize/rule_databases.h"
-#include "optimize/search/numbers.h"
 #include "optimize/subgraphs.h"
 #include "optimize/summarize.h"
 #include "runtime/files/destination.h"
@@ -257,9 +257,7 @@ class Optimization {
   }
 
  private:
-  ExportPlan plan(std::span<const ValueId> outputs) {
-    return plan_export(model_, import_, bank_, fusion_, outputs);
-  }
+  ExportPlan plan(std::span<const ValueId> outputs) { return plan_export(model_, import_, bank_, fusion_, outputs); }
 
   CostRows costs_of(std::span<const ValueId> outputs) {
     return costs_by_operator(bank_, cost_, import_, plan(outputs), outputs);

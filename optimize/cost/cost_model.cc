@@ -144,8 +144,7 @@ double CostModel::isolated_seconds(const IsolatedNode& node) const {
   const auto work = work_of(bank_->library(), instance, query.inputs, query.sizes);
   if (!work) return std::numeric_limits<double>::infinity();
   if (device_.calibration) {
-    const auto measured =
-        device_.calibration->seconds(instance, query.inputs, query.constant, work->output_elements);
+    const auto measured = device_.calibration->seconds(instance, query.inputs, query.constant, work->output_elements);
     if (measured) return *measured + device_.overhead;
   }
   return roofline_seconds(*work, device_);

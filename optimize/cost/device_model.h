@@ -13,11 +13,11 @@ namespace rulemill::optimize {
 struct DeviceModel {
   std::string name;
   std::string description;
-  double peak_flops = 0;               // per second, in dense products
-  double scalar_flops = 0;             // per second, in elementwise functions
-  double bandwidth = 0;                // bytes per second, main memory
-  double overhead = 0;                 // seconds per operator call
-  double full_occupancy_elements = 0;  // output elements that are needed to occupy all cores
+  double peak_flops = 0;                                     // per second, in dense products
+  double scalar_flops = 0;                                   // per second, in elementwise functions
+  double bandwidth = 0;                                      // bytes per second, main memory
+  double overhead = 0;                                       // seconds per operator call
+  double full_occupancy_elements = 0;                        // output elements that are needed to occupy all cores
   std::shared_ptr<const Calibration> calibration = nullptr;  // measured operators; others follow from the rates
 };
 

@@ -1,5 +1,6 @@
 // Export of a term graph as an ONNX model: the original model with its nodes and initializers replaced. Remaining nodes
-// and initializers are copied unchanged; inputs, outputs, metadata and documentation stay, and the opset unless the plan raises it.
+// and initializers are copied unchanged; inputs, outputs, metadata and documentation stay, and the opset unless the
+// plan raises it.
 #pragma once
 
 #include <map>

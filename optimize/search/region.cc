@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "optimize/search/numbers.h"
+#include "optimize/model/numbers.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
@@ -36,8 +36,8 @@ void RegionBuilder::add_fused_pair(NodeId last, NodeId inner, bool in_one_pass) 
   last_of_[inner].push_back(last);
 }
 
-/// Returns the computed nodes, sorted, with the numbers that they read and the inner nodes of their fusions, and without
-/// inner nodes of others.
+/// Returns the computed nodes, sorted, with the numbers that they read and the inner nodes of their fusions, and
+/// without inner nodes of others.
 std::vector<NodeId> RegionBuilder::complete(const std::vector<NodeId>& nodes) const {
   std::set<NodeId> inside;
   for (NodeId id : nodes) {

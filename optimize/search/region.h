@@ -56,7 +56,8 @@ class RegionBuilder {
   RegionBuilder(const GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs);
 
   /// Returns the region of the algebra nodes among `nodes`. Its outputs are the values that the rest of the graph uses;
-  /// values computed from constants only are leaves, but numbers (numbers.h) are nodes. Fused nodes are in the region if and only if their last node is.
+  /// values computed from constants only are leaves, but numbers (optimize/model/numbers.h) are nodes. Fused nodes are
+  /// in the region if and only if their last node is.
   Region build_region(const std::vector<NodeId>& nodes) const;
 
  private:

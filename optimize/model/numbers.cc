@@ -1,4 +1,4 @@
-#include "optimize/search/numbers.h"
+#include "optimize/model/numbers.h"
 
 #include <algorithm>
 #include <optional>
