@@ -10,6 +10,7 @@
 #include "optimize/gpu/device/costs.h"
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/model/empty_windows.h"
+#include "optimize/model/numbers.h"
 #include "optimize/onnx/clean/clean.h"
 #include "optimize/onnx/inputs/input_set.h"
 #include "optimize/report/report_text.h"
@@ -42,8 +43,11 @@ std::unique_ptr<CostSource> open_cost_source(const Options& options, algebra::Li
 }
 
 /// The device whose model estimates what is not measured: with times of a GPU a GPU, unless another is given.
-DeviceModel estimating_device(const CostOptions& cost) {
-  return find_device(cost.source == "cuda" && cost.device == CostOptions().device ? "h100" : cost.device);
+DeviceModel estimating_device(const CostOptions& cost, const std::filesystem::path& calibration) {
+  const bool is_default = cost.device == CostOptions().device;
+  DeviceModel device = find_device(cost.source == "cuda" && is_default ? "h100" : cost.device);
+  if (cost.source != "analytic" || !is_default || calibration.empty()) return device;
+  return calibrated(std::move(device), Calibration::load(calibration));
 }
 
 /// What the user gives besides rules.
@@ -153,7 +157,7 @@ class Optimization {
       : options_(options),
         terms_(terms),
         symbols_(symbols),
-        device_(estimating_device(options.cost)),
+        device_(estimating_device(options.cost, options.calibration)),
         original_(std::move(files.model)),
         input_sets_(std::move(files.input_sets)),
         inference_(options.type_helper),
@@ -169,6 +173,7 @@ class Optimization {
         sizes_(given_inputs_.empty() ? given_sizes(options.input_shapes, import_, bank_) : given_inputs_[0].sizes),
         cost_source_(open_cost_source(options, library)),
         cost_(bank_, fusion_, device_, sizes_, cost_source_.get()),
+        searched_outputs_(name_numbers(bank_, import_.outputs, terms, rules)),
         rules_(algebra::specialize(rules, used_operators(bank_), library, terms, symbols)),
         matcher_(bank_, terms, rules_) {
     summary_.rules_loaded = rules.size();
@@ -196,7 +201,7 @@ class Optimization {
     };
     std::vector<CostModel> variants = cost_variants();
     found_ = search_with_variants({options_.search, options_.windows, bank_, terms_, rules_, matcher_}, cost_, variants,
-                                  import_.outputs, is_exportable);
+                                  searched_outputs_, is_exportable);
     summary_.search_seconds = watch_.lap();
     if (cost_source_) {
       cost_source_->require_times();
@@ -254,9 +259,7 @@ class Optimization {
   }
 
  private:
-  ExportPlan plan(std::span<const ValueId> outputs) {
-    return plan_export(import_, bank_, fusion_, outputs, model_.opset());
-  }
+  ExportPlan plan(std::span<const ValueId> outputs) { return plan_export(model_, import_, bank_, fusion_, outputs); }
 
   CostRows costs_of(std::span<const ValueId> outputs) {
     return costs_by_operator(bank_, cost_, import_, plan(outputs), outputs);
@@ -302,6 +305,7 @@ class Optimization {
   const GraphEvaluator::Sizes sizes_;
   const std::unique_ptr<CostSource> cost_source_;
   CostModel cost_;
+  const std::vector<ValueId> searched_outputs_;   // with the numbers that rules name
   const std::vector<algebra::RuleRecord> rules_;  // specialized to the model
   Matcher matcher_;
   SearchResult found_;

@@ -13,8 +13,10 @@ Rational make_rational(std::int64_t num, std::int64_t den) {
 }
 
 Rational operator+(Rational a, Rational b) {
-  const std::int64_t left = checked_multiply(a.num, b.den), right = checked_multiply(b.num, a.den);
-  return make_rational(checked_add(left, right), checked_multiply(a.den, b.den));
+  // Over the least common denominator, so that sums of fractions with long denominators stay within 64 bits.
+  const std::int64_t common = std::gcd(a.den, b.den), left_factor = b.den / common, right_factor = a.den / common;
+  const std::int64_t sum = checked_add(checked_multiply(a.num, left_factor), checked_multiply(b.num, right_factor));
+  return make_rational(sum, checked_multiply(a.den, left_factor));
 }
 
 Rational operator*(Rational a, Rational b) {

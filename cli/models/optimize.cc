@@ -12,6 +12,7 @@
 #include "cli/rules/rule_check.h"
 #include "cli/shipped_files.h"
 #include "cli/step_progress.h"
+#include "optimize/cost/calibration.h"
 #include "optimize/cost/device_model.h"
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/report/report.h"
@@ -76,6 +77,7 @@ void run(Context& context, const OptimizeOptions& given) {
   options.out = context.options.out;
   options.operators = definitions_folder(context.options);
   options.runtime_fusions = data_folder() / "runtimes" / "onnxruntime.patterns";
+  options.calibration = optimize::calibration_file(data_folder() / "runtimes");
   options.search.method = searches.at(given.search);
   if (given.verifier != "definitions") options.verification.onnxruntime = verifier_command();
   options.type_helper = type_helper_command();

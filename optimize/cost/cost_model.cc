@@ -142,7 +142,12 @@ double CostModel::isolated_seconds(const IsolatedNode& node) const {
   }
   const algebra::OperatorInstance& instance = bank_->library().instance(node.instance);
   const auto work = work_of(bank_->library(), instance, query.inputs, query.sizes);
-  return work ? roofline_seconds(*work, device_) : std::numeric_limits<double>::infinity();
+  if (!work) return std::numeric_limits<double>::infinity();
+  if (device_.calibration) {
+    const auto measured = device_.calibration->seconds(instance, query.inputs, query.constant, work->output_elements);
+    if (measured) return *measured + device_.overhead;
+  }
+  return roofline_seconds(*work, device_);
 }
 
 double CostModel::operations(std::span<const ValueId> outputs) const {

@@ -1,4 +1,5 @@
-// The cost of the nodes of a graph: a measured time, or an analytic roofline from the operator definitions and shapes.
+// The cost of the nodes of a graph: a measured time, a rate per element that was measured once for the runtime
+// (calibration.h), or an analytic roofline from the operator definitions and shapes.
 //
 //   cost(node) = max(flops / (peak · occupancy), bytes / bandwidth) + overhead
 //

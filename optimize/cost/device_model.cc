@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <thread>
+#include <utility>
 
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
@@ -45,6 +47,15 @@ double seconds(Work work) {
 }
 
 }  // namespace
+
+DeviceModel calibrated(DeviceModel device, Calibration calibration) {
+  device.description += ", operators as in " + calibration.runtime();
+  device.peak_flops = calibration.product_flops();
+  device.full_occupancy_elements = 1;  // of one thread
+  device.overhead = calibration.node_seconds();
+  device.calibration = std::make_shared<const Calibration>(std::move(calibration));
+  return device;
+}
 
 std::vector<std::string> device_names() {
   std::vector<std::string> names{"cpu", "cpu-measured"};

@@ -2,20 +2,27 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "optimize/cost/calibration.h"
 
 namespace rulemill::optimize {
 
 struct DeviceModel {
   std::string name;
   std::string description;
-  double peak_flops = 0;               // per second, in dense products
-  double scalar_flops = 0;             // per second, in elementwise functions
-  double bandwidth = 0;                // bytes per second, main memory
-  double overhead = 0;                 // seconds per operator call
-  double full_occupancy_elements = 0;  // output elements that are needed to occupy all cores
+  double peak_flops = 0;                                     // per second, in dense products
+  double scalar_flops = 0;                                   // per second, in elementwise functions
+  double bandwidth = 0;                                      // bytes per second, main memory
+  double overhead = 0;                                       // seconds per operator call
+  double full_occupancy_elements = 0;                        // output elements that are needed to occupy all cores
+  std::shared_ptr<const Calibration> calibration = nullptr;  // measured operators; others follow from the rates
 };
+
+/// Returns the device with the measured costs, and with their rates of products and their overhead.
+DeviceModel calibrated(DeviceModel device, Calibration calibration);
 
 /// Returns the model of "cpu" (by the number of cores), of "cpu-measured" (a short calibration, not reproducible) or of
 /// a GPU by name. Throws UsageError with the known names.

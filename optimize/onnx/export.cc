@@ -27,11 +27,15 @@ void collect_names(const onnx::GraphProto& graph, std::set<std::string>& names) 
 
 namespace {
 
+/// The IR version of the first ONNX release with `max_result_opset`.
+constexpr std::int64_t raised_ir_version = 9;
+
 class Exporter {
  public:
   Exporter(const OnnxModel& model, const ImportedModel& import, GraphBank& bank, std::span<const ValueId> outputs,
            bool keep_constants)
       : original_(model.proto().model.graph()),
+        original_opset_(model.opset()),
         import_(import),
         bank_(bank),
         folder_(bank),
@@ -56,6 +60,7 @@ class Exporter {
       }
       for (auto& [name, value] : planned.attributes) value = fold(value);
     }
+    if (plan.opset != original_opset_) set_opset(plan.opset);
     reserve_names(plan);
     write_aliases_of_sources();
     for (const ExportNode& planned : plan.nodes) write_node(planned);
@@ -67,6 +72,15 @@ class Exporter {
   }
 
  private:
+  void set_opset(int opset) {
+    OnnxModel::Proto& proto = result_.proto();
+    proto.opset = opset;
+    for (auto& set : *proto.model.mutable_opset_import()) {
+      if (set.domain().empty() || set.domain() == "ai.onnx") set.set_version(opset);
+    }
+    proto.model.set_ir_version(std::max<std::int64_t>(proto.model.ir_version(), raised_ir_version));
+  }
+
   ValueId fold(ValueId id) { return keep_constants_ ? id : folder_.fold(id); }
 
   onnx::GraphProto& graph() { return *result_.proto().model.mutable_graph(); }
@@ -301,6 +315,7 @@ class Exporter {
   }
 
   const onnx::GraphProto& original_;
+  const int original_opset_;
   const ImportedModel& import_;
   GraphBank& bank_;
   ConstantFolder folder_;

@@ -1,5 +1,6 @@
 // Export of a term graph as an ONNX model: the original model with its nodes and initializers replaced. Remaining nodes
-// and initializers are copied unchanged; inputs, outputs, opset, metadata and documentation stay.
+// and initializers are copied unchanged; inputs, outputs, metadata and documentation stay, and the opset unless the
+// plan raises it.
 #pragma once
 
 #include <map>
@@ -28,9 +29,15 @@ struct ExportPlan {
   std::vector<ExportNode> nodes;
   std::string error;
   bool keep_constants = false;
+  int opset = 0;
 };
 ExportPlan plan_export(const ImportedModel& import, GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs,
                        int opset, bool keep_constants = false);
+
+/// Returns the plan in the model's opset; if a node has no encoding there, in its raised opset (raised_opset.h) if that
+/// has one.
+ExportPlan plan_export(const OnnxModel& model, const ImportedModel& import, GraphBank& bank, Fusion& fusion,
+                       std::span<const ValueId> outputs);
 
 /// Writes the model of a plan; folds constants unless the plan keeps them. Throws Error if the plan has an error, if
 /// folding would overflow finite weights, or if the result is malformed.

@@ -4,6 +4,7 @@
 
 #include "optimize/onnx/export.h"
 #include "optimize/onnx/format/model_proto.h"
+#include "optimize/onnx/raised_opset.h"
 #include "optimize/onnx/shapes/runtime_sizes.h"
 
 namespace rulemill::optimize {
@@ -19,6 +20,7 @@ class Planner {
           bool keep_constants)
       : import_(import), bank_(bank), fusion_(fusion), opset_(opset), runtime_sizes_(bank, import.inputs) {
     plan_.keep_constants = keep_constants;
+    plan_.opset = opset;
     auto nodes = bank.live_nodes(outputs);
     live_.insert(nodes.begin(), nodes.end());
     uses_ = count_uses(bank, nodes, outputs);
@@ -318,6 +320,16 @@ class Planner {
 ExportPlan plan_export(const ImportedModel& import, GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs,
                        int opset, bool keep_constants) {
   return Planner(import, bank, fusion, outputs, opset, keep_constants).run();
+}
+
+ExportPlan plan_export(const OnnxModel& model, const ImportedModel& import, GraphBank& bank, Fusion& fusion,
+                       std::span<const ValueId> outputs) {
+  ExportPlan plan = plan_export(import, bank, fusion, outputs, model.opset());
+  if (plan.error.empty()) return plan;
+  const int raised = raised_opset(model);
+  if (raised == model.opset()) return plan;
+  ExportPlan raised_plan = plan_export(import, bank, fusion, outputs, raised);
+  return raised_plan.error.empty() ? raised_plan : plan;
 }
 
 }  // namespace rulemill::optimize

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "optimize/model/numbers.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
@@ -35,8 +36,9 @@ void RegionBuilder::add_fused_pair(NodeId last, NodeId inner, bool in_one_pass) 
   last_of_[inner].push_back(last);
 }
 
-/// Returns the computed nodes, sorted, with the inner nodes of their fusions and without inner nodes of others.
-std::vector<NodeId> RegionBuilder::complete_fusions(const std::vector<NodeId>& nodes) const {
+/// Returns the computed nodes, sorted, with the numbers that they read and the inner nodes of their fusions, and
+/// without inner nodes of others.
+std::vector<NodeId> RegionBuilder::complete(const std::vector<NodeId>& nodes) const {
   std::set<NodeId> inside;
   for (NodeId id : nodes) {
     if (is_computed(id)) inside.insert(id);
@@ -49,12 +51,19 @@ std::vector<NodeId> RegionBuilder::complete_fusions(const std::vector<NodeId>& n
     if (const auto inner = inner_of_.find(id); inner != inner_of_.end())
       inside.insert(inner->second.begin(), inner->second.end());
   }
+  std::set<NodeId> numbers;
+  for (NodeId id : inside) {
+    for (ValueId argument : bank_.node(id).arguments) {
+      if (is_number(bank_.node_of(argument))) numbers.insert(bank_.value(argument).node);
+    }
+  }
+  inside.merge(numbers);
   return {inside.begin(), inside.end()};
 }
 
 Region RegionBuilder::build_region(const std::vector<NodeId>& nodes) const {
   Region region;
-  const std::vector<NodeId> inside = complete_fusions(nodes);
+  const std::vector<NodeId> inside = complete(nodes);
   std::unordered_map<ValueId, std::uint32_t> numbers, inner_uses;
   const auto is_inside = [&](NodeId id) { return std::ranges::binary_search(inside, id); };
   for (NodeId id : inside) {
@@ -75,7 +84,7 @@ Region RegionBuilder::build_region(const std::vector<NodeId>& nodes) const {
     region.origins.push_back(node.origin);
     for (ValueId output : node.outputs) {
       const auto used = uses_.find(output);
-      if (used != uses_.end() && used->second > inner_uses[output]) {
+      if (!node.constant && used != uses_.end() && used->second > inner_uses[output]) {
         region.outputs.push_back(output);
         region.graph.outputs.push_back(next);
       }

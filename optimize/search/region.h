@@ -56,13 +56,14 @@ class RegionBuilder {
   RegionBuilder(const GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs);
 
   /// Returns the region of the algebra nodes among `nodes`. Its outputs are the values that the rest of the graph uses;
-  /// values computed from constants only are leaves. Fused nodes are in the region if and only if their last node is.
+  /// values computed from constants only are leaves, but numbers (optimize/model/numbers.h) are nodes. Fused nodes are
+  /// in the region if and only if their last node is.
   Region build_region(const std::vector<NodeId>& nodes) const;
 
  private:
   void add_fused_pair(NodeId last, NodeId inner, bool in_one_pass = false);
   bool is_computed(NodeId id) const;
-  std::vector<NodeId> complete_fusions(const std::vector<NodeId>& nodes) const;
+  std::vector<NodeId> complete(const std::vector<NodeId>& nodes) const;
 
   const GraphBank& bank_;
   std::unordered_map<ValueId, std::uint32_t> uses_;           // as an argument or an output

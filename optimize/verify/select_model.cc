@@ -72,7 +72,7 @@ class ModelSelector {
 
   OnnxModel exported(std::size_t number) const {
     const std::vector<ValueId>& outputs = candidates_[number].outputs;
-    ExportPlan plan = plan_export(context_.import, context_.bank, context_.fusion, outputs, context_.model.opset());
+    ExportPlan plan = plan_export(context_.model, context_.import, context_.bank, context_.fusion, outputs);
     return export_model(context_.model, context_.import, context_.bank, std::move(plan), outputs);
   }
 

@@ -1,0 +1,56 @@
+// Measured costs of operators in a runtime, per element, for the analytic cost model. They are read from a file that
+// bench/calibrate.py writes (data/runtimes/*.toml), so that the code names no operator.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algebra/library/library.h"
+
+namespace rulemill::optimize {
+
+class Calibration {
+ public:
+  /// Throws InputError with the place.
+  static Calibration load(const std::filesystem::path& file);
+  static Calibration parse(const std::string& text, const std::string& file);
+
+  double node_seconds() const { return node_seconds_; }
+  double product_flops() const { return product_flops_; }
+  const std::string& runtime() const { return runtime_; }
+
+  /// Returns the time of an operator, without that of a node; nullopt if the file has neither its name nor that of an
+  /// ONNX operator that encodes it. Numbers in between the sizes of tensors that were measured are interpolated.
+  /// `constant`: by input, true for weights.
+  std::optional<double> seconds(const algebra::OperatorInstance& instance,
+                                std::span<const std::vector<std::int64_t>> inputs, const std::vector<bool>& constant,
+                                double output_elements) const;
+
+ private:
+  /// Nanoseconds per element of a small and of a large tensor.
+  struct Rates {
+    double small = 0, large = 0;
+  };
+  struct Entry {
+    Rates own, further;
+    bool by_result = false;
+  };
+
+  const Entry* find(const algebra::OperatorInstance& instance) const;
+  double at(const Rates& rates, double elements) const;
+
+  std::string runtime_;
+  double node_seconds_ = 0, product_flops_ = 0;
+  double small_elements_ = 0, large_elements_ = 0;
+  std::map<std::string, Entry> entries_;
+};
+
+/// Returns the folder's file for this machine's processor, "onnxruntime-PROCESSOR.toml"; empty if there is none.
+std::filesystem::path calibration_file(const std::filesystem::path& folder);
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,75 @@
+#include "optimize/model/numbers.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "optimize/model/evaluate.h"
+#include "optimize/model/rounding.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+/// Returns the instances of the rules that are numbers, in the order of their ids.
+std::set<algebra::InstanceId> number_operators(const GraphBank& bank, const algebra::TermBank& terms,
+                                               const std::vector<algebra::RuleRecord>& rules) {
+  std::set<algebra::InstanceId> found;
+  const auto collect = [&](const auto& self, algebra::TermId id) -> void {
+    if (terms.term(id).is_variable) return;
+    const algebra::Node& node = terms.node_of(id);
+    for (const algebra::TermId argument : node.arguments) self(self, argument);
+    const algebra::OperatorInstance& instance = bank.library().instance(node.instance);
+    if (node.arguments.empty() && node.sizes.empty() && instance.outputs.size() == 1 &&
+        instance.outputs[0].dims.empty())
+      found.insert(node.instance);
+  };
+  for (const algebra::RuleRecord& record : rules) {
+    for (const algebra::TermId id : record.rule.source) collect(collect, id);
+    for (const algebra::TermId id : record.rule.target) collect(collect, id);
+  }
+  return found;
+}
+
+double value_of(const GraphBank& bank, ValueId id) {
+  GraphEvaluator evaluator(bank, {}, [](ValueId) { return GraphEvaluator::TensorPtr(); });
+  return evaluator.value(id)->values.at(0);
+}
+
+std::optional<double> scalar_value(const GraphBank& bank, ValueId id) {
+  const Node& node = bank.node_of(id);
+  const ValueType& type = bank.value(id).type;
+  if (node.kind != Node::Kind::Constant || !type || !type->empty() || !is_float(type.data_type)) return std::nullopt;
+  return bank.tensor(node.source)->values.at(0);
+}
+
+}  // namespace
+
+bool is_number(const Node& node) {
+  return node.kind == Node::Kind::Algebra && node.constant && node.arguments.empty() && node.sizes.empty();
+}
+
+std::vector<ValueId> name_numbers(GraphBank& bank, std::span<const ValueId> outputs, const algebra::TermBank& terms,
+                                  const std::vector<algebra::RuleRecord>& rules) {
+  const std::set<algebra::InstanceId> operators = number_operators(bank, terms, rules);
+  std::unordered_map<ValueId, ValueId> named;
+  for (const NodeId id : bank.live_nodes(outputs)) {
+    const ValueId constant = bank.node(id).outputs[0];
+    const std::optional<double> value = scalar_value(bank, constant);
+    if (!value) continue;
+    const DataType type = bank.value(constant).type.data_type;
+    for (const algebra::InstanceId instance : operators) {
+      const auto number = bank.apply(instance, {}, {}, type);
+      if (!number) continue;
+      const ValueId result = bank.node(*number).outputs[0];
+      if (rounded(value_of(bank, result), type) != *value) continue;
+      named.emplace(constant, result);
+      bank.folded_constants().emplace(result, constant);
+      break;
+    }
+  }
+  return named.empty() ? std::vector<ValueId>(outputs.begin(), outputs.end()) : bank.replace(outputs, named);
+}
+
+}  // namespace rulemill::optimize

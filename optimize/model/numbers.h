@@ -1,0 +1,20 @@
+// Numbers of a model that rules name: a scalar constant that equals an operator without inputs, such as one half.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "algebra/rules/rule_set.h"
+#include "optimize/model/graph.h"
+
+namespace rulemill::optimize {
+
+/// Returns true for an operator without inputs and sizes: the name of a number.
+bool is_number(const Node& node);
+
+/// Returns the outputs with each scalar constant replaced by the operator of the rules whose value, rounded to the
+/// constant's type, is the same. Export writes the constant again.
+std::vector<ValueId> name_numbers(GraphBank& bank, std::span<const ValueId> outputs, const algebra::TermBank& terms,
+                                  const std::vector<algebra::RuleRecord>& rules);
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,16 @@
+#include <catch2/catch.hpp>
+
+#include "algebra/operators/expression.h"
+
+namespace rulemill::algebra {
+namespace {
+
+TEST_CASE("fractions with one long denominator are added within 64 bits", "[expression]") {
+  const Rational tiny{1, 250'000'000'000'000};
+  CHECK(tiny + tiny == Rational{1, 125'000'000'000'000});
+  CHECK(tiny + -tiny == Rational{0, 1});
+  CHECK(Rational{1, 6} + Rational{3, 10} == Rational{7, 15});
+}
+
+}  // namespace
+}  // namespace rulemill::algebra
