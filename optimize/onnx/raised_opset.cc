@@ -1,8 +1,10 @@
 #include "optimize/onnx/raised_opset.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <sstream>
 #include <string>
-#include <unordered_set>
 
 #include "optimize/onnx/format/model_proto.h"
 
@@ -15,59 +17,21 @@ constexpr int min_raised_opset = 13;
 /// Operators whose versions from min_raised_opset to max_result_opset differ at most in types and in optional inputs
 /// and attributes whose defaults are the older meaning. A list, because the installed ONNX library may end before
 /// opset 20.
+constexpr const char* unchanged_operators =
+    "Abs Acos Add And ArgMax ArgMin Asin Atan Cast CastLike Ceil Celu Clip Concat Constant ConstantOfShape Conv "
+    "ConvTranspose Cos Cosh CumSum DepthToSpace Div Einsum Elu Equal Erf Exp Expand Flatten Floor Gather "
+    "GatherElements GatherND Gemm GlobalAveragePool GlobalMaxPool Greater GreaterOrEqual HardSigmoid HardSwish "
+    "Identity If InstanceNormalization IsInf IsNaN LayerNormalization LeakyRelu Less LessOrEqual Log LogSoftmax "
+    "Loop LRN MatMul Max MaxPool Mean Min Mod Mul Neg NonZero Not OneHot Or Pad Pow PRelu Range Reciprocal "
+    "ReduceSum Relu Reshape Resize Round Scan ScatterElements ScatterND Selu Shape Sigmoid Sign Sin Sinh Size "
+    "Slice Softmax Softplus Softsign SpaceToDepth Sqrt Squeeze Sub Sum Tan Tanh Tile TopK Transpose Unsqueeze "
+    "Where Xor ";
+
 bool is_unchanged(const std::string& op_type) {
-  static const std::unordered_set<std::string> unchanged{"Abs",          "Acos",
-                                                         "Add",          "And",
-                                                         "ArgMax",       "ArgMin",
-                                                         "Asin",         "Atan",
-                                                         "Cast",         "CastLike",
-                                                         "Ceil",         "Celu",
-                                                         "Clip",         "Concat",
-                                                         "Constant",     "ConstantOfShape",
-                                                         "Conv",         "ConvTranspose",
-                                                         "Cos",          "Cosh",
-                                                         "CumSum",       "DepthToSpace",
-                                                         "Div",          "Einsum",
-                                                         "Elu",          "Equal",
-                                                         "Erf",          "Exp",
-                                                         "Expand",       "Flatten",
-                                                         "Floor",        "Gather",
-                                                         "GatherND",     "Gemm",
-                                                         "Greater",      "GatherElements",
-                                                         "HardSigmoid",  "HardSwish",
-                                                         "Identity",     "GlobalAveragePool",
-                                                         "If",           "IsInf",
-                                                         "IsNaN",        "GlobalMaxPool",
-                                                         "LRN",          "LeakyRelu",
-                                                         "Less",         "GreaterOrEqual",
-                                                         "LessOrEqual",  "Log",
-                                                         "LogSoftmax",   "InstanceNormalization",
-                                                         "Loop",         "MatMul",
-                                                         "Max",          "LayerNormalization",
-                                                         "MaxPool",      "Mean",
-                                                         "Min",          "Mod",
-                                                         "Mul",          "Neg",
-                                                         "NonZero",      "Not",
-                                                         "OneHot",       "Or",
-                                                         "PRelu",        "Pad",
-                                                         "Pow",          "Range",
-                                                         "Reciprocal",   "ReduceSum",
-                                                         "Relu",         "Reshape",
-                                                         "Resize",       "Round",
-                                                         "Scan",         "ScatterND",
-                                                         "Selu",         "ScatterElements",
-                                                         "Shape",        "Sigmoid",
-                                                         "Sign",         "Sin",
-                                                         "Sinh",         "Size",
-                                                         "Slice",        "Softmax",
-                                                         "Softplus",     "Softsign",
-                                                         "SpaceToDepth", "Sqrt",
-                                                         "Squeeze",      "Sub",
-                                                         "Sum",          "Tan",
-                                                         "Tanh",         "Tile",
-                                                         "TopK",         "Transpose",
-                                                         "Unsqueeze",    "Where",
-                                                         "Xor"};
+  static const std::set<std::string> unchanged = [] {
+    std::istringstream words(unchanged_operators);
+    return std::set<std::string>(std::istream_iterator<std::string>(words), {});
+  }();
   return unchanged.contains(op_type);
 }
 
@@ -92,7 +56,8 @@ bool keeps_meaning(const onnx::GraphProto& graph) {
 int raised_opset(const OnnxModel& model) {
   const int own = model.opset();
   const onnx::ModelProto& proto = model.proto().model;
-  if (own < min_raised_opset || own >= max_result_opset || proto.functions_size() > 0) return own;
+  const bool is_subgraph = !model.proto().outer_names.empty();  // has the opset of the outer model
+  if (own < min_raised_opset || own >= max_result_opset || proto.functions_size() > 0 || is_subgraph) return own;
   return keeps_meaning(proto.graph()) ? max_result_opset : own;
 }
 

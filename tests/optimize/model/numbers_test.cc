@@ -79,20 +79,5 @@ TEST_CASE("other numbers are no match, and keep their initializers and the opset
   for (const char* name : {"a", "c", "i", "h"}) CHECK(std::ranges::find(names, name) != names.end());
 }
 
-TEST_CASE("the opset is raised only where every node keeps its meaning", "[numbers]") {
-  const auto raised = [](int opset, const char* op_type, const std::vector<std::string>& attributes) {
-    ModelText text(opset);
-    text.input("x", {"2", "3"}).output("y", {"2", "3"});
-    text.node(op_type, {"x"}, {"y"}, attributes);
-    return raised_opset(text.parsed());
-  };
-  CHECK(raised(17, "Relu", {}) == max_result_opset);
-  CHECK(raised(13, "Relu", {}) == max_result_opset);  // 14 only adds types
-  CHECK(raised(12, "Relu", {}) == 12);
-  CHECK(raised(21, "Relu", {}) == 21);
-  CHECK(raised(17, "ReduceMean", {"axes=1,"}) == 17);  // an input since 18
-  CHECK(raised(17, "NoSuchOperator", {}) == 17);
-}
-
 }  // namespace
 }  // namespace rulemill::optimize
