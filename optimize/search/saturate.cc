@@ -224,18 +224,15 @@ double Saturator::Impl::price_in_graph(const Extraction::NodeContext& context, d
 }
 
 /// Saturates and extracts, and repeats that with the result while it becomes cheaper: a restart drops merged and folded
-/// nodes, so that limits are reached later. Core rules come first, because they are few enough for a deep search: first
-/// without larger terms, which would use up the limits before a chain of simplifications ends. Then all rules are
-/// applied to the result.
+/// nodes, so that limits are reached later. Core rules come first, because they are few enough for a deep search; then
+/// all rules are applied to the result.
 Solution Saturator::Impl::solve(const Region& region) {
   Solution solution{.graph = region.graph, .steps = {}};
-  const auto improve_with = [&](bool core_only, const egraph::Limits& limits) {
+  for (const bool core_only : {true, false}) {
     select_rules(core_only);
+    const egraph::Limits& limits = core_only ? options.core_limits : options.limits;
     while (solution.restarts < options.max_restarts && improve(region.leaves, solution, limits)) ++solution.restarts;
-  };
-  improve_with(true, options.shrinking_limits);
-  improve_with(true, options.core_limits);
-  improve_with(false, options.limits);
+  }
   return solution;
 }
 

@@ -30,8 +30,7 @@ struct SaturationOptions {
                         .rewrite_constants = false,
                         .max_growth_over_class = 2,
                         .max_growth_over_goal = 2};
-  egraph::Limits shrinking_limits = with_growth(limits, 0);  // with core rules only
-  egraph::Limits core_limits = with_growth(limits, 6);       // with core rules only
+  egraph::Limits core_limits = with_growth(limits, 6);  // with core rules only
   std::size_t max_restarts = 12;
   IlpLimits ilp;
   std::size_t passes = 20;  // improvement passes of an extraction
