@@ -2,13 +2,12 @@
 """Measures single operators in onnxruntime for the cost model: `calibrate.py OUT.toml [--only NAME…]`.
 
 Each operator runs alone, with one thread, on tensors of two sizes: one that the caches hold and one that they do not. The figure is
-the median processor time of the thread, without that of a call, in nanoseconds per element (optimize/cost/calibration.h describes
+the least processor time of the thread, without that of a call, in nanoseconds per element (optimize/cost/calibration.h describes
 the file). Takes about two minutes. Needs onnx and onnxruntime.
 """
 
 import argparse
 import platform
-import statistics
 import time
 
 import numpy as np
@@ -47,7 +46,7 @@ def operators(shape):
     found["LayerNormalization"] = ("LayerNormalization", [rows, ones, ones], {"axis": -1}, 1)
     found["BatchNormalization"] = ("BatchNormalization", [shape, ones, ones, ones, ones], {}, 1)
     found["InstanceNormalization"] = ("InstanceNormalization", [shape, ones, ones], {}, 1)
-    found["GlobalAveragePool"] = ("GlobalAveragePool", [shape], {}, 1)
+    found["mean_plane"] = ("ReduceMean", [shape, constant([2, 3], np.int64)], {"keepdims": 1}, 1)
     for name in ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceL2"):
         found[name] = (name, [rows, constant([-1], np.int64)], {"keepdims": 1}, 1)
     found["MaxPool"] = ("MaxPool", [shape], {"kernel_shape": [3, 3], "pads": [1] * 4}, 1)
@@ -71,9 +70,12 @@ def operators(shape):
     return found
 
 
-# Names by the operator that was measured: operators of the definitions whose ONNX operator has several costs; and Sub, which is as
-# fast as Add: a difference by noise would exchange them, and onnxruntime fuses only additions into convolutions.
-SAME = {"Add": ["Add", "Sub"], "resize_linear": ["resize_linear", "upsample_linear"]}
+# Names by the operator that was measured, instead of its own: operators of the definitions whose ONNX operator has several costs, and
+# operators that a search must not exchange for a difference that holds for a single node only. Sub is as fast as Add, but onnxruntime
+# fuses only additions into convolutions. A global pool is slower than a mean over planes by itself, but not in a network, where it
+# reads the blocked layout of convolutions.
+SAME = {"Add": ["Add", "Sub"], "mean_plane": ["mean_plane", "GlobalAveragePool"],
+        "resize_linear": ["resize_linear", "upsample_linear"]}
 # Operators that read as much as they write.
 OUTPUT_ONLY = ["Expand", "Gather", "Slice", "Split"]
 # Operators that only change the shape; onnxruntime copies nothing.
@@ -100,22 +102,19 @@ def session(op_type, inputs, attributes, outputs):
     options.log_severity_level = 4
     runner = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     generator = np.random.default_rng(0)
-    feeds = {info.name: generator.uniform(0.1, 1, info.shape).astype(np.float32) for info in given_infos(runner)}
+    feeds = {info.name: generator.uniform(0.1, 1, info.shape).astype(np.float32) for info in runner.get_inputs()}
     return runner, feeds
 
 
-def given_infos(runner):
-    return runner.get_inputs()
-
-
 def nanoseconds(runner, feeds):
+    """Returns the least time of a run, because other processes only add to it."""
     times, end = [], time.monotonic() + SECONDS
     runner.run(None, feeds)
     while len(times) < ROUNDS and (len(times) < 5 or time.monotonic() < end):
         start = time.thread_time_ns()
         runner.run(None, feeds)
         times.append(time.thread_time_ns() - start)
-    return statistics.median(times)
+    return min(times)
 
 
 def elements(name, inputs, runner, feeds):
@@ -181,11 +180,16 @@ def write(path, columns, node, rate):
     counts = [int(np.prod(shape)) for shape in SIZES.values()]
     with open(path, "w") as out:
         out.write("# Costs of operators in onnxruntime with one thread, measured one by one by bench/calibrate.py. Names are those of\n"
-                  "# ONNX, or of the definitions where one ONNX operator has several costs.\n\n")
+                  "# ONNX, or of the definitions where one ONNX operator has several costs.\n")
+        for measured, names in sorted(SAME.items()):
+            for name in names:
+                if name != measured:
+                    out.write(f"# {name} is not measured by itself: it has the rates of {measured}.\n")
+        out.write("\n")
         out.write(f'runtime = "onnxruntime {onnxruntime.__version__}"\nprocessor = "{platform.machine()}"\n')
         out.write(f"node_nanoseconds = {round(node)}\nproduct_gflops = {round(rate)}\n\n")
         out.write(f"# The two numbers of an operator hold for tensors of so many elements.\nelements = {counts}\n")
-        out.write(f"# They count the elements of the result; of other operators those of the largest input or result.\n")
+        out.write("# They count the elements of the result; of other operators those of the largest input or result.\n")
         out.write(f"by_result = {OUTPUT_ONLY}\n\n".replace("'", '"'))
         out.write("[nanoseconds_per_element]\n")
         out.writelines(rows(single))

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Compares estimated costs with onnxruntime's profile: `cost_errors.py MODEL.onnx… [--rounds N] [--before BINARY]`.
+"""Compares estimated costs with onnxruntime's profile: `cost_errors.py MODEL.onnx… [--rounds N] [--before BINARY] [--rows]`.
 
-For each model and ONNX operator: the cost of all its nodes by the analytic model, and their time in onnxruntime's profile with
-one thread and without graph optimizations, so that its nodes are those of the model. Prints median and 90th percentile of the factor
-between both, for products and for other operators, and the rank correlation of whole models. `--before` adds the same of another
-binary. Operators that take less than 1% of a model are left out. RULEMILL names the binary.
+For each model and ONNX operator: the cost of all its nodes by the analytic model, and their time in onnxruntime's profile with one
+thread. Both are of the model as `optimize` writes it without a rule, so that their nodes are the same. Products are compared with
+the profile of the model as the runtime runs it, in blocked layouts and with activations fused into them; other operators with a
+profile without graph optimizations, in which they are nodes. A node's time is the least of its runs. Prints median and 90th percentile
+of the factor between both, and the rank correlation of whole models. `--before` adds the same of another binary, `--rows` prints
+every factor. Operators that take less than 1% of a model are left out. RULEMILL names the binary.
 """
 
 import argparse
@@ -21,31 +23,34 @@ import onnxruntime
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = os.environ.get("RULEMILL", str(ROOT / "build" / "release" / "rulemill"))
-PRODUCTS = {"Conv", "Gemm", "MatMul"}
+# The rows of products by the operator's name in the runtime, which makes Gemm of MatMul and Add.
+PRODUCTS = {"Conv": "Conv", "FusedConv": "Conv",
+            **dict.fromkeys(["MatMul", "FusedMatMul", "Gemm", "FusedGemm"], "MatMul, Gemm")}
+EXPANDED = {"HardSwish": ("HardSigmoid", "Mul")}  # functions of ONNX that the runtime expands; one row with their operators
 MIN_SHARE = 0.01
+NO_RULES = "rule twice(x:1)\n  relu(relu(x)) => relu(x)\n"
 
 
-def estimates(model, binary):
-    """Returns seconds by operator."""
+def estimates(model, binary, written):
+    """Writes the model as it is without a rule, and returns its seconds by operator."""
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "result.json"
-        rules = pathlib.Path(folder) / "none.rules"
-        rules.write_text("rule twice(x:1)\n  relu(relu(x)) => relu(x)\n")
-        database = pathlib.Path(folder) / "none"
+        report, rules, database = (pathlib.Path(folder) / name for name in ("report.json", "none.rules", "none"))
+        rules.write_text(NO_RULES)
         run([binary, "rules", "import", rules, "--out", database])
-        run([binary, "optimize", model, "--rules", database, "--no-benchmark", "--verifier", "definitions", "--json", path, "--quiet"])
-        return {row["name"]: row["before"]["seconds"] for row in json.loads(path.read_text())["operators"]}
+        run([binary, "optimize", model, "--rules", database, "--no-benchmark", "--min-gain", "0", "--verifier", "definitions",
+             "--verify-inputs", "1", "--json", report, "--out", written, "--quiet"])
+        return {row["name"]: row["before"]["seconds"] for row in json.loads(report.read_text())["operators"]}
 
 
 def run(command):
     subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
 
 
-def profile(model, rounds):
-    """Returns seconds by operator: for each node the median of its runs."""
+def profile(model, rounds, level):
+    """Returns seconds by operator: for each node the least of its runs."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.graph_optimization_level = level
     options.log_severity_level = 4
     with tempfile.TemporaryDirectory() as folder:
         options.enable_profiling, options.profile_file_prefix = True, str(pathlib.Path(folder) / "profile")
@@ -66,8 +71,26 @@ def profile(model, rounds):
             times[event["args"]["op_name"], event["name"]].append(event["dur"] * 1e-6)
     seconds = collections.Counter()
     for (operator, _), each in times.items():
-        seconds[operator] += statistics.median(each)
+        seconds[operator] += min(each)
     return seconds
+
+
+def measured(model, rounds):
+    """Returns the seconds of the whole model as it runs, and those of its operators."""
+    levels = onnxruntime.GraphOptimizationLevel
+    as_run = profile(model, rounds, levels.ORT_ENABLE_ALL)
+    others = profile(model, rounds, levels.ORT_DISABLE_ALL)
+    return sum(as_run.values()), {**{operator: each for operator, each in others.items() if operator not in PRODUCTS},
+                                  **{operator: each for operator, each in as_run.items() if operator in PRODUCTS}}
+
+
+def rows(seconds, functions):
+    """Returns the seconds by row: one for each kind of product, and for each function with the operators that it expands to."""
+    names = {**PRODUCTS, **{part: function for function in functions for part in EXPANDED[function]}}
+    result = collections.Counter()
+    for operator, each in seconds.items():
+        result[names.get(operator, operator)] += each
+    return result
 
 
 def ranks(values):
@@ -84,31 +107,37 @@ def main():
     parser.add_argument("models", nargs="+", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--before")
+    parser.add_argument("--rows", action="store_true")
     arguments = parser.parse_args()
     binaries = {"now": BINARY, **({"before": arguments.before} if arguments.before else {})}
     factors = collections.defaultdict(list)
     totals = collections.defaultdict(list)
     for model in arguments.models:
-        measured = profile(model, arguments.rounds)
-        whole = sum(measured.values())
+        with tempfile.TemporaryDirectory() as folder:
+            written = pathlib.Path(folder) / "written.onnx"
+            estimated = {label: estimates(model, binary, written) for label, binary in reversed(binaries.items())}
+            whole, times = measured(written, arguments.rounds)
         totals["profile"].append(whole)
-        for label, binary in binaries.items():
-            estimated = estimates(model, binary)
-            totals[label].append(sum(estimated.values()))
-            for operator, seconds in measured.items():
-                if seconds < MIN_SHARE * whole or not estimated.get(operator):
+        for label, costs in estimated.items():
+            totals[label].append(sum(costs.values()))
+            functions = EXPANDED.keys() & costs.keys()
+            costs = rows(costs, functions)
+            for operator, seconds in rows(times, functions).items():
+                if seconds < MIN_SHARE * whole or not costs.get(operator):
                     continue
-                kind = "products" if operator in PRODUCTS else "others"
-                factors[label, kind].append((estimated[operator] / seconds, model.stem, operator))
+                kind = "products" if operator in PRODUCTS.values() else "others"
+                factors[label, kind].append((costs[operator] / seconds, model.stem, operator))
+                if arguments.rows:
+                    print(f"{label:8} {model.stem:32} {operator:24} {seconds * 1e3:9.3f} ms {costs[operator] / seconds:6.2f}")
     print("| costs | operators | rows | median error | within a factor of 2 | 90th percentile of the factor |\n|---|---|---|---|---|---|")
-    for (label, kind), rows in sorted(factors.items()):
-        off = sorted(max(factor, 1 / factor) for factor, _, _ in rows)
-        error = statistics.median(abs(factor - 1) for factor, _, _ in rows)
+    for (label, kind), found in sorted(factors.items()):
+        off = sorted(max(factor, 1 / factor) for factor, _, _ in found)
+        error = statistics.median(abs(factor - 1) for factor, _, _ in found)
         within = sum(factor <= 2 for factor in off) / len(off)
-        print(f"| {label} | {kind} | {len(rows)} | {error:.0%} | {within:.0%} | {off[int(0.9 * (len(off) - 1))]:.2f} |")
+        print(f"| {label} | {kind} | {len(found)} | {error:.0%} | {within:.0%} | {off[int(0.9 * (len(off) - 1))]:.2f} |")
     for label in binaries:
         print(f"rank correlation of whole models, {label}: {correlation(totals[label], totals['profile']):.2f}")
-    worst = sorted(factors["now", "others"], key=lambda row: -max(row[0], 1 / row[0]))[:8]
+    worst = sorted(factors["now", "others"] + factors["now", "products"], key=lambda row: -max(row[0], 1 / row[0]))[:8]
     print("largest differences now: " + ", ".join(f"{o} in {m} {f:.2f}" for f, m, o in worst))
 
 
