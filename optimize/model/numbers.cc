@@ -32,6 +32,16 @@ std::set<algebra::InstanceId> number_operators(const GraphBank& bank, const alge
   return found;
 }
 
+/// Returns the values whose names are used outside of algebra nodes.
+std::set<ValueId> named_values(const GraphBank& bank, std::span<const ValueId> outputs) {
+  std::set<ValueId> found(outputs.begin(), outputs.end());
+  for (const NodeId id : bank.live_nodes(outputs)) {
+    const Node& node = bank.node(id);
+    if (node.kind == Node::Kind::Opaque) found.insert(node.arguments.begin(), node.arguments.end());
+  }
+  return found;
+}
+
 double value_of(const GraphBank& bank, ValueId id) {
   GraphEvaluator evaluator(bank, {}, [](ValueId) { return GraphEvaluator::TensorPtr(); });
   return evaluator.value(id)->values.at(0);
@@ -53,11 +63,12 @@ bool is_number(const Node& node) {
 std::vector<ValueId> name_numbers(GraphBank& bank, std::span<const ValueId> outputs, const algebra::TermBank& terms,
                                   const std::vector<algebra::RuleRecord>& rules) {
   const std::set<algebra::InstanceId> operators = number_operators(bank, terms, rules);
+  const std::set<ValueId> kept = named_values(bank, outputs);
   std::unordered_map<ValueId, ValueId> named;
   for (const NodeId id : bank.live_nodes(outputs)) {
     const ValueId constant = bank.node(id).outputs[0];
     const std::optional<double> value = scalar_value(bank, constant);
-    if (!value) continue;
+    if (!value || kept.contains(constant)) continue;
     const DataType type = bank.value(constant).type.data_type;
     for (const algebra::InstanceId instance : operators) {
       const auto number = bank.apply(instance, {}, {}, type);

@@ -13,7 +13,8 @@ namespace rulemill::optimize {
 bool is_number(const Node& node);
 
 /// Returns the outputs with each scalar constant replaced by the operator of the rules whose value, rounded to the
-/// constant's type, is the same. Export writes the constant again.
+/// constant's type, is the same. Export writes the constant again. Constants that are outputs or that opaque nodes use
+/// stay, because their names count.
 std::vector<ValueId> name_numbers(GraphBank& bank, std::span<const ValueId> outputs, const algebra::TermBank& terms,
                                   const std::vector<algebra::RuleRecord>& rules);
 

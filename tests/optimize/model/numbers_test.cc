@@ -79,5 +79,20 @@ TEST_CASE("other numbers are no match, and keep their initializers and the opset
   for (const char* name : {"a", "c", "i", "h"}) CHECK(std::ranges::find(names, name) != names.end());
 }
 
+TEST_CASE("a constant that is an output or that an opaque node uses stays, because its name counts", "[numbers]") {
+  ModelText text = written_out_gelu(17, 0.5);
+  add_number(text, "output_half", 0.5);
+  add_number(text, "opaque_half", 0.5);
+  text.output("output_half", {}).output("z", {}).node("Unknown", {"opaque_half"}, {"z"}, {}, "custom");
+  RulesFromText rules(gelu_rules, false);
+  GraphBank bank(rules.library, rules.symbols);
+  const ImportedModel import = import_model(text.parsed(), bank);
+  const std::vector<ValueId> named = name_numbers(bank, import.outputs, rules.terms, rules.rules);
+  REQUIRE(named.size() == 3);
+  CHECK(named[0] != import.outputs[0]);
+  CHECK(named[1] == import.outputs[1]);
+  CHECK(named[2] == import.outputs[2]);
+}
+
 }  // namespace
 }  // namespace rulemill::optimize
