@@ -49,8 +49,6 @@ def operators(shape):
     found["mean_plane"] = ("ReduceMean", [shape, constant([2, 3], np.int64)], {"keepdims": 1}, 1)
     for name in ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceL2"):
         found[name] = (name, [rows, constant([-1], np.int64)], {"keepdims": 1}, 1)
-    found["MaxPool"] = ("MaxPool", [shape], {"kernel_shape": [3, 3], "pads": [1] * 4}, 1)
-    found["AveragePool"] = ("AveragePool", [shape], {"kernel_shape": [3, 3], "pads": [1] * 4}, 1)
     found["Transpose"] = ("Transpose", [heads], {"perm": [0, 2, 1, 3]}, 1)
     found["Concat"] = ("Concat", [(batch, channels // 2, height, width)] * 2, {"axis": 1}, 1)
     found["Split"] = ("Split", [shape], {"axis": 1, "num_outputs": 2}, 2)
@@ -76,6 +74,7 @@ def operators(shape):
 # reads the blocked layout of convolutions.
 SAME = {"Add": ["Add", "Sub"], "mean_plane": ["mean_plane", "GlobalAveragePool"],
         "resize_linear": ["resize_linear", "upsample_linear"]}
+# Pools over windows are absent: alone they take several times as long as in the blocked layout of a network's convolutions.
 # Operators that read as much as they write.
 OUTPUT_ONLY = ["Expand", "Gather", "Slice", "Split"]
 # Operators that only change the shape; onnxruntime copies nothing.
