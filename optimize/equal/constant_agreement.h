@@ -19,8 +19,8 @@ class ConstantComparison {
  public:
   explicit ConstantComparison(const GraphBank& bank) : bank_(&bank) {}
 
-  /// Returns the largest relative difference if the constants agree. Constants that are stored in both models agree only
-  /// if they are identical. The values have one type.
+  /// Returns the largest relative difference if the constants agree. Constants that are stored in both models agree
+  /// only if they are identical.
   std::optional<double> difference(ValueId a, ValueId b);
 
  private:

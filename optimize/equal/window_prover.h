@@ -1,6 +1,7 @@
 // Proof that the two outputs of a window are equal for all values of its leaves: rules are applied in an e-graph until
 // both are in one class. As long as they are not, the smallest graph for both is searched in its place, with a leaf for
-// each constant that it computes, so that many rewrites fit into the limits. Constants are merged if their values agree.
+// each constant that it computes, so that many rewrites fit into the limits. Constants are merged if their values
+// agree.
 #pragma once
 
 #include <cstdint>
