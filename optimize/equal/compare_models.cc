@@ -90,8 +90,9 @@ class ModelComparison {
     CanonicalModel after(bank_, constants, after_import_, after_identity_, "after ");
     const std::vector<algebra::RuleRecord> rules =
         algebra::specialize(join_rules(databases_), used_operators(bank_), library_, terms_, symbols_);
-    WindowProver prover(bank_, terms_, rules);
-    const SweepResult swept = Sweep(bank_, before, after, prover).run(outputs_);
+    ConstantComparison comparison(bank_);
+    WindowProver prover(bank_, terms_, rules, comparison);
+    const SweepResult swept = Sweep(bank_, before, after, comparison, prover).run(outputs_);
     if (swept.outputs_equal) result_.verdict = EqualityResult::Verdict::Equal;
     result_.congruent = swept.congruent;
     result_.by_rules = swept.by_rules;

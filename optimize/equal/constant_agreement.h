@@ -1,7 +1,10 @@
 // Whether two constants agree: a folded constant was computed in floats, by a program that rounds in its own way.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <unordered_map>
+#include <vector>
 
 #include "optimize/model/graph.h"
 
@@ -10,10 +13,27 @@ namespace rulemill::optimize {
 /// Elements may differ by this many unit roundoffs of the type, relative to the largest element.
 inline constexpr double max_constant_roundoffs = 16;
 
-/// Returns the largest difference of elements, relative to the largest element; nullopt if the constants do not agree.
-std::optional<double> constant_difference(const algebra::Tensor& a, const algebra::Tensor& b, DataType type);
+/// Compares constants of one bank, stored or computed from others. Keeps a few elements of each, so that most pairs are
+/// told apart without computing them again.
+class ConstantComparison {
+ public:
+  explicit ConstantComparison(const GraphBank& bank) : bank_(&bank) {}
 
-/// Returns the elements of a value that depends on constants only, computed in float64; nullptr if they are too many.
-std::shared_ptr<const algebra::Tensor> constant_elements(const GraphBank& bank, ValueId value);
+  /// Returns the largest relative difference if the constants agree. Constants that are stored in both models agree
+  /// only if they are identical.
+  std::optional<double> difference(ValueId a, ValueId b);
+
+ private:
+  struct Sample {
+    bool computable = false;
+    double largest = 0;  // finite element, absolute
+    std::vector<double> elements;
+  };
+
+  const Sample& sample(ValueId value);
+
+  const GraphBank* bank_;
+  std::unordered_map<ValueId, Sample> samples_;
+};
 
 }  // namespace rulemill::optimize

@@ -81,20 +81,10 @@ void Sweep::add_value(ValueId original) {
   if (!is_merged) ++result_.unmatched;
 }
 
-/// Constants that are stored in both models are equal only if they are identical. A constant that one model computes
-/// may have been folded in the other one.
+/// A constant that one model computes may have been folded in the other one.
 bool Sweep::merge_constant(ValueId original, ValueId canonical) {
-  const ValueType type = bank_.value(canonical).type;
-  if (!type || !is_float(type.data_type)) return false;
-  const bool is_stored = bank_.node_of(canonical).kind == Node::Kind::Constant;
-  std::shared_ptr<const algebra::Tensor> elements;
   for (const ValueId candidate : first_constants_) {
-    if (is_stored && bank_.node_of(candidate).kind == Node::Kind::Constant) continue;
-    if (bank_.value(candidate).type != type) continue;
-    if (!elements) elements = constant_elements(bank_, canonical);
-    const auto other = constant_elements(bank_, candidate);
-    if (!elements || !other) continue;
-    const auto difference = constant_difference(*other, *elements, type.data_type);
+    const auto difference = constants_.difference(candidate, canonical);
     if (!difference) continue;
     ++result_.constants;
     result_.constant_difference = std::max(result_.constant_difference, *difference);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "optimize/equal/canonical_model.h"
+#include "optimize/equal/constant_agreement.h"
 #include "optimize/equal/window.h"
 #include "optimize/equal/window_prover.h"
 
@@ -35,8 +36,9 @@ struct SweepResult {
 
 class Sweep {
  public:
-  Sweep(GraphBank& bank, CanonicalModel& before, CanonicalModel& after, WindowProver& prover)
-      : bank_(bank), before_(before), after_(after), prover_(prover) {}
+  Sweep(GraphBank& bank, CanonicalModel& before, CanonicalModel& after, ConstantComparison& constants,
+        WindowProver& prover)
+      : bank_(bank), before_(before), after_(after), constants_(constants), prover_(prover) {}
 
   /// `outputs` are pairs of original values.
   SweepResult run(const std::vector<ValuePair>& outputs);
@@ -51,6 +53,7 @@ class Sweep {
 
   GraphBank& bank_;
   CanonicalModel &before_, &after_;
+  ConstantComparison& constants_;
   WindowProver& prover_;
   std::unordered_set<NodeId> first_nodes_;                        // canonical nodes of the first model
   std::vector<ValueId> first_constants_;                          // canonical

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "egraph/explain.h"
-#include "optimize/equal/constant_agreement.h"
+#include "optimize/search/extraction.h"
 #include "optimize/search/positivity.h"
 #include "optimize/search/saturate.h"
 #include "runtime/text/error.h"
@@ -20,8 +20,11 @@ using egraph::no_id;
 
 namespace {
 
-/// Rounds in which constants are compared and the rules are applied again.
-constexpr std::uint32_t max_constant_rounds = 4;
+/// Rounds in which the window is rebuilt: smaller, or with constants whose values agree.
+constexpr std::uint32_t max_rounds = 16;
+
+/// Improvement passes of an extraction.
+constexpr std::size_t extraction_passes = 20;
 
 /// Larger than those of the optimizer: a window has a goal, and the folded constants of several rewrites are rebuilt at
 /// once.
@@ -44,8 +47,10 @@ struct LeafDefinition {
 }  // namespace
 
 struct WindowProver::Impl {
-  Impl(GraphBank& graph_bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules)
+  Impl(GraphBank& graph_bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules,
+       ConstantComparison& comparison)
       : bank(graph_bank),
+        constants(comparison),
         sizes(graph_bank.library(), graph_bank.symbols()),
         egraph(graph_bank.library(), sizes),
         saturation(index, egraph),
@@ -54,8 +59,15 @@ struct WindowProver::Impl {
   }
 
   void add_rule(const algebra::RuleRecord& record, std::uint32_t number, const algebra::TermBank& terms);
-  std::optional<WindowProof> prove(const Region& window);
-  bool is_reached(const Region& window, const egraph::Limits& limits);
+  std::optional<WindowProof> prove(Region window);
+  bool saturate(const Region& window, bool core_only);
+  bool simplify(Region& window);
+  bool add_constant_leaves(Region& window, const Extraction& extraction, std::span<const ENodeId> order,
+                           std::map<EClassId, std::uint32_t>& numbers);
+  std::uint32_t constant_leaf(Region& window, ValueId value);
+  bool marks_positive_leaf(ENodeId node) const {
+    return algebra::is_positive_operator(bank.library().instance(egraph.instance(node)));
+  }
   void add_window(const Region& window);
   EClassId add_leaf(const RegionLeaf& leaf, std::uint32_t number);
   EClassId add_definition(const LeafDefinition& definition);
@@ -66,9 +78,10 @@ struct WindowProver::Impl {
   std::optional<std::uint32_t> extract(EClassId value, std::uint32_t leaves, LeafDefinition& into,
                                        std::map<EClassId, std::optional<std::uint32_t>>& numbers);
   std::optional<ValueId> build(const LeafDefinition& definition, const Region& window);
-  WindowProof explain(const Region& window) const;
+  void explain(std::span<const std::pair<EClassId, EClassId>> equal);
 
   GraphBank& bank;
+  ConstantComparison& constants;
   egraph::SizeTable sizes;
   egraph::RuleIndex index;
   std::vector<std::uint32_t> rule_numbers, late_rules;
@@ -78,6 +91,8 @@ struct WindowProver::Impl {
   std::map<std::size_t, algebra::InstanceId> positive_operators;  // by rank of the rules' positive variables
   std::vector<LeafDefinition> definitions;                        // in the current window
   std::vector<EClassId> values;                                   // by value of the window
+  ENodeId window_end = 0;                                         // of the window's own nodes in the e-graph
+  WindowProof proof;
 };
 
 void WindowProver::Impl::add_rule(const algebra::RuleRecord& record, std::uint32_t number,
@@ -94,25 +109,136 @@ void WindowProver::Impl::add_rule(const algebra::RuleRecord& record, std::uint32
   rule_numbers.push_back(number);
 }
 
-std::optional<WindowProof> WindowProver::Impl::prove(const Region& window) {
-  const SaturationOptions options;
+std::optional<WindowProof> WindowProver::Impl::prove(Region window) {
   definitions.clear();
-  for (std::uint32_t round = 0; round < max_constant_rounds; ++round) {
+  proof = {};
+  for (std::uint32_t round = 0; round < max_rounds; ++round) {
+    bool is_smaller = false;
     for (const bool core_only : {true, false}) {
-      for (const std::uint32_t rule : late_rules) index.enable(rule, !core_only);
-      add_window(window);
-      if (is_reached(window, window_limits(core_only ? options.core_limits : options.limits))) return explain(window);
+      if (saturate(window, core_only)) return proof;
+      is_smaller = simplify(window);
+      if (is_smaller) break;
     }
-    if (!define_leaves(window)) return std::nullopt;
+    if (!is_smaller && !define_leaves(window)) return std::nullopt;
   }
   return std::nullopt;
 }
 
-bool WindowProver::Impl::is_reached(const Region& window, const egraph::Limits& limits) {
+/// Returns true if both outputs are equal.
+bool WindowProver::Impl::saturate(const Region& window, bool core_only) {
+  const SaturationOptions options;
+  const egraph::Limits limits = window_limits(core_only ? options.core_limits : options.limits);
+  for (const std::uint32_t rule : late_rules) index.enable(rule, !core_only);
+  add_window(window);
   const std::pair<EClassId, EClassId> goal[] = {{values[window.graph.outputs[0]], values[window.graph.outputs[1]]}};
-  const auto max_operators = static_cast<std::uint32_t>(egraph.node_count()) + limits.max_growth_over_goal;
+  const auto max_operators = window_end + limits.max_growth_over_goal;
   saturation.run(goal, max_operators, limits);
-  return egraph.are_equal(goal[0].first, goal[0].second);
+  if (!egraph.are_equal(goal[0].first, goal[0].second)) return false;
+  explain(goal);
+  return true;
+}
+
+/// Replaces the window's graph by a smaller one that computes both outputs, in which constants are leaves.
+bool WindowProver::Impl::simplify(Region& window) {
+  const EClassId roots[] = {values[window.graph.outputs[0]], values[window.graph.outputs[1]]};
+  const Extraction::NodePrices prices = {[&](ENodeId node) { return marks_positive_leaf(node) ? 0.0 : 1.0; },
+                                         [](const Extraction::NodeContext&, double isolated) { return isolated; }};
+  Extraction extraction(egraph, prices);
+  extraction.extract(roots, window_end, extraction_passes);
+  if (extraction.seconds() > static_cast<double>(window.graph.nodes.size()) - 0.5) return false;
+
+  const std::vector<ENodeId> order = extraction.order(roots);
+  std::map<EClassId, std::uint32_t> numbers;  // by class: of values of the new graph
+  if (!add_constant_leaves(window, extraction, order, numbers)) return false;
+  RegionGraph graph;
+  graph.leaves = static_cast<std::uint32_t>(window.leaves.size());
+  std::uint32_t next = graph.leaves;
+  const auto number = [&](EClassId value) {
+    const EClassId variable = extraction.variable(value);
+    return variable != no_id ? egraph.tag_of(variable) : numbers.at(egraph.find(value));
+  };
+  std::vector<std::pair<EClassId, EClassId>> equal;
+  const auto select = [&](EClassId value) {
+    const EClassId variable = extraction.variable(value);
+    if (variable != no_id) return equal.emplace_back(value, variable);
+    const ENodeId node = extraction.node(value);
+    std::uint32_t output = 0;
+    while (!egraph.are_equal(egraph.output(node, output), value)) ++output;
+    return equal.emplace_back(value, egraph.output(node, output));
+  };
+  for (const ENodeId node : order) {
+    for (const EClassId argument : egraph.arguments(node)) select(argument);
+    if (egraph.is_constant_node(node)) continue;
+    if (marks_positive_leaf(node)) {
+      numbers.emplace(egraph.find(egraph.output(node, 0)), number(egraph.arguments(node)[0]));
+      continue;
+    }
+    RegionNode created{egraph.instance(node), {}, {}, next, egraph.output_count(node)};
+    for (const EClassId argument : egraph.arguments(node)) created.arguments.push_back(number(argument));
+    for (const egraph::SizeId size : egraph.sizes(node)) created.sizes.push_back(sizes.poly(size));
+    for (std::uint32_t o = 0; o < created.outputs; ++o, ++next)
+      numbers.emplace(egraph.find(egraph.output(node, o)), next);
+    graph.nodes.push_back(std::move(created));
+  }
+  for (const EClassId root : roots) {
+    select(root);
+    graph.outputs.push_back(number(root));
+  }
+  explain(equal);
+  window.graph = std::move(graph);
+  definitions.clear();
+  return true;
+}
+
+/// Builds the constants of the extracted graph. Those that other nodes use become leaves of the window.
+bool WindowProver::Impl::add_constant_leaves(Region& window, const Extraction& extraction,
+                                             std::span<const ENodeId> order,
+                                             std::map<EClassId, std::uint32_t>& numbers) {
+  const DataType type = bank.value(window.outputs[0]).type.data_type;
+  std::map<EClassId, ValueId> built;
+  for (const ENodeId node : order) {
+    if (!egraph.is_constant_node(node)) {
+      for (const EClassId argument : egraph.arguments(node)) {
+        const auto constant = built.find(egraph.find(argument));
+        if (constant != built.end()) numbers.emplace(constant->first, constant_leaf(window, constant->second));
+      }
+      continue;
+    }
+    std::vector<ValueId> arguments;
+    for (const EClassId argument : egraph.arguments(node)) {
+      const EClassId variable = extraction.variable(argument);
+      arguments.push_back(variable != no_id ? window.leaves[egraph.tag_of(variable)].value
+                                            : built.at(egraph.find(argument)));
+    }
+    if (marks_positive_leaf(node)) {
+      built.emplace(egraph.find(egraph.output(node, 0)), arguments[0]);
+      continue;
+    }
+    std::vector<algebra::Poly> node_sizes;
+    for (const egraph::SizeId size : egraph.sizes(node)) node_sizes.push_back(sizes.poly(size));
+    const auto created = bank.apply(egraph.instance(node), arguments, node_sizes, type);
+    if (!created || !bank.node(*created).constant) return false;
+    for (std::uint32_t o = 0; o < egraph.output_count(node); ++o)
+      built.emplace(egraph.find(egraph.output(node, o)), bank.node(*created).outputs[o]);
+  }
+  return true;
+}
+
+/// Returns the number of a leaf with the constant's value.
+std::uint32_t WindowProver::Impl::constant_leaf(Region& window, ValueId value) {
+  for (std::uint32_t i = 0; i < window.leaves.size(); ++i) {
+    if (window.leaves[i].value == value) return i;
+  }
+  for (std::uint32_t i = 0; i < window.leaves.size(); ++i) {
+    const auto difference = window.leaves[i].constant ? constants.difference(window.leaves[i].value, value)
+                                                      : std::nullopt;
+    if (!difference) continue;
+    ++proof.constants;
+    proof.constant_difference = std::max(proof.constant_difference, *difference);
+    return i;
+  }
+  window.leaves.push_back({value, true});
+  return static_cast<std::uint32_t>(window.leaves.size() - 1);
 }
 
 void WindowProver::Impl::add_window(const Region& window) {
@@ -129,6 +255,7 @@ void WindowProver::Impl::add_window(const Region& window) {
     for (std::uint32_t o = 0; o < node.outputs; ++o) values.push_back(first + o);
   }
   egraph.rebuild();
+  window_end = egraph.node_count();
 }
 
 /// A positive leaf is added as positive(c) with its tag on c, so that rules match it.
@@ -184,6 +311,8 @@ bool WindowProver::Impl::define_leaves(const Region& window) {
     if (is_circular) continue;
     for (const RegionNode& node : definition.nodes) defined.insert(node.arguments.begin(), node.arguments.end());
     defined.insert(definition.leaf);
+    ++proof.constants;
+    proof.constant_difference = std::max(proof.constant_difference, definition.difference);
     definitions.push_back(std::move(definition));
   }
   return !defined.empty();
@@ -191,9 +320,6 @@ bool WindowProver::Impl::define_leaves(const Region& window) {
 
 /// Returns a computed constant of the e-graph, in another class than the leaf, whose elements agree with the leaf's.
 std::optional<LeafDefinition> WindowProver::Impl::agreeing_term(const Region& window, std::uint32_t leaf) {
-  const ValueId value = window.leaves[leaf].value;
-  const DataType type = bank.value(value).type.data_type;
-  std::shared_ptr<const algebra::Tensor> elements;
   for (EClassId id = 0; id < egraph.id_count(); ++id) {
     if (!egraph.is_canonical(id) || !egraph.is_constant_class(id) || egraph.are_equal(id, values[leaf])) continue;
     if (egraph.shape(id) != egraph.shape(values[leaf])) continue;
@@ -204,10 +330,7 @@ std::optional<LeafDefinition> WindowProver::Impl::agreeing_term(const Region& wi
     definition.root = *root;
     const auto built = build(definition, window);
     if (!built || !bank.node_of(*built).constant) continue;
-    const auto term = constant_elements(bank, *built);
-    if (!elements) elements = constant_elements(bank, value);
-    if (!term || !elements) continue;
-    if (const auto difference = constant_difference(*term, *elements, type)) {
+    if (const auto difference = constants.difference(*built, window.leaves[leaf].value)) {
       definition.difference = *difference;
       return definition;
     }
@@ -226,7 +349,7 @@ std::optional<std::uint32_t> WindowProver::Impl::extract(EClassId value, std::ui
     const ENodeId node = egraph.node_of(id);
     if (node == no_id) return numbers[root] = egraph.tag_of(id);
     if (egraph.is_constant_node(node) && !egraph.is_duplicate(node)) {
-      if (algebra::is_positive_operator(bank.library().instance(egraph.instance(node))))
+      if (marks_positive_leaf(node))
         return numbers[root] = extract(egraph.arguments(node)[0], leaves, into, numbers);
       RegionNode created{egraph.instance(node), {}, {}, 0, egraph.output_count(node)};
       for (const EClassId argument : egraph.arguments(node)) {
@@ -259,21 +382,17 @@ std::optional<ValueId> WindowProver::Impl::build(const LeafDefinition& definitio
   return known[definition.root];
 }
 
-WindowProof WindowProver::Impl::explain(const Region& window) const {
+/// Adds the rules that make the pairs equal to the proof.
+void WindowProver::Impl::explain(std::span<const std::pair<EClassId, EClassId>> equal) {
   egraph::Explainer explainer(saturation, egraph);
-  explainer.add(values[window.graph.outputs[0]], values[window.graph.outputs[1]]);
-  WindowProof proof;
+  for (const auto& [a, b] : equal) explainer.add(a, b);
   for (const std::uint32_t number : explainer.applications())
     proof.rules.push_back(rule_numbers[saturation.application(number).direction.rule]);
-  proof.constants = static_cast<std::uint32_t>(definitions.size());
-  for (const LeafDefinition& each : definitions)
-    proof.constant_difference = std::max(proof.constant_difference, each.difference);
-  return proof;
 }
 
 WindowProver::WindowProver(GraphBank& bank, const algebra::TermBank& terms,
-                           const std::vector<algebra::RuleRecord>& rules)
-    : impl_(std::make_unique<Impl>(bank, terms, rules)) {}
+                           const std::vector<algebra::RuleRecord>& rules, ConstantComparison& constants)
+    : impl_(std::make_unique<Impl>(bank, terms, rules, constants)) {}
 
 WindowProver::~WindowProver() = default;
 
