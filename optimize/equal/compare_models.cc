@@ -84,15 +84,18 @@ class ModelComparison {
     result_.upper_bounds = bounds.upper;
   }
 
+  /// Names of values are tried first, because the evaluation of large models takes longer than the proof.
   void sweep() {
-    ConstantTable constants(bank_);
-    CanonicalModel before(bank_, constants, before_import_, before_identity_, "before ");
-    CanonicalModel after(bank_, constants, after_import_, after_identity_, "after ");
     const std::vector<algebra::RuleRecord> rules =
         algebra::specialize(join_rules(databases_), used_operators(bank_), library_, terms_, symbols_);
-    ConstantComparison comparison(bank_);
-    WindowProver prover(bank_, terms_, rules, comparison);
-    const SweepResult swept = Sweep(bank_, before, after, comparison, prover).run(outputs_);
+    ConstantComparison constants(bank_);
+    WindowProver prover(bank_, terms_, rules, constants);
+    SweepResult swept = sweep(constants, prover, {});
+    if (!swept.outputs_equal) {
+      const MatchingValues matches =
+          matching_values(bank_, {before_import_, before_identity_}, {after_import_, after_identity_});
+      if (!matches.empty()) swept = sweep(constants, prover, matches);
+    }
     if (swept.outputs_equal) result_.verdict = EqualityResult::Verdict::Equal;
     result_.congruent = swept.congruent;
     result_.by_rules = swept.by_rules;
@@ -106,6 +109,13 @@ class ModelComparison {
     }
     if (options_.rule_check) check_fired_rules(databases_, fired, options_.rule_check, library_, terms_, symbols_);
     if (!swept.outputs_equal) describe_open(swept.open);
+  }
+
+  SweepResult sweep(ConstantComparison& constants, WindowProver& prover, const MatchingValues& matches) {
+    ConstantTable table(bank_);
+    CanonicalModel before(bank_, table, before_import_, before_identity_, "before ");
+    CanonicalModel after(bank_, table, after_import_, after_identity_, "after ");
+    return Sweep(bank_, before, after, constants, prover).run(outputs_, matches);
   }
 
   void describe_open(const std::vector<OpenPair>& open) {

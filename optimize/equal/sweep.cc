@@ -20,9 +20,9 @@ std::vector<ValueId> roots_of(const std::vector<ValueId>& values, const Canonica
 
 }  // namespace
 
-SweepResult Sweep::run(const std::vector<ValuePair>& outputs) {
+SweepResult Sweep::run(const std::vector<ValuePair>& outputs, const MatchingValues& matches) {
   add_first_model();
-  find_partners(outputs);
+  find_partners(outputs, matches);
   for (const NodeId id : bank_.live_nodes(after_.import().outputs)) {
     runtime::throw_if_interrupted("equal");
     after_.add(id);
@@ -44,10 +44,13 @@ void Sweep::add_first_model() {
   }
 }
 
-/// Values of one name are candidates: optimizers keep the names of values that they keep. So are the outputs.
-void Sweep::find_partners(const std::vector<ValuePair>& outputs) {
+/// Values of one name are candidates: optimizers keep the names of values that they keep. So are the outputs, and values
+/// with equal elements.
+void Sweep::find_partners(const std::vector<ValuePair>& outputs, const MatchingValues& matches) {
   const auto add = [&](ValueId before, ValueId after) {
     if (!before_.has(before)) return;
+    const auto equal = matches.find(after);
+    if (equal != matches.end() && std::ranges::find(equal->second, before) == equal->second.end()) return;
     std::vector<ValueId>& known = candidates_[after];
     const ValueId canonical = before_.value(before);
     if (std::ranges::find(known, canonical) == known.end()) known.push_back(canonical);
@@ -59,6 +62,9 @@ void Sweep::find_partners(const std::vector<ValuePair>& outputs) {
     known = known.empty() ? name : std::min(known, name);
   }
   for (const ValuePair& pair : outputs) add(pair.before, pair.after);
+  for (const auto& [after, equal] : matches) {
+    for (const ValueId before : equal) add(before, after);
+  }
   for (auto& [value, known] : candidates_) std::ranges::sort(known);
 }
 

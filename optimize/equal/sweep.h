@@ -11,6 +11,7 @@
 
 #include "optimize/equal/canonical_model.h"
 #include "optimize/equal/constant_agreement.h"
+#include "optimize/equal/matching_values.h"
 #include "optimize/equal/window.h"
 #include "optimize/equal/window_prover.h"
 
@@ -40,12 +41,13 @@ class Sweep {
         WindowProver& prover)
       : bank_(bank), before_(before), after_(after), constants_(constants), prover_(prover) {}
 
-  /// `outputs` are pairs of original values.
-  SweepResult run(const std::vector<ValuePair>& outputs);
+  /// `outputs` are pairs of original values. A value that `matches` has is compared with its matches only, others with
+  /// values of their name.
+  SweepResult run(const std::vector<ValuePair>& outputs, const MatchingValues& matches = {});
 
  private:
   void add_first_model();
-  void find_partners(const std::vector<ValuePair>& outputs);
+  void find_partners(const std::vector<ValuePair>& outputs, const MatchingValues& matches);
   void add_value(ValueId original);
   bool merge_constant(ValueId original, ValueId canonical);
   bool prove(ValueId original, ValuePair pair);

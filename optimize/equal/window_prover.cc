@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -93,6 +94,7 @@ struct WindowProver::Impl {
   std::vector<EClassId> values;                                   // by value of the window
   ENodeId window_end = 0;                                         // of the window's own nodes in the e-graph
   WindowProof proof;
+  std::map<std::string, std::optional<WindowProof>> known;  // by window
 };
 
 void WindowProver::Impl::add_rule(const algebra::RuleRecord& record, std::uint32_t number,
@@ -398,7 +400,11 @@ WindowProver::~WindowProver() = default;
 
 std::optional<WindowProof> WindowProver::prove(const Region& window) {
   RM_CHECK(window.outputs.size() == 2, "a window has two values");
-  return impl_->prove(window);
+  std::string key = region_key(window, impl_->bank);
+  for (const RegionLeaf& leaf : window.leaves) key += std::to_string(index(leaf.value)) + ' ';
+  auto known = impl_->known.find(key);
+  if (known == impl_->known.end()) known = impl_->known.emplace(key, impl_->prove(window)).first;
+  return known->second;
 }
 
 }  // namespace rulemill::optimize

@@ -28,7 +28,8 @@ class WindowProver {
                ConstantComparison& constants);
   ~WindowProver();
 
-  /// Returns nullopt if the rules do not show within the limits that the region's first two outputs are equal.
+  /// Returns nullopt if the rules do not show within the limits that the region's first two outputs are equal. A window
+  /// is searched once.
   std::optional<WindowProof> prove(const Region& window);
 
  private:
