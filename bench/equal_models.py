@@ -30,10 +30,10 @@ PROGRAMS = {
 CLEAN, OPTIMIZE = "rulemill, clean", "rulemill"
 
 
-def command(optimizer, before, after):
+def command(optimizer, before, after, rules):
     if optimizer in PROGRAMS:
         return [sys.executable, "-c", f"BEFORE, AFTER = {str(before)!r}, {str(after)!r}; {PROGRAMS[optimizer]}"]
-    options = ["--only-clean"] if optimizer == CLEAN else ["--no-benchmark"]
+    options = ["--only-clean"] if optimizer == CLEAN else ["--no-benchmark", *rules]
     return [BINARY, "optimize", before, "--out", after, *options]
 
 
@@ -52,16 +52,16 @@ def run(arguments, timeout):
     return process.returncode, process.stdout + process.stderr
 
 
-def compare(before, after, timeout):
+def compare(before, after, timeout, rules):
     report = after.with_suffix(".json")
-    code, printed = run([BINARY, "equal", before, after, "--json", report], timeout)
+    code, printed = run([BINARY, "equal", before, after, *rules, "--json", report], timeout)
     if code == "timeout":
         return {"verdict": "timeout", "seconds": timeout}
     if code not in (0, 1) or not report.exists():
         return {"verdict": "error", "message": printed.strip().splitlines()[-1:], "seconds": 0}
     found = json.loads(report.read_text(encoding="utf-8"))
     report.unlink()
-    return {key: found[key] for key in ("verdict", "seconds", "unmatched", "constants", "constant_difference", "evaluation",
+    return {key: found[key] for key in ("verdict", "seconds", "cleaned", "unmatched", "constants", "constant_difference", "evaluation",
                                         "onnxruntime_difference", "open", "refutation") if key in found}
 
 
@@ -78,7 +78,9 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--timeout", type=float, default=120, help="seconds of one comparison")
     parser.add_argument("--only", action="append", help="optimizer; may be repeated")
+    parser.add_argument("--rules", type=pathlib.Path, help="rule database; default: the default rules")
     given = parser.parse_args()
+    rules = ["--rules", given.rules] if given.rules else []
     optimizers = [name for name in available() if not given.only or name in given.only]
     print("| model | " + " | ".join(optimizers) + " |\n|---" + "|---" * len(optimizers) + "|", flush=True)
     rows = {}
@@ -88,11 +90,11 @@ def main():
             for optimizer in optimizers:
                 after = pathlib.Path(folder) / "after.onnx"
                 after.unlink(missing_ok=True)
-                code, printed = run(command(optimizer, model, after), 600)
+                code, printed = run(command(optimizer, model, after, rules), 600)
                 if code != 0 or not after.exists():
                     row[optimizer] = {"fails": printed.strip().splitlines()[-1:]}
                 else:
-                    row[optimizer] = compare(model, after, given.timeout)
+                    row[optimizer] = compare(model, after, given.timeout, rules)
             cells = [f"{cell['verdict']}, {cell['seconds']:.1f} s" if "verdict" in cell else "fails" for cell in row.values()]
             print(f"| {model.stem} | " + " | ".join(cells) + " |", flush=True)
             if given.json:

@@ -17,7 +17,7 @@ namespace rulemill::optimize {
 namespace {
 
 /// Elements of a value that are compared, about.
-constexpr std::size_t max_samples = 32;
+constexpr std::size_t max_sampled_elements = 32;
 
 /// Elements are equal if they differ by this many unit roundoffs of the largest, but not by more than `max_tolerance`.
 constexpr double tolerance_roundoffs = 4096, max_tolerance = 0.01;
@@ -41,7 +41,7 @@ Sample take_sample(const algebra::Tensor& tensor, DataType type) {
   for (const double value : tensor.values) {
     if (std::isfinite(value)) sample.largest = std::max(sample.largest, std::abs(value));
   }
-  const std::size_t step = std::max<std::size_t>(1, tensor.values.size() / max_samples);
+  const std::size_t step = std::max<std::size_t>(1, tensor.values.size() / max_sampled_elements);
   for (std::size_t i = 0; i < tensor.values.size(); i += step) sample.elements.push_back(tensor.values[i]);
   return sample;
 }
@@ -88,7 +88,7 @@ class SampledDraw {
       const std::uint64_t numbers[] = {call_number(key, drawn.node), drawn.output};
       seed = runtime::hash64(runtime::bytes_of(numbers));
     } else if (const auto initializer = initializers_.find(value); initializer != initializers_.end()) {
-      seed = runtime::hash64(initializer->second);
+      seed = runtime::hash64(runtime::bytes_of(initializer->second));
     }
     return draw_.elements(drawn.type, seed);
   }

@@ -12,6 +12,9 @@ namespace {
 /// Windows that are tried for a pair of values, smallest first.
 constexpr std::uint32_t window_levels[] = {0, 2, 4};
 
+/// After so many pairs in a row that rules do not merge, no further pair is tried: their windows contain the earlier ones.
+constexpr std::uint32_t max_failures = 8;
+
 std::vector<ValueId> roots_of(const std::vector<ValueId>& values, const CanonicalModel& model) {
   std::vector<ValueId> roots;
   for (const ValueId value : values) roots.push_back(model.value(value));
@@ -109,7 +112,7 @@ void Sweep::add_open(ValueId original, ValuePair pair, const std::vector<NodeId>
 }
 
 bool Sweep::prove(ValueId original, ValuePair pair) {
-  if (bank_.value(pair.before).type != bank_.value(pair.after).type) return false;
+  if (failures_ == max_failures || bank_.value(pair.before).type != bank_.value(pair.after).type) return false;
   std::optional<EqualityWindow> last;
   for (const std::uint32_t levels : window_levels) {
     const std::optional<EqualityWindow> window = equality_window(bank_, pair, first_nodes_, {.levels = levels});
@@ -121,11 +124,13 @@ bool Sweep::prove(ValueId original, ValuePair pair) {
       result_.constants += proof->constants;
       result_.constant_difference = std::max(result_.constant_difference, proof->constant_difference);
       after_.set_value(original, pair.before);
+      failures_ = 0;
       return true;
     }
     if (!last) add_open(original, pair, window->nodes);
     last = window;
   }
+  if (last) ++failures_;
   return false;
 }
 

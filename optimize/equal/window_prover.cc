@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "egraph/explain.h"
+#include "optimize/equal/leaf_definition.h"
 #include "optimize/search/extraction.h"
 #include "optimize/search/positivity.h"
 #include "optimize/search/saturate.h"
@@ -37,21 +36,14 @@ egraph::Limits window_limits(egraph::Limits limits) {
   return limits;
 }
 
-/// A leaf that equals a term over other constant leaves: the term's nodes, arguments first.
-struct LeafDefinition {
-  std::uint32_t leaf = 0;
-  std::vector<RegionNode> nodes;  // their values are numbered after the leaves
-  std::uint32_t root = 0;         // number of the term's value
-  double difference = 0;          // of the elements
-};
-
 }  // namespace
 
 struct WindowProver::Impl {
   Impl(GraphBank& graph_bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules,
-       ConstantComparison& comparison)
+       ConstantComparison& comparison, ConstantOperators& operators)
       : bank(graph_bank),
         constants(comparison),
+        constant_operators(operators),
         sizes(graph_bank.library(), graph_bank.symbols()),
         egraph(graph_bank.library(), sizes),
         saturation(index, egraph),
@@ -71,18 +63,15 @@ struct WindowProver::Impl {
   }
   void add_window(const Region& window);
   EClassId add_leaf(const RegionLeaf& leaf, std::uint32_t number);
+  void add_constant_operators(ValueId constant, EClassId leaf);
   EClassId add_definition(const LeafDefinition& definition);
   EClassId add_node(const RegionNode& node, const std::vector<EClassId>& arguments);
   bool define_leaves(const Region& window);
-  std::optional<LeafDefinition> agreeing_term(const Region& window, std::uint32_t leaf);
-  bool is_defined(std::uint32_t leaf) const;
-  std::optional<std::uint32_t> extract(EClassId value, std::uint32_t leaves, LeafDefinition& into,
-                                       std::map<EClassId, std::optional<std::uint32_t>>& numbers);
-  std::optional<ValueId> build(const LeafDefinition& definition, const Region& window);
   void explain(std::span<const std::pair<EClassId, EClassId>> equal);
 
   GraphBank& bank;
   ConstantComparison& constants;
+  ConstantOperators& constant_operators;
   egraph::SizeTable sizes;
   egraph::RuleIndex index;
   std::vector<std::uint32_t> rule_numbers, late_rules;
@@ -94,7 +83,7 @@ struct WindowProver::Impl {
   std::vector<EClassId> values;                                   // by value of the window
   ENodeId window_end = 0;                                         // of the window's own nodes in the e-graph
   WindowProof proof;
-  std::map<std::string, std::optional<WindowProof>> known;  // by window
+  std::map<std::string, std::optional<WindowProof>> searched;  // by window
 };
 
 void WindowProver::Impl::add_rule(const algebra::RuleRecord& record, std::uint32_t number,
@@ -247,7 +236,9 @@ void WindowProver::Impl::add_window(const Region& window) {
   egraph.clear();
   values.assign(window.leaves.size(), no_id);
   for (std::uint32_t i = 0; i < window.leaves.size(); ++i) {
-    if (!is_defined(i)) values[i] = add_leaf(window.leaves[i], i);
+    if (is_defined(definitions, i)) continue;
+    values[i] = add_leaf(window.leaves[i], i);
+    if (window.leaves[i].constant) add_constant_operators(window.leaves[i].value, values[i]);
   }
   // Terms may use leaves that were defined later.
   for (auto definition = definitions.rbegin(); definition != definitions.rend(); ++definition)
@@ -271,6 +262,14 @@ EClassId WindowProver::Impl::add_leaf(const RegionLeaf& leaf, std::uint32_t numb
   return egraph.output(created, 0);
 }
 
+/// Merges a constant with the operators without inputs that compute its elements.
+void WindowProver::Impl::add_constant_operators(ValueId constant, EClassId leaf) {
+  for (const NodeId id : constant_operators.nodes_of(constant)) {
+    const Node& node = bank.node(id);
+    egraph.merge(leaf, add_node({node.instance, {}, node.sizes, 0, 1}, {}), egraph::EGraph::Edge::premise);
+  }
+}
+
 EClassId WindowProver::Impl::add_definition(const LeafDefinition& definition) {
   std::vector<EClassId> known(values.begin(), values.end());
   for (const RegionNode& node : definition.nodes) {
@@ -291,97 +290,16 @@ EClassId WindowProver::Impl::add_node(const RegionNode& node, const std::vector<
   return egraph.output(created, 0);
 }
 
-bool WindowProver::Impl::is_defined(std::uint32_t leaf) const {
-  return std::ranges::find(definitions, leaf, &LeafDefinition::leaf) != definitions.end();
-}
-
-/// Defines constant leaves by terms of the e-graph that have their values. Returns false if there is none.
+/// Returns false if no further leaf has the value of a term.
 bool WindowProver::Impl::define_leaves(const Region& window) {
-  std::vector<LeafDefinition> found;
-  for (std::uint32_t leaf = 0; leaf < window.leaves.size(); ++leaf) {
-    if (!window.leaves[leaf].constant || is_defined(leaf)) continue;
-    if (auto definition = agreeing_term(window, leaf)) found.push_back(std::move(*definition));
-  }
-  // A definition must not use a leaf that is defined in the same round: the definitions could be circular.
-  std::set<std::uint32_t> defined;
-  for (LeafDefinition& definition : found) {
-    const bool is_circular = std::ranges::any_of(definition.nodes, [&](const RegionNode& node) {
-      return std::ranges::any_of(node.arguments, [&](std::uint32_t argument) {
-        return argument == definition.leaf || defined.contains(argument);
-      });
-    });
-    if (is_circular) continue;
-    for (const RegionNode& node : definition.nodes) defined.insert(node.arguments.begin(), node.arguments.end());
-    defined.insert(definition.leaf);
+  const std::vector<LeafDefinition> found =
+      LeafDefinitionSearch(egraph, sizes, bank, constants, window).find(values, definitions);
+  for (const LeafDefinition& definition : found) {
     ++proof.constants;
     proof.constant_difference = std::max(proof.constant_difference, definition.difference);
-    definitions.push_back(std::move(definition));
   }
-  return !defined.empty();
-}
-
-/// Returns a computed constant of the e-graph, in another class than the leaf, whose elements agree with the leaf's.
-std::optional<LeafDefinition> WindowProver::Impl::agreeing_term(const Region& window, std::uint32_t leaf) {
-  for (EClassId id = 0; id < egraph.id_count(); ++id) {
-    if (!egraph.is_canonical(id) || !egraph.is_constant_class(id) || egraph.are_equal(id, values[leaf])) continue;
-    if (egraph.shape(id) != egraph.shape(values[leaf])) continue;
-    LeafDefinition definition{.leaf = leaf, .nodes = {}};
-    std::map<EClassId, std::optional<std::uint32_t>> numbers;
-    const auto root = extract(id, static_cast<std::uint32_t>(window.leaves.size()), definition, numbers);
-    if (!root || definition.nodes.empty()) continue;
-    definition.root = *root;
-    const auto built = build(definition, window);
-    if (!built || !bank.node_of(*built).constant) continue;
-    if (const auto difference = constants.difference(*built, window.leaves[leaf].value)) {
-      definition.difference = *difference;
-      return definition;
-    }
-  }
-  return std::nullopt;
-}
-
-/// Adds a term of the class over constant leaves to `into`; returns the number of its value, nullopt if there is none.
-std::optional<std::uint32_t> WindowProver::Impl::extract(EClassId value, std::uint32_t leaves, LeafDefinition& into,
-                                                         std::map<EClassId, std::optional<std::uint32_t>>& numbers) {
-  const EClassId root = egraph.find(value);
-  if (const auto known = numbers.find(root); known != numbers.end()) return known->second;
-  numbers[root] = std::nullopt;  // while it is extracted: terms are not circular
-  EClassId id = root;
-  do {
-    const ENodeId node = egraph.node_of(id);
-    if (node == no_id) return numbers[root] = egraph.tag_of(id);
-    if (egraph.is_constant_node(node) && !egraph.is_duplicate(node)) {
-      if (marks_positive_leaf(node))
-        return numbers[root] = extract(egraph.arguments(node)[0], leaves, into, numbers);
-      RegionNode created{egraph.instance(node), {}, {}, 0, egraph.output_count(node)};
-      for (const EClassId argument : egraph.arguments(node)) {
-        const auto number = extract(argument, leaves, into, numbers);
-        if (number) created.arguments.push_back(*number);
-      }
-      if (created.arguments.size() == egraph.arguments(node).size()) {
-        for (const egraph::SizeId size : egraph.sizes(node)) created.sizes.push_back(sizes.poly(size));
-        created.first_output = into.nodes.empty() ? leaves : into.nodes.back().first_output + into.nodes.back().outputs;
-        into.nodes.push_back(created);
-        return numbers[root] = created.first_output + egraph.output_of(id);
-      }
-    }
-    id = egraph.next_in_class(id);
-  } while (id != root);
-  return std::nullopt;
-}
-
-std::optional<ValueId> WindowProver::Impl::build(const LeafDefinition& definition, const Region& window) {
-  std::vector<ValueId> known;
-  for (const RegionLeaf& leaf : window.leaves) known.push_back(leaf.value);
-  for (const RegionNode& node : definition.nodes) {
-    std::vector<ValueId> arguments;
-    for (const std::uint32_t argument : node.arguments) arguments.push_back(known[argument]);
-    const DataType type = bank.value(window.leaves[definition.leaf].value).type.data_type;
-    const auto created = bank.apply(node.instance, arguments, node.sizes, type);
-    if (!created) return std::nullopt;
-    known.insert(known.end(), bank.node(*created).outputs.begin(), bank.node(*created).outputs.end());
-  }
-  return known[definition.root];
+  definitions.insert(definitions.end(), found.begin(), found.end());
+  return !found.empty();
 }
 
 /// Adds the rules that make the pairs equal to the proof.
@@ -393,8 +311,9 @@ void WindowProver::Impl::explain(std::span<const std::pair<EClassId, EClassId>> 
 }
 
 WindowProver::WindowProver(GraphBank& bank, const algebra::TermBank& terms,
-                           const std::vector<algebra::RuleRecord>& rules, ConstantComparison& constants)
-    : impl_(std::make_unique<Impl>(bank, terms, rules, constants)) {}
+                           const std::vector<algebra::RuleRecord>& rules, ConstantComparison& constants,
+                           ConstantOperators& operators)
+    : impl_(std::make_unique<Impl>(bank, terms, rules, constants, operators)) {}
 
 WindowProver::~WindowProver() = default;
 
@@ -402,9 +321,9 @@ std::optional<WindowProof> WindowProver::prove(const Region& window) {
   RM_CHECK(window.outputs.size() == 2, "a window has two values");
   std::string key = region_key(window, impl_->bank);
   for (const RegionLeaf& leaf : window.leaves) key += std::to_string(index(leaf.value)) + ' ';
-  auto known = impl_->known.find(key);
-  if (known == impl_->known.end()) known = impl_->known.emplace(key, impl_->prove(window)).first;
-  return known->second;
+  auto searched = impl_->searched.find(key);
+  if (searched == impl_->searched.end()) searched = impl_->searched.emplace(key, impl_->prove(window)).first;
+  return searched->second;
 }
 
 }  // namespace rulemill::optimize

@@ -11,6 +11,7 @@
 
 #include "algebra/rules/rule_set.h"
 #include "optimize/equal/constant_agreement.h"
+#include "optimize/equal/constant_operators.h"
 #include "optimize/search/region.h"
 
 namespace rulemill::optimize {
@@ -25,7 +26,7 @@ class WindowProver {
  public:
   /// The rules are specialized, and over `terms` and the bank's symbols.
   WindowProver(GraphBank& bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules,
-               ConstantComparison& constants);
+               ConstantComparison& constants, ConstantOperators& operators);
   ~WindowProver();
 
   /// Returns nullopt if the rules do not show within the limits that the region's first two outputs are equal. A window
