@@ -71,8 +71,7 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
   const Sample first = sample(a);  // a copy, because the table may grow
   const Sample& second = sample(b);
   if (!first.computable || !second.computable) return std::nullopt;
-  const double limit =
-      max_constant_roundoffs * unit_roundoff(type.data_type) * std::max(first.largest, second.largest);
+  const double limit = max_constant_roundoffs * unit_roundoff(type.data_type) * std::max(first.largest, second.largest);
   for (std::size_t i = 0; i < first.elements.size(); ++i) {
     if (std::abs(first.elements[i] - second.elements[i]) > limit) return std::nullopt;
   }

@@ -31,8 +31,8 @@ std::string difference_text(const ElementDifference& difference) {
 
 std::string proof_text(const EqualityResult& result) {
   std::string text = result.cleaned ? "both models are compared after the clean-up of optimize --only-clean\n" : "";
-  text += fmt::format("values with equal terms {}, merged by rules {}, without an equal one {}\n",
-                                 result.congruent, result.by_rules, result.unmatched);
+  text += fmt::format("values with equal terms {}, merged by rules {}, without an equal one {}\n", result.congruent,
+                      result.by_rules, result.unmatched);
   if (!result.rules.empty()) {
     text += "rules (uses):";
     for (const auto& [rule, uses] : result.rules) text += fmt::format(" {} ({})", rule, uses);

@@ -23,9 +23,8 @@ std::vector<LeafDefinition> LeafDefinitionSearch::find(std::span<const EClassId>
     auto definition = agreeing_term(leaf, values[leaf]);
     if (!definition) continue;
     const bool is_circular = std::ranges::any_of(definition->nodes, [&](const RegionNode& node) {
-      return std::ranges::any_of(node.arguments, [&](std::uint32_t argument) {
-        return argument == leaf || is_defined(found, argument);
-      });
+      return std::ranges::any_of(
+          node.arguments, [&](std::uint32_t argument) { return argument == leaf || is_defined(found, argument); });
     });
     if (is_circular) continue;
     for (const RegionNode& node : definition->nodes) excluded.insert(node.arguments.begin(), node.arguments.end());

@@ -12,7 +12,8 @@ namespace {
 /// Windows that are tried for a pair of values, smallest first.
 constexpr std::uint32_t window_levels[] = {0, 2, 4};
 
-/// After so many pairs in a row that rules do not merge, no further pair is tried: their windows contain the earlier ones.
+/// After so many pairs in a row that rules do not merge, no further pair is tried: their windows contain the earlier
+/// ones.
 constexpr std::uint32_t max_failures = 8;
 
 std::vector<ValueId> roots_of(const std::vector<ValueId>& values, const CanonicalModel& model) {
@@ -47,8 +48,8 @@ void Sweep::add_first_model() {
   }
 }
 
-/// Values of one name are candidates: optimizers keep the names of values that they keep. So are the outputs, and values
-/// with equal elements.
+/// Values of one name are candidates: optimizers keep the names of values that they keep. So are the outputs, and
+/// values with equal elements.
 void Sweep::find_partners(const std::vector<ValuePair>& outputs, const MatchingValues& matches) {
   const auto add = [&](ValueId before, ValueId after) {
     if (!before_.has(before)) return;
@@ -75,19 +76,19 @@ void Sweep::add_value(ValueId original) {
   if (!after_.has(original)) return;
   const ValueId canonical = after_.value(original);
   const bool is_constant = bank_.node_of(canonical).constant;
-  if (first_nodes_.contains(bank_.value(canonical).node)) {
-    if (!is_constant) ++result_.congruent;
-    return;
-  }
+  const bool is_congruent = first_nodes_.contains(bank_.value(canonical).node);
+  if (is_congruent && !is_constant) ++result_.congruent;
   if (is_constant) {
-    merge_constant(original, canonical);
+    if (!is_congruent) merge_constant(original, canonical);
     return;
   }
-  const auto partners = candidates_.find(original);
-  const bool is_merged = partners != candidates_.end() && std::ranges::any_of(partners->second, [&](ValueId partner) {
-                           return prove(original, {partner, canonical});
-                         });
-  if (!is_merged) ++result_.unmatched;
+  // A value whose partner has another term, such as one before a bias of zeros, may equal both.
+  const std::vector<ValueId>& partners = candidates_[original];
+  if (is_congruent && std::ranges::find(partners, canonical) != partners.end()) return;
+  const bool is_merged = std::ranges::any_of(partners, [&](ValueId partner) {
+    return prove(original, {partner, canonical});
+  });
+  if (!is_merged && !is_congruent) ++result_.unmatched;
 }
 
 /// A constant that one model computes may have been folded in the other one.

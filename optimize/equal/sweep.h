@@ -61,7 +61,7 @@ class Sweep {
   std::vector<ValueId> first_constants_;                          // canonical
   std::unordered_map<ValueId, std::vector<ValueId>> candidates_;  // by original value of the second model: canonical
   std::unordered_map<ValueId, std::string> names_;                // by original value of the second model
-  std::uint32_t failures_ = 0;  // in a row
+  std::uint32_t failures_ = 0;                                    // in a row
   SweepResult result_;
 };
 

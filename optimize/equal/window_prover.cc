@@ -221,8 +221,8 @@ std::uint32_t WindowProver::Impl::constant_leaf(Region& window, ValueId value) {
     if (window.leaves[i].value == value) return i;
   }
   for (std::uint32_t i = 0; i < window.leaves.size(); ++i) {
-    const auto difference = window.leaves[i].constant ? constants.difference(window.leaves[i].value, value)
-                                                      : std::nullopt;
+    const auto difference =
+        window.leaves[i].constant ? constants.difference(window.leaves[i].value, value) : std::nullopt;
     if (!difference) continue;
     ++proof.constants;
     proof.constant_difference = std::max(proof.constant_difference, *difference);
