@@ -16,7 +16,6 @@
 #include "optimize/verify/onnxruntime_verifier.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
-#include "runtime/text/join_text.h"
 
 namespace rulemill::optimize {
 
@@ -24,24 +23,6 @@ namespace {
 
 /// In onnxruntime, models that round differently are not called different.
 constexpr AccuracyPolicy onnxruntime_accuracy = {.max_error_ratio = 64, .tolerance = 1e-3};
-
-std::string describe_item(const InterfaceItem& item) {
-  return item.name + ": " + item.type + (item.default_value.empty() ? "" : " with a default value");
-}
-
-void require_same_items(const std::string& file, const std::string& kind, const std::vector<InterfaceItem>& before,
-                        const std::vector<InterfaceItem>& after) {
-  if (before == after) return;
-  const auto list = [](const std::vector<InterfaceItem>& items, const std::vector<InterfaceItem>& others) {
-    std::vector<std::string> texts;
-    for (const InterfaceItem& item : items) {
-      if (std::ranges::find(others, item) == others.end()) texts.push_back(describe_item(item));
-    }
-    return texts.empty() ? "no other" : runtime::join_text(texts);
-  };
-  throw runtime::InputError(file, fmt::format("the models have different {}: expected {}, found {}", kind,
-                                              list(before, after), list(after, before)));
-}
 
 /// A model with the parts of it under names that do not depend on it.
 struct NamedModel {
@@ -65,9 +46,7 @@ class ModelComparison {
         constants_(bank_),
         before_(OnnxModel::read(options.before)),
         after_(OnnxModel::read(options.after)) {
-    const std::string file = options.after.string();
-    require_same_items(file, "inputs", before_.identity.inputs(), after_.identity.inputs());
-    require_same_items(file, "outputs", before_.identity.outputs(), after_.identity.outputs());
+    require_same_interface(before_.identity, after_.identity, options.after.string());
     import_models();
   }
 
@@ -114,7 +93,7 @@ class ModelComparison {
 
   /// Returns true if the outputs are shown to be equal.
   bool sweep(const MatchingValues& matches) {
-    ConstantOperators operators(bank_, constants_, terms_, joined_);
+    ConstantOperators operators(bank_, constants_, instances_without_inputs(library_, terms_, joined_));
     const std::vector<algebra::RuleRecord> rules =
         algebra::specialize(joined_, used_operators(bank_), library_, terms_, symbols_);
     WindowProver prover(bank_, terms_, rules, constants_, operators);

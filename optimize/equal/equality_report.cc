@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "optimize/equal/constant_agreement.h"
+#include "optimize/equal/prover/constant_agreement.h"
 
 namespace rulemill::optimize {
 

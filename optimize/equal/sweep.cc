@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "optimize/equal/constant_agreement.h"
+#include "optimize/equal/prover/constant_agreement.h"
 #include "runtime/process/interrupt.h"
 
 namespace rulemill::optimize {

@@ -3,21 +3,25 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
 #include "algebra/rules/rule_set.h"
-#include "optimize/equal/constant_agreement.h"
+#include "optimize/equal/prover/constant_agreement.h"
 #include "optimize/model/graph.h"
 
 namespace rulemill::optimize {
 
-/// Nodes without inputs, of the operators that rules use, with the elements of constants of one bank.
+/// Returns the instances without inputs and with one output in the rules.
+std::set<algebra::InstanceId> instances_without_inputs(const algebra::Library& library, const algebra::TermBank& terms,
+                                                       const std::vector<algebra::RuleRecord>& rules);
+
+/// Nodes of instances without inputs, with the elements of constants of one bank.
 class ConstantOperators {
  public:
   /// Adds the nodes for all constants of the bank, so that rules are specialized for them.
-  ConstantOperators(GraphBank& bank, ConstantComparison& constants, const algebra::TermBank& terms,
-                    const std::vector<algebra::RuleRecord>& rules);
+  ConstantOperators(GraphBank& bank, ConstantComparison& constants, const std::set<algebra::InstanceId>& instances);
 
   /// Returns the nodes whose elements are exactly the constant's. A scalar 1 may be `ones` and an identity matrix.
   const std::vector<NodeId>& nodes_of(ValueId constant);
@@ -27,7 +31,7 @@ class ConstantOperators {
 
   GraphBank& bank_;
   ConstantComparison& constants_;
-  std::vector<algebra::InstanceId> instances_;  // without inputs
+  std::vector<algebra::InstanceId> instances_;
   std::unordered_map<ValueId, std::vector<NodeId>> nodes_;
 };
 

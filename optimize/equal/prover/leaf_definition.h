@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "egraph/egraph.h"
-#include "optimize/equal/constant_agreement.h"
+#include "optimize/equal/prover/constant_agreement.h"
 #include "optimize/search/region.h"
 
 namespace rulemill::optimize {

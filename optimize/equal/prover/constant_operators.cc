@@ -1,13 +1,9 @@
-#include "optimize/equal/constant_operators.h"
+#include "optimize/equal/prover/constant_operators.h"
 
 #include <algorithm>
-#include <set>
 
 namespace rulemill::optimize {
 
-namespace {
-
-/// Returns the instances without inputs and with one output in the rules, sorted.
 std::set<algebra::InstanceId> instances_without_inputs(const algebra::Library& library, const algebra::TermBank& terms,
                                                        const std::vector<algebra::RuleRecord>& rules) {
   std::set<algebra::InstanceId> found;
@@ -25,13 +21,9 @@ std::set<algebra::InstanceId> instances_without_inputs(const algebra::Library& l
   return found;
 }
 
-}  // namespace
-
-ConstantOperators::ConstantOperators(GraphBank& bank, ConstantComparison& constants, const algebra::TermBank& terms,
-                                     const std::vector<algebra::RuleRecord>& rules)
-    : bank_(bank), constants_(constants) {
-  const std::set<algebra::InstanceId> found = instances_without_inputs(bank.library(), terms, rules);
-  instances_.assign(found.begin(), found.end());
+ConstantOperators::ConstantOperators(GraphBank& bank, ConstantComparison& constants,
+                                     const std::set<algebra::InstanceId>& instances)
+    : bank_(bank), constants_(constants), instances_(instances.begin(), instances.end()) {
   const auto stored = static_cast<std::uint32_t>(bank.node_count());
   for (std::uint32_t i = 0; i < stored; ++i) {
     if (bank.node(NodeId{i}).kind == Node::Kind::Constant) nodes_of(bank.node(NodeId{i}).outputs[0]);

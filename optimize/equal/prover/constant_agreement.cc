@@ -1,4 +1,4 @@
-#include "optimize/equal/constant_agreement.h"
+#include "optimize/equal/prover/constant_agreement.h"
 
 #include <algorithm>
 #include <cmath>

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "algebra/rules/rule_set.h"
-#include "optimize/equal/constant_agreement.h"
-#include "optimize/equal/constant_operators.h"
+#include "optimize/equal/prover/constant_agreement.h"
+#include "optimize/equal/prover/constant_operators.h"
 #include "optimize/search/region.h"
 
 namespace rulemill::optimize {

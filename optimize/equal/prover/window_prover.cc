@@ -1,4 +1,4 @@
-#include "optimize/equal/window_prover.h"
+#include "optimize/equal/prover/window_prover.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "egraph/explain.h"
-#include "optimize/equal/leaf_definition.h"
+#include "optimize/equal/prover/leaf_definition.h"
 #include "optimize/search/extraction.h"
 #include "optimize/search/positivity.h"
 #include "optimize/search/saturate.h"

@@ -1,4 +1,4 @@
-#include "optimize/equal/leaf_definition.h"
+#include "optimize/equal/prover/leaf_definition.h"
 
 #include <algorithm>
 #include <set>
