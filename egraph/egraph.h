@@ -100,6 +100,7 @@ class EGraph {
   struct Edge {
     static constexpr std::uint32_t congruence = 0xfffffffe;          // of the nodes, arguments in the same order
     static constexpr std::uint32_t swapped_congruence = 0xfffffffd;  // the two arguments exchanged
+    static constexpr std::uint32_t premise = 0xfffffffc;             // equal by what the caller knows
     EClassId to = no_id;
     std::uint32_t reason = no_id;
   };

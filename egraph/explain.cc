@@ -46,6 +46,7 @@ void Explainer::explain_edge(EClassId from) {
   if (explained_[from]) return;
   explained_[from] = true;
   const EGraph::Edge& edge = egraph_.edge(from);
+  if (edge.reason == EGraph::Edge::premise) return;
   const bool swapped = edge.reason == EGraph::Edge::swapped_congruence;
   if (!swapped && edge.reason != EGraph::Edge::congruence) {
     explain_application(edge.reason);

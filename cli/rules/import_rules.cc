@@ -7,6 +7,7 @@
 #include "cli/rules/rule_commands.h"
 #include "cli/rules/rule_database.h"
 #include "cli/text_table.h"
+#include "optimize/equal/model_rule.h"
 #include "prove/import_rules.h"
 #include "prove/refuter/counterexample.h"
 #include "runtime/text/error.h"
@@ -23,13 +24,21 @@ struct ImportOptions {
   bool keep_narrowed = false;
 };
 
-/// The rules of all files, with unique names.
+bool is_model(const std::string& file) { return std::filesystem::path(file).extension() == ".onnx"; }
+
+/// The rules of all files, with unique names. Two models in a row are one rule.
 std::vector<algebra::ImportedRule> read_all(const ImportOptions& options, algebra::Library& library,
                                             algebra::TermBank& bank, algebra::Symbols& symbols) {
   std::vector<algebra::ImportedRule> all;
   std::set<std::string> names;
-  for (const std::string& file : options.files) {
-    for (algebra::ImportedRule& rule : read_rule_file(file, options.taso_table, library, bank, symbols)) {
+  for (std::size_t i = 0; i < options.files.size(); ++i) {
+    const std::string& file = options.files[i];
+    const bool is_pair = is_model(file);
+    if (is_pair && (i + 1 == options.files.size() || !is_model(options.files[i + 1])))
+      throw runtime::InputError(file, "expected a second model after it: two models are one rule");
+    for (algebra::ImportedRule& rule :
+         is_pair ? std::vector{optimize::read_model_rule(file, options.files[++i], library, bank, symbols)}
+                 : read_rule_file(file, options.taso_table, library, bank, symbols)) {
       const std::string given = rule.name;
       for (int again = 2; !names.insert(rule.name).second; ++again) rule.name = given + "_" + std::to_string(again);
       if (rule.rule) rule.rule->id = rule.name;
@@ -152,7 +161,10 @@ void add_rules_import(CLI::App& rules, Options& options, Command& chosen) {
       "import", "Prove or refute rules from other sources, and make a database of the proved ones");
   auto given = std::make_shared<ImportOptions>();
   options.files
-      .reads(importing->add_option("FILE", given->files, "rules as text or as TASO's protobuf"), PathKind::Database)
+      .reads(
+          importing->add_option("FILE", given->files,
+                                "rules as text or as TASO's protobuf; BEFORE.onnx AFTER.onnx: two models as one rule"),
+          PathKind::Database)
       ->required();
   options.files
       .writes(importing->add_option("--out", options.out, "database to write (*.rmdb), or a folder for rules.rmdb"),

@@ -5,15 +5,17 @@
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "algebra/rules/specialization.h"
+#include "optimize/equal/matching_values.h"
 #include "optimize/equal/sweep.h"
+#include "optimize/onnx/clean/clean.h"
 #include "optimize/rule_databases.h"
 #include "optimize/search/search_graph.h"
 #include "optimize/verify/onnxruntime_verifier.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
-#include "runtime/text/join_text.h"
 
 namespace rulemill::optimize {
 
@@ -22,23 +24,13 @@ namespace {
 /// In onnxruntime, models that round differently are not called different.
 constexpr AccuracyPolicy onnxruntime_accuracy = {.max_error_ratio = 64, .tolerance = 1e-3};
 
-std::string describe_item(const InterfaceItem& item) {
-  return item.name + ": " + item.type + (item.default_value.empty() ? "" : " with a default value");
-}
+/// A model with the parts of it under names that do not depend on it.
+struct NamedModel {
+  explicit NamedModel(OnnxModel given) : model(std::move(given)), identity(model) {}
 
-void require_same_items(const std::string& file, const std::string& kind, const std::vector<InterfaceItem>& before,
-                        const std::vector<InterfaceItem>& after) {
-  if (before == after) return;
-  const auto list = [](const std::vector<InterfaceItem>& items, const std::vector<InterfaceItem>& others) {
-    std::vector<std::string> texts;
-    for (const InterfaceItem& item : items) {
-      if (std::ranges::find(others, item) == others.end()) texts.push_back(describe_item(item));
-    }
-    return texts.empty() ? "no other" : runtime::join_text(texts);
-  };
-  throw runtime::InputError(file, fmt::format("the models have different {}: expected {}, found {}", kind,
-                                              list(before, after), list(after, before)));
-}
+  OnnxModel model;
+  ModelIdentity identity;
+};
 
 /// Two models in one bank.
 class ModelComparison {
@@ -47,26 +39,26 @@ class ModelComparison {
       : options_(options),
         library_(algebra::Library::load(options.operators)),
         terms_(library_),
-        databases_(load_databases(options.rules, library_, terms_, symbols_)),
+        loaded_(load_databases(options.rules, library_, terms_, symbols_)),
+        joined_(join_rules(loaded_)),
         bank_(library_, symbols_),
         inference_(options.type_helper),
+        constants_(bank_),
         before_(OnnxModel::read(options.before)),
-        after_(OnnxModel::read(options.after)),
-        before_identity_(before_),
-        after_identity_(after_) {
-    const std::string file = options.after.string();
-    require_same_items(file, "inputs", before_identity_.inputs(), after_identity_.inputs());
-    require_same_items(file, "outputs", before_identity_.outputs(), after_identity_.outputs());
+        after_(OnnxModel::read(options.after)) {
+    require_same_interface(before_.identity, after_.identity, options.after.string());
     import_models();
-    for (const InterfaceItem& item : before_identity_.outputs())
-      outputs_.push_back({before_import_.values.at(item.name), after_import_.values.at(item.name)});
   }
 
+  /// Names of values are tried first, because the evaluation of large models takes longer than the proof.
   EqualityResult run() {
     result_.before = options_.before.string();
     result_.after = options_.after.string();
-    sweep();
-    if (result_.verdict == EqualityResult::Verdict::Equal) return std::move(result_);
+    if (sweep({})) return std::move(result_);
+    if (clean_models() && sweep({})) return std::move(result_);
+    const MatchingValues matches =
+        matching_values(bank_, {before_import_, before_.identity}, {after_import_, after_.identity});
+    if (!matches.empty() && sweep(matches)) return std::move(result_);
     refute();
     return std::move(result_);
   }
@@ -76,35 +68,61 @@ class ModelComparison {
   void import_models() {
     SizeBounds bounds;
     do {
-      before_import_ = import_model(before_, bank_, &inference_, bounds);
-      after_import_ = import_model(after_, bank_, &inference_, before_import_.bounds);
+      before_import_ = import_model(before_.model, bank_, &inference_, bounds);
+      after_import_ = import_model(after_.model, bank_, &inference_, before_import_.bounds);
       bounds = after_import_.bounds;
     } while (bounds != before_import_.bounds);
     result_.lower_bounds = bounds.lower;
     result_.upper_bounds = bounds.upper;
+    outputs_.clear();
+    for (const InterfaceItem& item : before_.identity.outputs())
+      outputs_.push_back({before_import_.values.at(item.name), after_import_.values.at(item.name)});
   }
 
-  void sweep() {
-    ConstantTable constants(bank_);
-    CanonicalModel before(bank_, constants, before_import_, before_identity_, "before ");
-    CanonicalModel after(bank_, constants, after_import_, after_identity_, "after ");
+  /// Computations of shapes and of constants disappear. Returns false if nothing changes.
+  bool clean_models() {
+    for (NamedModel* named : {&before_, &after_}) {
+      OnnxModel model = named->model;
+      if (!clean_model(model, library_, inference_).changed) continue;
+      *named = NamedModel(std::move(model));
+      result_.cleaned = true;
+    }
+    if (result_.cleaned) import_models();
+    return result_.cleaned;
+  }
+
+  /// Returns true if the outputs are shown to be equal.
+  bool sweep(const MatchingValues& matches) {
+    ConstantOperators operators(bank_, constants_, instances_without_inputs(library_, terms_, joined_));
     const std::vector<algebra::RuleRecord> rules =
-        algebra::specialize(join_rules(databases_), used_operators(bank_), library_, terms_, symbols_);
-    WindowProver prover(bank_, terms_, rules);
-    const SweepResult swept = Sweep(bank_, before, after, prover).run(outputs_);
-    if (swept.outputs_equal) result_.verdict = EqualityResult::Verdict::Equal;
+        algebra::specialize(joined_, used_operators(bank_), library_, terms_, symbols_);
+    WindowProver prover(bank_, terms_, rules, constants_, operators);
+    ConstantTable table(bank_);
+    CanonicalModel before(bank_, table, before_import_, before_.identity, "before ");
+    CanonicalModel after(bank_, table, after_import_, after_.identity, "after ");
+    describe(Sweep(bank_, before, after, constants_, prover).run(outputs_, matches), rules);
+    return result_.verdict == EqualityResult::Verdict::Equal;
+  }
+
+  void describe(const SweepResult& swept, const std::vector<algebra::RuleRecord>& rules) {
     result_.congruent = swept.congruent;
     result_.by_rules = swept.by_rules;
     result_.unmatched = swept.unmatched;
     result_.constants = swept.constants;
     result_.constant_difference = swept.constant_difference;
+    result_.rules.clear();
+    result_.open.reset();
     std::set<std::string> fired;
     for (const auto& [rule, uses] : swept.rules) {
       result_.rules[rules[rule].rule.id] += uses;
       fired.insert(rules[rule].rule.id);
     }
-    if (options_.rule_check) check_fired_rules(databases_, fired, options_.rule_check, library_, terms_, symbols_);
-    if (!swept.outputs_equal) describe_open(swept.open);
+    if (options_.rule_check) check_fired_rules(loaded_, fired, options_.rule_check, library_, terms_, symbols_);
+    if (swept.outputs_equal) {
+      result_.verdict = EqualityResult::Verdict::Equal;
+    } else {
+      describe_open(swept.open);
+    }
   }
 
   void describe_open(const std::vector<OpenPair>& open) {
@@ -157,11 +175,12 @@ class ModelComparison {
   algebra::Library library_;
   algebra::TermBank terms_;
   algebra::Symbols symbols_;
-  std::vector<RuleDatabase> databases_;
+  std::vector<RuleDatabase> loaded_;
+  std::vector<algebra::RuleRecord> joined_;
   GraphBank bank_;
   NodeInference inference_;
-  const OnnxModel before_, after_;
-  const ModelIdentity before_identity_, after_identity_;
+  ConstantComparison constants_;
+  NamedModel before_, after_;
   ImportedModel before_import_, after_import_;
   std::vector<ValuePair> outputs_;
   EqualityResult result_;

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "optimize/equal/constant_agreement.h"
+#include "optimize/equal/prover/constant_agreement.h"
 
 namespace rulemill::optimize {
 
@@ -30,8 +30,9 @@ std::string difference_text(const ElementDifference& difference) {
 }
 
 std::string proof_text(const EqualityResult& result) {
-  std::string text = fmt::format("values with equal terms {}, merged by rules {}, without an equal one {}\n",
-                                 result.congruent, result.by_rules, result.unmatched);
+  std::string text = result.cleaned ? "both models are compared after the clean-up of optimize --only-clean\n" : "";
+  text += fmt::format("values with equal terms {}, merged by rules {}, without an equal one {}\n", result.congruent,
+                      result.by_rules, result.unmatched);
   if (!result.rules.empty()) {
     text += "rules (uses):";
     for (const auto& [rule, uses] : result.rules) text += fmt::format(" {} ({})", rule, uses);
@@ -113,6 +114,7 @@ Json to_json(const EqualityResult& result) {
                {"after", result.after},
                {"verdict", verdict_name(result.verdict)},
                {"seconds", result.seconds},
+               {"cleaned", result.cleaned},
                {"lower_bounds", result.lower_bounds},
                {"upper_bounds", result.upper_bounds},
                {"congruent", result.congruent},

@@ -1,17 +1,13 @@
 #include "optimize/equal/refutation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <random>
-#include <set>
 
+#include "optimize/equal/random_draw.h"
 #include "optimize/model/evaluate.h"
 #include "optimize/model/rounding.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/text/error.h"
-#include "runtime/text/hash.h"
 
 namespace rulemill::optimize {
 
@@ -24,18 +20,6 @@ constexpr double max_error_factor = 64;
 
 /// A larger rounding error means that values say nothing.
 constexpr double max_own_error = 0.01;
-
-struct InputRange {
-  double lower, upper;
-};
-/// The small ones show differences of numbers that are added to squares, such as epsilons.
-constexpr InputRange input_ranges[] = {{-1, 1}, {0.25, 2}, {-0.001, 0.001}, {-8, 8}, {0, 1}, {-100, 100}};
-
-/// Mostly odd, so that errors of windows and splits have an effect.
-constexpr std::int64_t open_sizes[] = {3, 5, 2, 7, 4, 6};
-
-/// Elements of the largest tensor that is evaluated.
-constexpr double max_evaluated_elements = 1 << 26;
 
 /// Returns the element with the largest difference, relative to the largest finite element; nullopt if there is none.
 /// An element that is finite in one tensor only differs by infinity.
@@ -67,13 +51,15 @@ class RefutationSearch {
     }
     if (outputs_.size() < outputs.size()) result_.reason = "outputs depend on opaque nodes";
     result_.outputs = outputs_.size();
-    collect_open_sizes();
+    std::vector<ValueId> roots;
+    for (const ValuePair& pair : outputs_) roots.insert(roots.end(), {pair.before, pair.after});
+    open_ = open_sizes_of(bank, roots);
   }
 
   RefutationResult run(const RefutationOptions& options) {
     try {
       for (std::uint32_t draw = 0; draw < options.draws && !outputs_.empty() && !result_.found; ++draw) {
-        draw_ = draw;
+        draw_.emplace(bank_, draw, open_);
         try_draw();
         ++result_.draws;
       }
@@ -97,26 +83,8 @@ class RefutationSearch {
     });
   }
 
-  void collect_open_sizes() {
-    std::set<algebra::Atom> found;
-    for (const ValuePair& pair : outputs_) {
-      const ValueId roots[] = {pair.before, pair.after};
-      for (const NodeId id : bank_.live_nodes(roots)) {
-        for (const ValueId output : bank_.node(id).outputs) {
-          for (const algebra::Poly& dim : *bank_.value(output).type) {
-            for (const algebra::Atom atom : bank_.symbols().atoms(dim)) found.insert(atom);
-          }
-        }
-      }
-    }
-    open_.assign(found.begin(), found.end());
-  }
-
   void try_draw() {
-    sizes_.clear();
     inputs_.clear();
-    for (std::size_t i = 0; i < open_.size(); ++i)
-      sizes_.emplace(open_[i], open_sizes[(i + draw_) % std::size(open_sizes)]);
     for (const ValuePair& pair : outputs_) {
       if (auto difference = compare(pair)) {
         difference->value = bank_.value(pair.before).name;
@@ -126,29 +94,13 @@ class RefutationSearch {
   }
 
   GraphEvaluator evaluator(GraphEvaluator::Precision precision) {
-    return {bank_, sizes_, [this](ValueId id) { return input(id); }, precision};
+    return {bank_, draw_->sizes(), [this](ValueId id) { return input(id); }, precision};
   }
 
   TensorPtr input(ValueId id) {
     TensorPtr& tensor = inputs_[id];
-    if (tensor) return tensor;
-    const ValueType& type = bank_.value(id).type;
-    algebra::Tensor drawn{evaluator(GraphEvaluator::Precision::Float64).dims(*type), {}};
-    double count = 1;
-    for (const std::int64_t dim : drawn.shape) count *= static_cast<double>(dim);
-    if (count > max_evaluated_elements) throw runtime::Error("evaluation", "an input is too large");
-    const std::uint64_t seed[] = {draw_, bank_.node_of(id).source};
-    std::mt19937_64 random(runtime::hash64(runtime::bytes_of(seed)));
-    const InputRange range = input_ranges[draw_ % std::size(input_ranges)];
-    drawn.values.resize(static_cast<std::size_t>(count));
-    for (double& value : drawn.values) {
-      const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
-      value = rounded(range.lower + (range.upper - range.lower) * unit, type.data_type);
-      if (type.data_type == DataType::Bool) value = unit < 0.5 ? 0 : 1;
-      // Integers are small, because most of them are indices.
-      if (type.data_type == DataType::Integer) value = static_cast<double>(random() % 3);
-    }
-    return tensor = std::make_shared<const algebra::Tensor>(std::move(drawn));
+    if (!tensor) tensor = draw_->elements(bank_.value(id).type, bank_.node_of(id).source);
+    return tensor;
   }
 
   /// Constants of float64 models may be folded in float32, too.
@@ -172,9 +124,8 @@ class RefutationSearch {
 
   void record(const ValuePair& pair, const ElementDifference& difference) {
     Refutation found;
-    const InputRange range = input_ranges[draw_ % std::size(input_ranges)];
-    found.input = fmt::format("elements in [{}, {}], draw {}", range.lower, range.upper, draw_);
-    for (const algebra::Atom atom : open_) found.sizes.emplace(bank_.symbols().name(atom), sizes_.at(atom));
+    found.input = draw_->description();
+    for (const auto& [atom, size] : draw_->sizes()) found.sizes.emplace(bank_.symbols().name(atom), size);
     for (const auto& [id, tensor] : inputs_) found.inputs.emplace(bank_.value(id).name, *tensor);
     found.output = found.first = difference;
     find_first(found);
@@ -233,9 +184,8 @@ class RefutationSearch {
   const ImportedModel &before_, &after_;
   std::vector<ValuePair> outputs_;
   std::vector<algebra::Atom> open_;
-  GraphEvaluator::Sizes sizes_;
   std::map<ValueId, TensorPtr> inputs_;
-  std::uint32_t draw_ = 0;
+  std::optional<RandomDraw> draw_;
   RefutationResult result_;
 };
 

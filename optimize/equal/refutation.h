@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "optimize/equal/window.h"
+#include "optimize/equal/prover/window.h"
 #include "optimize/onnx/import.h"
 
 namespace rulemill::optimize {

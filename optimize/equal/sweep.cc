@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "optimize/equal/constant_agreement.h"
+#include "optimize/equal/prover/constant_agreement.h"
 #include "runtime/process/interrupt.h"
 
 namespace rulemill::optimize {
@@ -12,6 +12,10 @@ namespace {
 /// Windows that are tried for a pair of values, smallest first.
 constexpr std::uint32_t window_levels[] = {0, 2, 4};
 
+/// After so many pairs in a row that rules do not merge, no further pair is tried: their windows contain the earlier
+/// ones.
+constexpr std::uint32_t max_failures = 8;
+
 std::vector<ValueId> roots_of(const std::vector<ValueId>& values, const CanonicalModel& model) {
   std::vector<ValueId> roots;
   for (const ValueId value : values) roots.push_back(model.value(value));
@@ -20,9 +24,9 @@ std::vector<ValueId> roots_of(const std::vector<ValueId>& values, const Canonica
 
 }  // namespace
 
-SweepResult Sweep::run(const std::vector<ValuePair>& outputs) {
+SweepResult Sweep::run(const std::vector<ValuePair>& outputs, const MatchingValues& matches) {
   add_first_model();
-  find_partners(outputs);
+  find_partners(outputs, matches);
   for (const NodeId id : bank_.live_nodes(after_.import().outputs)) {
     runtime::throw_if_interrupted("equal");
     after_.add(id);
@@ -44,10 +48,13 @@ void Sweep::add_first_model() {
   }
 }
 
-/// Values of one name are candidates: optimizers keep the names of values that they keep. So are the outputs.
-void Sweep::find_partners(const std::vector<ValuePair>& outputs) {
+/// Values of one name are candidates: optimizers keep the names of values that they keep. So are the outputs, and
+/// values with equal elements.
+void Sweep::find_partners(const std::vector<ValuePair>& outputs, const MatchingValues& matches) {
   const auto add = [&](ValueId before, ValueId after) {
     if (!before_.has(before)) return;
+    const auto equal = matches.find(after);
+    if (equal != matches.end() && std::ranges::find(equal->second, before) == equal->second.end()) return;
     std::vector<ValueId>& known = candidates_[after];
     const ValueId canonical = before_.value(before);
     if (std::ranges::find(known, canonical) == known.end()) known.push_back(canonical);
@@ -59,6 +66,9 @@ void Sweep::find_partners(const std::vector<ValuePair>& outputs) {
     known = known.empty() ? name : std::min(known, name);
   }
   for (const ValuePair& pair : outputs) add(pair.before, pair.after);
+  for (const auto& [after, equal] : matches) {
+    for (const ValueId before : equal) add(before, after);
+  }
   for (auto& [value, known] : candidates_) std::ranges::sort(known);
 }
 
@@ -66,35 +76,25 @@ void Sweep::add_value(ValueId original) {
   if (!after_.has(original)) return;
   const ValueId canonical = after_.value(original);
   const bool is_constant = bank_.node_of(canonical).constant;
-  if (first_nodes_.contains(bank_.value(canonical).node)) {
-    if (!is_constant) ++result_.congruent;
-    return;
-  }
+  const bool is_congruent = first_nodes_.contains(bank_.value(canonical).node);
+  if (is_congruent && !is_constant) ++result_.congruent;
   if (is_constant) {
-    merge_constant(original, canonical);
+    if (!is_congruent) merge_constant(original, canonical);
     return;
   }
-  const auto partners = candidates_.find(original);
-  const bool is_merged = partners != candidates_.end() && std::ranges::any_of(partners->second, [&](ValueId partner) {
-                           return prove(original, {partner, canonical});
-                         });
-  if (!is_merged) ++result_.unmatched;
+  // A value whose partner has another term, such as one before a bias of zeros, may equal both.
+  const std::vector<ValueId>& partners = candidates_[original];
+  if (is_congruent && std::ranges::find(partners, canonical) != partners.end()) return;
+  const bool is_merged = std::ranges::any_of(partners, [&](ValueId partner) {
+    return prove(original, {partner, canonical});
+  });
+  if (!is_merged && !is_congruent) ++result_.unmatched;
 }
 
-/// Constants that are stored in both models are equal only if they are identical. A constant that one model computes
-/// may have been folded in the other one.
+/// A constant that one model computes may have been folded in the other one.
 bool Sweep::merge_constant(ValueId original, ValueId canonical) {
-  const ValueType type = bank_.value(canonical).type;
-  if (!type || !is_float(type.data_type)) return false;
-  const bool is_stored = bank_.node_of(canonical).kind == Node::Kind::Constant;
-  std::shared_ptr<const algebra::Tensor> elements;
   for (const ValueId candidate : first_constants_) {
-    if (is_stored && bank_.node_of(candidate).kind == Node::Kind::Constant) continue;
-    if (bank_.value(candidate).type != type) continue;
-    if (!elements) elements = constant_elements(bank_, canonical);
-    const auto other = constant_elements(bank_, candidate);
-    if (!elements || !other) continue;
-    const auto difference = constant_difference(*other, *elements, type.data_type);
+    const auto difference = constants_.difference(candidate, canonical);
     if (!difference) continue;
     ++result_.constants;
     result_.constant_difference = std::max(result_.constant_difference, *difference);
@@ -113,7 +113,7 @@ void Sweep::add_open(ValueId original, ValuePair pair, const std::vector<NodeId>
 }
 
 bool Sweep::prove(ValueId original, ValuePair pair) {
-  if (bank_.value(pair.before).type != bank_.value(pair.after).type) return false;
+  if (failures_ == max_failures || bank_.value(pair.before).type != bank_.value(pair.after).type) return false;
   std::optional<EqualityWindow> last;
   for (const std::uint32_t levels : window_levels) {
     const std::optional<EqualityWindow> window = equality_window(bank_, pair, first_nodes_, {.levels = levels});
@@ -125,11 +125,13 @@ bool Sweep::prove(ValueId original, ValuePair pair) {
       result_.constants += proof->constants;
       result_.constant_difference = std::max(result_.constant_difference, proof->constant_difference);
       after_.set_value(original, pair.before);
+      failures_ = 0;
       return true;
     }
     if (!last) add_open(original, pair, window->nodes);
     last = window;
   }
+  if (last) ++failures_;
   return false;
 }
 

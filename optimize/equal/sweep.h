@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "optimize/equal/canonical_model.h"
-#include "optimize/equal/window.h"
-#include "optimize/equal/window_prover.h"
+#include "optimize/equal/prover/constant_agreement.h"
+#include "optimize/equal/matching_values.h"
+#include "optimize/equal/prover/window.h"
+#include "optimize/equal/prover/window_prover.h"
 
 namespace rulemill::optimize {
 
@@ -35,15 +37,17 @@ struct SweepResult {
 
 class Sweep {
  public:
-  Sweep(GraphBank& bank, CanonicalModel& before, CanonicalModel& after, WindowProver& prover)
-      : bank_(bank), before_(before), after_(after), prover_(prover) {}
+  Sweep(GraphBank& bank, CanonicalModel& before, CanonicalModel& after, ConstantComparison& constants,
+        WindowProver& prover)
+      : bank_(bank), before_(before), after_(after), constants_(constants), prover_(prover) {}
 
-  /// `outputs` are pairs of original values.
-  SweepResult run(const std::vector<ValuePair>& outputs);
+  /// `outputs` are pairs of original values. A value that `matches` has is compared with its matches only, others with
+  /// values of their name.
+  SweepResult run(const std::vector<ValuePair>& outputs, const MatchingValues& matches = {});
 
  private:
   void add_first_model();
-  void find_partners(const std::vector<ValuePair>& outputs);
+  void find_partners(const std::vector<ValuePair>& outputs, const MatchingValues& matches);
   void add_value(ValueId original);
   bool merge_constant(ValueId original, ValueId canonical);
   bool prove(ValueId original, ValuePair pair);
@@ -51,11 +55,13 @@ class Sweep {
 
   GraphBank& bank_;
   CanonicalModel &before_, &after_;
+  ConstantComparison& constants_;
   WindowProver& prover_;
   std::unordered_set<NodeId> first_nodes_;                        // canonical nodes of the first model
   std::vector<ValueId> first_constants_;                          // canonical
   std::unordered_map<ValueId, std::vector<ValueId>> candidates_;  // by original value of the second model: canonical
   std::unordered_map<ValueId, std::string> names_;                // by original value of the second model
+  std::uint32_t failures_ = 0;                                    // in a row
   SweepResult result_;
 };
 

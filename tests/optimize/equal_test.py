@@ -91,6 +91,64 @@ class Equal(Case):
         self.assertEqual(list(report["refutation"]["inputs"]), ["x"])
         self.assertNotEqual(report["refutation"]["output"]["before"], report["refutation"]["output"]["after"])
 
+    def test_values_without_common_names_are_paired_by_their_elements(self):
+        random, layers = numpy.random.default_rng(4), 30
+        weights = [random.uniform(-0.6, 0.6, [2, 5, 5]).astype(numpy.float32) for _ in range(layers)]
+
+        def model(fused, changed=None):
+            nodes, tensors, value = [], [], "x"
+            for number, (a, b) in enumerate(weights):
+                c = a @ b
+                if number == changed:
+                    c[1, 1] += 0.25
+                used = [c] if fused else [a, b]
+                tensors += [onnx.numpy_helper.from_array(each, f"w{number}_{k}_{fused}") for k, each in enumerate(used)]
+                for k in range(len(used)):
+                    nodes.append(helper.make_node("MatMul", [value, f"w{number}_{k}_{fused}"], [f"p{number}_{k}_{fused}"]))
+                    value = nodes[-1].output[0]
+                nodes.append(helper.make_node("Tanh", [value], ["y" if number == layers - 1 else f"t{number}_{fused}"]))
+                value = nodes[-1].output[0]
+            graph = helper.make_graph(nodes, "layers", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [3, 5])],
+                                      [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)], tensors)
+            return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
+
+        process, report = self.compare(model(False), model(True))
+        self.assertEqual((process.returncode, report["verdict"], report["by_rules"]), (0, "equal", layers), process.stdout)
+        self.assertEqual(self.compare(model(False), model(True, changed=7))[1]["verdict"], "different")
+
+    def convolution(self, bias):
+        random = numpy.random.default_rng(5)
+        tensors = [onnx.numpy_helper.from_array(random.uniform(-1, 1, [4, 3, 3, 3]).astype(numpy.float32), "k")]
+        if bias is not None:
+            tensors.append(onnx.numpy_helper.from_array(numpy.array(bias, numpy.float32), "b"))
+        inputs = ["x", "k"] if bias is None else ["x", "k", "b"]
+        graph = helper.make_graph([helper.make_node("Conv", inputs, ["y"], kernel_shape=[3, 3], pads=[1] * 4)], "convolution",
+                                  [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", 3, 8, 8])],
+                                  [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)], tensors)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
+
+    def test_a_bias_of_zeros_may_be_dropped_and_no_other(self):
+        self.assertEqual(self.compare(self.convolution([0.0] * 4), self.convolution(None))[1]["verdict"], "equal")
+        for other in ([0, 0, 1e-3, 0], [0, 0, 0, 1]):
+            self.assertEqual(self.compare(self.convolution(other), self.convolution(None))[1]["verdict"], "different")
+        self.assertNotEqual(self.compare(self.convolution([0, 1e-30, 0, 0]), self.convolution(None))[1]["verdict"], "equal")
+
+    def test_computations_of_shapes_are_cleaned_up_before_models_are_compared(self):
+        def model(nodes, tensors):
+            graph = helper.make_graph([*nodes, helper.make_node("Reshape", ["x", "shape"], ["y"])], "shapes",
+                                      [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2, 3, 4])],
+                                      [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)],
+                                      [onnx.numpy_helper.from_array(numpy.array(values, numpy.int64), name)
+                                       for name, values in tensors.items()])
+            return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
+        before = model([helper.make_node("Shape", ["x"], ["dims"]), helper.make_node("ReduceProd", ["dims"], ["elements"], keepdims=1),
+                        helper.make_node("Div", ["elements", "rows"], ["columns"]),
+                        helper.make_node("Concat", ["rows", "columns"], ["shape"], axis=0)], {"rows": [4]})
+        process, report = self.compare(before, model([], {"shape": [4, 6]}))
+        self.assertEqual((report["verdict"], report["cleaned"]), ("equal", True), process.stdout)
+        process, report = self.compare(before, model([], {"shape": [6, 4]}))
+        self.assertNotEqual(report["verdict"], "equal", process.stdout)
+
     def test_an_unknown_operator_is_equal_to_itself_only_with_the_same_attributes(self):
         def model(name, mode):
             node = helper.make_node("Unknown", ["x"], ["t"], name=name, domain="elsewhere", mode=mode)

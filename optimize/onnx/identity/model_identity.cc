@@ -10,7 +10,9 @@
 #include <string_view>
 
 #include "optimize/onnx/format/model_proto.h"
+#include "runtime/text/error.h"
 #include "runtime/text/hash.h"
+#include "runtime/text/join_text.h"
 
 namespace rulemill::optimize {
 
@@ -19,6 +21,27 @@ namespace {
 /// Operators of the standard with random results. Operators of other domains are not known, and may be random, too.
 constexpr std::string_view random_operators[] = {
     "Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
+
+std::string describe_item(const InterfaceItem& item) {
+  return item.name + ": " + item.type + (item.default_value.empty() ? "" : " with a default value");
+}
+
+/// Describes the items that the other model lacks.
+std::string describe_other_items(const std::vector<InterfaceItem>& items, const std::vector<InterfaceItem>& others) {
+  std::vector<std::string> texts;
+  for (const InterfaceItem& item : items) {
+    if (std::ranges::find(others, item) == others.end()) texts.push_back(describe_item(item));
+  }
+  return texts.empty() ? "no other" : runtime::join_text(texts);
+}
+
+void require_same_items(const std::string& file, const std::string& kind, const std::vector<InterfaceItem>& before,
+                        const std::vector<InterfaceItem>& after) {
+  if (before == after) return;
+  throw runtime::InputError(file, "the models have different " + kind + ": expected " +
+                                      describe_other_items(before, after) + ", found " +
+                                      describe_other_items(after, before));
+}
 
 bool is_standard(const onnx::NodeProto& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
 
@@ -199,6 +222,11 @@ std::optional<std::string> ModelIdentity::initializer_key(const std::string& nam
 std::optional<int> ModelIdentity::constant_type(const std::string& name) const {
   const auto found = constant_types_.find(name);
   return found == constant_types_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void require_same_interface(const ModelIdentity& before, const ModelIdentity& after, const std::string& file) {
+  require_same_items(file, "inputs", before.inputs(), after.inputs());
+  require_same_items(file, "outputs", before.outputs(), after.outputs());
 }
 
 }  // namespace rulemill::optimize

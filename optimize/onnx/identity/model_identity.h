@@ -41,4 +41,7 @@ class ModelIdentity {
   std::unordered_map<std::string, int> constant_types_;
 };
 
+/// Throws InputError, with the second model's file, if the models have different inputs or outputs.
+void require_same_interface(const ModelIdentity& before, const ModelIdentity& after, const std::string& file);
+
 }  // namespace rulemill::optimize

@@ -1,4 +1,4 @@
-#include "optimize/equal/window.h"
+#include "optimize/equal/prover/window.h"
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,7 @@
 // Proof that the two outputs of a window are equal for all values of its leaves: rules are applied in an e-graph until
-// both are in one class. Constants in the window are merged if their values agree.
+// both are in one class. As long as they are not, the smallest graph for both is searched in its place, with a leaf for
+// each constant that it computes, so that many rewrites fit into the limits. Constants are merged if their values
+// agree.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +10,8 @@
 #include <vector>
 
 #include "algebra/rules/rule_set.h"
+#include "optimize/equal/prover/constant_agreement.h"
+#include "optimize/equal/prover/constant_operators.h"
 #include "optimize/search/region.h"
 
 namespace rulemill::optimize {
@@ -21,10 +25,12 @@ struct WindowProof {
 class WindowProver {
  public:
   /// The rules are specialized, and over `terms` and the bank's symbols.
-  WindowProver(GraphBank& bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules);
+  WindowProver(GraphBank& bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules,
+               ConstantComparison& constants, ConstantOperators& operators);
   ~WindowProver();
 
-  /// Returns nullopt if the rules do not show within the limits that the region's first two outputs are equal.
+  /// Returns nullopt if the rules do not show within the limits that the region's first two outputs are equal. A window
+  /// is searched once.
   std::optional<WindowProof> prove(const Region& window);
 
  private:

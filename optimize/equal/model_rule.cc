@@ -1,0 +1,187 @@
+#include "optimize/equal/model_rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <unordered_map>
+
+#include "optimize/equal/canonical_model.h"
+#include "optimize/equal/prover/constant_operators.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+/// What a rule cannot say.
+struct Unsupported {
+  std::string reason;
+};
+
+/// Returns a name that the text form of rules accepts.
+std::string identifier(const std::string& name, const char* prefix) {
+  std::string text;
+  for (const char c : name) text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return text.empty() || !std::isalpha(static_cast<unsigned char>(text[0])) ? prefix + text : text;
+}
+
+/// A model in the bank, with the canonical terms of its outputs.
+struct RuleSide {
+  RuleSide(const std::filesystem::path& path, GraphBank& bank)
+      : file(path.string()), model(OnnxModel::read(path)), identity(model), import(import_model(model, bank)) {}
+
+  void add_terms(GraphBank& bank, ConstantTable& constants, const std::string& prefix) {
+    for (const NodeId id : bank.live_nodes(import.outputs)) {
+      if (bank.node(id).kind != Node::Kind::Opaque) continue;
+      const ImportedModel::NodeRecord& record = import.nodes[import.opaque_nodes.at(bank.node(id).source)];
+      throw Unsupported{
+          fmt::format("{}: node {} ({}) has no term: {}", file, record.name, record.op_type, record.reason)};
+    }
+    CanonicalModel canonical(bank, constants, import, identity, prefix);
+    for (const NodeId id : bank.live_nodes(import.outputs)) canonical.add(id);
+    for (const InterfaceItem& item : identity.outputs())
+      outputs.push_back(canonical.value(import.values.at(item.name)));
+  }
+
+  std::string file;
+  OnnxModel model;
+  ModelIdentity identity;
+  ImportedModel import;
+  std::vector<ValueId> outputs;
+};
+
+class RuleBuilder {
+ public:
+  RuleBuilder(GraphBank& bank, algebra::TermBank& terms, const RuleSide& before, const RuleSide& after)
+      : bank_(bank),
+        terms_(terms),
+        comparison_(bank),
+        operators_(bank, comparison_, instances_without_inputs(bank, before, after)),
+        before_(before),
+        after_(after) {
+    const std::vector<NodeId> first = bank.live_nodes(before.outputs), second = bank.live_nodes(after.outputs);
+    std::ranges::set_intersection(first, second, std::inserter(common_, common_.end()));
+  }
+
+  algebra::Rule build() {
+    algebra::Rule rule;
+    rule.source = side(before_);
+    rule.target = side(after_);
+    rule.variables = terms_.variables(rule.source);
+    for (const algebra::TermId variable : terms_.variables(rule.target)) {
+      if (std::ranges::find(rule.variables, variable) == rule.variables.end())
+        throw Unsupported{"only the second model uses " + terms_.term(variable).name};
+    }
+    return rule;
+  }
+
+ private:
+  static std::set<algebra::InstanceId> instances_without_inputs(GraphBank& bank, const RuleSide& before,
+                                                                const RuleSide& after) {
+    std::set<std::uint32_t> ranks;
+    for (const RuleSide* side : {&before, &after}) {
+      for (const NodeId id : bank.live_nodes(side->outputs)) {
+        const ValueType& type = bank.value(bank.node(id).outputs[0]).type;
+        if (bank.node(id).kind == Node::Kind::Constant && type) ranks.insert(static_cast<std::uint32_t>(type->size()));
+      }
+    }
+    std::set<algebra::InstanceId> found;
+    for (const std::string& name : bank.library().operator_names()) {
+      if (bank.library().arity(name) > 0 || !bank.library().has_explicit_rank(name)) continue;
+      for (const std::uint32_t rank : ranks) {
+        const std::uint32_t explicit_rank[] = {rank};
+        found.insert(bank.library().instantiate(name, {}, explicit_rank).id);
+      }
+    }
+    return found;
+  }
+
+  std::vector<algebra::TermId> side(const RuleSide& model) {
+    for (const NodeId id : bank_.live_nodes(model.outputs)) add(id, model);
+    std::vector<algebra::TermId> outputs;
+    for (const ValueId output : model.outputs) outputs.push_back(built_.at(output));
+    return outputs;
+  }
+
+  void add(NodeId id, const RuleSide& model) {
+    const Node node = bank_.node(id);  // a copy, because the bank grows
+    if (built_.contains(node.outputs[0])) return;
+    if (node.kind == Node::Kind::Algebra) return add_node(node);
+    const Value& value = bank_.value(node.outputs[0]);
+    if (!value.type) throw Unsupported{fmt::format("{}: the rank of {} is not known", model.file, value.name)};
+    if (node.kind == Node::Kind::Constant && !common_.contains(id)) {
+      const std::vector<NodeId>& computed = operators_.nodes_of(node.outputs[0]);
+      if (computed.empty())
+        throw Unsupported{
+            fmt::format("a constant of shape {} occurs in {} only, and no operator without inputs has its "
+                        "elements; constants of both models are variables",
+                        shape_text(value.type), model.file)};
+      const Node first = bank_.node(computed[0]);
+      built_.emplace(node.outputs[0], terms_.output(terms_.apply(first.instance, {}, general(first.sizes)), 0));
+      return;
+    }
+    const bool is_input = node.kind == Node::Kind::Input;
+    const std::string name = is_input ? identifier(value.name, "x") : "w" + std::to_string(++weights_);
+    built_.emplace(node.outputs[0], terms_.variable(unused(name), static_cast<std::uint32_t>(value.type->size())));
+  }
+
+  void add_node(const Node& node) {
+    std::vector<algebra::TermId> arguments;
+    for (const ValueId argument : node.arguments) arguments.push_back(built_.at(argument));
+    const algebra::NodeId created = terms_.apply(node.instance, arguments, general(node.sizes));
+    for (std::uint32_t o = 0; o < node.outputs.size(); ++o) built_.emplace(node.outputs[o], terms_.output(created, o));
+  }
+
+  /// Sizes that are numbers above 1 are left to the typing, as `?` in the text form.
+  std::vector<algebra::Poly> general(std::vector<algebra::Poly> sizes) {
+    for (algebra::Poly& size : sizes) {
+      if (size.constant().value_or(0) > 1) size = algebra::Poly(bank_.symbols().fresh_size("size"));
+    }
+    return sizes;
+  }
+
+  std::string shape_text(const ValueType& type) const {
+    std::string text;
+    for (const algebra::Poly& dim : *type) text += (text.empty() ? "" : ", ") + bank_.symbols().to_string(dim);
+    return "[" + text + "]";
+  }
+
+  std::string unused(std::string name) {
+    while (!names_.insert(name).second) name += "_";
+    return name;
+  }
+
+  GraphBank& bank_;
+  algebra::TermBank& terms_;
+  ConstantComparison comparison_;
+  ConstantOperators operators_;
+  const RuleSide &before_, &after_;
+  std::set<NodeId> common_;
+  std::set<std::string> names_;
+  std::uint32_t weights_ = 0;
+  std::unordered_map<ValueId, algebra::TermId> built_;
+};
+
+}  // namespace
+
+algebra::ImportedRule read_model_rule(const std::filesystem::path& before, const std::filesystem::path& after,
+                                      algebra::Library& library, algebra::TermBank& terms, algebra::Symbols& symbols) {
+  GraphBank bank(library, symbols);
+  RuleSide source(before, bank), target(after, bank);
+  require_same_interface(source.identity, target.identity, after.string());
+  algebra::ImportedRule result{identifier(after.stem().string(), "rule_"), after.string(), {}, {}};
+  try {
+    ConstantTable constants(bank);
+    source.add_terms(bank, constants, "before ");
+    target.add_terms(bank, constants, "after ");
+    result.rule = RuleBuilder(bank, terms, source, target).build();
+    result.rule->id = result.name;
+  } catch (const Unsupported& unsupported) {
+    result.problem = unsupported.reason;
+  }
+  return result;
+}
+
+}  // namespace rulemill::optimize

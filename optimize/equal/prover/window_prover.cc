@@ -1,0 +1,329 @@
+#include "optimize/equal/prover/window_prover.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "egraph/explain.h"
+#include "optimize/equal/prover/leaf_definition.h"
+#include "optimize/search/extraction.h"
+#include "optimize/search/positivity.h"
+#include "optimize/search/saturate.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::optimize {
+
+using egraph::EClassId;
+using egraph::ENodeId;
+using egraph::no_id;
+
+namespace {
+
+/// Rounds in which the window is rebuilt: smaller, or with constants whose values agree.
+constexpr std::uint32_t max_rounds = 16;
+
+/// Improvement passes of an extraction.
+constexpr std::size_t extraction_passes = 20;
+
+/// Larger than those of the optimizer: a window has a goal, and the folded constants of several rewrites are rebuilt at
+/// once.
+egraph::Limits window_limits(egraph::Limits limits) {
+  limits.nodes = 12000;
+  limits.matches = 240000;
+  limits.matches_per_rule = 256;
+  limits.iterations = 20;
+  return limits;
+}
+
+}  // namespace
+
+struct WindowProver::Impl {
+  Impl(GraphBank& graph_bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules,
+       ConstantComparison& comparison, ConstantOperators& operators)
+      : bank(graph_bank),
+        constants(comparison),
+        constant_operators(operators),
+        sizes(graph_bank.library(), graph_bank.symbols()),
+        egraph(graph_bank.library(), sizes),
+        saturation(index, egraph),
+        positivity(graph_bank) {
+    for (std::uint32_t r = 0; r < rules.size(); ++r) add_rule(rules[r], r, terms);
+  }
+
+  void add_rule(const algebra::RuleRecord& record, std::uint32_t number, const algebra::TermBank& terms);
+  std::optional<WindowProof> prove(Region window);
+  bool saturate(const Region& window, bool core_only);
+  bool simplify(Region& window);
+  bool add_constant_leaves(Region& window, const Extraction& extraction, std::span<const ENodeId> order,
+                           std::map<EClassId, std::uint32_t>& numbers);
+  std::uint32_t constant_leaf(Region& window, ValueId value);
+  bool marks_positive_leaf(ENodeId node) const {
+    return algebra::is_positive_operator(bank.library().instance(egraph.instance(node)));
+  }
+  void add_window(const Region& window);
+  EClassId add_leaf(const RegionLeaf& leaf, std::uint32_t number);
+  void add_constant_operators(ValueId constant, EClassId leaf);
+  EClassId add_definition(const LeafDefinition& definition);
+  EClassId add_node(const RegionNode& node, const std::vector<EClassId>& arguments);
+  bool define_leaves(const Region& window);
+  void explain(std::span<const std::pair<EClassId, EClassId>> equal);
+
+  GraphBank& bank;
+  ConstantComparison& constants;
+  ConstantOperators& constant_operators;
+  egraph::SizeTable sizes;
+  egraph::RuleIndex index;
+  std::vector<std::uint32_t> rule_numbers, late_rules;
+  egraph::EGraph egraph;
+  egraph::Saturation saturation;
+  PositivityAnalysis positivity;
+  std::map<std::size_t, algebra::InstanceId> positive_operators;  // by rank of the rules' positive variables
+  std::vector<LeafDefinition> definitions;                        // in the current window
+  std::vector<EClassId> values;                                   // by value of the window
+  ENodeId window_end = 0;                                         // of the window's own nodes in the e-graph
+  WindowProof proof;
+  std::map<std::string, std::optional<WindowProof>> searched;  // by window
+};
+
+void WindowProver::Impl::add_rule(const algebra::RuleRecord& record, std::uint32_t number,
+                                  const algebra::TermBank& terms) {
+  if (!restricts_positivity_to_variables(record.rule, terms)) return;
+  for (const algebra::TermId variable : positive_variables(record.rule, terms)) {
+    const std::uint32_t rank[] = {terms.term(variable).rank};
+    positive_operators[rank[0]] = bank.library().instantiate(*bank.library().positive_operator(), {}, rank).id;
+  }
+  algebra::TypedRule typed;
+  typed.rule = record.rule;
+  const std::uint32_t added = index.add(egraph::compile(typed, terms, sizes, egraph::NewConstants::Allowed));
+  if (algebra::is_late(record)) late_rules.push_back(added);
+  rule_numbers.push_back(number);
+}
+
+std::optional<WindowProof> WindowProver::Impl::prove(Region window) {
+  definitions.clear();
+  proof = {};
+  for (std::uint32_t round = 0; round < max_rounds; ++round) {
+    bool is_smaller = false;
+    for (const bool core_only : {true, false}) {
+      if (saturate(window, core_only)) return proof;
+      is_smaller = simplify(window);
+      if (is_smaller) break;
+    }
+    if (!is_smaller && !define_leaves(window)) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// Returns true if both outputs are equal.
+bool WindowProver::Impl::saturate(const Region& window, bool core_only) {
+  const SaturationOptions options;
+  const egraph::Limits limits = window_limits(core_only ? options.core_limits : options.limits);
+  for (const std::uint32_t rule : late_rules) index.enable(rule, !core_only);
+  add_window(window);
+  const std::pair<EClassId, EClassId> goal[] = {{values[window.graph.outputs[0]], values[window.graph.outputs[1]]}};
+  const auto max_operators = window_end + limits.max_growth_over_goal;
+  saturation.run(goal, max_operators, limits);
+  if (!egraph.are_equal(goal[0].first, goal[0].second)) return false;
+  explain(goal);
+  return true;
+}
+
+/// Replaces the window's graph by a smaller one that computes both outputs, in which constants are leaves.
+bool WindowProver::Impl::simplify(Region& window) {
+  const EClassId roots[] = {values[window.graph.outputs[0]], values[window.graph.outputs[1]]};
+  const Extraction::NodePrices prices = {[&](ENodeId node) { return marks_positive_leaf(node) ? 0.0 : 1.0; },
+                                         [](const Extraction::NodeContext&, double isolated) { return isolated; }};
+  Extraction extraction(egraph, prices);
+  extraction.extract(roots, window_end, extraction_passes);
+  if (extraction.seconds() > static_cast<double>(window.graph.nodes.size()) - 0.5) return false;
+
+  const std::vector<ENodeId> order = extraction.order(roots);
+  std::map<EClassId, std::uint32_t> numbers;  // by class: of values of the new graph
+  if (!add_constant_leaves(window, extraction, order, numbers)) return false;
+  RegionGraph graph;
+  graph.leaves = static_cast<std::uint32_t>(window.leaves.size());
+  std::uint32_t next = graph.leaves;
+  const auto number = [&](EClassId value) {
+    const EClassId variable = extraction.variable(value);
+    return variable != no_id ? egraph.tag_of(variable) : numbers.at(egraph.find(value));
+  };
+  std::vector<std::pair<EClassId, EClassId>> equal;
+  const auto select = [&](EClassId value) {
+    const EClassId variable = extraction.variable(value);
+    if (variable != no_id) return equal.emplace_back(value, variable);
+    const ENodeId node = extraction.node(value);
+    std::uint32_t output = 0;
+    while (!egraph.are_equal(egraph.output(node, output), value)) ++output;
+    return equal.emplace_back(value, egraph.output(node, output));
+  };
+  for (const ENodeId node : order) {
+    for (const EClassId argument : egraph.arguments(node)) select(argument);
+    if (egraph.is_constant_node(node)) continue;
+    if (marks_positive_leaf(node)) {
+      numbers.emplace(egraph.find(egraph.output(node, 0)), number(egraph.arguments(node)[0]));
+      continue;
+    }
+    RegionNode created{egraph.instance(node), {}, {}, next, egraph.output_count(node)};
+    for (const EClassId argument : egraph.arguments(node)) created.arguments.push_back(number(argument));
+    for (const egraph::SizeId size : egraph.sizes(node)) created.sizes.push_back(sizes.poly(size));
+    for (std::uint32_t o = 0; o < created.outputs; ++o, ++next)
+      numbers.emplace(egraph.find(egraph.output(node, o)), next);
+    graph.nodes.push_back(std::move(created));
+  }
+  for (const EClassId root : roots) {
+    select(root);
+    graph.outputs.push_back(number(root));
+  }
+  explain(equal);
+  window.graph = std::move(graph);
+  definitions.clear();
+  return true;
+}
+
+/// Builds the constants of the extracted graph. Those that other nodes use become leaves of the window.
+bool WindowProver::Impl::add_constant_leaves(Region& window, const Extraction& extraction,
+                                             std::span<const ENodeId> order,
+                                             std::map<EClassId, std::uint32_t>& numbers) {
+  const DataType type = bank.value(window.outputs[0]).type.data_type;
+  std::map<EClassId, ValueId> built;
+  for (const ENodeId node : order) {
+    if (!egraph.is_constant_node(node)) {
+      for (const EClassId argument : egraph.arguments(node)) {
+        const auto constant = built.find(egraph.find(argument));
+        if (constant != built.end()) numbers.emplace(constant->first, constant_leaf(window, constant->second));
+      }
+      continue;
+    }
+    std::vector<ValueId> arguments;
+    for (const EClassId argument : egraph.arguments(node)) {
+      const EClassId variable = extraction.variable(argument);
+      arguments.push_back(variable != no_id ? window.leaves[egraph.tag_of(variable)].value
+                                            : built.at(egraph.find(argument)));
+    }
+    if (marks_positive_leaf(node)) {
+      built.emplace(egraph.find(egraph.output(node, 0)), arguments[0]);
+      continue;
+    }
+    std::vector<algebra::Poly> node_sizes;
+    for (const egraph::SizeId size : egraph.sizes(node)) node_sizes.push_back(sizes.poly(size));
+    const auto created = bank.apply(egraph.instance(node), arguments, node_sizes, type);
+    if (!created || !bank.node(*created).constant) return false;
+    for (std::uint32_t o = 0; o < egraph.output_count(node); ++o)
+      built.emplace(egraph.find(egraph.output(node, o)), bank.node(*created).outputs[o]);
+  }
+  return true;
+}
+
+/// Returns the number of a leaf with the constant's value.
+std::uint32_t WindowProver::Impl::constant_leaf(Region& window, ValueId value) {
+  for (std::uint32_t i = 0; i < window.leaves.size(); ++i) {
+    if (window.leaves[i].value == value) return i;
+  }
+  for (std::uint32_t i = 0; i < window.leaves.size(); ++i) {
+    const auto difference =
+        window.leaves[i].constant ? constants.difference(window.leaves[i].value, value) : std::nullopt;
+    if (!difference) continue;
+    ++proof.constants;
+    proof.constant_difference = std::max(proof.constant_difference, *difference);
+    return i;
+  }
+  window.leaves.push_back({value, true});
+  return static_cast<std::uint32_t>(window.leaves.size() - 1);
+}
+
+void WindowProver::Impl::add_window(const Region& window) {
+  egraph.clear();
+  values.assign(window.leaves.size(), no_id);
+  for (std::uint32_t i = 0; i < window.leaves.size(); ++i) {
+    if (is_defined(definitions, i)) continue;
+    values[i] = add_leaf(window.leaves[i], i);
+    if (window.leaves[i].constant) add_constant_operators(window.leaves[i].value, values[i]);
+  }
+  // Terms may use leaves that were defined later.
+  for (auto definition = definitions.rbegin(); definition != definitions.rend(); ++definition)
+    values[definition->leaf] = add_definition(*definition);
+  for (const RegionNode& node : window.graph.nodes) {
+    const EClassId first = add_node(node, values);
+    for (std::uint32_t o = 0; o < node.outputs; ++o) values.push_back(first + o);
+  }
+  egraph.rebuild();
+  window_end = egraph.node_count();
+}
+
+/// A positive leaf is added as positive(c) with its tag on c, so that rules match it.
+EClassId WindowProver::Impl::add_leaf(const RegionLeaf& leaf, std::uint32_t number) {
+  const ValueType& type = bank.value(leaf.value).type;
+  const EClassId variable = egraph.add_variable(number, sizes.shape(*type), leaf.constant);
+  const auto positive = positive_operators.find(type->size());
+  if (positive == positive_operators.end() || !positivity.is_positive(leaf.value)) return variable;
+  const ENodeId created = egraph.add_node(positive->second, std::span(&variable, 1), {});
+  RM_CHECK(created != no_id, "the positivity operator accepts every type");
+  return egraph.output(created, 0);
+}
+
+/// Merges a constant with the operators without inputs that compute its elements.
+void WindowProver::Impl::add_constant_operators(ValueId constant, EClassId leaf) {
+  for (const NodeId id : constant_operators.nodes_of(constant)) {
+    const Node& node = bank.node(id);
+    egraph.merge(leaf, add_node({node.instance, {}, node.sizes, 0, 1}, {}), egraph::EGraph::Edge::premise);
+  }
+}
+
+EClassId WindowProver::Impl::add_definition(const LeafDefinition& definition) {
+  std::vector<EClassId> known(values.begin(), values.end());
+  for (const RegionNode& node : definition.nodes) {
+    const EClassId first = add_node(node, known);
+    for (std::uint32_t o = 0; o < node.outputs; ++o) known.push_back(first + o);
+  }
+  return known[definition.root];
+}
+
+/// Returns the class of the node's first output.
+EClassId WindowProver::Impl::add_node(const RegionNode& node, const std::vector<EClassId>& known) {
+  std::vector<EClassId> arguments;
+  for (const std::uint32_t argument : node.arguments) arguments.push_back(known[argument]);
+  std::vector<egraph::SizeId> node_sizes;
+  for (const algebra::Poly& size : node.sizes) node_sizes.push_back(sizes.intern(size));
+  const ENodeId created = egraph.add_node(node.instance, arguments, node_sizes);
+  RM_CHECK(created != no_id, "a node of a window is well-typed");
+  return egraph.output(created, 0);
+}
+
+/// Returns false if no further leaf has the value of a term.
+bool WindowProver::Impl::define_leaves(const Region& window) {
+  const std::vector<LeafDefinition> found =
+      LeafDefinitionSearch(egraph, sizes, bank, constants, window).find(values, definitions);
+  for (const LeafDefinition& definition : found) {
+    ++proof.constants;
+    proof.constant_difference = std::max(proof.constant_difference, definition.difference);
+  }
+  definitions.insert(definitions.end(), found.begin(), found.end());
+  return !found.empty();
+}
+
+/// Adds the rules that make the pairs equal to the proof.
+void WindowProver::Impl::explain(std::span<const std::pair<EClassId, EClassId>> equal) {
+  egraph::Explainer explainer(saturation, egraph);
+  for (const auto& [a, b] : equal) explainer.add(a, b);
+  for (const std::uint32_t number : explainer.applications())
+    proof.rules.push_back(rule_numbers[saturation.application(number).direction.rule]);
+}
+
+WindowProver::WindowProver(GraphBank& bank, const algebra::TermBank& terms,
+                           const std::vector<algebra::RuleRecord>& rules, ConstantComparison& constants,
+                           ConstantOperators& operators)
+    : impl_(std::make_unique<Impl>(bank, terms, rules, constants, operators)) {}
+
+WindowProver::~WindowProver() = default;
+
+std::optional<WindowProof> WindowProver::prove(const Region& window) {
+  RM_CHECK(window.outputs.size() == 2, "a window has two values");
+  std::string key = region_key(window, impl_->bank);
+  for (const RegionLeaf& leaf : window.leaves) key += std::to_string(index(leaf.value)) + ' ';
+  auto searched = impl_->searched.find(key);
+  if (searched == impl_->searched.end()) searched = impl_->searched.emplace(key, impl_->prove(window)).first;
+  return searched->second;
+}
+
+}  // namespace rulemill::optimize
