@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <unordered_map>
 
 #include "optimize/model/evaluate.h"
@@ -12,24 +11,8 @@ namespace rulemill::optimize {
 
 namespace {
 
-/// Returns the instances of the rules that are numbers, in the order of their ids.
-std::set<algebra::InstanceId> number_operators(const GraphBank& bank, const algebra::TermBank& terms,
-                                               const std::vector<algebra::RuleRecord>& rules) {
-  std::set<algebra::InstanceId> found;
-  const auto collect = [&](const auto& self, algebra::TermId id) -> void {
-    if (terms.term(id).is_variable) return;
-    const algebra::Node& node = terms.node_of(id);
-    for (const algebra::TermId argument : node.arguments) self(self, argument);
-    const algebra::OperatorInstance& instance = bank.library().instance(node.instance);
-    if (node.arguments.empty() && node.sizes.empty() && instance.outputs.size() == 1 &&
-        instance.outputs[0].dims.empty())
-      found.insert(node.instance);
-  };
-  for (const algebra::RuleRecord& record : rules) {
-    for (const algebra::TermId id : record.rule.source) collect(collect, id);
-    for (const algebra::TermId id : record.rule.target) collect(collect, id);
-  }
-  return found;
+bool is_number(const algebra::OperatorInstance& instance) {
+  return instance.outputs[0].dims.empty() && instance.size_parameter_count() == 0;
 }
 
 /// Returns the values whose names are used outside of algebra nodes.
@@ -56,13 +39,31 @@ std::optional<double> scalar_value(const GraphBank& bank, ValueId id) {
 
 }  // namespace
 
+std::set<algebra::InstanceId> instances_without_inputs(const algebra::Library& library, const algebra::TermBank& terms,
+                                                       const std::vector<algebra::RuleRecord>& rules) {
+  std::set<algebra::InstanceId> found;
+  std::set<algebra::TermId> visited;
+  const auto collect = [&](const auto& self, algebra::TermId id) -> void {
+    if (terms.term(id).is_variable || !visited.insert(id).second) return;
+    const algebra::Node& node = terms.node_of(id);
+    for (const algebra::TermId argument : node.arguments) self(self, argument);
+    if (node.arguments.empty() && library.instance(node.instance).outputs.size() == 1) found.insert(node.instance);
+  };
+  for (const algebra::RuleRecord& record : rules) {
+    for (const algebra::TermId id : record.rule.source) collect(collect, id);
+    for (const algebra::TermId id : record.rule.target) collect(collect, id);
+  }
+  return found;
+}
+
 bool is_number(const Node& node) {
   return node.kind == Node::Kind::Algebra && node.constant && node.arguments.empty() && node.sizes.empty();
 }
 
 std::vector<ValueId> name_numbers(GraphBank& bank, std::span<const ValueId> outputs, const algebra::TermBank& terms,
                                   const std::vector<algebra::RuleRecord>& rules) {
-  const std::set<algebra::InstanceId> operators = number_operators(bank, terms, rules);
+  std::set<algebra::InstanceId> operators = instances_without_inputs(bank.library(), terms, rules);
+  std::erase_if(operators, [&](algebra::InstanceId id) { return !is_number(bank.library().instance(id)); });
   const std::set<ValueId> kept = named_values(bank, outputs);
   std::unordered_map<ValueId, ValueId> named;
   for (const NodeId id : bank.live_nodes(outputs)) {

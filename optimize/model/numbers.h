@@ -1,6 +1,7 @@
 // Numbers of a model that rules name: a scalar constant that equals an operator without inputs, such as one half.
 #pragma once
 
+#include <set>
 #include <span>
 #include <vector>
 
@@ -8,6 +9,10 @@
 #include "optimize/model/graph.h"
 
 namespace rulemill::optimize {
+
+/// Returns the instances without inputs and with one output in the rules.
+std::set<algebra::InstanceId> instances_without_inputs(const algebra::Library& library, const algebra::TermBank& terms,
+                                                       const std::vector<algebra::RuleRecord>& rules);
 
 /// Returns true for an operator without inputs and sizes: the name of a number.
 bool is_number(const Node& node);

@@ -4,23 +4,6 @@
 
 namespace rulemill::optimize {
 
-std::set<algebra::InstanceId> instances_without_inputs(const algebra::Library& library, const algebra::TermBank& terms,
-                                                       const std::vector<algebra::RuleRecord>& rules) {
-  std::set<algebra::InstanceId> found;
-  std::set<algebra::TermId> visited;
-  const auto collect = [&](const auto& self, algebra::TermId id) -> void {
-    if (terms.term(id).is_variable || !visited.insert(id).second) return;
-    const algebra::Node& node = terms.node_of(id);
-    for (const algebra::TermId argument : node.arguments) self(self, argument);
-    if (node.arguments.empty() && library.instance(node.instance).outputs.size() == 1) found.insert(node.instance);
-  };
-  for (const algebra::RuleRecord& record : rules) {
-    for (const algebra::TermId id : record.rule.source) collect(collect, id);
-    for (const algebra::TermId id : record.rule.target) collect(collect, id);
-  }
-  return found;
-}
-
 ConstantOperators::ConstantOperators(GraphBank& bank, ConstantComparison& constants,
                                      const std::set<algebra::InstanceId>& instances)
     : bank_(bank), constants_(constants), instances_(instances.begin(), instances.end()) {

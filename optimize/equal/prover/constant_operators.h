@@ -13,10 +13,6 @@
 
 namespace rulemill::optimize {
 
-/// Returns the instances without inputs and with one output in the rules.
-std::set<algebra::InstanceId> instances_without_inputs(const algebra::Library& library, const algebra::TermBank& terms,
-                                                       const std::vector<algebra::RuleRecord>& rules);
-
 /// Nodes of instances without inputs, with the elements of constants of one bank.
 class ConstantOperators {
  public:
