@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "optimize/model/rounding.h"
+
 namespace rulemill::optimize {
 
 ConstantOperators::ConstantOperators(GraphBank& bank, ConstantComparison& constants,
@@ -20,7 +22,8 @@ const std::vector<NodeId>& ConstantOperators::nodes_of(ValueId constant) {
     return found->second;
   for (const algebra::InstanceId instance : instances_) {
     const auto node = apply(instance, type);
-    if (node && constants_.difference(bank_.node(*node).outputs[0], constant) == 0) found->second.push_back(*node);
+    const auto difference = node ? constants_.difference(bank_.node(*node).outputs[0], constant) : std::nullopt;
+    if (difference && *difference <= unit_roundoff(type.data_type)) found->second.push_back(*node);
   }
   return found->second;
 }

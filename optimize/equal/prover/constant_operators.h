@@ -19,7 +19,8 @@ class ConstantOperators {
   /// Adds the nodes for all constants of the bank, so that rules are specialized for them.
   ConstantOperators(GraphBank& bank, ConstantComparison& constants, const std::set<algebra::InstanceId>& instances);
 
-  /// Returns the nodes whose elements are exactly the constant's. A scalar 1 may be `ones` and an identity matrix.
+  /// Returns the nodes whose elements are the constant's, within one unit roundoff of the largest. A scalar 1 may be
+  /// `ones` and an identity matrix.
   const std::vector<NodeId>& nodes_of(ValueId constant);
 
  private:
