@@ -41,4 +41,14 @@ std::int64_t resolve_axis(std::int64_t axis, std::size_t rank) {
   return position < 0 || position >= size ? -1 : position;
 }
 
+std::optional<std::vector<bool>> mark_axes(const std::vector<std::int64_t>& axes, std::size_t rank) {
+  std::vector<bool> marked(rank, false);
+  for (const std::int64_t each : axes) {
+    const std::int64_t axis = resolve_axis(each, rank);
+    if (axis < 0 || marked[static_cast<std::size_t>(axis)]) return std::nullopt;
+    marked[static_cast<std::size_t>(axis)] = true;
+  }
+  return marked;
+}
+
 }  // namespace rulemill::optimize

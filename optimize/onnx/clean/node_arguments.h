@@ -4,6 +4,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,5 +24,7 @@ std::int64_t int_attribute(const onnx::NodeProto& node, const std::string& name,
 
 /// Returns the position of an axis that may count from the end; -1 if it is out of range.
 std::int64_t resolve_axis(std::int64_t axis, std::size_t rank);
+/// Returns for each of `rank` positions whether it is among `axes`; nullopt if one is out of range or repeated.
+std::optional<std::vector<bool>> mark_axes(const std::vector<std::int64_t>& axes, std::size_t rank);
 
 }  // namespace rulemill::optimize

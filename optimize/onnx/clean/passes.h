@@ -16,6 +16,8 @@ bool fold_known_sizes(CleanGraph& graph);
 bool fix_reshape_arguments(CleanGraph& graph);
 /// Removes nodes whose output is their input.
 bool remove_identities(CleanGraph& graph);
+/// Removes additions of 0 where no output depends on the sign of a zero that they change.
+bool remove_zero_addends(CleanGraph& graph);
 /// Merges nodes that compute the same from the same inputs, and computations of the same sizes.
 bool merge_duplicate_nodes(CleanGraph& graph);
 /// Merges initializers of equal content.
