@@ -14,8 +14,8 @@ namespace rulemill::optimize {
 
 class ZeroSigns {
  public:
-  /// Describes the graph with the replacements so far; later changes of the graph make it outdated. `removable` is a node
-  /// that may be replaced by an operand with zeros of other signs: nothing follows from it.
+  /// Describes the graph with the replacements so far; later changes of the graph make it outdated. `removable` is a
+  /// node that may be replaced by an operand with zeros of other signs: nothing follows from it.
   ZeroSigns(const CleanGraph& graph, const onnx::NodeProto& removable);
 
   /// Whether no element of the value is ever -0.
