@@ -9,9 +9,6 @@ namespace rulemill::optimize {
 
 namespace {
 
-/// Operators that change dimensions and keep the order of elements.
-const std::set<std::string> reshaping_operators = {"Flatten", "Reshape", "Squeeze", "Unsqueeze"};
-
 class MovementMerger {
  public:
   explicit MovementMerger(CleanGraph& graph) : graph_(graph), readers_(graph.count_readers()) {}
@@ -31,8 +28,7 @@ class MovementMerger {
     const onnx::NodeProto* inner = graph_.producer(node.input(0));
     if (inner == nullptr || !is_standard(*inner) || inner->input_size() == 0) return false;
     if (node.op_type() == "Transpose" && inner->op_type() == "Transpose") return merge_transposes(node, *inner);
-    if (node.op_type() == "Reshape" && reshaping_operators.contains(inner->op_type()))
-      return merge_reshapes(node, *inner);
+    if (node.op_type() == "Reshape" && is_reshaping(*inner)) return merge_reshapes(node, *inner);
     if (node.op_type() == "Slice" && inner->op_type() == "Slice") return merge_slices(node, *inner);
     if (node.op_type() == "Unsqueeze" && inner->op_type() == "Unsqueeze") return merge_unsqueezes(node, *inner);
     return false;

@@ -18,6 +18,11 @@ std::vector<std::string> read_names(const onnx::NodeProto& node) {
   return names;
 }
 
+bool is_reshaping(const onnx::NodeProto& node) {
+  static const std::set<std::string> operators = {"Flatten", "Reshape", "Squeeze", "Unsqueeze"};
+  return is_standard(node) && operators.contains(node.op_type());
+}
+
 bool has_subgraph(const onnx::NodeProto& node) {
   return std::ranges::any_of(node.attribute(),
                              [](const auto& attribute) { return attribute.has_g() || attribute.graphs_size() > 0; });

@@ -25,6 +25,8 @@ bool merge_duplicate_initializers(CleanGraph& graph);
 /// Merges a movement of elements with the one before it: transposes, reshapes, slices, concatenations, added
 /// dimensions.
 bool merge_movements(CleanGraph& graph);
+/// Removes reshapes before elementwise operators whose results are reshaped again.
+bool remove_inner_reshapes(CleanGraph& graph);
 /// Replaces an If whose condition is constant by the nodes of its branch.
 bool inline_known_branches(CleanGraph& graph);
 /// Removes nodes, optional outputs and initializers that nothing reads.
