@@ -38,9 +38,7 @@ ImportVerdict prove_imported_rule(const algebra::ImportedRule& imported, Prover&
   if (const auto* proved = std::get_if<Proved>(&verdict)) {
     result.queries = proved->queries;
     result.condition = condition_of_statement(verdict, symbols);
-    // A narrowed rule's sizes that are fixed say the same in terms of the variables.
-    const bool is_told_by_sizes = !proved->narrowed.empty() && !proved->typed.fixed_sizes.empty();
-    if (!result.condition.empty() && !is_told_by_sizes) result.detail = "when " + result.condition;
+    if (!result.condition.empty()) result.detail = "when " + result.condition;
     for (const std::string& fixed : proved->typed.fixed_sizes)
       result.detail += (result.detail.empty() ? "" : "; ") + fixed;
   }
