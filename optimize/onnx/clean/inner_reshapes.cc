@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <set>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "optimize/onnx/clean/constant_evaluator.h"
 #include "optimize/onnx/clean/node_arguments.h"

@@ -5,6 +5,7 @@
 #include <map>
 #include <ranges>
 #include <set>
+#include <string>
 
 #include "optimize/onnx/clean/node_arguments.h"
 
