@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <ranges>
 #include <set>
 #include <string>
 
@@ -93,8 +92,8 @@ ZeroSigns::ZeroSigns(const CleanGraph& graph, const onnx::NodeProto& removable) 
       never_negative_.insert(node.output().begin(), node.output().end());
   }
   for (const auto& output : graph.proto().output()) observed_.insert(output.name());
-  for (const auto& node : graph.proto().node() | std::views::reverse) {
-    if (!CleanGraph::is_erased(node)) observe_inputs(node);
+  for (int i = graph.proto().node_size(); i-- > 0;) {
+    if (const auto& node = graph.proto().node(i); !CleanGraph::is_erased(node)) observe_inputs(node);
   }
 }
 
@@ -113,7 +112,10 @@ bool ZeroSigns::computes_no_negative_zero(const onnx::NodeProto& node) const {
   if (movements.contains(op) || op == "Sub") return is_never(0);
   if (op == "Add") return is_never(0) || is_never(1);
   if (op == "Mul") return input(node, 0) == input(node, 1);
-  if (op == "Concat") return std::ranges::all_of(std::views::iota(0, node.input_size()), is_never);
+  if (op == "Concat") {
+    return std::ranges::all_of(node.input(),
+                               [&](const auto& name) { return is_never_negative_zero(graph_.current_name(name)); });
+  }
   const auto bias = biased_operators.find(op);
   if (bias == biased_operators.end()) return false;
   const auto is_one = [&](const char* factor) {
