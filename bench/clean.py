@@ -3,12 +3,14 @@
 times as fast the result runs (onnxruntime, one thread, processor time, medians of interleaved runs).
 
     bench/clean.py [MODEL.onnx ...]      # default: the exported models of tests/optimize/onnx
+    TOOLS=rulemill bench/clean.py …      # not the others
 
 Prints a Markdown table. onnxslim and onnxsim must be on the path; RULEMILL names the binary. Nodes include those of
-subgraphs, without constants. Outputs are compared in onnxruntime without optimizations and without packed weights."""
+subgraphs, without constants; bytes include external data. Outputs are compared in onnxruntime without optimizations and without packed weights."""
 
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -28,6 +30,7 @@ BINARY = os.environ.get("RULEMILL", ROOT / "build" / "release" / "rulemill")
 COMMANDS = {"rulemill": lambda model, out: [BINARY, "optimize", model, "--only-clean", "--out", out],
             "onnxslim": lambda model, out: ["onnxslim", model, out],
             "onnxsim": lambda model, out: ["onnxsim", model, out]}
+TOOLS = os.environ.get("TOOLS", " ".join(COMMANDS)).split()
 RUNS = 9
 TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(int32)": np.int32,
          "tensor(bool)": np.bool_}
@@ -65,35 +68,40 @@ def compare(model, result):
             continue
         found = clean_test.session(result).run(None, feeds)
         if all(x.shape == y.shape and x.tobytes() == y.tobytes() for x, y in zip(expected, found)):
-            agreement = "same"
+            outputs = "same"
         else:
-            agreement = f"{max(float(np.abs(x.astype(float) - y).max()) for x, y in zip(expected, found)):.1g}"
-        return f"{agreement}; {speedup(model, result, feeds):.2f}"
+            outputs = f"{max(float(np.abs(x.astype(float) - y).max()) for x, y in zip(expected, found)):.1g}"
+        return f"{outputs}; {speedup(model, result, feeds):.2f}"
     return "not run"
+
+
+def agreement(model, result):
+    try:
+        return compare(str(model), str(result))
+    except Exception as error:
+        return f"does not run: {type(error).__name__}"
 
 
 def measure(name, model, folder):
     before = onnx.load(model)
     cells = [name, str(clean_test.count_nodes(before.graph)), f"{os.path.getsize(model):,}"]
-    for tool, command in COMMANDS.items():
-        out = folder / f"{tool}.onnx"
+    for tool in TOOLS:
+        out = folder / tool / "out.onnx"
+        out.parent.mkdir()
         start = time.monotonic()
-        process = subprocess.run(command(model, out), capture_output=True, check=False)
+        process = subprocess.run(COMMANDS[tool](model, out), capture_output=True, check=False)
         seconds = time.monotonic() - start
         if process.returncode != 0 or not out.exists():
             cells.append("fails")
-            continue
-        try:
-            bits = compare(str(model), str(out))
-        except Exception as error:
-            bits = f"does not run: {type(error).__name__}"
-        cells.append(f"{clean_test.count_nodes(onnx.load(out).graph)}; {out.stat().st_size:,}; {seconds:.1f} s; {bits}")
-        out.unlink()
+        else:
+            size = sum(file.stat().st_size for file in out.parent.iterdir())
+            cells.append(f"{clean_test.count_nodes(onnx.load(out).graph)}; {size:,}; {seconds:.1f} s; {agreement(model, out)}")
+        shutil.rmtree(out.parent)
     print("| " + " | ".join(cells) + " |", flush=True)
 
 
 def main():
-    print("| model | nodes | bytes | " + " | ".join(COMMANDS) + " |\n|---|---|---|" + "---|" * len(COMMANDS))
+    print("| model | nodes | bytes | " + " | ".join(TOOLS) + " |\n|---|---|---|" + "---|" * len(TOOLS))
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         models = {pathlib.Path(path).name: pathlib.Path(path) for path in sys.argv[1:]}

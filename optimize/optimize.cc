@@ -17,6 +17,7 @@
 #include "optimize/rule_databases.h"
 #include "optimize/subgraphs.h"
 #include "optimize/summarize.h"
+#include "optimize/verify/onnxruntime_verifier.h"
 #include "runtime/files/destination.h"
 #include "runtime/files/scratch_folder.h"
 #include "runtime/process/machine.h"
@@ -56,12 +57,18 @@ struct ModelFiles {
   std::vector<InputSet> input_sets;
 };
 
+std::vector<InputSet> read_all_input_sets(const Options& options, const OnnxModel& model) {
+  std::vector<InputSet> sets;
+  for (const auto& path : options.inputs) {
+    for (InputSet& set : read_input_sets(path, model)) sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
 ModelFiles read_model_files(const Options& options) {
   ModelFiles files{OnnxModel::read(options.model), {}};
   try_benchmark_command(options.model, options.benchmark);
-  for (const auto& path : options.inputs) {
-    for (InputSet& set : read_input_sets(path, files.model)) files.input_sets.push_back(std::move(set));
-  }
+  files.input_sets = read_all_input_sets(options, files.model);
   return files;
 }
 
@@ -116,15 +123,47 @@ void summarize_cleaning(Summary& summary, const CleanResult& result) {
   summary.nodes_after_cleaning = result.nodes_after;
 }
 
-void write_cleaned(OnnxModel& cleaned, const OnnxModel& original, const Options& options, const Summary& summary) {
+void begin_step(const Options& options, const char* step) {
+  if (options.on_step) options.on_step(step);
+}
+
+/// Returns the folder of a result, for files that are as large.
+std::filesystem::path folder_of_result(const std::filesystem::path& out) {
+  const bool has_file = runtime::destination_of(out).kind == runtime::Destination::Kind::File;
+  return has_file ? std::filesystem::absolute(out).parent_path() : std::filesystem::temp_directory_path();
+}
+
+/// Runs the model and its cleaned copy in onnxruntime, if there is one. Throws Error if their outputs differ in a bit.
+void compare_bits(const OnnxModel& cleaned, const std::vector<InputSet>& input_sets, const Options& options,
+                  Summary& summary) {
+  if (options.verification.onnxruntime.empty()) return;
+  begin_step(options, "comparing outputs with those of the cleaned model");
+  const runtime::ScratchFolder scratch(folder_of_result(options.out));
+  const std::filesystem::path file = scratch / "cleaned.onnx";
+  cleaned.write(file);
+  const RuntimeInputs inputs = export_inputs(input_sets, options.input_shapes, scratch.path());
+  auto result = compare_bits_in_onnxruntime(options.model, file, options.verification, inputs,
+                                            summary.onnxruntime_skipped_reason);
+  if (!result) return;
+  if (result->verdict == VerificationResult::Verdict::Different) {
+    throw runtime::Error(options.model, "the clean-up changed an output (" + result->verifier + "): " + result->reason +
+                                            "; nothing was written");
+  }
+  summary.bit_comparison = std::move(*result);
+}
+
+void write_cleaned(OnnxModel& cleaned, const OnnxModel& original, const std::vector<InputSet>& input_sets,
+                   const Options& options, Summary& summary) {
   if (!summary.cleaned) return original.write_as_read(options.out);
   set_provenance(cleaned, original, options, summary);
+  compare_bits(cleaned, input_sets, options, summary);
   cleaned.write(options.out);
 }
 
 /// Does nothing but clean the model.
 Summary clean_only(const Options& options, algebra::Library& library) {
   const OnnxModel original = OnnxModel::read(options.model);
+  const std::vector<InputSet> input_sets = read_all_input_sets(options, original);
   NodeInference inference(options.type_helper);
   CleanedModel cleaned = clean_copy(original, library, inference);
   Summary summary;
@@ -136,7 +175,7 @@ Summary clean_only(const Options& options, algebra::Library& library) {
   summary.bytes_after = cleaned.model.weight_bytes();
   summarize_cleaning(summary, cleaned.result);
   summarize_operators(summary, count_operators(original), count_operators(cleaned.model));
-  if (!options.out.empty()) write_cleaned(cleaned.model, original, options, summary);
+  if (!options.out.empty()) write_cleaned(cleaned.model, original, input_sets, options, summary);
   summary.peak_bytes = runtime::peak_memory_bytes();
   return summary;
 }
@@ -248,7 +287,7 @@ class Optimization {
   /// Writes the selected model, or the cleaned one; copies the original if that is equal.
   void write() {
     if (options_.out.empty()) return;
-    if (!selected_.model) return write_cleaned(cleaned_.model, original_, options_, summary_);
+    if (!selected_.model) return write_cleaned(cleaned_.model, original_, input_sets_, options_, summary_);
     set_provenance(*selected_.model, original_, options_, summary_);
     selected_.model->write(options_.out);
   }
@@ -312,10 +351,6 @@ class Optimization {
   SelectedModel selected_;
   Summary summary_;
 };
-
-void begin_step(const Options& options, const char* step) {
-  if (options.on_step) options.on_step(step);
-}
 
 Summary run_passes(const Options& options, ModelFiles files, algebra::Library& library, algebra::TermBank& terms,
                    algebra::Symbols& symbols, const std::vector<algebra::RuleRecord>& rules,

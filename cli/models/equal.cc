@@ -6,6 +6,7 @@
 #include "cli/rules/rule_check.h"
 #include "optimize/equal/compare_models.h"
 #include "optimize/equal/equality_report.h"
+#include "optimize/onnx/format/model.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {
@@ -22,6 +23,8 @@ void compare(Context& context, const EqualOptions& given) {
   options.rules.assign(given.rules.begin(), given.rules.end());
   DefaultRules defaults;
   if (options.rules.empty()) {
+    // Making the rules may take minutes: bad models are refused before.
+    for (const auto& model : {options.before, options.after}) optimize::OnnxModel::read(model);
     defaults = default_rules(context);
     options.rules = {defaults.database};
   }

@@ -41,7 +41,9 @@ std::vector<std::string> body_lines(const std::string& text) {
 }
 
 std::string cleaning_text(const Summary& summary) {
-  return fmt::format("clean-up: {} -> {} nodes\n", summary.nodes_before_cleaning, summary.nodes_after_cleaning);
+  const std::string text =
+      fmt::format("clean-up: {} -> {} nodes\n", summary.nodes_before_cleaning, summary.nodes_after_cleaning);
+  return summary.bit_comparison ? text + bit_comparison_text(*summary.bit_comparison) + "\n" : text;
 }
 
 std::string written_text(const Summary& summary) {
@@ -61,6 +63,8 @@ std::string only_clean_text(const Summary& summary) {
   text += "\n" + cleaning_text(summary);
   text += fmt::format("initializers: {} -> {}\n", runtime::format_bytes(summary.bytes_before),
                       runtime::format_bytes(summary.bytes_after));
+  if (!summary.onnxruntime_skipped_reason.empty())
+    text += "outputs not compared in onnxruntime: " + summary.onnxruntime_skipped_reason + "\n";
   return text + written_text(summary);
 }
 
@@ -112,6 +116,15 @@ const char* verdict_text(VerificationResult::Verdict verdict) {
     default:
       return "not verified";
   }
+}
+
+runtime::Json bit_comparison_json(const Summary& summary) {
+  VerificationResult none;
+  none.verdict = VerificationResult::Verdict::NotVerified;
+  const VerificationResult& result = summary.bit_comparison ? *summary.bit_comparison : none;
+  return {{"verifier", result.verifier}, {"verdict", verdict_text(result.verdict)},
+          {"inputs", result.inputs},     {"given_inputs", result.given_inputs},
+          {"reason", result.reason},     {"seconds", result.seconds}};
 }
 
 runtime::Json row_json(const CostRow& row) {
@@ -210,6 +223,7 @@ runtime::Json to_json(const Summary& summary) {
   json["clean_up"] = {{"changed", summary.cleaned},
                       {"nodes_before", summary.nodes_before_cleaning},
                       {"nodes_after", summary.nodes_after_cleaning}};
+  json["clean_up"]["comparison"] = bit_comparison_json(summary);
   json["subgraphs"] = {{"searched", summary.subgraphs}, {"changed", summary.subgraphs_changed}};
   json["operators"] = runtime::Json::array();
   for (const auto& row : summary.rows) {

@@ -102,6 +102,13 @@ std::string verification_text(const VerificationResult& result, const AccuracyPo
       result.reference, result.errors.before, result.errors.after, policy.max_error_ratio, range, time);
 }
 
+std::string bit_comparison_text(const VerificationResult& result) {
+  if (!result.is_equal()) return result.verifier + ": outputs not compared: " + result.reason;
+  const std::string given = result.given_inputs > 0 ? fmt::format("{} given and ", result.given_inputs) : "";
+  return fmt::format("{}: the same bits on {}{} random inputs, {}", result.verifier, given, result.inputs,
+                     runtime::format_seconds(result.seconds));
+}
+
 std::string search_text(const Summary& summary) {
   if (summary.saturated) {
     return fmt::format("search: equality saturation of {} windows, {} e-graph nodes, {}, {}", summary.windows,

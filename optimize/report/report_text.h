@@ -20,6 +20,8 @@ std::string outcome_text(const Summary& summary);
 std::string benchmark_text(const Summary& summary);
 std::string sizes_text(const Summary& summary);
 std::string verification_text(const VerificationResult& result, const AccuracyPolicy& policy);
+/// Of the model and its cleaned copy.
+std::string bit_comparison_text(const VerificationResult& result);
 std::string search_text(const Summary& summary);
 
 }  // namespace rulemill::optimize

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,10 +70,11 @@ struct Summary {
   std::uint64_t budget = 0, graphs_created = 0, graphs_extended = 0, rules_loaded = 0, patterns = 0;
   bool exhausted = false;
   VerificationOptions verification_options;
-  std::vector<VerificationResult> verification;  // of the selected candidate, or of the last rejected one
-  std::string onnxruntime_skipped_reason;        // why onnxruntime did not verify it
-  BenchmarkResult benchmark;                     // of the candidates
-  std::string warning;                           // why a cheaper candidate was not selected
+  std::optional<VerificationResult> bit_comparison;  // of the cleaned model with the model, if that is written
+  std::vector<VerificationResult> verification;      // of the selected candidate, or of the last rejected one
+  std::string onnxruntime_skipped_reason;            // why onnxruntime did not verify it
+  BenchmarkResult benchmark;                         // of the candidates
+  std::string warning;                               // why a cheaper candidate was not selected
   double import_seconds = 0, search_seconds = 0, verification_seconds = 0;
   double rule_check_seconds = 0;                       // of the certificates of the rules that fired
   double operations_before = 0, operations_after = 0;  // arithmetic, without opaque nodes

@@ -17,6 +17,8 @@ VerificationResult read(const Json& answer) {
                    : verdict == "different" ? VerificationResult::Verdict::Different
                                             : VerificationResult::Verdict::NotVerified;
   result.reason = answer.at("reason");
+  result.inputs = answer.value("inputs", 0U);
+  result.given_inputs = answer.value("given_inputs", 0U);
   if (!answer.contains("max_relative_difference")) return result;
   result.max_relative_difference = answer.at("max_relative_difference");
   result.reference = answer.at("reference");
@@ -25,30 +27,22 @@ VerificationResult read(const Json& answer) {
   result.errors.after = answer.at("error_after");
   result.tensors = answer.at("tensors");
   result.elements = answer.at("elements");
-  result.inputs = answer.at("inputs");
-  result.given_inputs = answer.at("given_inputs");
   return result;
 }
 
-}  // namespace
-
-std::optional<VerificationResult> verify_with_onnxruntime(const std::filesystem::path& before,
-                                                          const std::filesystem::path& after,
-                                                          const VerificationOptions& options,
-                                                          const RuntimeInputs& inputs, std::string& why) {
+/// Sends a query about two models. `sessions` is the number of models that are loaded at a time.
+std::optional<VerificationResult> ask(Json query, const std::filesystem::path& before,
+                                      const std::filesystem::path& after, std::uint64_t sessions,
+                                      const VerificationOptions& options, const RuntimeInputs& inputs,
+                                      std::string& why) {
   const runtime::Stopwatch watch;
-  Json query = {{"before", std::filesystem::absolute(before).string()},
-                {"after", std::filesystem::absolute(after).string()},
-                {"inputs", options.inputs},
-                {"tolerance", options.accuracy.tolerance},
-                {"max_error_ratio", options.accuracy.max_error_ratio},
-                {"max_original_error", max_original_error},
-                {"small_tensor_elements", small_tensor_elements}};
+  query["before"] = std::filesystem::absolute(before).string();
+  query["after"] = std::filesystem::absolute(after).string();
+  query["inputs"] = options.inputs;
   add_inputs(query, inputs);
   VerificationResult result;
   try {
-    // Three sessions: the model with and without optimizations, and the result.
-    OnnxruntimeProcess process(options.onnxruntime, 3 * model_bytes_on_disk(after));
+    OnnxruntimeProcess process(options.onnxruntime, sessions * model_bytes_on_disk(after));
     if (const auto answer = process.answer(query, options.timeout)) {
       result = read(*answer);
     } else {
@@ -67,6 +61,27 @@ std::optional<VerificationResult> verify_with_onnxruntime(const std::filesystem:
   }
   result.seconds = watch.seconds();
   return result;
+}
+
+}  // namespace
+
+std::optional<VerificationResult> verify_with_onnxruntime(const std::filesystem::path& before,
+                                                          const std::filesystem::path& after,
+                                                          const VerificationOptions& options,
+                                                          const RuntimeInputs& inputs, std::string& why) {
+  const Json query = {{"tolerance", options.accuracy.tolerance},
+                      {"max_error_ratio", options.accuracy.max_error_ratio},
+                      {"max_original_error", max_original_error},
+                      {"small_tensor_elements", small_tensor_elements}};
+  return ask(query, before, after, 3, options, inputs,
+             why);  // the model with and without optimizations, and the result
+}
+
+std::optional<VerificationResult> compare_bits_in_onnxruntime(const std::filesystem::path& before,
+                                                              const std::filesystem::path& after,
+                                                              const VerificationOptions& options,
+                                                              const RuntimeInputs& inputs, std::string& why) {
+  return ask({{"same_bits", true}}, before, after, 2, options, inputs, why);
 }
 
 }  // namespace rulemill::optimize

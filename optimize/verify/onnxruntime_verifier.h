@@ -1,4 +1,4 @@
-// A verifier that is independent of the operator definitions: onnxruntime runs both models in a helper process
+// Verifiers that are independent of the operator definitions: onnxruntime runs both models in a helper process
 // (python/onnxruntime_helpers/verify.py).
 #pragma once
 
@@ -16,5 +16,10 @@ std::optional<VerificationResult> verify_with_onnxruntime(const std::filesystem:
                                                           const std::filesystem::path& after,
                                                           const VerificationOptions& options,
                                                           const RuntimeInputs& inputs, std::string& why);
+/// Compares all bits of the outputs, without onnxruntime's optimizations and with one thread. Returns nullopt as above.
+std::optional<VerificationResult> compare_bits_in_onnxruntime(const std::filesystem::path& before,
+                                                              const std::filesystem::path& after,
+                                                              const VerificationOptions& options,
+                                                              const RuntimeInputs& inputs, std::string& why);
 
 }  // namespace rulemill::optimize

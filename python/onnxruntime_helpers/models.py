@@ -27,6 +27,10 @@ FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(flo
 INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(uint8)": np.uint8, "tensor(int8)": np.int8}
 
 
+# Sizes of dynamic dimensions. The first are large enough for windows: results of empty tensors cannot be compared.
+DYNAMIC_SIZES = [(3, 69, 66, 71, 68, 70), (3, 5, 2, 7, 4, 6), (2, 3, 4, 5), (1,), (8,), (16,), (32,), (64,), (224,)]
+
+
 class CannotRun(Exception):
     pass
 
@@ -45,6 +49,17 @@ def session(path, threads, optimized=True):
     options.add_session_config_entry("session.set_denormal_as_zero", "1")
     if not optimized:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def plain_session(path):
+    """A session that computes node by node, as the model states, in one order."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    # Only constant weights are packed, which rounds differently, and folding makes constants.
+    options.add_session_config_entry("session.disable_prepacking", "1")
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
@@ -74,6 +89,17 @@ def draw(infos, shapes, number):
         else:
             raise CannotRun(f"input {info.name} is {info.type}, which is not supported")
     return feeds
+
+
+def feeds_of(infos, given, sizes, number, only=None):
+    """Draws inputs with these sizes of dynamic dimensions; `only` is the number of a dimension and its size."""
+    names = {}
+
+    def size_of(key, axis):
+        dim = names.setdefault(key, len(names))
+        return only[1] if only and only[0] == dim else sizes[dim % len(sizes)]
+
+    return draw(infos, {info.name: shape_of(info, given, size_of) for info in infos}, number)
 
 
 def given_feeds(query):

@@ -12,12 +12,11 @@ import time
 
 sys.dont_write_bytecode = True
 
-from models import CannotRun, draw, given_feeds, one_line, serve, session, shape_of
+from models import DYNAMIC_SIZES, CannotRun, feeds_of, given_feeds, one_line, serve, session, shape_of
+from same_bits import compare_bits
 
 import numpy as np
 
-# Sizes of dynamic dimensions. The first are large enough for windows: results of empty tensors cannot be compared.
-DYNAMIC_SIZES = [(3, 69, 66, 71, 68, 70), (3, 5, 2, 7, 4, 6), (2, 3, 4, 5), (1,), (8,), (16,), (32,), (64,), (224,)]
 # Sizes of all dynamic dimensions, or of one of them, at which a result must run if the model does.
 SMALL_SIZES = (0, 1, 2, 3, 4)
 COARSE_TOLERANCE = 1e-3  # at small sizes; rounding errors are compared at ordinary sizes
@@ -26,17 +25,6 @@ MAX_DRAWS_PER_INPUT = 6  # before an uninformative output counts as not verified
 MAX_OPTIMIZATION_RATIO = 3  # times the effect of onnxruntime's optimizations on the original, if there is no reference
 MAX_REFERENCE_SECONDS = 3
 UNIT_ROUNDOFF = {np.float16: 2.0 ** -11, np.float32: 2.0 ** -24, np.float64: 2.0 ** -53}
-
-
-def feeds_of(infos, given, sizes, number, only=None):
-    """Draws inputs with these sizes of dynamic dimensions; `only` is the number of a dimension and its size."""
-    names = {}
-
-    def size_of(key, axis):
-        dim = names.setdefault(key, len(names))
-        return only[1] if only and only[0] == dim else sizes[dim % len(sizes)]
-
-    return draw(infos, {info.name: shape_of(info, given, size_of) for info in infos}, number)
 
 
 def dynamic_dims(infos, given):
@@ -357,7 +345,7 @@ def verify(query):
 
 def safe_verify(query):
     try:
-        return verify(query)
+        return compare_bits(query) if query.get("same_bits") else verify(query)
     except CannotRun as error:
         return {"verdict": "not verified", "reason": str(error)}
     except MemoryError:

@@ -86,9 +86,11 @@ class DefaultCache(Case):
         bad = self.folder / "bad.onnx"
         bad.write_text("not a model")
         empty = {"RULEMILL_CACHE": str(self.folder / "empty")}
-        for words, place in (([bad], str(bad)), ([MODEL, "--input-shape", "x:0"], "--input-shape"),
-                             ([MODEL, "--inputs", bad], str(bad)), ([MODEL, "--benchmark-command", "false"], "--benchmark-command")):
-            process = self.run_with("optimize", *words, **empty)
+        for words, place in ((["optimize", bad], str(bad)), (["optimize", MODEL, "--input-shape", "x:0"], "--input-shape"),
+                             (["optimize", MODEL, "--inputs", bad], str(bad)),
+                             (["optimize", MODEL, "--benchmark-command", "false"], "--benchmark-command"),
+                             (["equal", bad, MODEL], str(bad)), (["equal", MODEL, bad], str(bad))):
+            process = self.run_with(*words, **empty)
             self.assertIn(process.returncode, (2, 3), process.stderr)
             self.assertIn(place, process.stderr)
             self.assertEqual(len(process.stderr.splitlines()), 1, process.stderr)

@@ -32,6 +32,7 @@ CASES = {
         "derive --from @ $/true.rules",
         "discover --profile @/../small.toml --out $/run",
         "status $/run",
+        "fingerprint --profile @/../small.toml --out $/begun",
         "rules import $/true.rules --out $/imported",
         "rules list @",
         "rules show @ r1",
@@ -66,6 +67,7 @@ CASES = {
         "rules list $/bad.rmdb", "rules show $/bad.rmdb r1", "rules export $/bad.rmdb $/e.rules", "rules diff $/bad.rmdb @",
         "rules gallery $/bad.rmdb --out $/p.html", "rules generalize $/bad.rmdb --out $/g.rmdb",
         "operators check $/bad.op", "operators check $/none.op", "info $/none", "gpu plan $/bad.onnx"],
+    4: ["status $/begun --require-stage prune"],
 }
 
 

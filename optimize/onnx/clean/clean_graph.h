@@ -37,6 +37,7 @@ class CleanGraph {
   CleanGraph(CleanContext& context, onnx::GraphProto& graph, const CleanGraph* outer);
 
   onnx::GraphProto& proto() { return graph_; }
+  const onnx::GraphProto& proto() const { return graph_; }
   CleanContext& context() { return context_; }
   int opset() const { return context_.model.opset; }
   /// Before IR version 4 an initializer had to be a graph input, and Constant nodes are the only other constants.

@@ -26,17 +26,29 @@ class ConstantEvaluator {
     if (node_.op_type() == "Split") return split();
     using Method = Evaluated (ConstantEvaluator::*)();
     static const std::map<std::string, Method> methods = {
-        {"Identity", &ConstantEvaluator::identity},   {"Reshape", &ConstantEvaluator::reshape},
-        {"Flatten", &ConstantEvaluator::flatten},     {"Squeeze", &ConstantEvaluator::squeeze},
-        {"Unsqueeze", &ConstantEvaluator::unsqueeze}, {"Transpose", &ConstantEvaluator::transpose},
-        {"Slice", &ConstantEvaluator::slice},         {"Gather", &ConstantEvaluator::gather},
-        {"Concat", &ConstantEvaluator::concat},       {"Expand", &ConstantEvaluator::expand},
-        {"Tile", &ConstantEvaluator::tile},           {"ConstantOfShape", &ConstantEvaluator::constant_of_shape},
-        {"Shape", &ConstantEvaluator::shape},         {"Size", &ConstantEvaluator::size},
-        {"Range", &ConstantEvaluator::range},         {"NonZero", &ConstantEvaluator::nonzero},
-        {"Where", &ConstantEvaluator::where},         {"Cast", &ConstantEvaluator::cast},
-        {"ReduceProd", &ConstantEvaluator::reduce},   {"ReduceMax", &ConstantEvaluator::reduce},
-        {"ReduceMin", &ConstantEvaluator::reduce},    {"ReduceSum", &ConstantEvaluator::reduce},
+        {"Identity", &ConstantEvaluator::identity},
+        {"Reshape", &ConstantEvaluator::reshape},
+        {"Flatten", &ConstantEvaluator::flatten},
+        {"Squeeze", &ConstantEvaluator::squeeze},
+        {"Unsqueeze", &ConstantEvaluator::unsqueeze},
+        {"Transpose", &ConstantEvaluator::transpose},
+        {"Slice", &ConstantEvaluator::slice},
+        {"Gather", &ConstantEvaluator::gather},
+        {"Concat", &ConstantEvaluator::concat},
+        {"Expand", &ConstantEvaluator::expand},
+        {"Tile", &ConstantEvaluator::tile},
+        {"ConstantOfShape", &ConstantEvaluator::constant_of_shape},
+        {"Shape", &ConstantEvaluator::shape},
+        {"Size", &ConstantEvaluator::size},
+        {"Range", &ConstantEvaluator::range},
+        {"NonZero", &ConstantEvaluator::nonzero},
+        {"Where", &ConstantEvaluator::where},
+        {"Cast", &ConstantEvaluator::cast},
+        {"ReduceProd", &ConstantEvaluator::reduce},
+        {"ReduceMax", &ConstantEvaluator::reduce},
+        {"ReduceMin", &ConstantEvaluator::reduce},
+        {"ReduceSum", &ConstantEvaluator::reduce},
+        {"GatherElements", &ConstantEvaluator::gather_elements},
     };
     const auto method = methods.find(node_.op_type());
     if (node_.output_size() != 1 || inputs_.empty() || !inputs_[0]) return std::nullopt;
@@ -97,17 +109,6 @@ class ConstantEvaluator {
     return with_dims({rows, columns});
   }
 
-  /// Returns for each of `rank` positions whether it is among `axes`; nullopt if one is out of range or repeated.
-  static std::optional<std::vector<bool>> mark_axes(const Dims& axes, std::size_t rank) {
-    std::vector<bool> marked(rank, false);
-    for (const std::int64_t each : axes) {
-      const std::int64_t axis = resolve_axis(each, rank);
-      if (axis < 0 || marked[static_cast<std::size_t>(axis)]) return std::nullopt;
-      marked[static_cast<std::size_t>(axis)] = true;
-    }
-    return marked;
-  }
-
   Evaluated squeeze() {
     const Dims& dims = input(0).dims;
     const auto axes = integers(1, "axes");
@@ -166,15 +167,8 @@ class ConstantEvaluator {
       const auto axis = static_cast<std::size_t>(resolve_axis(axes[i], dims.size()));
       const std::int64_t size = dims[axis], step = steps[i];
       if (size == 0 || step == 0 || step == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
-      const auto position = [&](std::int64_t at, std::int64_t low, std::int64_t high) {
-        return std::clamp(at < 0 ? at + size : at, low, high);
-      };
-      const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
-      const std::int64_t from = position((*starts)[i], std::max<std::int64_t>(low, 0), high);
-      const std::int64_t to = position((*ends)[i], low, high);
-      const std::int64_t distance = step > 0 ? to - from : from - to;
-      const std::int64_t stride = step > 0 ? step : -step;
-      dims[axis] = distance <= 0 ? 0 : (distance - 1) / stride + 1;
+      const auto [from, count] = sliced_range(size, (*starts)[i], (*ends)[i], step);
+      dims[axis] = count;
       offset += from * strides[axis];
       strides[axis] *= step;
     }
@@ -183,20 +177,40 @@ class ConstantEvaluator {
     return strided_copy(input(0), dims, strides, offset);
   }
 
-  Evaluated gather() {
-    const Dims& dims = input(0).dims;
-    const std::int64_t axis = resolve_axis(int_attribute(node_, "axis", 0), dims.size());
+  /// Returns the second input's indices, counted from the front; nullopt if one is not below `size`.
+  std::optional<Dims> indices_below(std::int64_t size) const {
     auto indices = has(1) ? input(1).integers() : std::nullopt;
-    if (axis < 0 || !indices) return std::nullopt;
-    const std::int64_t size = dims[static_cast<std::size_t>(axis)];
+    if (!indices) return std::nullopt;
     for (std::int64_t& index : *indices) {
       if (index < -size || index >= size) return std::nullopt;
       index += index < 0 ? size : 0;
     }
-    Dims result = dims;
-    result[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(indices->size());
-    if (!fits(result, input(0).type)) return std::nullopt;
-    return take(input(0), *indices, input(1).dims, static_cast<std::size_t>(axis));
+    return indices;
+  }
+
+  Evaluated gather() {
+    Dims dims = input(0).dims;
+    const std::int64_t axis = resolve_axis(int_attribute(node_, "axis", 0), dims.size());
+    if (axis < 0) return std::nullopt;
+    const auto along = static_cast<std::size_t>(axis);
+    const auto indices = indices_below(dims[along]);
+    if (!indices) return std::nullopt;
+    dims[along] = static_cast<std::int64_t>(indices->size());
+    if (!fits(dims, input(0).type)) return std::nullopt;
+    return take(input(0), *indices, input(1).dims, along);
+  }
+
+  Evaluated gather_elements() {
+    const Dims& dims = input(0).dims;
+    const std::int64_t axis = resolve_axis(int_attribute(node_, "axis", 0), dims.size());
+    if (axis < 0) return std::nullopt;
+    const auto along = static_cast<std::size_t>(axis);
+    const auto indices = indices_below(dims[along]);
+    if (!indices || input(1).dims.size() != dims.size() || !fits(input(1).dims, input(0).type)) return std::nullopt;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      if (d != along && input(1).dims[d] > dims[d]) return std::nullopt;
+    }
+    return take_elements(input(0), *indices, input(1).dims, along);
   }
 
   Evaluated concat() {
@@ -228,16 +242,7 @@ class ConstantEvaluator {
     if (sizes->size() != outputs || std::accumulate(sizes->begin(), sizes->end(), std::int64_t{0}) != dims[along] ||
         std::ranges::any_of(*sizes, [](std::int64_t size) { return size < 0; }))
       return std::nullopt;
-    std::vector<RawTensor> result;
-    const Dims strides = row_major_strides(dims);
-    std::int64_t offset = 0;
-    for (const std::int64_t size : *sizes) {
-      Dims part = dims;
-      part[along] = size;
-      result.push_back(strided_copy(input(0), part, strides, offset * strides[along]));
-      offset += size;
-    }
-    return result;
+    return split_along(input(0), *sizes, along);
   }
 
   Evaluated expand() {
@@ -305,22 +310,11 @@ class ConstantEvaluator {
 
   Evaluated nonzero() {
     const RawTensor& data = input(0);
-    const std::size_t rank = data.dims.size(), width = data.width();
     const bool is_integral = data.type == onnx::TensorProto::INT64 || data.type == onnx::TensorProto::INT32 ||
                              data.type == onnx::TensorProto::BOOL;
-    if (!is_integral || rank == 0 || !fits({data.count(), static_cast<std::int64_t>(rank)}, onnx::TensorProto::INT64))
-      return std::nullopt;
-    const Dims strides = row_major_strides(data.dims);
-    std::vector<std::vector<std::int64_t>> positions(rank);
-    for (std::int64_t i = 0; i < data.count(); ++i) {
-      const std::string_view element = data.bytes.substr(static_cast<std::size_t>(i) * width, width);
-      if (element.find_first_not_of('\0') == std::string_view::npos) continue;
-      for (std::size_t d = 0; d < rank; ++d) positions[d].push_back(i / strides[d] % data.dims[d]);
-    }
-    std::vector<std::int64_t> values;
-    for (const auto& row : positions) values.insert(values.end(), row.begin(), row.end());
-    return make_integer_tensor({static_cast<std::int64_t>(rank), static_cast<std::int64_t>(positions[0].size())},
-                               values);
+    const auto rank = static_cast<std::int64_t>(data.dims.size());
+    if (!is_integral || rank == 0 || !fits({data.count(), rank}, onnx::TensorProto::INT64)) return std::nullopt;
+    return nonzero_indices(data);
   }
 
   /// Returns the inputs, broadcast to their common shape; nullopt if that is impossible or too large.

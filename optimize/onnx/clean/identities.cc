@@ -6,6 +6,7 @@
 #include "optimize/onnx/clean/constant_evaluator.h"
 #include "optimize/onnx/clean/node_arguments.h"
 #include "optimize/onnx/clean/passes.h"
+#include "optimize/onnx/clean/zero_signs.h"
 
 namespace rulemill::optimize {
 
@@ -63,6 +64,12 @@ class IdentityFinder {
     if (const auto neutral = neutral_numbers.find(op); neutral != neutral_numbers.end())
       return neutral_operand(node, neutral->second);
     return is_identity_of_first_input(node) ? std::optional(0) : std::nullopt;
+  }
+
+  /// Returns the position of the operand to which the node adds +0; nullopt if it does not.
+  std::optional<int> augend_of_zero(const onnx::NodeProto& node) const {
+    const bool is_sum = is_standard(node) && node.op_type() == "Add" && graph_.opset() >= first_clean_opset;
+    return is_sum ? neutral_operand(node, 0.0) : std::nullopt;
   }
 
  private:
@@ -148,6 +155,23 @@ bool remove_identities(CleanGraph& graph) {
     const auto input = finder.returned_input(node);
     if (!input || !graph.can_replace(node.output(0), node.input(*input))) continue;
     graph.replace(node.output(0), node.input(*input));
+    CleanGraph::erase(node);
+    changed = true;
+  }
+  if (changed) graph.finish();
+  return changed;
+}
+
+bool remove_zero_addends(CleanGraph& graph) {
+  bool changed = false;
+  const IdentityFinder finder(graph);
+  for (auto& node : *graph.proto().mutable_node()) {
+    graph.update(node);
+    const auto kept = finder.augend_of_zero(node);
+    if (!kept || !graph.can_replace(node.output(0), node.input(*kept))) continue;
+    const ZeroSigns signs(graph, node);
+    if (signs.is_observed(node.output(0)) && !signs.is_never_negative_zero(node.input(*kept))) continue;
+    graph.replace(node.output(0), node.input(*kept));
     CleanGraph::erase(node);
     changed = true;
   }

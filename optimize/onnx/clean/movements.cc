@@ -9,9 +9,6 @@ namespace rulemill::optimize {
 
 namespace {
 
-/// Operators that change dimensions and keep the order of elements.
-const std::set<std::string> reshaping_operators = {"Flatten", "Reshape", "Squeeze", "Unsqueeze"};
-
 class MovementMerger {
  public:
   explicit MovementMerger(CleanGraph& graph) : graph_(graph), readers_(graph.count_readers()) {}
@@ -27,11 +24,11 @@ class MovementMerger {
   bool merge(onnx::NodeProto& node) {
     if (!is_standard(node) || node.input_size() == 0) return false;
     if (node.op_type() == "Concat") return merge_concatenation(node);
+    if (node.op_type() == "Gather") return reshape_instead_of_gather(node);
     const onnx::NodeProto* inner = graph_.producer(node.input(0));
     if (inner == nullptr || !is_standard(*inner) || inner->input_size() == 0) return false;
     if (node.op_type() == "Transpose" && inner->op_type() == "Transpose") return merge_transposes(node, *inner);
-    if (node.op_type() == "Reshape" && reshaping_operators.contains(inner->op_type()))
-      return merge_reshapes(node, *inner);
+    if (node.op_type() == "Reshape" && is_reshaping(*inner)) return merge_reshapes(node, *inner);
     if (node.op_type() == "Slice" && inner->op_type() == "Slice") return merge_slices(node, *inner);
     if (node.op_type() == "Unsqueeze" && inner->op_type() == "Unsqueeze") return merge_unsqueezes(node, *inner);
     return false;
@@ -69,10 +66,33 @@ class MovementMerger {
     if (!result || !source || !has_input(node, 1) || int_attribute(node, "allowzero", 0) != 0) return false;
     const auto direct = reshape_argument(*result, *source);
     if (!direct || !graph_.allows_new_initializers() || !is_read_once(node.input(0))) return false;
-    const RawTensor value = make_integer_tensor({static_cast<std::int64_t>(direct->size())}, *direct);
-    node.set_input(1, graph_.add_constant(node.output(0) + "_shape", value));
+    set_integers(node, 1, "_shape", *direct);
     node.set_input(0, inner.input(0));
     return true;
+  }
+
+  /// Gathers all elements along an axis in their order, as masks of attention do.
+  bool reshape_instead_of_gather(onnx::NodeProto& node) {
+    const auto source = graph_.shape(node.input(0)), result = graph_.shape(node.output(0));
+    const auto indices = graph_.integers(node, 1, "");
+    if (!source || !result || !indices || !graph_.allows_new_initializers()) return false;
+    const std::int64_t axis = resolve_axis(int_attribute(node, "axis", 0), source->size());
+    const auto size = axis < 0 ? std::nullopt : (*source)[static_cast<std::size_t>(axis)].constant();
+    if (!size || *size != static_cast<std::int64_t>(indices->size())) return false;
+    for (std::size_t i = 0; i < indices->size(); ++i) {
+      if ((*indices)[i] != static_cast<std::int64_t>(i)) return false;
+    }
+    const auto argument = reshape_argument(*result, *source);
+    if (!argument) return false;
+    node.set_op_type("Reshape");
+    node.clear_attribute();
+    set_integers(node, 1, "_shape", *argument);
+    return true;
+  }
+
+  void set_integers(onnx::NodeProto& node, int input, const char* suffix, const Dims& numbers) {
+    const RawTensor value = make_integer_tensor({static_cast<std::int64_t>(numbers.size())}, numbers);
+    node.set_input(input, graph_.add_constant(node.output(0) + suffix, value));
   }
 
   /// Returns starts, ends, axes and steps; nullopt if they are not constant or the axes not given.
@@ -101,11 +121,7 @@ class MovementMerger {
     }
     static constexpr const char* suffixes[] = {"_starts", "_ends", "_axes", "_steps"};
     while (node.input_size() < 5) node.add_input("");
-    for (int i = 0; i < 4; ++i) {
-      const Dims& numbers = (*arguments)[static_cast<std::size_t>(i)];
-      const RawTensor value = make_integer_tensor({static_cast<std::int64_t>(numbers.size())}, numbers);
-      node.set_input(i + 1, graph_.add_constant(node.output(0) + suffixes[i], value));
-    }
+    for (int i = 0; i < 4; ++i) set_integers(node, i + 1, suffixes[i], (*arguments)[static_cast<std::size_t>(i)]);
     node.set_input(0, inner.input(0));
     return true;
   }
@@ -124,9 +140,7 @@ class MovementMerger {
       for (const std::int64_t outer_axis : outer_axes) axis += outer_axis <= axis ? 1 : 0;
       axes.insert(axis);
     }
-    const RawTensor value =
-        make_integer_tensor({static_cast<std::int64_t>(axes.size())}, Dims(axes.begin(), axes.end()));
-    node.set_input(1, graph_.add_constant(node.output(0) + "_axes", value));
+    set_integers(node, 1, "_axes", Dims(axes.begin(), axes.end()));
     node.set_input(0, inner.input(0));
     return true;
   }

@@ -18,6 +18,11 @@ std::vector<std::string> read_names(const onnx::NodeProto& node) {
   return names;
 }
 
+bool is_reshaping(const onnx::NodeProto& node) {
+  static const std::set<std::string> operators = {"Flatten", "Reshape", "Squeeze", "Unsqueeze"};
+  return is_standard(node) && operators.contains(node.op_type());
+}
+
 bool has_subgraph(const onnx::NodeProto& node) {
   return std::ranges::any_of(node.attribute(),
                              [](const auto& attribute) { return attribute.has_g() || attribute.graphs_size() > 0; });
@@ -39,6 +44,16 @@ std::int64_t resolve_axis(std::int64_t axis, std::size_t rank) {
   const auto size = static_cast<std::int64_t>(rank);
   const std::int64_t position = axis < 0 ? axis + size : axis;
   return position < 0 || position >= size ? -1 : position;
+}
+
+std::optional<std::vector<bool>> mark_axes(const std::vector<std::int64_t>& axes, std::size_t rank) {
+  std::vector<bool> marked(rank, false);
+  for (const std::int64_t each : axes) {
+    const std::int64_t axis = resolve_axis(each, rank);
+    if (axis < 0 || marked[static_cast<std::size_t>(axis)]) return std::nullopt;
+    marked[static_cast<std::size_t>(axis)] = true;
+  }
+  return marked;
 }
 
 }  // namespace rulemill::optimize

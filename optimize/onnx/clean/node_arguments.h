@@ -4,6 +4,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace rulemill::optimize {
 bool is_standard(const onnx::NodeProto& node);
 /// Returns the names of the inputs, and of the values that the node's subgraphs capture.
 std::vector<std::string> read_names(const onnx::NodeProto& node);
+/// Whether the node changes dimensions and keeps the order of elements.
+bool is_reshaping(const onnx::NodeProto& node);
 bool has_subgraph(const onnx::NodeProto& node);
 /// Whether input `i` is given.
 bool has_input(const onnx::NodeProto& node, int i);
@@ -23,5 +26,7 @@ std::int64_t int_attribute(const onnx::NodeProto& node, const std::string& name,
 
 /// Returns the position of an axis that may count from the end; -1 if it is out of range.
 std::int64_t resolve_axis(std::int64_t axis, std::size_t rank);
+/// Returns for each of `rank` positions whether it is among `axes`; nullopt if one is out of range or repeated.
+std::optional<std::vector<bool>> mark_axes(const std::vector<std::int64_t>& axes, std::size_t rank);
 
 }  // namespace rulemill::optimize

@@ -16,6 +16,8 @@ bool fold_known_sizes(CleanGraph& graph);
 bool fix_reshape_arguments(CleanGraph& graph);
 /// Removes nodes whose output is their input.
 bool remove_identities(CleanGraph& graph);
+/// Removes additions of 0 where no output depends on the sign of a zero that they change.
+bool remove_zero_addends(CleanGraph& graph);
 /// Merges nodes that compute the same from the same inputs, and computations of the same sizes.
 bool merge_duplicate_nodes(CleanGraph& graph);
 /// Merges initializers of equal content.
@@ -23,6 +25,8 @@ bool merge_duplicate_initializers(CleanGraph& graph);
 /// Merges a movement of elements with the one before it: transposes, reshapes, slices, concatenations, added
 /// dimensions.
 bool merge_movements(CleanGraph& graph);
+/// Removes reshapes before elementwise operators whose results are reshaped again.
+bool remove_inner_reshapes(CleanGraph& graph);
 /// Replaces an If whose condition is constant by the nodes of its branch.
 bool inline_known_branches(CleanGraph& graph);
 /// Removes nodes, optional outputs and initializers that nothing reads.

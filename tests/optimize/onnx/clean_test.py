@@ -79,6 +79,32 @@ class Clean(Case):
                 onnx.checker.check_model(str(out), full_check=True)
                 self.assert_same_bits(model, out)
 
+    def test_outputs_are_compared_before_the_result_is_written(self):
+        model = self.save(exported_models.encoder(layers=1))
+        comparison = self.clean(model)[0]["clean_up"]["comparison"]
+        self.assertEqual((comparison["verdict"], comparison["inputs"]), ("equal", 3), comparison)
+        self.assertRegex(comparison["verifier"], r"^onnxruntime \d")
+        comparison = self.clean(model, "--verifier", "definitions")[0]["clean_up"]["comparison"]
+        self.assertEqual((comparison["verdict"], comparison["verifier"]), ("not verified", ""))
+        feeds_file = self.folder / "inputs.npz"
+        np.savez(feeds_file, **feeds(session(model).get_inputs(), 5))
+        self.assertEqual(self.clean(model, "--inputs", feeds_file)[0]["clean_up"]["comparison"]["given_inputs"], 1)
+
+    def test_a_result_whose_bits_changed_is_not_written(self):
+        liar = self.folder / "python3"  # answers as the helper process does
+        liar.write_text(f"#!{sys.executable}\n"
+                        "import json, struct, sys\n"
+                        "for answer in ({'name': 'stand-in'}, {'verdict': 'different', 'reason': 'planted'}):\n"
+                        "    text = json.dumps(answer).encode()\n"
+                        "    sys.stdout.buffer.write(struct.pack('<Q', len(text)) + text)\n"
+                        "sys.stdout.flush()\n"
+                        "sys.stdin.buffer.read()\n")
+        liar.chmod(0o755)
+        model, out = self.save(exported_models.detector()), self.folder / "out.onnx"
+        process = rulemill("optimize", model, "--only-clean", "--out", out, env={"RULEMILL_PYTHON": str(liar)})
+        self.assert_fails(process, 1, str(model), "stand-in", "planted", "nothing was written")
+        self.assertFalse(out.exists())
+
     def test_a_dynamic_model_works_at_empty_sizes_where_the_original_does(self):
         model = self.save(exported_models.encoder(layers=1))
         _, out = self.clean(model)

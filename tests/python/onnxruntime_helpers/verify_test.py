@@ -20,8 +20,8 @@ except ImportError:
 ACCURACY = {"max_error_ratio": 4, "max_original_error": 0.05, "small_tensor_elements": 64, "tolerance": 1e-4}
 
 
-def verify(before, after):
-    query = json.dumps({"before": str(before), "after": str(after), "inputs": 3, "shapes": {}, **ACCURACY}).encode()
+def verify(before, after, **more):
+    query = json.dumps({"before": str(before), "after": str(after), "inputs": 3, "shapes": {}, **ACCURACY, **more}).encode()
     process = subprocess.run([sys.executable, ROOT / "python/onnxruntime_helpers/verify.py"], capture_output=True,
                              input=struct.pack("<Q", len(query)) + query)
     messages, text = [], process.stdout
@@ -71,10 +71,27 @@ def chain(opset=17):
 
 @unittest.skipIf(onnxruntime is None, "SKIPPED: no onnxruntime")
 class Verification(Case):
-    def verified(self, before, after):
+    def verified(self, before, after, **more):
         onnx.save(before, self.folder / "before.onnx")
         onnx.save(after, self.folder / "after.onnx")
-        return verify(self.folder / "before.onnx", self.folder / "after.onnx")
+        return verify(self.folder / "before.onnx", self.folder / "after.onnx", **more)
+
+    def test_bits_are_compared_where_the_clean_up_must_keep_them(self):
+        def sum_with(zero, last="Relu"):
+            nodes = [helper.make_node("Add", ["x", "zero"], ["a"]), helper.make_node(last, ["a"], ["y"])]
+            return model(nodes, {"zero": np.float32(zero)}, ["n", 8])
+
+        def answer(before, after):
+            return self.verified(before, after, same_bits=True)
+
+        self.assertEqual(answer(sum_with(0.0), sum_with(0.0)), {"verdict": "equal", "reason": "", "inputs": 3, "given_inputs": 0})
+        self.assertEqual(answer(sum_with(0.0, "Exp"), sum_with(-0.0, "Exp"))["verdict"], "equal")
+        changed = answer(sum_with(-0.0, "Neg"), sum_with(0.0, "Neg"))
+        self.assertEqual(changed["verdict"], "different")
+        self.assertRegex(changed["reason"], r"^output y, random input 1: \d+ of \d+ elements changed, element 0 from 0.0 to -0.0$")
+        self.assertEqual(answer(product(drawn(32, 32)), product(drawn(32, 32) * np.float32(1 + 1e-7)))["verdict"], "different")
+        noise = lambda last: model([helper.make_node("RandomNormalLike", ["x"], ["a"]), helper.make_node(last, ["a"], ["y"])], {}, [2, 8])
+        self.assertEqual(answer(noise("Neg"), noise("Abs")), {"verdict": "not verified", "reason": "the model's outputs change from run to run"})
 
     def test_an_error_above_the_allowed_multiple_is_rejected_even_within_the_tolerance(self):
         weight = drawn(32, 32)

@@ -180,6 +180,62 @@ TEST_CASE("consecutive movements become one", "[clean]") {
   CHECK(std::vector<std::int64_t>(order.begin(), order.end()) == std::vector<std::int64_t>{2, 0, 1});
 }
 
+TEST_CASE("a reshape before elementwise operators is removed if their results are reshaped", "[clean]") {
+  const auto with_factor = [](bool is_number, const std::vector<std::int64_t>& last) {
+    ModelText text(17);
+    text.input("x", {"6", "4"}).output("y", {"6", "4"});
+    add_integers(text, "first", {2, 3, 4});
+    add_integers(text, "last", last);
+    if (is_number) add_scalar(text, "c", 2);
+    if (!is_number) *text.graph().add_initializer() = make_tensor_proto("c", {{4}, {1, 2, 3, 4}}, text.data_type);
+    text.node("Tanh", {"x"}, {"a"}).node("Reshape", {"a", "first"}, {"b"}).node("Mul", {"b", "c"}, {"d"});
+    text.node("Erf", {"d"}, {"e"}).node("Mul", {"d", "e"}, {"f"}).node("Reshape", {"f", "last"}, {"g"});
+    text.node("Relu", {"g"}, {"y"});
+    return cleaned_operators(text);
+  };
+  CHECK(with_factor(true, {-1, 4}) == Operators{"Tanh", "Mul", "Erf", "Mul", "Relu"});
+  CHECK(with_factor(true, {-1}).size() == 6);
+  CHECK(with_factor(false, {-1, 4}) == Operators{"Tanh", "Reshape", "Mul", "Erf", "Mul", "Reshape", "Relu"});
+}
+
+TEST_CASE("a reshape that is read by another operator, or whose region has an output, stays", "[clean]") {
+  for (const std::string output : {"b", "d", "z"}) {
+    ModelText text(17);
+    text.input("x", {"6", "4"}).output("y", {"24"}).output(output, {"2", "3", "4"});
+    add_integers(text, "first", {2, 3, 4});
+    add_integers(text, "last", {-1});
+    text.node("Tanh", {"x"}, {"a"}).node("Reshape", {"a", "first"}, {"b"}).node("Relu", {"b"}, {"d"});
+    text.node("Reshape", {"d", "last"}, {"y"});
+    if (output == "z") text.node("Softmax", {"b"}, {"z"}, {"axis=0"});
+    CHECK(std::ranges::count(cleaned_operators(text), "Reshape") == 2);
+  }
+}
+
+TEST_CASE("a gathering of all elements in their order is a reshape", "[clean]") {
+  const auto with_indices = [](const std::vector<std::int64_t>& indices) {
+    ModelText text(17);
+    text.input("x", {"3", "4"}).output("y", {"1", "3", "4"});
+    add_integers(text, "i", indices);
+    add_integers(text, "shape", {1, 3});
+    text.node("Reshape", {"i", "shape"}, {"j"}).node("Relu", {"x"}, {"r"}).node("Gather", {"r", "j"}, {"y"});
+    return cleaned_operators(text);
+  };
+  CHECK(with_indices({0, 1, 2}) == Operators{"Relu", "Reshape"});
+  CHECK(with_indices({0, 2, 1}) == Operators{"Relu", "Gather"});
+  CHECK(with_indices({0, 1, -1}) == Operators{"Relu", "Gather"});
+  ModelText part(17);
+  part.input("x", {"4"}).output("y", {"3"});
+  add_integers(part, "i", {0, 1, 2});
+  part.node("Relu", {"x"}, {"r"}).node("Gather", {"r", "i"}, {"y"});
+  CHECK(cleaned_operators(part) == Operators{"Relu", "Gather"});
+}
+
+TEST_CASE("a conversion to the type that a cosine has is removed", "[clean]") {
+  ModelText text = unary_model();
+  text.node("Cos", {"x"}, {"a"}).node("Cast", {"a"}, {"b"}, {"to=1"}).node("Relu", {"b"}, {"y"});
+  CHECK(cleaned_operators(text) == Operators{"Cos", "Relu"});
+}
+
 TEST_CASE("a reshape to sizes of its input copies them", "[clean]") {
   ModelText text(17);
   text.input("x", {"n", "m", "6"}).output("y", {"n", "m", "2", "3"});

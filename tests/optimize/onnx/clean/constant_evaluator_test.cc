@@ -70,6 +70,19 @@ TEST_CASE("movements keep elements of any type", "[clean]") {
   CHECK(TestNode("Transpose").evaluate({halves})->bytes == halves.bytes);
 }
 
+TEST_CASE("elements are gathered along an axis", "[clean]") {
+  const RawTensor matrix = int64s({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto gather = [&](std::int64_t axis, const RawTensor& indices) {
+    return TestNode("GatherElements").set("axis", {axis}, false).evaluate({matrix, indices});
+  };
+  check_integers(gather(1, int64s({2, 2}, {0, -1, 1, 0})), {2, 2}, {1, 3, 5, 4});
+  check_integers(gather(0, int64s({1, 3}, {1, 0, 1})), {1, 3}, {4, 2, 6});
+  check_integers(gather(-1, int64s({1, 4}, {2, 2, 0, 1})), {1, 4}, {3, 3, 1, 2});
+  CHECK_FALSE(gather(1, int64s({2, 1}, {0, 3})));        // out of range
+  CHECK_FALSE(gather(0, int64s({1, 4}, {0, 0, 0, 0})));  // more columns than the data have
+  CHECK_FALSE(gather(0, int64s({2}, {0, 0})));           // of another rank
+}
+
 TEST_CASE("slices clamp and reverse as ONNX defines", "[clean]") {
   const RawTensor list = int64s({5}, {0, 1, 2, 3, 4});
   const auto slice = [&](std::int64_t start, std::int64_t end, std::int64_t step) {
