@@ -10,6 +10,7 @@
 #include "algebra/rules/specialization.h"
 #include "optimize/equal/matching_values.h"
 #include "optimize/equal/sweep.h"
+#include "optimize/model/numbers.h"
 #include "optimize/onnx/clean/clean.h"
 #include "optimize/rule_databases.h"
 #include "optimize/search/search_graph.h"
