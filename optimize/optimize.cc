@@ -47,8 +47,8 @@ std::unique_ptr<CostSource> open_cost_source(const Options& options, algebra::Li
 DeviceModel estimating_device(const CostOptions& cost, const std::filesystem::path& calibration) {
   const bool is_default = cost.device == CostOptions().device;
   DeviceModel device = find_device(cost.source == "cuda" && is_default ? "h100" : cost.device);
-  if (cost.source != "analytic" || !is_default || calibration.empty()) return device;
-  return calibrated(std::move(device), Calibration::load(calibration));
+  const bool is_calibrated = cost.source == "analytic" && is_default && !calibration.empty();
+  return is_calibrated ? calibrated(std::move(device), Calibration::load(calibration)) : device;
 }
 
 /// What the user gives besides rules.
@@ -57,18 +57,12 @@ struct ModelFiles {
   std::vector<InputSet> input_sets;
 };
 
-std::vector<InputSet> read_all_input_sets(const Options& options, const OnnxModel& model) {
-  std::vector<InputSet> sets;
-  for (const auto& path : options.inputs) {
-    for (InputSet& set : read_input_sets(path, model)) sets.push_back(std::move(set));
-  }
-  return sets;
-}
-
 ModelFiles read_model_files(const Options& options) {
   ModelFiles files{OnnxModel::read(options.model), {}};
-  try_benchmark_command(options.model, options.benchmark);
-  files.input_sets = read_all_input_sets(options, files.model);
+  if (!options.only_clean) try_benchmark_command(options.model, options.benchmark);
+  for (const auto& path : options.inputs) {
+    for (InputSet& set : read_input_sets(path, files.model)) files.input_sets.push_back(std::move(set));
+  }
   return files;
 }
 
@@ -129,8 +123,8 @@ void begin_step(const Options& options, const char* step) {
 
 /// Returns the folder of a result, for files that are as large.
 std::filesystem::path folder_of_result(const std::filesystem::path& out) {
-  const bool has_file = runtime::destination_of(out).kind == runtime::Destination::Kind::File;
-  return has_file ? std::filesystem::absolute(out).parent_path() : std::filesystem::temp_directory_path();
+  const bool is_file = runtime::destination_of(out).kind == runtime::Destination::Kind::File;
+  return is_file ? std::filesystem::absolute(out).parent_path() : std::filesystem::temp_directory_path();
 }
 
 /// Runs the model and its cleaned copy in onnxruntime, if there is one. Throws Error if their outputs differ in a bit.
@@ -141,14 +135,13 @@ void compare_bits(const OnnxModel& cleaned, const std::vector<InputSet>& input_s
   const runtime::ScratchFolder scratch(folder_of_result(options.out));
   const std::filesystem::path file = scratch / "cleaned.onnx";
   cleaned.write(file);
-  const RuntimeInputs inputs = export_inputs(input_sets, options.input_shapes, scratch.path());
-  auto result = compare_bits_in_onnxruntime(options.model, file, options.verification, inputs,
+  auto result = compare_bits_in_onnxruntime(options.model, file, options.verification,
+                                            export_inputs(input_sets, options.input_shapes, scratch.path()),
                                             summary.onnxruntime_skipped_reason);
   if (!result) return;
-  if (result->verdict == VerificationResult::Verdict::Different) {
+  if (result->verdict == VerificationResult::Verdict::Different)
     throw runtime::Error(options.model, "the clean-up changed an output (" + result->verifier + "): " + result->reason +
                                             "; nothing was written");
-  }
   summary.bit_comparison = std::move(*result);
 }
 
@@ -162,8 +155,7 @@ void write_cleaned(OnnxModel& cleaned, const OnnxModel& original, const std::vec
 
 /// Does nothing but clean the model.
 Summary clean_only(const Options& options, algebra::Library& library) {
-  const OnnxModel original = OnnxModel::read(options.model);
-  const std::vector<InputSet> input_sets = read_all_input_sets(options, original);
+  const auto [original, input_sets] = read_model_files(options);
   NodeInference inference(options.type_helper);
   CleanedModel cleaned = clean_copy(original, library, inference);
   Summary summary;
