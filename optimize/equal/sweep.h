@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "optimize/equal/canonical_model.h"
-#include "optimize/equal/prover/constant_agreement.h"
 #include "optimize/equal/matching_values.h"
+#include "optimize/equal/prover/constant_agreement.h"
 #include "optimize/equal/prover/window.h"
 #include "optimize/equal/prover/window_prover.h"
 
