@@ -17,7 +17,7 @@ rule cubes(x:2)
 rule argument(x:2)
   scale(add(x, scale(cube(x), gelu_cube_factor())), gelu_tanh_factor()) => gelu_tanh_argument(x)
 rule sum(x:2)
-  add_scalar(tanh(x), one()) => one_plus_tanh(x)
+  add_scalar(tanh(x), ones(; d=[])) => one_plus_tanh(x)
 rule product(x:2)
   scale(mul(x, one_plus_tanh(gelu_tanh_argument(x))), half()) => gelu_tanh(x)
 )";
