@@ -90,6 +90,7 @@ class Cluster:
         self.folder = pathlib.Path(folder)
         self.nodes = [f"n{number}" for number in range(nodes)]
         self.daemons = {}
+        self.waiting_since = {}  # by job and restart
         self.environment = {**{name: value for name, value in os.environ.items() if not name.startswith("SLURM")},
                             "SLURM_CONF": str(self.folder / "slurm.conf")}
 
@@ -213,10 +214,14 @@ class Cluster:
         return states.pop() if len(states) == 1 else "MIXED" if states else ""
 
     def shorten_requeue_delay(self, job):
-        """A requeued job waits for two minutes; reduces this to the end of its steps, whose names the next ones reuse."""
+        """A requeued job waits for two minutes; reduces this to two seconds after the end of its steps, whose names the next ones
+        reuse. A node refuses a job that begins in the second in which its last start was ended there."""
         for facts in self.facts("job", job):
             waits = facts.get("JobState") == "PENDING" and facts.get("Reason") == "BeginTime"
-            if waits and not self.processes_of(f"slurmstepd: [{facts['JobId']}."):
+            if not waits or self.processes_of(f"slurmstepd: [{facts['JobId']}."):
+                continue
+            since = self.waiting_since.setdefault((facts["JobId"], facts["Restarts"]), time.monotonic())
+            if time.monotonic() >= since + 2:
                 self.run("scontrol", "update", f"JobId={facts['JobId']}", "StartTime=now", check=False)
 
     def wait(self, job, *states, seconds=120):

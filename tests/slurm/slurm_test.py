@@ -58,11 +58,11 @@ class Slurm(unittest.TestCase):
         (self.folder / "site.sh").write_text("\n".join(lines) + "\n")
 
     def show_logs(self):
-        """Prints the logs of the jobs of a failed test."""
+        """Prints the logs of the jobs of a failed test, and those of Slurm."""
         outcome = self._outcome.result
         if any(test is self for test, _ in outcome.failures + outcome.errors):
             print(self.cluster.run("scontrol", "show", "job", check=False).stdout[-1500:], flush=True)
-            for log in sorted(self.folder.rglob("*.log")):
+            for log in [*sorted(self.folder.rglob("*.log")), *sorted(self.cluster.folder.glob("*.log"))]:
                 print(f"--- {log.name}\n{log.read_text()}", flush=True)
 
     def submit(self, *words, code=0):
