@@ -27,10 +27,10 @@ namespace fs = std::filesystem;
 using runtime::Destination;
 
 /// The files and folders that a run writes in its output folder, besides checkpoints and journals.
-constexpr std::array run_files = {"shards",           "events",        "previous",     "profiles",
-                                  "manifest.json",    "outcomes.json", "rules.rmdb",   "manifest.copy.json",
-                                  "candidates.rules", "answers.cache", "timings.json", "generalizations.cache",
-                                  "dropped.json",     "funnel.json",   "models.txt",   ".lock"};
+constexpr std::array run_files = {
+    "shards",       "events",      "previous",         "profiles",           "manifest.json", "outcomes.json",
+    "pruned.rmdb",  "rules.rmdb",  "candidates.rules", "answers.cache",      "timings.json",  "generalizations.cache",
+    "dropped.json", "funnel.json", "models.txt",       "manifest.copy.json", ".lock"};
 constexpr std::array run_extensions = {".pieces", ".journal", ".partial"};
 
 /// The files of one option, or of what every command reads.

@@ -260,6 +260,15 @@ void Discovery::prune() {
   prove::append_counts(summary, funnel_);
 }
 
+void Discovery::generalize() {
+  const prove::GeneralizeSummary summary = prove::generalize_rules(options_.out, candidates_digest(), library_,
+                                                                   options_.generalized, world_, proof_options());
+  end_stage(prove::generalize_stage, summary.seconds, summary.already_done);
+  log_tasks(prove::generalize_stage, summary.ranks);
+  observer_.generalized(summary);
+  if (options_.generalized != prove::GeneralizedTier::None) prove::append_counts(summary.report, funnel_);
+}
+
 void Discovery::log_tasks(const char* stage, const std::vector<prove::RankStatistics>& ranks) const {
   if (total(ranks).tasks == 0) return;
   runtime::log_event("task_statistics", {{"stage", stage}, {"report", task_statistics_json(ranks)}});

@@ -11,6 +11,7 @@
 #include "enumerate/profile/profile_components.h"
 #include "pipeline/observer.h"
 #include "pipeline/options.h"
+#include "prove/generalize_rules.h"
 #include "prove/prune.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/mpi/communicator.h"
@@ -49,6 +50,7 @@ class Discovery {
   void merge_profiles();
   void prove();
   void prune();
+  void generalize();
   /// Reports times, peak memory and funnel, and writes funnel.json.
   void write_summary();
 

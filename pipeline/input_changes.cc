@@ -9,7 +9,7 @@
 #include "fingerprint/level_runner.h"
 #include "fingerprint/previous_table.h"
 #include "prove/cache/answer_cache.h"
-#include "prove/prove_candidates.h"
+#include "prove/generalize_rules.h"
 #include "runtime/files/manifest.h"
 #include "runtime/text/error.h"
 
@@ -38,8 +38,9 @@ void remove_stage_files(const std::filesystem::path& out) {
 
 /// Returns whether a stage was finished.
 bool has_results(const runtime::Manifest& manifest) {
-  constexpr const char* stages[] = {fingerprint::fingerprint_stage, dedup::join_stage, dedup::merge_stage,
-                                    prove::prove_stage, prove::prune_stage};
+  constexpr const char* stages[] = {
+      fingerprint::fingerprint_stage, dedup::join_stage, dedup::merge_stage, prove::prove_stage, prove::prune_stage,
+      prove::generalize_stage};
   return std::ranges::any_of(stages, [&](const char* stage) { return !manifest.statistics(stage).empty(); });
 }
 

@@ -10,6 +10,7 @@
 #include "dedup/join/join.h"
 #include "fingerprint/run.h"
 #include "prove/core/audit.h"
+#include "prove/generalize_rules.h"
 #include "prove/prune.h"
 
 namespace rulemill::pipeline {
@@ -56,6 +57,7 @@ class Observer {
   virtual void cross_checked(const prove::CrossCheckReport& report,
                              const std::vector<prove::RankStatistics>& ranks) = 0;
   virtual void pruned(const prove::PruneSummary& summary) = 0;
+  virtual void generalized(const prove::GeneralizeSummary& summary) = 0;
   virtual void ended(const RunSummary& summary) = 0;
 
   /// Of a folder of profiles: the observer of one profile's run, valid until its profile_ended().

@@ -9,6 +9,7 @@
 #include "dedup/join/join.h"
 #include "fingerprint/run.h"
 #include "prove/distributed/worker_process.h"
+#include "prove/generalize_rules.h"
 #include "runtime/process/progress.h"
 
 namespace rulemill::pipeline {
@@ -27,8 +28,9 @@ struct Options {
   std::uint64_t checkpoint_rows = dedup::default_checkpoint_rows;
   fingerprint::DeviceChoice device = fingerprint::DeviceChoice::Auto;
   prove::WorkerProcessOptions workers;  // the stage sets their number, seed and pool
-  bool cross_check = false;             // prove derived rules from the definitions, too
-  std::string build;                    // version of the program
+  prove::GeneralizedTier generalized = prove::GeneralizedTier::Core;
+  bool cross_check = false;  // prove derived rules from the definitions, too
+  std::string build;         // version of the program
   runtime::ProgressMode progress = runtime::ProgressMode::Off;
 };
 

@@ -12,6 +12,8 @@ namespace {
 
 /// Stages that each profile of a folder runs by itself; the others run on the candidates of all profiles.
 constexpr std::size_t stages_per_profile = 2;
+/// The last stage runs only on the rules of all profiles: general forms are not needed to order the candidates.
+constexpr std::size_t stages_for_order = stages.size() - 1;
 
 struct StageRange {
   std::size_t first = 0, end = 0, last = 0;
@@ -60,7 +62,7 @@ std::vector<Discovery::ProfileRun> run_profiles(const runtime::Communicator& wor
     discovery.check_inputs(!range.only_last || range.last == 0);
     run_stages(discovery, range);
     runs.push_back(discovery.profile_run());
-    if (range.last >= stages_per_profile) run_stages(discovery, {stages_per_profile, stages.size(), 0, false});
+    if (range.last >= stages_per_profile) run_stages(discovery, {stages_per_profile, stages_for_order, 0, false});
     runtime::log_event("end");
     observer.profile_ended(profile, runs.back().funnel.back());
   }

@@ -14,10 +14,11 @@ struct StageStep {
 };
 
 /// In the order in which they run.
-inline constexpr std::array<StageStep, 4> stages = {{{fingerprint::fingerprint_stage, &Discovery::fingerprint},
+inline constexpr std::array<StageStep, 5> stages = {{{fingerprint::fingerprint_stage, &Discovery::fingerprint},
                                                      {dedup::join_stage, &Discovery::join},
                                                      {prove::prove_stage, &Discovery::prove},
-                                                     {prove::prune_stage, &Discovery::prune}}};
+                                                     {prove::prune_stage, &Discovery::prune},
+                                                     {prove::generalize_stage, &Discovery::generalize}}};
 
 /// Runs the unfinished stages up to stages[last]. With `only_last`, the earlier ones must be finished. Collective.
 /// Throws Interrupted, InputError, and Error if a rank is out of memory.

@@ -152,7 +152,7 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     rules.provenance.solver = Solver::version();
     append_counts(summary, funnel);
     rules.funnel = std::move(funnel);
-    stage.write(rules_file, algebra::serialize(rules, bank, symbols));
+    stage.write(pruned_file, algebra::serialize(rules, bank, symbols));
     stage.write(dropped_file, to_text(summary.dropped));
     runtime::Attributes statistics = statistics_of(summary);
     statistics.insert_or_assign(failed_tasks_key, scheduler.failures());

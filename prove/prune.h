@@ -1,4 +1,4 @@
-// The prune stage: makes the rule database from the results of the prove stage. It has a minimal core, which implies
+// The prune stage: makes a rule database from the results of the prove stage. It has a minimal core, which implies
 // all other rules, and derived rules, each with the rule instances that imply it.
 #pragma once
 
@@ -20,7 +20,7 @@ struct PruneSummary {
   std::vector<RankStatistics> ranks;  // on the first rank
 };
 
-inline constexpr const char* rules_file = "rules.rmdb";
+inline constexpr const char* pruned_file = "pruned.rmdb";
 /// The dropped rules, in the form of to_text; unknown, with the reason.
 inline constexpr const char* dropped_file = "dropped.json";
 

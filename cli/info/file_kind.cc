@@ -105,7 +105,7 @@ FileDescription describe_folder(const fs::path& path, const Options& options) {
   if (fs::exists(path / "manifest.json")) {
     const runtime::Manifest manifest(path);
     std::vector<std::string> finished;
-    for (const char* stage : {"fingerprint", "join", "merge", "prove", "prune"}) {
+    for (const char* stage : {"fingerprint", "join", "merge", "prove", "prune", "generalize"}) {
       if (!manifest.statistics(stage).empty()) finished.emplace_back(stage);
     }
     const std::string stages = finished.empty() ? "none" : runtime::join_text(finished);

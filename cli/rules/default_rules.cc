@@ -13,6 +13,7 @@
 
 #include "algebra/rules/rule_set_format.h"
 #include "cli/shipped_files.h"
+#include "prove/generalize_rules.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/cache_folder.h"
 #include "runtime/process/interrupt.h"
@@ -91,18 +92,15 @@ void run_self(const std::string& arguments, const fs::path& out) {
                                          arguments.substr(0, arguments.find(" -")) + "` failed with " + result.failure);
 }
 
-/// Discovers the rules of the profiles, adds their general forms and removes the other files.
+/// Discovers the rules of the profiles with their general forms, and removes the other files.
 void discover(const fs::path& profiles, const fs::path& definitions, const fs::path& database) {
   runtime::require_writable_folder(database.parent_path());
   fs::path work = database;
   work.replace_extension(".making");
-  const std::string common =
-      " --definitions " + quoted(definitions.string()) + " --progress off --log-level error --out";
-  run_self("discover --profile " + quoted(profiles.string()) + common, work);
-  const fs::path general = work / "general.rmdb";
-  run_self("rules generalize --include-derived --keep-originals " + quoted((work / "rules.rmdb").string()) + common,
-           general);
-  fs::rename(general, database);
+  run_self("discover --generalize all --profile " + quoted(profiles.string()) + " --definitions " +
+               quoted(definitions.string()) + " --progress off --log-level error --out",
+           work);
+  fs::rename(work / prove::rules_file, database);
   std::error_code ignored;
   fs::remove_all(work, ignored);
 }

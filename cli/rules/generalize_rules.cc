@@ -79,8 +79,10 @@ void generalize(Context& context, const GeneralizeOptions& options) {
     prove::GeneralizationReport result;
     algebra::RuleSet general = prove::generalize_rule_set(rules, {options.include_derived, options.enum_values},
                                                           library, bank, symbols, scheduler, result);
-    algebra::RuleSet database = options.keep_originals ? prove::append_general_rules(rules, general, bank) : general;
+    algebra::RuleSet database =
+        options.keep_originals ? prove::append_general_rules(rules, general, bank, symbols) : general;
     prove::find_core_of_general_rules(database, library, bank, symbols, scheduler, result);
+    prove::append_counts(result, database.funnel);
     algebra::save(database, bank, symbols, out);
     report(context, result, options.enum_values, general, bank, symbols);
   });

@@ -53,7 +53,7 @@ bool is_degenerate(const algebra::Rule& rule, const algebra::TermBank& bank) {
 }
 
 struct Filter {
-  std::string tier, sort = "id";
+  std::string tier, sort = "use";
   std::vector<std::string> uses;
   bool all = false, no_gain = false;
   std::vector<std::string> candidates;
@@ -148,9 +148,10 @@ void list(Context& context, const Filter& filter) {
   const auto gain_of = [](const Row& row) { return row.cost ? row.cost->gain() : -1; };
   if (filter.sort == "gain") {
     std::ranges::stable_sort(rows, std::greater<>(), gain_of);
-  } else if (filter.sort == "use") {
+  } else if (filter.sort == "use" && !filter.no_gain) {
     std::ranges::stable_sort(rows, std::greater<>(), [&](const Row& row) {
-      return std::tuple(gain_of(row) > 0, generality(*row.record, database.bank), gain_of(row));
+      return std::tuple(row.record->rule.tier == algebra::Tier::Core, gain_of(row) > 0,
+                        generality(*row.record, database.bank), gain_of(row));
     });
   }
   TextTable table({"id", "tier", "proof", "gain", "variables", "rule"});
@@ -175,7 +176,8 @@ void list(Context& context, const Filter& filter) {
   std::string totals = std::to_string(core) + " core, " + std::to_string(derived) + " derived";
   if (hidden > 0)
     totals += "; " + std::to_string(hidden) + " without a dimension that can exceed 1 are hidden, see --all";
-  if (total_folded > 0) totals += "; " + std::to_string(total_folded) + " special cases are not listed, see --all";
+  if (total_folded > 0)
+    totals += fmt::format("; {} special case{} not listed, see --all", total_folded, total_folded == 1 ? "" : "s");
   if (!filter.no_gain && !rows.empty()) totals += std::string("\n") + gain_legend;
   context.print(table.text() + "\n" + totals + "\n");
 }
@@ -245,8 +247,9 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
       ->add_option(
           "--sort", filter->sort,
           "order: id; gain (fraction of the cost that the cheaper side saves, on the example or at small sizes); "
-          "use (rules that save something first, then the most general, then by gain)")
-      ->check(one_of("order", {"id", "gain", "use"}));
+          "use (core rules first, of these the ones that save something, then the most general, then by gain)")
+      ->check(one_of("order", {"id", "gain", "use"}))
+      ->capture_default_str();
   listing
       ->add_flag("--no-gain", filter->no_gain,
                  "do not compute the gain, which takes most of the time of a large database")

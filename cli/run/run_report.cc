@@ -93,6 +93,10 @@ void RunReport::pruned(const prove::PruneSummary& summary) {
   }
 }
 
+void RunReport::generalized(const prove::GeneralizeSummary& summary) {
+  print_task_statistics(context_, prove::generalize_stage, summary.ranks);
+}
+
 void RunReport::ended(const pipeline::RunSummary& summary) {
   TextTable stages({"stage", "time"});
   for (const pipeline::StageTime& stage : summary.stages)

@@ -21,6 +21,7 @@ class RunReport final : public pipeline::Observer {
   void proved(const prove::ProveSummary& summary) override;
   void cross_checked(const prove::CrossCheckReport& report, const std::vector<prove::RankStatistics>& ranks) override;
   void pruned(const prove::PruneSummary& summary) override;
+  void generalized(const prove::GeneralizeSummary& summary) override;
   void ended(const pipeline::RunSummary& summary) override;
   pipeline::Observer& begin_profile(const std::filesystem::path& profile) override;
   void profile_ended(const std::filesystem::path& profile, const pipeline::FunnelRows::value_type& candidates) override;

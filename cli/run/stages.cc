@@ -1,5 +1,5 @@
-// `rulemill discover` runs all stages; `fingerprint`, `join`, `prove` and `prune` run one, on the results of the
-// earlier ones.
+// `rulemill discover` runs all stages; `fingerprint`, `join`, `prove`, `prune` and `generalize` run one, on the
+// results of the earlier ones.
 #include <map>
 
 #include "cli/choice_option.h"
@@ -15,15 +15,20 @@ constexpr const char* descriptions[] = {
     "Enumerate and fingerprint all terms of a profile",
     "Join equal fingerprints into candidate rules",
     "Prove or refute the candidates",
-    "Find the core, the rules that imply all others, and write the database",
+    "Find the core, the rules that imply all others",
+    "Add the general forms of the rules, for any rank and any parameter value, and write the database",
 };
 static_assert(std::size(descriptions) == pipeline::stages.size());
 
 struct StageOptions {
   pipeline::Options run;
   ProofOptions proofs;
-  std::string device = "auto";
+  std::string device = "auto", generalized = "core";
 };
+
+const std::map<std::string, prove::GeneralizedTier> tiers = {{"none", prove::GeneralizedTier::None},
+                                                             {"core", prove::GeneralizedTier::Core},
+                                                             {"all", prove::GeneralizedTier::All}};
 
 const std::map<std::string, fingerprint::DeviceChoice> devices = {{"auto", fingerprint::DeviceChoice::Auto},
                                                                   {"cpu", fingerprint::DeviceChoice::Cpu},
@@ -44,6 +49,10 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
       ->check(one_of("device", {"auto", "cpu", "gpu", "emulated"}))
       ->capture_default_str();
   add_proof_options(app, stage_options.proofs);
+  app.add_option("--generalize", stage_options.generalized,
+                 "rules of which the general form is added: core, all (also derived ones), or none")
+      ->check(one_of("tier", {"none", "core", "all"}))
+      ->capture_default_str();
   app.add_flag("--cross-check", run.cross_check,
                "prove derived rules from the definitions, too; fail if one of them is false");
   app.add_flag("--fresh", run.fresh, "discard the results in the output folder and start over");
@@ -70,6 +79,7 @@ void run(Context& context, const StageOptions& stage_options, std::size_t last, 
   options.seed = context.options.seed;
   options.max_ops = context.options.max_ops;
   options.device = devices.at(stage_options.device);
+  options.generalized = tiers.at(stage_options.generalized);
   options.workers = worker_options(context.options, stage_options.proofs);
   options.build = RULEMILL_VERSION;
   options.progress = context.progress;
@@ -88,7 +98,7 @@ void add_stage(CLI::App& app, Options& options, Command& chosen, const std::stri
 }  // namespace
 
 void add_stages(CLI::App& app, Options& options, Command& chosen) {
-  add_stage(app, options, chosen, "discover", "Find, prove and prune the rules of a profile: all stages",
+  add_stage(app, options, chosen, "discover", "Find, prove, prune and generalize the rules of a profile: all stages",
             pipeline::stages.size() - 1, false);
   for (std::size_t s = 0; s < pipeline::stages.size(); ++s)
     add_stage(app, options, chosen, pipeline::stages[s].name, descriptions[s], s, true);

@@ -16,6 +16,7 @@
 #include "cli/text_table.h"
 #include "dedup/join/join.h"
 #include "fingerprint/shards.h"
+#include "pipeline/run.h"
 #include "prove/prune.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/json_file.h"
@@ -30,8 +31,6 @@ namespace {
 using runtime::format_count;
 using runtime::Json;
 
-constexpr const char* stage_names[] = {fingerprint::fingerprint_stage, dedup::join_stage, prove::prove_stage,
-                                       prove::prune_stage};
 constexpr double max_start_delay = 60;  // seconds between the starts of the ranks of a run
 constexpr double max_silence = 120;     // seconds without events after which a run on another machine counts as ended
 
@@ -192,7 +191,7 @@ void show_run(Context& context, const StatusOptions& options) {
   }
   report["ranks"] = balance(runs);
   TextTable table({"stage", "state", "time"});
-  for (const char* stage : stage_names) {
+  for (const auto& [stage, run_stage] : pipeline::stages) {
     const std::string state = stage_state(manifest, stage, run, running);
     const std::optional<double> seconds = stage_seconds(report["ranks"], manifest, stage);
     table.add({stage, state, seconds ? runtime::format_seconds(*seconds) : ""});
@@ -297,6 +296,8 @@ void add_status(CLI::App& app, Options& options, Command& chosen) {
   auto* status =
       app.add_subcommand("status", "Show the progress of a run, or the results of an array of optimizations");
   auto given = std::make_shared<StatusOptions>();
+  std::vector<std::string> stages;
+  for (const pipeline::StageStep& stage : pipeline::stages) stages.emplace_back(stage.name);
   options.files
       .reads(status->add_option("OUT", given->out, "output folder of `discover` or of an array of optimizations"),
              PathKind::Run)
@@ -305,7 +306,7 @@ void add_status(CLI::App& app, Options& options, Command& chosen) {
       "--html", given->html,
       "write an HTML page with the timeline and the funnel of the run, or with the table of models"));
   status->add_option("--require-stage", given->required_stage, "exit with code 4 unless this stage is finished")
-      ->check(one_of("stage", {stage_names[0], stage_names[1], stage_names[2], stage_names[3]}));
+      ->check(one_of("stage", stages));
   add_common_options(*status, options);
   status->callback([given, &chosen] {
     chosen = [given](Context& context) {

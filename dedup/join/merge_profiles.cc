@@ -56,7 +56,7 @@ std::uint64_t merge_profiles(const std::vector<std::filesystem::path>& folders, 
     const std::string text = runtime::read_verified(runtime::Manifest(folder), candidates_file);
     std::set<std::string> core;
     for (const algebra::RuleRecord& record :
-         algebra::load_rule_set(folder / "rules.rmdb", library, bank, symbols).rules) {
+         algebra::load_rule_set(folder / "pruned.rmdb", library, bank, symbols).rules) {
       if (record.rule.tier == algebra::Tier::Core) core.insert(sides_of(record.rule, bank, symbols));
     }
     const std::string origin = (folder / candidates_file).string();

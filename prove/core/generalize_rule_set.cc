@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "algebra/rules/specialization.h"
@@ -25,17 +26,23 @@ class DistinctRules {
  public:
   DistinctRules(const algebra::TermBank& bank, algebra::Symbols& symbols) : bank_(bank), symbols_(symbols) {}
 
-  void add(RuleRecord record) {
-    const std::string key = algebra::renaming_key(record.rule, bank_);
-    const auto [begin, end] = by_key_.equal_range(key);
+  /// Returns the position of a rule that is the same up to renaming.
+  std::optional<std::size_t> find(const Rule& wanted) const {
+    const auto [begin, end] = by_key_.equal_range(algebra::renaming_key(wanted, bank_));
     for (auto known = begin; known != end; ++known) {
       const Rule& rule = records_[known->second].rule;
-      if (rule.packs.size() != record.rule.packs.size() || !algebra::is_renaming_of(rule, record.rule, bank_, symbols_))
-        continue;
-      replaced_[known->second].second.push_back(record.rule.id);
+      if (rule.packs.size() == wanted.packs.size() && algebra::is_renaming_of(rule, wanted, bank_, symbols_))
+        return known->second;
+    }
+    return std::nullopt;
+  }
+
+  void add(RuleRecord record) {
+    if (const auto known = find(record.rule)) {
+      replaced_[*known].second.push_back(record.rule.id);
       return;
     }
-    by_key_.emplace(key, records_.size());
+    by_key_.emplace(algebra::renaming_key(record.rule, bank_), records_.size());
     replaced_.push_back({record.rule.id, {record.rule.id}});
     records_.push_back(std::move(record));
   }
@@ -148,10 +155,6 @@ algebra::RuleSet generalize_rule_set(const algebra::RuleSet& rules, const Genera
   report.general = result.rules.size();
   report.replaced = std::move(distinct.replaced());
   result.funnel = rules.funnel;
-  result.funnel.emplace_back("at any rank", report.any_rank);
-  result.funnel.emplace_back("for any parameter", report.any_parameter);
-  if (options.enum_values) result.funnel.emplace_back("for any word", report.any_enum_value);
-  result.funnel.emplace_back("general", report.general);
   report.seconds = watch.seconds();
   return result;
 }
@@ -159,24 +162,35 @@ algebra::RuleSet generalize_rule_set(const algebra::RuleSet& rules, const Genera
 void find_core_of_general_rules(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
                                 algebra::Symbols& symbols, TaskScheduler& scheduler, GeneralizationReport& report) {
   const runtime::Stopwatch watch;
-  const std::size_t dropped = find_general_core(rules, library, bank, symbols, scheduler);
+  report.dropped = find_general_core(rules, library, bank, symbols, scheduler);
   for (const RuleRecord& record : rules.rules)
     (record.rule.tier == algebra::Tier::Core ? report.core : report.derived) += 1;
-  if (dropped > 0) rules.funnel.emplace_back("general, dropped: no checkable proof", dropped);
-  rules.funnel.emplace_back("core with general forms", report.core);
-  rules.funnel.emplace_back("derived rules with general forms", report.derived);
   report.seconds += watch.seconds();
 }
 
+void append_counts(const GeneralizationReport& report, std::vector<std::pair<std::string, std::uint64_t>>& funnel) {
+  funnel.emplace_back("at any rank", report.any_rank);
+  funnel.emplace_back("for any parameter", report.any_parameter);
+  if (report.any_enum_value > 0) funnel.emplace_back("for any word", report.any_enum_value);
+  funnel.emplace_back("general", report.general);
+  if (report.dropped > 0) funnel.emplace_back("general, dropped: no checkable proof", report.dropped);
+  funnel.emplace_back("core with general forms", report.core);
+  funnel.emplace_back("derived rules with general forms", report.derived);
+}
+
 algebra::RuleSet append_general_rules(const algebra::RuleSet& rules, const algebra::RuleSet& general,
-                                      const algebra::TermBank& bank) {
+                                      const algebra::TermBank& bank, algebra::Symbols& symbols) {
   algebra::RuleSet result = rules;
   std::set<std::string> known;
-  for (const RuleRecord& record : rules.rules) known.insert(record.rule.id);
+  DistinctRules known_forms(bank, symbols);
+  for (const RuleRecord& record : rules.rules) {
+    known.insert(record.rule.id);
+    if (algebra::is_general(record.rule, bank)) known_forms.add(record);
+  }
   result.funnel = general.funnel;
   for (RuleRecord record : general.rules) {
     const bool is_general = algebra::is_general(record.rule, bank);
-    if (!is_general && known.contains(record.rule.id)) continue;
+    if (is_general ? known_forms.find(record.rule).has_value() : known.contains(record.rule.id)) continue;
     if (is_general) record.rule.id += "g";
     result.rules.push_back(std::move(record));
   }

@@ -21,11 +21,15 @@ struct GeneralizationReport {
   std::map<std::string, std::uint64_t> by_parameter, by_enum_parameter;    // the same by the parameters' names
   std::uint64_t general = 0;                                               // rules of the resulting set
   std::vector<std::pair<std::string, std::vector<std::string>>> replaced;  // resulting rule, original rules; by name
+  std::uint64_t dropped = 0;                                               // of the final set: no checkable proof
   std::uint64_t core = 0, derived = 0;                                     // rules of the final set, by tier
   double seconds = 0;
 };
 
-/// Finds the core of the result of generalize_rule_set() or append_general_rules() and counts it in the funnel.
+/// Appends the counts of the report to a funnel.
+void append_counts(const GeneralizationReport& report, std::vector<std::pair<std::string, std::uint64_t>>& funnel);
+
+/// Finds the core of the result of generalize_rule_set() or append_general_rules().
 void find_core_of_general_rules(algebra::RuleSet& rules, algebra::Library& library, algebra::TermBank& bank,
                                 algebra::Symbols& symbols, TaskScheduler& scheduler, GeneralizationReport& report);
 
@@ -44,6 +48,6 @@ algebra::RuleSet generalize_rule_set(const algebra::RuleSet& rules, const Genera
 /// Returns `rules` followed by the rules of `general` that are new: those in general form, with "g" appended to their
 /// names, and those with other enum values. The core is still to be found.
 algebra::RuleSet append_general_rules(const algebra::RuleSet& rules, const algebra::RuleSet& general,
-                                      const algebra::TermBank& bank);
+                                      const algebra::TermBank& bank, algebra::Symbols& symbols);
 
 }  // namespace rulemill::prove

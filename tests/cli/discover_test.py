@@ -13,7 +13,7 @@ import unittest
 from binary import BINARY, ROOT, Case, needs_mpi, rulemill
 
 SMALL = pathlib.Path(__file__).with_name("small.toml")
-STAGES = ["fingerprint", "join", "prove", "prune"]
+STAGES = ["fingerprint", "join", "prove", "prune", "generalize"]
 REFERENCE = ROOT / "data" / "profiles" / "reference.toml"
 
 
@@ -79,6 +79,26 @@ class Results(Case):
         all_files, single_files = results(self.folder / "all"), results(self.folder / "single")
         del all_files["funnel.json"], single_files["funnel.json"]
         self.assert_same(all_files, single_files)
+
+    def test_general_forms_are_added_and_choosing_other_ones_repeats_only_their_stage(self):
+        out = self.folder / "out"
+        run = lambda tier: self.json("discover", "--profile", SMALL, "--out", out, "--generalize", tier)
+        identifiers = lambda database: {rule["id"] for rule in self.json("rules", "list", database, "--all")["rules"]}
+        funnel = run("core")["funnel"]
+        core = (out / "rules.rmdb").read_bytes()
+        general = identifiers(out) - identifiers(out / "pruned.rmdb")
+        self.assertTrue(general and all(name.endswith("g") for name in general), general)
+        self.assertLess(funnel["core with general forms"], funnel["core"] + len(general))
+        none = run("none")
+        self.assertEqual([stage["name"] for stage in none["stages"] if not stage["already_done"]], ["generalize"])
+        self.assertEqual((out / "rules.rmdb").read_bytes(), (out / "pruned.rmdb").read_bytes())
+        self.assertNotIn("general", none["funnel"])
+        self.assertGreaterEqual(run("all")["funnel"]["at any rank"], funnel["at any rank"])
+        self.assertEqual(run("core")["funnel"], funnel)
+        self.assertEqual((out / "rules.rmdb").read_bytes(), core)
+        again = self.folder / "again.rmdb"
+        self.assert_works(rulemill("rules", "generalize", "--keep-originals", out, "--out", again))
+        self.assertEqual(identifiers(again), identifiers(out))
 
     def folder_of_profiles(self, names):
         """Makes copies of the small profile, each without one operator."""
@@ -272,7 +292,7 @@ class Resuming(Case):
         count = self.interrupt_until_done(stopped, "prune", ["--max-ops", "2"], size, signal.SIGUSR1)
         self.assertGreater(count, 1)
         self.assertFalse(journal.exists())
-        self.assertEqual((stopped / "rules.rmdb").read_bytes(), (whole / "rules.rmdb").read_bytes())
+        self.assertEqual((stopped / "pruned.rmdb").read_bytes(), (whole / "pruned.rmdb").read_bytes())
 
     def test_a_second_run_in_the_same_folder_is_rejected(self):
         out = self.folder / "out"

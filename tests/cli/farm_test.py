@@ -84,7 +84,7 @@ class Workers(Case):
         self.assert_works(rulemill(*arguments(one)))
         for out, ranks in ((two, 2), (four, 4)):
             report = self.json(*arguments(out), ranks=ranks)
-            for stage in ("prove", "prune"):
+            for stage in ("prove", "prune", "generalize"):
                 self.assertEqual(len(report["task_statistics"][stage]["ranks"]), ranks)
             self.assertTrue(all(rank["rules"] > 0 for rank in report["task_statistics"]["prove"]["ranks"]), report["task_statistics"]["prove"])
             self.assertEqual(results(one), results(out))
@@ -122,7 +122,7 @@ class Workers(Case):
             time.sleep(0.002)
         self.assertEqual(process.returncode, 0, process.communicate()[1])
         statistics = json.loads(report.read_text())["task_statistics"]
-        self.assertTrue(all(statistics[stage]["ranks"][0]["tasks"] > 0 for stage in ("prove", "prune")), statistics)
+        self.assertTrue(all(statistics[stage]["ranks"][0]["tasks"] > 0 for stage in ("prove", "prune", "generalize")), statistics)
         self.assertEqual(len(seen), 1)
 
     def test_a_worker_ends_with_its_run(self):
@@ -161,7 +161,7 @@ class Workers(Case):
             time.sleep(0.0005)
         self.assertEqual(process.returncode, 0, process.communicate()[1])
         statistics = json.loads(report.read_text())["task_statistics"]
-        self.assertEqual([rank["workers_restarted"] for stage in statistics.values() for rank in stage["ranks"]], [0, 0])
+        self.assertEqual([rank["workers_restarted"] for stage in statistics.values() for rank in stage["ranks"]], [0, 0, 0])
 
     def test_the_memory_limit_of_workers_is_within_that_of_the_process(self):
         (out,) = self.prepared("out")
@@ -200,9 +200,9 @@ class Audits(Case):
         self.assertEqual(report["cross_check"]["proved"], report["cross_check"]["rules"])
         for ranks in (0, 2):
             audit = self.json("check", out, "--cross-check", "--core-minimality", ranks=ranks)
-            self.assertEqual(audit["cross_check"]["proved"], report["funnel"]["derived rules"])
+            self.assertEqual(audit["cross_check"]["proved"], report["funnel"]["derived rules with general forms"])
             minimality = audit["minimality"]
-            self.assertEqual(minimality["core"], report["funnel"]["core"])
+            self.assertEqual(minimality["core"], report["funnel"]["core with general forms"])
             self.assertEqual(minimality["independent"] + len(minimality["limit_reached"]), minimality["core"])
             self.assertEqual(minimality["derived_rules_not_implied"], [])
 

@@ -71,7 +71,7 @@ class JobScripts(Case):
             self.assertEqual(self.run_job("stage.sbatch", ["join", "p", "out"], f"exit {code}")[0], code)
             self.assertEqual(self.optimize(f"exit {code}")[0], code)
         code, calls, _ = self.run_job("stage.sbatch", ["discover", "p", "out"], "exit 0")
-        self.assertEqual((code, calls[1:]), (0, ["rulemill status out --require-stage prune"]))
+        self.assertEqual((code, calls[1:]), (0, ["rulemill status out --require-stage generalize"]))
 
     def test_success_without_a_finished_stage_is_a_failure(self):
         for expected in (4, 1):

@@ -21,7 +21,7 @@ rule join(x[m, k], a[k, n], b[k, n])
 """
 PYTHON_TYPES = {"text": str, "integer": int, "number": (int, float), "boolean": bool, "object": dict}
 NOT_RUN = {"gpu time"}  # needs a GPU
-STAGES = {"fingerprint", "join", "prove", "prune"}  # documented with `discover`
+STAGES = {"fingerprint", "join", "prove", "prune", "generalize"}  # documented with `discover`
 
 
 def read_tables():
@@ -104,7 +104,8 @@ class Reports(Case):
         (self.shared / "x.json").write_text('{"x": {"shape": [1, 2], "values": [3, -4]}}')
         self.report("operators", "eval", "relu(x)", "--values", self.shared / "x.json")
         self.report("discover", "--profile", ROOT / "tests" / "cli" / "small.toml", "--out", run)
-        self.report("prune", "--profile", ROOT / "tests" / "cli" / "small.toml", "--out", run)
+        for stage in ("prune", "generalize"):
+            self.report(stage, "--profile", ROOT / "tests" / "cli" / "small.toml", "--out", run)
         self.report("status", run)
         self.report("rules", "import", rules, "--out", db, code=1)
         self.report("rules", "list", db)

@@ -29,6 +29,7 @@ fingerprint --profile {profile} --definitions {own} --out {new_run} --json {json
 join --profile {profile} --definitions {own} --out {new_run} --json {json}
 prove --profile {profile} --definitions {own} --out {new_run} --json {json}
 prune --profile {profile} --definitions {own} --out {new_run} --json {json}
+generalize --profile {profile} --definitions {own} --out {new_run} --json {json}
 status {run} --html {page} --json {json}
 optimize {model} --rules {db} --inputs {text} --out {new_model} --report {page} --cost-table {table} --definitions {own} --json {json}
 equal {model} {other_model} --rules {db} --definitions {own} --json {json}

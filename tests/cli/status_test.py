@@ -12,7 +12,7 @@ from binary import BINARY, ROOT, Case, needs_mpi, rulemill
 
 SMALL = ROOT / "tests" / "cli" / "small.toml"
 REFERENCE = ROOT / "data" / "profiles" / "reference.toml"
-STAGES = ["fingerprint", "join", "prove", "prune"]
+STAGES = ["fingerprint", "join", "prove", "prune", "generalize"]
 
 
 class Status(Case):
@@ -47,19 +47,19 @@ class Status(Case):
         for row in rows:
             self.assertGreater(row["memory"], 1e6)
             self.assertLessEqual(row["waiting"], row["seconds"] + 0.1)
-            self.assertEqual("busy_seconds" in row, row["stage"] in ("prove", "prune"), row)
+            self.assertEqual("busy_seconds" in row, row["stage"] in ("prove", "prune", "generalize"), row)
         # Sent to the other rank: 40 bytes per row, for about half of the rows.
         sent = sum(row["bytes_sent"] for row in rows if row["stage"] == "join")
         self.assertGreater(sent, 1000)
 
     def test_finished_runs_are_described(self):
         self.assert_works(rulemill("fingerprint", "--profile", SMALL, "--out", self.out))
-        self.assertEqual([stage["state"] for stage in self.state()["stages"]], ["done", "not started", "not started", "not started"])
+        self.assertEqual([stage["state"] for stage in self.state()["stages"]], ["done"] + ["not started"] * (len(STAGES) - 1))
         self.assert_works(rulemill("status", self.out, "--require-stage", "fingerprint"))
         self.assert_fails(rulemill("status", self.out, "--require-stage", "prune"), 4, "stage prune is not finished")
         self.discover()
         state = self.state()
-        self.assertEqual([stage["state"] for stage in state["stages"]], ["done"] * 4)
+        self.assertEqual([stage["state"] for stage in state["stages"]], ["done"] * len(STAGES))
         self.assertTrue(state["state"].startswith("done at "), state["state"])
         self.assertFalse(state["running"])
         for stage in state["stages"]:
@@ -91,7 +91,7 @@ class Status(Case):
         data = json.loads(re.search(r"^const data = (.*);$", text, re.M).group(1))
         self.assertEqual([stage["name"] for stage in data["stages"]], STAGES)
         self.assertEqual(data["funnel"]["core"], json.loads((self.out / "funnel.json").read_text())["funnel"]["core"])
-        self.assertEqual(len(data["ranks"]), 4)
+        self.assertEqual(len(data["ranks"]), len(STAGES))
         self.assertNotRegex(text, r'(src|href)="(?!#)')
         self.assertNotRegex(text, r"@import|url\(|fetch\(|import\(")
         self.assertEqual(set(re.findall(r"https?://[^\s\"']*", text)), {"http://www.w3.org/2000/svg"})
@@ -115,7 +115,7 @@ class Status(Case):
         self.discover()
         log = self.out / "events" / "rank-00000.jsonl"
         log.write_bytes(b'{"event": 7, "time": "x"}\n[1]\n\xff\xfe\n' + log.read_bytes()[:-20])
-        self.assertEqual([stage["state"] for stage in self.state()["stages"]], ["done"] * 4)
+        self.assertEqual([stage["state"] for stage in self.state()["stages"]], ["done"] * len(STAGES))
         self.assert_fails(rulemill("status", self.folder), 3, "contains no run")
         self.assert_fails(rulemill("status", self.folder / "absent"), 3, "absent")
 

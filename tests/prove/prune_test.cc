@@ -62,7 +62,7 @@ struct StageFixture : runtime::ScratchFolder {
   std::vector<std::string> findings() {
     algebra::TermBank bank(library);
     algebra::Symbols symbols;
-    const algebra::RuleSet rules = algebra::load_rule_set(path() / rules_file, library, bank, symbols);
+    const algebra::RuleSet rules = algebra::load_rule_set(path() / pruned_file, library, bank, symbols);
     std::vector<std::string> result;
     for (const CheckFinding& finding : check(rules, library, bank, symbols, {}).findings)
       result.push_back(finding.rule + ": " + finding.what);

@@ -101,8 +101,8 @@ class Slurm(unittest.TestCase):
 
     def test_a_chain_of_stages(self):
         jobs = self.submit("chain", SMALL, self.out)
-        self.assertEqual(list(jobs), [f"rulemill-{stage}" for stage in ("fingerprint", "join", "prove", "prune")])
-        self.cluster.wait(jobs["rulemill-prune"], "COMPLETED")
+        self.assertEqual(list(jobs), [f"rulemill-{stage}" for stage in ("fingerprint", "join", "prove", "prune", "generalize")])
+        self.cluster.wait(jobs["rulemill-generalize"], "COMPLETED")
         self.assert_same(self.out, "small")
 
     def test_a_failed_stage_stops_its_chain(self):
@@ -110,7 +110,7 @@ class Slurm(unittest.TestCase):
         jobs = self.submit("chain", self.folder / "wrong.toml", self.out)
         self.cluster.wait(jobs["rulemill-fingerprint"], "FAILED")
         self.assertIn("wrong.toml:", self.log(jobs["rulemill-fingerprint"], "fingerprint"))
-        for stage in ("join", "prove", "prune"):
+        for stage in ("join", "prove", "prune", "generalize"):
             self.cluster.wait(jobs[f"rulemill-{stage}"], "CANCELLED")
         self.assertEqual(list(self.out.glob("candidates.rules")), [])
 

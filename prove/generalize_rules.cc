@@ -1,0 +1,111 @@
+#include "prove/generalize_rules.h"
+
+#include <algorithm>
+
+#include "prove/prune.h"
+#include "runtime/files/file_integrity.h"
+#include "runtime/files/journal.h"
+#include "runtime/files/stage.h"
+#include "runtime/process/stopwatch.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::prove {
+namespace {
+
+constexpr int generalize_stage_version = 1;
+constexpr const char* generalize_journal_file = "generalize.journal";
+// Statistics that tell whether the result is that of the same rules and options.
+constexpr const char* pruned_key = "pruned_checksum";
+constexpr const char* tier_key = "generalized_tier";
+
+runtime::Attributes statistics_of(const GeneralizationReport& report) {
+  return {{"rules_considered", report.rules_considered},
+          {"any_rank", report.any_rank},
+          {"any_parameter", report.any_parameter},
+          {"general", report.general},
+          {"dropped", report.dropped},
+          {"core", report.core},
+          {"derived", report.derived}};
+}
+
+GeneralizationReport report_from(const runtime::Attributes& statistics) {
+  const auto count = [&](const char* key) {
+    const auto found = statistics.find(key);
+    const auto* number = found == statistics.end() ? nullptr : std::get_if<std::uint64_t>(&found->second);
+    if (number == nullptr)
+      throw runtime::InputError("manifest.json", std::string("stage generalize: expected a number ") + key);
+    return *number;
+  };
+  GeneralizationReport report;
+  report.rules_considered = count("rules_considered");
+  report.any_rank = count("any_rank");
+  report.any_parameter = count("any_parameter");
+  report.general = count("general");
+  report.dropped = count("dropped");
+  report.core = count("core");
+  report.derived = count("derived");
+  return report;
+}
+
+/// Returns the database of the prune stage with the general forms.
+std::string with_general_forms(const std::string& pruned, const std::filesystem::path& file, GeneralizedTier tier,
+                               algebra::Library& library, TaskScheduler& scheduler, GeneralizationReport& report) {
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  const algebra::RuleSet rules = algebra::parse_rule_set(pruned, file.string(), library, bank, symbols);
+  const GeneralizationOptions options{.include_derived = tier == GeneralizedTier::All};
+  algebra::RuleSet database = append_general_rules(
+      rules, generalize_rule_set(rules, options, library, bank, symbols, scheduler, report), bank, symbols);
+  find_core_of_general_rules(database, library, bank, symbols, scheduler, report);
+  append_counts(report, database.funnel);
+  return algebra::serialize(database, bank, symbols);
+}
+
+}  // namespace
+
+GeneralizeSummary generalize_rules(const std::filesystem::path& out, const std::string& inputs_digest,
+                                   algebra::Library& library, GeneralizedTier tier,
+                                   const runtime::Communicator& communicator, const ProofStageOptions& options) {
+  const runtime::Stopwatch watch;
+  GeneralizeSummary summary;
+  TaskScheduler scheduler(communicator, library, options.worker_process, generalize_stage);
+  scheduler.run_collective([&] {
+    const auto self = runtime::Communicator::self();
+    runtime::Stage stage(out, generalize_stage, self);
+    const runtime::Manifest& manifest = *stage.manifest();
+    if (manifest.statistics(prune_stage).empty())
+      throw runtime::InputError(out.string(), "the prune stage is not finished in this folder");
+    const std::string pruned = manifest.find(pruned_file)->checksum;
+    const std::string digest = inputs_digest + "-" + manifest.inputs_digest(prune_stage) + "-generalize" +
+                               std::to_string(generalize_stage_version);
+    const runtime::Attributes made_from = {{pruned_key, pruned}, {tier_key, static_cast<std::uint64_t>(tier)}};
+    const auto is_current = [&](const runtime::Attributes& statistics) {
+      return is_final(statistics) && std::ranges::includes(statistics, made_from);
+    };
+    if (const auto statistics = stage.begin(digest, runtime::Stage::OldFiles::Discard, is_current)) {
+      summary.report = report_from(*statistics);
+      summary.already_done = true;
+      std::filesystem::remove(out / generalize_journal_file);  // left behind if the run that finished was killed
+      return;
+    }
+    runtime::Journal journal = runtime::Journal::open_in_folder(out, generalize_journal_file, digest);
+    scheduler.use_journal(journal);
+    AnswerCache cache(out, library, options.worker_process.worker.prover.seed);
+    scheduler.use_cache(cache);
+    scheduler.show_progress(options.progress);
+    std::string database = runtime::read_verified(manifest, pruned_file);
+    if (tier != GeneralizedTier::None)
+      database = with_general_forms(database, out / pruned_file, tier, library, scheduler, summary.report);
+    stage.write(rules_file, database);
+    runtime::Attributes statistics = statistics_of(summary.report);
+    statistics.insert(made_from.begin(), made_from.end());
+    statistics.insert_or_assign(failed_tasks_key, scheduler.failures());
+    stage.finish(statistics);
+    std::filesystem::remove(out / generalize_journal_file);
+  });
+  summary.ranks = scheduler.rank_statistics();
+  summary.seconds = watch.seconds();
+  return summary;
+}
+
+}  // namespace rulemill::prove
