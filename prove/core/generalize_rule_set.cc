@@ -181,17 +181,16 @@ void append_counts(const GeneralizationReport& report, std::vector<std::pair<std
 algebra::RuleSet append_general_rules(const algebra::RuleSet& rules, const algebra::RuleSet& general,
                                       const algebra::TermBank& bank, algebra::Symbols& symbols) {
   algebra::RuleSet result = rules;
-  std::set<std::string> known;
-  DistinctRules known_forms(bank, symbols);
+  std::set<std::string> names;
+  DistinctRules known(bank, symbols);
   for (const RuleRecord& record : rules.rules) {
-    known.insert(record.rule.id);
-    if (algebra::is_general(record.rule, bank)) known_forms.add(record);
+    names.insert(record.rule.id);
+    known.add(record);
   }
   result.funnel = general.funnel;
   for (RuleRecord record : general.rules) {
-    const bool is_general = algebra::is_general(record.rule, bank);
-    if (is_general ? known_forms.find(record.rule).has_value() : known.contains(record.rule.id)) continue;
-    if (is_general) record.rule.id += "g";
+    if (known.find(record.rule)) continue;
+    if (names.contains(record.rule.id)) record.rule.id += "g";
     result.rules.push_back(std::move(record));
   }
   return result;

@@ -45,8 +45,8 @@ algebra::RuleSet generalize_rule_set(const algebra::RuleSet& rules, const Genera
                                      algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols,
                                      TaskScheduler& scheduler, GeneralizationReport& report);
 
-/// Returns `rules` followed by the rules of `general` that are new: those in general form, with "g" appended to their
-/// names, and those with other enum values. The core is still to be found.
+/// Returns `rules` followed by the rules of `general` that are new up to renaming, with "g" appended to a name that
+/// occurs in `rules`. The core is still to be found.
 algebra::RuleSet append_general_rules(const algebra::RuleSet& rules, const algebra::RuleSet& general,
                                       const algebra::TermBank& bank, algebra::Symbols& symbols);
 

@@ -5,6 +5,7 @@
 #include "algebra/terms/dimension_packs.h"
 #include "algebra/terms/symbolic_parameters.h"
 #include "prove/certificate/certificate.h"
+#include "prove/tasks/split_variables.h"
 
 namespace rulemill::prove {
 namespace {
@@ -24,10 +25,12 @@ class Generalizer {
         prover_(bank, symbols, options) {}
 
   std::optional<GeneralRule> run() {
+    const bool is_split = split_variables();
     make_parameters_symbolic();
     add_outer_dimensions();
     Rule general = algebra::generalize_rank(rule_, library_, bank_, symbols_);
-    if (general.packs.empty() && algebra::symbolic_parameter_sizes(general, bank_).empty()) return std::nullopt;
+    if (!is_split && general.packs.empty() && algebra::symbolic_parameter_sizes(general, bank_).empty())
+      return std::nullopt;
     const std::string statement = statement_of(general, bank_, symbols_);
     std::string reason;
     const auto certificate = certify_by_definitions(statement, library_, options_, reason);
@@ -36,6 +39,13 @@ class Generalizer {
   }
 
  private:
+  /// Splits variables with several uses as often as the rule still holds. Returns whether it did.
+  bool split_variables() {
+    bool changed = false;
+    while (any_split(rule_, bank_, [&](const Rule& wider) { return replace_if_proved(wider); })) changed = true;
+    return changed;
+  }
+
   /// Tries all classes together, first with as few links between parameters as possible; then one after the other.
   void make_parameters_symbolic() {
     const std::vector<ParameterClass> linked = algebra::parameter_classes(rule_, bank_, false);

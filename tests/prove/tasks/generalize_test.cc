@@ -59,6 +59,20 @@ TEST_CASE("rules are generalized to any rank and to symbolic parameters") {
   CHECK(branches.find("stride_") == std::string::npos);
 }
 
+TEST_CASE("variables with several uses are split where the rule still holds") {
+  ProverFixture fixture;
+  CHECK(general_text(fixture, "rule r(x1:2, x2:2) mul(x1, add(x2, x2)) => add(mul(x1, x2), mul(x1, x2))") ==
+        "rule statement(x1[d...], x2[d...], x3[d...])\n  mul(x1, add(x2, x3))\n  => add(mul(x1, x3), mul(x1, x2))\n");
+  CHECK(general_text(fixture,
+                     "rule r(x:2, y:2) matmul(concat(x, x; axis=1), concat(y, y; axis=0)) => add(matmul(x, y), "
+                     "matmul(x, y))")
+            .find("matmul(concat(x, x1; axis=2), concat(y, y1; axis=1))") != std::string::npos);
+  // Both sides are 0, because both uses are the same variable.
+  const std::string zero = general_text(fixture, "rule r(x:2, y:2) sub(mul(x, y), mul(y, x)) => sub(x, x)");
+  CHECK(zero.find("d...") != std::string::npos);
+  CHECK(zero.find("x1") == std::string::npos);
+}
+
 TEST_CASE("a parameter or dimension for which only one value is possible is not generalized") {
   ProverFixture fixture;
   const std::string identity =
