@@ -48,8 +48,8 @@ std::size_t check_properties(Context& context, const std::string& file, algebra:
     const prove::Verdict verdict = prover.prove(rule);
     const prove::RuleStatus status = prove::status_of_statement(verdict);
     std::string detail = prove::detail(verdict);
-    if (const std::string condition = prove::condition_of_statement(verdict, symbols); !condition.empty())
-      detail = "when " + condition;
+    if (const std::string condition = prove::describe_condition(verdict, bank, symbols); !condition.empty())
+      detail = condition;
     not_proved += status == prove::RuleStatus::Proved ? 0 : 1;
     if (status == prove::RuleStatus::IllTyped && ill_typed.empty())
       ill_typed = "property " + rule.id + " is ill-typed: " + detail;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
+#include "algebra/sizes/shape_text.h"
 #include "algebra/terms/dimension_packs.h"
 #include "algebra/terms/rule_text.h"
 #include "prove/certificate/certificate.h"
@@ -38,9 +40,7 @@ ImportVerdict prove_imported_rule(const algebra::ImportedRule& imported, Prover&
   if (const auto* proved = std::get_if<Proved>(&verdict)) {
     result.queries = proved->queries;
     result.condition = condition_of_statement(verdict, symbols);
-    if (!result.condition.empty()) result.detail = "when " + result.condition;
-    for (const std::string& fixed : proved->typed.fixed_sizes)
-      result.detail += (result.detail.empty() ? "" : "; ") + fixed;
+    result.detail = describe_condition(verdict, bank, symbols);
   }
   return result;
 }
@@ -163,6 +163,32 @@ std::string condition_of_statement(const Verdict& verdict, const algebra::Symbol
   if (proved == nullptr) return {};
   return runtime::join_text(proved->narrowed.empty() ? proved->found : proved->narrowed,
                             [&](const auto& equation) { return algebra::to_string(equation, symbols); });
+}
+
+std::string describe_condition(const Verdict& verdict, const algebra::TermBank& bank, const algebra::Symbols& symbols) {
+  const auto* proved = std::get_if<Proved>(&verdict);
+  if (proved == nullptr) return {};
+  const algebra::Rule& rule = proved->typed.rule;
+  const std::string fixed = runtime::join_text(proved->typed.fixed_sizes);
+  if (!proved->narrowed.empty() && !fixed.empty()) return "when " + fixed;
+  const std::string equations = condition_of_statement(verdict, symbols);
+  if (equations.empty()) return fixed;
+  std::set<algebra::Atom> sizes;
+  for (const algebra::SizeCondition& equation : proved->narrowed.empty() ? proved->found : proved->narrowed) {
+    for (const algebra::Poly* side : {&equation.left, &equation.right}) {
+      for (const algebra::Atom size : symbols.atoms(*side)) sizes.insert(size);
+    }
+  }
+  const auto has_size = [&](const algebra::Poly& dimension) {
+    return std::ranges::any_of(symbols.atoms(dimension), [&](algebra::Atom atom) { return sizes.contains(atom); });
+  };
+  std::string shapes;
+  for (std::size_t v = 0; v < rule.variables.size(); ++v) {
+    if (std::ranges::none_of(rule.shapes[v], has_size)) continue;
+    shapes += (shapes.empty() ? ", with " : ", ") + bank.term(rule.variables[v]).name +
+              algebra::shape_text(rule.shapes[v], rule.packs, symbols);
+  }
+  return "when " + equations + shapes + (fixed.empty() ? "" : "; " + fixed);
 }
 
 std::vector<ImportVerdict> prove_imported_rules(const std::vector<algebra::ImportedRule>& rules,

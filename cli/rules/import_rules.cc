@@ -67,6 +67,22 @@ runtime::Json counterexample_json(const prove::Counterexample& counterexample) {
           {"position", counterexample.position}, {"source", counterexample.source}, {"target", counterexample.target}};
 }
 
+/// The values of the first counterexamples that fit a terminal.
+std::string counterexample_values(const std::vector<ImportVerdict>& verdicts) {
+  constexpr std::size_t max_rules = 3, max_values = 64;
+  std::string text;
+  std::size_t shown = 0;
+  for (const ImportVerdict& verdict : verdicts) {
+    if (!verdict.counterexample || shown == max_rules) continue;
+    std::size_t values = 0;
+    for (const auto& input : verdict.counterexample->inputs) values += input.size();
+    if (values > max_values) continue;
+    text += fmt::format("\n# {} is false here:\n{}", verdict.name, prove::numpy_text(*verdict.counterexample));
+    ++shown;
+  }
+  return text;
+}
+
 void report(Context& context, const std::vector<ImportVerdict>& verdicts, const std::vector<ImportPlacement>& places) {
   TextTable table({"rule", "verdict", "tier", "condition, counterexample or reason"});
   double seconds = 0;
@@ -86,7 +102,7 @@ void report(Context& context, const std::vector<ImportVerdict>& verdicts, const 
       context.report["rules"].back()["counterexample"] = counterexample_json(*verdict.counterexample);
     seconds += verdict.seconds;
   }
-  context.print(table.text(context.uses_colours()) + "\n");
+  context.print(table.text(context.uses_colours()) + counterexample_values(verdicts) + "\n");
   std::string counts;
   for (const auto kind : {prove::RuleStatus::Proved, prove::RuleStatus::Narrowed, prove::RuleStatus::Refuted,
                           prove::RuleStatus::Unknown, prove::RuleStatus::IllTyped, prove::RuleStatus::Unreadable}) {

@@ -26,4 +26,18 @@ std::string to_string(const Counterexample& counterexample) {
                      list(counterexample.position), value(counterexample.source), value(counterexample.target));
 }
 
+std::string numpy_text(const Counterexample& counterexample) {
+  std::string text;
+  for (std::size_t v = 0; v < counterexample.shapes.size(); ++v) {
+    const auto& [variable, shape] = counterexample.shapes[v];
+    std::string values, sizes;
+    for (const double value : counterexample.inputs[v])
+      values += (values.empty() ? "" : ", ") + (std::isnan(value) ? "np.nan" : fmt::format("{}", value));
+    for (const std::int64_t size : shape) sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
+    text += fmt::format("{} = np.array([{}]).reshape({})\n", variable, values, sizes.empty() ? "()" : sizes);
+  }
+  for (const auto& [size, value] : counterexample.sizes) text += fmt::format("{} = {}\n", size, value);
+  return text;
+}
+
 }  // namespace rulemill::prove

@@ -18,5 +18,7 @@ struct Counterexample {
 };
 /// Returns one line with the position at which the sides differ and both values.
 std::string to_string(const Counterexample& counterexample);
+/// Returns the inputs and sizes as lines of Python with NumPy as np, such as "x = np.array([1, -2]).reshape(1, 2)".
+std::string numpy_text(const Counterexample& counterexample);
 
 }  // namespace rulemill::prove
