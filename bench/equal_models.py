@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What `rulemill equal` shows of the results of optimizers: `bench/equal_models.py MODEL.onnx… [--json FILE] [--timeout 120]`.
 
-Each model is optimized by onnxsim, onnxslim, onnxscript, onnxruntime (basic level: the extended one writes com.microsoft operators,
-which have no definitions), `rulemill optimize --only-clean` and `rulemill optimize`, and compared with its result. Prints a Markdown
-table: verdict and seconds of each. Optimizers that are not installed are left out. RULEMILL names the binary.
+Each model is optimized by onnxsim, onnxslim, onnxscript, onnxruntime (basic and extended level), `rulemill optimize --only-clean` and
+`rulemill optimize`, and compared with its result. Prints a Markdown table: verdict and seconds of each. Optimizers that are not
+installed are left out, and so are results with operators of other domains, which have no definitions. RULEMILL names the binary.
 """
 
 import argparse
@@ -23,10 +23,13 @@ PROGRAMS = {
     "onnxsim": "import onnx, onnxsim; onnx.save(onnxsim.simplify(onnx.load(BEFORE))[0], AFTER)",
     "onnxslim": "import onnx, onnxslim; onnx.save(onnxslim.slim(onnx.load(BEFORE)), AFTER)",
     "onnxscript": "import onnx, onnxscript.optimizer; onnx.save(onnxscript.optimizer.optimize(onnx.load(BEFORE)), AFTER)",
-    "onnxruntime": "import onnxruntime as o; s = o.SessionOptions(); s.optimized_model_filepath = AFTER; "
-                   "s.graph_optimization_level = o.GraphOptimizationLevel.ORT_ENABLE_BASIC; "
-                   "o.InferenceSession(BEFORE, s, providers=['CPUExecutionProvider'])",
+    **{name: "import onnxruntime as o; s = o.SessionOptions(); s.optimized_model_filepath = AFTER; "
+             f"s.graph_optimization_level = o.GraphOptimizationLevel.ORT_ENABLE_{level}; "
+             "o.InferenceSession(BEFORE, s, providers=['CPUExecutionProvider'])"
+       for name, level in (("onnxruntime", "BASIC"), ("onnxruntime, extended", "EXTENDED"))},
 }
+FOREIGN_DOMAINS = ("import onnx, sys; m = onnx.load(sys.argv[1], load_external_data=False); "
+                   "print(', '.join(sorted({n.domain + '.' + n.op_type for n in m.graph.node if n.domain not in ('', 'ai.onnx')})))")
 CLEAN, OPTIMIZE = "rulemill, clean", "rulemill"
 
 
@@ -39,7 +42,7 @@ def command(optimizer, before, after, rules):
 
 def available():
     installed = [name for name in PROGRAMS
-                 if subprocess.run([sys.executable, "-c", f"import {name}"], capture_output=True, check=False).returncode == 0]
+                 if subprocess.run([sys.executable, "-c", f"import {name.split(',')[0]}"], capture_output=True, check=False).returncode == 0]
     return [*installed, CLEAN, OPTIMIZE]
 
 
@@ -65,6 +68,17 @@ def compare(before, after, timeout, rules):
                                         "onnxruntime_difference", "open", "refutation") if key in found}
 
 
+def optimize(optimizer, before, after, rules):
+    """Returns why there is no result that could be compared; nothing if there is one."""
+    after.parent.mkdir(parents=True, exist_ok=True)
+    if not after.exists():
+        code, printed = run(command(optimizer, before, after, rules), 600)
+        if code != 0 or not after.exists():
+            return ["fails", *printed.strip().splitlines()[-1:]]
+    foreign = run([sys.executable, "-c", FOREIGN_DOMAINS, after], 600)[1].strip()
+    return ["other operators", foreign] if foreign else []
+
+
 def summarize(optimizer, rows):
     runs = [row[optimizer] for row in rows.values() if "verdict" in row[optimizer]]
     counts = {verdict: sum(run["verdict"] == verdict for run in runs) for verdict in ("equal", "different")}
@@ -78,24 +92,23 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--timeout", type=float, default=120, help="seconds of one comparison")
     parser.add_argument("--only", action="append", help="optimizer; may be repeated")
+    parser.add_argument("--results", type=pathlib.Path, help="folder of optimized models, used again if they exist")
     parser.add_argument("--rules", type=pathlib.Path, help="rule database; default: the default rules")
     given = parser.parse_args()
     rules = ["--rules", given.rules] if given.rules else []
     optimizers = [name for name in available() if not given.only or name in given.only]
     print("| model | " + " | ".join(optimizers) + " |\n|---" + "|---" * len(optimizers) + "|", flush=True)
     rows = {}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as temporary:
         for model in given.models:
             row = rows[model.stem] = {}
             for optimizer in optimizers:
-                after = pathlib.Path(folder) / "after.onnx"
-                after.unlink(missing_ok=True)
-                code, printed = run(command(optimizer, model, after, rules), 600)
-                if code != 0 or not after.exists():
-                    row[optimizer] = {"fails": printed.strip().splitlines()[-1:]}
-                else:
-                    row[optimizer] = compare(model, after, given.timeout, rules)
-            cells = [f"{cell['verdict']}, {cell['seconds']:.1f} s" if "verdict" in cell else "fails" for cell in row.values()]
+                after = (given.results or pathlib.Path(temporary)) / optimizer / model.name
+                missing = optimize(optimizer, model, after, rules)
+                row[optimizer] = {"missing": missing} if missing else compare(model, after, given.timeout, rules)
+                if not given.results:
+                    after.unlink(missing_ok=True)
+            cells = [f"{cell['verdict']}, {cell['seconds']:.1f} s" if "verdict" in cell else cell["missing"][0] for cell in row.values()]
             print(f"| {model.stem} | " + " | ".join(cells) + " |", flush=True)
             if given.json:
                 given.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")

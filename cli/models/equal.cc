@@ -7,6 +7,7 @@
 #include "optimize/equal/compare_models.h"
 #include "optimize/equal/equality_report.h"
 #include "optimize/onnx/format/model.h"
+#include "prove/checked_statement.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {
@@ -29,6 +30,9 @@ void compare(Context& context, const EqualOptions& given) {
     options.rules = {defaults.database};
   }
   options.rule_check = require_valid_certificates;
+  options.statement_proof = [](const std::string& statement, algebra::Library& library) {
+    return prove::is_proved_and_checked(statement, library, {});
+  };
   options.operators = definitions_folder(context.options);
   options.type_helper = type_helper_command();
   options.onnxruntime = verifier_command();

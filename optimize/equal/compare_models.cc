@@ -25,6 +25,10 @@ namespace {
 /// In onnxruntime, models that round differently are not called different.
 constexpr AccuracyPolicy onnxruntime_accuracy = {.max_error_ratio = 64, .tolerance = 1e-3};
 
+/// Pairs in a row that are not merged before a sweep gives up. The first sweep is over models as they are, and gives up
+/// early, because most of what it does not show is shown after the clean-up.
+constexpr std::uint32_t quick_failures = 2, max_failures = 8;
+
 /// A model with the parts of it under names that do not depend on it.
 struct NamedModel {
   explicit NamedModel(OnnxModel given) : model(std::move(given)), identity(model) {}
@@ -55,11 +59,12 @@ class ModelComparison {
   EqualityResult run() {
     result_.before = options_.before.string();
     result_.after = options_.after.string();
-    if (sweep({})) return std::move(result_);
-    if (clean_models() && sweep({})) return std::move(result_);
+    if (sweep({}, quick_failures)) return std::move(result_);
+    clean_models();
+    if (sweep({}, max_failures)) return std::move(result_);
     const MatchingValues matches =
         matching_values(bank_, {before_import_, before_.identity}, {after_import_, after_.identity});
-    if (!matches.empty() && sweep(matches)) return std::move(result_);
+    if (!matches.empty() && sweep(matches, max_failures)) return std::move(result_);
     refute();
     return std::move(result_);
   }
@@ -80,8 +85,8 @@ class ModelComparison {
       outputs_.push_back({before_import_.values.at(item.name), after_import_.values.at(item.name)});
   }
 
-  /// Computations of shapes and of constants disappear. Returns false if nothing changes.
-  bool clean_models() {
+  /// Computations of shapes and of constants disappear.
+  void clean_models() {
     for (NamedModel* named : {&before_, &after_}) {
       OnnxModel model = named->model;
       if (!clean_model(model, library_, inference_).changed) continue;
@@ -89,19 +94,19 @@ class ModelComparison {
       result_.cleaned = true;
     }
     if (result_.cleaned) import_models();
-    return result_.cleaned;
   }
 
   /// Returns true if the outputs are shown to be equal.
-  bool sweep(const MatchingValues& matches) {
+  bool sweep(const MatchingValues& matches, std::uint32_t failures) {
     ConstantOperators operators(bank_, constants_, instances_without_inputs(library_, terms_, joined_));
     const std::vector<algebra::RuleRecord> rules =
         algebra::specialize(joined_, used_operators(bank_), library_, terms_, symbols_);
     WindowProver prover(bank_, terms_, rules, constants_, operators);
+    StatementProver statements(bank_, constants_, operators, options_.statement_proof);
     ConstantTable table(bank_);
     CanonicalModel before(bank_, table, before_import_, before_.identity, "before ");
     CanonicalModel after(bank_, table, after_import_, after_.identity, "after ");
-    describe(Sweep(bank_, before, after, constants_, prover).run(outputs_, matches), rules);
+    describe(Sweep(bank_, before, after, constants_, prover, statements).run(outputs_, matches, failures), rules);
     return result_.verdict == EqualityResult::Verdict::Equal;
   }
 
@@ -109,6 +114,7 @@ class ModelComparison {
     result_.congruent = swept.congruent;
     result_.by_rules = swept.by_rules;
     result_.unmatched = swept.unmatched;
+    result_.statements = swept.statements;
     result_.constants = swept.constants;
     result_.constant_difference = swept.constant_difference;
     result_.rules.clear();

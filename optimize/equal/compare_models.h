@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "optimize/equal/prover/window_statement.h"
 #include "optimize/equal/refutation.h"
 #include "optimize/options.h"
 
@@ -16,6 +17,7 @@ struct EqualityOptions {
   std::filesystem::path before, after;
   std::vector<std::filesystem::path> rules;  // databases, or folders with rules.rmdb
   RuleCheck rule_check;                      // of the rules that show equality; empty: none
+  StatementProof statement_proof;            // of windows that rules do not show; empty: none
   std::filesystem::path operators;           // folder of definitions
   std::vector<std::string> type_helper;      // command of a process for onnx/shapes/inference.h; empty: this process
   std::vector<std::string> onnxruntime;      // command that starts the helper verify.py; empty: not used
@@ -36,7 +38,8 @@ struct EqualityResult {
   std::map<std::string, std::int64_t> lower_bounds, upper_bounds;  // of open dimensions, as assumed
   std::uint64_t congruent = 0, by_rules = 0, unmatched = 0;        // values of the second model
   std::map<std::string, std::uint64_t> rules;                      // uses, by id
-  std::uint64_t constants = 0;                                     // compared within rounding
+  std::map<std::string, std::uint64_t> statements;  // proved from the definitions: values that they merged
+  std::uint64_t constants = 0;                      // compared within rounding
   double constant_difference = 0;
   std::optional<Refutation> refutation;
   std::string onnxruntime_difference;  // how outputs differ in onnxruntime, where definitions do not evaluate them

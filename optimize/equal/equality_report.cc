@@ -38,6 +38,11 @@ std::string proof_text(const EqualityResult& result) {
     for (const auto& [rule, uses] : result.rules) text += fmt::format(" {} ({})", rule, uses);
     text += '\n';
   }
+  if (!result.statements.empty()) {
+    std::uint64_t values = 0;
+    for (const auto& [statement, uses] : result.statements) values += uses;
+    text += fmt::format("merged by proofs from the definitions {}, statements {}\n", values, result.statements.size());
+  }
   if (result.constants > 0) {
     text += fmt::format(
         "folded constants compared by value: {}; largest difference {:.2g} of the largest element (limit {} unit "
@@ -121,6 +126,7 @@ Json to_json(const EqualityResult& result) {
                {"by_rules", result.by_rules},
                {"unmatched", result.unmatched},
                {"rules", result.rules},
+               {"statements", result.statements},
                {"constants", result.constants},
                {"constant_difference", result.constant_difference},
                {"evaluation", result.evaluation},

@@ -12,10 +12,6 @@ namespace {
 /// Windows that are tried for a pair of values, smallest first.
 constexpr std::uint32_t window_levels[] = {0, 2, 4};
 
-/// After so many pairs in a row that rules do not merge, no further pair is tried: their windows contain the earlier
-/// ones.
-constexpr std::uint32_t max_failures = 8;
-
 std::vector<ValueId> roots_of(const std::vector<ValueId>& values, const CanonicalModel& model) {
   std::vector<ValueId> roots;
   for (const ValueId value : values) roots.push_back(model.value(value));
@@ -24,7 +20,9 @@ std::vector<ValueId> roots_of(const std::vector<ValueId>& values, const Canonica
 
 }  // namespace
 
-SweepResult Sweep::run(const std::vector<ValuePair>& outputs, const MatchingValues& matches) {
+SweepResult Sweep::run(const std::vector<ValuePair>& outputs, const MatchingValues& matches,
+                       std::uint32_t max_failures) {
+  max_failures_ = max_failures;
   add_first_model();
   find_partners(outputs, matches);
   for (const NodeId id : bank_.live_nodes(after_.import().outputs)) {
@@ -113,17 +111,13 @@ void Sweep::add_open(ValueId original, ValuePair pair, const std::vector<NodeId>
 }
 
 bool Sweep::prove(ValueId original, ValuePair pair) {
-  if (failures_ == max_failures || bank_.value(pair.before).type != bank_.value(pair.after).type) return false;
+  if (failures_ == max_failures_ || bank_.value(pair.before).type != bank_.value(pair.after).type) return false;
   std::optional<EqualityWindow> last;
   for (const std::uint32_t levels : window_levels) {
     const std::optional<EqualityWindow> window = equality_window(bank_, pair, first_nodes_, {.levels = levels});
     if (!window) break;
     if (last && last->nodes.size() == window->nodes.size()) break;
-    if (const auto proof = prover_.prove(window->region)) {
-      ++result_.by_rules;
-      for (const std::uint32_t rule : proof->rules) ++result_.rules[rule];
-      result_.constants += proof->constants;
-      result_.constant_difference = std::max(result_.constant_difference, proof->constant_difference);
+    if (prove(window->region, !last)) {
       after_.set_value(original, pair.before);
       failures_ = 0;
       return true;
@@ -133,6 +127,20 @@ bool Sweep::prove(ValueId original, ValuePair pair) {
   }
   if (last) ++failures_;
   return false;
+}
+
+/// What rules do not show goes to the prover as one statement.
+bool Sweep::prove(const Region& window, bool is_smallest) {
+  if (const auto proof = prover_.prove(window)) {
+    ++result_.by_rules;
+    for (const std::uint32_t rule : proof->rules) ++result_.rules[rule];
+    result_.constants += proof->constants;
+    result_.constant_difference = std::max(result_.constant_difference, proof->constant_difference);
+    return true;
+  }
+  const auto statement = is_smallest ? statements_.prove(window) : std::nullopt;
+  if (statement) ++result_.statements[*statement];
+  return statement.has_value();
 }
 
 }  // namespace rulemill::optimize

@@ -14,6 +14,7 @@
 #include "optimize/equal/prover/constant_agreement.h"
 #include "optimize/equal/prover/window.h"
 #include "optimize/equal/prover/window_prover.h"
+#include "optimize/equal/prover/window_statement.h"
 
 namespace rulemill::optimize {
 
@@ -26,24 +27,26 @@ struct OpenPair {
 
 struct SweepResult {
   bool outputs_equal = false;
-  std::uint64_t congruent = 0;                   // values of the second model with the terms of the first
-  std::uint64_t by_rules = 0;                    // values merged by rules
-  std::uint64_t unmatched = 0;                   // values without an equal one
-  std::map<std::uint32_t, std::uint64_t> rules;  // uses, by index in the rule set
-  std::uint64_t constants = 0;                   // compared by value, within rounding
-  double constant_difference = 0;                // the largest, relative to the largest element
-  std::vector<OpenPair> open;                    // with a window that is small enough to be searched
+  std::uint64_t congruent = 0;                      // values of the second model with the terms of the first
+  std::uint64_t by_rules = 0;                       // values merged by rules
+  std::map<std::string, std::uint64_t> statements;  // values merged by a proof from the definitions, by its statement
+  std::uint64_t unmatched = 0;                      // values without an equal one
+  std::map<std::uint32_t, std::uint64_t> rules;     // uses, by index in the rule set
+  std::uint64_t constants = 0;                      // compared by value, within rounding
+  double constant_difference = 0;                   // the largest, relative to the largest element
+  std::vector<OpenPair> open;                       // with a window that is small enough to be searched
 };
 
 class Sweep {
  public:
   Sweep(GraphBank& bank, CanonicalModel& before, CanonicalModel& after, ConstantComparison& constants,
-        WindowProver& prover)
-      : bank_(bank), before_(before), after_(after), constants_(constants), prover_(prover) {}
+        WindowProver& prover, StatementProver& statements)
+      : bank_(bank), before_(before), after_(after), constants_(constants), prover_(prover), statements_(statements) {}
 
   /// `outputs` are pairs of original values. A value that `matches` has is compared with its matches only, others with
-  /// values of their name.
-  SweepResult run(const std::vector<ValuePair>& outputs, const MatchingValues& matches = {});
+  /// values of their name. After `max_failures` pairs in a row that are not merged, no further pair is tried: their
+  /// windows contain the earlier ones.
+  SweepResult run(const std::vector<ValuePair>& outputs, const MatchingValues& matches, std::uint32_t max_failures);
 
  private:
   void add_first_model();
@@ -51,17 +54,20 @@ class Sweep {
   void add_value(ValueId original);
   bool merge_constant(ValueId original, ValueId canonical);
   bool prove(ValueId original, ValuePair pair);
+  bool prove(const Region& window, bool is_smallest);
   void add_open(ValueId original, ValuePair pair, const std::vector<NodeId>& nodes);
 
   GraphBank& bank_;
   CanonicalModel &before_, &after_;
   ConstantComparison& constants_;
   WindowProver& prover_;
+  StatementProver& statements_;
   std::unordered_set<NodeId> first_nodes_;                        // canonical nodes of the first model
   std::vector<ValueId> first_constants_;                          // canonical
   std::unordered_map<ValueId, std::vector<ValueId>> candidates_;  // by original value of the second model: canonical
   std::unordered_map<ValueId, std::string> names_;                // by original value of the second model
-  std::uint32_t failures_ = 0;                                    // in a row
+  std::uint32_t max_failures_ = 0;
+  std::uint32_t failures_ = 0;  // in a row
   SweepResult result_;
 };
 

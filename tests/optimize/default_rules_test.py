@@ -144,6 +144,25 @@ class DefaultRules(Case):
         nodes = [helper.make_node("Add", ["x", "r"], ["s"]), helper.make_node("Softmax", ["s"], ["y"], axis=-1)]
         self.assertEqual(self.optimized(model(nodes, [value("x", 2, 4, 32, 64), value("r", 2, 4, 32, 1)], value("y", 2, 4, 32, 64))), {"Softmax": 1})
 
+    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
+    def test_a_product_with_a_hard_sigmoid_is_a_hard_swish_only_with_its_numbers(self):
+        values = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 8, 64, 64]) for name in ("x", "y")]
+
+        def model(*nodes):
+            graph = helper.make_graph(nodes, "swish", values[:1], values[1:])
+            return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
+
+        def product(alpha):
+            return model(helper.make_node("HardSigmoid", ["x"], ["s"], alpha=alpha, beta=0.5), helper.make_node("Mul", ["s", "x"], ["y"]))
+        self.assertEqual(self.optimized(product(1 / 6)), {"HardSwish": 1})
+        self.assertEqual(self.optimized(product(0.2)), {"HardSigmoid": 1, "Mul": 1})
+        onnx.save(model(helper.make_node("HardSwish", ["x"], ["y"])), self.folder / "swish.onnx")
+        for alpha, verdict in ((1 / 6, "equal"), (0.2, "different")):
+            onnx.save(product(alpha), self.folder / "product.onnx")
+            rulemill("equal", self.folder / "swish.onnx", self.folder / "product.onnx", "--json", self.folder / "equal.json",
+                     env=self.environment)
+            self.assertEqual(json.loads((self.folder / "equal.json").read_text(encoding="utf-8"))["verdict"], verdict)
+
     def pooled(self, **attributes):
         """Returns the operators of an optimized convolution and average pool."""
         weights = [numpy_helper.from_array(numpy.random.default_rng(0).random((8, 16, 1, 1)).astype(numpy.float32), "k")]

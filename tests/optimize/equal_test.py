@@ -133,6 +133,30 @@ class Equal(Case):
             self.assertEqual(self.compare(self.convolution(other), self.convolution(None))[1]["verdict"], "different")
         self.assertNotEqual(self.compare(self.convolution([0, 1e-30, 0, 0]), self.convolution(None))[1]["verdict"], "equal")
 
+    def product(self, gemm, alpha=1.0, transposed=False, heads=2):
+        """A product of matrices by rows with a bias, and its columns split; as MatMul and Add, or as Gemm between two Reshape."""
+        weight = numpy.random.default_rng(3).uniform(-1, 1, [6, 6]).astype(numpy.float32)
+        tensors = {"w": weight.T.copy() if transposed else weight, "b": numpy.arange(1, 7, dtype=numpy.float32),
+                   "rows": numpy.array([5, 6]), "split": numpy.array([1, 5, heads, 6 // heads])}
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Add", ["p", "b"], ["s"])]
+        if gemm:
+            nodes = [helper.make_node("Reshape", ["x", "rows"], ["f"]),
+                     helper.make_node("Gemm", ["f", "w", "b"], ["s"], alpha=alpha, transB=int(transposed))]
+        graph = helper.make_graph([*nodes, helper.make_node("Reshape", ["s", "split"], ["y"])], "product",
+                                  [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 5, 6])],
+                                  [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)],
+                                  [onnx.numpy_helper.from_array(value, name) for name, value in tensors.items()])
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
+
+    def test_what_no_rule_shows_is_proved_from_the_definitions(self):
+        for transposed in (False, True):
+            process, report = self.compare(self.product(gemm=False), self.product(gemm=True, transposed=transposed))
+            self.assertEqual((report["verdict"], report["by_rules"]), ("equal", 0), process.stdout)
+            self.assertEqual(list(report["statements"].values()), [1])
+            self.assertIn("merged by proofs from the definitions 1, statements 1", process.stdout)
+        process, report = self.compare(self.product(gemm=False), self.product(gemm=True, alpha=0.5))
+        self.assertEqual((report["verdict"], report["statements"]), ("different", {}), process.stdout)
+
     def test_computations_of_shapes_are_cleaned_up_before_models_are_compared(self):
         def model(nodes, tensors):
             graph = helper.make_graph([*nodes, helper.make_node("Reshape", ["x", "shape"], ["y"])], "shapes",

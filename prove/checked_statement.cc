@@ -1,0 +1,33 @@
+#include "prove/checked_statement.h"
+
+#include "algebra/rules/rule_set.h"
+#include "algebra/terms/rule_text.h"
+#include "prove/certificate/certificate.h"
+#include "prove/certificate/check.h"
+#include "prove/core/rule_record.h"
+#include "prove/tasks/candidate_result.h"
+#include "prove/tasks/definition_proof.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::prove {
+
+bool is_proved_and_checked(const std::string& statement, algebra::Library& library, const ProverOptions& options) {
+  try {
+    CandidateResult result = prove_rule(statement, library, options);
+    // A rule that was typed or narrowed to another statement says less.
+    if (result.status != RuleStatus::Proved || result.rule != statement) return false;
+    std::string reason;
+    const auto certificate = certify_by_definitions(statement, library, options, reason);
+    if (!certificate) return false;
+    result.certificate = to_string(*certificate);
+    algebra::TermBank bank(library);
+    algebra::Symbols symbols;
+    algebra::RuleSet rules;
+    rules.rules.push_back(record_of(result, "statement", library, bank, symbols));
+    return check(rules, library, bank, symbols, CheckOptions()).findings.empty();
+  } catch (const runtime::InputError&) {
+    return false;
+  }
+}
+
+}  // namespace rulemill::prove
