@@ -64,6 +64,8 @@ def operators(shape):
     nearest = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
     found["Resize"] = ("Resize", [small, constant([]), scales], nearest, 1)
     found["resize_linear"] = ("Resize", [small, constant([]), scales], {"mode": "linear"}, 1)
+    double_rows = constant([1, 1, 2, 1])
+    found["cubic_rows"] = ("Resize", [(batch, channels, height // 2, width), constant([]), double_rows], {"mode": "cubic"}, 1)
     found["CumSum"] = ("CumSum", [rows, constant(1, np.int64)], {}, 1)
     return found
 
@@ -73,7 +75,7 @@ def operators(shape):
 # fuses only additions into convolutions. A global pool is slower than a mean over planes by itself, but not in a network, where it
 # reads the blocked layout of convolutions.
 SAME = {"Add": ["Add", "Sub"], "mean_plane": ["mean_plane", "GlobalAveragePool"],
-        "resize_linear": ["resize_linear", "upsample_linear"]}
+        "resize_linear": ["resize_linear", "upsample_linear"], "cubic_rows": ["cubic_rows", "cubic_columns"]}
 # Pools over windows are absent: alone they take several times as long as in the blocked layout of a network's convolutions.
 # Operators that read as much as they write.
 OUTPUT_ONLY = ["Expand", "Gather", "Slice", "Split"]

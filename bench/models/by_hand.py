@@ -4,7 +4,8 @@
 The weights are those of export.py (same seed, same statistics), so that outputs are comparable. Most models, and all named
 `timm:NAME` (see export.py), use timm's `reparameterize_model`. DenseNet's transitions pool before they convolve. SegFormer's
 head convolves each branch before resizing it. A classifier's last layer computes only the row that is read. Adapters and
-ACNet's branches are merged. Linear attention multiplies keys with values first. Writes FOLDER/NAME.onnx.
+ACNet's branches are merged. Linear attention multiplies keys with values first. CrossViT's cubic resizing is two products with
+constant matrices. Writes FOLDER/NAME.onnx.
 """
 
 import os
@@ -129,6 +130,27 @@ def keys_first(model):
     return model
 
 
+def resized_by_products(model):
+    from timm.models import crossvit
+
+    def matrix(before, after):
+        unit = torch.eye(before)[None, None]
+        return torch.nn.functional.interpolate(unit, size=(after, before), mode="bicubic", align_corners=False)[0, 0]
+
+    sizes = list(zip(model.img_size, zip(*model.img_size_scaled)))
+    matrices = {(before, after): matrix(before, after) for before, scaled in sizes for after in scaled if after != before}
+
+    def scale_image(x, size, _=False):
+        for axis, after in zip((-2, -1), size):
+            weights = matrices.get((int(x.shape[axis]), after))
+            if weights is not None:
+                x = weights @ x if axis == -2 else x @ weights.T
+        return x
+
+    crossvit.scale_image = scale_image
+    return model
+
+
 by_hand = {
     "repvgg_a0": reparameterized,
     "mobileone_s0": reparameterized,
@@ -146,6 +168,7 @@ by_hand = {
     "bert_lora": merged,
     "resnet18_acnet": one_kernel,
     "linear_transformer": keys_first,
+    "timm:crossvit_9_240": resized_by_products,
 }
 
 

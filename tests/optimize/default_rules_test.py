@@ -74,7 +74,7 @@ class DefaultRules(Case):
         rulemill("derive", "--from", self.folder / "all.rules", ROOT / "tests" / "optimize" / "manual_rewrites.rules",
                  "--json", self.folder / "implied.json")
         answers = json.loads((self.folder / "implied.json").read_text())["rules"]
-        self.assertEqual(len(answers), 44)
+        self.assertEqual(len(answers), 46)
         return {rule["name"] for rule in answers if rule["result"] != "derived"}
 
     def test_manual_rewrites_follow_from_the_default_rules(self):
@@ -162,6 +162,21 @@ class DefaultRules(Case):
             rulemill("equal", self.folder / "swish.onnx", self.folder / "product.onnx", "--json", self.folder / "equal.json",
                      env=self.environment)
             self.assertEqual(json.loads((self.folder / "equal.json").read_text(encoding="utf-8"))["verdict"], verdict)
+
+    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
+    def test_resizing_a_small_image_becomes_two_products_with_constant_matrices(self):
+        weights = [numpy_helper.from_array(numpy.random.default_rng(0).random((32, 32, 3, 3)).astype(numpy.float32), "k"),
+                   numpy_helper.from_array(numpy.array([1, 32, 28, 20]), "sizes")]
+        values = [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 32, 14, 12]),
+                  helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 32, 28, 20])]
+        for attributes in ({"mode": "linear"}, {"mode": "cubic"}, {"mode": "cubic", "cubic_coeff_a": -0.5},
+                           {"mode": "cubic", "coordinate_transformation_mode": "pytorch_half_pixel"}):
+            nodes = [helper.make_node("Conv", ["x", "k"], ["a"], pads=[1] * 4),
+                     helper.make_node("Resize", ["a", "", "", "sizes"], ["y"], **attributes)]
+            graph = helper.make_graph(nodes, "resize", values[:1], values[1:], weights)
+            with self.subTest(attributes):
+                model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+                self.assertEqual(self.optimized(model), {"Conv": 1, "MatMul": 2})
 
     def pooled(self, **attributes):
         """Returns the operators of an optimized convolution and average pool."""
