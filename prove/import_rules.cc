@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "algebra/sizes/shape_text.h"
 #include "algebra/terms/dimension_packs.h"
@@ -171,24 +170,16 @@ std::string describe_condition(const Verdict& verdict, const algebra::TermBank& 
   const algebra::Rule& rule = proved->typed.rule;
   const std::string fixed = runtime::join_text(proved->typed.fixed_sizes);
   if (!proved->narrowed.empty() && !fixed.empty()) return "when " + fixed;
-  const std::string equations = condition_of_statement(verdict, symbols);
-  if (equations.empty()) return fixed;
-  std::set<algebra::Atom> sizes;
-  for (const algebra::SizeCondition& equation : proved->narrowed.empty() ? proved->found : proved->narrowed) {
-    for (const algebra::Poly* side : {&equation.left, &equation.right}) {
-      for (const algebra::Atom size : symbols.atoms(*side)) sizes.insert(size);
-    }
-  }
-  const auto has_size = [&](const algebra::Poly& dimension) {
-    return std::ranges::any_of(symbols.atoms(dimension), [&](algebra::Atom atom) { return sizes.contains(atom); });
-  };
-  std::string shapes;
+  if (proved->narrowed.empty() && proved->found.empty()) return fixed;
+  std::string text;
   for (std::size_t v = 0; v < rule.variables.size(); ++v) {
-    if (std::ranges::none_of(rule.shapes[v], has_size)) continue;
-    shapes += (shapes.empty() ? ", with " : ", ") + bank.term(rule.variables[v]).name +
-              algebra::shape_text(rule.shapes[v], rule.packs, symbols);
+    text += (text.empty() ? "with " : ", ") + bank.term(rule.variables[v]).name +
+            algebra::shape_text(rule.shapes[v], rule.packs, symbols);
   }
-  return "when " + equations + shapes + (fixed.empty() ? "" : "; " + fixed);
+  if (!rule.condition.empty())
+    text += " where " +
+            runtime::join_text(rule.condition, [&](const auto& each) { return algebra::to_string(each, symbols); });
+  return text;
 }
 
 std::vector<ImportVerdict> prove_imported_rules(const std::vector<algebra::ImportedRule>& rules,

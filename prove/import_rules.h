@@ -30,8 +30,8 @@ struct ImportVerdict {
 RuleStatus status_of_statement(const Verdict& verdict);
 /// Returns the condition under which the statement was proved: the one that was found, or that narrows it; or nothing.
 std::string condition_of_statement(const Verdict& verdict, const algebra::Symbols& symbols);
-/// Returns that condition for people: the dimensions that are numbers ("when dimension 2 of k is 1"), or equations with
-/// the shapes that have their sizes ("when q = 1, with x[n, g*q, h, w]"). "" of a statement that is not proved.
+/// Returns that condition for people: the dimensions that are numbers ("when dimension 2 of k is 1"), or the shapes for
+/// which the statement holds ("with x[n, g*q, h, w], k[q*q2, g, r, s]"). "" of a statement that is not proved.
 std::string describe_condition(const Verdict& verdict, const algebra::TermBank& bank, const algebra::Symbols& symbols);
 
 /// Proves or refutes rules, in order and independently of each other. A proved rule is also proved from its text form,

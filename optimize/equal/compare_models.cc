@@ -27,7 +27,7 @@ constexpr AccuracyPolicy onnxruntime_accuracy = {.max_error_ratio = 64, .toleran
 
 /// Pairs in a row that are not merged before a sweep gives up. The first sweep is over models as they are, and gives up
 /// early, because most of what it does not show is shown after the clean-up.
-constexpr std::uint32_t quick_failures = 2, max_failures = 8;
+constexpr std::uint32_t quick_max_failures = 2, thorough_max_failures = 8;
 
 /// A model with the parts of it under names that do not depend on it.
 struct NamedModel {
@@ -59,12 +59,12 @@ class ModelComparison {
   EqualityResult run() {
     result_.before = options_.before.string();
     result_.after = options_.after.string();
-    if (sweep({}, quick_failures)) return std::move(result_);
+    if (sweep({}, quick_max_failures)) return std::move(result_);
     clean_models();
-    if (sweep({}, max_failures)) return std::move(result_);
+    if (sweep({}, thorough_max_failures)) return std::move(result_);
     const MatchingValues matches =
         matching_values(bank_, {before_import_, before_.identity}, {after_import_, after_.identity});
-    if (!matches.empty() && sweep(matches, max_failures)) return std::move(result_);
+    if (!matches.empty() && sweep(matches, thorough_max_failures)) return std::move(result_);
     refute();
     return std::move(result_);
   }

@@ -96,6 +96,19 @@ class TextForm(Import):
         for entry in report["rules"]:
             self.assertEqual(entry["verdict"], "proved", entry)
             self.assertNotEqual(entry["condition"], "", entry)
+            # The detail has the shapes for which the rule holds, because no other text has the sizes of the condition.
+            types = re.match(r"rule \w+\((.*)\)", entry["rule"]).group(1)
+            self.assertTrue(entry["detail"].startswith(f"with {types}"), entry)
+
+    def test_a_counterexample_is_printed_as_lines_of_numpy(self):
+        path = self.write("given.rules", "rule swapped(x[m, k], w[k, n])\n  matmul(x, w) => matmul(w, x)\n")
+        process = rulemill("rules", "import", path, "--out", self.folder / "out", "--json", self.folder / "report.json")
+        found = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))["rules"][0]["counterexample"]
+        block = process.stdout.split("# swapped is false here:\n")[1].split("\n\n")[0].splitlines()
+        for line, tensor in zip(block, found["inputs"], strict=False):
+            name, values, shape = re.fullmatch(r"(\w+) = np\.array\((\[.*\])\)\.reshape\((.*)\)", line).groups()
+            self.assertEqual((name, json.loads(values), json.loads(f"[{shape}]")), (tensor["name"], tensor["values"], tensor["shape"]))
+        self.assertEqual(block[len(found["inputs"]):], [f"{name} = {value}" for name, value in found["sizes"].items()])
 
     def test_a_rule_whose_target_fixes_a_size_of_the_source_is_narrowed_and_written_only_if_asked(self):
         path = self.write("given.rules", "rule valid_is_same(x:4, k:4)\n  conv2d(x, k; pad=valid) => conv2d(x, k)\n"
