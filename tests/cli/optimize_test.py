@@ -31,7 +31,7 @@ class Optimize(QuickstartCase):
         self.assertEqual(shown["text"], rules[0]["text"])
         derived = next(rule for rule in rules if rule["proof"] == "derivation")
         certificate = self.json("rules", "show", self.rules, derived["id"])["certificate"]
-        self.assertRegex(certificate, r"; use r\d+: ")  # names the core rules that imply it
+        self.assertRegex(certificate, r"; use r\d+g?[@:]")  # names the core rules that imply it
         self.assert_fails(rulemill("rules", "show", self.rules, "no_such_rule"), 2, "no_such_rule")
 
     def test_branches_of_a_block_become_one_convolution(self):

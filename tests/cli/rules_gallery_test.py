@@ -22,7 +22,7 @@ class Gallery(Case):
 
     def test_the_page_has_every_rule_with_both_sides_and_its_certificate(self):
         data = json.loads(re.search(r"^const data = (.*);$", self.page(), re.M).group(1))
-        listed = self.json("rules", "list", self.rules)["rules"]
+        listed = self.json("rules", "list", self.rules, "--sort", "id")["rules"]
         self.assertEqual([rule["id"] for rule in data["rules"]], [rule["id"] for rule in listed])
         for rule in data["rules"]:
             self.assertIn("; rulemill certificate", rule["certificate"])
