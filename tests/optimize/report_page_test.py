@@ -47,7 +47,7 @@ class ReportPage(QuickstartCase, PageCase):
             self.assertEqual(browser.run("document.querySelectorAll('svg').length"), 2 * len(data_of(page)["changes"]))
             text = browser.run("document.body.textContent")
             self.assertLess(text.index("1.60 times as fast, measured"), text.index("The cost model estimates"))
-            for words in ("What changed", "memory of this process", "by definitions", "Certificate", "1×32×", "equal on"):
+            for words in ("What changed", "memory of this process", "by derivation", "Certificate", "1×32×", "equal on"):
                 self.assertIn(words, text)
 
 
