@@ -86,13 +86,14 @@ class Bench:
         return {name: float(rate) for name, rate in rows}
 
     def three(self) -> None:
-        report = self.run("three", ["fingerprint", "join", "prove", "prune"], 3)
+        report = self.run("three", ["fingerprint", "join", "prove", "prune", "generalize"], 3)
         stages = report["stages"]
         self.record("3 operators: definitions to shards", stages["fingerprint"], "s", 0.4, remark=self.node_count(report))
         self.record("3 operators: times as fast as TASO's generator", TASO_SECONDS / stages["fingerprint"], "x", 300, True)
         self.record("3 operators: join", stages["join"], "s")
         self.record("3 operators: prove", stages["prove"], "s")
         self.record("3 operators: prune", stages["prune"], "s")
+        self.record("3 operators: generalize", stages["generalize"], "s")
         tasks = report["task_statistics"]["prove"]
         self.record("3 operators: a derivation", tasks["milliseconds_per_derivation_found"], "ms", 0.1)
         if "milliseconds_per_proof" in tasks:
@@ -129,9 +130,10 @@ class Bench:
         return report
 
     def proofs_of_four(self) -> None:
-        report = self.run("ops4", ["prove", "prune"], 4, self.cores)
-        seconds = sum(report["stages"].values())
+        report = self.run("ops4", ["prove", "prune", "generalize"], 4, self.cores)
+        seconds = report["stages"]["prove"] + report["stages"]["prune"]
         self.record("4 operators: candidates proved and pruned", seconds, "s", 120)
+        self.record("4 operators: generalize", report["stages"]["generalize"], "s")
         for name in ("refuted", "unknown", "core", "derived rules"):
             self.record(f"4 operators: {name}", report["funnel"][name], "")
 
@@ -145,7 +147,7 @@ class Bench:
     def identity(self) -> None:
         digests = set()
         for ranks in (1, 2, 4):
-            self.run(f"same{ranks}", ["fingerprint", "join", "prove", "prune"], 3, ranks, ("--threads", "1"))
+            self.run(f"same{ranks}", ["fingerprint", "join", "prove", "prune", "generalize"], 3, ranks, ("--threads", "1"))
             digests.add(self.digest(f"same{ranks}"))
         self.record("different files on 1, 2 and 4 ranks", len(digests) - 1, "", remark="shards, candidates, rules")
 
