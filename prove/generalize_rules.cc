@@ -12,7 +12,7 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr int generalize_stage_version = 1;
+constexpr int generalize_stage_version = 2;
 constexpr const char* generalize_journal_file = "generalize.journal";
 // Statistics that tell whether the result is that of the same rules and options.
 constexpr const char* pruned_key = "pruned_checksum";

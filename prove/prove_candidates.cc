@@ -20,7 +20,8 @@ namespace {
 using runtime::Json;
 
 constexpr const char* prove_journal_file = "verdicts.journal";
-constexpr int prove_stage_version = 13;  // in the stage's digest: results of different versions do not mix
+constexpr int prove_stage_version = 14;  // in the stage's digest: results of different versions do not mix
+constexpr std::size_t min_round_size = 32;
 
 /// Splits a file into the texts of its rules, each from its line "rule …" to the next such line.
 std::vector<std::string> split_rules(const std::string& text) {
@@ -36,13 +37,11 @@ std::vector<std::string> split_rules(const std::string& text) {
 }
 
 /// Returns the end of the round that begins at `begin`. The target size is `min_round_size` or a quarter of the
-/// finished candidates, whichever is more, up to `max_round_size`. The round has half to twice that size and ends after
-/// a candidate chosen by a hash of its text. So inserting a few candidates changes only the rounds around them, and a
-/// run with one more operator finds most of its answers in the cache.
-std::size_t end_of_round(const std::vector<std::string>& candidates, std::size_t begin,
-                         const ProofStageOptions& options) {
-  const std::size_t size = std::bit_floor(
-      std::min<std::size_t>(std::max<std::size_t>(options.min_round_size, begin / 4), options.max_round_size));
+/// finished candidates, whichever is more. The round has half to twice that size and ends after a candidate chosen by a
+/// hash of its text. So inserting a few candidates changes only the rounds around them, and a run with one more
+/// operator finds most of its answers in the cache.
+std::size_t end_of_round(const std::vector<std::string>& candidates, std::size_t begin) {
+  const std::size_t size = std::bit_floor(std::max(min_round_size, begin / 4));
   const std::size_t last = std::min(candidates.size(), begin + 2 * size);
   for (std::size_t end = begin + size / 2; end < last; ++end) {
     const std::string& text = candidates[end - 1];
@@ -62,7 +61,7 @@ class CandidateRounds {
     runtime::Progress progress(options_.progress, "prove", candidates_.size());
     while (results_.size() < candidates_.size()) {
       begin_ = results_.size();
-      results_.resize(end_of_round(candidates_, begin_, options_));
+      results_.resize(end_of_round(candidates_, begin_));
       derive();
       prove();
       update_core();
@@ -75,39 +74,31 @@ class CandidateRounds {
  private:
   /// Types the round's candidates and derives them from the core. Those of a failed task remain unknown.
   void derive() {
-    std::vector<Task> tasks;
-    for (std::size_t begin = begin_; begin < results_.size(); begin += options_.goals_per_task) {
-      const std::size_t end = std::min<std::size_t>(results_.size(), begin + options_.goals_per_task);
-      Task task{TaskKind::Derive, {}, static_cast<double>(end - begin)};
-      for (std::size_t i = begin; i < end; ++i) task.items.push_back(candidates_[i]);
-      tasks.push_back(std::move(task));
-    }
+    const auto begin = candidates_.begin() + static_cast<std::ptrdiff_t>(begin_);
+    const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(results_.size());
+    const auto failed = [](const std::string&) { return pack(CandidateResult{}); };
     std::size_t next = begin_;
-    const std::vector<Answer> answers = scheduler_.run_tasks(tasks);
-    for (std::size_t t = 0; t < answers.size(); ++t) {
-      for (std::size_t i = 0; i < tasks[t].items.size(); ++i, ++next) {
-        if (answers[t].failure.empty()) results_[next] = unpack_result(answers[t].items.at(i));
-      }
-    }
+    for (const std::string& answer : scheduler_.answer_items(TaskKind::Derive, {begin, end}, failed))
+      results_[next++] = unpack_result(answer);
   }
 
   /// Proves or refutes the other candidates from the definitions.
   void prove() {
-    std::vector<Task> tasks;
+    std::vector<WorkItem> items;
     std::vector<std::size_t> unknown;
     for (std::size_t i = begin_; i < results_.size(); ++i) {
       if (results_[i].status != RuleStatus::Unknown) continue;
       unknown.push_back(i);
-      tasks.push_back({TaskKind::Prove, {candidates_[i]}, results_[i].estimated_cost});
+      items.push_back({TaskKind::Prove, candidates_[i], results_[i].estimated_cost});
     }
-    const std::vector<Answer> answers = scheduler_.run_tasks(tasks);
-    for (std::size_t t = 0; t < answers.size(); ++t) {
-      CandidateResult& result = results_[unknown[t]];
-      if (!answers[t].failure.empty()) {
-        result.detail = answers[t].failure + "; not final, the next run tries again";
+    const std::vector<TaskScheduler::ItemAnswer> answers = scheduler_.answer_items(items);
+    for (std::size_t i = 0; i < unknown.size(); ++i) {
+      CandidateResult& result = results_[unknown[i]];
+      if (!answers[i].failure.empty()) {
+        result.detail = answers[i].failure + "; not final, the next run tries again";
         continue;
       }
-      CandidateResult proof = unpack_result(answers[t].items.at(0));
+      CandidateResult proof = unpack_result(answers[i].text);
       proof.seconds += result.seconds;
       proof.estimated_cost = result.estimated_cost;
       proof.operators = result.operators;
@@ -128,32 +119,21 @@ class CandidateRounds {
     }
     scheduler_.update_rules(updates);
     updates.clear();
-    std::vector<Task> tasks;
-    std::vector<std::size_t> positions;  // in proved, in the order of the tasks' items
-    for (const auto kind : {TaskKind::DeriveFromEarlier, TaskKind::DeriveLargeFromEarlier}) {
-      Task task{kind, {}, static_cast<double>(options_.goals_per_task)};
-      for (std::size_t i = 0; i < proved.size(); ++i) {
-        if (must_deactivate(results_[proved[i]]) != (kind == TaskKind::DeriveLargeFromEarlier)) continue;
-        positions.push_back(i);
-        task.items.push_back(std::to_string(known_rules_ + i));
-        if (task.items.size() == options_.goals_per_task)
-          tasks.push_back(std::exchange(task, {kind, {}, task.estimated_cost}));
-      }
-      if (!task.items.empty()) tasks.push_back(std::move(task));
+    std::vector<WorkItem> items;
+    for (std::size_t i = 0; i < proved.size(); ++i) {
+      const bool is_large = must_deactivate(results_[proved[i]]);
+      items.push_back({is_large ? TaskKind::DeriveLargeFromEarlier : TaskKind::DeriveFromEarlier,
+                       std::to_string(known_rules_ + i)});
     }
-    const std::vector<Answer> answers = scheduler_.run_tasks(tasks);
-    std::size_t next = 0;
-    for (std::size_t t = 0; t < answers.size(); ++t) {
-      for (std::size_t i = 0; i < tasks[t].items.size(); ++i, ++next) {
-        const CandidateResult answer =
-            answers[t].failure.empty() ? unpack_result(answers[t].items.at(i)) : CandidateResult();
-        CandidateResult& result = results_[proved[positions[next]]];
-        if (!apply_derivation(answer, result)) result.inactive = answer.detail != implied_no && must_deactivate(result);
-        if (result.status == RuleStatus::Proved && !result.inactive)
-          ++core_size_;
-        else
-          updates.push_back(remove_rule_update(known_rules_ + positions[next]));
-      }
+    const std::vector<TaskScheduler::ItemAnswer> answers = scheduler_.answer_items(items);
+    for (std::size_t i = 0; i < proved.size(); ++i) {
+      const CandidateResult answer = answers[i].failure.empty() ? unpack_result(answers[i].text) : CandidateResult();
+      CandidateResult& result = results_[proved[i]];
+      if (!apply_derivation(answer, result)) result.inactive = answer.detail != implied_no && must_deactivate(result);
+      if (result.status == RuleStatus::Proved && !result.inactive)
+        ++core_size_;
+      else
+        updates.push_back(remove_rule_update(known_rules_ + i));
     }
     known_rules_ += proved.size();
     scheduler_.update_rules(updates);

@@ -19,9 +19,6 @@ namespace rulemill::prove {
 /// Options of the prove stage and of the prune stage (prune.h).
 struct ProofStageOptions {
   WorkerProcessOptions worker_process;
-  std::uint32_t goals_per_task = 32;  // of a derivation task
-  // A round has about a quarter as many candidates as were finished before it, within these limits.
-  std::uint32_t min_round_size = 32, max_round_size = 1024;
   runtime::ProgressMode progress = runtime::ProgressMode::Off;
 };
 

@@ -15,9 +15,8 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr int prune_stage_version = 16;
+constexpr int prune_stage_version = 17;
 constexpr const char* prune_journal_file = "prune.journal";
-constexpr std::size_t certificates_per_task = 8;
 constexpr const char* without_checkable_proof = "proved, but without a checkable proof: ";
 
 PruneSummary summary_from(const runtime::Attributes& statistics) {
@@ -63,10 +62,9 @@ algebra::RuleSet make_database(const std::vector<CandidateResult>& core, std::ve
 }
 
 /// Returns the pruned database with its certificates, and fills in the summary.
-algebra::RuleSet prune(const std::vector<CandidateResult>& results, TaskScheduler& scheduler,
-                       const ProofStageOptions& options, algebra::Library& library, algebra::TermBank& bank,
-                       algebra::Symbols& symbols, PruneSummary& summary) {
-  MinimalCore minimal(results, scheduler, options.goals_per_task, library, [&](const CandidateResult& result) {
+algebra::RuleSet prune(const std::vector<CandidateResult>& results, TaskScheduler& scheduler, algebra::Library& library,
+                       algebra::TermBank& bank, algebra::Symbols& symbols, PruneSummary& summary) {
+  MinimalCore minimal(results, scheduler, library, [&](const CandidateResult& result) {
     return statement_of(record_of(result, result.candidate, library, bank, symbols).rule, bank, symbols);
   });
   minimal.find();
@@ -91,7 +89,7 @@ algebra::RuleSet prune(const std::vector<CandidateResult>& results, TaskSchedule
   summary.core = core.size();
   algebra::RuleSet rules = make_database(core, derived, library, bank, symbols);
   const auto uncertified = certify_with(rules, library, bank, symbols, [&](const std::vector<std::string>& requests) {
-    return scheduler.run_items(TaskKind::Certify, requests, certificates_per_task);
+    return scheduler.answer_items(TaskKind::Certify, requests);
   });
   for (const UncertifiedRule& rule : uncertified)
     drop(derived.at(std::stoul(rule.id.substr(1)) - 1 - summary.core), rule.reason);
@@ -147,7 +145,7 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     scheduler.show_progress(options.progress);
     algebra::TermBank bank(library);
     algebra::Symbols symbols;
-    algebra::RuleSet rules = prune(read_results(out), scheduler, options, library, bank, symbols, summary);
+    algebra::RuleSet rules = prune(read_results(out), scheduler, library, bank, symbols, summary);
     rules.provenance = provenance;
     rules.provenance.solver = Solver::version();
     append_counts(summary, funnel);

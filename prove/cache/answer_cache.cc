@@ -58,10 +58,6 @@ bool has_word(std::string_view text, std::string_view word) {
   return any_word(text, [&](std::string_view each) { return each == word; });
 }
 
-bool is_proof(TaskKind kind) {
-  return kind == TaskKind::Prove || kind == TaskKind::ProveRule || kind == TaskKind::Generalize;
-}
-
 /// Returns whether answers list rule instances.
 bool is_derivation(TaskKind kind) {
   return kind == TaskKind::Derive || kind == TaskKind::Explain || kind == TaskKind::ExplainExtended ||
@@ -171,11 +167,6 @@ void AnswerCache::update_rules(const std::vector<std::string>& updates) {
     rule_hashes_.push_back(hasher.digest128());
     rules_.add(rule, operators(rule_hashes_.back(), [&] { return ReachableRules::operators_of_rule(rule, library_); }));
   }
-}
-
-void AnswerCache::enable(std::uint32_t rule, bool enabled) {
-  reachable_.clear();
-  rules_.enable(rule, enabled);
 }
 
 /// Returns the operators of an item, cached under its hash.
@@ -337,50 +328,6 @@ void AnswerCache::add(TaskKind kind, const std::string& item, const std::string&
   }
   const auto [location, is_new] = records_.try_emplace(key.hash);
   if (is_new) location->second = journal_.append(keys, stored);
-}
-
-/// Calls `answer` for the items in order, until one has no answer. An eliminated rule is not reachable for later items.
-void AnswerCache::eliminate_in_order(const Task& task,
-                                     const std::function<std::optional<std::string>(std::size_t)>& answer) {
-  std::vector<std::uint32_t> eliminated;
-  for (std::size_t i = 0; i < task.items.size(); ++i) {
-    const std::optional<std::string> found = answer(i);
-    if (!found) break;
-    if (unpack_result(*found).status != RuleStatus::Derived) continue;
-    const KnownRule known = known_rule_from_text(task.items[i]);
-    for (std::uint32_t rule = known.number; rule < known.end(); ++rule) {
-      eliminated.push_back(rule);
-      enable(rule, false);
-    }
-  }
-  for (const std::uint32_t rule : eliminated) enable(rule, true);
-}
-
-std::vector<std::optional<std::string>> AnswerCache::find(const Task& task) {
-  std::vector<std::optional<std::string>> answers(task.items.size());
-  const auto find_item = [&](std::size_t i) { return answers[i] = find(task.kind, task.items[i]); };
-  if (task.kind != TaskKind::Eliminate) {
-    for (std::size_t i = 0; i < answers.size(); ++i) find_item(i);
-    return answers;
-  }
-  eliminate_in_order(task, find_item);
-  if (std::ranges::any_of(answers, [](const auto& answer) { return !answer; })) answers.assign(answers.size(), {});
-  return answers;
-}
-
-void AnswerCache::add(const Task& task, const std::vector<std::string>& answers) {
-  const auto add_item = [&](std::size_t i) -> std::optional<std::string> {
-    add(task.kind, task.items[i], answers[i]);
-    return answers[i];
-  };
-  // The keys of these items depend on the answers to earlier items.
-  if (task.kind == TaskKind::Eliminate) {
-    missing_.clear();
-    eliminate_in_order(task, add_item);
-    missing_.clear();
-    return;
-  }
-  for (std::size_t i = 0; i < answers.size(); ++i) add_item(i);
 }
 
 }  // namespace rulemill::prove

@@ -31,11 +31,10 @@ class AnswerCache {
 
   /// Applies updates of the rules that workers know.
   void update_rules(const std::vector<std::string>& updates);
-  /// Returns for each item of a task the answer that a worker would give now, if it is cached. Either all or no answers
-  /// of items that depend on each other.
-  std::vector<std::optional<std::string>> find(const Task& task);
-  /// Stores the answers to a task. Verdicts that depend on a time limit are not stored.
-  void add(const Task& task, const std::vector<std::string>& answers);
+  /// Returns the answer that a worker would give to an item now, if it is cached.
+  std::optional<std::string> find(TaskKind kind, const std::string& item);
+  /// Stores the answer to an item. Verdicts that depend on a time limit are not stored.
+  void add(TaskKind kind, const std::string& item, const std::string& answer);
   /// Returns the item to schedule for one that find() did not find: with same_domain_prefix if that is known.
   std::string item_to_schedule(TaskKind kind, const std::string& item) const;
   void sync() { journal_.sync(); }
@@ -74,12 +73,8 @@ class AnswerCache {
                            std::uint32_t excluded_end);
   ReachableRules::Operators operators(const runtime::Hash128& item,
                                       const std::function<ReachableRules::Operators()>& compute);
-  void enable(std::uint32_t rule, bool enabled);
   void add_request(const std::string& item, runtime::Hasher& hasher, Key& key);
   void add_definitions(const std::string& text, runtime::Hasher& hasher);
-  std::optional<std::string> find(TaskKind kind, const std::string& item);
-  void add(TaskKind kind, const std::string& item, const std::string& answer);
-  void eliminate_in_order(const Task& task, const std::function<std::optional<std::string>(std::size_t)>& answer);
 
   algebra::Library& library_;
   std::string origin_;  // program, solver and seed: a part of every key

@@ -7,8 +7,6 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr std::size_t goals_per_task = 32;
-
 /// The answer to an item of a failed task.
 std::string failure(const std::string& reason) { return reason; }
 
@@ -23,7 +21,7 @@ CrossCheckReport cross_check(const std::vector<std::string>& rules, TaskSchedule
     result.detail = reason;
     return pack(result);
   };
-  for (std::size_t i = 0; const std::string& text : scheduler.run_items(TaskKind::ProveRule, rules, 1, failed)) {
+  for (std::size_t i = 0; const std::string& text : scheduler.answer_items(TaskKind::ProveRule, rules, failed)) {
     const CandidateResult result = unpack_result(text);
     const std::string name = rules[i].substr(0, rules[i].find('('));
     ++i;
@@ -66,8 +64,7 @@ MinimalityReport check_minimality(const algebra::RuleSet& rules, algebra::Librar
   {
     const runtime::ScopedStopwatch watch(report.seconds_core);
     report.core = core_names.size();
-    const std::vector<std::string> answers =
-        scheduler.run_items(TaskKind::IsImpliedExtended, numbers, goals_per_task, failure);
+    const std::vector<std::string> answers = scheduler.answer_items(TaskKind::IsImpliedExtended, numbers, failure);
     for (std::size_t i = 0; i < answers.size(); ++i) {
       if (answers[i] == implied_yes)
         report.implied.push_back(core_names[i]);
@@ -78,8 +75,7 @@ MinimalityReport check_minimality(const algebra::RuleSet& rules, algebra::Librar
     }
   }
   const runtime::ScopedStopwatch watch(report.seconds_derived);
-  const std::vector<std::string> answers =
-      scheduler.run_items(TaskKind::IsRuleImplied, without_derivation, goals_per_task, failure);
+  const std::vector<std::string> answers = scheduler.answer_items(TaskKind::IsRuleImplied, without_derivation, failure);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (answers[i] != implied_yes) report.not_implied.push_back(names_without_derivation[i]);
   }

@@ -17,9 +17,6 @@ using algebra::RuleRecord;
 using algebra::Tier;
 using Specializations = std::vector<std::vector<RuleRecord>>;  // by rule of the set
 
-constexpr std::size_t derivations_per_general_task = 32;
-constexpr std::size_t certificates_per_task = 8;
-
 std::string named_text(Rule rule, const std::string& name, const algebra::TermBank& bank,
                        const algebra::Symbols& symbols) {
   rule.id = name;
@@ -69,7 +66,7 @@ class GeneralCore {
       results.push_back(result_of(position));
     }
     MinimalCore minimal(
-        results, scheduler_, derivations_per_general_task, library_,
+        results, scheduler_, library_,
         [&](const CandidateResult& result) {
           return statement_of(rules_.rules[position_.at(result.candidate)].rule, bank_, symbols_);
         },
@@ -154,7 +151,7 @@ class GeneralCore {
       if (known[i]) found.rules.push_back(std::move(rules_.rules[i]));
     }
     certify_with(found, library_, bank_, symbols_, [&](const std::vector<std::string>& requests) {
-      return scheduler_.run_items(TaskKind::Certify, requests, certificates_per_task);
+      return scheduler_.answer_items(TaskKind::Certify, requests);
     });
     return combine(std::move(before), std::move(found.rules));
   }

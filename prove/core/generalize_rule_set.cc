@@ -97,7 +97,7 @@ void add_enum_variants(DistinctRules& distinct, algebra::Library& library, algeb
                                            algebra::Certificate::Kind::Definitions, {}, {}));
   }
   const auto failed = [](const std::string&) { return missing_proof("its task failed"); };
-  const std::vector<std::string> certificates = scheduler.run_items(TaskKind::Certify, requests, 1, failed);
+  const std::vector<std::string> certificates = scheduler.answer_items(TaskKind::Certify, requests, failed);
   const std::size_t count = distinct.records().size();
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (!has_checkable_proof(certificates[i])) continue;
@@ -129,7 +129,7 @@ algebra::RuleSet generalize_rule_set(const algebra::RuleSet& rules, const Genera
     texts.push_back(algebra::to_string(record.rule, bank, symbols));
   }
   const auto failed = [](const std::string&) { return pack(CandidateResult{}); };
-  const std::vector<std::string> answers = scheduler.run_items(TaskKind::Generalize, texts, 1, failed);
+  const std::vector<std::string> answers = scheduler.answer_items(TaskKind::Generalize, texts, failed);
   DistinctRules distinct(bank, symbols);
   report.rules_considered = originals.size();
   for (std::size_t i = 0; i < originals.size(); ++i) {

@@ -11,7 +11,6 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr std::size_t certificates_per_core_task = 8;
 constexpr std::size_t eliminations_per_batch = 256;
 constexpr int max_eliminations = 2;  // of one rule
 
@@ -34,11 +33,9 @@ bool uses_any(const std::string& rule_instances, const std::set<std::string>& ru
 }  // namespace
 
 MinimalCore::MinimalCore(const std::vector<CandidateResult>& results, TaskScheduler& scheduler,
-                         std::size_t derivations_per_task, algebra::Library& library,
-                         std::function<std::string(const CandidateResult&)> statement_of,
+                         algebra::Library& library, std::function<std::string(const CandidateResult&)> statement_of,
                          SpecializationsByRule specializations)
     : scheduler_(scheduler),
-      derivations_per_task_(derivations_per_task),
       library_(library),
       statement_of_(std::move(statement_of)),
       specializations_(std::move(specializations)) {
@@ -105,8 +102,7 @@ MinimalCore::Positions MinimalCore::eliminate_all() {
 MinimalCore::Positions MinimalCore::eliminate(TaskKind kind, Positions& core) {
   std::erase_if(core, [&](std::size_t rule) { return eliminations_[rule] == max_eliminations; });
   std::ranges::sort(core, std::greater());
-  const std::vector<std::string> answers =
-      scheduler_.run_items(kind, numbers_of(core), derivations_per_task_, limit_reached);
+  const std::vector<std::string> answers = scheduler_.answer_items(kind, numbers_of(core), limit_reached);
   Positions implied, undecided, eliminated;
   for (std::size_t i = 0; i < core.size(); ++i) {
     if (answers[i] == implied_yes) implied.push_back(core[i]);
@@ -119,7 +115,7 @@ MinimalCore::Positions MinimalCore::eliminate(TaskKind kind, Positions& core) {
     const Positions batch(implied.begin(), end);
     implied.erase(implied.begin(), end);
     const std::vector<std::string> results =
-        scheduler_.run_items(TaskKind::Eliminate, numbers_of(batch), 1, unknown_result);
+        scheduler_.answer_items(TaskKind::Eliminate, numbers_of(batch), unknown_result);
     Positions removed, postponed;
     std::set<std::string> names;
     for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -176,8 +172,7 @@ bool MinimalCore::derive_all(Positions rules) {
 /// Derives the rules from the active ones. Returns those that could not be derived.
 MinimalCore::Positions MinimalCore::derive(TaskKind kind, const Positions& rules) {
   Positions rest;
-  const std::vector<std::string> results =
-      scheduler_.run_items(kind, texts_of(rules), derivations_per_task_, unknown_result);
+  const std::vector<std::string> results = scheduler_.answer_items(kind, texts_of(rules), unknown_result);
   for (std::size_t i = 0; i < rules.size(); ++i)
     if (!apply_derivation(unpack_result(results[i]), rules_[rules[i]])) rest.push_back(rules[i]);
   return rest;
@@ -238,7 +233,7 @@ MinimalCore::Positions MinimalCore::compose_derivations(const Positions& rules) 
 MinimalCore::Positions MinimalCore::add_to_core(const Positions& rules) {
   activate(rules);
   const std::vector<std::string> results =
-      scheduler_.run_items(TaskKind::DeriveFromEarlier, numbers_of(rules), derivations_per_task_, unknown_result);
+      scheduler_.answer_items(TaskKind::DeriveFromEarlier, numbers_of(rules), unknown_result);
   Positions derived, added, unproved, inactive;
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const CandidateResult result = unpack_result(results[i]);
@@ -249,7 +244,7 @@ MinimalCore::Positions MinimalCore::add_to_core(const Positions& rules) {
     added.push_back(rules[i]);
     if (result.detail != implied_no && must_deactivate(rules_[rules[i]])) inactive.push_back(rules[i]);
   }
-  const std::vector<std::string> proofs = scheduler_.run_items(TaskKind::ProveRule, texts_of(added), 1, unknown_result);
+  const std::vector<std::string> proofs = scheduler_.answer_items(TaskKind::ProveRule, texts_of(added), unknown_result);
   for (std::size_t i = 0; i < added.size(); ++i) {
     const CandidateResult proof = unpack_result(proofs[i]);
     CandidateResult& rule = rules_[added[i]];
@@ -276,8 +271,7 @@ MinimalCore::Positions MinimalCore::certify() {
   for (const std::size_t rule : core)
     requests.push_back(
         certificate_request(statement_of_(rules_[rule]), algebra::Certificate::Kind::Definitions, {}, {}));
-  const std::vector<std::string> certificates =
-      scheduler_.run_items(TaskKind::Certify, requests, certificates_per_core_task);
+  const std::vector<std::string> certificates = scheduler_.answer_items(TaskKind::Certify, requests);
   for (std::size_t i = 0; i < core.size(); ++i) {
     if (has_checkable_proof(certificates[i])) {
       rules_[core[i]].certificate = certificates[i];

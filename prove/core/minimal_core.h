@@ -21,8 +21,8 @@ using SpecializationsByRule = std::map<std::string, std::vector<std::string>>;
 class MinimalCore {
  public:
   /// `statement_of` returns the statement of a rule's certificate, as in the database.
-  MinimalCore(const std::vector<CandidateResult>& results, TaskScheduler& scheduler, std::size_t derivations_per_task,
-              algebra::Library& library, std::function<std::string(const CandidateResult&)> statement_of,
+  MinimalCore(const std::vector<CandidateResult>& results, TaskScheduler& scheduler, algebra::Library& library,
+              std::function<std::string(const CandidateResult&)> statement_of,
               SpecializationsByRule specializations = {});
 
   /// Makes every rule core or derived, each with its certificate, or unknown if no checkable proof is found.
@@ -56,7 +56,6 @@ class MinimalCore {
   std::vector<std::string> texts_of(const Positions& rules) const;
 
   TaskScheduler& scheduler_;
-  const std::size_t derivations_per_task_;
   algebra::Library& library_;
   std::function<std::string(const CandidateResult&)> statement_of_;
   std::vector<CandidateResult> rules_;

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "prove/distributed/task_partition.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/byte_lists.h"
@@ -80,9 +81,10 @@ void TaskScheduler::use_journal(runtime::Journal& journal) {
   }
 }
 
-/// A hash of everything that an answer depends on: the task and the rule updates so far.
-std::string TaskScheduler::journal_key(const Task& task) const {
-  return runtime::to_hex(updates_hash_.digest128()) + runtime::to_hex(runtime::hash128(runtime::bytes_of(pack(task))));
+/// A hash of everything that an answer depends on: the item and the rule updates so far.
+std::string TaskScheduler::journal_key(const WorkItem& item) const {
+  return runtime::to_hex(updates_hash_.digest128()) +
+         runtime::to_hex(runtime::hash128(runtime::bytes_of(item.text), static_cast<std::uint64_t>(item.kind)));
 }
 
 void TaskScheduler::count_answer(int rank, const Answer& answer) {
@@ -101,15 +103,15 @@ std::vector<std::string> TaskScheduler::pending_updates(int rank) {
   return pending;
 }
 
-/// The first rank's side of one call of run_tasks().
+/// The first rank's side of one call of answer_items().
 struct TaskScheduler::Dispatcher {
   /// Tasks that a rank has not answered yet.
   using Assignment = std::vector<std::size_t>;
 
-  Dispatcher(TaskScheduler& all, const std::vector<Task>& given, const OnAnswer& callback)
+  Dispatcher(TaskScheduler& all, const std::vector<Task>& given, OnAnswer callback)
       : scheduler(all),
         tasks(given),
-        on_answer(callback),
+        on_answer(std::move(callback)),
         queue(given.size()),
         assignments(static_cast<std::size_t>(all.communicator_.size())),
         unanswered(given.size()) {
@@ -219,7 +221,7 @@ struct TaskScheduler::Dispatcher {
 
   TaskScheduler& scheduler;
   const std::vector<Task>& tasks;
-  const OnAnswer& on_answer;
+  OnAnswer on_answer;
   std::vector<std::size_t> queue;       // most expensive task last
   double queued_cost = 0;               // estimated cost of the queue
   std::size_t queued_items = 0;         // items of the queue
@@ -228,93 +230,64 @@ struct TaskScheduler::Dispatcher {
   bool interrupted = false, interrupt_sent = false;
 };
 
-/// The items of a task that neither the journal nor the cache answers.
-struct TaskScheduler::PendingTask {
-  Task task;
-  std::vector<std::size_t> positions;  // of its items in the original task
-};
-
-/// Fills in the known answers. Returns the rest of the task; none if all answers are known.
-std::optional<TaskScheduler::PendingTask> TaskScheduler::find_unknown_items(const Task& task, Answer& answer) const {
+/// Returns the answer of the journal or of the cache.
+std::optional<std::string> TaskScheduler::known_answer(const WorkItem& item) const {
   if (journal_ != nullptr) {
-    if (const auto found = journaled_.find(journal_key(task)); found != journaled_.end()) {
-      answer = unpack_answer(found->second);
-      return std::nullopt;
-    }
+    if (const auto found = journaled_.find(journal_key(item)); found != journaled_.end()) return found->second;
   }
-  PendingTask pending{{task.kind, {}, task.estimated_cost}, {}};
-  answer.items.resize(task.items.size());
-  std::vector<std::optional<std::string>> cached(task.items.size());
-  if (cache_ != nullptr) cached = cache_->find(task);
-  for (std::size_t i = 0; i < task.items.size(); ++i) {
-    if (cached[i]) {
-      answer.items[i] = std::move(*cached[i]);
-      continue;
-    }
-    const std::string& item = task.items[i];
-    pending.task.items.push_back(cache_ == nullptr ? item : cache_->item_to_schedule(task.kind, item));
-    pending.positions.push_back(i);
-  }
-  if (pending.positions.empty()) return std::nullopt;
-  return pending;
+  return cache_ == nullptr ? std::nullopt : cache_->find(item.kind, item.text);
 }
 
-std::vector<Answer> TaskScheduler::run_tasks(const std::vector<Task>& tasks, const OnAnswer& on_answer) {
-  std::vector<Answer> answers(tasks.size());
-  std::vector<Task> pending;
-  std::vector<std::size_t> numbers;                 // of the pending tasks
-  std::vector<std::vector<std::size_t>> positions;  // of their items
-  for (std::size_t t = 0; t < tasks.size(); ++t) {
-    std::optional<PendingTask> unknown = find_unknown_items(tasks[t], answers[t]);
-    if (!unknown) continue;
-    pending.push_back(std::move(unknown->task));
-    numbers.push_back(t);
-    positions.push_back(std::move(unknown->positions));
+std::vector<TaskScheduler::ItemAnswer> TaskScheduler::answer_items(const std::vector<WorkItem>& items) {
+  runtime::throw_if_interrupted(stage_);
+  std::vector<ItemAnswer> answers(items.size());
+  std::vector<WorkItem> unknown;
+  std::vector<std::size_t> numbers;  // of the unknown items
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (std::optional<std::string> known = known_answer(items[i])) {
+      answers[i].text = std::move(*known);
+      continue;
+    }
+    unknown.push_back(items[i]);
+    if (cache_ != nullptr) unknown.back().text = cache_->item_to_schedule(items[i].kind, items[i].text);
+    numbers.push_back(i);
   }
-  const OnAnswer store = [&](std::size_t p, const Answer& fresh) {
-    Answer& answer = answers[numbers[p]];
-    answer.statistics = fresh.statistics;
-    answer.failure = fresh.failure;
-    if (!fresh.failure.empty())
-      answer.items.clear();
-    else if (cache_ != nullptr)
-      cache_->add(pending[p], fresh.items);
-    for (std::size_t i = 0; i < fresh.items.size(); ++i) answer.items[positions[p][i]] = fresh.items[i];
-    // A failure may be due to a time or memory limit: it is not kept.
-    if (journal_ != nullptr && answer.failure.empty()) journal_->append(journal_key(tasks[numbers[p]]), pack(answer));
-    if (on_answer) on_answer(numbers[p], answer);
-  };
-  Dispatcher(*this, pending, store).run();
+  const std::vector<TaskItems> parts =
+      partition(unknown, pool_.size() * static_cast<std::size_t>(communicator_.size()));
+  std::vector<Task> tasks;
+  for (const TaskItems& part : parts) {
+    Task& task = tasks.emplace_back(Task{unknown[part.items[0]].kind, {}, part.estimated_cost});
+    for (const std::size_t item : part.items) task.items.push_back(unknown[item].text);
+  }
+  std::optional<runtime::Progress> progress;
+  if (unknown.size() >= min_items_for_progress)
+    progress.emplace(progress_, stage_ + ", " + task_name(unknown[0].kind), unknown.size());
+  Dispatcher(*this, tasks, [&](std::size_t t, const Answer& fresh) {
+    for (std::size_t i = 0; i < parts[t].items.size(); ++i) {
+      const std::size_t number = numbers[parts[t].items[i]];
+      ItemAnswer& answer = answers[number];
+      answer.failure = fresh.failure;
+      // A failure may be due to a time or memory limit: it is not kept.
+      if (!fresh.failure.empty()) continue;
+      answer.text = fresh.items.at(i);
+      if (cache_ != nullptr) cache_->add(tasks[t].kind, tasks[t].items[i], answer.text);
+      if (journal_ != nullptr) journal_->append(journal_key(items[number]), answer.text);
+    }
+    if (progress) progress->advance(parts[t].items.size());
+  }).run();
   if (cache_ != nullptr) cache_->sync();
   if (journal_ != nullptr) journal_->sync();
   return answers;
 }
 
-std::vector<std::string> TaskScheduler::run_items(TaskKind kind, const std::vector<std::string>& items,
-                                                  std::size_t items_per_task,
-                                                  const std::function<std::string(const std::string&)>& failed) {
-  runtime::throw_if_interrupted(stage_);
-  std::vector<Task> tasks;
-  for (std::size_t begin = 0; begin < items.size(); begin += items_per_task) {
-    const std::size_t end = std::min(items.size(), begin + items_per_task);
-    tasks.push_back(
-        {kind,
-         {items.begin() + static_cast<std::ptrdiff_t>(begin), items.begin() + static_cast<std::ptrdiff_t>(end)},
-         1});
-  }
-  std::optional<runtime::Progress> progress;
-  if (items.size() >= min_items_for_progress)
-    progress.emplace(progress_, stage_ + ", " + task_name(kind), items.size());
-  const std::vector<Answer> answers = run_tasks(tasks, [&](std::size_t task, const Answer&) {
-    if (progress) progress->advance(tasks[task].items.size());
-  });
+std::vector<std::string> TaskScheduler::answer_items(TaskKind kind, const std::vector<std::string>& items,
+                                                     const std::function<std::string(const std::string&)>& failed) {
+  std::vector<WorkItem> work;
+  for (const std::string& item : items) work.push_back({kind, item});
   std::vector<std::string> result;
-  for (std::size_t t = 0; t < tasks.size(); ++t) {
-    const Answer& answer = answers[t];
+  for (ItemAnswer& answer : answer_items(work)) {
     if (!answer.failure.empty() && !failed) throw runtime::Error("worker process", answer.failure);
-    for (std::size_t i = 0; i < tasks[t].items.size(); ++i) {
-      result.push_back(answer.failure.empty() ? answer.items.at(i) : failed(answer.failure));
-    }
+    result.push_back(answer.failure.empty() ? std::move(answer.text) : failed(answer.failure));
   }
   return result;
 }

@@ -1,6 +1,6 @@
-// The scheduler of proof tasks. The first rank assigns tasks, expensive ones first, and every rank (also the first one)
-// runs them in its worker processes. Answers are returned in the order of the tasks, so that results do not depend on
-// the number of ranks.
+// The scheduler of proof tasks. The first rank combines items into tasks and assigns them, expensive ones first, and
+// every rank (also the first one) runs them in its worker processes. Answers are returned in the order of the items, so
+// that results do not depend on the number of ranks.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,6 @@ struct RankStatistics {
 
 class TaskScheduler {
  public:
-  using OnAnswer = std::function<void(std::size_t task, const Answer&)>;
-
   /// `stage` occurs in messages.
   TaskScheduler(const runtime::Communicator& communicator, algebra::Library& library,
                 const WorkerProcessOptions& options, std::string stage = "proofs");
@@ -36,20 +34,24 @@ class TaskScheduler {
 
   /// Updates the rules that workers know for the tasks that follow.
   void update_rules(const std::vector<std::string>& updates);
-  /// Enables the journal of this run: tasks with a journaled answer are not run; new answers are added.
+  /// Enables the journal of this run: items with a journaled answer are not scheduled; new answers are added.
   void use_journal(runtime::Journal& journal);
   /// Enables the cache: cached items are not scheduled; new answers are stored.
   void use_cache(AnswerCache& cache);
-  /// Enables progress messages of long calls of run_items().
+  /// Enables progress messages of long calls of answer_items().
   void show_progress(runtime::ProgressMode mode) { progress_ = mode; }
 
-  /// Returns the answers to all tasks, in order. Calls `on_answer` as soon as a task has been run; not for tasks whose
-  /// answers are all in the journal or the cache. Throws Interrupted.
-  std::vector<Answer> run_tasks(const std::vector<Task>& tasks, const OnAnswer& on_answer = {});
-  /// Returns the answers to all items, in order. `failed` returns the answer to an item of a failed task from the
-  /// reason; without it, a failure throws Error.
-  std::vector<std::string> run_items(TaskKind kind, const std::vector<std::string>& items, std::size_t items_per_task,
-                                     const std::function<std::string(const std::string& reason)>& failed = {});
+  /// The answer to an item, or the reason why its task failed.
+  struct ItemAnswer {
+    std::string text;
+    std::string failure;  // empty if there was none
+  };
+  /// Returns the answers to all items, in order. Throws Interrupted.
+  std::vector<ItemAnswer> answer_items(const std::vector<WorkItem>& items);
+  /// Returns the answers to all items of a kind, in order. `failed` returns the answer to an item of a failed task from
+  /// the reason; without it, a failure throws Error.
+  std::vector<std::string> answer_items(TaskKind kind, const std::vector<std::string>& items,
+                                        const std::function<std::string(const std::string& reason)>& failed = {});
 
   /// Returns the number of failed tasks, on the first rank.
   std::uint64_t failures() const { return failures_; }
@@ -57,10 +59,10 @@ class TaskScheduler {
   const std::vector<RankStatistics>& rank_statistics() const { return rank_statistics_; }
 
  private:
+  using OnAnswer = std::function<void(std::size_t task, const Answer&)>;
   struct Dispatcher;
-  struct PendingTask;
-  std::optional<PendingTask> find_unknown_items(const Task& task, Answer& answer) const;
-  std::string journal_key(const Task& task) const;
+  std::optional<std::string> known_answer(const WorkItem& item) const;
+  std::string journal_key(const WorkItem& item) const;
   void serve();
   std::vector<Answer> run_until_interrupted(const std::vector<Task>& tasks);
   void end_service(bool interrupted);
@@ -72,7 +74,7 @@ class TaskScheduler {
   std::string stage_;
   runtime::ProgressMode progress_ = runtime::ProgressMode::Off;
   runtime::Journal* journal_ = nullptr;
-  std::map<std::string, std::string> journaled_;  // packed answers by journal_key
+  std::map<std::string, std::string> journaled_;  // answers by journal_key
   AnswerCache* cache_ = nullptr;
   std::vector<std::string> updates_;
   runtime::Hasher updates_hash_;

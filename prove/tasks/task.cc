@@ -39,6 +39,10 @@ const char* task_name(TaskKind kind) {
   return "derivations";
 }
 
+bool is_proof(TaskKind kind) {
+  return kind == TaskKind::Prove || kind == TaskKind::ProveRule || kind == TaskKind::Generalize;
+}
+
 std::string add_rule_update(const std::string& rule) { return "+" + rule; }
 std::string remove_rule_update(std::size_t number) { return "-" + std::to_string(number); }
 

@@ -12,24 +12,25 @@ namespace rulemill::prove {
 /// A kind of task, with its items → its answers. "Extended" kinds derive again with extended limits where one was hit.
 /// Numbers are kept in files.
 enum class TaskKind : std::uint8_t {
-  Derive,     // candidates, perhaps after same_domain_prefix → results: derived, ill-typed, or unknown so far
-  Prove,      // candidates → results, from the definitions
-  IsImplied,  // known rules → do the other enabled rules imply it?
-  Eliminate,  // known rules → results: derived from the other enabled rules, extended; an implied rule stays disabled
-              // for the items after it
-  IsRuleImplied,           // typed rules → do the enabled rules imply it? extended
-  Explain,                 // typed rules → results: derived from the enabled rules
-  ProveRule,               // typed rules → results, from the definitions
-  Certify,                 // certificate requests → certificates
-  Generalize,              // typed rules → results: the general form, proved; unknown if there is none
-  DeriveFromEarlier,       // known rules → results: derived from the enabled rules before it, extended
-  IsImpliedExtended,       // as IsImplied, extended
+  Derive,             // candidates, perhaps after same_domain_prefix → results: derived, ill-typed, or unknown so far
+  Prove,              // candidates → results, from the definitions
+  IsImplied,          // known rules → do the other enabled rules imply it?
+  Eliminate,          // known rules → results: derived from the other enabled rules, extended
+  IsRuleImplied,      // typed rules → do the enabled rules imply it? extended
+  Explain,            // typed rules → results: derived from the enabled rules
+  ProveRule,          // typed rules → results, from the definitions
+  Certify,            // certificate requests → certificates
+  Generalize,         // typed rules → results: the general form, proved; unknown if there is none
+  DeriveFromEarlier,  // known rules → results: derived from the enabled rules before it, extended
+  IsImpliedExtended,  // as IsImplied, extended
   DeriveLargeFromEarlier,  // as DeriveFromEarlier, of large rules (must_deactivate), not extended
   ExplainExtended,         // as Explain, extended
 };
 
 /// Returns what tasks of a kind produce, for progress messages.
 const char* task_name(TaskKind kind);
+/// Returns whether answers are proofs from the definitions.
+bool is_proof(TaskKind kind);
 
 /// Precedes the text of a candidate whose sides are known to be defined at the same points.
 inline constexpr std::string_view same_domain_prefix = "defined alike\n";
@@ -45,6 +46,13 @@ struct KnownRule {
 };
 std::string to_text(const KnownRule& rule);
 KnownRule known_rule_from_text(const std::string& item);
+
+/// An item before items are combined into tasks. Its answer does not depend on other items.
+struct WorkItem {
+  TaskKind kind = TaskKind::Derive;
+  std::string text;
+  double estimated_cost = 1;  // relative to other items that are scheduled with it
+};
 
 struct Task {
   TaskKind kind = TaskKind::Derive;

@@ -45,7 +45,6 @@ Answer Worker::answer(const Task& task) {
     const DerivationContext::Session session(context_);
     result.items.push_back(answer(task, item));
   }
-  for (std::uint32_t i = 0; i < enabled_.size(); ++i) context_.enable(i, enabled_[i]);
   statistics_.seconds = watch.seconds();
   result.statistics = statistics_;
   return result;
@@ -118,14 +117,8 @@ std::string Worker::answer(const Task& task, const std::string& item) {
       return implication(is_implied(known(), LimitPolicy::Default));
     case TaskKind::IsImpliedExtended:
       return implication(is_implied(known(), LimitPolicy::Extended));
-    case TaskKind::Eliminate: {
-      CandidateResult result = explain(known(), Premises::Others, LimitPolicy::Extended);
-      const KnownRule eliminated = known();
-      for (std::uint32_t rule = eliminated.number; result.status == RuleStatus::Derived && rule < eliminated.end();
-           ++rule)
-        context_.enable(rule, false);
-      return derivation(std::move(result));
-    }
+    case TaskKind::Eliminate:
+      return derivation(explain(known(), Premises::Others, LimitPolicy::Extended));
     case TaskKind::IsRuleImplied:
       return implication(context_.is_implied(item, LimitPolicy::Extended));
     case TaskKind::Generalize:

@@ -48,20 +48,20 @@ struct CacheFixture : runtime::ScratchFolder {
     for (const std::string& update : updates_for(rules)) reachable.update_rules(update);
     return reachable.reachable_from(reachable.instances_of(goal_text), 0, 0);
   }
-  std::string computed(const std::vector<std::string>& rules, const Task& task) {
+  std::string computed(const std::vector<std::string>& rules, const WorkItem& item) {
     Worker worker(library, {});
     for (const std::string& update : updates_for(rules)) worker.update_rules(update);
-    return worker.answer(task).items.at(0);
+    return worker.answer(Task{item.kind, {item.text}, 1}).items.at(0);
   }
-  std::optional<std::string> cached(const std::vector<std::string>& rules, const Task& task) {
+  std::optional<std::string> cached(const std::vector<std::string>& rules, const WorkItem& item) {
     AnswerCache cache(path(), library, 1);
     cache.update_rules(updates_for(rules));
-    return cache.find(task).at(0);
+    return cache.find(item.kind, item.text);
   }
-  void store(const std::vector<std::string>& rules, const Task& task) {
+  void store(const std::vector<std::string>& rules, const WorkItem& item) {
     AnswerCache cache(path(), library, 1);
     cache.update_rules(updates_for(rules));
-    cache.add(task, {computed(rules, task)});
+    cache.add(item.kind, item.text, computed(rules, item));
   }
 };
 
@@ -86,8 +86,8 @@ TEST_CASE("A cached derivation does not depend on unreachable rules and is retur
   CacheFixture fixture;
   const std::vector<std::string> before{back("c1"), twice_transposed("c2")};
   const std::vector<std::string> after{back("c1"), associative("c2"), twice_transposed("c7")};
-  const Task task{TaskKind::Explain, {goal("c9")}, 1}, renamed{TaskKind::Explain, {goal("c12")}, 1};
-  fixture.store(before, task);
+  const WorkItem item{TaskKind::Explain, goal("c9")}, renamed{TaskKind::Explain, goal("c12")};
+  fixture.store(before, item);
   const auto found = fixture.cached(after, renamed);
   REQUIRE(found);
   CHECK(without_seconds(*found) == without_seconds(fixture.computed(after, renamed)));
@@ -97,59 +97,43 @@ TEST_CASE("A cached derivation does not depend on unreachable rules and is retur
 
 TEST_CASE("A candidate that was derived before is derived again without a comparison of domains") {
   CacheFixture fixture;
-  const std::string item =
+  const std::string text =
       "rule c9(t1[2, 8])\n  sqrt(transpose(transpose(t1; perm=[1,0]); perm=[1,0]))\n  => sqrt(t1)\n";
   const std::string other = "rule c9(t1[2, 8])\n  transpose(t1; perm=[1,0])\n  => t1\n";
-  const Task task{TaskKind::Derive, {item}, 1}, underived{TaskKind::Derive, {other}, 1};
-  fixture.store({back("c1")}, task);
+  const WorkItem item{TaskKind::Derive, text}, underived{TaskKind::Derive, other};
+  fixture.store({back("c1")}, item);
   fixture.store({back("c1")}, underived);
   const std::vector<std::string> rules{twice_transposed("c1"), back("c2")};
   AnswerCache cache(fixture.path(), fixture.library, 1);
   cache.update_rules(fixture.updates_for(rules));
-  REQUIRE_FALSE(cache.find(task).at(0));
-  REQUIRE_FALSE(cache.find(underived).at(0));
-  const std::string scheduled = cache.item_to_schedule(TaskKind::Derive, item);
-  CHECK(scheduled == std::string(same_domain_prefix) + item);
+  REQUIRE_FALSE(cache.find(TaskKind::Derive, text));
+  REQUIRE_FALSE(cache.find(TaskKind::Derive, other));
+  const std::string scheduled = cache.item_to_schedule(TaskKind::Derive, text);
+  CHECK(scheduled == std::string(same_domain_prefix) + text);
   CHECK(cache.item_to_schedule(TaskKind::Derive, other) == other);
-  const std::string answer = fixture.computed(rules, {TaskKind::Derive, {scheduled}, 1});
-  CHECK(without_seconds(answer) == without_seconds(fixture.computed(rules, task)));
-  cache.add({TaskKind::Derive, {scheduled}, 1}, {answer});
-  CHECK(cache.find(task).at(0) == answer);
+  const std::string answer = fixture.computed(rules, {TaskKind::Derive, scheduled});
+  CHECK(without_seconds(answer) == without_seconds(fixture.computed(rules, item)));
+  cache.add(TaskKind::Derive, scheduled, answer);
+  CHECK(cache.find(TaskKind::Derive, text) == answer);
 }
 
 TEST_CASE("A derivation is not found if a reachable rule was added, removed or replaced") {
   CacheFixture fixture;
-  const Task task{TaskKind::Explain, {goal("c9")}, 1};
-  fixture.store({back("c1"), twice_transposed("c2")}, task);
-  CHECK_FALSE(fixture.cached({back("c1")}, task));
-  CHECK_FALSE(fixture.cached({twice_transposed("c2"), back("c1")}, task));
-  CHECK_FALSE(fixture.cached({back("c1"), twice_transposed("c2"), goal("c3")}, task));
-  CHECK(fixture.cached({back("c1"), twice_transposed("c2")}, task));
+  const WorkItem item{TaskKind::Explain, goal("c9")};
+  fixture.store({back("c1"), twice_transposed("c2")}, item);
+  CHECK_FALSE(fixture.cached({back("c1")}, item));
+  CHECK_FALSE(fixture.cached({twice_transposed("c2"), back("c1")}, item));
+  CHECK_FALSE(fixture.cached({back("c1"), twice_transposed("c2"), goal("c3")}, item));
+  CHECK(fixture.cached({back("c1"), twice_transposed("c2")}, item));
 }
 
 TEST_CASE("The answer for a known rule depends on the rules that may be used to derive it") {
   CacheFixture fixture;
   const std::vector<std::string> rules{back("c1"), twice_transposed("c2"), goal("c3"), associative("c4")};
-  fixture.store(rules, {TaskKind::IsImplied, {"2"}, 1});
-  CHECK(fixture.cached(rules, {TaskKind::IsImplied, {"2"}, 1}) == std::string(implied_yes));
+  fixture.store(rules, {TaskKind::IsImplied, "2"});
+  CHECK(fixture.cached(rules, {TaskKind::IsImplied, "2"}) == std::string(implied_yes));
   CHECK(fixture.cached({associative("c1"), back("c2"), twice_transposed("c3"), goal("c4")},
-                       {TaskKind::IsImplied, {"3"}, 1}) == std::string(implied_yes));
-  CHECK_FALSE(fixture.cached({back("c1"), goal("c2")}, {TaskKind::IsImplied, {"1"}, 1}));
-  CHECK_FALSE(fixture.cached(rules, {TaskKind::IsImplied, {"0"}, 1}));
-}
-
-TEST_CASE("The cache has either all or no answers of an elimination task") {
-  CacheFixture fixture;
-  const std::vector<std::string> rules{back("c1"), twice_transposed("c2"), goal("c3")};
-  const Task both{TaskKind::Eliminate, {"2", "0"}, 1};
-  AnswerCache cache(fixture.path(), fixture.library, 1);
-  cache.update_rules(fixture.updates_for(rules));
-  Worker worker(fixture.library, {});
-  for (const std::string& update : fixture.updates_for(rules)) worker.update_rules(update);
-  const std::vector<std::string> answers = worker.answer(both).items;
-  CHECK(cache.find(both) == std::vector<std::optional<std::string>>(2));
-  cache.add(both, answers);
-  CHECK(cache.find(both) == std::vector<std::optional<std::string>>(answers.begin(), answers.end()));
-  // In a task without rule 2, rule 2 stays reachable for rule 0: the key differs.
-  CHECK_FALSE(cache.find({TaskKind::Eliminate, {"0"}, 1}).at(0));
+                       {TaskKind::IsImplied, "3"}) == std::string(implied_yes));
+  CHECK_FALSE(fixture.cached({back("c1"), goal("c2")}, {TaskKind::IsImplied, "1"}));
+  CHECK_FALSE(fixture.cached(rules, {TaskKind::IsImplied, "0"}));
 }
