@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "prove/distributed/task_partition.h"
+#include "runtime/process/event_log.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/byte_lists.h"
@@ -262,7 +263,10 @@ std::vector<TaskScheduler::ItemAnswer> TaskScheduler::answer_items(const std::ve
   std::optional<runtime::Progress> progress;
   if (unknown.size() >= min_items_for_progress)
     progress.emplace(progress_, stage_ + ", " + task_name(unknown[0].kind), unknown.size());
+  const runtime::Stopwatch watch;
+  TaskStatistics statistics;
   Dispatcher(*this, tasks, [&](std::size_t t, const Answer& fresh) {
+    statistics += fresh.statistics;
     for (std::size_t i = 0; i < parts[t].items.size(); ++i) {
       const std::size_t number = numbers[parts[t].items[i]];
       ItemAnswer& answer = answers[number];
@@ -275,6 +279,14 @@ std::vector<TaskScheduler::ItemAnswer> TaskScheduler::answer_items(const std::ve
     }
     if (progress) progress->advance(parts[t].items.size());
   }).run();
+  if (!unknown.empty()) {
+    runtime::log_event("tasks", {{"stage", stage_},
+                                 {"what", task_name(unknown[0].kind)},
+                                 {"items", unknown.size()},
+                                 {"seconds", watch.seconds()},
+                                 {"work_seconds", statistics.seconds},
+                                 {"longest_seconds", statistics.longest_seconds}});
+  }
   if (cache_ != nullptr) cache_->sync();
   if (journal_ != nullptr) journal_->sync();
   return answers;

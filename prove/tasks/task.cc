@@ -1,11 +1,14 @@
 #include "prove/tasks/task.h"
 
+#include <algorithm>
+
 #include "runtime/text/byte_lists.h"
 
 namespace rulemill::prove {
 
 TaskStatistics& TaskStatistics::operator+=(const TaskStatistics& other) {
   seconds += other.seconds;
+  longest_seconds = std::max(longest_seconds, other.longest_seconds);
   queries += other.queries;
   derivations += other.derivations;
   derivation_seconds += other.derivation_seconds;

@@ -63,6 +63,7 @@ struct Task {
 /// What tasks took.
 struct TaskStatistics {
   double seconds = 0;
+  double longest_seconds = 0;  // of an item
   std::uint64_t queries = 0;
   std::uint64_t derivations = 0;  // attempted
   double derivation_seconds = 0;

@@ -1,5 +1,7 @@
 #include "prove/tasks/worker.h"
 
+#include <algorithm>
+
 #include "prove/certificate/certificate.h"
 #include "prove/tasks/definition_proof.h"
 #include "runtime/process/stopwatch.h"
@@ -43,7 +45,9 @@ Answer Worker::answer(const Task& task) {
   Answer result;
   for (const std::string& item : task.items) {
     const DerivationContext::Session session(context_);
+    const runtime::Stopwatch item_watch;
     result.items.push_back(answer(task, item));
+    statistics_.longest_seconds = std::max(statistics_.longest_seconds, item_watch.seconds());
   }
   statistics_.seconds = watch.seconds();
   result.statistics = statistics_;
