@@ -29,13 +29,7 @@ runtime::Attributes statistics_of(const GeneralizationReport& report) {
 }
 
 GeneralizationReport report_from(const runtime::Attributes& statistics) {
-  const auto count = [&](const char* key) {
-    const auto found = statistics.find(key);
-    const auto* number = found == statistics.end() ? nullptr : std::get_if<std::uint64_t>(&found->second);
-    if (number == nullptr)
-      throw runtime::InputError("manifest.json", std::string("stage generalize: expected a number ") + key);
-    return *number;
-  };
+  const auto count = [&](const char* name) { return runtime::count_in(statistics, generalize_stage, name); };
   GeneralizationReport report;
   report.rules_considered = count("rules_considered");
   report.any_rank = count("any_rank");

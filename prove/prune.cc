@@ -20,13 +20,7 @@ constexpr const char* prune_journal_file = "prune.journal";
 constexpr const char* without_checkable_proof = "proved, but without a checkable proof: ";
 
 PruneSummary summary_from(const runtime::Attributes& statistics) {
-  const auto count = [&](const char* key) {
-    const auto found = statistics.find(key);
-    const auto* number = found == statistics.end() ? nullptr : std::get_if<std::uint64_t>(&found->second);
-    if (number == nullptr)
-      throw runtime::InputError("manifest.json", std::string("stage prune: expected a number ") + key);
-    return *number;
-  };
+  const auto count = [&](const char* name) { return runtime::count_in(statistics, prune_stage, name); };
   PruneSummary summary;
   summary.core = count("core");
   summary.derived = count("derived");

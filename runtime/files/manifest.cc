@@ -196,4 +196,11 @@ void Manifest::check_files(const std::string& stage) const {
   }
 }
 
+std::uint64_t count_in(const Attributes& statistics, const std::string& stage, const std::string& name) {
+  const auto found = statistics.find(name);
+  const auto* count = found == statistics.end() ? nullptr : std::get_if<std::uint64_t>(&found->second);
+  if (count == nullptr) throw InputError("manifest.json", "stage " + stage + ": expected a number " + name);
+  return *count;
+}
+
 }  // namespace rulemill::runtime

@@ -82,4 +82,7 @@ class Manifest {
   std::map<std::string, ManifestEntry> entries_;
 };
 
+/// Returns a count of a stage's statistics. Throws InputError if there is none of this name.
+std::uint64_t count_in(const Attributes& statistics, const std::string& stage, const std::string& name);
+
 }  // namespace rulemill::runtime

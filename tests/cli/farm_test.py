@@ -8,6 +8,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import time
 import unittest
 
@@ -98,6 +99,22 @@ class Workers(Case):
         self.assertEqual(sum(entry["queries"] for entry in timings), report["queries"])
         self.assertGreater(report["task_statistics"]["prove"]["milliseconds_per_proof"], 0)
         self.assertNotIn("milliseconds", (out / "outcomes.json").read_text())
+
+    def test_the_event_log_has_the_seconds_of_each_batch_and_predicts_more_ranks(self):
+        (out,) = self.prepared("out")
+        self.assert_works(rulemill(*arguments(out, "--threads", "1")))
+        events = [json.loads(line) for line in (out / "events" / "rank-00000.jsonl").read_text().splitlines()]
+        batches = [event for event in events if event["event"] == "tasks" and event["stage"] == "prove"]
+        derived = [event for event in batches if event["what"] == "derivations"]
+        self.assertGreaterEqual(sum(event["items"] for event in derived), len(json.loads((out / "timings.json").read_text())))
+        self.assertTrue(all(0 < event["longest_seconds"] <= event["work_seconds"] for event in batches), batches)
+        table = subprocess.run([sys.executable, ROOT / "bench" / "proof_scaling.py", out], capture_output=True, text=True, check=True).stdout
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+        self.assertEqual([row[0] for row in rows], ["prove", "prune", "generalize"], table)
+        for row in rows:
+            speedups = [float(cell.split(", ")[1]) for cell in row[5:]]
+            self.assertEqual(speedups, sorted(speedups), table)
+            self.assertGreaterEqual(speedups[0], 1, table)
 
     def test_a_killed_worker_costs_one_retry(self):
         killed, whole = self.prepared("killed", "whole")
