@@ -1,0 +1,56 @@
+// The ranks that the inputs of a rule can have.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "algebra/exchange/rule_template.h"
+
+namespace rulemill::algebra {
+
+/// The greatest rank that is tried.
+inline constexpr std::uint32_t max_read_rank = 4;
+
+/// Assigns ranks to the unknowns of a template one by one. Terms are checked as soon as their ranks are known.
+class RankSearch {
+ public:
+  RankSearch(const RuleTemplate& rule, Library& library);
+
+  /// Returns all assignments that fit, in lexicographic order. Throws InputError if there is none, with the place and
+  /// the reason of the one that comes closest, or if there are too many.
+  std::vector<std::vector<std::uint32_t>> run();
+
+ private:
+  /// The rank of an output, or why there is none.
+  struct OutputRank {
+    std::optional<std::uint32_t> rank;
+    std::string reason = {};
+    bool is_other_fault = false;  // the ranks fit the operator
+  };
+
+  void assign(std::size_t unknown);
+  bool rank_terms(std::size_t known);
+  OutputRank rank_of(const TermTemplate& term);
+  OutputRank rank_of_call(const TermTemplate& term, const std::vector<std::uint32_t>& ranks);
+  void record_mismatch(std::size_t progress, const std::string& place, const std::string& reason);
+
+  const RuleTemplate& rule_;
+  Library& library_;
+  TermBank bank_;
+  Symbols symbols_;
+  std::vector<std::size_t> known_at_;     // by term: how many unknowns it depends on, counted from the first
+  std::vector<bool> used_;                // by term: whether an output depends on it
+  std::vector<std::uint32_t> ranks_;      // by unknown
+  std::vector<std::uint32_t> term_ranks_;
+  std::map<std::string, OutputRank> calls_;
+  std::vector<std::vector<std::uint32_t>> found_;
+  std::size_t steps_ = 0;
+  std::size_t mismatch_progress_ = 0;
+  std::string mismatch_place_, mismatch_;
+};
+
+/// Returns a call of the term's operator as text, with `pack_length` sizes in its list of sizes.
+std::string call_text(const TermTemplate& term, const std::vector<std::string>& arguments, std::uint32_t pack_length);
+
+}  // namespace rulemill::algebra
