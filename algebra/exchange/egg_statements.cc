@@ -89,7 +89,9 @@ class EggTextReader {
 
   bool read_target() {
     current_.target = {pattern(reader_.read())};
-    if (reader_.accept("if")) reader_.fail("a condition in Rust cannot be read; state it as :when ((= m n))");
+    reader_.at_end();
+    const SExpression next{SExpression::Kind::Atom, "", {}, reader_.line(), reader_.column()};
+    if (reader_.accept("if")) reader_.fail(next, "a condition in Rust cannot be read; state it as :when ((= m n))");
     if (reader_.accept(":when")) add_facts(reader_.read());
     return true;
   }

@@ -34,6 +34,8 @@ std::string identifier(std::string_view name) {
 /// Identifiers of the names in a file: ?x becomes x. Different names get different ones.
 class Names {
  public:
+  const std::set<std::string>& used() const { return used_; }
+
   std::string of(const std::string& written) {
     const auto known = names_.find(written);
     if (known != names_.end()) return known->second;
@@ -59,19 +61,24 @@ class Translator {
     std::set<std::size_t> on_left, on_right;
     result_.source = side(statement_.source, on_left);
     result_.target = side(statement_.target, on_right);
-    if (std::ranges::includes(on_left, on_right)) return std::move(result_);
-    if (!statement_.directed && std::ranges::includes(on_right, on_left)) {
-      std::swap(result_.source, result_.target);
-      return std::move(result_);
+    result_.size_names = size_names_.used();
+    for (const auto& [name, pattern] : statement_.bindings) {
+      if (!open_.contains(name)) fail(pattern, "expected a size, or a pattern of a side, found " + to_string(pattern));
     }
-    const auto extra = std::ranges::find_if(on_right, [&](std::size_t each) { return !on_left.contains(each); });
-    throw runtime::InputError(statement_.place, fmt::format("the target has the variable {}, which the source lacks",
-                                                            result_.unknowns[*extra].variable));
+    if (std::ranges::includes(on_left, on_right)) return std::move(result_);
+    if (statement_.directed || !std::ranges::includes(on_right, on_left)) fail_unbound(on_left, on_right);
+    std::swap(result_.source, result_.target);
+    return std::move(result_);
   }
 
  private:
   [[noreturn]] void fail(const SExpression& at, const std::string& message) const {
     throw runtime::InputError(place_of(at), message);
+  }
+  [[noreturn]] void fail_unbound(const std::set<std::size_t>& bound, const std::set<std::size_t>& used) const {
+    const auto extra = std::ranges::find_if(used, [&](std::size_t each) { return !bound.contains(each); });
+    throw runtime::InputError(statement_.place, fmt::format("the target has the variable {}, which the source lacks",
+                                                            result_.unknowns[*extra].variable));
   }
   std::string place_of(const SExpression& at) const { return place(statement_.origin, at.line, at.column); }
 
@@ -133,7 +140,8 @@ class Translator {
   /// A variable, or the name of a pattern.
   std::size_t atom(const SExpression& expression) {
     const std::string& name = expression.text;
-    if (!expression.is_atom() || is_integer(name))
+    const bool is_number = std::isdigit(static_cast<unsigned char>(name[name.starts_with('-') ? 1 : 0])) != 0;
+    if (!expression.is_atom() || is_number)
       fail(expression, "expected a variable or a term, found " + to_string(expression));
     if (const auto known = named_terms_.find(name); known != named_terms_.end()) return known->second;
     const auto bound = statement_.bindings.find(name);

@@ -32,16 +32,33 @@ RankSearch::RankSearch(const RuleTemplate& rule, Library& library)
       used_(rule.terms.size()),
       ranks_(rule.unknowns.size()),
       term_ranks_(rule.terms.size()) {
-  for (const TermTemplate& term : rule.terms) {
-    std::size_t known = term.unknown ? *term.unknown + 1 : 0;
-    for (const std::size_t argument : term.arguments) known = std::max(known, known_at_[argument]);
-    known_at_.push_back(known);
-  }
+  order_unknowns();
   for (const auto* side : {&rule.source, &rule.target}) {
     for (const std::size_t output : *side) used_[output] = true;
   }
   for (std::size_t t = rule.terms.size(); t-- > 0;) {
     for (const std::size_t argument : rule.terms[t].arguments) used_[argument] = used_[argument] || used_[t];
+  }
+}
+
+/// Puts the unknowns of an operator before those of its users, so that operators are checked early.
+void RankSearch::order_unknowns() {
+  std::vector<std::size_t> position(ranks_.size(), ranks_.size());
+  const auto append = [&](const std::optional<std::size_t>& unknown) {
+    if (!unknown || position[*unknown] < ranks_.size()) return;
+    position[*unknown] = order_.size();
+    order_.push_back(*unknown);
+  };
+  for (const TermTemplate& term : rule_.terms) {
+    if (term.op.empty()) continue;
+    for (const std::size_t argument : term.arguments) append(rule_.terms[argument].unknown);
+    append(term.unknown);
+  }
+  for (std::size_t unknown = 0; unknown < ranks_.size(); ++unknown) append(unknown);
+  for (const TermTemplate& term : rule_.terms) {
+    std::size_t known = term.unknown ? position[*term.unknown] + 1 : 0;
+    for (const std::size_t argument : term.arguments) known = std::max(known, known_at_[argument]);
+    known_at_.push_back(known);
   }
 }
 
@@ -51,13 +68,13 @@ std::vector<std::vector<std::uint32_t>> RankSearch::run() {
   return std::move(found_);
 }
 
-void RankSearch::assign(std::size_t unknown) {
-  if (!rank_terms(unknown)) return;
-  if (unknown == ranks_.size()) {
+void RankSearch::assign(std::size_t known) {
+  if (!rank_terms(known)) return;
+  if (known == order_.size()) {
     for (std::size_t i = 0; i < rule_.source.size(); ++i) {
       const std::uint32_t source = term_ranks_[rule_.source[i]], target = term_ranks_[rule_.target[i]];
       if (source != target)
-        return record_mismatch(2 * unknown + 1, rule_.place,
+        return record_mismatch({known, rule_.terms.size(), true}, rule_.place,
                                fmt::format("the source has rank {}, the target {}", source, target));
     }
     found_.push_back(ranks_);
@@ -65,16 +82,18 @@ void RankSearch::assign(std::size_t unknown) {
       throw runtime::InputError(rule_.place, "too many ranks of its inputs fit; state shapes as :when ((shape2 ?x m n))");
     return;
   }
+  const std::size_t unknown = order_[known];
   const auto& shape = rule_.unknowns[unknown].shape;
   const auto first = shape ? static_cast<std::uint32_t>(shape->size()) : 0;
   const std::uint32_t last = shape ? first : max_read_rank;
   for (std::uint32_t rank = first; rank <= last; ++rank) {
     ranks_[unknown] = rank;
-    assign(unknown + 1);
+    assign(known + 1);
   }
 }
 
-/// Computes the ranks of the terms that depend on the first `known` unknowns. False if one does not fit.
+/// Computes the ranks of the terms that depend on the first `known` unknowns and on no others. False if one does not
+/// fit.
 bool RankSearch::rank_terms(std::size_t known) {
   for (std::size_t t = 0; t < rule_.terms.size(); ++t) {
     if (known_at_[t] != known || !used_[t]) continue;
@@ -83,7 +102,7 @@ bool RankSearch::rank_terms(std::size_t known) {
                                 "too many ranks of its inputs to try; state shapes as :when ((shape2 ?x m n))");
     const OutputRank found = rank_of(rule_.terms[t]);
     if (!found.rank) {
-      record_mismatch(2 * known + (found.is_other_fault ? 1 : 0), rule_.terms[t].place, found.reason);
+      record_mismatch({known, t, found.is_other_fault}, rule_.terms[t].place, found.reason);
       return false;
     }
     term_ranks_[t] = *found.rank;
@@ -126,7 +145,7 @@ RankSearch::OutputRank RankSearch::rank_of_call(const TermTemplate& term, const 
 }
 
 /// Keeps the first mismatch among those that came furthest.
-void RankSearch::record_mismatch(std::size_t progress, const std::string& place, const std::string& reason) {
+void RankSearch::record_mismatch(Progress progress, const std::string& place, const std::string& reason) {
   if (!mismatch_.empty() && progress <= mismatch_progress_) return;
   mismatch_progress_ = progress;
   mismatch_place_ = place;

@@ -1,8 +1,12 @@
 // The ranks that the inputs of a rule can have.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "algebra/exchange/rule_template.h"
@@ -17,7 +21,7 @@ class RankSearch {
  public:
   RankSearch(const RuleTemplate& rule, Library& library);
 
-  /// Returns all assignments that fit, in lexicographic order. Throws InputError if there is none, with the place and
+  /// Returns all assignments that fit, lowest first. Throws InputError if there is none, with the place and
   /// the reason of the one that comes closest, or if there are too many.
   std::vector<std::vector<std::uint32_t>> run();
 
@@ -29,24 +33,28 @@ class RankSearch {
     bool is_other_fault = false;  // the ranks fit the operator
   };
 
-  void assign(std::size_t unknown);
+  void order_unknowns();
+  void assign(std::size_t known);
   bool rank_terms(std::size_t known);
   OutputRank rank_of(const TermTemplate& term);
   OutputRank rank_of_call(const TermTemplate& term, const std::vector<std::uint32_t>& ranks);
-  void record_mismatch(std::size_t progress, const std::string& place, const std::string& reason);
+  /// How far an assignment came: known ranks, terms, and whether the ranks fit.
+  using Progress = std::tuple<std::size_t, std::size_t, bool>;
+  void record_mismatch(Progress progress, const std::string& place, const std::string& reason);
 
   const RuleTemplate& rule_;
   Library& library_;
   TermBank bank_;
   Symbols symbols_;
-  std::vector<std::size_t> known_at_;     // by term: how many unknowns it depends on, counted from the first
+  std::vector<std::size_t> order_;        // of the unknowns
+  std::vector<std::size_t> known_at_;     // by term: after how many unknowns its rank is known
   std::vector<bool> used_;                // by term: whether an output depends on it
   std::vector<std::uint32_t> ranks_;      // by unknown
   std::vector<std::uint32_t> term_ranks_;
   std::map<std::string, OutputRank> calls_;
   std::vector<std::vector<std::uint32_t>> found_;
   std::size_t steps_ = 0;
-  std::size_t mismatch_progress_ = 0;
+  Progress mismatch_progress_;
   std::string mismatch_place_, mismatch_;
 };
 

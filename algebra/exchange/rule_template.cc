@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
+#include <utility>
 #include <variant>
 
 #include "algebra/exchange/fixed_forms.h"
@@ -31,6 +34,12 @@ bool has_stated_shape(const RuleTemplate& rule) {
 /// Returns the rule in the text form, with a `let` for each operator, so that shared terms are written once.
 std::string text_of(const RuleTemplate& rule, const Ranks& ranks) {
   const bool has_shapes = has_stated_shape(rule);
+  std::set<std::string> used_names = rule.size_names;
+  const auto unused_name = [&] {
+    std::string name;
+    for (int number = 1; !used_names.insert(name = fmt::format("d{}", number)).second;) ++number;
+    return name;
+  };
   std::vector<std::string> variables;
   for (std::size_t u = 0; u < rule.unknowns.size(); ++u) {
     const UnknownRank& unknown = rule.unknowns[u];
@@ -41,7 +50,7 @@ std::string text_of(const RuleTemplate& rule, const Ranks& ranks) {
     }
     std::vector<std::string> shape;
     for (std::uint32_t d = 0; d < ranks[u]; ++d)
-      shape.push_back(unknown.shape ? (*unknown.shape)[d] : fmt::format("_{}_{}", unknown.variable, d));
+      shape.push_back(unknown.shape ? (*unknown.shape)[d] : unused_name());
     variables.push_back(fmt::format("{}[{}]", unknown.variable, fmt::join(shape, ", ")));
   }
   std::string text = fmt::format("rule {}({})\n", rule.name, fmt::join(variables, ", "));

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct RuleTemplate {
   std::vector<TermTemplate> terms = {};  // arguments before users
   std::vector<std::size_t> source = {}, target = {};
   std::vector<std::string> conditions = {};
+  std::set<std::string> size_names = {};  // in shapes, conditions and parameters
 };
 
 /// Returns the rule at each assignment of ranks from 0 to 4 that fits, lowest first. Readings that are specializations

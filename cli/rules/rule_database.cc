@@ -89,10 +89,10 @@ std::vector<ImportedRule> read_rule_file(const std::filesystem::path& file, cons
     return rules;
   }
   const std::string bytes = runtime::read_file(path);
-  if (algebra::is_binary(bytes)) {
+  const bool is_egg = algebra::is_egg_file(path);
+  if (!is_egg && algebra::is_binary(bytes)) {
     return algebra::parse_taso_rules(bytes, path.string(), load_taso_table(table, library), library, bank, symbols);
   }
-  const bool is_egg = algebra::is_egg_file(path);
   rules = is_egg ? algebra::parse_egg_rules(bytes, path.string(), library, bank, symbols)
                  : algebra::parse_imported_rules(bytes, path.string(), library, bank, symbols);
   if (rules.empty())
