@@ -12,8 +12,8 @@ namespace rulemill::algebra {
 
 struct EggArguments {
   std::vector<const SExpression*> tensors;
-  std::string parameters;  // "stride=2, pad=same"
-  std::string output;      // of a constructor of egglog_writer.h with several outputs
+  std::string parameters;                 // "stride=2, pad=same"
+  std::string output;                     // of a constructor of egglog_writer.h with several outputs
   std::vector<std::uint32_t> ranks = {};  // of the tensors, in such a constructor
   bool states_sizes = false;              // the list of sizes is among the parameters
 };

@@ -18,10 +18,14 @@ namespace {
 
 /// Commands of egglog that state no rule. `shapeR` states dimensions in programs of egglog_writer.h.
 constexpr std::array<std::string_view, 30> other_commands = {
-    "datatype", "datatype*", "sort",         "function", "constructor", "relation",   "ruleset", "unstable-combined-ruleset",
-    "let",      "set",       "union",        "delete",   "subsume",     "run",        "repeat",  "run-schedule",
-    "check",    "fail",      "extract",      "query-extract", "prove",  "print-size", "print-function", "print-stats",
-    "push",     "pop",       "include",      "input",    "output",      "set-option"};
+    "datatype",    "datatype*",  "sort",           "function",
+    "constructor", "relation",   "ruleset",        "unstable-combined-ruleset",
+    "let",         "set",        "union",          "delete",
+    "subsume",     "run",        "repeat",         "run-schedule",
+    "check",       "fail",       "extract",        "query-extract",
+    "prove",       "print-size", "print-function", "print-stats",
+    "push",        "pop",        "include",        "input",
+    "output",      "set-option"};
 
 bool is_skipped_command(const SExpression& command) {
   return std::ranges::find(other_commands, command.head()) != other_commands.end() || is_shape_fact(command);
@@ -136,9 +140,8 @@ class EggTextReader {
       return add_actions(command.items[2]);
     }
     if (is_skipped_command(command)) return false;
-    reader_.fail(command,
-                 "expected (rewrite …), (birewrite …), (rule …), rw!(…) or NAME: SOURCE => TARGET, found " +
-                     to_string(command));
+    reader_.fail(command, "expected (rewrite …), (birewrite …), (rule …), rw!(…) or NAME: SOURCE => TARGET, found " +
+                              to_string(command));
   }
 
   void require_operands(const SExpression& command, const char* operands) const {
@@ -158,8 +161,8 @@ class EggTextReader {
       } else if (option.text == ":ruleset" && has_value) {
         ++i;
       } else {
-        reader_.fail(option, "expected :when (FACT…), :name \"NAME\", :ruleset NAME or :subsume, found " +
-                                 to_string(option));
+        reader_.fail(option,
+                     "expected :when (FACT…), :name \"NAME\", :ruleset NAME or :subsume, found " + to_string(option));
       }
     }
   }

@@ -18,14 +18,14 @@
 namespace rulemill::algebra {
 
 struct EggStatement {
-  std::string name;    // as written, or line_N
-  std::string origin;  // the file
-  std::string place;   // file:line:column
+  std::string name;                                   // as written, or line_N
+  std::string origin;                                 // the file
+  std::string place;                                  // file:line:column
   std::vector<SExpression> source = {}, target = {};  // by output
   bool directed = true;
-  std::vector<SExpression> facts = {};                // premises other than the patterns
-  std::map<std::string, SExpression> bindings = {};   // names of patterns
-  std::string problem = {};                           // why it could not be read
+  std::vector<SExpression> facts = {};               // premises other than the patterns
+  std::map<std::string, SExpression> bindings = {};  // names of patterns
+  std::string problem = {};                          // why it could not be read
 };
 
 /// Splits a text into its rules. An error within a rule becomes its problem, with its place.

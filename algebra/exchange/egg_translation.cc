@@ -19,8 +19,8 @@ namespace rulemill::algebra {
 namespace {
 
 constexpr std::size_t max_term_depth = 1000, max_stated_rank = 8;
-constexpr std::array<std::string_view, 8> reserved_words = {"rule", "property", "let",     "when",
-                                                            "core", "derived",  "of",      "positive"};
+constexpr std::array<std::string_view, 8> reserved_words = {"rule", "property", "let", "when",
+                                                            "core", "derived",  "of",  "positive"};
 constexpr std::array<std::string_view, 6> comparison_signs = {"=", "!=", "<", "<=", ">", ">="};
 
 /// Returns an identifier that begins with a letter and is no word of the text form.
@@ -88,8 +88,7 @@ class Translator {
       if (is_shape_fact(fact)) {
         read_shape(fact);
       } else if (std::ranges::find(comparison_signs, fact.head()) != comparison_signs.end() && fact.items.size() == 3) {
-        result_.conditions.push_back(
-            fmt::format("{} {} {}", size(fact.items[1]), fact.head(), size(fact.items[2])));
+        result_.conditions.push_back(fmt::format("{} {} {}", size(fact.items[1]), fact.head(), size(fact.items[2])));
       } else {
         fail(fact, "expected a condition on sizes, as (= m (* 2 n)), or a shape, as (shape2 ?x m n), found " +
                        to_string(fact));
@@ -101,7 +100,8 @@ class Translator {
     const std::string_view rank = fact.head().substr(std::string_view("shape").size());
     if (fact.items.size() < 2 || fact.items.size() - 2 > max_stated_rank ||
         rank != std::to_string(fact.items.size() - 2))
-      fail(fact, fmt::format("expected a tensor and {} sizes after {}, at most {}", rank, fact.head(), max_stated_rank));
+      fail(fact,
+           fmt::format("expected a tensor and {} sizes after {}, at most {}", rank, fact.head(), max_stated_rank));
     if (!fact.items[1].is_atom() || statement_.bindings.contains(fact.items[1].text))
       fail(fact.items[1], "expected a variable, found " + to_string(fact.items[1]));
     UnknownRank& variable = result_.unknowns[variable_of(fact.items[1].text)];
@@ -130,7 +130,8 @@ class Translator {
   }
 
   std::size_t term(const SExpression& expression) {
-    if (depth_ == max_term_depth) fail(expression, fmt::format("a term nested too deeply: more than {} operators", depth_));
+    if (depth_ == max_term_depth)
+      fail(expression, fmt::format("a term nested too deeply: more than {} operators", depth_));
     ++depth_;
     const std::size_t index = expression.is_list() ? call(expression) : atom(expression);
     --depth_;

@@ -79,7 +79,8 @@ void RankSearch::assign(std::size_t known) {
     }
     found_.push_back(ranks_);
     if (found_.size() > max_assignments)
-      throw runtime::InputError(rule_.place, "too many ranks of its inputs fit; state shapes as :when ((shape2 ?x m n))");
+      throw runtime::InputError(rule_.place,
+                                "too many ranks of its inputs fit; state shapes as :when ((shape2 ?x m n))");
     return;
   }
   const std::size_t unknown = order_[known];
@@ -115,11 +116,10 @@ RankSearch::OutputRank RankSearch::rank_of(const TermTemplate& term) {
   std::vector<std::uint32_t> ranks;
   for (const std::size_t argument : term.arguments) ranks.push_back(term_ranks_[argument]);
   if (!term.ranks.empty() && ranks != term.ranks)
-    return {std::nullopt, fmt::format("expected inputs of ranks {}, found {}", fmt::join(term.ranks, ", "),
-                                      fmt::join(ranks, ", "))};
+    return {std::nullopt,
+            fmt::format("expected inputs of ranks {}, found {}", fmt::join(term.ranks, ", "), fmt::join(ranks, ", "))};
   const std::uint32_t pack_length = term.unknown ? ranks_[*term.unknown] : 0;
-  const std::string key =
-      fmt::format("{}.{} {}", call_text(term, {}, pack_length), term.output, fmt::join(ranks, " "));
+  const std::string key = fmt::format("{}.{} {}", call_text(term, {}, pack_length), term.output, fmt::join(ranks, " "));
   const auto known = calls_.find(key);
   return known != calls_.end() ? known->second : calls_.emplace(key, rank_of_call(term, ranks)).first->second;
 }
@@ -134,8 +134,8 @@ RankSearch::OutputRank RankSearch::rank_of_call(const TermTemplate& term, const 
   }
   const std::string call = call_text(term, names, term.unknown ? ranks_[*term.unknown] : 0);
   try {
-    const Rule rule = parse_terms(term.output.empty() ? call : call + "." + term.output, "", variables, library_, bank_,
-                                  symbols_);
+    const Rule rule =
+        parse_terms(term.output.empty() ? call : call + "." + term.output, "", variables, library_, bank_, symbols_);
     return {bank_.rank(rule.source[0])};
   } catch (const runtime::InputError& error) {
     std::vector<std::uint32_t> all = ranks;

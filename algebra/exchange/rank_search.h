@@ -46,10 +46,10 @@ class RankSearch {
   Library& library_;
   TermBank bank_;
   Symbols symbols_;
-  std::vector<std::size_t> order_;        // of the unknowns
-  std::vector<std::size_t> known_at_;     // by term: after how many unknowns its rank is known
-  std::vector<bool> used_;                // by term: whether an output depends on it
-  std::vector<std::uint32_t> ranks_;      // by unknown
+  std::vector<std::size_t> order_;     // of the unknowns
+  std::vector<std::size_t> known_at_;  // by term: after how many unknowns its rank is known
+  std::vector<bool> used_;             // by term: whether an output depends on it
+  std::vector<std::uint32_t> ranks_;   // by unknown
   std::vector<std::uint32_t> term_ranks_;
   std::map<std::string, OutputRank> calls_;
   std::vector<std::vector<std::uint32_t>> found_;

@@ -49,8 +49,7 @@ std::string text_of(const RuleTemplate& rule, const Ranks& ranks) {
       continue;
     }
     std::vector<std::string> shape;
-    for (std::uint32_t d = 0; d < ranks[u]; ++d)
-      shape.push_back(unknown.shape ? (*unknown.shape)[d] : unused_name());
+    for (std::uint32_t d = 0; d < ranks[u]; ++d) shape.push_back(unknown.shape ? (*unknown.shape)[d] : unused_name());
     variables.push_back(fmt::format("{}[{}]", unknown.variable, fmt::join(shape, ", ")));
   }
   std::string text = fmt::format("rule {}({})\n", rule.name, fmt::join(variables, ", "));

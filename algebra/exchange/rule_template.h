@@ -15,13 +15,13 @@ namespace rulemill::algebra {
 
 /// A variable, or an operator applied to terms, as text.
 struct TermTemplate {
-  std::string place;                    // in the file
-  std::string op = {};                  // empty for a variable
+  std::string place;                        // in the file
+  std::string op = {};                      // empty for a variable
   std::vector<std::size_t> arguments = {};  // earlier terms
-  std::string parameters = {};          // "stride=2, pad=same"
-  std::string output = {};              // empty if there is only one
-  std::vector<std::uint32_t> ranks = {};  // of the arguments, if they are stated
-  std::string pack = {};                // a list of sizes that are not stated, as many as `unknown` says
+  std::string parameters = {};              // "stride=2, pad=same"
+  std::string output = {};                  // empty if there is only one
+  std::vector<std::uint32_t> ranks = {};    // of the arguments, if they are stated
+  std::string pack = {};                    // a list of sizes that are not stated, as many as `unknown` says
   std::optional<std::size_t> unknown = {};
 };
 

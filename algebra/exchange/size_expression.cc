@@ -48,9 +48,9 @@ std::string size_text(const SExpression& expression, const std::string& origin,
   if (expression.is_atom()) return is_integer(expression.text) ? expression.text : name(expression.text);
   const auto* function = std::ranges::find(size_functions, expression.head(), &SizeFunction::name);
   if (function == size_functions.end() || expression.items.size() != 3)
-    throw runtime::InputError(place(origin, expression.line, expression.column),
-                              "expected a size: a number, a name, or + - * / % min max of two sizes, found " +
-                                  to_string(expression));
+    throw runtime::InputError(
+        place(origin, expression.line, expression.column),
+        "expected a size: a number, a name, or + - * / % min max of two sizes, found " + to_string(expression));
   const std::string left = size_text(expression.items[1], origin, name);
   const std::string right = size_text(expression.items[2], origin, name);
   if (function->infix) return "(" + left + std::string(function->text) + right + ")";

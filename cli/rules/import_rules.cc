@@ -179,7 +179,8 @@ void add_rules_import(CLI::App& rules, Options& options, Command& chosen) {
   options.files
       .reads(
           importing->add_option("FILE", given->files,
-                                "rules as text or as TASO's protobuf; BEFORE.onnx AFTER.onnx: two models as one rule"),
+                                "rules as text, as TASO's protobuf, or of egg and egglog (*.egg); BEFORE.onnx "
+                                "AFTER.onnx: two models as one rule"),
           PathKind::Database)
       ->required();
   options.files

@@ -70,9 +70,9 @@ const std::vector<std::string> rule_words = {
     "at=?", ".first",   "concat(", "split(", "conv2d(", "matmul(", "div(n, m)", "mod(n, 2)", "min(n, m)",
     "!=",   "<=",       ")",       "(",      ",",       "n*n*n",   "d=[?, ?]"};
 const std::vector<std::string> egg_words = {
-    "(rewrite ", "(birewrite ", "(rule (", ":when (", ":name ", "rw!(\"r\"; ", "=>",   "<=>",  "(union ",
-    "(let ",     "(= ",         "(shape2 ", "(matmul ", "(conv2d ", "(split ",    "(first ", "(ones)", "(/ n 0)",
-    "1_0",       "(1 0)",       "relu-2",  "?x",      "\"",       ";",           ")"};
+    "(rewrite ", "(birewrite ", "(rule (",  ":when (",  ":name ",   "rw!(\"r\"; ", "=>",      "<=>",    "(union ",
+    "(let ",     "(= ",         "(shape2 ", "(matmul ", "(conv2d ", "(split ",     "(first ", "(ones)", "(/ n 0)",
+    "1_0",       "(1 0)",       "relu-2",   "?x",       "\"",       ";",           ")"};
 
 }  // namespace
 
