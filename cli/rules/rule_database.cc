@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "algebra/exchange/egg_reader.h"
+#include "algebra/exchange/egg/egg_reader.h"
 #include "algebra/terms/rule_text.h"
 #include "cli/shipped_files.h"
 #include "runtime/files/atomic_file.h"

@@ -3,7 +3,6 @@
 `rules export --format egglog` wrote."""
 
 import re
-import time
 import unittest
 
 from binary import ROOT, Case, rulemill
@@ -32,7 +31,7 @@ FORMS = {
     "(rewrite (avg_pool-4-pad.valid ?x 3 2) (avg_pool ?x 3 2 valid))":
         "x[n, c, h, w] avg_pool(x; kernel=3, pad=valid, stride=2) => avg_pool(x; kernel=3, pad=valid, stride=2)",
 }
-# What is unreadable: position and message.
+# Unreadable texts: position and message.
 UNREADABLE = {
     "(rewrite (matmull ?a ?b) ?a)": ("1:10", "unknown operator 'matmull'; did you mean 'matmul'?"),
     "r: (relu (matmul ?a)) => ?a": ("1:10", "operator 'matmul' takes 2 tensors, found 1"),
@@ -114,16 +113,14 @@ class Egg(Case):
         path = self.write(text)
         self.assert_fails(rulemill("rules", "import", path, "--out", self.folder / "out"), 3, f"{path}: has no rules; expected (rewrite …)")
 
-    def test_many_inputs_of_unknown_rank_take_little_time(self):
+    def test_many_inputs_are_read_if_their_ranks_depend_on_each_other(self):
         inputs = [f"?x{i}" for i in range(40)]
         terms = "".join(f"(add {x} " for x in inputs[:-1]) + inputs[-1] + ")" * 39
         loose = "".join(f"(copy_like {x} " for x in inputs[:-1]) + inputs[-1] + ")" * 39
-        begin = time.monotonic()
         path = self.write(f"tied: {terms} => {terms}\nloose: {loose} => {loose}\n")
         process = rulemill("rules", "import", path, "--out", self.folder / "out.rmdb")
         self.assert_fails(process, 3, f"{path}:2:1: rule loose is unreadable: too many ranks of its inputs")
         self.assertRegex(process.stdout, r"tied +proved")
-        self.assertLess(time.monotonic() - begin, 20)
 
     def test_the_rules_of_tensat_are_proved(self):
         rules = self.json("rules", "import", TESTS / "tensat.egg", "--out", self.folder / "tensat.rmdb")["rules"]

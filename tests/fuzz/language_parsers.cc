@@ -1,5 +1,5 @@
 // Texts that users write: definitions, profiles, rules, polynomials of sizes.
-#include "algebra/exchange/egg_reader.h"
+#include "algebra/exchange/egg/egg_reader.h"
 #include "algebra/language/poly_parser.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"

@@ -1,4 +1,4 @@
-#include "algebra/exchange/egg_translation.h"
+#include "algebra/exchange/egg/egg_translation.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <set>
 #include <utility>
 
-#include "algebra/exchange/egg_arguments.h"
-#include "algebra/exchange/size_expression.h"
+#include "algebra/exchange/egg/egg_arguments.h"
+#include "algebra/exchange/egg/size_expression.h"
 #include "algebra/language/lexer.h"
 #include "algebra/library/unknown_operator.h"
 #include "runtime/text/error.h"
@@ -64,6 +64,11 @@ class Translator {
     result_.size_names = size_names_.used();
     for (const auto& [name, pattern] : statement_.bindings) {
       if (!open_.contains(name)) fail(pattern, "expected a size, or a pattern of a side, found " + to_string(pattern));
+    }
+    for (std::size_t u = 0; u < result_.unknowns.size(); ++u) {
+      if (!result_.unknowns[u].shape) continue;  // a stated shape binds its variable
+      on_left.insert(u);
+      on_right.insert(u);
     }
     if (std::ranges::includes(on_left, on_right)) return std::move(result_);
     if (statement_.directed || !std::ranges::includes(on_right, on_left)) fail_unbound(on_left, on_right);

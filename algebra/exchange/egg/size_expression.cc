@@ -1,4 +1,4 @@
-#include "algebra/exchange/size_expression.h"
+#include "algebra/exchange/egg/size_expression.h"
 
 #include <algorithm>
 #include <array>

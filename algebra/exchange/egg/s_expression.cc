@@ -1,4 +1,4 @@
-#include "algebra/exchange/s_expression.h"
+#include "algebra/exchange/egg/s_expression.h"
 
 #include <cctype>
 #include <utility>

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "algebra/exchange/s_expression.h"
+#include "algebra/exchange/egg/s_expression.h"
 
 namespace rulemill::algebra {
 

@@ -1,5 +1,4 @@
-// A rule without the ranks of its inputs, and its readings: the rule at each assignment of ranks that fits, or in
-// general form.
+// A rule without the ranks of its inputs.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +7,6 @@
 #include <set>
 #include <string>
 #include <vector>
-
-#include "algebra/terms/term.h"
 
 namespace rulemill::algebra {
 
@@ -39,10 +36,5 @@ struct RuleTemplate {
   std::vector<std::string> conditions = {};
   std::set<std::string> size_names = {};  // in shapes, conditions and parameters
 };
-
-/// Returns the rule at each assignment of ranks from 0 to 4 that fits, lowest first. Readings that are specializations
-/// of one general form are replaced by that form, with dimension packs. Without stated shapes, infers split positions
-/// and leaves the types to be inferred. Throws InputError if no ranks fit, or too many do.
-std::vector<Rule> readings_of(const RuleTemplate& rule, Library& library, TermBank& bank, Symbols& symbols);
 
 }  // namespace rulemill::algebra

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "algebra/exchange/s_expression.h"
+#include "algebra/exchange/egg/s_expression.h"
 #include "algebra/library/library.h"
 
 namespace rulemill::algebra {

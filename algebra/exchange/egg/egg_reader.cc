@@ -1,9 +1,9 @@
-#include "algebra/exchange/egg_reader.h"
+#include "algebra/exchange/egg/egg_reader.h"
 
-#include "algebra/exchange/egg_statements.h"
-#include "algebra/exchange/egg_translation.h"
-#include "algebra/exchange/rule_template.h"
-#include "algebra/exchange/s_expression.h"
+#include "algebra/exchange/egg/egg_statements.h"
+#include "algebra/exchange/egg/egg_translation.h"
+#include "algebra/exchange/egg/rule_readings.h"
+#include "algebra/exchange/egg/s_expression.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::algebra {

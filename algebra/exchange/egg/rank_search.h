@@ -9,7 +9,10 @@
 #include <tuple>
 #include <vector>
 
-#include "algebra/exchange/rule_template.h"
+#include "algebra/exchange/egg/rule_template.h"
+#include "algebra/library/library.h"
+#include "algebra/sizes/poly.h"
+#include "algebra/terms/term.h"
 
 namespace rulemill::algebra {
 

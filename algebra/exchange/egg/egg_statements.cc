@@ -1,4 +1,4 @@
-#include "algebra/exchange/egg_statements.h"
+#include "algebra/exchange/egg/egg_statements.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include "algebra/exchange/size_expression.h"
+#include "algebra/exchange/egg/size_expression.h"
 #include "algebra/language/lexer.h"
 #include "runtime/text/error.h"
 

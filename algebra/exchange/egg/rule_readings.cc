@@ -1,4 +1,4 @@
-#include "algebra/exchange/rule_template.h"
+#include "algebra/exchange/egg/rule_readings.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,9 +10,9 @@
 #include <utility>
 #include <variant>
 
+#include "algebra/exchange/egg/rank_search.h"
+#include "algebra/exchange/egg/s_expression.h"
 #include "algebra/exchange/fixed_forms.h"
-#include "algebra/exchange/rank_search.h"
-#include "algebra/exchange/s_expression.h"
 #include "algebra/terms/dimension_packs.h"
 #include "algebra/terms/infer_split_positions.h"
 #include "algebra/terms/rule_renaming.h"

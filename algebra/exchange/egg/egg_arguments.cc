@@ -1,4 +1,4 @@
-#include "algebra/exchange/egg_arguments.h"
+#include "algebra/exchange/egg/egg_arguments.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 #include <set>
 #include <span>
 
-#include "algebra/exchange/size_expression.h"
+#include "algebra/exchange/egg/size_expression.h"
 #include "algebra/language/lexer.h"
 #include "runtime/text/error.h"
 

@@ -1,18 +1,18 @@
-#include "algebra/exchange/rank_search.h"
+#include "algebra/exchange/egg/rank_search.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "algebra/exchange/s_expression.h"
+#include "algebra/exchange/egg/s_expression.h"
 #include "algebra/terms/rule_text.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::algebra {
 namespace {
 
-constexpr std::size_t max_steps = 1'000'000, max_assignments = 1'000;
+constexpr std::size_t max_steps = 100'000, max_assignments = 200;
 
 }  // namespace
 

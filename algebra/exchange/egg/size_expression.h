@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "algebra/exchange/s_expression.h"
+#include "algebra/exchange/egg/s_expression.h"
 
 namespace rulemill::algebra {
 

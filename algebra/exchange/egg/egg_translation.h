@@ -11,8 +11,9 @@
 
 #include <string>
 
-#include "algebra/exchange/egg_statements.h"
-#include "algebra/exchange/rule_template.h"
+#include "algebra/exchange/egg/egg_statements.h"
+#include "algebra/exchange/egg/rule_template.h"
+#include "algebra/library/library.h"
 
 namespace rulemill::algebra {
 
