@@ -236,9 +236,9 @@ std::optional<Substitution> goal_sizes(const TypedRule& goal, const TermBank& ba
     for (const Atom atom : atoms) {
       const bool is_parameter = std::ranges::find(symbolic, atom) != symbolic.end();
       const std::size_t range = is_parameter ? 3 : std::min<std::size_t>(std::size(primes), 20);
-      const std::size_t next =
-          attempt == 0 ? std::min(sizes.size(), range - 1) : random() % (attempt % 2 == 0 ? range : 3);
-      sizes.emplace(atom, is_parameter ? Poly(static_cast<std::int64_t>(next % 3) + 1) : Poly(primes[next]));
+      const std::size_t next = attempt == 0 ? std::min(sizes.size(), range - 1) : random() % range;
+      const bool is_small = is_parameter || attempt % 3 == 1 || (attempt % 3 == 2 && random() % 2 == 0);
+      sizes.emplace(atom, is_small ? Poly(static_cast<std::int64_t>(next % 3) + 1) : Poly(primes[next]));
     }
     const auto is_met = [&](const SizeCondition& condition) {
       return holds(substitute(condition, sizes, symbols), symbols) == Truth::Yes;
@@ -273,7 +273,11 @@ ExportedRules write_egglog_rules(std::span<const RuleToExport> rules, std::vecto
         if (typed == nullptr) continue;
         Rule direction = typed->rule;
         if (is_reversed) std::swap(direction.source, direction.target);
-        if (bank.variables(direction.source).size() < direction.variables.size()) continue;
+        const auto binds = [&](const std::vector<TermId>& side) {
+          return bank.variables(side).size() == direction.variables.size();
+        };
+        // Where neither side has all variables, the others range over the tensors of their shapes.
+        if (!binds(direction.source) && binds(direction.target)) continue;
         try {
           written.insert(program.write_rule(direction, *typed));
         } catch (const NotExpressible& error) {

@@ -18,7 +18,7 @@ namespace rulemill::algebra {
 namespace {
 
 // The opsets of the models that the module accepts.
-constexpr int min_module_opset = 18, max_module_opset = 25;
+constexpr int min_module_opset = 13, max_module_opset = 25;
 
 bool is_usable(const OnnxMapping& mapping) {
   return mapping.since <= max_module_opset && mapping.until > min_module_opset && mapping.computed_sizes.empty() &&

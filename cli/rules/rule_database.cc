@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "algebra/exchange/egg/egg_reader.h"
 #include "algebra/terms/rule_text.h"
 #include "cli/shipped_files.h"
 #include "runtime/files/atomic_file.h"
@@ -88,12 +89,15 @@ std::vector<ImportedRule> read_rule_file(const std::filesystem::path& file, cons
     return rules;
   }
   const std::string bytes = runtime::read_file(path);
-  if (algebra::is_binary(bytes)) {
+  const bool is_egg = algebra::is_egg_file(path);
+  if (!is_egg && algebra::is_binary(bytes)) {
     return algebra::parse_taso_rules(bytes, path.string(), load_taso_table(table, library), library, bank, symbols);
   }
-  rules = algebra::parse_imported_rules(bytes, path.string(), library, bank, symbols);
+  rules = is_egg ? algebra::parse_egg_rules(bytes, path.string(), library, bank, symbols)
+                 : algebra::parse_imported_rules(bytes, path.string(), library, bank, symbols);
   if (rules.empty())
-    throw runtime::InputError(path.string(), "has no rules; expected 'rule NAME(…)' or TASO's protobuf");
+    throw runtime::InputError(path.string(), is_egg ? "has no rules; expected (rewrite …) or NAME: SOURCE => TARGET"
+                                                    : "has no rules; expected 'rule NAME(…)' or TASO's protobuf");
   return rules;
 }
 

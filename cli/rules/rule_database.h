@@ -32,7 +32,8 @@ void add_taso_table_option(CLI::App& app, Options& options, std::string& table);
 /// Loads `given`, or data/imports/taso.toml if it is empty.
 algebra::TasoTable load_taso_table(const std::string& given, const algebra::Library& library);
 
-/// Reads the rules of a file: a rule database (*.rmdb, or a folder with rules.rmdb), TASO's protobuf, or text.
+/// Reads the rules of a file: a rule database (*.rmdb, or a folder with rules.rmdb), TASO's protobuf, a text of egg or
+/// egglog (*.egg), or text.
 /// Throws InputError for other files.
 std::vector<algebra::ImportedRule> read_rule_file(const std::filesystem::path& file, const std::string& table,
                                                   algebra::Library& library, algebra::TermBank& bank,

@@ -1,4 +1,4 @@
-"""Rewrite rules for onnxscript's rewriter, written by `rulemill rules export --to onnxscript`.
+"""Rewrite rules for onnxscript's rewriter, written by `rulemill rules export --format onnxscript`.
 
     import onnx, MODULE
     model = onnx.load("model.onnx")
@@ -19,7 +19,7 @@ from onnxscript.rewriter import pattern
 
 FLOATS = {ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.BFLOAT16, ir.DataType.DOUBLE}
 TYPES = {"bool": {ir.DataType.BOOL}, "int": {ir.DataType.INT32, ir.DataType.INT64}}
-MIN_OPSET = 18
+MIN_OPSET = 13
 END = 0x7FFFFFFF
 
 

@@ -2,46 +2,17 @@
 """`rulemill rules export --format egglog`: the program, run by egglog, shows the same equalities as `rulemill derive`."""
 
 import importlib.util
-import re
 import unittest
 
 from binary import ROOT, Case, rulemill
 
 HAS_EGGLOG = importlib.util.find_spec("egglog") is not None
 if HAS_EGGLOG:
-    from egglog.bindings import EGraph
+    from egglog_program import verdicts
 
 RULES = ROOT / "tests" / "cli" / "exported.rules"
 GOALS = ROOT / "tests" / "cli" / "exported_goals.rules"
 ROUNDS, MAX_TUPLES = 5, 3000
-
-
-def run(program):
-    """The verdict of each goal: equal, or not shown within the limits."""
-    parts = re.split(r"^; goal (.*)$", program, flags=re.M)
-    graph = EGraph()
-    execute = lambda text: graph.run_program(*graph.parse_program(text))  # noqa: E731
-    execute(parts[0])
-    verdicts = {}
-    for name, block in zip(parts[1::2], parts[2::2]):
-        outputs = len(re.findall(r"\.source\.\d+ ", block))
-        execute("(push)" + block)
-        check = "(check " + " ".join(f"(= ${name}.source.{k} ${name}.target.{k})" for k in range(outputs)) + ")"
-        verdicts[name] = False
-        for _ in range(ROUNDS):
-            execute("(run 1)")
-            try:
-                execute(check)
-                verdicts[name] = True
-                break
-            except Exception as error:  # pylint: disable=broad-except
-                if "Check failed" not in str(error):
-                    raise
-            sizes = re.findall(r"\d+", re.sub(r"shape\d|-[\w.-]*", "", str(execute("(print-size)"))))
-            if sum(map(int, sizes)) > MAX_TUPLES:
-                break
-        execute("(pop)")
-    return verdicts
 
 
 @unittest.skipUnless(HAS_EGGLOG, "SKIPPED: egglog is not installed")
@@ -53,7 +24,8 @@ class Egglog(Case):
                            "--goals", GOALS)
         self.assertEqual(report["written"], RULES.read_text().count("\nrule "))
         self.assertNotIn("skipped", report)
-        found = run((self.folder / "rules.egg").read_text(encoding="utf-8"))
+        program = (self.folder / "rules.egg").read_text(encoding="utf-8")
+        found = {name: verdict == "equal" for name, verdict in verdicts(program, ROUNDS, MAX_TUPLES)}
         derived = self.json("derive", "--from", database, GOALS, code=1)
         expected = {rule["name"]: rule["result"] == "derived" for rule in derived["rules"]}
         self.assertEqual(found, expected)

@@ -174,10 +174,16 @@ class Onnxscript(Case):
         for before in (integers, broadcast, dilated, other_kernels, used_twice):
             self.assert_kept(before)
 
+    def test_models_of_opset_13_and_17_are_rewritten(self):
+        sums = [("MatMul", "x a", "p"), ("MatMul", "x b", "q"), ("Add", "p q", "y")]
+        for opset in (13, 17):
+            before = model(sums, {"x": [6, 8]}, {"y": [6, 4]}, [weight("a", 8, 4), weight("b", 8, 4)], opset=opset)
+            self.assertEqual(self.rewrite(before), ["Add", "MatMul"])
+
     def test_unknown_ranks_and_old_opsets_are_left(self):
         sums = [("MatMul", "x a", "p"), ("MatMul", "x b", "q"), ("Add", "p q", "y")]
         weights = [weight("a", 8, 4), weight("b", 8, 4)]
-        old = model(sums, {"x": [6, 8]}, {"y": [6, 4]}, weights, opset=13)
+        old = model(sums, {"x": [6, 8]}, {"y": [6, 4]}, weights, opset=12)
         self.assert_kept(old)
         unknown = model(sums, {"x": [6, 8]}, {"y": [6, 4]}, weights)
         unknown.graph.input[0].type.tensor_type.ClearField("shape")

@@ -1,4 +1,5 @@
 // Texts that users write: definitions, profiles, rules, polynomials of sizes.
+#include "algebra/exchange/egg/egg_reader.h"
 #include "algebra/language/poly_parser.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
@@ -45,6 +46,12 @@ void read_imported_rules(ByteView bytes) {
   algebra::parse_imported_rules(text_of(bytes), "fuzzed.rules", shipped(), bank, symbols);
 }
 
+void read_egg_rules(ByteView bytes) {
+  algebra::TermBank bank(shipped());
+  algebra::Symbols symbols;
+  algebra::parse_egg_rules(text_of(bytes), "fuzzed.egg", shipped(), bank, symbols);
+}
+
 void read_sizes(ByteView bytes) {
   algebra::Symbols symbols;
   const algebra::Shape shape = algebra::parse_shape(text_of(bytes), "fuzzed", symbols);
@@ -62,6 +69,10 @@ const std::vector<std::string> rule_words = {
     "rule", "property", "let",     "when",   "=>",      "=",       "x:4",       "x[n, 2*m]", "; axis=0",
     "at=?", ".first",   "concat(", "split(", "conv2d(", "matmul(", "div(n, m)", "mod(n, 2)", "min(n, m)",
     "!=",   "<=",       ")",       "(",      ",",       "n*n*n",   "d=[?, ?]"};
+const std::vector<std::string> egg_words = {
+    "(rewrite ", "(birewrite ", "(rule (",  ":when (",  ":name ",   "rw!(\"r\"; ", "=>",      "<=>",    "(union ",
+    "(let ",     "(= ",         "(shape2 ", "(matmul ", "(conv2d ", "(split ",     "(first ", "(ones)", "(/ n 0)",
+    "1_0",       "(1 0)",       "relu-2",   "?x",       "\"",       ";",           ")"};
 
 }  // namespace
 
@@ -79,6 +90,7 @@ void add_language_parsers(std::vector<Parser>& parsers) {
   parsers.push_back({"rules", "fuzzed.rules", read_rules, "", nullptr, rule_words, {"data/properties"}});
   parsers.push_back(
       {"imported_rules", "fuzzed.rules", read_imported_rules, "", nullptr, rule_words, {"tests/corpus/rules"}});
+  parsers.push_back({"egg_rules", "fuzzed.egg", read_egg_rules, "", nullptr, egg_words, {"tests/cli/tensat.egg"}});
   parsers.push_back(
       {"sizes", "fuzzed", read_sizes, "", nullptr, {"div(", "mod(", "min(", "max(", "n", "*", "+", "-", ")"}, {}});
 }
