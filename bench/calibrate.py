@@ -150,6 +150,24 @@ def gflops():
     return min(rates)
 
 
+def scalar_gflops(product_rate):
+    """Returns the rate of the operations of an attention that are not products: of each score a product with the scale, a difference
+    and an exponential, which counts as eight operations, and a sum."""
+    rows, width, heads = 1024, 384, 6
+    names = ["q", "k", "v"]
+    node = helper.make_node("MultiHeadAttention", names, ["y"], domain="com.microsoft", num_heads=heads, scale=0.125)
+    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, rows, width]) for name in (*names, "y")]
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(helper.make_graph([node], "attention", infos[:3], infos[3:]), opset_imports=opsets, ir_version=9)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    runner = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    generator = np.random.default_rng(0)
+    spent = nanoseconds(runner, {name: generator.standard_normal((1, rows, width)).astype(np.float32) for name in names})
+    products = 4 * rows * rows * width / product_rate
+    return 11 * heads * rows * rows / max(spent - products, 0.05 * spent)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("out")
@@ -165,10 +183,11 @@ def main():
             spent = max(nanoseconds(runner, feeds) - call, 0) / elements(name, inputs, runner, feeds)
             columns.setdefault(name, []).append(spent)
             print(f"{name:28} {shape[2]:4} {spent:8.3f} ns", flush=True)
-    write(arguments.out, columns, node, gflops())
+    rate = gflops()
+    write(arguments.out, columns, node, rate, scalar_gflops(rate))
 
 
-def write(path, columns, node, rate):
+def write(path, columns, node, rate, scalar_rate):
     def rows(names):
         for name in sorted(names):
             first, second = (round(value, 3) for value in names[name])
@@ -188,7 +207,9 @@ def write(path, columns, node, rate):
                     out.write(f"# {name} is not measured by itself: it has the rates of {measured}.\n")
         out.write("\n")
         out.write(f'runtime = "onnxruntime {onnxruntime.__version__}"\nprocessor = "{platform.machine()}"\n')
-        out.write(f"node_nanoseconds = {round(node)}\nproduct_gflops = {round(rate)}\n\n")
+        out.write(f"node_nanoseconds = {round(node)}\nproduct_gflops = {round(rate)}\n")
+        out.write("# Of the other operations inside of operators that are not listed, such as those of an attention.\n"
+                  f"scalar_gflops = {round(scalar_rate)}\n\n")
         out.write(f"# The two numbers of an operator hold for tensors of so many elements.\nelements = {counts}\n")
         out.write("# They count the elements of the result; of other operators those of the largest input or result.\n")
         out.write(f"by_result = {OUTPUT_ONLY}\n\n".replace("'", '"'))

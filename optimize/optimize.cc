@@ -348,6 +348,9 @@ Summary run_passes(const Options& options, ModelFiles files, algebra::Library& l
                    algebra::Symbols& symbols, const std::vector<algebra::RuleRecord>& rules,
                    const std::function<void(const Summary&)>& before_writing) {
   begin_step(options, "importing the model");
+  std::set<std::string> domains = files.model.domains();
+  domains.insert(options.domains.begin(), options.domains.end());
+  library.restrict_domains(std::move(domains));
   Optimization optimization(options, std::move(files), library, terms, symbols, rules);
   if (!options.explain.empty()) {
     Summary summary;

@@ -30,6 +30,7 @@ struct Options {
   std::filesystem::path operators;        // folder of definitions
   std::filesystem::path runtime_fusions;  // file of model/runtime_fusion.h; empty: none
   std::filesystem::path calibration;      // file of cost/calibration.h, of the processor; empty: none
+  std::set<std::string> domains;          // of operators that a result may have, besides ONNX's and the model's
   std::filesystem::path out;              // empty: write nothing
   std::vector<std::string> type_helper;   // command of a process for onnx/shapes/inference.h; empty: this process
   InputShapes input_shapes;

@@ -63,6 +63,7 @@ void Expander::expand_onnx_mapping(const syntax::OnnxMappingSyntax& syntax) {
   OnnxMapping mapping;
   mapping.index = static_cast<std::uint32_t>(&syntax - op_.onnx.data());
   mapping.op_type = syntax.op_type;
+  mapping.domain = syntax.domain;
   mapping.since = syntax.since;
   mapping.until = syntax.until;
   mapping.variadic = syntax.variadic;

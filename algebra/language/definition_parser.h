@@ -130,6 +130,7 @@ class Parser {
   OnnxValueSyntax parse_onnx_value();
 
   double parse_default_number();
+  std::string parse_domain();
 
   OnnxMappingSyntax parse_onnx();
   void parse_onnx_inputs(OnnxMappingSyntax& onnx);

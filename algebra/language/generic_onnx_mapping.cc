@@ -51,6 +51,8 @@ GenericOnnxMapping make_generic_mapping(const syntax::Operator& op, std::uint32_
   GenericOnnxMapping mapping;
   mapping.operator_name = op.name;
   mapping.op_type = syntax.op_type;
+  mapping.domain = syntax.domain;
+  mapping.place = place(op.origin, syntax.place.line, syntax.place.column);
   for (const syntax::Input& input : op.inputs) {
     GenericOnnxMapping::Operand& operand = mapping.operands.emplace_back();
     for (const syntax::InputDim& dim : input.dims) {
@@ -67,6 +69,7 @@ GenericOnnxMapping make_generic_mapping(const syntax::Operator& op, std::uint32_
   mapping.arity = static_cast<std::uint32_t>(op.inputs.size());
   mapping.outputs = op.composite ? 1 : static_cast<std::uint32_t>(op.outputs.size());
   for (const syntax::OnnxAttributeSyntax& attribute : syntax.attributes) {
+    mapping.attribute_names.push_back(attribute.name);
     if (attribute.default_number) mapping.defaults.emplace(attribute.name, *attribute.default_number);
     GenericOnnxMapping::Value value = make_value(attribute.value);
     const auto input = value.is_list || value.items.size() != 1 ? std::nullopt : find_input(op, value.items[0].name);

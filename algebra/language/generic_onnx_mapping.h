@@ -53,6 +53,8 @@ struct GenericOnnxMapping {
   };
 
   std::string operator_name, op_type;
+  std::string domain;  // empty: ONNX's own
+  std::string place;   // file:line:column
   std::vector<Operand> operands;
   std::uint32_t index = 0;  // OnnxMapping::index
   int since = 1, until = 1 << 20;
@@ -60,6 +62,7 @@ struct GenericOnnxMapping {
   std::vector<std::optional<std::uint32_t>> inputs;  // by ONNX input: the operator's input; nullopt for a constant
   std::vector<Value> constants;                      // by ONNX input
   std::vector<bool> absent_inputs;                   // by ONNX input
+  std::vector<std::string> attribute_names;          // of all attributes
   std::map<std::string, Value> attributes;
   std::map<std::string, std::uint32_t> attribute_inputs;  // attribute → the operator's input, a scalar
   std::map<std::string, double> defaults;                 // attribute → numeric default

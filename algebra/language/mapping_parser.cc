@@ -69,6 +69,13 @@ OnnxAttributeSyntax Parser::parse_onnx_attribute() {
   return attribute;
 }
 
+std::string Parser::parse_domain() {
+  const Token token = cursor_.next();
+  if (token.kind != Token::Kind::String || token.text.empty())
+    cursor_.fail(token, "expected the domain's name in quotes, such as \"com.microsoft\"");
+  return token.text;
+}
+
 OnnxMappingSyntax Parser::parse_onnx() {
   OnnxMappingSyntax onnx;
   onnx.place = here();
@@ -98,7 +105,12 @@ OnnxMappingSyntax Parser::parse_onnx() {
   }
   if (cursor_.accept("{")) {
     while (!cursor_.is("}")) {
-      onnx.attributes.push_back(parse_onnx_attribute());
+      if (cursor_.accept("domain")) {
+        cursor_.expect("=", "after 'domain'");
+        onnx.domain = parse_domain();
+      } else {
+        onnx.attributes.push_back(parse_onnx_attribute());
+      }
       if (!cursor_.accept(",")) break;
     }
     cursor_.expect("}", "after the ONNX attributes");

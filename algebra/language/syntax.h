@@ -183,6 +183,7 @@ struct OnnxAttributeSyntax {
 
 struct OnnxMappingSyntax {
   std::string op_type;
+  std::string domain;  // empty: ONNX's own
   int since = 1;
   int until = 1 << 20;
   bool variadic = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -25,6 +26,7 @@ struct Library::Impl {
   std::unordered_map<std::string_view, const syntax::Operator*> by_name;
   std::deque<OperatorInstance> instances;
   std::unordered_map<std::string, InstanceId> interned;
+  std::optional<std::set<std::string>> domains;  // of ONNX mappings; nullopt: all
 
   std::vector<std::string> operator_names() const {
     std::vector<std::string> names;
@@ -40,6 +42,11 @@ struct Library::Impl {
   const syntax::Operator& get(const std::string& name) const {
     if (const syntax::Operator* op = find(name)) return *op;
     throw InputError("", unknown_operator(name, operator_names()));
+  }
+
+  void remove_other_domains(OperatorInstance& instance) const {
+    if (domains)
+      std::erase_if(instance.onnx, [&](const OnnxMapping& mapping) { return !domains->contains(mapping.domain); });
   }
 
   const Function* find_function(const std::string& name, std::uint32_t* index) const {
@@ -280,14 +287,30 @@ std::uint32_t Library::pack_length(const std::string& name, std::span<const std:
   return found == lengths->end() ? 0 : found->second;
 }
 
-std::vector<GenericOnnxMapping> Library::onnx_mappings(const std::optional<std::string>& op_type) const {
+std::vector<GenericOnnxMapping> Library::onnx_mappings(const std::string& op_type, const std::string& domain) const {
   std::vector<GenericOnnxMapping> result;
   for (const auto& op : impl_->operators) {
     for (std::uint32_t number = 0; number < op->onnx.size(); ++number) {
-      if (!op_type || op->onnx[number].op_type == *op_type) result.push_back(make_generic_mapping(*op, number));
+      const syntax::OnnxMappingSyntax& mapping = op->onnx[number];
+      if (mapping.op_type == op_type && mapping.domain == domain) result.push_back(make_generic_mapping(*op, number));
     }
   }
   return result;
+}
+
+std::vector<GenericOnnxMapping> Library::onnx_mappings() const {
+  std::vector<GenericOnnxMapping> result;
+  for (const auto& op : impl_->operators) {
+    for (std::uint32_t number = 0; number < op->onnx.size(); ++number)
+      result.push_back(make_generic_mapping(*op, number));
+  }
+  return result;
+}
+
+void Library::restrict_domains(std::set<std::string> domains) {
+  domains.insert("");
+  impl_->domains = std::move(domains);
+  for (OperatorInstance& instance : impl_->instances) impl_->remove_other_domains(instance);
 }
 
 const OperatorInstance& Library::instantiate(const std::string& name, const Parameters& parameters,
@@ -306,6 +329,7 @@ const OperatorInstance& Library::instantiate(const std::string& name, const Para
   if (const auto found = impl_->interned.find(key); found != impl_->interned.end()) return instance(found->second);
   OperatorInstance instance = expand(op, complete, input_ranks, impl_->context(*this));
   check_declared_properties(op, instance, impl_->functions);
+  impl_->remove_other_domains(instance);
   instance.id = static_cast<InstanceId>(impl_->instances.size());
   impl_->instances.push_back(std::move(instance));
   impl_->interned.emplace(key, impl_->instances.back().id);

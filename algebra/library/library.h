@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,8 +82,12 @@ class Library {
   /// The digest of the whole library.
   std::string digest() const;
 
-  /// The mappings of this ONNX operator, or of all, in order of definition.
-  std::vector<GenericOnnxMapping> onnx_mappings(const std::optional<std::string>& op_type = {}) const;
+  /// The mappings of an ONNX operator in order of definition; `domain` is empty for ONNX's own.
+  std::vector<GenericOnnxMapping> onnx_mappings(const std::string& op_type, const std::string& domain) const;
+  std::vector<GenericOnnxMapping> onnx_mappings() const;
+  /// Removes mappings to operators of domains other than these and ONNX's own from all instances, and from instances
+  /// that are made later. Called again, it can only remove more.
+  void restrict_domains(std::set<std::string> domains);
 
  private:
   struct Impl;

@@ -82,6 +82,7 @@ struct OnnxInput {
 struct OnnxMapping {
   std::uint32_t index = 0;  // among the operator's mappings
   std::string op_type;
+  std::string domain;  // empty: ONNX's own
   int since = 1;
   int until = 1 << 20;  // exclusive
   bool variadic = false;

@@ -5,7 +5,8 @@ The weights are those of export.py (same seed, same statistics), so that outputs
 `timm:NAME` (see export.py), use timm's `reparameterize_model`. DenseNet's transitions pool before they convolve. SegFormer's
 head convolves each branch before resizing it. A classifier's last layer computes only the row that is read. Adapters and
 ACNet's branches are merged. Linear attention multiplies keys with values first. CrossViT's cubic resizing is two products with
-constant matrices. Writes FOLDER/NAME.onnx.
+constant matrices. MViTv2 adds its relative positions instead of writing the sum over all scores, and multiplies matrices instead of
+calling einsum. Writes FOLDER/NAME.onnx.
 """
 
 import os
@@ -151,6 +152,26 @@ def resized_by_products(model):
     return model
 
 
+def positions_added(model):
+    from timm.models import mvitv2
+
+    def rows_of(table, queries, keys):
+        step, stride = max(keys / queries, 1), max(queries / keys, 1)
+        at = torch.arange(queries)[:, None] * step - torch.arange(keys) * stride + (keys - 1) * stride
+        return table[at.long()].transpose(1, 2)
+
+    def scores(attn, q, has_cls_token, q_size, k_size, rel_pos_h, rel_pos_w):
+        assert not has_cls_token
+        pixels = q.unflatten(2, q_size)
+        by_row = pixels @ rows_of(rel_pos_h, q_size[0], k_size[0])
+        by_column = (pixels.transpose(2, 3) @ rows_of(rel_pos_w, q_size[1], k_size[1])).transpose(2, 3)
+        total = attn.unflatten(3, k_size).unflatten(2, q_size) + by_row[..., None] + by_column[..., None, :]
+        return total.flatten(4).flatten(2, 3)
+
+    mvitv2.cal_rel_pos_type = scores
+    return model
+
+
 by_hand = {
     "repvgg_a0": reparameterized,
     "mobileone_s0": reparameterized,
@@ -169,6 +190,7 @@ by_hand = {
     "resnet18_acnet": one_kernel,
     "linear_transformer": keys_first,
     "timm:crossvit_9_240": resized_by_products,
+    "timm:mvitv2_tiny": positions_added,
 }
 
 

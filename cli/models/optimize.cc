@@ -1,7 +1,10 @@
 // `rulemill optimize MODEL.onnx --rules RULES --out FASTER.onnx`: applies a rule database to a model.
 #include "optimize/optimize.h"
 
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "cli/choice_option.h"
 #include "cli/command.h"
@@ -27,6 +30,7 @@ struct OptimizeOptions {
   std::vector<std::string> shapes, rules, inputs;
   std::string report;
   std::string verifier = "auto";
+  std::string runtime = "any";
   std::string search = "saturate";
   std::string cost_table;
   std::optional<double> min_gain;
@@ -37,6 +41,9 @@ const std::map<std::string, optimize::SearchMethod> searches = {{"saturate", opt
                                                                 {"backtrack", optimize::SearchMethod::Backtracking}};
 
 constexpr double min_gain_without_benchmark = 0.05;
+
+/// Domains of the operators that each runtime has besides those of ONNX.
+const std::map<std::string, std::set<std::string>> runtime_domains = {{"any", {}}, {"onnxruntime", {"com.microsoft"}}};
 
 /// Keeps measured costs in the user's cache folder unless a table is given.
 void set_cached_cost_table(optimize::Options& options) {
@@ -78,6 +85,7 @@ void run(Context& context, const OptimizeOptions& given) {
   options.operators = definitions_folder(context.options);
   options.runtime_fusions = data_folder() / "runtimes" / "onnxruntime.patterns";
   options.calibration = optimize::calibration_file(data_folder() / "runtimes");
+  options.domains = runtime_domains.at(given.runtime);
   options.search.method = searches.at(given.search);
   if (given.verifier != "definitions") options.verification.onnxruntime = verifier_command();
   options.type_helper = type_helper_command();
@@ -128,6 +136,12 @@ void add_search_options(CLI::App& command, Options& options, OptimizeOptions& gi
       ->capture_default_str();
   options.files.updates(command.add_option(
       "--cost-table", given.cost_table, "file of times measured on this machine; default: in the user's cache folder"));
+  command
+      .add_option("--runtime", given.runtime,
+                  "runtime that will run the result: any, or onnxruntime, whose own operators (domain com.microsoft) "
+                  "are then used where they are cheaper")
+      ->check(one_of("runtime", {"any", "onnxruntime"}))
+      ->capture_default_str();
   command
       .add_option("--alpha", o.search.alpha,
                   "backtracking: keep graphs that cost less than this factor times the best so far; 1: greedy")

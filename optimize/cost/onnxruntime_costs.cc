@@ -82,6 +82,7 @@ class OnnxruntimeCosts final : public MeasuredCosts {
       }
     }
     question["op_type"] = node->op_type;
+    question["domain"] = node->domain;
     question["outputs"] = instance.outputs.size();
     question["attributes"] = Json::object();
     for (const auto& [name, value] : node->attributes) question["attributes"][name] = literal_json(value);

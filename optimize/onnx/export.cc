@@ -187,6 +187,8 @@ class Exporter {
       }
     } else {
       node.set_op_type(planned.spec.op_type);
+      node.set_domain(planned.spec.domain);
+      result_.require_domain(planned.spec.domain);
       node.set_name(unique_name("rulemill_" + planned.spec.op_type));
       for (std::size_t i = 0; i < planned.inputs.size(); ++i) {
         node.add_input(planned.inputs[i] ? name_of(*planned.inputs[i])

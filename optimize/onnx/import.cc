@@ -180,9 +180,6 @@ class Importer {
       types_.set_type(node.output(0), bank_.value(*constant).type);
       record.node = bank_.value(*constant).node;
       bank_.set_origin(record.node, position);
-    } else if (!standard) {
-      record.reason = "domain " + node.domain();
-      add_opaque(node, position, record);
     } else {
       const NodeQuery query = make_query(node, record);
       auto resolved = resolve(query);
@@ -269,6 +266,7 @@ class Importer {
   NodeQuery make_query(const onnx::NodeProto& node, const ImportedModel::NodeRecord& record) {
     NodeQuery query;
     query.description.op_type = node.op_type();
+    if (node.domain() != "ai.onnx") query.description.domain = node.domain();
     if (node.input_size() > 0) {
       const ValueType first = types_.type(node.input(0));
       if (first) query.description.onnx_type = to_onnx_type(first.data_type);

@@ -16,6 +16,7 @@
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/import.h"
 #include "optimize/onnx/mapping/random_node.h"
+#include "optimize/onnx/mapping_schema.h"
 #include "runtime/files/scratch_folder.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/process/subprocess.h"
@@ -59,10 +60,16 @@ onnx::ModelProto model_of(const RandomNode& node, const Values& values, const st
   constexpr int ir_version = 8;
   model.set_ir_version(ir_version);
   model.add_opset_import()->set_version(node.opset);
+  if (!node.spec.domain.empty()) {
+    onnx::OperatorSetIdProto& set = *model.add_opset_import();
+    set.set_domain(node.spec.domain);
+    set.set_version(1);
+  }
   onnx::GraphProto& graph = *model.mutable_graph();
   graph.set_name("one");
   onnx::NodeProto& proto_node = *graph.add_node();
   proto_node.set_op_type(node.spec.op_type);
+  proto_node.set_domain(node.spec.domain);
   for (const auto& [name, value] : node.spec.attributes)
     *proto_node.add_attribute() = make_attribute_proto(name, value);
   std::vector<bool> in_attribute(node.shapes.size(), false);
@@ -110,6 +117,16 @@ class MappingChecker {
   }
 
   const std::string& verifier() const { return verifier_; }
+
+  /// Throws InputError if the mapping names something that the runtime does not have.
+  void check_names(const algebra::GenericOnnxMapping& mapping) {
+    const Json answer = ask({{"schemas_of", mapping.op_type}, {"domain", mapping.domain}});
+    KnownSchemas known{answer.at("newest"), {}};
+    for (const Json& schema : answer.at("schemas"))
+      known.versions.push_back({schema.at("since"), schema.at("attributes"), schema.at("max_inputs")});
+    const std::string unknown = find_unknown_name(mapping, known);
+    if (!unknown.empty()) throw runtime::InputError(mapping.place, verifier_ + " does not have " + unknown);
+  }
 
   MappingReport run(const algebra::GenericOnnxMapping& mapping) {
     MappingReport report{mapping.operator_name, mapping.op_type, mapping.index, 0, 0, {}, {}};
@@ -173,6 +190,14 @@ class MappingChecker {
     }
   }
 
+  Json ask(const Json& question) {
+    const std::string text = question.dump();
+    helper_.send(runtime::bytes_of(std::string_view(text)));
+    const auto frame = helper_.receive(timeout);
+    if (!frame) throw runtime::Error("onnxruntime", "the process ended: " + helper_.end_reason());
+    return Json::parse(runtime::text_of(*frame));
+  }
+
   fs::path file(const std::string& stem, std::size_t number) const { return folder_ / (stem + std::to_string(number)); }
 
   std::optional<Values> run_in_onnxruntime(const onnx::ModelProto& model, const RandomNode& node, const Values& inputs,
@@ -190,11 +215,7 @@ class MappingChecker {
       question["inputs"].push_back(input.string());
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) question["outputs"].push_back(file("output", i).string());
-    const std::string text = question.dump();
-    helper_.send(runtime::bytes_of(std::string_view(text)));
-    const auto frame = helper_.receive(timeout);
-    if (!frame) throw runtime::Error("onnxruntime", "the process ended: " + helper_.end_reason());
-    const Json answer = Json::parse(runtime::text_of(*frame));
+    const Json answer = ask(question);
     if (answer.contains("error")) {
       rejection = answer.at("error");
       return std::nullopt;
@@ -271,6 +292,7 @@ std::vector<MappingReport> check_mappings(algebra::Library& library, const Mappi
                                           std::string& verifier) {
   MappingChecker checker(library, options);
   verifier = checker.verifier();
+  for (const algebra::GenericOnnxMapping& mapping : library.onnx_mappings()) checker.check_names(mapping);
   std::vector<MappingReport> result;
   for (const algebra::GenericOnnxMapping& mapping : library.onnx_mappings()) result.push_back(checker.run(mapping));
   return result;

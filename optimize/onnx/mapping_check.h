@@ -28,7 +28,7 @@ struct MappingCheckOptions {
 };
 
 /// Checks all mappings in order of definition. `verifier` receives the runtime's name. Throws Error if the helper
-/// cannot be started.
+/// cannot be started, and InputError if a mapping names an operator, attribute or input that the runtime does not have.
 std::vector<MappingReport> check_mappings(algebra::Library& library, const MappingCheckOptions& options,
                                           std::string& verifier);
 

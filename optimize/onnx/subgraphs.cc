@@ -102,6 +102,7 @@ void replace_subgraph(OnnxModel& model, const Subgraph& subgraph, const OnnxMode
   erase_matching(*graph.mutable_initializer(),
                  [&](const auto& tensor) { return subgraph.weights.contains(tensor.name()); });
   subgraph_proto(model, subgraph) = std::move(graph);
+  for (const std::string& domain : optimized.domains()) model.require_domain(domain);
 }
 
 }  // namespace rulemill::optimize

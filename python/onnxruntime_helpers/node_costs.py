@@ -1,6 +1,6 @@
 """Measures single nodes for `rulemill optimize --cost onnxruntime`.
 
-Query: {"op_type", "attributes", "inputs": [{"leaf": number} or {"value"}], "outputs": count, "activations": operators applied to the
+Query: {"op_type", "domain", "attributes", "inputs": [{"leaf": number} or {"value"}], "outputs": count, "activations": operators applied to the
 first output, "leaves": [{"shape", "constant"}], "opset", "threads"}. Answer: {"seconds"}, without the time of a call, or {"failure"}."""
 
 import statistics
@@ -47,13 +47,16 @@ def model_of(query):
             names.append(f"value{number}")
             weights.append(numpy_helper.from_array(tensor_value(source["value"]), names[-1]))
     results = [f"y{number}" for number in range(query["outputs"])]
-    nodes = [helper.make_node(query["op_type"], names, results, **query["attributes"])]
+    nodes = [helper.make_node(query["op_type"], names, results, domain=query["domain"], **query["attributes"])]
     for number, activation in enumerate(query.get("activations", [])):
         nodes.append(helper.make_node(activation, [results[0]], [f"activation{number}"]))
         results[0] = f"activation{number}"
     outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in results]
     graph = helper.make_graph(nodes, "node", inputs, outputs, weights)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", query["opset"])], ir_version=8)
+    opsets = [helper.make_opsetid("", query["opset"])]
+    if query["domain"]:
+        opsets.append(helper.make_opsetid(query["domain"], 1))
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
 def seconds_of(model, threads):

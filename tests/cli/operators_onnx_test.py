@@ -19,6 +19,13 @@ WRONG = {
         "  y[i... < d..., q < n] = (x[i..., q] - m[i...]) * g[q] * recip(sqrt(v[i...] + 0.5)) + b[q]\n"
         "  onnx LayerNormalization since 17 {axis = -1 default -1, epsilon = 0.00001}\n", "rows"),
 }
+UNKNOWN = {
+    "Reluu {foo = 3}": "does not have operator Reluu of ONNX",
+    "Relu {foo = 3}": "does not have attribute foo of operator Relu of ONNX",
+    "Relu(x, x, x)": "does not have input 3 of operator Relu of ONNX",
+    'Relu {domain = "com.microsoft"}': "does not have operator Relu of domain com.microsoft",
+    'Relu {domain = "com.example"}': "does not have domain com.example",
+}
 
 
 class Mappings(Case):
@@ -43,6 +50,14 @@ class Mappings(Case):
                 done, _ = self.report("--definitions", folder, "--trials", "40")
                 self.assert_fails(done, 1, "1 mappings differ")
                 self.assertIn(name, done.stdout)
+
+    def test_a_mapping_to_something_that_onnxruntime_does_not_have_is_an_error_with_its_place(self):
+        for mapping, expected in UNKNOWN.items():
+            with self.subTest(mapping):
+                (self.folder / "wrong.op").write_text(
+                    f"function relu(t) = max(t, 0)\noperator one(x[d...])\n  y[i... < d...] = relu(x[i...])\n  onnx {mapping}\n", encoding="utf-8")
+                done, _ = self.report("--definitions", self.folder)
+                self.assert_fails(done, 3, "wrong.op:4:", expected)
 
 
 if __name__ == "__main__":

@@ -35,10 +35,13 @@ bool clean_subgraphs(CleanGraph& graph) {
 }
 
 using Pass = bool (*)(CleanGraph&);
-constexpr Pass passes[] = {fold_known_sizes,      fold_constants,        fix_reshape_arguments,
-                           remove_identities,     remove_zero_addends,   merge_duplicate_nodes,
-                           merge_movements,       remove_inner_reshapes, merge_duplicate_initializers,
-                           inline_known_branches, clean_subgraphs,       remove_unused};
+constexpr Pass passes[] = {fold_known_sizes,      fold_constants,
+                           fix_reshape_arguments, remove_identities,
+                           remove_zero_addends,   remove_full_updates,
+                           merge_duplicate_nodes, merge_movements,
+                           remove_inner_reshapes, merge_duplicate_initializers,
+                           inline_known_branches, clean_subgraphs,
+                           remove_unused};
 
 /// Runs all passes until none changes the graph. Each removes something, so that this ends. Constants that are only
 /// stored in another way are no change.

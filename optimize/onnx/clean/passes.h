@@ -18,6 +18,8 @@ bool fix_reshape_arguments(CleanGraph& graph);
 bool remove_identities(CleanGraph& graph);
 /// Removes additions of 0 where no output depends on the sign of a zero that they change.
 bool remove_zero_addends(CleanGraph& graph);
+/// Removes a ScatterND that writes every position in order: its result is its updates.
+bool remove_full_updates(CleanGraph& graph);
 /// Merges nodes that compute the same from the same inputs, and computations of the same sizes.
 bool merge_duplicate_nodes(CleanGraph& graph);
 /// Merges initializers of equal content.

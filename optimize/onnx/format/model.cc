@@ -255,6 +255,22 @@ OnnxModel OnnxModel::parse(std::string_view bytes, const std::string& origin, co
 }
 
 int OnnxModel::opset() const { return proto_->opset; }
+
+std::set<std::string> OnnxModel::domains() const {
+  std::set<std::string> domains;
+  for (const auto& set : proto_->model.opset_import()) {
+    if (!set.domain().empty() && set.domain() != "ai.onnx") domains.insert(set.domain());
+  }
+  return domains;
+}
+
+void OnnxModel::require_domain(const std::string& domain) {
+  if (domain.empty() || domains().contains(domain)) return;
+  onnx::OperatorSetIdProto& added = *proto_->model.add_opset_import();
+  added.set_domain(domain);
+  added.set_version(1);
+}
+
 const std::string& OnnxModel::origin() const { return proto_->origin; }
 const std::vector<std::filesystem::path>& OnnxModel::external_files() const { return proto_->external_files; }
 std::uint64_t OnnxModel::weight_bytes() const { return weight_bytes_of(*proto_); }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,10 @@ class OnnxModel {
 
   /// Returns the version of the default operator set.
   int opset() const;
+  /// Returns the domains of operators that the model declares, except ONNX's own.
+  std::set<std::string> domains() const;
+  /// Declares a domain in its first version, unless it is declared or ONNX's own.
+  void require_domain(const std::string& domain);
   /// Returns the total size of all initializers.
   std::uint64_t weight_bytes() const;
   const std::string& origin() const;

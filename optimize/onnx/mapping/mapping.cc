@@ -187,6 +187,7 @@ std::optional<OnnxNodeSpec> emit(const algebra::OnnxMapping& mapping, std::span<
   number_context.is_runtime_size = nullptr;
   OnnxNodeSpec spec;
   spec.op_type = mapping.op_type;
+  spec.domain = mapping.domain;
   spec.activation = mapping.activation;
   spec.variadic = mapping.variadic;
   for (const algebra::OnnxAttribute& attribute : mapping.attributes) {

@@ -19,6 +19,7 @@ namespace rulemill::optimize {
 /// The parts of an ONNX node that a mapping reads.
 struct NodeDescription {
   std::string op_type;
+  std::string domain;  // empty: ONNX's own
   std::map<std::string, OnnxLiteral> attributes;
   std::vector<std::optional<OnnxLiteral>> constant_inputs;  // by input: integers or a float scalar
   std::vector<bool> absent_inputs;                          // by input
@@ -30,6 +31,7 @@ struct NodeDescription {
 /// An ONNX node to write: a mapping's values at known sizes.
 struct OnnxNodeSpec {
   std::string op_type;
+  std::string domain;  // empty: ONNX's own
   std::map<std::string, OnnxLiteral> attributes;
   std::map<std::string, std::uint32_t> attribute_arguments;  // attribute → the instance's argument with its value
   std::set<std::string> tensor_attributes;                   // those of them that are tensors of one element

@@ -19,8 +19,12 @@ class NodeResolver {
   NodeResolver(const NodeQuery& query, GraphBank& bank) : query_(query), bank_(bank) {}
 
   std::variant<LoweredNode, std::string> run() {
-    const std::vector<GenericOnnxMapping> mappings = bank_.library().onnx_mappings(query_.description.op_type);
-    if (mappings.empty()) return "no operator maps to " + query_.description.op_type;
+    const std::vector<GenericOnnxMapping> mappings =
+        bank_.library().onnx_mappings(query_.description.op_type, query_.description.domain);
+    if (mappings.empty()) {
+      const std::string& domain = query_.description.domain;
+      return "no operator maps to " + (domain.empty() ? "" : domain + ".") + query_.description.op_type;
+    }
     // Mappings without broadcasting are tried first.
     for (const bool broadcast : {false, true}) {
       for (const GenericOnnxMapping& mapping : mappings) {

@@ -36,9 +36,10 @@ class ShapeInference {
         {SizeOperator::Range, &ShapeInference::range},
         {SizeOperator::ConstantOfShape, &ShapeInference::constant_of_shape},
         {SizeOperator::GatherElements, &ShapeInference::gather_elements}};
-    if (node_.output_size() != 1 || !op_) return std::nullopt;
-    const auto method = methods.find(*op_);
-    InferredShape result = method == methods.end() ? elementwise() : (this->*method->second)();
+    const bool is_einsum = node_.op_type() == "Einsum";
+    if (node_.output_size() != 1 || (!op_ && !is_einsum)) return std::nullopt;
+    const auto method = op_ ? methods.find(*op_) : methods.end();
+    InferredShape result = is_einsum ? einsum() : method == methods.end() ? elementwise() : (this->*method->second)();
     if (result) result->required_bound = required_bound_;
     if (!result || !std::ranges::all_of(result->dims, [&](const Poly& dim) { return symbols_.is_positive(dim); }))
       return std::nullopt;
@@ -179,6 +180,35 @@ class ShapeInference {
     for (std::size_t i = 1; i < inputs_.size(); ++i) {
       if (!axis || shape(i) == nullptr || shape(i)->size() != result.dims.size()) return std::nullopt;
       result.dims[*axis] += (*shape(i))[*axis];
+    }
+    return result;
+  }
+
+  /// An equation with a result and without an ellipsis. A letter that occurs twice stands for the larger dimension,
+  /// because dimensions of one element are repeated.
+  InferredShape einsum() {
+    const auto* equation = attribute("equation");
+    std::string letters = equation == nullptr ? "" : equation->s();
+    std::erase(letters, ' ');
+    const std::size_t arrow = letters.find("->");
+    if (arrow == std::string::npos || letters.find('.') != std::string::npos) return std::nullopt;
+    std::map<char, Poly> dims;
+    std::size_t input = 0, axis = 0;
+    for (const char letter : letters.substr(0, arrow)) {
+      if (letter == ',') {
+        ++input;
+        axis = 0;
+        continue;
+      }
+      if (shape(input) == nullptr || axis >= shape(input)->size()) return std::nullopt;
+      const Poly& dim = shape(input)->at(axis++);
+      const auto [entry, added] = dims.emplace(letter, dim);
+      if (!added) entry->second = symbols_.max(entry->second, dim);
+    }
+    OpaqueShape result;
+    for (const char letter : letters.substr(arrow + 2)) {
+      if (!dims.contains(letter)) return std::nullopt;
+      result.dims.push_back(dims.at(letter));
     }
     return result;
   }

@@ -17,7 +17,8 @@ class SizeBoundSearch {
       : query_(query), dynamic_dims_(dynamic_dims), bank_(bank) {}
 
   std::optional<LowerBound> run() {
-    if (bank_.library().onnx_mappings(query_.description.op_type).empty()) return std::nullopt;
+    if (bank_.library().onnx_mappings(query_.description.op_type, query_.description.domain).empty())
+      return std::nullopt;
     std::vector<std::int64_t> values(dynamic_dims_.size(), probe_size);
     std::vector<std::size_t> occurring;
     for (std::size_t i = 0; i < dynamic_dims_.size(); ++i) {
