@@ -13,6 +13,9 @@ namespace {
 /// Windows that are tried for a pair of values, smallest first.
 constexpr std::uint32_t window_levels[] = {0, 2, 4};
 
+/// Nodes of a window that is not split before it is proved as a whole.
+constexpr std::size_t max_whole_window = 8;
+
 std::vector<ValueId> roots_of(const std::vector<ValueId>& values, const CanonicalModel& model) {
   std::vector<ValueId> roots;
   for (const ValueId value : values) roots.push_back(model.value(value));
@@ -126,7 +129,7 @@ void Sweep::add_open(ValueId original, ValuePair pair, const std::vector<NodeId>
   result_.open.push_back(std::move(open));
 }
 
-/// A window whose like was split before is split first: its proof as a whole takes longer and failed.
+/// A large window is split first, and so is one whose like was split before: their proofs as a whole take longer.
 Sweep::Attempt Sweep::prove(ValueId original, ValuePair pair) {
   if (failures_ == max_failures_ || bank_.value(pair.before).type != bank_.value(pair.after).type)
     return Attempt::Failed;
@@ -135,7 +138,8 @@ Sweep::Attempt Sweep::prove(ValueId original, ValuePair pair) {
     const std::optional<EqualityWindow> window = equality_window(bank_, pair, first_nodes_, {.levels = levels});
     if (!window) break;
     if (last && last->nodes.size() == window->nodes.size()) break;
-    const bool must_split = !last && split_windows_.contains(region_key(window->region, bank_));
+    const bool must_split = !last && (window->nodes.size() > max_whole_window ||
+                                      split_windows_.contains(region_key(window->region, bank_)));
     if (must_split && split(original, *window)) return Attempt::Split;
     const bool is_proved = (!last && prove_by_statement(window->region, StatementProver::Effort::Known)) ||
                            prove_by_rules(window->region) ||
@@ -155,18 +159,25 @@ Sweep::Attempt Sweep::prove(ValueId original, ValuePair pair) {
   return Attempt::Failed;
 }
 
+bool Sweep::prove_inner(ValueId original, ValuePair pair) {
+  const std::vector<ValuePair> shapes = splits_.in_one_shape(pair);
+  const bool is_proved = std::ranges::any_of(shapes, [&](const ValuePair& each) {
+    if (each.before == each.after) return true;
+    const std::optional<EqualityWindow> window = equality_window(bank_, each, first_nodes_, {.levels = 0});
+    return window && prove_inner(window->region);
+  });
+  if (is_proved) merge(original, shapes[0].before);
+  return is_proved;
+}
+
 /// Windows between inner values are small, and many: rules are not tried again for a window like one that they did not
 /// show.
-bool Sweep::prove_inner(ValueId original, ValuePair pair) {
-  const std::optional<EqualityWindow> window = equality_window(bank_, pair, first_nodes_, {.levels = 0});
-  if (!window) return false;
-  bool is_proved = prove_by_statement(window->region, StatementProver::Effort::Full);
-  if (!is_proved) {
-    const std::string key = region_key(window->region, bank_);
-    is_proved = !failed_inner_windows_.contains(key) && prove_by_rules(window->region);
-    if (!is_proved) failed_inner_windows_.insert(key);
-  }
-  if (is_proved) merge(original, pair.before);
+bool Sweep::prove_inner(const Region& window) {
+  if (prove_by_statement(window, StatementProver::Effort::Full)) return true;
+  const std::string key = region_key(window, bank_);
+  if (failed_inner_windows_.contains(key)) return false;
+  const bool is_proved = prove_by_rules(window);
+  if (!is_proved) failed_inner_windows_.insert(key);
   return is_proved;
 }
 
@@ -182,8 +193,11 @@ bool Sweep::prove_by_rules(const Region& window) {
 
 bool Sweep::prove_by_statement(const Region& window, StatementProver::Effort effort) {
   const auto statement = statements_.prove(window, effort);
-  if (statement) ++result_.statements[*statement];
-  return statement.has_value();
+  if (!statement) return false;
+  ++result_.statements[statement->text];
+  result_.constants += statement->constants;
+  result_.constant_difference = std::max(result_.constant_difference, statement->constant_difference);
+  return true;
 }
 
 /// Makes inner values candidates, and goes back to the first of them. Each window is split once.

@@ -67,6 +67,7 @@ class Sweep {
   void merge(ValueId original, ValueId partner);
   Attempt prove(ValueId original, ValuePair pair);
   bool prove_inner(ValueId original, ValuePair pair);
+  bool prove_inner(const Region& window);
   bool prove_by_rules(const Region& window);
   bool prove_by_statement(const Region& window, StatementProver::Effort effort);
   bool split(ValueId original, const EqualityWindow& window);
@@ -83,7 +84,8 @@ class Sweep {
   std::unordered_set<NodeId> first_nodes_;                        // canonical nodes of the first model
   std::vector<ValueId> first_constants_;                          // canonical
   std::unordered_map<ValueId, std::vector<ValueId>> candidates_;  // by original value of the second model: canonical
-  std::unordered_map<ValueId, std::vector<ValueId>> inner_candidates_;  // as candidates_, from split windows
+  std::unordered_map<ValueId, std::vector<ValueId>>
+      inner_candidates_;                                       // as candidates_, from split windows; other shapes
   std::unordered_map<ValueId, ValueId> merged_;                // by original value of the second model: canonical
   std::unordered_set<ValueId> congruent_, unmatched_, split_;  // original values of the second model
   std::set<std::string> split_windows_;                        // keys of windows that have inner pairs

@@ -37,16 +37,24 @@ class WindowEvaluation {
 
   /// Returns the values, by number; nullopt if the window is ill-typed at these sizes, or too large.
   std::optional<std::vector<algebra::Tensor>> run(const GeneralWindow& window) {
-    for (const GeneralLeaf& leaf : window.leaves) {
+    values_.resize(window.leaves.size());
+    for (const std::uint32_t number : window.leaf_order) {
+      const GeneralLeaf& leaf = window.leaves[number];
       if (leaf.computed) {
-        if (!apply(*leaf.computed)) return std::nullopt;
+        auto results = apply(*leaf.computed);
+        if (!results) return std::nullopt;
+        values_[number] = std::move(results->front());
       } else if (is_small(sizes_.dims(*leaf.type))) {
-        values_.push_back(*draw_.elements(leaf.type, values_.size()));
+        values_[number] = *draw_.elements(leaf.type, number);
       } else {
         return std::nullopt;
       }
     }
-    if (!std::ranges::all_of(window.nodes, [&](const GeneralNode& node) { return apply(node); })) return std::nullopt;
+    for (const GeneralNode& node : window.nodes) {
+      auto results = apply(node);
+      if (!results) return std::nullopt;
+      for (algebra::Tensor& result : *results) values_.push_back(std::move(result));
+    }
     return std::move(values_);
   }
 
@@ -57,7 +65,7 @@ class WindowEvaluation {
     return elements <= max_elements;
   }
 
-  bool apply(const GeneralNode& node) {
+  std::optional<std::vector<algebra::Tensor>> apply(const GeneralNode& node) const {
     const algebra::OperatorInstance& instance = bank_.library().instance(node.instance);
     std::vector<std::vector<std::int64_t>> dims;
     std::vector<const algebra::Tensor*> arguments;
@@ -67,11 +75,8 @@ class WindowEvaluation {
     }
     const std::vector<std::int64_t> sizes = sizes_.dims(node.sizes);
     const auto shapes = algebra::infer(instance, dims, sizes);
-    if (!shapes || !std::ranges::all_of(*shapes, is_small)) return false;
-    auto results = algebra::run_reference(bank_.library().functions(), instance, arguments, sizes);
-    if (!results) return false;
-    for (algebra::Tensor& result : *results) values_.push_back(std::move(result));
-    return true;
+    if (!shapes || !std::ranges::all_of(*shapes, is_small)) return std::nullopt;
+    return algebra::run_reference(bank_.library().functions(), instance, arguments, sizes);
   }
 
   const GraphBank& bank_;
@@ -101,8 +106,9 @@ class WindowSamples {
     }
   }
 
+  bool is_complete() const { return draws_.size() == compared_draws; }
   bool are_equal(std::uint32_t a, std::uint32_t b) const {
-    return draws_.size() == compared_draws &&
+    return is_complete() &&
            std::ranges::all_of(draws_, [&](const auto& draw) { return agree(draw[a].values, draw[b].values); });
   }
 
@@ -127,7 +133,11 @@ class WindowSamples {
 std::vector<ValuePair> WindowSplit::inner_pairs(const EqualityWindow& window,
                                                 const std::unordered_set<NodeId>& common) {
   const Region& region = window.region;
-  const WindowSamples samples(bank_, generalize(bank_, constants_, operators_, region, sizes_));
+  std::optional<WindowSamples> samples;
+  for (const SmallNumbers small : {SmallNumbers::General, SmallNumbers::Literal}) {
+    samples.emplace(bank_, generalize(bank_, constants_, operators_, region, small, sizes_));
+    if (samples->is_complete()) break;
+  }
   std::vector<std::pair<std::uint32_t, ValueId>> first, second;  // with their numbers
   for (std::uint32_t leaf = 0; leaf < region.leaves.size(); ++leaf) {
     if (!region.leaves[leaf].constant) first.emplace_back(leaf, region.leaves[leaf].value);
@@ -142,25 +152,29 @@ std::vector<ValuePair> WindowSplit::inner_pairs(const EqualityWindow& window,
     std::size_t partners = 0;
     for (const auto& [other, before] : first) {
       const bool is_whole_window = before == region.outputs[0] && value == region.outputs[1];
-      if (is_whole_window || !samples.are_equal(other, number)) continue;
-      const auto partner = with_type_of(before, value);
-      if (!partner || *partner == value) continue;
-      pairs.push_back({*partner, value});
+      if (is_whole_window || !samples->are_equal(other, number)) continue;
+      pairs.push_back({before, value});
       if (++partners == max_partners) break;
     }
   }
   return pairs;
 }
 
-/// Returns the first value, reshaped if its type is another one.
-std::optional<ValueId> WindowSplit::with_type_of(ValueId before, ValueId after) {
-  const ValueType given = bank_.value(before).type, wanted = bank_.value(after).type;  // copies: the bank grows
-  if (given == wanted) return before;
-  if (given.data_type != wanted.data_type) return std::nullopt;
-  const std::uint32_t ranks[] = {static_cast<std::uint32_t>(given->size()), static_cast<std::uint32_t>(wanted->size())};
-  const auto reshaped = bank_.apply(bank_.library().instantiate("reshape", {}, ranks).id, std::span(&before, 1),
-                                    *wanted, wanted.data_type);
-  return reshaped ? std::optional(bank_.node(*reshaped).outputs[0]) : std::nullopt;
+std::vector<ValuePair> WindowSplit::in_one_shape(ValuePair pair) {
+  const ValueType first = bank_.value(pair.before).type, second = bank_.value(pair.after).type;  // the bank grows
+  if (first == second) return {pair};
+  if (first.data_type != second.data_type) return {};
+  const auto before = reshaped(pair.before, second), after = reshaped(pair.after, first);
+  if (!before || !after) return {};
+  return {{*before, pair.after}, {pair.before, *after}};
+}
+
+std::optional<ValueId> WindowSplit::reshaped(ValueId value, const ValueType& type) {
+  const std::uint32_t ranks[] = {static_cast<std::uint32_t>(bank_.value(value).type->size()),
+                                 static_cast<std::uint32_t>(type->size())};
+  const algebra::InstanceId reshape = bank_.library().instantiate("reshape", {}, ranks).id;
+  const auto node = bank_.apply(reshape, std::span(&value, 1), *type, type.data_type);
+  return node ? std::optional(bank_.node(*node).outputs[0]) : std::nullopt;
 }
 
 }  // namespace rulemill::optimize

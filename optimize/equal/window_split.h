@@ -2,6 +2,7 @@
 // smaller windows, whatever their names.
 #pragma once
 
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
@@ -17,12 +18,15 @@ class WindowSplit {
   WindowSplit(GraphBank& bank, ConstantComparison& constants, ConstantOperators& operators)
       : bank_(bank), constants_(constants), operators_(operators) {}
 
-  /// Returns pairs with a value that only the second model has, in the order of these. The first value is one of the
-  /// first model, or a reshaped one, so that both have one type. `common` are the nodes of the first model.
+  /// Returns pairs of the values that only the second model has, in their order, with equal elements in row-major
+  /// order; their shapes may differ. `common` are the nodes of the first model.
   std::vector<ValuePair> inner_pairs(const EqualityWindow& window, const std::unordered_set<NodeId>& common);
+  /// Returns pairs of one shape of which each proves the others, because reshaping loses nothing. The first has the
+  /// shape of `pair.after`. None if the values cannot be reshaped.
+  std::vector<ValuePair> in_one_shape(ValuePair pair);
 
  private:
-  std::optional<ValueId> with_type_of(ValueId before, ValueId after);
+  std::optional<ValueId> reshaped(ValueId value, const ValueType& type);
 
   GraphBank& bank_;
   ConstantComparison& constants_;

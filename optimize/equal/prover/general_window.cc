@@ -1,7 +1,11 @@
 #include "optimize/equal/prover/general_window.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
+
+#include "optimize/model/rounding.h"
 
 namespace rulemill::optimize {
 
@@ -41,27 +45,46 @@ class GeneralSizes {
   std::map<std::int64_t, algebra::Poly> general_;  // numbers above 1
 };
 
+/// Numbers that stay, if small ones do.
+constexpr std::int64_t max_small_number = 16;
+
 class Generalization {
  public:
   Generalization(GraphBank& bank, ConstantComparison& constants, ConstantOperators& operators, const Region& window)
       : bank_(bank), constants_(constants), operators_(operators), window_(window) {}
 
-  GeneralWindow run(std::vector<algebra::Poly>& names) {
-    find_sides();
-    const GeneralSizes general(bank_.symbols(), names, numbers());
-    GeneralWindow result;
-    for (std::uint32_t leaf = 0; leaf < window_.leaves.size(); ++leaf) {
-      const ValueType type = bank_.value(window_.leaves[leaf].value).type;  // a copy, because the bank grows
-      GeneralLeaf created{ValueType(general(*type), type.data_type), window_.leaves[leaf].constant, computed(leaf)};
-      if (created.computed) created.computed->sizes = general(std::move(created.computed->sizes));
-      result.leaves.push_back(std::move(created));
+  GeneralWindow run(SmallNumbers small, std::vector<algebra::Poly>& names) {
+    const GeneralSizes general(bank_.symbols(), names, numbers(small));
+    for (const RegionLeaf& leaf : window_.leaves) {
+      const ValueType& type = bank_.value(leaf.value).type;
+      result_.leaves.push_back({ValueType(general(*type), type.data_type), leaf.constant, std::nullopt});
     }
     for (const RegionNode& node : window_.graph.nodes)
-      result.nodes.push_back({node.instance, node.arguments, general(node.sizes)});
-    return result;
+      result_.nodes.push_back({node.instance, node.arguments, general(node.sizes)});
+    find_sides();
+    find_operators();
+    find_definitions();
+    for (GeneralLeaf& leaf : result_.leaves) {
+      if (leaf.computed) leaf.computed->sizes = general(std::move(leaf.computed->sizes));
+    }
+    order_leaves();
+    return std::move(result_);
   }
 
  private:
+  std::set<std::int64_t> numbers(SmallNumbers small) const {
+    std::set<std::int64_t> found;
+    const auto add = [&](const std::vector<algebra::Poly>& sizes) {
+      for (const algebra::Poly& size : sizes) {
+        const auto number = size.constant();
+        if (number && *number > (small == SmallNumbers::Literal ? max_small_number : 1)) found.insert(*number);
+      }
+    };
+    for (const RegionLeaf& leaf : window_.leaves) add(*bank_.value(leaf.value).type);
+    for (const RegionNode& node : window_.graph.nodes) add(node.sizes);
+    return found;
+  }
+
   /// Finds the leaves of either side.
   void find_sides() {
     for (std::size_t side = 0; side < 2; ++side) {
@@ -75,45 +98,82 @@ class Generalization {
     }
   }
 
-  std::set<std::int64_t> numbers() const {
-    std::set<std::int64_t> found;
-    const auto add = [&](const std::vector<algebra::Poly>& sizes) {
-      for (const algebra::Poly& size : sizes) {
-        if (const auto number = size.constant(); number && *number > 1) found.insert(*number);
-      }
-    };
-    for (const RegionLeaf& leaf : window_.leaves) add(*bank_.value(leaf.value).type);
-    for (const RegionNode& node : window_.graph.nodes) add(node.sizes);
-    return found;
-  }
+  bool is_shared(std::uint32_t leaf) const { return reached_[0].contains(leaf) && reached_[1].contains(leaf); }
+  ValueType type_of(std::uint32_t leaf) const { return bank_.value(window_.leaves[leaf].value).type; }
 
-  std::optional<GeneralNode> computed(std::uint32_t leaf) {
-    if (!window_.leaves[leaf].constant) return std::nullopt;
-    if (!reached_[0].contains(leaf) || !reached_[1].contains(leaf)) {
+  /// Finds constants that are stored in place of an operator without inputs. Both sides may use one number for
+  /// different purposes, such as a factor of 1 and a summand of 1.
+  void find_operators() {
+    for (std::uint32_t leaf = 0; leaf < window_.leaves.size(); ++leaf) {
+      if (!window_.leaves[leaf].constant || (is_shared(leaf) && !type_of(leaf)->empty())) continue;
       const std::vector<NodeId>& nodes = operators_.nodes_of(window_.leaves[leaf].value);
-      if (!nodes.empty()) return GeneralNode{bank_.node(nodes[0]).instance, {}, bank_.node(nodes[0]).sizes};
+      if (nodes.empty()) continue;
+      const Node& node = bank_.node(nodes[0]);
+      result_.leaves[leaf].computed = GeneralNode{node.instance, {}, node.sizes};
     }
-    return transposed(leaf);
   }
 
-  /// Returns the transposition of an earlier leaf whose transposed matrix this one is: one side only has either.
-  std::optional<GeneralNode> transposed(std::uint32_t leaf) {
-    const ValueId given = window_.leaves[leaf].value;
-    const ValueType type = bank_.value(given).type;  // a copy, because the bank grows
-    if (type->size() != 2 || !is_float(type.data_type)) return std::nullopt;
-    const std::uint32_t matrix[] = {2};
-    for (std::uint32_t other = 0; other < leaf; ++other) {
-      const RegionLeaf& earlier = window_.leaves[other];
-      const ValueType& shape = bank_.value(earlier.value).type;
-      if (!earlier.constant || shape->size() != 2 || (*shape)[0] != (*type)[1] || (*shape)[1] != (*type)[0]) continue;
-      const algebra::InstanceId transpose =
-          bank_.library().instantiate("transpose", {{"perm", std::vector<std::int64_t>{1, 0}}}, matrix).id;
-      const ValueId argument[] = {earlier.value};
-      const auto node = bank_.apply(transpose, argument, {}, type.data_type);
-      if (node && constants_.difference(bank_.node(*node).outputs[0], given) == 0.0)
-        return GeneralNode{transpose, {other}, {}};
+  /// Finds constants of one side that an operator computes from others: what an optimizer stored in their place.
+  void find_definitions() {
+    std::set<std::uint32_t> used;  // as arguments
+    for (std::uint32_t leaf = 0; leaf < window_.leaves.size(); ++leaf) {
+      GeneralLeaf& given = result_.leaves[leaf];
+      if (!given.constant || given.computed || is_shared(leaf) || used.contains(leaf)) continue;
+      if (!is_float(given.type.data_type)) continue;
+      for (std::uint32_t other = 0; other < window_.leaves.size() && !given.computed; ++other) {
+        const GeneralLeaf& argument = result_.leaves[other];
+        if (other == leaf || !argument.constant || argument.computed) continue;
+        given.computed = definition(leaf, other);
+      }
+      if (given.computed) used.insert(given.computed->arguments.begin(), given.computed->arguments.end());
+    }
+  }
+
+  std::optional<GeneralNode> definition(std::uint32_t leaf, std::uint32_t other) {
+    const ValueType given = type_of(leaf), type = type_of(other);
+    if (given == type) return scaled(leaf, other);
+    if (given->size() == 2 && type->size() == 2 && (*given)[0] == (*type)[1] && (*given)[1] == (*type)[0]) {
+      const std::uint32_t matrix[] = {2};
+      const std::vector<std::int64_t> perm = {1, 0};
+      return confirmed(leaf, {bank_.library().instantiate("transpose", {{"perm", perm}}, matrix).id, {other}, {}}, 0);
+    }
+    if (given->empty() || type->empty()) return std::nullopt;
+    const std::uint32_t ranks[] = {static_cast<std::uint32_t>(type->size()), static_cast<std::uint32_t>(given->size())};
+    return confirmed(leaf, {bank_.library().instantiate("reshape", {}, ranks).id, {other}, *given}, 0);
+  }
+
+  /// Returns the product of the other leaf and a number, within rounding.
+  std::optional<GeneralNode> scaled(std::uint32_t leaf, std::uint32_t other) {
+    const std::uint32_t ranks[] = {static_cast<std::uint32_t>(type_of(leaf)->size()), 0};
+    for (std::uint32_t factor = 0; factor < window_.leaves.size(); ++factor) {
+      if (factor == leaf || factor == other || !window_.leaves[factor].constant || !type_of(factor)->empty()) continue;
+      const algebra::InstanceId scale = bank_.library().instantiate("scale", {}, ranks).id;
+      if (auto found = confirmed(leaf, {scale, {other, factor}, {}}, max_constant_roundoffs)) return found;
     }
     return std::nullopt;
+  }
+
+  /// Returns the node if it computes the leaf's elements.
+  std::optional<GeneralNode> confirmed(std::uint32_t leaf, GeneralNode node, double roundoffs) {
+    std::vector<ValueId> arguments;
+    for (const std::uint32_t argument : node.arguments) arguments.push_back(window_.leaves[argument].value);
+    const DataType type = type_of(leaf).data_type;
+    const auto created = bank_.apply(node.instance, arguments, node.sizes, type);
+    if (!created) return std::nullopt;
+    const auto difference = constants_.difference(bank_.node(*created).outputs[0], window_.leaves[leaf].value);
+    if (!difference || *difference > roundoffs * unit_roundoff(type)) return std::nullopt;
+    ++result_.constants;
+    result_.constant_difference = std::max(result_.constant_difference, *difference);
+    return node;
+  }
+
+  void order_leaves() {
+    for (const bool from_others : {false, true}) {
+      for (std::uint32_t leaf = 0; leaf < result_.leaves.size(); ++leaf) {
+        const auto& computed = result_.leaves[leaf].computed;
+        if ((computed && !computed->arguments.empty()) == from_others) result_.leaf_order.push_back(leaf);
+      }
+    }
   }
 
   GraphBank& bank_;
@@ -121,13 +181,14 @@ class Generalization {
   ConstantOperators& operators_;
   const Region& window_;
   std::set<std::uint32_t> reached_[2];  // values below either output
+  GeneralWindow result_;
 };
 
 }  // namespace
 
 GeneralWindow generalize(GraphBank& bank, ConstantComparison& constants, ConstantOperators& operators,
-                         const Region& window, std::vector<algebra::Poly>& names) {
-  return Generalization(bank, constants, operators, window).run(names);
+                         const Region& window, SmallNumbers small, std::vector<algebra::Poly>& names) {
+  return Generalization(bank, constants, operators, window).run(small, names);
 }
 
 }  // namespace rulemill::optimize

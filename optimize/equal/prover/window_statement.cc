@@ -23,14 +23,16 @@ std::optional<std::string> statement_of(const GeneralWindow& general, const Regi
     for (const std::uint32_t argument : node.arguments) arguments.push_back(values[argument]);
     return terms.apply(node.instance, arguments, node.sizes);
   };
-  for (const GeneralLeaf& leaf : general.leaves) {
+  values.resize(general.leaves.size());
+  for (const std::uint32_t number : general.leaf_order) {
+    const GeneralLeaf& leaf = general.leaves[number];
     if (leaf.computed) {
-      values.push_back(terms.output(apply(*leaf.computed), 0));
+      values[number] = terms.output(apply(*leaf.computed), 0);
       continue;
     }
-    const std::string name = (leaf.constant ? "w" : "x") + std::to_string(values.size() + 1);
-    values.push_back(terms.variable(name, static_cast<std::uint32_t>(leaf.type->size())));
-    shapes[values.back()] = *leaf.type;
+    const std::string name = (leaf.constant ? "w" : "x") + std::to_string(number + 1);
+    values[number] = terms.variable(name, static_cast<std::uint32_t>(leaf.type->size()));
+    shapes[values[number]] = *leaf.type;
   }
   for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
     const algebra::NodeId created = apply(general.nodes[node]);
@@ -40,6 +42,7 @@ std::optional<std::string> statement_of(const GeneralWindow& general, const Regi
   rule.id = "statement";
   rule.source = {values[graph.outputs[0]]};
   rule.target = {values[graph.outputs[1]]};
+  if (terms.term(rule.source[0]).is_variable) std::swap(rule.source, rule.target);
   rule.variables = terms.variables(rule.source);
   if (!std::ranges::is_permutation(rule.variables, terms.variables(rule.target))) return std::nullopt;
   for (const algebra::TermId variable : rule.variables) rule.shapes.push_back(shapes.at(variable));
@@ -48,15 +51,20 @@ std::optional<std::string> statement_of(const GeneralWindow& general, const Regi
 
 }  // namespace
 
-std::optional<std::string> StatementProver::prove(const Region& window, Effort effort) {
+std::optional<ProvedStatement> StatementProver::prove(const Region& window, Effort effort) {
   if (!proof_ || window.graph.nodes.size() > max_statement_nodes) return std::nullopt;
   if (effort == Effort::Known && proved_.empty()) return std::nullopt;
-  const auto statement = statement_of(generalize(bank_, constants_, operators_, window, sizes_), window.graph, bank_);
-  if (!statement) return std::nullopt;
-  auto known = proved_.find(*statement);
-  if (known == proved_.end() && effort == Effort::Full)
-    known = proved_.emplace(*statement, proof_(*statement, bank_.library())).first;
-  return known != proved_.end() && known->second ? statement : std::nullopt;
+  for (const SmallNumbers small : {SmallNumbers::General, SmallNumbers::Literal}) {
+    const GeneralWindow general = generalize(bank_, constants_, operators_, window, small, sizes_);
+    auto statement = statement_of(general, window.graph, bank_);
+    if (!statement) return std::nullopt;
+    auto known = proved_.find(*statement);
+    if (known == proved_.end() && effort == Effort::Full)
+      known = proved_.emplace(*statement, proof_(*statement, bank_.library())).first;
+    if (known != proved_.end() && known->second)
+      return ProvedStatement{std::move(*statement), general.constants, general.constant_difference};
+  }
+  return std::nullopt;
 }
 
 }  // namespace rulemill::optimize

@@ -19,6 +19,12 @@ namespace rulemill::optimize {
 /// Returns true if the typed rule, in text form, is proved.
 using StatementProof = std::function<bool(const std::string& statement, algebra::Library& library)>;
 
+struct ProvedStatement {
+  std::string text;
+  std::uint32_t constants = 0;     // that were compared by value, within rounding
+  double constant_difference = 0;  // the largest
+};
+
 /// Proves windows as statements. Each statement is tried once.
 class StatementProver {
  public:
@@ -31,7 +37,7 @@ class StatementProver {
 
   /// Returns the statement if it is proved: the region's first two outputs are equal for all values of its leaves.
   /// Numbers among the sizes become sizes, so that windows of other dimensions have the same statement.
-  std::optional<std::string> prove(const Region& window, Effort effort);
+  std::optional<ProvedStatement> prove(const Region& window, Effort effort);
 
  private:
   GraphBank& bank_;
