@@ -131,12 +131,17 @@ class Generalization {
 
   std::optional<GeneralNode> definition(std::uint32_t leaf, std::uint32_t other) {
     const ValueType given = type_of(leaf), type = type_of(other);
-    if (given == type) return scaled(leaf, other);
     if (given->size() == 2 && type->size() == 2 && (*given)[0] == (*type)[1] && (*given)[1] == (*type)[0]) {
       const std::uint32_t matrix[] = {2};
       const std::vector<std::int64_t> perm = {1, 0};
-      return confirmed(leaf, {bank_.library().instantiate("transpose", {{"perm", perm}}, matrix).id, {other}, {}}, 0);
+      const algebra::InstanceId transpose = bank_.library().instantiate("transpose", {{"perm", perm}}, matrix).id;
+      if (auto found = confirmed(leaf, {transpose, {other}, {}}, 0)) return found;
     }
+    return given == type ? scaled(leaf, other) : reshaped(leaf, other);
+  }
+
+  std::optional<GeneralNode> reshaped(std::uint32_t leaf, std::uint32_t other) {
+    const ValueType given = type_of(leaf), type = type_of(other);
     if (given->empty() || type->empty()) return std::nullopt;
     const std::uint32_t ranks[] = {static_cast<std::uint32_t>(type->size()), static_cast<std::uint32_t>(given->size())};
     return confirmed(leaf, {bank_.library().instantiate("reshape", {}, ranks).id, {other}, *given}, 0);
@@ -146,7 +151,9 @@ class Generalization {
   std::optional<GeneralNode> scaled(std::uint32_t leaf, std::uint32_t other) {
     const std::uint32_t ranks[] = {static_cast<std::uint32_t>(type_of(leaf)->size()), 0};
     for (std::uint32_t factor = 0; factor < window_.leaves.size(); ++factor) {
+      const auto& computed = result_.leaves[factor].computed;
       if (factor == leaf || factor == other || !window_.leaves[factor].constant || !type_of(factor)->empty()) continue;
+      if (computed && !computed->arguments.empty()) continue;
       const algebra::InstanceId scale = bank_.library().instantiate("scale", {}, ranks).id;
       if (auto found = confirmed(leaf, {scale, {other, factor}, {}}, max_constant_roundoffs)) return found;
     }
