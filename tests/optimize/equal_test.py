@@ -204,14 +204,15 @@ class Equal(Case):
         self.assertEqual(self.compare(model(0.3, False), model(0.30003, True))[1]["verdict"], "different")
 
     def test_small_numbers_may_stay_numbers_in_a_proof(self):
-        def model(order):
-            names = {"transpose first": ["x", "t", "t", "y"], "split first": ["s", "y", "x", "s"]}[order]
-            axes = {"transpose first": 0, "split first": 2}[order]
-            transpose = helper.make_node("Transpose", [names[0]], [names[1]], perm=[2, 0, 3, 1, 4])
-            split = helper.make_node("Split", [names[2], "parts"], [names[3], "unused"], axis=axes)
-            nodes = [transpose, split] if order == "transpose first" else [split, transpose]
-            return self.model_of(nodes, {"parts": numpy.array([2, 1])}, [1, 21, 3, 3, 20])
-        process, report = self.compare(model("transpose first"), model("split first"))
+        def model(transpose_first):
+            axis = 0 if transpose_first else 2
+            perm, given, transposed = ([2, 0, 3, 1, 4], "x", "t") if transpose_first else ([0, 2, 1, 3], "q", "y")
+            transpose = helper.make_node("Transpose", [given], [transposed], perm=perm)
+            layers = [helper.make_node("Split", ["t" if transpose_first else "x", "parts"], ["first", "s", "last"], axis=axis),
+                      helper.make_node("Squeeze", ["s", "axis"], ["y" if transpose_first else "q"])]
+            nodes = [transpose, *layers] if transpose_first else [*layers, transpose]
+            return self.model_of(nodes, {"parts": numpy.array([1, 1, 1]), "axis": numpy.array([axis])}, [1, 21, 3, 3, 20])
+        process, report = self.compare(model(True), model(False))
         self.assertEqual((report["verdict"], len(report["statements"])), ("equal", 1), process.stdout)
 
     def test_a_summand_of_zero_may_be_dropped_and_no_other(self):
