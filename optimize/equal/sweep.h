@@ -79,18 +79,17 @@ class Sweep {
   WindowProver& prover_;
   StatementProver& statements_;
   WindowSplit& splits_;
-  std::vector<NodeId> nodes_;                                     // of the second model
-  std::size_t next_ = 0;                                          // node to add
-  std::unordered_set<NodeId> first_nodes_;                        // canonical nodes of the first model
-  std::vector<ValueId> first_constants_;                          // canonical
-  std::unordered_map<ValueId, std::vector<ValueId>> candidates_;  // by original value of the second model: canonical
-  std::unordered_map<ValueId, std::vector<ValueId>>
-      inner_candidates_;                                       // as candidates_, from split windows; other shapes
+  std::vector<NodeId> nodes_;               // of the second model
+  std::size_t next_ = 0;                    // node to add
+  std::unordered_set<NodeId> first_nodes_;  // canonical nodes of the first model
+  std::vector<ValueId> first_constants_;    // canonical
+  // By original value of the second model: canonical values, those from split windows also in other shapes.
+  std::unordered_map<ValueId, std::vector<ValueId>> candidates_, inner_candidates_;
   std::unordered_map<ValueId, ValueId> merged_;                // by original value of the second model: canonical
+  std::unordered_map<ValueId, std::string> names_;             // by original value of the second model
   std::unordered_set<ValueId> congruent_, unmatched_, split_;  // original values of the second model
   std::set<std::string> split_windows_;                        // keys of windows that have inner pairs
-  std::set<std::string> failed_inner_windows_;      // keys of windows between inner values that rules do not show
-  std::unordered_map<ValueId, std::string> names_;  // by original value of the second model
+  std::set<std::string> failed_inner_windows_;                 // keys of those that rules do not show
   std::uint32_t max_failures_ = 0;
   std::uint32_t failures_ = 0;  // in a row
   SweepResult result_;
