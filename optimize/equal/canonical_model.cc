@@ -59,9 +59,11 @@ void CanonicalModel::add(NodeId original) {
   if (node.kind == Node::Kind::Constant) return define(node.outputs, {constant(node.outputs[0])});
   std::vector<ValueId> arguments;
   for (const ValueId argument : node.arguments) arguments.push_back(value(argument));
+  std::vector<algebra::Atom>& first_seen = first_seen_[original];
+  for (const algebra::Atom atom : first_seen) sizes_.erase(atom);
   new_sizes_.clear();
-  if (node.kind == Node::Kind::Algebra) return add_algebra(original, arguments);
-  add_opaque(original, arguments);
+  node.kind == Node::Kind::Algebra ? add_algebra(original, arguments) : add_opaque(original, arguments);
+  first_seen = new_sizes_;
 }
 
 /// An initializer of an unsupported type is imported as an input, although its content is known.

@@ -34,7 +34,7 @@ class CanonicalModel {
   CanonicalModel(GraphBank& bank, ConstantTable& constants, const ImportedModel& import, const ModelIdentity& identity,
                  std::string prefix);
 
-  /// Adds canonical terms for the node's outputs.
+  /// Adds canonical terms for the node's outputs. Terms of a node that is added again replace its earlier ones.
   void add(NodeId original);
   ValueId value(ValueId original) const { return canonical_.at(original); }
   bool has(ValueId original) const { return canonical_.contains(original); }
@@ -60,6 +60,7 @@ class CanonicalModel {
   std::unordered_map<ValueId, std::string> names_;  // of initializers and constants in this model
   algebra::Substitution sizes_;                     // of the model's own dimensions
   std::vector<algebra::Atom> new_sizes_;            // first seen in the node that is added
+  std::unordered_map<NodeId, std::vector<algebra::Atom>> first_seen_;
 };
 
 }  // namespace rulemill::optimize

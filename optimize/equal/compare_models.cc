@@ -103,10 +103,12 @@ class ModelComparison {
         algebra::specialize(joined_, used_operators(bank_), library_, terms_, symbols_);
     WindowProver prover(bank_, terms_, rules, constants_, operators);
     StatementProver statements(bank_, constants_, operators, options_.statement_proof);
+    WindowSplit splits(bank_, constants_, operators);
     ConstantTable table(bank_);
     CanonicalModel before(bank_, table, before_import_, before_.identity, "before ");
     CanonicalModel after(bank_, table, after_import_, after_.identity, "after ");
-    describe(Sweep(bank_, before, after, constants_, prover, statements).run(outputs_, matches, failures), rules);
+    Sweep sweep(bank_, before, after, constants_, prover, statements, splits);
+    describe(sweep.run(outputs_, matches, failures), rules);
     return result_.verdict == EqualityResult::Verdict::Equal;
   }
 

@@ -1,6 +1,7 @@
 #include "optimize/equal/sweep.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "optimize/equal/prover/constant_agreement.h"
 #include "runtime/process/interrupt.h"
@@ -11,6 +12,9 @@ namespace {
 
 /// Windows that are tried for a pair of values, smallest first.
 constexpr std::uint32_t window_levels[] = {0, 2, 4};
+
+/// Nodes of a window that is not split before it is proved as a whole.
+constexpr std::size_t max_whole_window = 8;
 
 std::vector<ValueId> roots_of(const std::vector<ValueId>& values, const CanonicalModel& model) {
   std::vector<ValueId> roots;
@@ -25,12 +29,16 @@ SweepResult Sweep::run(const std::vector<ValuePair>& outputs, const MatchingValu
   max_failures_ = max_failures;
   add_first_model();
   find_partners(outputs, matches);
-  for (const NodeId id : bank_.live_nodes(after_.import().outputs)) {
+  nodes_ = bank_.live_nodes(after_.import().outputs);
+  while (next_ < nodes_.size()) {
     runtime::throw_if_interrupted("equal");
+    const NodeId id = nodes_[next_++];
     after_.add(id);
     const std::vector<ValueId> originals = bank_.node(id).outputs;
     for (const ValueId original : originals) add_value(original);
   }
+  result_.congruent = congruent_.size();
+  result_.unmatched = unmatched_.size();
   result_.outputs_equal = std::ranges::all_of(
       outputs, [&](const ValuePair& pair) { return before_.value(pair.before) == after_.value(pair.after); });
   return std::move(result_);
@@ -70,23 +78,34 @@ void Sweep::find_partners(const std::vector<ValuePair>& outputs, const MatchingV
   for (auto& [value, known] : candidates_) std::ranges::sort(known);
 }
 
+/// A value is added again after a split.
 void Sweep::add_value(ValueId original) {
   if (!after_.has(original)) return;
+  if (const auto merged = merged_.find(original); merged != merged_.end())
+    return after_.set_value(original, merged->second);
   const ValueId canonical = after_.value(original);
-  const bool is_constant = bank_.node_of(canonical).constant;
   const bool is_congruent = first_nodes_.contains(bank_.value(canonical).node);
-  if (is_congruent && !is_constant) ++result_.congruent;
-  if (is_constant) {
+  if (bank_.node_of(canonical).constant) {
     if (!is_congruent) merge_constant(original, canonical);
     return;
   }
+  if (is_congruent) congruent_.insert(original);
   // A value whose partner has another term, such as one before a bias of zeros, may equal both.
-  const std::vector<ValueId>& partners = candidates_[original];
+  const std::vector<ValueId> partners = candidates_[original];
   if (is_congruent && std::ranges::find(partners, canonical) != partners.end()) return;
-  const bool is_merged = std::ranges::any_of(partners, [&](ValueId partner) {
-    return prove(original, {partner, canonical});
-  });
-  if (!is_merged && !is_congruent) ++result_.unmatched;
+  for (const ValueId partner : inner_candidates_[original]) {
+    if (prove_inner(original, {partner, canonical})) return;
+  }
+  for (const ValueId partner : partners) {
+    if (prove(original, {partner, canonical}) != Attempt::Failed) return;
+  }
+  if (!is_congruent) unmatched_.insert(original);
+}
+
+void Sweep::merge(ValueId original, ValueId partner) {
+  after_.set_value(original, partner);
+  merged_.emplace(original, partner);
+  unmatched_.erase(original);
 }
 
 /// A constant that one model computes may have been folded in the other one.
@@ -96,7 +115,7 @@ bool Sweep::merge_constant(ValueId original, ValueId canonical) {
     if (!difference) continue;
     ++result_.constants;
     result_.constant_difference = std::max(result_.constant_difference, *difference);
-    after_.set_value(original, candidate);
+    merge(original, candidate);
     return true;
   }
   return false;
@@ -110,37 +129,94 @@ void Sweep::add_open(ValueId original, ValuePair pair, const std::vector<NodeId>
   result_.open.push_back(std::move(open));
 }
 
-bool Sweep::prove(ValueId original, ValuePair pair) {
-  if (failures_ == max_failures_ || bank_.value(pair.before).type != bank_.value(pair.after).type) return false;
+/// A large window is split first, and so is one whose like was split before: their proofs as a whole take longer.
+Sweep::Attempt Sweep::prove(ValueId original, ValuePair pair) {
+  if (failures_ == max_failures_ || bank_.value(pair.before).type != bank_.value(pair.after).type)
+    return Attempt::Failed;
   std::optional<EqualityWindow> last;
   for (const std::uint32_t levels : window_levels) {
     const std::optional<EqualityWindow> window = equality_window(bank_, pair, first_nodes_, {.levels = levels});
     if (!window) break;
     if (last && last->nodes.size() == window->nodes.size()) break;
-    if (prove(window->region, !last)) {
-      after_.set_value(original, pair.before);
+    const bool must_split = !last && (window->nodes.size() > max_whole_window ||
+                                      split_windows_.contains(region_key(window->region, bank_)));
+    if (must_split && split(original, *window)) return Attempt::Split;
+    const bool is_proved = (!last && prove_by_statement(window->region, StatementProver::Effort::Known)) ||
+                           prove_by_rules(window->region) ||
+                           (!last && prove_by_statement(window->region, StatementProver::Effort::Full));
+    if (is_proved) {
+      merge(original, pair.before);
       failures_ = 0;
-      return true;
+      return Attempt::Merged;
     }
-    if (!last) add_open(original, pair, window->nodes);
+    if (!last) {
+      if (split(original, *window)) return Attempt::Split;
+      add_open(original, pair, window->nodes);
+    }
     last = window;
   }
   if (last) ++failures_;
-  return false;
+  return Attempt::Failed;
 }
 
-/// What rules do not show goes to the prover as one statement.
-bool Sweep::prove(const Region& window, bool is_smallest) {
-  if (const auto proof = prover_.prove(window)) {
-    ++result_.by_rules;
-    for (const std::uint32_t rule : proof->rules) ++result_.rules[rule];
-    result_.constants += proof->constants;
-    result_.constant_difference = std::max(result_.constant_difference, proof->constant_difference);
-    return true;
+bool Sweep::prove_inner(ValueId original, ValuePair pair) {
+  const std::vector<ValuePair> shapes = splits_.in_one_shape(pair);
+  const bool is_proved = std::ranges::any_of(shapes, [&](const ValuePair& each) {
+    if (each.before == each.after) return true;
+    const std::optional<EqualityWindow> window = equality_window(bank_, each, first_nodes_, {.levels = 0});
+    return window && prove_inner(window->region);
+  });
+  if (is_proved) merge(original, shapes[0].before);
+  return is_proved;
+}
+
+/// Windows between inner values are small, and many: rules are not tried again for a window like one that they did not
+/// show.
+bool Sweep::prove_inner(const Region& window) {
+  if (prove_by_statement(window, StatementProver::Effort::Full)) return true;
+  const std::string key = region_key(window, bank_);
+  if (failed_inner_windows_.contains(key)) return false;
+  const bool is_proved = prove_by_rules(window);
+  if (!is_proved) failed_inner_windows_.insert(key);
+  return is_proved;
+}
+
+bool Sweep::prove_by_rules(const Region& window) {
+  const auto proof = prover_.prove(window);
+  if (!proof) return false;
+  ++result_.by_rules;
+  for (const std::uint32_t rule : proof->rules) ++result_.rules[rule];
+  result_.constants += proof->constants;
+  result_.constant_difference = std::max(result_.constant_difference, proof->constant_difference);
+  return true;
+}
+
+bool Sweep::prove_by_statement(const Region& window, StatementProver::Effort effort) {
+  const auto statement = statements_.prove(window, effort);
+  if (!statement) return false;
+  ++result_.statements[statement->text];
+  result_.constants += statement->constants;
+  result_.constant_difference = std::max(result_.constant_difference, statement->constant_difference);
+  return true;
+}
+
+/// Makes inner values candidates, and goes back to the first of them. Each window is split once.
+bool Sweep::split(ValueId original, const EqualityWindow& window) {
+  if (!split_.insert(original).second) return false;
+  std::size_t first = next_;
+  for (const ValuePair& pair : splits_.inner_pairs(window, first_nodes_)) {
+    for (std::size_t i = 0; i < next_; ++i) {
+      for (const ValueId value : bank_.node(nodes_[i]).outputs) {
+        if (value == original || !after_.has(value) || after_.value(value) != pair.after) continue;
+        inner_candidates_[value].push_back(pair.before);
+        first = std::min(first, i);
+      }
+    }
   }
-  const auto statement = is_smallest ? statements_.prove(window) : std::nullopt;
-  if (statement) ++result_.statements[*statement];
-  return statement.has_value();
+  if (first == next_) return false;
+  next_ = first;
+  split_windows_.insert(region_key(window.region, bank_));
+  return true;
 }
 
 }  // namespace rulemill::optimize

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -15,6 +16,7 @@
 #include "optimize/equal/prover/window.h"
 #include "optimize/equal/prover/window_prover.h"
 #include "optimize/equal/prover/window_statement.h"
+#include "optimize/equal/window_split.h"
 
 namespace rulemill::optimize {
 
@@ -40,8 +42,14 @@ struct SweepResult {
 class Sweep {
  public:
   Sweep(GraphBank& bank, CanonicalModel& before, CanonicalModel& after, ConstantComparison& constants,
-        WindowProver& prover, StatementProver& statements)
-      : bank_(bank), before_(before), after_(after), constants_(constants), prover_(prover), statements_(statements) {}
+        WindowProver& prover, StatementProver& statements, WindowSplit& splits)
+      : bank_(bank),
+        before_(before),
+        after_(after),
+        constants_(constants),
+        prover_(prover),
+        statements_(statements),
+        splits_(splits) {}
 
   /// `outputs` are pairs of original values. A value that `matches` has is compared with its matches only, others with
   /// values of their name. After `max_failures` pairs in a row that are not merged, no further pair is tried: their
@@ -49,12 +57,20 @@ class Sweep {
   SweepResult run(const std::vector<ValuePair>& outputs, const MatchingValues& matches, std::uint32_t max_failures);
 
  private:
+  /// Split: inner values of the window are tried first, and then the pair is tried again.
+  enum class Attempt : std::uint8_t { Merged, Split, Failed };
+
   void add_first_model();
   void find_partners(const std::vector<ValuePair>& outputs, const MatchingValues& matches);
   void add_value(ValueId original);
   bool merge_constant(ValueId original, ValueId canonical);
-  bool prove(ValueId original, ValuePair pair);
-  bool prove(const Region& window, bool is_smallest);
+  void merge(ValueId original, ValueId partner);
+  Attempt prove(ValueId original, ValuePair pair);
+  bool prove_inner(ValueId original, ValuePair pair);
+  bool prove_inner(const Region& window);
+  bool prove_by_rules(const Region& window);
+  bool prove_by_statement(const Region& window, StatementProver::Effort effort);
+  bool split(ValueId original, const EqualityWindow& window);
   void add_open(ValueId original, ValuePair pair, const std::vector<NodeId>& nodes);
 
   GraphBank& bank_;
@@ -62,10 +78,18 @@ class Sweep {
   ConstantComparison& constants_;
   WindowProver& prover_;
   StatementProver& statements_;
-  std::unordered_set<NodeId> first_nodes_;                        // canonical nodes of the first model
-  std::vector<ValueId> first_constants_;                          // canonical
-  std::unordered_map<ValueId, std::vector<ValueId>> candidates_;  // by original value of the second model: canonical
-  std::unordered_map<ValueId, std::string> names_;                // by original value of the second model
+  WindowSplit& splits_;
+  std::vector<NodeId> nodes_;               // of the second model
+  std::size_t next_ = 0;                    // node to add
+  std::unordered_set<NodeId> first_nodes_;  // canonical nodes of the first model
+  std::vector<ValueId> first_constants_;    // canonical
+  // By original value of the second model: canonical values, those from split windows also in other shapes.
+  std::unordered_map<ValueId, std::vector<ValueId>> candidates_, inner_candidates_;
+  std::unordered_map<ValueId, ValueId> merged_;                // by original value of the second model: canonical
+  std::unordered_map<ValueId, std::string> names_;             // by original value of the second model
+  std::unordered_set<ValueId> congruent_, unmatched_, split_;  // original values of the second model
+  std::set<std::string> split_windows_;                        // keys of windows that have inner pairs
+  std::set<std::string> failed_inner_windows_;                 // keys of those that rules do not show
   std::uint32_t max_failures_ = 0;
   std::uint32_t failures_ = 0;  // in a row
   SweepResult result_;

@@ -157,6 +157,73 @@ class Equal(Case):
         process, report = self.compare(self.product(gemm=False), self.product(gemm=True, alpha=0.5))
         self.assertEqual((report["verdict"], report["statements"]), ("different", {}), process.stdout)
 
+    def model_of(self, nodes, tensors, shape):
+        graph = helper.make_graph(nodes, "window", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, shape)],
+                                  [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)],
+                                  [onnx.numpy_helper.from_array(numpy.array(value), name) for name, value in tensors.items()])
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
+
+    def layers(self, flat, changed=0.0):
+        """Two products of matrices with GELU between them, on the last axis; flat: between two Reshape, with other names."""
+        random = numpy.random.default_rng(6)
+        tensors = {name: random.uniform(-1, 1, shape).astype(numpy.float32)
+                   for name, shape in (("w", [6, 24]), ("b", [24]), ("v", [24, 6]), ("c", [6]))}
+        tensors |= {"root": numpy.float32(2 ** 0.5), "one": numpy.float32(1), "half": numpy.float32(0.5)}
+        tensors["v"][3, 2] += changed
+        if flat:
+            tensors |= {"rows": numpy.array([25, 6]), "image": numpy.array([1, 5, 5, 6])}
+            first = [helper.make_node("Reshape", ["x", "rows"], ["f"]), helper.make_node("Gemm", ["f", "w", "b"], ["flat_h"])]
+            last = [helper.make_node("Gemm", ["flat_m", "v", "c"], ["q"]), helper.make_node("Reshape", ["q", "image"], ["y"])]
+        else:
+            first = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Add", ["p", "b"], ["h"])]
+            last = [helper.make_node("MatMul", ["m", "v"], ["r"]), helper.make_node("Add", ["r", "c"], ["y"])]
+        name = "flat_" if flat else ""
+        gelu = [helper.make_node("Div", [name + "h", "root"], [name + "d"]), helper.make_node("Erf", [name + "d"], [name + "e"]),
+                helper.make_node("Add", [name + "e", "one"], [name + "s"]),
+                helper.make_node("Mul", [name + "h", name + "s"], [name + "t"]),
+                helper.make_node("Mul", [name + "t", "half"], [name + "m"])]
+        return self.model_of([*first, *gelu, *last], tensors, [1, 5, 5, 6])
+
+    def test_a_window_too_large_for_a_proof_is_split_where_its_values_agree(self):
+        process, report = self.compare(self.layers(flat=False), self.layers(flat=True))
+        self.assertEqual((report["verdict"], report["by_rules"]), ("equal", 0), process.stdout)
+        self.assertGreater(len(report["statements"]), 5)
+        process, report = self.compare(self.layers(flat=False), self.layers(flat=True, changed=0.01))
+        self.assertEqual(report["verdict"], "different", process.stdout)
+
+    def test_a_number_folded_into_weights_is_compared_within_rounding(self):
+        weight = numpy.random.default_rng(7).uniform(-1, 1, [4, 3, 3, 3]).astype(numpy.float32)
+
+        def model(factor, folded):
+            scaled = [] if folded else [helper.make_node("Mul", ["x", "s"], ["t"])]
+            tensors = {"k": weight * numpy.float32(factor) if folded else weight, **({} if folded else {"s": numpy.float32(factor)})}
+            convolution = helper.make_node("Conv", ["x" if folded else "t", "k"], ["y"], kernel_shape=[3, 3], pads=[1] * 4)
+            return self.model_of([*scaled, convolution], tensors, [2, 3, 8, 8])
+        process, report = self.compare(model(0.3, False), model(0.3, True))
+        self.assertEqual((report["verdict"], report["constants"], report["by_rules"]), ("equal", 1, 0), process.stdout)
+        self.assertEqual(self.compare(model(0.3, False), model(0.30003, True))[1]["verdict"], "different")
+
+    def test_small_numbers_may_stay_numbers_in_a_proof(self):
+        def model(transpose_first):
+            axis = 0 if transpose_first else 2
+            perm, given, transposed = ([2, 0, 3, 1, 4], "x", "t") if transpose_first else ([0, 2, 1, 3], "q", "y")
+            transpose = helper.make_node("Transpose", [given], [transposed], perm=perm)
+            layers = [helper.make_node("Split", ["t" if transpose_first else "x", "parts"], ["first", "s", "last"], axis=axis),
+                      helper.make_node("Squeeze", ["s", "axis"], ["y" if transpose_first else "q"])]
+            nodes = [transpose, *layers] if transpose_first else [*layers, transpose]
+            return self.model_of(nodes, {"parts": numpy.array([1, 1, 1]), "axis": numpy.array([axis])}, [1, 21, 3, 3, 20])
+        process, report = self.compare(model(True), model(False))
+        self.assertEqual((report["verdict"], len(report["statements"])), ("equal", 1), process.stdout)
+
+    def test_a_summand_of_zero_may_be_dropped_and_no_other(self):
+        def model(summand):
+            added = [] if summand is None else [helper.make_node("Add", ["x", "s"], ["t"])]
+            tanh = helper.make_node("Tanh", ["x" if summand is None else "t"], ["y"])
+            return self.model_of([*added, tanh], {} if summand is None else {"s": numpy.float32(summand)}, [3, 4])
+        self.assertEqual(self.compare(model(0), model(None))[1]["verdict"], "equal")
+        self.assertEqual(self.compare(model(1e-3), model(None))[1]["verdict"], "different")
+        self.assertNotEqual(self.compare(model(1e-30), model(None))[1]["verdict"], "equal")
+
     def test_computations_of_shapes_are_cleaned_up_before_models_are_compared(self):
         def model(nodes, tensors):
             graph = helper.make_graph([*nodes, helper.make_node("Reshape", ["x", "shape"], ["y"])], "shapes",

@@ -75,8 +75,12 @@ std::optional<double> ConstantComparison::difference(ValueId a, ValueId b) {
   for (std::size_t i = 0; i < first.elements.size(); ++i) {
     if (std::abs(first.elements[i] - second.elements[i]) > limit) return std::nullopt;
   }
-  const auto before = constant_elements(*bank_, a), after = constant_elements(*bank_, b);
-  return largest_relative_difference(*before, *after, type.data_type);
+  const auto [known, is_new] = differences_.try_emplace({a, b});
+  if (is_new) {
+    const auto before = constant_elements(*bank_, a), after = constant_elements(*bank_, b);
+    known->second = largest_relative_difference(*before, *after, type.data_type);
+  }
+  return known->second;
 }
 
 }  // namespace rulemill::optimize

@@ -1,9 +1,11 @@
 // Whether two constants agree: a folded constant was computed in floats, by a program that rounds in its own way.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "optimize/model/graph.h"
@@ -34,6 +36,7 @@ class ConstantComparison {
 
   const GraphBank* bank_;
   std::unordered_map<ValueId, Sample> samples_;
+  std::map<std::pair<ValueId, ValueId>, std::optional<double>> differences_;  // of constants with agreeing samples
 };
 
 }  // namespace rulemill::optimize

@@ -6,9 +6,31 @@
 
 namespace rulemill::optimize {
 
+namespace {
+
+/// Elements of the largest constant that is compared with operators. Larger ones are weights, and a matrix of
+/// interpolation weights of their size takes seconds.
+constexpr std::int64_t max_operator_elements = 1 << 16;
+
+bool has_few_elements(const ValueType& type) {
+  std::int64_t elements = 1;
+  for (const algebra::Poly& dim : *type) {
+    elements *= dim.constant().value_or(max_operator_elements + 1);
+    if (elements > max_operator_elements) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 ConstantOperators::ConstantOperators(GraphBank& bank, ConstantComparison& constants,
                                      const std::set<algebra::InstanceId>& instances)
-    : bank_(bank), constants_(constants), instances_(instances.begin(), instances.end()) {
+    : bank_(bank), constants_(constants), instances_(instances) {
+  const std::uint32_t scalar[] = {0};
+  for (const std::string& name : bank.library().operator_names()) {
+    if (bank.library().arity(name) == 0 && bank.library().has_explicit_rank(name))
+      instances_.insert(bank.library().instantiate(name, {}, scalar).id);
+  }
   const auto stored = static_cast<std::uint32_t>(bank.node_count());
   for (std::uint32_t i = 0; i < stored; ++i) {
     if (bank.node(NodeId{i}).kind == Node::Kind::Constant) nodes_of(bank.node(NodeId{i}).outputs[0]);
@@ -18,7 +40,8 @@ ConstantOperators::ConstantOperators(GraphBank& bank, ConstantComparison& consta
 const std::vector<NodeId>& ConstantOperators::nodes_of(ValueId constant) {
   const auto [found, is_new] = nodes_.try_emplace(constant);
   const ValueType type = bank_.value(constant).type;  // a copy, because the bank grows
-  if (!is_new || bank_.node_of(constant).kind != Node::Kind::Constant || !type || !is_float(type.data_type))
+  if (!is_new || bank_.node_of(constant).kind != Node::Kind::Constant || !type || !is_float(type.data_type) ||
+      !has_few_elements(type))
     return found->second;
   for (const algebra::InstanceId instance : instances_) {
     const auto node = apply(instance, type);

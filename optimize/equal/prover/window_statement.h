@@ -1,6 +1,7 @@
 // A window as a rule that the prover can prove from the definitions: the way to show what no rule of a database does.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -18,6 +19,12 @@ namespace rulemill::optimize {
 /// Returns true if the typed rule, in text form, is proved.
 using StatementProof = std::function<bool(const std::string& statement, algebra::Library& library)>;
 
+struct ProvedStatement {
+  std::string text;
+  std::uint32_t constants = 0;     // that were compared by value, within rounding
+  double constant_difference = 0;  // the largest
+};
+
 /// Proves windows as statements. Each statement is tried once.
 class StatementProver {
  public:
@@ -25,9 +32,12 @@ class StatementProver {
   StatementProver(GraphBank& bank, ConstantComparison& constants, ConstantOperators& operators, StatementProof proof)
       : bank_(bank), constants_(constants), operators_(operators), proof_(std::move(proof)) {}
 
+  /// Known: statements that were proved earlier.
+  enum class Effort : std::uint8_t { Known, Full };
+
   /// Returns the statement if it is proved: the region's first two outputs are equal for all values of its leaves.
   /// Numbers among the sizes become sizes, so that windows of other dimensions have the same statement.
-  std::optional<std::string> prove(const Region& window);
+  std::optional<ProvedStatement> prove(const Region& window, Effort effort);
 
  private:
   GraphBank& bank_;

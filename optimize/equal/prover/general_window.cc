@@ -1,0 +1,201 @@
+#include "optimize/equal/prover/general_window.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "optimize/model/rounding.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+/// The numbers of a window as sizes. A number that is a product of two smaller ones is their product.
+class GeneralSizes {
+ public:
+  GeneralSizes(algebra::Symbols& symbols, std::vector<algebra::Poly>& names, const std::set<std::int64_t>& numbers) {
+    std::size_t used = 0;
+    for (const std::int64_t number : numbers) {
+      auto size = product(number);
+      if (!size && used == names.size()) names.emplace_back(symbols.fresh_size("n"));
+      general_.emplace(number, size ? *size : names[used++]);
+    }
+  }
+
+  std::vector<algebra::Poly> operator()(std::vector<algebra::Poly> sizes) const {
+    for (algebra::Poly& size : sizes) {
+      const auto number = size.constant();
+      const auto found = number ? general_.find(*number) : general_.end();
+      if (found != general_.end()) size = found->second;
+    }
+    return sizes;
+  }
+
+ private:
+  /// Returns the number as a product of two known ones, the larger of them as large as possible.
+  std::optional<algebra::Poly> product(std::int64_t number) const {
+    for (auto factor = general_.rbegin(); factor != general_.rend(); ++factor) {
+      const auto other = number % factor->first == 0 ? general_.find(number / factor->first) : general_.end();
+      if (other != general_.end()) return factor->second * other->second;
+    }
+    return std::nullopt;
+  }
+
+  std::map<std::int64_t, algebra::Poly> general_;  // numbers above 1
+};
+
+/// Numbers that stay, if small ones do.
+constexpr std::int64_t max_small_number = 16;
+
+class Generalization {
+ public:
+  Generalization(GraphBank& bank, ConstantComparison& constants, ConstantOperators& operators, const Region& window)
+      : bank_(bank), constants_(constants), operators_(operators), window_(window) {}
+
+  GeneralWindow run(SmallNumbers small, std::vector<algebra::Poly>& names) {
+    const GeneralSizes general(bank_.symbols(), names, numbers(small));
+    for (const RegionLeaf& leaf : window_.leaves) {
+      const ValueType& type = bank_.value(leaf.value).type;
+      result_.leaves.push_back({ValueType(general(*type), type.data_type), leaf.constant, std::nullopt});
+    }
+    for (const RegionNode& node : window_.graph.nodes)
+      result_.nodes.push_back({node.instance, node.arguments, general(node.sizes)});
+    find_sides();
+    find_operators();
+    find_definitions();
+    for (GeneralLeaf& leaf : result_.leaves) {
+      if (leaf.computed) leaf.computed->sizes = general(std::move(leaf.computed->sizes));
+    }
+    order_leaves();
+    return std::move(result_);
+  }
+
+ private:
+  std::set<std::int64_t> numbers(SmallNumbers small) const {
+    std::set<std::int64_t> found;
+    const auto add = [&](const std::vector<algebra::Poly>& sizes) {
+      for (const algebra::Poly& size : sizes) {
+        const auto number = size.constant();
+        if (number && *number > (small == SmallNumbers::Literal ? max_small_number : 1)) found.insert(*number);
+      }
+    };
+    for (const RegionLeaf& leaf : window_.leaves) add(*bank_.value(leaf.value).type);
+    for (const RegionNode& node : window_.graph.nodes) add(node.sizes);
+    return found;
+  }
+
+  /// Finds the leaves of either side.
+  void find_sides() {
+    for (std::size_t side = 0; side < 2; ++side) {
+      std::set<std::uint32_t>& reached = reached_[side];
+      reached.insert(window_.graph.outputs[side]);
+      for (auto node = window_.graph.nodes.rbegin(); node != window_.graph.nodes.rend(); ++node) {
+        for (std::uint32_t o = 0; o < node->outputs; ++o) {
+          if (reached.contains(node->first_output + o)) reached.insert(node->arguments.begin(), node->arguments.end());
+        }
+      }
+    }
+  }
+
+  bool is_shared(std::uint32_t leaf) const { return reached_[0].contains(leaf) && reached_[1].contains(leaf); }
+  ValueType type_of(std::uint32_t leaf) const { return bank_.value(window_.leaves[leaf].value).type; }
+
+  /// Finds constants that are stored in place of an operator without inputs. Both sides may use one number for
+  /// different purposes, such as a factor of 1 and a summand of 1.
+  void find_operators() {
+    for (std::uint32_t leaf = 0; leaf < window_.leaves.size(); ++leaf) {
+      if (!window_.leaves[leaf].constant || (is_shared(leaf) && !type_of(leaf)->empty())) continue;
+      const std::vector<NodeId>& nodes = operators_.nodes_of(window_.leaves[leaf].value);
+      if (nodes.empty()) continue;
+      const Node& node = bank_.node(nodes[0]);
+      result_.leaves[leaf].computed = GeneralNode{node.instance, {}, node.sizes};
+    }
+  }
+
+  /// Finds constants of one side that an operator computes from others: what an optimizer stored in their place.
+  void find_definitions() {
+    std::set<std::uint32_t> used;  // as arguments
+    for (std::uint32_t leaf = 0; leaf < window_.leaves.size(); ++leaf) {
+      GeneralLeaf& given = result_.leaves[leaf];
+      if (!given.constant || given.computed || is_shared(leaf) || used.contains(leaf)) continue;
+      if (!is_float(given.type.data_type)) continue;
+      for (std::uint32_t other = 0; other < window_.leaves.size() && !given.computed; ++other) {
+        const GeneralLeaf& argument = result_.leaves[other];
+        if (other == leaf || !argument.constant || argument.computed) continue;
+        given.computed = definition(leaf, other);
+      }
+      if (given.computed) used.insert(given.computed->arguments.begin(), given.computed->arguments.end());
+    }
+  }
+
+  std::optional<GeneralNode> definition(std::uint32_t leaf, std::uint32_t other) {
+    const ValueType given = type_of(leaf), type = type_of(other);
+    if (given->size() == 2 && type->size() == 2 && (*given)[0] == (*type)[1] && (*given)[1] == (*type)[0]) {
+      const std::uint32_t matrix[] = {2};
+      const std::vector<std::int64_t> perm = {1, 0};
+      const algebra::InstanceId transpose = bank_.library().instantiate("transpose", {{"perm", perm}}, matrix).id;
+      if (auto found = confirmed(leaf, {transpose, {other}, {}}, 0)) return found;
+    }
+    return given == type ? scaled(leaf, other) : reshaped(leaf, other);
+  }
+
+  std::optional<GeneralNode> reshaped(std::uint32_t leaf, std::uint32_t other) {
+    const ValueType given = type_of(leaf), type = type_of(other);
+    if (given->empty() || type->empty()) return std::nullopt;
+    const std::uint32_t ranks[] = {static_cast<std::uint32_t>(type->size()), static_cast<std::uint32_t>(given->size())};
+    return confirmed(leaf, {bank_.library().instantiate("reshape", {}, ranks).id, {other}, *given}, 0);
+  }
+
+  /// Returns the product of the other leaf and a number, within rounding.
+  std::optional<GeneralNode> scaled(std::uint32_t leaf, std::uint32_t other) {
+    const std::uint32_t ranks[] = {static_cast<std::uint32_t>(type_of(leaf)->size()), 0};
+    for (std::uint32_t factor = 0; factor < window_.leaves.size(); ++factor) {
+      const auto& computed = result_.leaves[factor].computed;
+      if (factor == leaf || factor == other || !window_.leaves[factor].constant || !type_of(factor)->empty()) continue;
+      if (computed && !computed->arguments.empty()) continue;
+      const algebra::InstanceId scale = bank_.library().instantiate("scale", {}, ranks).id;
+      if (auto found = confirmed(leaf, {scale, {other, factor}, {}}, max_constant_roundoffs)) return found;
+    }
+    return std::nullopt;
+  }
+
+  /// Returns the node if it computes the leaf's elements.
+  std::optional<GeneralNode> confirmed(std::uint32_t leaf, GeneralNode node, double roundoffs) {
+    std::vector<ValueId> arguments;
+    for (const std::uint32_t argument : node.arguments) arguments.push_back(window_.leaves[argument].value);
+    const DataType type = type_of(leaf).data_type;
+    const auto created = bank_.apply(node.instance, arguments, node.sizes, type);
+    if (!created) return std::nullopt;
+    const auto difference = constants_.difference(bank_.node(*created).outputs[0], window_.leaves[leaf].value);
+    if (!difference || *difference > roundoffs * unit_roundoff(type)) return std::nullopt;
+    ++result_.constants;
+    result_.constant_difference = std::max(result_.constant_difference, *difference);
+    return node;
+  }
+
+  void order_leaves() {
+    for (const bool from_others : {false, true}) {
+      for (std::uint32_t leaf = 0; leaf < result_.leaves.size(); ++leaf) {
+        const auto& computed = result_.leaves[leaf].computed;
+        if ((computed && !computed->arguments.empty()) == from_others) result_.leaf_order.push_back(leaf);
+      }
+    }
+  }
+
+  GraphBank& bank_;
+  ConstantComparison& constants_;
+  ConstantOperators& operators_;
+  const Region& window_;
+  std::set<std::uint32_t> reached_[2];  // values below either output
+  GeneralWindow result_;
+};
+
+}  // namespace
+
+GeneralWindow generalize(GraphBank& bank, ConstantComparison& constants, ConstantOperators& operators,
+                         const Region& window, SmallNumbers small, std::vector<algebra::Poly>& names) {
+  return Generalization(bank, constants, operators, window).run(small, names);
+}
+
+}  // namespace rulemill::optimize

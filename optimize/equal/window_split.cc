@@ -1,0 +1,180 @@
+#include "optimize/equal/window_split.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "optimize/equal/prover/general_window.h"
+#include "optimize/equal/random_draw.h"
+#include "runtime/text/error.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+using Elements = std::vector<double>;
+
+/// Draws of the leaves and sizes: values are equal if they are equal in this many, out of those at which a window is
+/// well-typed.
+constexpr std::uint32_t compared_draws = 2, max_draws = 6;
+
+/// Elements of the largest value that is computed.
+constexpr double max_elements = 1 << 18;
+
+/// Elements are equal if they differ by less, relative to the largest.
+constexpr double split_tolerance = 1e-9;
+
+/// Values of the first model that are paired with one of the second.
+constexpr std::size_t max_partners = 3;
+
+/// A window at one draw.
+class WindowEvaluation {
+ public:
+  WindowEvaluation(const GraphBank& bank, const RandomDraw& draw)
+      : bank_(bank), draw_(draw), sizes_(bank, draw.sizes(), nullptr) {}
+
+  /// Returns the values, by number; nullopt if the window is ill-typed at these sizes, or too large.
+  std::optional<std::vector<algebra::Tensor>> run(const GeneralWindow& window) {
+    values_.resize(window.leaves.size());
+    for (const std::uint32_t number : window.leaf_order) {
+      const GeneralLeaf& leaf = window.leaves[number];
+      if (leaf.computed) {
+        auto results = apply(*leaf.computed);
+        if (!results) return std::nullopt;
+        values_[number] = std::move(results->front());
+      } else if (is_small(sizes_.dims(*leaf.type))) {
+        values_[number] = *draw_.elements(leaf.type, number);
+      } else {
+        return std::nullopt;
+      }
+    }
+    for (const GeneralNode& node : window.nodes) {
+      auto results = apply(node);
+      if (!results) return std::nullopt;
+      for (algebra::Tensor& result : *results) values_.push_back(std::move(result));
+    }
+    return std::move(values_);
+  }
+
+ private:
+  static bool is_small(const std::vector<std::int64_t>& dims) {
+    double elements = 1;
+    for (const std::int64_t dim : dims) elements *= static_cast<double>(dim);
+    return elements <= max_elements;
+  }
+
+  std::optional<std::vector<algebra::Tensor>> apply(const GeneralNode& node) const {
+    const algebra::OperatorInstance& instance = bank_.library().instance(node.instance);
+    std::vector<std::vector<std::int64_t>> dims;
+    std::vector<const algebra::Tensor*> arguments;
+    for (const std::uint32_t argument : node.arguments) {
+      arguments.push_back(&values_[argument]);
+      dims.push_back(values_[argument].shape);
+    }
+    const std::vector<std::int64_t> sizes = sizes_.dims(node.sizes);
+    const auto shapes = algebra::infer(instance, dims, sizes);
+    if (!shapes || !std::ranges::all_of(*shapes, is_small)) return std::nullopt;
+    return algebra::run_reference(bank_.library().functions(), instance, arguments, sizes);
+  }
+
+  const GraphBank& bank_;
+  const RandomDraw& draw_;
+  GraphEvaluator sizes_;
+  std::vector<algebra::Tensor> values_;
+};
+
+/// Undefined elements equal each other, but not if all are undefined.
+bool agree(const Elements& a, const Elements& b) {
+  if (a.size() != b.size() || std::ranges::none_of(a, [](double x) { return std::isfinite(x); })) return false;
+  double largest = 0;
+  for (const double x : a) largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : largest;
+  return std::ranges::equal(a, b, [&](double x, double y) {
+    return x == y || std::abs(x - y) <= split_tolerance * largest || (std::isnan(x) && std::isnan(y));
+  });
+}
+
+/// The elements of a window's values in several draws.
+class WindowSamples {
+ public:
+  WindowSamples(const GraphBank& bank, const GeneralWindow& window) {
+    const std::vector<algebra::Atom> atoms = atoms_of(bank, window);
+    for (std::uint32_t number = 0; number < max_draws && draws_.size() < compared_draws; ++number) {
+      const RandomDraw draw(bank, number, atoms);
+      if (auto values = WindowEvaluation(bank, draw).run(window)) draws_.push_back(std::move(*values));
+    }
+  }
+
+  bool is_complete() const { return draws_.size() == compared_draws; }
+  bool are_equal(std::uint32_t a, std::uint32_t b) const {
+    return is_complete() &&
+           std::ranges::all_of(draws_, [&](const auto& draw) { return agree(draw[a].values, draw[b].values); });
+  }
+
+ private:
+  static std::vector<algebra::Atom> atoms_of(const GraphBank& bank, const GeneralWindow& window) {
+    std::set<algebra::Atom> found;
+    const auto add = [&](const std::vector<algebra::Poly>& sizes) {
+      for (const algebra::Poly& size : sizes) {
+        for (const algebra::Atom atom : bank.symbols().atoms(size)) found.insert(atom);
+      }
+    };
+    for (const GeneralLeaf& leaf : window.leaves) add(leaf.computed ? leaf.computed->sizes : *leaf.type);
+    for (const GeneralNode& node : window.nodes) add(node.sizes);
+    return {found.begin(), found.end()};
+  }
+
+  std::vector<std::vector<algebra::Tensor>> draws_;
+};
+
+}  // namespace
+
+std::vector<ValuePair> WindowSplit::inner_pairs(const EqualityWindow& window,
+                                                const std::unordered_set<NodeId>& common) {
+  const Region& region = window.region;
+  std::optional<WindowSamples> samples;
+  for (const SmallNumbers small : {SmallNumbers::General, SmallNumbers::Literal}) {
+    samples.emplace(bank_, generalize(bank_, constants_, operators_, region, small, sizes_));
+    if (samples->is_complete()) break;
+  }
+  std::vector<std::pair<std::uint32_t, ValueId>> first, second;  // with their numbers
+  for (std::uint32_t leaf = 0; leaf < region.leaves.size(); ++leaf) {
+    if (!region.leaves[leaf].constant) first.emplace_back(leaf, region.leaves[leaf].value);
+  }
+  for (std::size_t n = 0; n < window.nodes.size(); ++n) {
+    auto& values = common.contains(window.nodes[n]) ? first : second;
+    std::uint32_t number = region.graph.nodes[n].first_output;
+    for (const ValueId output : bank_.node(window.nodes[n]).outputs) values.emplace_back(number++, output);
+  }
+  std::vector<ValuePair> pairs;
+  for (const auto& [number, value] : second) {
+    std::size_t partners = 0;
+    for (const auto& [other, before] : first) {
+      const bool is_whole_window = before == region.outputs[0] && value == region.outputs[1];
+      if (is_whole_window || !samples->are_equal(other, number)) continue;
+      pairs.push_back({before, value});
+      if (++partners == max_partners) break;
+    }
+  }
+  return pairs;
+}
+
+std::vector<ValuePair> WindowSplit::in_one_shape(ValuePair pair) {
+  const ValueType first = bank_.value(pair.before).type, second = bank_.value(pair.after).type;  // the bank grows
+  if (first == second) return {pair};
+  if (first.data_type != second.data_type) return {};
+  const auto before = reshaped(pair.before, second), after = reshaped(pair.after, first);
+  if (!before || !after) return {};
+  return {{*before, pair.after}, {pair.before, *after}};
+}
+
+std::optional<ValueId> WindowSplit::reshaped(ValueId value, const ValueType& type) {
+  const std::uint32_t ranks[] = {static_cast<std::uint32_t>(bank_.value(value).type->size()),
+                                 static_cast<std::uint32_t>(type->size())};
+  const algebra::InstanceId reshape = bank_.library().instantiate("reshape", {}, ranks).id;
+  const auto node = bank_.apply(reshape, std::span(&value, 1), *type, type.data_type);
+  return node ? std::optional(bank_.node(*node).outputs[0]) : std::nullopt;
+}
+
+}  // namespace rulemill::optimize
