@@ -16,8 +16,10 @@ RANKS = [2**k for k in range(0, 13, 2)]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
-    lines = (parser.parse_args().out / "events" / "rank-00000.jsonl").read_text().splitlines()
-    events = [json.loads(line) for line in lines]
+    log = parser.parse_args().out / "events" / "rank-00000.jsonl"
+    if not log.is_file():
+        parser.error(f"{log}: expected the event log of a run")
+    events = [json.loads(line) for line in log.read_text().splitlines()]
     last = max(i for i, event in enumerate(events) if event["event"] == "begin")
     events = events[last:]
     if events[0]["ranks"] != 1:
