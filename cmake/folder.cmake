@@ -16,6 +16,25 @@ function(rulemill_unity target)
   endforeach()
 endfunction()
 
+# The standard headers that most sources include.
+set(COMMON_HEADERS
+  <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <numeric> <optional> <set> <span> <string>
+  <string_view> <unordered_map> <utility> <variant> <vector> <fmt/format.h>)
+
+# rulemill_precompiled(TARGET FIRST [header...]): with RULEMILL_UNITY, TARGET reads the common headers and others precompiled.
+# The target FIRST precompiles them for all that name it. A source includes what it needs all the same: other presets, clang-tidy and nvcc
+# read it without them.
+function(rulemill_precompiled target first)
+  if(NOT RULEMILL_UNITY)
+    return()
+  endif()
+  if(target STREQUAL first)
+    target_precompile_headers(${target} PRIVATE ${COMMON_HEADERS} ${ARGN})
+  else()
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  endif()
+endfunction()
+
 # rulemill_folder(NAME DEPENDS folder... LIBRARIES target-or-file... SYSTEM include-dir... EXTRA generated-source...)
 # The library rulemill_NAME is made of NAME/**/*.cc. Its tests are tests/NAME/**/*_test.cc, one program that runs in the source
 # folder; each Catch2 case is a test of its own.
@@ -29,6 +48,7 @@ function(rulemill_folder name)
   set_target_properties(rulemill_${name} PROPERTIES LINKER_LANGUAGE CXX EXPORT_NAME ${name})
   if(NOT name STREQUAL execute)  # its kernels are compiled one by one, as they are measured
     rulemill_unity(rulemill_${name} ${sources})
+    rulemill_precompiled(rulemill_${name} rulemill_runtime)
   endif()
   set_source_files_properties(${ARG_EXTRA} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   list(TRANSFORM ARG_DEPENDS PREPEND rulemill_)
@@ -38,6 +58,7 @@ function(rulemill_folder name)
     target_compile_definitions(rulemill_${name} PUBLIC RULEMILL_HAVE_CUDA)
   endif()
 
+  set_source_files_properties(tests/main.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # it includes Catch2's implementation
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS tests/${name}/*_test.cc)
   if(tests)
     add_executable(test_${name} ${tests} tests/main.cc)
@@ -45,6 +66,7 @@ function(rulemill_folder name)
     if(NOT name STREQUAL prove)
       rulemill_unity(test_${name} ${tests})
     endif()
+    rulemill_precompiled(test_${name} test_runtime <catch2/catch.hpp>)
     target_link_libraries(test_${name} PRIVATE rulemill_${name} Catch2::Catch2)
     target_compile_definitions(test_${name} PRIVATE RULEMILL_SOURCE_DIR=".")
     catch_discover_tests(test_${name} TEST_PREFIX "${name}: " WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}

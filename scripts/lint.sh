@@ -1,6 +1,6 @@
 #!/bin/bash
 # Checks the sources without running anything: scripts/lint.sh [--changed|--all].
-#   layers, lengths, wording, format, shell scripts; clang-tidy (.clang-tidy) on no source, on those of the last day's commits
+#   layers, lengths, wording, format, shell scripts; clang-tidy (.clang-tidy) on no source, on those of the last eight hours' commits
 #   (--changed), or on every one (--all); with either the CUDA sources are compiled, too, where nvcc is found.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +12,7 @@ git ls-files -z '*.sh' '.ci/run' | xargs -0 shellcheck
 case ${1:-} in
   --all) mapfile -t sources < <(git ls-files '*.cc') ;;
   --changed)
-    base=$(git rev-list -1 --before='24 hours ago' HEAD)
+    base=$(git rev-list -1 --before='8 hours ago' HEAD)
     # A changed header is checked through the source of its unit.
     mapfile -t sources < <(git diff --name-only --diff-filter=d "${base:-$(git hash-object -t tree /dev/null)}" -- '*.cc' '*.h' |
       sed 's/\.h$/.cc/' | sort -u | xargs -r ls 2>/dev/null)

@@ -1,18 +1,36 @@
 #!/bin/bash
-# Runs the unit tests and, briefly, the fuzzers with AddressSanitizer and UBSan: scripts/test_debug.sh [SECONDS per parser]
-# [FOLDER...]. Default folders: all but prove, which takes longer at -O0 than all others.
+# Runs the unit tests and, briefly, the fuzzers with AddressSanitizer and UBSan: scripts/test_debug.sh [--full]
+# [SECONDS per parser] [FOLDER...]. Default folders: all but prove, which takes longer at -O0 than all others. --full adds prove, and
+# the operator cases of the ONNX project.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+full=
+if [[ ${1:-} == --full ]]; then
+  full=yes
+  shift
+fi
 seconds=${1:-5}
 folders=("${@:2}")
-((${#folders[@]} > 0)) || folders=(runtime algebra execute enumerate fingerprint dedup egraph check optimize)
-export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+# The longest first, since as many run side by side as there are cores.
+((${#folders[@]} > 0)) || folders=(${full:+prove} optimize check algebra egraph dedup fingerprint enumerate execute runtime)
 scripts/build.sh debug fuzz "${folders[@]/#/test_}"
-for folder in "${folders[@]}"; do
+
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+# run FOLDER CASES: prints the end of the output, or all of it if a case fails.
+run() {
+  local begin=$SECONDS output
+  if ! output=$(build/debug/test_"$1" "$2" 2>&1); then
+    printf '%s\n' "$output"
+    return 1
+  fi
+  echo "test_$1 '$2' with sanitizers, $((SECONDS - begin)) s: $(tail -n 2 <<<"$output" | tr -d '\n')"
+}
+export -f run
+{
   # Proving everything with Z3 only takes too long at -O0.
-  build/debug/test_"$folder" '~verdicts are the same with Z3 alone'
-done
-[[ " ${folders[*]} " != *" optimize "* ]] || build/debug/test_optimize '[onnx]' >/dev/null
+  printf '%s\0~verdicts are the same with Z3 alone\0' "${folders[@]}"
+  [[ -z $full ]] || printf 'optimize\0[onnx]\0'
+} | xargs -0 -n 2 -P "$(nproc)" bash -c 'run "$@"' run
 # An input of 200 KB takes 0.7 s in a release build, and tens of seconds in this one.
 FUZZ=build/debug/fuzz python3 tests/fuzz/fuzz_test.py --runs 100000 --seconds "$seconds" --timeout 60
