@@ -43,6 +43,7 @@ def operators(shape):
     found["Pow"] = ("Pow", [shape, constant(3)], {}, 1)
     found["Clip"] = ("Clip", [shape, constant(0), constant(6)], {}, 1)
     found["Softmax"] = ("Softmax", [heads], {"axis": -1}, 1)
+    found["softmax_axis"] = ("Softmax", [shape], {"axis": 1}, 1)
     found["LayerNormalization"] = ("LayerNormalization", [rows, ones, ones], {"axis": -1}, 1)
     found["BatchNormalization"] = ("BatchNormalization", [shape, ones, ones, ones, ones], {}, 1)
     found["InstanceNormalization"] = ("InstanceNormalization", [shape, ones, ones], {}, 1)

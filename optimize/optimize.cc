@@ -178,6 +178,11 @@ std::uint64_t count_nodes(const CostRows& rows) {
   return count;
 }
 
+/// Whether export writes other nodes in the place of some.
+bool has_replaced_nodes(const ImportedModel& import) {
+  return std::ranges::any_of(import.nodes, [](const auto& record) { return record.lowered.replaces_node; });
+}
+
 /// One run over a model, with the state that its passes share.
 class Optimization {
  public:
@@ -251,10 +256,10 @@ class Optimization {
   void select() {
     const Candidate unchanged{import_.outputs, cost_.graph_seconds(import_.outputs), {}};
     const CostRows cleaned_costs = original_costs(bank_, cost_, import_, plan(import_.outputs));
-    const bool export_reduces_nodes =
-        subgraphs_.model.has_value() || count_nodes(costs_of(import_.outputs)) < count_nodes(cleaned_costs);
+    const bool export_changes_model = subgraphs_.model.has_value() || has_replaced_nodes(import_) ||
+                                      count_nodes(costs_of(import_.outputs)) < count_nodes(cleaned_costs);
     const std::vector<Candidate> candidates =
-        choose_candidates(found_.best, unchanged, options_.min_gain, export_reduces_nodes);
+        choose_candidates(found_.best, unchanged, options_.min_gain, export_changes_model);
     const bool has_file = runtime::destination_of(options_.out).kind == runtime::Destination::Kind::File;
     const std::filesystem::path out = has_file ? options_.out : std::filesystem::path();
     const runtime::ScratchFolder scratch;

@@ -4,7 +4,7 @@
 Weights and the statistics of batch norms are random: no download, and default statistics would hide errors. `script` is PyTorch's
 TorchScript exporter (default opset 17), `default` the default exporter of torch.onnx.export. `--dynamic` makes the batch dynamic,
 and the sequence or the image size if the model accepts more than one; if that cannot be exported, only the batch. Needs torch,
-torchvision, timm, transformers, peft and onnx.
+torchvision, timm, transformers, peft and onnx; unet_small needs diffusers, the yolo models ultralytics.
 Without names: the models of the table below; `--list` prints it. `timm:NAME` or `timm:NAME@SIZE` is any model of timm with images
 of SIZE (default: timm's). Writes FOLDER/NAME.onnx.
 """
@@ -205,6 +205,67 @@ def nas_rnn():
     return NasRnn(), {"x": torch.randn(10, 1, 512)}, {"x": {1: "batch"}}
 
 
+def unfused(name, size):
+    """A model of timm whose attention is products and a softmax in PyTorch as well: TorchScript does not export the other form."""
+    def make():
+        import timm
+
+        fused = timm.layers.use_fused_attn()
+        timm.layers.set_fused_attn(False)
+        model = timm.create_model(name, pretrained=False)
+        timm.layers.set_fused_attn(fused)
+        return model, *image(size, False)
+
+    return make
+
+
+def whisper_encoder():
+    import transformers
+    from transformers.models.whisper.modeling_whisper import WhisperEncoder
+
+    settings = transformers.WhisperConfig(d_model=384, encoder_layers=4, encoder_attention_heads=6, encoder_ffn_dim=1536)
+    settings._attn_implementation = "eager"
+    wrapped = Wrapped(WhisperEncoder(settings), *hidden)
+    wrapped.names = ["input_features"]
+    return wrapped, {"input_features": torch.randn(1, 80, 3000)}, {"input_features": {0: "batch"}}
+
+
+class Denoiser(torch.nn.Module):
+    """A small U-Net of diffusers, at one step."""
+
+    def __init__(self):
+        super().__init__()
+        from diffusers import UNet2DModel
+
+        self.model = UNet2DModel(sample_size=32, layers_per_block=1, block_out_channels=(64, 128, 128),
+                                 down_block_types=("DownBlock2D", "AttnDownBlock2D", "DownBlock2D"),
+                                 up_block_types=("UpBlock2D", "AttnUpBlock2D", "UpBlock2D"))
+        self.register_buffer("step", torch.tensor([10]))
+
+    def forward(self, x):
+        return self.model(x, self.step, return_dict=False)[0]
+
+
+def yolo(name, size=320):
+    """A detector of ultralytics, with its batch norms in the convolutions, as that package exports it."""
+    def make():
+        from ultralytics.nn.tasks import DetectionModel
+
+        model = DetectionModel(name + ".yaml", nc=80, verbose=False).eval()
+        with torch.no_grad():
+            randomize(model)
+            model.fuse(verbose=False)
+        model.model[-1].export, model.model[-1].format = True, "onnx"
+        for module in model.modules():
+            if hasattr(module, "forward_split"):
+                module.forward = module.forward_split
+        inputs = image(size, False)
+        model(*inputs[0].values())  # computes the anchors
+        return model, *inputs
+
+    return make
+
+
 fewer_layers = False
 layers = {"num_hidden_layers": 2}  # transformers maps it to the name of each family
 hidden = ("last_hidden_state",)
@@ -269,6 +330,17 @@ models = {
     "resnext50_32x4d": timm_model("resnext50_32x4d"),
     "vgg19": torchvision_model("vgg19"),
     "nasnetalarge": timm_model("nasnetalarge", 331),
+    "eva02_small": unfused("eva02_small_patch14_224", 224),
+    "lraspp": torchvision_model("lraspp_mobilenet_v3_large", 256, "out"),
+    "whisper_tiny_encoder": whisper_encoder,
+    "deberta_v3": transformer("DebertaV2", "Model", hidden, tokens, vocab_size=8192, hidden_size=384, num_hidden_layers=6,
+                              num_attention_heads=6, intermediate_size=1536, relative_attention=True, position_buckets=256,
+                              norm_rel_ebd="layer_norm", share_att_key=True, pos_att_type="p2c|c2p", type_vocab_size=0,
+                              position_biased_input=False),
+    "unet_small": lambda: (Denoiser(), *image(32, False)),
+    "yolov8n": yolo("yolov8n"),
+    "yolov10n": yolo("yolov10n"),
+    "yolo11n": yolo("yolo11n"),
 }
 
 
@@ -284,6 +356,9 @@ def randomize(model):
                 module.weight.copy_(torch.rand(module.weight.shape) + 0.5)
             if getattr(module, "bias", None) is not None:
                 module.bias.copy_(torch.randn(module.bias.shape) * 0.1)
+        if type(module).__name__ == "GlobalResponseNorm":  # begins as the identity
+            module.weight.copy_(torch.randn(module.weight.shape))
+            module.bias.copy_(torch.randn(module.bias.shape) * 0.1)
 
 
 def export(name, path, exporter, opset, dynamic, data_type):

@@ -81,7 +81,7 @@ class Planner {
     std::uint32_t origin = bank_.node(id).origin;
     if (origin == Node::no_origin || origin >= import_.nodes.size()) return false;
     const ImportedModel::NodeRecord& record = import_.nodes[origin];
-    if (record.lowered.is_opaque()) return false;
+    if (record.lowered.is_opaque() || record.lowered.replaces_node) return false;
     std::vector<std::optional<ValueId>> bound(record.inputs.size());
     ExportNode planned;
     if (!match_outputs(record, id, bound, planned)) return false;

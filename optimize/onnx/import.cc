@@ -9,6 +9,7 @@
 #include "optimize/onnx/captured_names.h"
 #include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
+#include "optimize/onnx/mapping/resolve_einsum.h"
 #include "optimize/onnx/shapes/opaque_shapes.h"
 #include "optimize/onnx/shapes/shape_values.h"
 #include "optimize/onnx/shapes/size_bounds.h"
@@ -192,7 +193,6 @@ class Importer {
       } else {
         if (record.reason.empty()) record.reason = std::get<std::string>(resolved);
         lower_bound_ = find_lower_bound(query, types_.dynamic_dims(), bank_);
-
         add_opaque(node, position, record);
         record.non_float = std::ranges::all_of(node.output(), [&](const std::string& name) {
           return name.empty() || shape_values_.contains(name) || types_.is_non_float(name);
@@ -257,7 +257,7 @@ class Importer {
 
   std::variant<LoweredNode, std::string> resolve(const NodeQuery& query) {
     try {
-      return resolve_node(query, bank_);
+      return resolve_node_or_einsum(query, bank_);
     } catch (const algebra::Overflow& overflow) {
       return overflow.what();
     }

@@ -74,7 +74,7 @@ class DefaultRules(Case):
         rulemill("derive", "--from", self.folder / "all.rules", ROOT / "tests" / "optimize" / "manual_rewrites.rules",
                  "--json", self.folder / "implied.json")
         answers = json.loads((self.folder / "implied.json").read_text())["rules"]
-        self.assertEqual(len(answers), 46)
+        self.assertEqual(len(answers), 49)
         return {rule["name"] for rule in answers if rule["result"] != "derived"}
 
     def test_manual_rewrites_follow_from_the_default_rules(self):
@@ -83,6 +83,8 @@ class DefaultRules(Case):
         self.assertIn("adapter_into_its_layer", self.not_derived(without="matmul"))
         self.assertIn("softmax_of_a_shifted_row", self.not_derived(without="add_column"))
         self.assertIn("two_pools_of_three_are_one_of_five", self.not_derived(without="max_pool"))
+        self.assertIn("softmax_of_bins_as_softmax_of_rows", self.not_derived(without="softmax_axis"))
+        self.assertIn("image_added_to_its_multiple", self.not_derived(without="one"))
 
     def test_cached_default_rules_are_used(self):
         before = self.cached_files()
@@ -143,6 +145,31 @@ class DefaultRules(Case):
             return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
         nodes = [helper.make_node("Add", ["x", "r"], ["s"]), helper.make_node("Softmax", ["s"], ["y"], axis=-1)]
         self.assertEqual(self.optimized(model(nodes, [value("x", 2, 4, 32, 64), value("r", 2, 4, 32, 1)], value("y", 2, 4, 32, 64))), {"Softmax": 1})
+
+    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
+    def test_a_softmax_along_an_inner_axis_becomes_one_of_rows(self):
+        values = [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 4, 16, 2100]),
+                  helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 16, 4, 2100])]
+        nodes = [helper.make_node("Transpose", ["x"], ["t"], perm=[0, 2, 1, 3]), helper.make_node("Softmax", ["t"], ["y"], axis=1)]
+        graph = helper.make_graph(nodes, "bins", values[:1], values[1:])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+        self.assertEqual(self.optimized(model), {"Softmax": 1, "Transpose": 2})
+        written = onnx.load(self.folder / "after.onnx").graph.node
+        self.assertEqual([node.op_type for node in written], ["Transpose", "Softmax", "Transpose"])
+
+    @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
+    def test_a_gated_image_added_to_itself_is_multiplied_once(self):
+        values = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+                  for name, shape in (("x", [1, 8, 64, 64]), ("g", [1, 8, 1, 1]), ("y", [1, 8, 64, 64]))]
+        factor = numpy_helper.from_array(numpy.random.default_rng(0).random((1, 8, 1, 1)).astype(numpy.float32), "w")
+        nodes = [helper.make_node("Mul", ["x", "g"], ["a"]), helper.make_node("Mul", ["w", "a"], ["b"]),
+                 helper.make_node("Add", ["x", "b"], ["y"])]
+        graph = helper.make_graph(nodes, "norm", values[:2], values[2:], [factor])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+        self.assertEqual(self.optimized(model), {"Mul": 2, "Add": 1})
+        shapes = {info.name: [d.dim_value for d in info.type.tensor_type.shape.dim]
+                  for info in onnx.shape_inference.infer_shapes(onnx.load(self.folder / "after.onnx")).graph.value_info}
+        self.assertEqual(sorted(shapes.values()), [[1, 8, 1, 1], [1, 8, 1, 1]])  # only the last product has the image's size
 
     @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_a_product_with_a_hard_sigmoid_is_a_hard_swish_only_with_its_numbers(self):

@@ -25,6 +25,7 @@ struct LoweredNode {
   std::vector<double> literals;  // attributes that are scalar arguments
   DataType literal_type = DataType::Float32;
   std::vector<Reference> outputs;  // of the node; each is an output of a step
+  bool replaces_node = false;      // export writes the steps, never the node
   bool is_opaque() const { return steps.empty(); }
 };
 
