@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "algebra/properties/function_interpreter.h"
 #include "algebra/properties/laws.h"
 #include "algebra/sizes/checked.h"
 #include "check/kernel/kernel.h"
@@ -41,6 +42,9 @@ Rational content(const std::vector<Product*>& parts) {
   return algebra::make_rational(num, den);
 }
 
+/// Operations that are defined everywhere, and strictly increasing.
+constexpr Function::Op increasing[] = {Function::Op::Exp, Function::Op::Tanh, Function::Op::Erf, Function::Op::Atan};
+
 /// True for max(s, t) and min(s, t), and for those of t and a number that the function f maps to itself.
 bool is_extremum(const Function& extremum, const Function& f) {
   if (extremum.program.size() != 3) return false;
@@ -50,6 +54,26 @@ bool is_extremum(const Function& extremum, const Function& f) {
            return node.op != Function::Op::Number ||
                   (node.exact && algebra::evaluate_exactly(f, std::vector{*node.exact}) == node.exact);
          });
+}
+
+/// True for the formula op(s, t).
+bool is_operation(const Function& function, Function::Op op) {
+  const auto& real = function.program;
+  return real.size() == 3 && real[0].op == Function::Op::Argument && real[0].argument == 0 &&
+         real[1].op == Function::Op::Argument && real[1].argument == 1 && real[2].op == op;
+}
+bool compares_values(const Function* function) {
+  return function && (is_operation(*function, Function::Op::Less) || is_operation(*function, Function::Op::Equal));
+}
+bool is_exp(const Function* function) { return function && algebra::applies_only(*function, Function::Op::Exp); }
+
+/// The sum of the products of each two. Bound indices of one must not be bound in the other, which is checked later.
+Sum times(const Sum& a, const Sum& b) {
+  Sum result;
+  for (const Product& one : a) {
+    for (const Product& other : b) result.push_back(multiply(one, other));
+  }
+  return result;
 }
 
 }  // namespace
@@ -93,6 +117,12 @@ std::optional<Sum> Kernel::change_factor(Product& product, std::size_t f, const 
       return cancel_sum(product, f, context, step), std::nullopt;
     case Op::Logarithm:
       return logarithm(product, f, inside, step);
+    case Op::LogScale:
+      return log_scale(product, f, inside, step);
+    case Op::DivideMax:
+      return divide_max(factor, inside, step), std::nullopt;
+    case Op::Unfold:
+      return unfold(product, f, inside, step);
     case Op::Expand: {
       expect(factor.kind == Kind::Integer, "the factor is not an integer");
       const Poly number = factor.index.at(0);
@@ -173,6 +203,35 @@ std::optional<Sum> Kernel::apply_law(Product& product, std::size_t f, const Step
       erase_at(product.factors, g);
       return {};
     }
+    case Op::RootOfExp: {
+      const Factor* inner =
+          unary && algebra::applies_only(*function, Function::Op::Sqrt) ? single_factor(factor.arguments[0]) : nullptr;
+      expect(inner && is_exp(function_of(*inner)),
+             "the factor is not a square root of an exponential by their formulas");
+      factor = Factor(*inner);
+      for (Product& part : factor.arguments[0]) part.coefficient = part.coefficient * Rational{1, 2};
+      return {};
+    }
+    case Op::Shift: {
+      expect(compares_values(function), "the factor is not a comparison by its formula");
+      Sum &s = factor.arguments[0], &t = factor.arguments[1];
+      const std::size_t a = step.position(2), b = step.position(3);
+      expect(at(s, a, "product") == at(t, b, "product"), "the compared values have no such product in common");
+      erase_at(s, a);
+      erase_at(t, b);
+      return {};
+    }
+    case Op::Compare: {
+      expect(compares_values(function), "the factor is not a comparison by its formula");
+      const Factor *first = single_factor(factor.arguments[0]), *second = single_factor(factor.arguments[1]);
+      const Function* applied = first && second ? function_of(*first) : nullptr;
+      const bool increases =
+          applied && function_of(*second) == applied &&
+          std::ranges::any_of(increasing, [&](Function::Op op) { return applies_only(*applied, op); });
+      expect(increases, "the compared values are not of one increasing function");
+      factor.arguments = {Sum(first->arguments[0]), Sum(second->arguments[0])};
+      return {};
+    }
     default:
       throw CheckError{"a step of unknown kind"};
   }
@@ -212,7 +271,7 @@ Sum Kernel::instantiate_max(Product product, std::size_t f, const Context& insid
 
 /// f(c · t) = c^d · f(t), where c is the content of the coefficients times each factor that all products have and that
 /// contains no bound index: p and 1/p with p ≥ 1, and values of an exponential function g with g(0) = 1. These are
-/// positive: g(t) is the square of g(t/2), and g(t) · g(−t) = g(0) = 1.
+/// positive: g(t) is the square of g(t/2), and g(t) · g(−t) = g(0) = 1. A comparison has d = 0.
 void Kernel::scale(Product& product, std::size_t f, const Context& inside, const Step& step) {
   Factor& factor = product.factors[f];
   const Function* function = function_of(factor);
@@ -221,7 +280,8 @@ void Kernel::scale(Product& product, std::size_t f, const Context& inside, const
   for (Sum& argument : factor.arguments) {
     for (Product& part : argument) parts.push_back(&part);
   }
-  expect(degree != 0 && !parts.empty(), "the factor has no scaling law");
+  const bool compares = compares_values(function);
+  expect((degree != 0 || compares) && !parts.empty(), "the factor has no scaling law");
   const auto is_positive = [&](const Factor& candidate) {
     const Function* applied = function_of(candidate);
     if (!applied) return candidate.kind == Kind::Inverse || candidate.kind == Kind::Integer;
@@ -245,6 +305,7 @@ void Kernel::scale(Product& product, std::size_t f, const Context& inside, const
   const Rational number = content(parts);
   expect(!scaled_out.factors.empty() || number != Rational{1, 1}, "the arguments have no common positive factor");
   for (Product* part : parts) part->coefficient = part->coefficient * reciprocal(number);
+  if (compares) return;
   scaled_out.coefficient = degree == 1 ? number : reciprocal(number);
   for (Factor& other : scaled_out.factors) {
     if (degree == 1) continue;
@@ -327,6 +388,84 @@ Sum Kernel::logarithm(Product product, std::size_t f, const Context& inside, con
       add_logarithm(1, to_sum(factor));
   }
   return parts;
+}
+
+/// log(Σ exp(u) · R) = u + log(Σ R) where the signs of Σ R are positive. exp(u) has no bound index of the products.
+Sum Kernel::log_scale(Product product, std::size_t f, const Context& inside, const Step& step) {
+  Factor whole = product.factors[f];
+  const Function* function = function_of(whole);
+  expect(function && algebra::applies_only(*function, Function::Op::Log), "the factor is not log(t) by its formula");
+  Sum& argument = whole.arguments.at(0);
+  const Factor power = with_sorted_guards(at(at(argument, 0, "product").factors, step.position(2), "factor"));
+  expect(is_exp(function_of(power)), "the factor in the logarithm is not exp(t) by its formula");
+  for (Product& part : argument) {
+    const auto found = std::ranges::find(part.factors, power, with_sorted_guards);
+    expect(found != part.factors.end() && !depends_on(power, part.bound, atoms_),
+           "the products in the logarithm do not have the factor in common");
+    part.factors.erase(found);
+  }
+  require_defined(whole, inside, step, "the signs do not imply that the rest is positive");
+  erase_at(product.factors, f);
+  Sum parts = times({product}, power.arguments.at(0));
+  product.factors.push_back(std::move(whole));
+  parts.push_back(std::move(product));
+  return parts;
+}
+
+/// max_{b: H} t = max(max_{b: H, g} t, max_{b: H, h} t) for an inequality g and its complement h, if both have points.
+void Kernel::divide_max(Factor& factor, const Context& inside, const Step& step) {
+  const Guard& guard = step.guard.value();
+  const std::size_t indices = factor.bound.size();
+  expect(factor.kind == Kind::Max && !guard.equality, "the factor is not a maximum that an inequality divides");
+  expect(step.polys.size() == 2 * indices, "expected two points with one polynomial per index of the maximum");
+  Factor larger{Kind::Apply, function_of_operation(Function::Op::Max), {}, {}, {}, {}};
+  for (const Guard& half : {guard, complement(guard).at(0)}) {
+    const auto from = step.polys.begin() + static_cast<std::ptrdiff_t>(indices * larger.arguments.size());
+    Step at_point = step;
+    at_point.polys.assign(from, from + static_cast<std::ptrdiff_t>(indices));
+    Factor part = factor;
+    part.guards.push_back(half);
+    require_point(part, inside, at_point);
+    larger.arguments.push_back(to_sum(std::move(part)));
+  }
+  factor = std::move(larger);
+}
+
+std::uint32_t Kernel::function_of_operation(Function::Op op) const {
+  const auto& functions = statement_.bank().library().functions();
+  const auto found = std::ranges::find_if(functions, [&](const Function& function) {
+    return op == Function::Op::Div ? is_reciprocal(function)
+                                   : algebra::applies_only(function, op) || is_operation(function, op);
+  });
+  expect(found != functions.end(), "an operation is no function of the definitions");
+  return static_cast<std::uint32_t>(found - functions.begin());
+}
+
+/// f(s, …) by its formula. The signs imply that no part of it is undefined. The formula is multiplied out; of other
+/// operations, each is a function of the definitions.
+Sum Kernel::unfold(Product product, std::size_t f, const Context& inside, const Step& step) {
+  const Factor whole = product.factors[f];
+  const Function* function = function_of(whole);
+  expect(function, "the factor is not a function");
+  require_defined(whole, inside, step, "the signs do not imply that the function is defined");
+  const auto leaf = [&](const Function::Instruction& node) -> std::optional<Sum> {
+    if (node.op == Function::Op::Argument) return whole.arguments.at(node.argument);
+    if (!node.exact) return std::nullopt;
+    return node.exact->num == 0 ? Sum{} : Sum{Product{*node.exact, {}, {}, {}}};
+  };
+  const auto apply = [&](Function::Op op, const Sum& a, const Sum& b) -> std::optional<Sum> {
+    if (op == Function::Op::Add) return subtract(a, subtract({}, b));
+    if (op == Function::Op::Sub) return subtract(a, b);
+    if (op == Function::Op::Mul) return times(a, b);
+    const bool unary = is_unary(op) || op == Function::Op::Div;
+    const Sum value = to_sum(
+        {Kind::Apply, function_of_operation(op), {}, unary ? std::vector<Sum>{b} : std::vector<Sum>{a, b}, {}, {}});
+    return op == Function::Op::Div ? times(a, value) : value;
+  };
+  const auto value = algebra::interpret<Sum>(*function, leaf, apply);
+  expect(value.has_value(), "the formula has a number of more than 15 digits");
+  erase_at(product.factors, f);
+  return times({product}, *value);
 }
 
 /// Requires that signs imply that the function is defined there. Undefined values in its arguments count as 0.
