@@ -18,6 +18,8 @@ namespace rulemill::check {
 bool is_piecewise(const algebra::Function& function);
 /// True for the formula 1/t.
 bool is_reciprocal(const algebra::Function& function);
+/// True for the formula op(s, t).
+bool is_operation(const algebra::Function& function, algebra::Function::Op op);
 
 /// The signs that a factor may have, for all values of the variables. Undefined values are 0.
 algebra::Signs signs_of(const Factor& factor, const Statement& statement);
