@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""`equal` shows that operators of onnxruntime compute what the ONNX operators compute that they stand for."""
+
+import json
+import sys
+import tempfile
+import unittest
+
+from binary import ROOT, Case, rulemill
+
+sys.path.insert(0, str(ROOT / "python"))
+try:
+    import numpy
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError:
+    onnx = None
+
+BATCH, ROWS, WIDTH, OUT = 2, 3, 4, 5
+SHAPES = {"x": [BATCH, ROWS, WIDTH], "skip": [BATCH, ROWS, WIDTH], "key": [BATCH, ROWS, WIDTH]}
+
+
+def weights():
+    random = numpy.random.default_rng(5)
+    shapes = {"w": [WIDTH, OUT], "g": [WIDTH], "b": [WIDTH], "r": [WIDTH]}
+    values = {name: random.uniform(-1, 1, shape) for name, shape in shapes.items()}
+    values |= {"quarter": 0.25, "quick": 1.702}
+    return [numpy_helper.from_array(numpy.array(value, dtype=numpy.float32), name) for name, value in values.items()]
+
+
+def node(text, **attributes):
+    """A node from "y, z = Op(a, b)". `ms.Op` is an operator of com.microsoft."""
+    left, right = (part.strip() for part in text.split("="))
+    operator, inputs = right.rstrip(")").split("(")
+    domain = "com.microsoft" if operator.startswith("ms.") else ""
+    return helper.make_node(operator.removeprefix("ms."), [name.strip() for name in inputs.split(",")],
+                            [name.strip() for name in left.split(",")], domain=domain, **attributes)
+
+
+NORM = node("y = LayerNormalization(s, g, b)", axis=-1, epsilon=1e-5)
+# By name: nodes of ONNX, nodes with operators of onnxruntime.
+EQUAL = {
+    "Gelu": ([node("y = Gelu(x)")], [node("y = ms.Gelu(x)")]),
+    "BiasGelu": ([node("s = Add(x, r)"), node("y = Gelu(s)")], [node("y = ms.BiasGelu(x, r)")]),
+    "FastGelu": ([node("y = Gelu(x)", approximate="tanh")], [node("y = ms.FastGelu(x)")]),
+    "FastGelu of a bias": ([node("s = Add(x, r)"), node("y = Gelu(s)", approximate="tanh")], [node("y = ms.FastGelu(x, r)")]),
+    "QuickGelu": ([node("t = Mul(x, quick)"), node("s = Sigmoid(t)"), node("y = Mul(x, s)")],
+                  [node("y = ms.QuickGelu(x)", alpha=1.702)]),
+    "FusedMatMul of a matrix": ([node("p = MatMul(x, w)"), node("y = Mul(p, quarter)")], [node("y = ms.FusedMatMul(x, w)", alpha=0.25)]),
+    "FusedMatMul of rows": ([node("t = Transpose(key)", perm=[0, 2, 1]), node("p = MatMul(x, t)"), node("y = Mul(p, quarter)")],
+                            [node("y = ms.FusedMatMul(x, key)", alpha=0.25, transB=1)]),
+    "FusedMatMul of columns": ([node("t = Transpose(x)", perm=[0, 2, 1]), node("y = MatMul(t, key)")],
+                               [node("y = ms.FusedMatMul(x, key)", transA=1)]),
+    "SkipLayerNormalization": ([node("s = Add(x, skip)"), NORM], [node("y = ms.SkipLayerNormalization(x, skip, g, b)", epsilon=1e-5)]),
+    "SkipLayerNormalization of a bias": ([node("t = Add(x, r)"), node("s = Add(t, skip)"), NORM],
+                                         [node("y = ms.SkipLayerNormalization(x, skip, g, b, r)", epsilon=1e-5)]),
+    "SimplifiedLayerNormalization": ([node("y = RMSNormalization(x, g)", axis=-1, epsilon=1e-5)],
+                                     [node("y = SimplifiedLayerNormalization(x, g)", axis=-1, epsilon=1e-5)]),
+    "SkipSimplifiedLayerNormalization": (
+        [node("s = Add(x, skip)"), node("y = RMSNormalization(s, g)", axis=-1, epsilon=1e-5)],
+        [node("y = ms.SkipSimplifiedLayerNormalization(x, skip, g)", epsilon=1e-5)]),
+}
+DIFFERENT = {
+    "Gelu instead of FastGelu": ([node("y = ms.Gelu(x)")], [node("y = ms.FastGelu(x)")]),
+    "another factor": ([node("y = ms.QuickGelu(x)", alpha=1.702)], [node("y = ms.QuickGelu(x)", alpha=1.0)]),
+    "columns instead of rows": ([node("y = ms.FusedMatMul(x, skip)", transB=1)], [node("y = ms.FusedMatMul(skip, x)", transB=1)]),
+    "a forgotten bias": ([node("y = ms.SkipLayerNormalization(x, skip, g, b, r)")],
+                         [node("y = ms.SkipLayerNormalization(x, skip, g, b)")]),
+    "another epsilon": ([node("y = ms.SkipSimplifiedLayerNormalization(x, skip, g)", epsilon=1e-5)],
+                        [node("y = ms.SkipSimplifiedLayerNormalization(x, skip, g)", epsilon=1e-1)]),
+}
+
+
+@unittest.skipUnless(onnx, "SKIPPED: onnx is not installed (scripts/install-debian.sh)")
+class RuntimeOperators(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.own = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.own.cleanup)
+        cls.rules = cls.own.name + "/rules"
+        process = rulemill("rules", "import", ROOT / "tests" / "optimize" / "equal" / "fusions.rules", "--out", cls.rules)
+        assert process.returncode == 0, process.stderr
+
+    def verdict(self, name, nodes):
+        paths = []
+        for side, part in zip(("before", "after"), nodes):
+            used = {each for one in part for each in one.input}
+            inputs = [helper.make_tensor_value_info(each, TensorProto.FLOAT, shape) for each, shape in SHAPES.items()
+                      if any(each in one.input for both in nodes for one in both)]
+            output = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+            graph = helper.make_graph(part, "g", inputs, [output], [each for each in weights() if each.name in used])
+            domains = [helper.make_opsetid("", 23), helper.make_opsetid("com.microsoft", 1)]
+            paths.append(self.folder / f"{side}.onnx")
+            onnx.save(helper.make_model(graph, opset_imports=domains, ir_version=10), paths[-1])
+        report = self.folder / "report.json"
+        result = rulemill("equal", *paths, "--rules", self.rules, "--json", report)
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        return json.loads(report.read_text(encoding="utf-8"))["verdict"]
+
+    def test_they_compute_what_the_operators_of_onnx_compute(self):
+        for name, nodes in EQUAL.items():
+            with self.subTest(name):
+                self.assertEqual(self.verdict(name, nodes), "equal")
+
+    def test_their_attributes_and_inputs_matter(self):
+        for name, nodes in DIFFERENT.items():
+            with self.subTest(name):
+                self.assertEqual(self.verdict(name, nodes), "different")
+
+
+if __name__ == "__main__":
+    unittest.main()
