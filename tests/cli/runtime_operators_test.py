@@ -15,6 +15,10 @@ try:
     from onnx import TensorProto, helper, numpy_helper
 except ImportError:
     onnx = None
+try:
+    import onnxruntime
+except ImportError:
+    onnxruntime = None
 
 BATCH, ROWS, WIDTH, OUT = 2, 3, 4, 5
 SHAPES = {"x": [BATCH, ROWS, WIDTH], "skip": [BATCH, ROWS, WIDTH], "key": [BATCH, ROWS, WIDTH]}
@@ -71,6 +75,32 @@ DIFFERENT = {
 }
 
 
+def transformer(layers, width=32):
+    """Layers of attention and of two products with Gelu, each with a residual sum and a normalization."""
+    random = numpy.random.default_rng(0)
+    tensors, nodes = {"scale": numpy.float32(0.25)}, []
+    for layer in range(layers):
+        p, last = f"l{layer}_", "y" if layer + 1 == layers else f"l{layer + 1}_x"
+        shapes = {"wq": (width, width), "wk": (width, width), "wv": (width, width), "g": width, "b": width,
+                  "w1": (width, 4 * width), "b1": 4 * width, "w2": (4 * width, width), "b2": width, "h": width, "c": width}
+        tensors |= {p + name: random.standard_normal(shape).astype(numpy.float32) / 6 for name, shape in shapes.items()}
+        for text, attributes in [
+                ("q = MatMul(x, wq)", {}), ("k = MatMul(x, wk)", {}), ("v = MatMul(x, wv)", {}),
+                ("t = Transpose(k)", {"perm": [0, 2, 1]}), ("s = MatMul(q, t)", {}), ("u = Mul(s, scale)", {}),
+                ("a = Softmax(u)", {"axis": -1}), ("o = MatMul(a, v)", {}), ("r = Add(o, x)", {}),
+                ("n = LayerNormalization(r, g, b)", {"axis": -1}), ("f = MatMul(n, w1)", {}), ("i = Add(f, b1)", {}),
+                ("j = Gelu(i)", {}), ("m = MatMul(j, w2)", {}), ("e = Add(m, b2)", {}), ("z = Add(e, n)", {}),
+                ("y = LayerNormalization(z, h, c)", {"axis": -1})]:
+            made = node(text, **attributes)
+            for names in (made.input, made.output):
+                names[:] = [name if name == "scale" else last if name == "y" else p + name for name in names]
+            nodes.append(made)
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 8, width]) for name in ("l0_x", "y")]
+    graph = helper.make_graph(nodes, "transformer", values[:1], values[1:],
+                              [numpy_helper.from_array(value, name) for name, value in tensors.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
 @unittest.skipUnless(onnx, "SKIPPED: onnx is not installed (scripts/install-debian.sh)")
 class RuntimeOperators(Case):
     @classmethod
@@ -102,6 +132,23 @@ class RuntimeOperators(Case):
         for name, nodes in EQUAL.items():
             with self.subTest(name):
                 self.assertEqual(self.verdict(name, nodes), "equal")
+
+    @unittest.skipUnless(onnxruntime, "SKIPPED: onnxruntime is not installed (scripts/install-debian.sh)")
+    def test_a_transformer_is_equal_to_what_the_extended_level_of_onnxruntime_makes_of_it(self):
+        before, after = self.folder / "before.onnx", self.folder / "after.onnx"
+        onnx.save(transformer(2), before)
+        options = onnxruntime.SessionOptions()
+        options.optimized_model_filepath = str(after)
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+        onnxruntime.InferenceSession(str(before), options, providers=["CPUExecutionProvider"])
+        domains = {each.domain for each in onnx.load(after).graph.node}
+        self.assertIn("com.microsoft", domains)
+        self.assert_works(rulemill("equal", before, after, "--rules", self.rules))
+        model = onnx.load(after)
+        fused = next(each for each in model.graph.node if each.op_type == "SkipLayerNormalization")
+        fused.input[2], fused.input[3] = fused.input[3], fused.input[2]
+        onnx.save(model, after)
+        self.assert_fails(rulemill("equal", before, after, "--rules", self.rules), 1, "computes something else")
 
     def test_their_attributes_and_inputs_matter(self):
         for name, nodes in DIFFERENT.items():
