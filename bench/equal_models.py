@@ -3,8 +3,8 @@
 
 Each model is optimized by onnxsim, onnxslim, onnxscript, onnxruntime (basic and extended level), `rulemill optimize --only-clean` and
 `rulemill optimize`, and compared with its result. Prints a Markdown table: verdict and seconds of each. Optimizers that are not
-installed are left out, and so are results with operators of other domains than
-com.microsoft, which have no definitions. RULEMILL names the binary.
+installed are left out, and so are results with operators of domains other than com.microsoft, which have no definitions.
+RULEMILL names the binary.
 """
 
 import argparse
