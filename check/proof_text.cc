@@ -52,7 +52,13 @@ constexpr StepSyntax step_syntax[] = {{"drop", 1},
                                       {"parity", 2},
                                       {"cancel_sum", 2},
                                       {"logarithm", 2},
-                                      {"root", 4}};
+                                      {"root", 4},
+                                      {"root_of_exp", 2},
+                                      {"log_scale", 3},
+                                      {"compare", 2},
+                                      {"shift", 4},
+                                      {"divide_max", 2},
+                                      {"unfold", 2}};
 constexpr const char* definedness_words[] = {"signs", "signs at points", "empty", "split", "from", "opposite"};
 constexpr const char* domain_words[] = {"domain of source", "domain of target"};
 constexpr int max_depth = 50;
@@ -112,6 +118,9 @@ std::string to_string(const Step& step, const Atoms& atoms) {
   if (step.atom) text += ": " + atoms.text(Poly(*step.atom)) + " := " + atoms.text(step.polys.at(0));
   if (step.op == Op::CountRange) text += "; " + atoms.text(step.polys.at(1));
   if (step.guard) text += ": " + atoms.text(*step.guard);
+  if (step.op == Op::DivideMax) {
+    for (const Poly& value : step.polys) text += "; " + atoms.text(value);
+  }
   if (step.op == Op::Map) text += ": " + list(step.images, atoms) + " <- " + list(step.inverse, atoms);
   if (step.op == Op::Project) text += ": " + list(step.images, atoms);
   if (step.op == Op::Index || has_point(step.op)) {
@@ -320,6 +329,13 @@ class ProofReader {
       case Op::AddGuard:
         step.guard = atoms_.parse_guard(rest, place());
         return;
+      case Op::DivideMax: {
+        const auto parts = split(rest, "; ");
+        if (parts.empty()) fail("expected a guard and two points");
+        step.guard = atoms_.parse_guard(parts[0], place());
+        for (std::size_t i = 1; i < parts.size(); ++i) step.polys.push_back(poly(parts[i]));
+        return;
+      }
       case Op::Map: {
         const std::size_t arrow = rest.find(" <- ");
         if (arrow == std::string_view::npos) fail("expected '<-' and the inverse map");

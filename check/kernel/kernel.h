@@ -18,6 +18,8 @@ namespace rulemill::check {
 bool is_piecewise(const algebra::Function& function);
 /// True for the formula 1/t.
 bool is_reciprocal(const algebra::Function& function);
+/// True for the formula op(s, t).
+bool is_operation(const algebra::Function& function, algebra::Function::Op op);
 
 /// The signs that a factor may have, for all values of the variables. Undefined values are 0.
 algebra::Signs signs_of(const Factor& factor, const Statement& statement);
@@ -54,12 +56,13 @@ struct Step {
     Expand,            // expand P F: (Σ_j c_j · m_j) · R → Σ_j c_j · m_j · R for an integer with monomials m_j
     CancelReciprocal,  // cancel_reciprocal P F G: p · 1/p → 1 if Γ, G ⊢ p ≥ 1
     Constant,          // constant P F: f(c) → its value, for numbers c at which the formula of f has an exact value
-    Scale,             // scale P F: f(c · t) → c^d · f(t) if Γ, G ⊢ c > 0, by a law of f; a maximum has d = 1
-    SplitExp,          // split_exp P F Q: f(s + t) → f(s) · f(t) for product Q of the argument, by a law of f
-    MergeExp,          // merge_exp P F G: f(s) · f(t) → f(s + t), by a law of f
-    Monotone,      // monotone P F p, …: max_{b: H} f(t) → f(max_{b: H} t) if f is nondecreasing, and f(0) = 0 or
-                   // Γ, G ⊢ H(b := p); also for max and min of f(s) and f(t), or of f(t) and a number c = f(c)
-    Flatten,       // flatten P F p, …: max_{b: G'} max_{c: H} t → max_{b, c: G', H} t if Γ, G, G' ⊢ H(c := p)
+    Scale,     // scale P F: f(c · t) → c^d · f(t) if Γ, G ⊢ c > 0, by a law of f; a maximum has d = 1, less and
+               // equal have d = 0
+    SplitExp,  // split_exp P F Q: f(s + t) → f(s) · f(t) for product Q of the argument, by a law of f
+    MergeExp,  // merge_exp P F G: f(s) · f(t) → f(s + t), by a law of f
+    Monotone,  // monotone P F p, …: max_{b: H} f(t) → f(max_{b: H} t) if f is nondecreasing, and f(0) = 0 or
+               // Γ, G ⊢ H(b := p); also for max and min of f(s) and f(t), or of f(t) and a number c = f(c)
+    Flatten,   // flatten P F p, …: max_{b: G'} max_{c: H} t → max_{b, c: G', H} t if Γ, G, G' ⊢ H(c := p)
     CollectTerms,  // collect_terms P Q: c · R + d · R → (c + d) · R if c + d ≠ 0
     Order,      // order P P …: Σ_i c_i Σ_b [G] F_i → 0 if Σ_i c_i · F_i = 0 for every order of the values that
                 // piecewise functions compare
@@ -68,13 +71,21 @@ struct Step {
                 // of S exclude 0
     Logarithm,  // logarithm P F: log(Π F_i) → Σ log(F_i) if signs show that each F_i is positive; log(exp(t)) → t and
                 // log(1/t) → −log(t)
-    Root,  // root P F Q G {…}: √t → |s|, which is factor G of Q, if the steps rewrite t − s² to 0
+    Root,       // root P F Q G {…}: √t → |s|, which is factor G of Q, if the steps rewrite t − s² to 0
+    RootOfExp,  // root_of_exp P F: √exp(t) → exp(t/2)
+    LogScale,  // log_scale P F E: log(exp(u) · t) → u + log(t) for the factor E of the first product of the argument,
+               // which all products have, if signs show that t is positive
+    Compare,  // compare P F: less(f(s), f(t)) → less(s, t) for exp, tanh, erf and atan; also for equal
+    Shift,    // shift P F A B: less(s + r, t + r) → less(s, t) for products A and B of the arguments; also for equal
+    DivideMax,  // divide_max P F g; p, …; q, …: max_{b: H} t → max(max_{b: H, g} t, max_{b: H, h} t) for an inequality
+                // g that does not hold where h does, if Γ, G ⊢ (H, g)(b := p) and Γ, G ⊢ (H, h)(b := q)
+    Unfold,  // unfold P F: f(s, …) → its formula in functions of one operation, if the signs of s, … are in its domain
   };
   Op op = Op::Drop;
   bool targets_maximum = false;        // of Set, Map, AddGuard, DropGuard, NewIndex, Project: factor F, not product P
   std::vector<std::size_t> positions;  // in the order above; a guard's last
   std::optional<Atom> atom;            // Set, NewIndex, CountRange
-  std::optional<Guard> guard;          // Split, AddGuard
+  std::optional<Guard> guard;          // Split, AddGuard, DivideMax
   std::vector<Poly> polys;             // p; l and h of CountRange
   std::vector<std::pair<Atom, Poly>> images, inverse;  // of Map; Project has `images`
   std::vector<Step> block;                             // nested steps
@@ -150,7 +161,12 @@ class Kernel {
   void monotone(Factor& factor, const Context& inside, const Step& step);
   void cancel_sum(Product& product, std::size_t f, const Context& context, const Step& step);
   Sum logarithm(Product product, std::size_t f, const Context& inside, const Step& step);
+  Sum log_scale(Product product, std::size_t f, const Context& inside, const Step& step);
+  void divide_max(Factor& factor, const Context& inside, const Step& step);
+  Sum unfold(Product product, std::size_t f, const Context& inside, const Step& step);
   void require_defined(const Factor& application, const Context& context, const Step& step, const char* what);
+  /// The first function of the definitions whose formula is op(s) or op(s, t), or 1/t for a quotient.
+  std::uint32_t function_of_operation(algebra::Function::Op op) const;
   const algebra::Function* function_of(const Factor& factor) const {
     return factor.kind == Factor::Kind::Apply ? &statement_.function(factor.symbol) : nullptr;
   }

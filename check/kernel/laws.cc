@@ -41,6 +41,9 @@ Rational content(const std::vector<Product*>& parts) {
   return algebra::make_rational(num, den);
 }
 
+/// Operations that are defined everywhere, and strictly increasing.
+constexpr Function::Op increasing[] = {Function::Op::Exp, Function::Op::Tanh, Function::Op::Erf, Function::Op::Atan};
+
 /// True for max(s, t) and min(s, t), and for those of t and a number that the function f maps to itself.
 bool is_extremum(const Function& extremum, const Function& f) {
   if (extremum.program.size() != 3) return false;
@@ -52,7 +55,17 @@ bool is_extremum(const Function& extremum, const Function& f) {
          });
 }
 
+bool compares_values(const Function* function) {
+  return function && (is_operation(*function, Function::Op::Less) || is_operation(*function, Function::Op::Equal));
+}
+
 }  // namespace
+
+bool is_operation(const Function& function, Function::Op op) {
+  const auto& real = function.program;
+  return real.size() == 3 && real[0].op == Function::Op::Argument && real[0].argument == 0 &&
+         real[1].op == Function::Op::Argument && real[1].argument == 1 && real[2].op == op;
+}
 
 bool is_reciprocal(const Function& function) {
   const auto& real = function.program;
@@ -93,6 +106,12 @@ std::optional<Sum> Kernel::change_factor(Product& product, std::size_t f, const 
       return cancel_sum(product, f, context, step), std::nullopt;
     case Op::Logarithm:
       return logarithm(product, f, inside, step);
+    case Op::LogScale:
+      return log_scale(product, f, inside, step);
+    case Op::DivideMax:
+      return divide_max(factor, inside, step), std::nullopt;
+    case Op::Unfold:
+      return unfold(product, f, inside, step);
     case Op::Expand: {
       expect(factor.kind == Kind::Integer, "the factor is not an integer");
       const Poly number = factor.index.at(0);
@@ -173,6 +192,35 @@ std::optional<Sum> Kernel::apply_law(Product& product, std::size_t f, const Step
       erase_at(product.factors, g);
       return {};
     }
+    case Op::RootOfExp: {
+      const Factor* inner =
+          unary && algebra::applies_only(*function, Function::Op::Sqrt) ? single_factor(factor.arguments[0]) : nullptr;
+      expect(inner && function_of(*inner) && algebra::applies_only(*function_of(*inner), Function::Op::Exp),
+             "the factor is not a square root of an exponential by their formulas");
+      factor = Factor(*inner);
+      for (Product& part : factor.arguments[0]) part.coefficient = part.coefficient * Rational{1, 2};
+      return {};
+    }
+    case Op::Shift: {
+      expect(compares_values(function), "the factor is not a comparison by its formula");
+      Sum &s = factor.arguments[0], &t = factor.arguments[1];
+      const std::size_t a = step.position(2), b = step.position(3);
+      expect(at(s, a, "product") == at(t, b, "product"), "the compared values have no such product in common");
+      erase_at(s, a);
+      erase_at(t, b);
+      return {};
+    }
+    case Op::Compare: {
+      expect(compares_values(function), "the factor is not a comparison by its formula");
+      const Factor *first = single_factor(factor.arguments[0]), *second = single_factor(factor.arguments[1]);
+      const Function* applied = first && second ? function_of(*first) : nullptr;
+      const bool increases =
+          applied && function_of(*second) == applied &&
+          std::ranges::any_of(increasing, [&](Function::Op op) { return applies_only(*applied, op); });
+      expect(increases, "the compared values are not of one increasing function");
+      factor.arguments = {Sum(first->arguments[0]), Sum(second->arguments[0])};
+      return {};
+    }
     default:
       throw CheckError{"a step of unknown kind"};
   }
@@ -212,7 +260,7 @@ Sum Kernel::instantiate_max(Product product, std::size_t f, const Context& insid
 
 /// f(c · t) = c^d · f(t), where c is the content of the coefficients times each factor that all products have and that
 /// contains no bound index: p and 1/p with p ≥ 1, and values of an exponential function g with g(0) = 1. These are
-/// positive: g(t) is the square of g(t/2), and g(t) · g(−t) = g(0) = 1.
+/// positive: g(t) is the square of g(t/2), and g(t) · g(−t) = g(0) = 1. A comparison has d = 0.
 void Kernel::scale(Product& product, std::size_t f, const Context& inside, const Step& step) {
   Factor& factor = product.factors[f];
   const Function* function = function_of(factor);
@@ -221,7 +269,8 @@ void Kernel::scale(Product& product, std::size_t f, const Context& inside, const
   for (Sum& argument : factor.arguments) {
     for (Product& part : argument) parts.push_back(&part);
   }
-  expect(degree != 0 && !parts.empty(), "the factor has no scaling law");
+  const bool compares = compares_values(function);
+  expect((degree != 0 || compares) && !parts.empty(), "the factor has no scaling law");
   const auto is_positive = [&](const Factor& candidate) {
     const Function* applied = function_of(candidate);
     if (!applied) return candidate.kind == Kind::Inverse || candidate.kind == Kind::Integer;
@@ -245,6 +294,7 @@ void Kernel::scale(Product& product, std::size_t f, const Context& inside, const
   const Rational number = content(parts);
   expect(!scaled_out.factors.empty() || number != Rational{1, 1}, "the arguments have no common positive factor");
   for (Product* part : parts) part->coefficient = part->coefficient * reciprocal(number);
+  if (compares) return;
   scaled_out.coefficient = degree == 1 ? number : reciprocal(number);
   for (Factor& other : scaled_out.factors) {
     if (degree == 1) continue;
@@ -291,42 +341,6 @@ void Kernel::cancel_sum(Product& product, std::size_t f, const Context& context,
   check_vanishes(subtract({rest}, quotient.arguments.at(0)), context, step.block, "the divisor differs from the sum");
   require_defined(quotient, context, step, "the signs do not exclude a divisor of 0");
   product = {product.coefficient, {}, {}, {}};
-}
-
-/// log(c · Π F) = log(c) + Σ log(F) for positive c and F, where log(exp(t)) = t and log(1/t) = −log(t). A logarithm is
-/// defined where its argument is positive.
-Sum Kernel::logarithm(Product product, std::size_t f, const Context& inside, const Step& step) {
-  const Factor whole = product.factors[f];
-  const Function* function = function_of(whole);
-  expect(function && algebra::applies_only(*function, Function::Op::Log), "the factor is not log(t) by its formula");
-  const Sum& argument = whole.arguments.at(0);
-  expect(argument.size() == 1 && argument[0].guards.empty() && argument[0].bound.empty(),
-         "the argument is not one product without guards and bound indices");
-  erase_at(product.factors, f);
-  Sum parts;
-  const auto add = [&](std::int64_t sign, const Sum& value) {
-    for (const Product& part : value) {
-      parts.push_back(multiply(product, part));
-      parts.back().coefficient = parts.back().coefficient * Rational{sign, 1};
-    }
-  };
-  const auto add_logarithm = [&](std::int64_t sign, const Sum& value) {
-    Factor part = whole;
-    part.arguments = {value};
-    require_defined(part, inside, step, "the signs do not imply that a factor is positive");
-    add(sign, to_sum(std::move(part)));
-  };
-  if (argument[0].coefficient != Rational{1, 1}) add_logarithm(1, {{argument[0].coefficient, {}, {}, {}}});
-  for (const Factor& factor : argument[0].factors) {
-    const Function* applied = function_of(factor);
-    if (applied && algebra::applies_only(*applied, Function::Op::Exp))
-      add(1, factor.arguments.at(0));
-    else if (applied && is_reciprocal(*applied))
-      add_logarithm(-1, factor.arguments.at(0));
-    else
-      add_logarithm(1, to_sum(factor));
-  }
-  return parts;
 }
 
 /// Requires that signs imply that the function is defined there. Undefined values in its arguments count as 0.

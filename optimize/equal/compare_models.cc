@@ -152,16 +152,19 @@ class ModelComparison {
 
   void refute() {
     RefutationResult refuted =
-        refute_equality(bank_, before_import_, after_import_, outputs_, {.draws = options_.inputs});
+        refute_equality(bank_, before_import_, after_import_, outputs_,
+                        {.draws = options_.inputs, .at_least_one = options_.onnxruntime.empty()});
     if (refuted.found) {
       result_.verdict = EqualityResult::Verdict::Different;
       result_.refutation = std::move(refuted.found);
       return;
     }
-    result_.evaluation =
-        fmt::format("{} of {} outputs are equal on {} inputs by the definitions{}", refuted.outputs, outputs_.size(),
-                    refuted.draws, refuted.reason.empty() ? "" : " (" + refuted.reason + ")");
-    if (refuted.outputs < outputs_.size() && !options_.onnxruntime.empty()) refute_with_onnxruntime();
+    const std::string why = refuted.reason.empty() ? "" : " (" + refuted.reason + ")";
+    result_.evaluation = refuted.too_large ? "not evaluated by the definitions" + why
+                                           : fmt::format("{} of {} outputs are equal on {} inputs by the definitions{}",
+                                                         refuted.outputs, outputs_.size(), refuted.draws, why);
+    if ((refuted.outputs < outputs_.size() || refuted.too_large) && !options_.onnxruntime.empty())
+      refute_with_onnxruntime();
   }
 
   void refute_with_onnxruntime() {

@@ -1,8 +1,11 @@
 #include "optimize/equal/refutation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "optimize/cost/cost_model.h"
 #include "optimize/equal/random_draw.h"
 #include "optimize/model/evaluate.h"
 #include "optimize/model/rounding.h"
@@ -57,9 +60,17 @@ class RefutationSearch {
   }
 
   RefutationResult run(const RefutationOptions& options) {
+    double spent = 0;
     try {
       for (std::uint32_t draw = 0; draw < options.draws && !outputs_.empty() && !result_.found; ++draw) {
         draw_.emplace(bank_, draw, open_);
+        spent += multiply_adds();
+        if (spent > options.multiply_adds && (draw > 0 || !options.at_least_one)) {
+          result_.too_large = draw == 0;
+          result_.reason = fmt::format("draw {} would make it {:.2g} multiply-adds, of at most {:.2g}", draw + 1, spent,
+                                       options.multiply_adds);
+          break;
+        }
         try_draw();
         ++result_.draws;
       }
@@ -91,6 +102,27 @@ class RefutationSearch {
         return record(pair, *difference);
       }
     }
+  }
+
+  /// Returns the arithmetic of one evaluation of all pairs at the drawn sizes.
+  double multiply_adds() {
+    const GraphEvaluator at_sizes = evaluator(GraphEvaluator::Precision::Float64);
+    double total = 0;
+    for (const ValuePair& pair : outputs_) {
+      for (const ValueId value : {pair.before, pair.after}) {
+        for (const NodeId id : bank_.live_nodes(std::span(&value, 1))) total += multiply_adds(bank_.node(id), at_sizes);
+      }
+    }
+    return total;
+  }
+
+  double multiply_adds(const Node& node, const GraphEvaluator& at_sizes) const {
+    if (node.kind != Node::Kind::Algebra || node.constant) return 0;
+    std::vector<std::vector<std::int64_t>> inputs;
+    for (const ValueId argument : node.arguments) inputs.push_back(at_sizes.dims(*bank_.value(argument).type));
+    const std::vector<std::int64_t> sizes = at_sizes.dims(node.sizes);
+    const std::optional<Work> work = work_of(bank_.library(), bank_.instance(node), inputs, sizes);
+    return work ? work->product_flops / 2 + work->scalar_flops : 0;
   }
 
   GraphEvaluator evaluator(GraphEvaluator::Precision precision) {

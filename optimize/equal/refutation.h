@@ -32,6 +32,8 @@ struct Refutation {
 
 struct RefutationOptions {
   std::uint32_t draws = 6;
+  double multiply_adds = 1e9;  // of all draws, counted by the definitions, so that the answer depends on no clock
+  bool at_least_one = true;    // a draw, even beyond that
 };
 
 struct RefutationResult {
@@ -39,6 +41,7 @@ struct RefutationResult {
   std::uint32_t draws = 0;    // evaluated
   std::uint64_t outputs = 0;  // that could be evaluated
   std::string reason;         // why fewer were evaluated
+  bool too_large = false;     // not even one draw was within the limit
 };
 
 /// Compares the outputs, which are pairs of original values. A difference counts if it exceeds 64 unit roundoffs and 64

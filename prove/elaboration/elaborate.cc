@@ -153,7 +153,7 @@ bool Elaborator::rewrite_to_zero(check::Sum& sum, const Context& context, Steps&
   simplify(sum, context, steps);
   while (!sum.empty()) {
     if (!cancel(sum, context, steps) && !split(sum, context, steps) && !apply_order(sum, context, steps) &&
-        !apply_laws(sum, context, steps))
+        !apply_laws(sum, context, steps) && !(depth_ == 0 && replace_anywhere(sum, context, steps, Op::Unfold)))
       return false;
   }
   return true;

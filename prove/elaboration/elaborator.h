@@ -1,6 +1,7 @@
 // The search for the steps of a proof, on the state of the checker: each step is tried on the checker's kernel, and
 // committed if its obligations can be shown. The implementation is in elaborate.cc (search), simplify_sum.cc
-// (simplification), cancel.cc (alignment and cancellation), laws.cc and order.cc (laws), and domains.cc (definedness).
+// (simplification), cancel.cc (alignment and cancellation), laws.cc, order.cc,
+// name_quotients.cc and last_resorts.cc (laws), and domains.cc (definedness).
 #pragma once
 
 #include <functional>
@@ -36,6 +37,7 @@ class Elaborator {
  private:
   static constexpr int max_depth = 12;
   static constexpr std::size_t max_alignments = 6;  // of two products that are tried
+  static constexpr int max_named_quotients = 2;
 
   enum class Change { None, Some, Gone };
   /// A sum, and the steps that led to it.
@@ -136,12 +138,25 @@ class Elaborator {
   bool apply_laws(check::Sum& sum, std::size_t p, const Context& context, Steps& steps);
   /// Cancels products whose sum is 0 for every order of the values that they compare.
   bool apply_order(check::Sum& sum, const Context& context, Steps& steps);
+  /// Gives product p the bound indices of `onto`, in their order, if the ranges are equal then.
+  bool rename_bound(Attempt& attempt, std::size_t p, std::size_t onto, const Context& context);
+  /// Removes a product that both compared values have.
+  bool shift_comparison(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+
+  // Last resorts, at any depth (last_resorts.cc).
+  /// Divides a maximum by a guard in its body, or replaces a function by its formula.
+  bool replace_anywhere(check::Sum& sum, const Context& context, Steps& steps, Op op);
+  bool divide_maximum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  bool divide_maximum(check::Sum& sum, std::size_t p, std::size_t f, const check::Guard& guard, const Context& context,
+                      Steps& steps);
+  bool unfold(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
   /// Cancels a sum with its reciprocal.
   bool cancel_sum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
   /// Replaces the logarithm of a product by a sum.
   bool take_logarithm(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
   bool splits_logarithm(const check::Factor& factor) const;
-  /// Replaces a square root by an absolute value in the sum.
+  bool take_power_out(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
+  /// Replaces a square root of an exponential, or by an absolute value in the sum.
   bool take_root(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps);
   /// True if a function with a parity law should be applied to the negated argument instead.
   bool is_negated(const check::Sum& argument) const;
@@ -167,6 +182,14 @@ class Elaborator {
   bool set_index(Attempt& attempt, std::vector<std::size_t> at, std::vector<Atom>& left, const Context& context);
   bool name_indices(Attempt& attempt, std::vector<std::size_t> at, const std::vector<Atom>& names,
                     const std::vector<Poly>& equations, const Context& context);
+
+  // Sums over quotients (name_quotients.cc).
+  bool name_quotients(check::Sum& sum, const Context& context, Steps& steps);
+  /// Names up to `left` quotients of product p, until the sum cancels. Then it is committed.
+  bool name_quotients(const Attempt& before, std::size_t p, int left, const Context& context, check::Sum& sum,
+                      Steps& steps);
+  /// Replaces the quotient by a new index, and the index in its numerator by what then determines it.
+  bool name_quotient(Attempt& attempt, std::size_t p, Atom quotient, Atom index, const Context& context);
 
   check::Statement& statement_;
   check::Atoms& atoms_;

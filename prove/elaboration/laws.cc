@@ -18,7 +18,8 @@ bool Elaborator::apply_laws(check::Sum& sum, const Context& context, Steps& step
       changed = true;
   }
   if (changed) simplify(sum, context, steps);
-  return changed || match_indices(sum, context, steps);
+  return changed || match_indices(sum, context, steps) || name_quotients(sum, context, steps) ||
+         (depth_ == 0 && replace_anywhere(sum, context, steps, Op::DivideMax));
 }
 
 /// Applies one law to product p, which may replace it by other products.
@@ -42,12 +43,14 @@ bool Elaborator::apply_laws(check::Sum& sum, std::size_t p, const Context& conte
         if (try_step(sum, context, step(Op::MergeExp, {p, f, g}), steps)) return true;
       }
     }
-    if (function && check::is_piecewise(*function) && try_step(sum, context, step(Op::Monotone, {p, f}), steps))
+    if (function && check::is_piecewise(*function) &&
+        (try_step(sum, context, step(Op::Monotone, {p, f}), steps) ||
+         try_step(sum, context, step(Op::Compare, {p, f}), steps) || shift_comparison(sum, p, f, context, steps)))
       return true;
     if (function && !function->program.empty() && cancel_sum(sum, p, f, context, steps)) return true;
     if (!function && try_points(sum, step(Op::InstantiateMax, {p, f}), factor.bound, factor.guards, context, steps))
       return true;
-    if (!function || function->degree != 0) {
+    if (!function || function->degree != 0 || function->arity == 2) {
       check::Sum changed = sum;
       Steps more;
       split_common_exponents(changed, p, f, context, more);

@@ -8,29 +8,61 @@ namespace rulemill::prove {
 
 using Kind = check::Factor::Kind;
 
+namespace {
+
+std::pair<std::set<Atom>, check::Guards> range_of(const check::Product& product) {
+  check::Guards guards = product.guards;
+  std::ranges::sort(guards);
+  return {std::set<Atom>(product.bound.begin(), product.bound.end()), std::move(guards)};
+}
+
+}  // namespace
+
 bool Elaborator::apply_order(check::Sum& sum, const Context& context, Steps& steps) {
-  const auto range = [&](const check::Product& product) {
-    check::Guards guards = product.guards;
-    std::ranges::sort(guards);
-    return std::pair(std::set<Atom>(product.bound.begin(), product.bound.end()), std::move(guards));
-  };
-  const auto by_cases = [&](const check::Factor& factor) {
-    return factor.kind == Kind::Apply && check::is_piecewise(statement_.function(factor.symbol));
+  const auto by_cases = [&](const check::Product& product) {
+    return std::ranges::any_of(product.factors, [&](const check::Factor& factor) {
+      return factor.kind == Kind::Apply && check::is_piecewise(statement_.function(factor.symbol));
+    });
   };
   std::vector<bool> seen(sum.size(), false);
   for (std::size_t first = 0; first < sum.size(); ++first) {
     if (seen[first]) continue;
-    std::vector<std::size_t> members;
+    std::vector<std::size_t> members, others;
     bool any = false;
     for (std::size_t p = first; p < sum.size(); ++p) {
-      if (range(sum[p]) != range(sum[first])) continue;
+      if (range_of(sum[p]) != range_of(sum[first])) {
+        if (sum[p].bound.size() == sum[first].bound.size() && !sum[p].bound.empty()) others.push_back(p);
+        continue;
+      }
       seen[p] = true;
       members.push_back(p);
-      any = any || std::ranges::any_of(sum[p].factors, by_cases);
+      any = any || by_cases(sum[p]);
     }
-    if (any && try_step(sum, context, step(Op::Order, std::move(members)), steps)) return true;
+    if (any && try_step(sum, context, step(Op::Order, members), steps)) return true;
+    Attempt renamed{sum, {}};
+    const std::size_t before = members.size();
+    for (const std::size_t p : others) {
+      if ((any || by_cases(sum[p])) && rename_bound(renamed, p, first, context)) members.push_back(p);
+    }
+    if (members.size() == before || !try_step(renamed.sum, context, step(Op::Order, members), renamed.steps)) continue;
+    commit(std::move(renamed), sum, steps);
+    return true;
   }
   return false;
+}
+
+bool Elaborator::rename_bound(Attempt& attempt, std::size_t p, std::size_t onto, const Context& context) {
+  Attempt trial = attempt;
+  const std::vector<Atom> own = attempt.sum[p].bound, wanted = attempt.sum[onto].bound;
+  Step map = step(Op::Map, {p});
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    map.images.emplace_back(own[i], Poly(wanted[i]));
+    map.inverse.emplace_back(wanted[i], Poly(own[i]));
+  }
+  if (!try_step(trial.sum, context, std::move(map), trial.steps)) return false;
+  if (range_of(trial.sum[p]) != range_of(trial.sum[onto])) return false;
+  attempt = std::move(trial);
+  return true;
 }
 
 bool Elaborator::cancel_sum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
@@ -58,9 +90,37 @@ bool Elaborator::take_logarithm(check::Sum& sum, std::size_t p, std::size_t f, c
   const check::Factor& whole = sum[p].factors[f];
   if (!algebra::applies_only(statement_.function(whole.symbol), algebra::Function::Op::Log)) return false;
   const check::Sum& argument = whole.arguments[0];
+  if (argument.empty()) return false;
+  if (argument.size() > 1 || !argument[0].bound.empty()) return take_power_out(sum, p, f, context, steps);
   const bool is_single = argument.size() == 1 && argument[0].coefficient == Rational{1, 1} &&
                          argument[0].factors.size() == 1 && !splits_logarithm(argument[0].factors[0]);
   return !is_single && try_step(sum, context, step(Op::Logarithm, {p, f}), steps);
+}
+
+/// Takes an exponential that all products in a logarithm have out of it.
+bool Elaborator::take_power_out(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+  Attempt attempt{sum, {}};
+  split_common_exponents(attempt.sum, p, f, context, attempt.steps);
+  const std::size_t count = attempt.sum[p].factors[f].arguments[0][0].factors.size();
+  for (std::size_t e = 0; e < count; ++e) {
+    if (!try_step(attempt.sum, context, step(Op::LogScale, {p, f, e}), attempt.steps)) continue;
+    commit(std::move(attempt), sum, steps);
+    return true;
+  }
+  return false;
+}
+
+bool Elaborator::shift_comparison(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+  const check::Factor factor = sum[p].factors[f];
+  if (factor.arguments.size() != 2) return false;
+  for (std::size_t a = 0; a < factor.arguments[0].size(); ++a) {
+    for (std::size_t b = 0; b < factor.arguments[1].size(); ++b) {
+      if (factor.arguments[0][a] == factor.arguments[1][b] &&
+          try_step(sum, context, step(Op::Shift, {p, f, a, b}), steps))
+        return true;
+    }
+  }
+  return false;
 }
 
 /// Whether the logarithm of the factor alone is replaced: it is exp(t) or 1/t.
@@ -72,6 +132,7 @@ bool Elaborator::splits_logarithm(const check::Factor& factor) const {
 
 bool Elaborator::take_root(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
   const check::Factor root = sum[p].factors[f];
+  if (try_step(sum, context, step(Op::RootOfExp, {p, f}), steps)) return true;
   if (depth_ == max_depth || !algebra::applies_only(statement_.function(root.symbol), algebra::Function::Op::Sqrt))
     return false;
   for (std::size_t q = 0; q < sum.size(); ++q) {

@@ -142,6 +142,7 @@ Verdict Prover::decide(const algebra::TypedRule& typed) {
   RefuteLimits thorough = options_.refute;
   thorough.tries *= 8;
   thorough.attempts *= 4;
+  thorough.all_special_values = true;
   refutation = refute(typed, bank_, symbols_, options_.seed + 1, thorough, budget);
   if (refutation.counterexample) return Refuted{typed, std::move(*refutation.counterexample)};
   if (prove_by_elaboration(typed)) return proved(typed);

@@ -115,9 +115,28 @@ class Refuter {
       }
     };
     combine(values);
+    if (limits_.all_special_values && partial_) compare_all_combinations(values, result);
     has_large_values_ = true;
     combine(large_values);
     has_large_values_ = false;
+  }
+
+  /// Compares at all combinations of the numbers, one for each variable, if there are few variables: a side may be
+  /// undefined only where one of them is 0 and another is not.
+  void compare_all_combinations(std::span<const double> numbers, Refutation& result) {
+    const std::size_t variables = rule_.rule.variables.size();
+    if (variables > 4) return;
+    std::size_t combinations = 1;
+    for (std::size_t v = 0; v < variables; ++v) combinations *= numbers.size();
+    for (std::size_t n = 0; n < combinations && !result.counterexample; ++n) {
+      compare_with(
+          [&](std::size_t v, std::size_t) {
+            std::size_t digits = n;
+            for (; v > 0; --v) digits /= numbers.size();
+            return numbers[digits % numbers.size()];
+          },
+          result);
+    }
   }
 
   /// Does nothing if the sizes are too large or the rule does not type at them.

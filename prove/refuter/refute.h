@@ -13,12 +13,13 @@
 namespace rulemill::prove {
 
 struct RefuteLimits {
-  std::uint32_t tries = 8;         // size assignments at which the sides are compared
-  std::uint32_t attempts = 400;    // size assignments drawn to find those that satisfy the types
-  std::uint32_t large_tries = 16;  // further ones near the definitions' boundary values, if there are any
-  std::uint64_t elements = 3000;   // of all tensors of one try
-  std::uint64_t products = 30000;  // multiply-adds of one try
-  double tolerance = 1e-6;         // relative
+  std::uint32_t tries = 8;          // size assignments at which the sides are compared
+  std::uint32_t attempts = 400;     // size assignments drawn to find those that satisfy the types
+  std::uint32_t large_tries = 16;   // further ones near the definitions' boundary values, if there are any
+  std::uint64_t elements = 3000;    // of all tensors of one try
+  std::uint64_t products = 30000;   // multiply-adds of one try
+  double tolerance = 1e-6;          // relative
+  bool all_special_values = false;  // where functions are partial: all combinations of numbers around which they change
 };
 
 struct Refutation {

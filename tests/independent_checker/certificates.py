@@ -13,7 +13,8 @@ POSITIONS = {"drop": 1, "set": 1, "split": 1, "map": 1, "add_guard": 1, "drop_gu
              "zero": 2, "idempotent": 2, "commute": 2, "instantiate_max": 2, "cancel": None, "new_index": 1, "project": 1,
              "count_range": 1, "expand": 2, "cancel_reciprocal": 3, "constant": 2, "scale": 2, "split_exp": 3, "merge_exp": 3,
              "monotone": 2, "flatten": 2, "collect_terms": None, "order": None, "parity": 2, "cancel_sum": 2,
-             "logarithm": 2, "root": 4}
+             "logarithm": 2, "root": 4, "root_of_exp": 2, "log_scale": 3, "compare": 2, "shift": 4,
+             "divide_max": 2, "unfold": 2}
 ON_MAXIMA = ("set", "map", "add_guard", "drop_guard", "new_index", "project")
 
 
@@ -148,7 +149,7 @@ class ProofLine(Tokens):
             self.fail(f"{wanted + step.on_maximum} positions")
         if self.accept(":"):
             self.argument(step)
-        elif step.word in ("set", "split", "map", "add_guard", "index", "new_index", "project", "count_range"):
+        elif step.word in ("set", "split", "map", "add_guard", "index", "new_index", "project", "count_range", "divide_max"):
             self.fail("':'")
         self.end()
         return step
@@ -156,6 +157,10 @@ class ProofLine(Tokens):
     def argument(self, step: Step):
         if step.word in ("split", "add_guard"):
             step.guard = self.guard()
+        elif step.word == "divide_max":
+            step.guard = self.guard()
+            while self.accept(";"):
+                step.polys.append(self.poly())
         elif step.word in ("set", "new_index", "count_range"):
             step.images = [self.image()]
             if step.word == "count_range":

@@ -27,7 +27,8 @@ TERM = re.compile(r"^[A-Za-z_]\w*$|^[@#]\d+$")
 FORM = re.compile(r"malformed certificate|types only|does not type|the condition is not stated")
 WORDS = ["drop", "set", "cancel", "within", "zero", "index", "add_guard", "setmax", "expand", "constant", "scale", "parity",
          "commute", "idempotent", "monotone", "flatten", "order", "collect_terms", "merge_exp", "split_exp", "signs", "empty",
-         "signs at points", "cancel_reciprocal", "logarithm", "root"]
+         "signs at points", "cancel_reciprocal", "logarithm", "root", "root_of_exp", "log_scale", "compare", "shift",
+         "divide_max", "unfold"]
 
 
 class Hash(ctypes.Structure):

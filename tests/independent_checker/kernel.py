@@ -360,7 +360,7 @@ class Kernel:
         factor = at(p.factors, step.positions[1])
         degree = 1 if factor.kind == "max" else self.function_of(factor).degree if factor.kind == "apply" else 0
         arguments = [list(argument) for argument in factor.arguments]
-        require_that(degree and any(arguments), "the factor has no scaling law, or is f(0)")
+        require_that((degree or self.is_comparison(factor)) and any(arguments), "the factor has no scaling law, or is f(0)")
         moved, first = [], next(a for a in arguments if a)[0].factors
         for candidate in first:
             places = [[next((i for i, f in enumerate(t.factors) if canonical(f) == canonical(candidate)), None)
@@ -378,7 +378,8 @@ class Kernel:
         content = Fraction(gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients)))
         require_that(moved or content != 1, "the arguments have no common positive factor")
         inner = factor._replace(arguments=tuple(tuple(t.times(1 / content) for t in argument) for argument in arguments))
-        new = p.times(content ** degree)._replace(factors=replaced(p.factors, step.positions[1], inner) + tuple(moved))
+        new = p.times(content ** degree)._replace(factors=replaced(p.factors, step.positions[1], inner) +
+                                                  tuple(moved if degree else ()))
         return replaced(terms, step.positions[0], new)
 
     def is_positive(self, factor: Factor) -> bool:
@@ -493,6 +494,106 @@ class Kernel:
         self.check_vanishes(product.factors[f].arguments[0] + negated(square), given + product.guards,
                             scope.union(product.bound), step.block)
         return self.factor_step(terms, product, step, absolute)
+
+    def root_of_exp(self, terms, p, given, scope, step):
+        """√exp(t) = exp(t/2)."""
+        root = at(p.factors, step.positions[1])
+        inner = single_factor(root.arguments[0]) if self.applies_only(root, "sqrt") else None
+        require_that(inner and self.applies_only(inner, "exp"), "the factor is no square root of an exponential")
+        half = tuple(t.times(Fraction(1, 2)) for t in inner.arguments[0])
+        return self.factor_step(terms, p, step, inner._replace(arguments=(half,)))
+
+    def log_scale(self, terms, p, given, scope, step):
+        """log(Σ exp(u) · R) = u + log(Σ R) for a positive Σ R."""
+        whole = at(p.factors, step.positions[1])
+        require_that(self.applies_only(whole, "log") and whole.arguments[0], "the factor is no logarithm")
+        power = at(whole.arguments[0][0].factors, step.positions[2])
+        require_that(self.applies_only(power, "exp"), "the factor in the logarithm is no exponential")
+        left = []
+        for t in whole.arguments[0]:
+            place = next((i for i, x in enumerate(t.factors) if canonical(x) == canonical(power)), None)
+            require_that(place is not None and all_atoms(power).isdisjoint(t.bound), "the products do not have the factor")
+            left.append(t._replace(factors=replaced(t.factors, place)))
+        rest = whole._replace(arguments=(tuple(left),))
+        require_that(self.is_total(rest), "a factor may be undefined")
+        self.require_by_signs(rest, True, given + p.guards, step.lemmas)
+        outer = p._replace(factors=replaced(p.factors, step.positions[1]))
+        parts = tuple(multiplied(outer, t) for t in power.arguments[0])
+        return replaced(terms, step.positions[0]) + parts + (outer._replace(factors=outer.factors + (rest,)),)
+
+    def is_comparison(self, factor: Factor) -> bool:
+        function = self.function_of(factor)
+        return bool(function) and function.formula in [(word, ("argument", 0), ("argument", 1)) for word in ("less", "equal")]
+
+    def shift(self, terms, p, given, scope, step):
+        """s + r < t + r exactly where s < t, and the same for equality."""
+        whole, (a, b) = at(p.factors, step.positions[1]), step.positions[2:]
+        require_that(self.is_comparison(whole), "the factor is no comparison")
+        s, t = whole.arguments
+        require_that(at(s, a) == at(t, b), "the compared values have no such product in common")
+        return self.factor_step(terms, p, step, whole._replace(arguments=(replaced(s, a), replaced(t, b))))
+
+    def compare(self, terms, p, given, scope, step):
+        """f(s) < f(t) exactly where s < t, and f(s) = f(t) where s = t, for strictly increasing f."""
+        whole = at(p.factors, step.positions[1])
+        require_that(self.is_comparison(whole), "the factor is no comparison")
+        a, b = (single_factor(argument) for argument in whole.arguments)
+        require_that(a and b and (a.kind, a.symbol) == (b.kind, b.symbol) and
+                     any(self.applies_only(a, word) for word in ("exp", "tanh", "erf", "atan")),
+                     "the compared values are not of one increasing function")
+        return self.factor_step(terms, p, step, whole._replace(arguments=a.arguments + b.arguments))
+
+    def divide_max(self, terms, p, given, scope, step):
+        """max_{b: H} t = max(max_{b: H, g} t, max_{b: H, not g} t) if both ranges have points."""
+        maximum = at(p.factors, step.positions[1])
+        require_that(maximum.kind == "max" and not step.guard.equality, "the factor is no maximum that an inequality divides")
+        count = len(maximum.bound)
+        require_that(len(step.polys) == 2 * count, "expected two points")
+        require_that(bound_atoms(step.guard.poly) <= scope.union(p.bound, maximum.bound), "an index is not bound there")
+        parts = []
+        for half, polys in zip([step.guard] + step.guard.complement(), (step.polys[:count], step.polys[count:])):
+            part = maximum._replace(guards=maximum.guards + (half,))
+            require_that(all(bound_atoms(poly) <= scope.union(p.bound) for poly in polys), "an index is not bound there")
+            self.require_point(given + p.guards, part.guards, dict(zip(part.bound, polys)), step)
+            parts.append(as_sum(part))
+        return self.factor_step(terms, p, step, Factor("apply", self.named("max", 2), arguments=tuple(parts)))
+
+    def named(self, word: str, arity: int) -> str:
+        """The first function whose formula is this operation of its arguments; 1/t for a quotient."""
+        wanted = (word,) + tuple(("argument", i) for i in range(arity))
+        if word == "/":
+            wanted = ("/", ("number", 1), ("argument", 0))
+        found = next((name for name, function in self.functions.items() if function.formula == wanted), None)
+        require_that(found is not None, f"no function is '{word}' alone")
+        return found
+
+    def unfold(self, terms, p, given, scope, step):
+        """f(s, …) by its formula, where no part of the formula is undefined."""
+        whole = at(p.factors, step.positions[1])
+        function = self.function_of(whole)
+        require_that(function, "the factor is not a function")
+        if not function.is_total:
+            require_that(self.is_total(whole), "an argument may be undefined")
+            self.require_by_signs(whole, True, given + p.guards, step.lemmas)
+
+        def times(a: tuple, b: tuple) -> tuple:
+            return tuple(multiplied(s, t) for s in a for t in b)
+
+        def value(f: tuple) -> tuple:
+            if f[0] == "argument":
+                return whole.arguments[f[1]]
+            if f[0] == "number":
+                return (Product(f[1]),) if f[1] else ()
+            parts = tuple(value(part) for part in f[1:])
+            if f[0] in ("+", "-"):
+                return parts[0] + (parts[1] if f[0] == "+" else negated(parts[1]))
+            if f[0] == "*":
+                return times(*parts)
+            name = self.named(f[0], len(parts))
+            applied = as_sum(Factor("apply", name, arguments=parts[1:] if f[0] == "/" else parts))
+            return times(parts[0], applied) if f[0] == "/" else applied
+        rest = (p._replace(factors=replaced(p.factors, step.positions[1])),)
+        return replaced(terms, step.positions[0]) + times(rest, value(function.formula))
 
     def is_total(self, application: Factor) -> bool:
         """Whether all functions in the arguments are defined everywhere."""

@@ -253,6 +253,24 @@ class Equal(Case):
         self.assert_fails(process, 1, "not shown to be equal")
         self.assertEqual(report["verdict"], "not shown")
 
+    def test_large_models_are_evaluated_by_the_definitions_as_often_as_a_count_of_multiply_adds_allows(self):
+        def model(factor, rows):
+            nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Tanh", ["p"], ["s"])]
+            if factor is None:
+                nodes += [helper.make_node("Add", ["s", "s"], ["d"]), helper.make_node("Sin", ["d"], ["y"])]
+            else:
+                nodes += [helper.make_node("Sin", ["s"], ["a"]), helper.make_node("Cos", ["s"], ["c"]),
+                          helper.make_node("Mul", ["a", "c"], ["m"]), helper.make_node("Mul", ["m", "f"], ["y"])]
+            tensors = {"w": numpy.eye(1024, dtype=numpy.float32), "f": numpy.float32(factor or 0)}
+            return self.model_of(nodes, tensors, [rows, 1024])
+        process, report = self.compare(model(None, 8), model(2, 8))
+        self.assertEqual(report["verdict"], "not shown", process.stdout)
+        self.assertIn("equal on 6 inputs by the definitions", report["evaluation"])
+        process, report = self.compare(model(None, 512), model(2, 512))
+        self.assertEqual(report["verdict"], "not shown", process.stdout)
+        self.assertIn("multiply-adds, of at most 1e+09", report["evaluation"])
+        self.assertNotEqual(self.compare(model(None, 512), model(2.5, 512))[1]["verdict"], "equal")
+
     def test_a_default_that_one_model_spells_out_does_not_matter(self):
         def model(**attributes):
             nodes = [helper.make_node("Selu", ["x"], ["t"]), helper.make_node("ThresholdedRelu", ["t"], ["u"], **attributes),

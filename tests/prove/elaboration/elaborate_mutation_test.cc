@@ -25,7 +25,7 @@ using Op = Step::Op;
 
 namespace {
 
-constexpr int op_count = static_cast<int>(Op::Root) + 1;
+constexpr int op_count = static_cast<int>(Op::Unfold) + 1;
 
 /// A generator of mutated and random steps with the polynomials of a sum.
 class Mutator {
@@ -124,8 +124,8 @@ class Mutator {
   }
 
   Step random_step(Op op) {
-    static constexpr std::size_t positions[op_count] = {1, 1, 1, 1, 1, 2, 3, 3, 6, 2, 2, 2, 2, 2, 1, 2,
-                                                        1, 2, 3, 2, 2, 3, 3, 2, 2, 2, 3, 2, 2, 2, 4};
+    static constexpr std::size_t positions[op_count] = {1, 1, 1, 1, 1, 2, 3, 3, 6, 2, 2, 2, 2, 2, 1, 2, 1, 2, 3,
+                                                        2, 2, 3, 3, 2, 2, 2, 3, 2, 2, 2, 4, 2, 3, 2, 4, 2, 2};
     Step step;
     step.op = op;
     const bool may = op == Op::Set || op == Op::Map || op == Op::AddGuard || op == Op::DropGuard || op == Op::NewIndex;
@@ -134,10 +134,10 @@ class Mutator {
     for (std::size_t i = positions[static_cast<int>(op)] + (extra ? 1 : 0); i > 0; --i)
       step.positions.push_back(below(3));
     if (op == Op::Set || op == Op::NewIndex || op == Op::CountRange) step.atom = any_atom();
-    if (op == Op::Split || op == Op::AddGuard) step.guard = any_guard();
+    if (op == Op::Split || op == Op::AddGuard || op == Op::DivideMax) step.guard = any_guard();
     if (op == Op::Set || op == Op::NewIndex || op == Op::Index) step.polys = {any_poly()};
     if (op == Op::CountRange) step.polys = range_of(*step.atom);
-    if (op == Op::InstantiateMax || op == Op::Monotone || op == Op::Flatten) {
+    if (op == Op::InstantiateMax || op == Op::Monotone || op == Op::Flatten || op == Op::DivideMax) {
       for (std::size_t i = below(4); i > 0; --i) step.polys.push_back(any_poly());
     }
     if (op == Op::Project || op == Op::Map) {

@@ -1,0 +1,140 @@
+// Steps on one factor that use formulas: logarithms, maxima over unions, and functions as what their formulas say.
+#include <algorithm>
+
+#include "algebra/properties/function_interpreter.h"
+#include "check/kernel/kernel.h"
+
+namespace rulemill::check {
+
+using Kind = Factor::Kind;
+using algebra::Function;
+
+namespace {
+
+bool is_exp(const Function* function) { return function && algebra::applies_only(*function, Function::Op::Exp); }
+/// The sum of the products of each two. Bound indices of one must not be bound in the other, which is checked later.
+Sum times(const Sum& a, const Sum& b) {
+  Sum result;
+  for (const Product& one : a) {
+    for (const Product& other : b) result.push_back(multiply(one, other));
+  }
+  return result;
+}
+
+}  // namespace
+
+/// log(c · Π F) = log(c) + Σ log(F) for positive c and F, where log(exp(t)) = t and log(1/t) = −log(t). A logarithm is
+/// defined where its argument is positive.
+Sum Kernel::logarithm(Product product, std::size_t f, const Context& inside, const Step& step) {
+  const Factor whole = product.factors[f];
+  const Function* function = function_of(whole);
+  expect(function && algebra::applies_only(*function, Function::Op::Log), "the factor is not log(t) by its formula");
+  const Sum& argument = whole.arguments.at(0);
+  expect(argument.size() == 1 && argument[0].guards.empty() && argument[0].bound.empty(),
+         "the argument is not one product without guards and bound indices");
+  erase_at(product.factors, f);
+  Sum parts;
+  const auto add = [&](std::int64_t sign, const Sum& value) {
+    for (const Product& part : value) {
+      parts.push_back(multiply(product, part));
+      parts.back().coefficient = parts.back().coefficient * Rational{sign, 1};
+    }
+  };
+  const auto add_logarithm = [&](std::int64_t sign, const Sum& value) {
+    Factor part = whole;
+    part.arguments = {value};
+    require_defined(part, inside, step, "the signs do not imply that a factor is positive");
+    add(sign, to_sum(std::move(part)));
+  };
+  if (argument[0].coefficient != Rational{1, 1}) add_logarithm(1, {{argument[0].coefficient, {}, {}, {}}});
+  for (const Factor& factor : argument[0].factors) {
+    const Function* applied = function_of(factor);
+    if (applied && algebra::applies_only(*applied, Function::Op::Exp))
+      add(1, factor.arguments.at(0));
+    else if (applied && is_reciprocal(*applied))
+      add_logarithm(-1, factor.arguments.at(0));
+    else
+      add_logarithm(1, to_sum(factor));
+  }
+  return parts;
+}
+
+/// log(Σ exp(u) · R) = u + log(Σ R) where the signs of Σ R are positive. exp(u) has no bound index of the products.
+Sum Kernel::log_scale(Product product, std::size_t f, const Context& inside, const Step& step) {
+  Factor whole = product.factors[f];
+  const Function* function = function_of(whole);
+  expect(function && algebra::applies_only(*function, Function::Op::Log), "the factor is not log(t) by its formula");
+  Sum& argument = whole.arguments.at(0);
+  const Factor power = with_sorted_guards(at(at(argument, 0, "product").factors, step.position(2), "factor"));
+  expect(is_exp(function_of(power)), "the factor in the logarithm is not exp(t) by its formula");
+  for (Product& part : argument) {
+    const auto found = std::ranges::find(part.factors, power, with_sorted_guards);
+    expect(found != part.factors.end() && !depends_on(power, part.bound, atoms_),
+           "the products in the logarithm do not have the factor in common");
+    part.factors.erase(found);
+  }
+  require_defined(whole, inside, step, "the signs do not imply that the rest is positive");
+  erase_at(product.factors, f);
+  Sum parts = times({product}, power.arguments.at(0));
+  product.factors.push_back(std::move(whole));
+  parts.push_back(std::move(product));
+  return parts;
+}
+
+/// max_{b: H} t = max(max_{b: H, g} t, max_{b: H, h} t) for an inequality g and its complement h, if both have points.
+void Kernel::divide_max(Factor& factor, const Context& inside, const Step& step) {
+  const Guard& guard = step.guard.value();
+  const std::size_t indices = factor.bound.size();
+  expect(factor.kind == Kind::Max && !guard.equality, "the factor is not a maximum that an inequality divides");
+  expect(step.polys.size() == 2 * indices, "expected two points with one polynomial per index of the maximum");
+  Factor larger{Kind::Apply, function_of_operation(Function::Op::Max), {}, {}, {}, {}};
+  for (const Guard& half : {guard, complement(guard).at(0)}) {
+    const auto from = step.polys.begin() + static_cast<std::ptrdiff_t>(indices * larger.arguments.size());
+    Step at_point = step;
+    at_point.polys.assign(from, from + static_cast<std::ptrdiff_t>(indices));
+    Factor part = factor;
+    part.guards.push_back(half);
+    require_point(part, inside, at_point);
+    larger.arguments.push_back(to_sum(std::move(part)));
+  }
+  factor = std::move(larger);
+}
+
+std::uint32_t Kernel::function_of_operation(Function::Op op) const {
+  const auto& functions = statement_.bank().library().functions();
+  const auto found = std::ranges::find_if(functions, [&](const Function& function) {
+    return op == Function::Op::Div ? is_reciprocal(function)
+                                   : algebra::applies_only(function, op) || is_operation(function, op);
+  });
+  expect(found != functions.end(), "an operation is no function of the definitions");
+  return static_cast<std::uint32_t>(found - functions.begin());
+}
+
+/// f(s, …) by its formula. The signs imply that no part of it is undefined. The formula is multiplied out; of other
+/// operations, each is a function of the definitions.
+Sum Kernel::unfold(Product product, std::size_t f, const Context& inside, const Step& step) {
+  const Factor whole = product.factors[f];
+  const Function* function = function_of(whole);
+  expect(function, "the factor is not a function");
+  require_defined(whole, inside, step, "the signs do not imply that the function is defined");
+  const auto leaf = [&](const Function::Instruction& node) -> std::optional<Sum> {
+    if (node.op == Function::Op::Argument) return whole.arguments.at(node.argument);
+    if (!node.exact) return std::nullopt;
+    return node.exact->num == 0 ? Sum{} : Sum{Product{*node.exact, {}, {}, {}}};
+  };
+  const auto apply = [&](Function::Op op, const Sum& a, const Sum& b) -> std::optional<Sum> {
+    if (op == Function::Op::Add) return subtract(a, subtract({}, b));
+    if (op == Function::Op::Sub) return subtract(a, b);
+    if (op == Function::Op::Mul) return times(a, b);
+    const bool unary = is_unary(op) || op == Function::Op::Div;
+    const Sum value = to_sum(
+        {Kind::Apply, function_of_operation(op), {}, unary ? std::vector<Sum>{b} : std::vector<Sum>{a, b}, {}, {}});
+    return op == Function::Op::Div ? times(a, value) : value;
+  };
+  const auto value = algebra::interpret<Sum>(*function, leaf, apply);
+  expect(value.has_value(), "the formula has a number of more than 15 digits");
+  erase_at(product.factors, f);
+  return times({product}, *value);
+}
+
+}  // namespace rulemill::check

@@ -1,0 +1,81 @@
+// The last resorts of the search: divides maxima by guards in their bodies, and replaces functions by their formulas.
+#include <algorithm>
+
+#include "prove/elaboration/elaborator.h"
+
+namespace rulemill::prove {
+
+using Kind = check::Factor::Kind;
+
+bool Elaborator::replace_anywhere(check::Sum& sum, const Context& context, Steps& steps, Op op) {
+  for (std::size_t p = 0; p < sum.size(); ++p) {
+    for (std::size_t f = 0; f < sum[p].factors.size(); ++f) {
+      const bool here =
+          op == Op::Unfold ? unfold(sum, p, f, context, steps) : divide_maximum(sum, p, f, context, steps);
+      if (here) return true;
+      const check::Factor factor = sum[p].factors[f];
+      for (std::size_t a = 0; a < factor.arguments.size(); ++a) {
+        const check::Kernel kernel(statement_, {});
+        Step within = step(Op::Within, {p, f, a});
+        check::Sum argument = factor.arguments[a];
+        if (replace_anywhere(argument, kernel.argument_context(context, sum[p], factor), within.block, op))
+          return try_step(sum, context, std::move(within), steps);
+      }
+    }
+  }
+  return false;
+}
+
+bool Elaborator::divide_maximum(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+  const check::Factor factor = sum[p].factors[f];
+  if (factor.kind != Kind::Max) return false;
+  const check::Kernel kernel(statement_, {});
+  const check::Guards given = kernel.argument_context(context, sum[p], factor).given;
+  for (const check::Product& part : factor.arguments[0]) {
+    for (const check::Guard& guard : part.guards) {
+      const bool decided =
+          guard.equality || is_shown(given, guard) || is_shown(check::conjunction(given, {guard}), std::nullopt);
+      if (!decided && divide_maximum(sum, p, f, guard, context, steps)) return true;
+    }
+  }
+  return false;
+}
+
+/// Tries as points of each range all zeros, and the largest lower bounds of the indices.
+bool Elaborator::divide_maximum(check::Sum& sum, std::size_t p, std::size_t f, const check::Guard& guard,
+                                const Context& context, Steps& steps) {
+  const check::Factor factor = sum[p].factors[f];
+  const std::set<Atom> bound(factor.bound.begin(), factor.bound.end());
+  const auto points = [&](const check::Guard& half) {
+    std::vector<std::vector<Poly>> result = {std::vector<Poly>(bound.size(), Poly(0)), {}};
+    const check::Guards guards = check::conjunction(factor.guards, {half});
+    for (const Atom atom : factor.bound)
+      result[1].push_back(largest_lower_bound(atom, guards, bound).value_or(Poly(0)));
+    return result;
+  };
+  for (const std::vector<Poly>& first : points(guard)) {
+    for (const std::vector<Poly>& second : points(check::complement(guard).at(0))) {
+      Step divided = step(Op::DivideMax, {p, f});
+      divided.guard = guard;
+      divided.polys = first;
+      divided.polys.insert(divided.polys.end(), second.begin(), second.end());
+      if (!try_step(sum, context, std::move(divided), steps)) continue;
+      simplify(sum, context, steps);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Elaborator::unfold(check::Sum& sum, std::size_t p, std::size_t f, const Context& context, Steps& steps) {
+  const check::Factor& factor = sum[p].factors[f];
+  if (factor.kind != Kind::Apply) return false;
+  const algebra::Function& function = statement_.function(factor.symbol);
+  const bool composed = function.program.size() > function.arity + 1 && !check::is_reciprocal(function);
+  if (!composed || check::is_piecewise(function)) return false;
+  if (!try_step(sum, context, step(Op::Unfold, {p, f}), steps)) return false;
+  simplify(sum, context, steps);
+  return true;
+}
+
+}  // namespace rulemill::prove
