@@ -21,11 +21,11 @@ set(COMMON_HEADERS
   <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <numeric> <optional> <set> <span> <string>
   <string_view> <unordered_map> <utility> <variant> <vector> <fmt/format.h>)
 
-# rulemill_precompiled(TARGET FIRST [header...]): with RULEMILL_UNITY, TARGET reads the common headers and others precompiled.
+# rulemill_precompiled(TARGET FIRST [header...]): with RULEMILL_PRECOMPILE, TARGET reads the common headers and others precompiled.
 # The target FIRST precompiles them for all that name it. A source includes what it needs all the same: other presets, clang-tidy and nvcc
 # read it without them.
 function(rulemill_precompiled target first)
-  if(NOT RULEMILL_UNITY)
+  if(NOT RULEMILL_PRECOMPILE)
     return()
   endif()
   if(target STREQUAL first)

@@ -20,13 +20,13 @@ case ${1:-} in
   *) exit 0 ;;
 esac
 
-# clang-tidy needs the commands of the build, and the generated headers. It reads a folder as one source, as the build does: most
-# of its time goes into the headers of libraries.
-scripts/build.sh release rule_set.pb.h taso_rules.pb.h rulemill_build_header >/dev/null
+# clang-tidy needs the commands of a build without precompiled headers of another compiler, and the generated headers. It reads a folder as
+# one source, as the build does: most of its time goes into the headers of libraries.
+scripts/build.sh lint rule_set.pb.h taso_rules.pb.h rulemill_build_header >/dev/null
 begin=$SECONDS
 if ((${#sources[@]} > 0)); then
-  scripts/compiled_sources.py build/release "${sources[@]}" |
-    xargs -d '\n' -n 1 -P "$(nproc)" clang-tidy -p build/release --quiet --extra-arg=-Wno-unknown-warning-option \
+  scripts/compiled_sources.py build/lint "${sources[@]}" |
+    xargs -d '\n' -n 1 -P "$(nproc)" clang-tidy -p build/lint --quiet --extra-arg=-Wno-unknown-warning-option \
       2> >(grep -v 'warnings\? generated\.$' >&2)
 fi
 echo "clang-tidy: ${#sources[@]} sources in $((SECONDS - begin)) s, nothing found"
