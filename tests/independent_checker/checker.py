@@ -9,9 +9,10 @@ from collections import Counter
 from certificates import Certificate, CertificateReader
 from definitions import Library
 from derivations import Derivation, refined
-from kernel import Kernel, require_that
+from kernel import Kernel
 from normal_form import Guard
 from obligations import is_trivial, unconfirmed
+from parts import require_that
 from polynomials import Arithmetic, CheckError
 from rules import Record, Rule, RuleReader, fields, nodes_of, read_record, text
 from specialization import PackExpansion, specialize

@@ -1,9 +1,10 @@
 """Derived rules: instances of proved rules whose equations imply the rule by congruence."""
 
 from certificates import Certificate
-from kernel import Kernel, require_that
+from kernel import Kernel
 from lowering import Lowering
 from normal_form import Guard, canonical_product, map_guards, relation_guards
+from parts import require_that
 from polynomials import ATOMS, Arithmetic, Poly, atom, atoms_in, is_nonnegative, output_index, variable
 from rules import Node, Output, Rule, RuleReader, Variable, nodes_of
 from statement import Terms, trivially_true

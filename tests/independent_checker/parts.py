@@ -1,0 +1,49 @@
+"""Parts of sums, and the scopes of bound indices."""
+
+from normal_form import Factor, ONE, Product
+from polynomials import ATOMS, CheckError, Poly, atoms_in, text_of
+
+
+def require_that(condition, message: str):
+    if not condition:
+        raise CheckError(message)
+
+
+def at(items, position: int):
+    require_that(position < len(items), f"there is no part {position}")
+    return items[position]
+
+
+def replaced(items: tuple, position: int, *new) -> tuple:
+    return items[:position] + new + items[position + 1:]
+
+
+def bound_atoms(poly: Poly) -> set:
+    return {a for a in atoms_in(poly) if ATOMS[a].kind == "bound"}
+
+
+def check_scope(p, scope: frozenset):
+    """Each bound index of a product or factor is bound once, around its uses."""
+    for a in p.bound:
+        require_that(ATOMS[a].kind == "bound" and a not in scope, f"{text_of(a)} cannot be bound here")
+    require_that(len(set(p.bound)) == len(p.bound), "an index is bound twice")
+    scope = scope.union(p.bound)
+    for poly in [g.poly for g in p.guards] + (list(p.index) if isinstance(p, Factor) else []):
+        require_that(bound_atoms(poly) <= scope, "an index is not bound there")
+    for part in p.factors if isinstance(p, Product) else [q for argument in p.arguments for q in argument]:
+        check_scope(part, scope)
+
+
+def single_factor(terms: tuple):
+    """F of a sum that is 1 · F, or None."""
+    is_single = len(terms) == 1 and terms[0][:3] == (ONE, (), ()) and len(terms[0].factors) == 1
+    return terms[0].factors[0] if is_single else None
+
+
+def multiplied(a: Product, b: Product) -> Product:
+    """The product of both, whose bound indices are distinct."""
+    return Product(a.coefficient * b.coefficient, a.guards + b.guards, a.bound + b.bound, a.factors + b.factors)
+
+
+def as_sum(*factors) -> tuple:
+    return (Product(factors=factors),)
