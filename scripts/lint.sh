@@ -5,6 +5,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+if [[ $# -gt 1 || ! ${1:-} =~ ^(--changed|--all)?$ ]]; then
+  echo "lint.sh: unknown arguments '$*'; expected --changed, --all, or none" >&2
+  exit 2
+fi
 python3 tests/source_rules_test.py
 python3 tests/wording_test.py
 git ls-files -z '*.cc' '*.h' '*.cu' | xargs -0 clang-format --dry-run -Werror
