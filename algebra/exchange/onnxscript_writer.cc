@@ -370,9 +370,8 @@ ExportedRules write_onnxscript_rules(std::span<const RuleToExport> rules, std::v
     std::map<std::string, MergedClass> by_body;
     std::string reason = "it has no form of ranks up to " + std::to_string(max_exported_rank) + " and small parameters";
     for (const Rule& fixed : fixed_forms(rule.rule, max_exported_rank, library, bank, symbols)) {
-      auto types = infer_types(fixed, bank, symbols);
-      const auto* typed = std::get_if<TypedRule>(&types);
-      if (typed == nullptr) continue;
+      const auto typed = try_typing(fixed, bank, symbols);
+      if (!typed) continue;
       try {
         RuleClass written = ClassWriter(*typed, bank, symbols).write();
         MergedClass& merged = by_body[written.body];

@@ -115,13 +115,8 @@ std::vector<KeyedRule> typed_rules(const std::string& file, const std::string& t
                                    algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols) {
   std::vector<KeyedRule> result;
   for (const algebra::ImportedRule& foreign : read_rule_file(file, table, library, bank, symbols)) {
-    if (!foreign.rule) {
-      ++untyped;
-      continue;
-    }
-    auto types = algebra::infer_types(*foreign.rule, bank, symbols);
-    auto* typed = std::get_if<algebra::TypedRule>(&types);
-    if (typed == nullptr) {
+    auto typed = foreign.rule ? algebra::try_typing(*foreign.rule, bank, symbols) : std::nullopt;
+    if (!typed) {
       ++untyped;
       continue;
     }

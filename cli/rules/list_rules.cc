@@ -194,9 +194,8 @@ std::string shapes_text(const std::vector<std::vector<std::int64_t>>& example) {
 
 /// Draws both sides as graphs, followed by their nodes with types.
 std::string draw(const algebra::Rule& rule, Database& database) {
-  auto types = algebra::infer_types(rule, database.bank, database.symbols);
-  const auto* typed = std::get_if<algebra::TypedRule>(&types);
-  if (typed == nullptr) return algebra::picture(rule, database.bank, database.symbols);
+  const auto typed = algebra::try_typing(rule, database.bank, database.symbols);
+  if (!typed) return algebra::picture(rule, database.bank, database.symbols);
   return algebra::picture(typed->rule, database.bank, database.symbols) + "\n" +
          algebra::format_typed_steps(typed->rule, database.bank, database.symbols, typed->types);
 }

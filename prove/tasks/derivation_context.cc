@@ -39,13 +39,8 @@ DerivationContext::DerivationContext(algebra::Library& library, const egraph::Li
 }
 
 TypedRule DerivationContext::typed(const std::string& rule) {
-  const std::vector<Rule> rules = algebra::parse_rules(rule, "rule", library_, bank_, symbols_);
-  RM_CHECK(rules.size() == 1, "the text of one rule");
-  auto result = algebra::infer_types(rules[0], bank_, symbols_);
-  if (const auto* error = std::get_if<algebra::TypeError>(&result)) {
-    throw runtime::Error("rule " + rules[0].id, "a typed rule does not type again: " + error->what);
-  }
-  return std::move(std::get<TypedRule>(result));
+  const Rule parsed = algebra::parse_rule(rule, "rule", library_, bank_, symbols_);
+  return algebra::require_types(parsed, bank_, symbols_, "rule " + parsed.id);
 }
 
 void DerivationContext::add_rule(const std::string& rule) {
