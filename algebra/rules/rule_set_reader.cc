@@ -140,10 +140,8 @@ class RuleReader {
     constexpr std::uint32_t max_length = 64;  // bounds the work for a damaged file
     for (std::uint32_t length = std::min(longest, max_length); length > 0; --length) {
       ranks.push_back(length);
-      try {
-        if (library_.instantiate(name, parameters, ranks).size_parameter_count() == size_count) return length;
-      } catch (const InputError&) {  // the operator has no such length
-      }
+      const OperatorInstance* instance = library_.find_instance(name, parameters, ranks);
+      if (instance != nullptr && instance->size_parameter_count() == size_count) return length;
       ranks.pop_back();
     }
     return 0;

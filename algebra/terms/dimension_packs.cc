@@ -135,13 +135,10 @@ class PackExpansion {
         instance, library_, arguments.empty() ? DimensionCounts{} : dimension_counts(typed_.types.at(arguments[0])),
         dimension_counts(typed_.types.at(bank_.output(id, 0))));
     for (const bool is_scatter : {false, true}) {
-      try {
-        const OperatorInstance& lifted =
-            library_.instantiate(instance.operator_name, parameters.remap(by_slot, is_scatter), ranks);
-        if (auto map = find_rank_lifting(instance, packs, rank_, lifted))
-          return LiftedInstance{&lifted, std::move(*map)};
-      } catch (const runtime::InputError&) {  // no instance of these ranks and parameters
-      }
+      const OperatorInstance* lifted =
+          library_.find_instance(instance.operator_name, parameters.remap(by_slot, is_scatter), ranks);
+      if (lifted == nullptr) continue;
+      if (auto map = find_rank_lifting(instance, packs, rank_, *lifted)) return LiftedInstance{lifted, std::move(*map)};
     }
     return std::nullopt;
   }
