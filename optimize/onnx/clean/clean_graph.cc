@@ -240,6 +240,17 @@ void CleanGraph::add_initializer(onnx::TensorProto tensor) {
   own_constants_.emplace(added.name(), &added);
 }
 
+bool CleanGraph::remove_nodes(const std::function<std::optional<int>(const onnx::NodeProto&)>& returned_input) {
+  return change_nodes([&](onnx::NodeProto& node) {
+    update(node);
+    const auto input = returned_input(node);
+    if (!input || !can_replace(node.output(0), node.input(*input))) return false;
+    replace(node.output(0), node.input(*input));
+    erase(node);
+    return true;
+  });
+}
+
 void CleanGraph::finish() {
   for (auto& node : *graph_.mutable_node()) update(node);
   replacements_.clear();
