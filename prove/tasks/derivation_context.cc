@@ -87,9 +87,7 @@ CandidateResult DerivationContext::derive(const std::string& candidate, Domains 
   };
   const egraph::Derivation derivation = derive(goal, true, LimitPolicy::Default);
   if (const auto* derived = std::get_if<egraph::Derived>(&derivation); derived != nullptr && have_equal_domains()) {
-    result.status = RuleStatus::Derived;
-    result.instance_count = derived->instances.size();
-    result.certificate = derivation_text(*derived);
+    set_derivation(*derived, result);
   } else {
     result.estimated_cost = estimated_cost(goal.rule, bank_);
   }
@@ -109,13 +107,17 @@ CandidateResult DerivationContext::explain(const std::string& rule, LimitPolicy 
   result.rule = rule;
   const egraph::Derivation derivation = derive(goal, true, policy);
   if (const auto* derived = std::get_if<egraph::Derived>(&derivation)) {
-    result.status = RuleStatus::Derived;
-    result.instance_count = derived->instances.size();
-    result.certificate = derivation_text(*derived);
+    set_derivation(*derived, result);
   } else {
     result.detail = std::holds_alternative<egraph::Saturated>(derivation) ? implied_no : implied_limit;
   }
   return result;
+}
+
+void DerivationContext::set_derivation(const egraph::Derived& derived, CandidateResult& result) const {
+  result.status = RuleStatus::Derived;
+  result.instance_count = derived.instances.size();
+  result.certificate = derivation_text(derived);
 }
 
 /// One line per rule instance.
