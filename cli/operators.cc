@@ -152,9 +152,7 @@ void add_operators(CLI::App& app, Options& options, Command& chosen) {
   auto* checking = operators->add_subcommand("check", "Check the definitions");
   auto given = std::make_shared<OperatorCheckOptions>();
   checking->add_flag("--onnx", given->onnx, "compare every ONNX mapping with onnxruntime on random nodes");
-  checking->add_option("--trials", given->trials, "random nodes per mapping")
-      ->check(whole_number(1, 10000))
-      ->capture_default_str();
+  checking->add_option("--trials", given->trials, "random nodes per mapping")->check(whole_number(1, 10000));
   options.files.reads(checking->add_option(
       "FILE", given->files,
       "definitions (*.op) in addition to those of --definitions, or properties (*.properties) to prove"));

@@ -184,8 +184,7 @@ void add_rules_export(CLI::App& rules, Options& options, Command& chosen) {
   exporting
       ->add_option("--format", given->format,
                    "output format: text, taso (protobuf), onnxscript (a module of rewrite rules) or egglog (a program)")
-      ->check(one_of("format", {"text", "taso", "onnxscript", "egglog"}))
-      ->capture_default_str();
+      ->check(one_of("format", {"text", "taso", "onnxscript", "egglog"}));
   exporting->add_option("--tier", given->tier, "only rules of this tier: core or derived")
       ->check(one_of("tier", {"core", "derived"}));
   exporting->add_flag("--canonical", given->canonical,

@@ -247,8 +247,7 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
           "--sort", filter->sort,
           "order: id; gain (fraction of the cost that the cheaper side saves, on the example or at small sizes); "
           "use (core rules first, of these the ones that save something, then the most general, then by gain)")
-      ->check(one_of("order", {"id", "gain", "use"}))
-      ->capture_default_str();
+      ->check(one_of("order", {"id", "gain", "use"}));
   listing
       ->add_flag("--no-gain", filter->no_gain,
                  "do not compute the gain, which takes most of the time of a large database")
