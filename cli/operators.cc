@@ -1,5 +1,7 @@
 // `rulemill operators`: lists and checks the operator definitions, and evaluates them.
 #include "algebra/terms/rule_text.h"
+
+#include <fmt/format.h>
 #include "cli/command.h"
 #include "cli/model_processes.h"
 #include "cli/number_option.h"
@@ -93,9 +95,9 @@ std::size_t check_onnx(Context& context, algebra::Library& library, int trials, 
                                           {"rejection", report.rejection}});
   }
   if (!table.empty()) context.print(table.text());
-  context.print(std::to_string(reports.size()) + " ONNX mappings compared with " + runtime_version + ": " +
-                std::to_string(agreed) + " nodes agree, " + std::to_string(differing) + " mappings differ, " +
-                std::to_string(not_compared) + " could not be compared\n");
+  context.print(
+      fmt::format("{} ONNX mappings compared with {}: {} nodes agree, {} mappings differ, {} could not be compared\n",
+                  reports.size(), runtime_version, agreed, differing, not_compared));
   return differing;
 }
 
