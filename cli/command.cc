@@ -57,12 +57,10 @@ void add_common_options(CLI::App& app, Options& options) {
       app.add_option("--json", options.json, "write all results to this file (JSON); - means standard output"));
   app.add_flag("-q,--quiet", options.quiet, "print only errors, and outputs whose file is -");
   app.add_option("--log-level", options.log_level, "minimum severity of log messages on stderr")
-      ->check(one_of("level", {"trace", "debug", "info", "warn", "error", "off"}))
-      ->capture_default_str();
+      ->check(one_of("level", {"trace", "debug", "info", "warn", "error", "off"}));
   app.add_option("--progress", options.progress,
                  "progress on stderr; plain: as lines; auto: as lines unless on a terminal")
-      ->check(one_of("mode", {"auto", "plain", "off"}))
-      ->capture_default_str();
+      ->check(one_of("mode", {"auto", "plain", "off"}));
 }
 
 std::filesystem::path definitions_folder(const Options& options) {

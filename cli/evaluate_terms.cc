@@ -81,9 +81,7 @@ algebra::TypedRule typed_terms(const std::string& terms, const Values& values, a
   algebra::Rule rule = algebra::parse_terms(terms, terms_origin, variables, library, bank, symbols);
   for (const auto& [name, value] : values.sizes)
     rule.condition.push_back({algebra::Relation::Eq, algebra::Poly(symbols.size(name)), value});
-  auto types = algebra::infer_types(rule, bank, symbols);
-  if (const auto* error = std::get_if<algebra::TypeError>(&types)) throw InputError(terms_origin, error->what);
-  return std::get<algebra::TypedRule>(std::move(types));
+  return algebra::require_types(rule, bank, symbols, terms_origin);
 }
 
 void evaluate_terms(Context& context, const EvaluationOptions& given) {

@@ -70,6 +70,7 @@ int run(const runtime::MpiSession& session, int argc, char** argv) {
   cli::Options options;
   cli::Command chosen;
   CLI::App app("Discovers, proves and applies rewrite rules for deep-learning compilers.", "rulemill");
+  app.option_defaults()->always_capture_default();
   app.set_version_flag("--version", "rulemill " RULEMILL_VERSION " (" RULEMILL_COMMIT ", " RULEMILL_BUILD_TYPE ")",
                        "print version, commit and kind of build");
   app.set_help_flag("-h,--help", "print this help");

@@ -1,5 +1,7 @@
 // `rulemill operators`: lists and checks the operator definitions, and evaluates them.
 #include "algebra/terms/rule_text.h"
+
+#include <fmt/format.h>
 #include "cli/command.h"
 #include "cli/model_processes.h"
 #include "cli/number_option.h"
@@ -93,9 +95,9 @@ std::size_t check_onnx(Context& context, algebra::Library& library, int trials, 
                                           {"rejection", report.rejection}});
   }
   if (!table.empty()) context.print(table.text());
-  context.print(std::to_string(reports.size()) + " ONNX mappings compared with " + runtime_version + ": " +
-                std::to_string(agreed) + " nodes agree, " + std::to_string(differing) + " mappings differ, " +
-                std::to_string(not_compared) + " could not be compared\n");
+  context.print(
+      fmt::format("{} ONNX mappings compared with {}: {} nodes agree, {} mappings differ, {} could not be compared\n",
+                  reports.size(), runtime_version, agreed, differing, not_compared));
   return differing;
 }
 
@@ -152,9 +154,7 @@ void add_operators(CLI::App& app, Options& options, Command& chosen) {
   auto* checking = operators->add_subcommand("check", "Check the definitions");
   auto given = std::make_shared<OperatorCheckOptions>();
   checking->add_flag("--onnx", given->onnx, "compare every ONNX mapping with onnxruntime on random nodes");
-  checking->add_option("--trials", given->trials, "random nodes per mapping")
-      ->check(whole_number(1, 10000))
-      ->capture_default_str();
+  checking->add_option("--trials", given->trials, "random nodes per mapping")->check(whole_number(1, 10000));
   options.files.reads(checking->add_option(
       "FILE", given->files,
       "definitions (*.op) in addition to those of --definitions, or properties (*.properties) to prove"));

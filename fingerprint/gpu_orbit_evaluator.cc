@@ -38,10 +38,6 @@ GpuOrbitEvaluator::GpuOrbitEvaluator(const enumerate::Enumerator& enumerator,
                                      Receiver receiver)
     : enumerator_(enumerator), programs_(programs), receiver_(std::move(receiver)), queue_(gpu.create_batch_queue()) {}
 
-bool GpuOrbitEvaluator::is_commutative(SignatureId signature) const {
-  return enumerator_.signatures().families()[enumerator_.signatures()[signature].family].commutative;
-}
-
 std::uint32_t GpuOrbitEvaluator::renamings(VariableSet variables) {
   const auto [found, added] = renamings_.try_emplace(variables, nullptr);
   if (added) found->second = &enumerator_.symmetry().renamings().of(variables);
@@ -92,8 +88,11 @@ std::uint32_t GpuOrbitEvaluator::transient(TermId t) {
   const auto& terms = enumerator_.terms();
   const auto n = terms.node(t);
   const SignatureId signature = terms.signature(n);
-  const OrbitBatch::Node node{
-      signature, is_commutative(signature), renaming_list(terms.variables(t)), terms.arguments(n), {}};
+  const OrbitBatch::Node node{signature,
+                              enumerator_.signatures().is_commutative(signature),
+                              renaming_list(terms.variables(t)),
+                              terms.arguments(n),
+                              {}};
   return found->second = queue_->batch().add_transient(node, terms.output(t));
 }
 
@@ -113,7 +112,7 @@ void GpuOrbitEvaluator::add_node(SignatureId signature, std::span<const TermId> 
     operands[i] = execute::transient_bit | transient(arguments[i]);
     inner[i] = restriction(variables, enumerator_.terms().variables(arguments[i]));
   }
-  queue_->batch().add_row({signature, is_commutative(signature), renaming_list(variables),
+  queue_->batch().add_row({signature, enumerator_.signatures().is_commutative(signature), renaming_list(variables),
                            std::span(operands).first(arguments.size()), std::span(inner).first(arguments.size())});
   rows_[queue_->slot()].push_back(pending);
 }

@@ -46,7 +46,6 @@ class GpuOrbitEvaluator final : public enumerate::NodeSink {
   std::uint32_t renaming_list(enumerate::VariableSet variables);
   std::uint32_t restriction(enumerate::VariableSet variables, enumerate::VariableSet subset);
   bool is_transient(enumerate::TermId t) const { return t >= enumerator_.expanded_terms(); }
-  bool is_commutative(enumerate::SignatureId signature) const;
   execute::OrbitBatch::Growth growth(enumerate::VariableSet variables, std::span<const enumerate::TermId> arguments);
   std::uint32_t transient(enumerate::TermId t);
   void flush();

@@ -59,10 +59,6 @@ std::uint64_t OrbitEvaluator::arena_offset(const TransientTerm& transient, std::
   return transient.arena_offset + execute::tensor_offset(renaming, transient.elements);
 }
 
-bool OrbitEvaluator::is_commutative(SignatureId signature) const {
-  return enumerator_.signatures().families()[enumerator_.signatures()[signature].family].commutative;
-}
-
 TensorRef OrbitEvaluator::tensor(ImageArgument argument) const {
   if (argument.in_arena()) return TensorRef::arena(argument.arena_offset());
   const TermId t = argument.term();
@@ -90,7 +86,7 @@ void OrbitEvaluator::evaluate_transients() {
     const RenamingList& list = symmetry.renamings().of(transient.variables);
     const auto n = terms.node(t);
     const auto arguments = terms.arguments(n);
-    const bool commutative = is_commutative(terms.signature(n));
+    const bool commutative = enumerator_.signatures().is_commutative(terms.signature(n));
     transient.first = batch_nodes_.size();
     for (std::uint32_t r = 0; r < list.count; ++r) {
       ImageArguments& renamed = image_arguments_.emplace_back();
@@ -126,7 +122,7 @@ void OrbitEvaluator::find_equal_renamings(TransientTerm& transient) const {
 void OrbitEvaluator::add_images(Row& row) {
   const auto& symmetry = enumerator_.symmetry();
   const Program& program = programs_[row.signature]->program;
-  const bool commutative = is_commutative(row.signature);
+  const bool commutative = enumerator_.signatures().is_commutative(row.signature);
   VariableSet variables = 0;
   for (std::uint32_t i = 0; i < program.inputs; ++i) variables |= enumerator_.terms().variables(row.arguments[i]);
   const RenamingList& list = symmetry.renamings().of(variables);

@@ -79,8 +79,6 @@ class OrbitEvaluator final : public enumerate::NodeSink {
     std::vector<std::uint32_t> first_equal;  // by renaming: the first that gives the same term
   };
   std::uint64_t arena_offset(const TransientTerm& transient, std::uint32_t renaming) const;
-  /// True if the operator's arguments are kept in order.
-  bool is_commutative(enumerate::SignatureId signature) const;
   execute::TensorRef tensor(ImageArgument argument) const;
   /// Returns a node for the batch and allocates its fingerprints.
   execute::BatchNode make_batch_node(enumerate::SignatureId signature, const ImageArguments& arguments);

@@ -18,28 +18,14 @@ constexpr const char* generalize_journal_file = "generalize.journal";
 constexpr const char* pruned_key = "pruned_checksum";
 constexpr const char* tier_key = "generalized_tier";
 
-runtime::Attributes statistics_of(const GeneralizationReport& report) {
-  return {{"rules_considered", report.rules_considered},
-          {"any_rank", report.any_rank},
-          {"any_parameter", report.any_parameter},
-          {"general", report.general},
-          {"dropped", report.dropped},
-          {"core", report.core},
-          {"derived", report.derived}};
-}
-
-GeneralizationReport report_from(const runtime::Attributes& statistics) {
-  const auto count = [&](const char* name) { return runtime::count_in(statistics, generalize_stage, name); };
-  GeneralizationReport report;
-  report.rules_considered = count("rules_considered");
-  report.any_rank = count("any_rank");
-  report.any_parameter = count("any_parameter");
-  report.general = count("general");
-  report.dropped = count("dropped");
-  report.core = count("core");
-  report.derived = count("derived");
-  return report;
-}
+constexpr runtime::CountNames<GeneralizationReport> generalize_counts = {
+    {"rules_considered", &GeneralizationReport::rules_considered},
+    {"any_rank", &GeneralizationReport::any_rank},
+    {"any_parameter", &GeneralizationReport::any_parameter},
+    {"general", &GeneralizationReport::general},
+    {"dropped", &GeneralizationReport::dropped},
+    {"core", &GeneralizationReport::core},
+    {"derived", &GeneralizationReport::derived}};
 
 /// Returns the database of the prune stage with the general forms.
 std::string with_general_forms(const std::string& pruned, const std::filesystem::path& file, GeneralizedTier tier,
@@ -77,7 +63,7 @@ GeneralizeSummary generalize_rules(const std::filesystem::path& out, const std::
       return is_final(statistics) && std::ranges::includes(statistics, made_from);
     };
     if (const auto statistics = stage.begin(digest, runtime::Stage::OldFiles::Discard, is_current)) {
-      summary.report = report_from(*statistics);
+      runtime::read_counts(summary.report, generalize_counts, *statistics, generalize_stage);
       summary.already_done = true;
       std::filesystem::remove(out / generalize_journal_file);  // left behind if the run that finished was killed
       return;
@@ -91,7 +77,7 @@ GeneralizeSummary generalize_rules(const std::filesystem::path& out, const std::
     if (tier != GeneralizedTier::None)
       database = with_general_forms(database, out / pruned_file, tier, library, scheduler, summary.report);
     stage.write(rules_file, database);
-    runtime::Attributes statistics = statistics_of(summary.report);
+    runtime::Attributes statistics = runtime::to_attributes(summary.report, generalize_counts);
     statistics.insert(made_from.begin(), made_from.end());
     statistics.insert_or_assign(failed_tasks_key, scheduler.failures());
     stage.finish(statistics);

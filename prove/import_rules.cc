@@ -48,7 +48,7 @@ ImportVerdict prove_imported_rule(const algebra::ImportedRule& imported, Prover&
 std::optional<std::string> find_invalid_pack(const std::string& text, algebra::Library& library) {
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
-  const Rule rule = algebra::parse_rules(text, "rule", library, bank, symbols).at(0);
+  const Rule rule = algebra::parse_rule(text, "rule", library, bank, symbols);
   for (const algebra::Atom pack : rule.packs) {
     if (!algebra::expand_pack(rule, pack, 2, library, bank, symbols)) return symbols.name(pack);
   }
@@ -84,7 +84,7 @@ class ImportedCore {
       const bool is_kept =
           verdict.status == RuleStatus::Proved || (keep_narrowed && verdict.status == RuleStatus::Narrowed);
       if (!is_kept) continue;
-      Rule rule = algebra::parse_rules(verdict.rule, verdict.place, library, bank, symbols).at(0);
+      Rule rule = algebra::parse_rule(verdict.rule, verdict.place, library, bank, symbols);
       rule.id = verdict.name;
       CandidateResult result;
       result.status = RuleStatus::Proved;

@@ -19,26 +19,13 @@ constexpr int prune_stage_version = 17;
 constexpr const char* prune_journal_file = "prune.journal";
 constexpr const char* without_checkable_proof = "proved, but without a checkable proof: ";
 
-PruneSummary summary_from(const runtime::Attributes& statistics) {
-  const auto count = [&](const char* name) { return runtime::count_in(statistics, prune_stage, name); };
-  PruneSummary summary;
-  summary.core = count("core");
-  summary.derived = count("derived");
-  summary.subsumed_by_core = count("subsumed_by_core");
-  summary.proved = count("proved");
-  summary.without_checkable_proof = count("without_checkable_proof");
-  summary.inactive = count("inactive");
-  return summary;
-}
-
-runtime::Attributes statistics_of(const PruneSummary& summary) {
-  return {{"core", summary.core},
-          {"derived", summary.derived},
-          {"subsumed_by_core", summary.subsumed_by_core},
-          {"proved", summary.proved},
-          {"without_checkable_proof", summary.without_checkable_proof},
-          {"inactive", summary.inactive}};
-}
+constexpr runtime::CountNames<PruneSummary> prune_counts = {
+    {"core", &PruneSummary::core},
+    {"derived", &PruneSummary::derived},
+    {"subsumed_by_core", &PruneSummary::subsumed_by_core},
+    {"proved", &PruneSummary::proved},
+    {"without_checkable_proof", &PruneSummary::without_checkable_proof},
+    {"inactive", &PruneSummary::inactive}};
 
 /// Returns the core rules as r1, r2, …, then the derived rules, each in the order of their candidates.
 algebra::RuleSet make_database(const std::vector<CandidateResult>& core, std::vector<CandidateResult> derived,
@@ -126,7 +113,7 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     const std::string digest =
         inputs_digest + "-" + manifest.inputs_digest(prove_stage) + "-prune" + std::to_string(prune_stage_version);
     if (const auto statistics = stage.begin(digest, runtime::Stage::OldFiles::Discard, is_final)) {
-      summary = summary_from(*statistics);
+      runtime::read_counts(summary, prune_counts, *statistics, prune_stage);
       summary.dropped = read_dropped(out);
       summary.already_done = true;
       std::filesystem::remove(out / prune_journal_file);  // left behind if the run that finished the stage was killed
@@ -146,7 +133,7 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     rules.funnel = std::move(funnel);
     stage.write(pruned_file, algebra::serialize(rules, bank, symbols));
     stage.write(dropped_file, to_text(summary.dropped));
-    runtime::Attributes statistics = statistics_of(summary);
+    runtime::Attributes statistics = runtime::to_attributes(summary, prune_counts);
     statistics.insert_or_assign(failed_tasks_key, scheduler.failures());
     stage.finish(statistics);
     std::filesystem::remove(out / prune_journal_file);

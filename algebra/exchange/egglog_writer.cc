@@ -267,10 +267,9 @@ ExportedRules write_egglog_rules(std::span<const RuleToExport> rules, std::vecto
     std::set<std::string> written;
     std::string reason = "it has no form of ranks up to " + std::to_string(max_rank);
     for (const Rule& fixed : fixed_ranks(rule.rule, max_rank, library, bank, symbols)) {
-      auto types = infer_types(fixed, bank, symbols);
-      const auto* typed = std::get_if<TypedRule>(&types);
+      const auto typed = try_typing(fixed, bank, symbols);
+      if (!typed) continue;
       for (const bool is_reversed : {false, true}) {
-        if (typed == nullptr) continue;
         Rule direction = typed->rule;
         if (is_reversed) std::swap(direction.source, direction.target);
         const auto binds = [&](const std::vector<TermId>& side) {

@@ -172,9 +172,7 @@ class ClassWriter {
       if (auto form = write_form(*mapping, node, slots); !form.empty()) forms.push_back(std::move(form));
     }
     if (forms.empty()) throw NotExpressible{"an attribute is a tensor of the rule"};
-    nodes_ += fmt::format("        \"{}\": [", name);
-    for (std::size_t f = 0; f < forms.size(); ++f) nodes_ += (f == 0 ? "" : ",\n            ") + forms[f];
-    nodes_ += "],\n";
+    nodes_ += fmt::format("        \"{}\": [{}],\n", name, fmt::join(forms, ",\n            "));
   }
 
   /// Returns the attributes and constant inputs that the node must have; empty if the module has no such form.
@@ -344,19 +342,12 @@ std::string class_name(const std::string& rule) {
 
 std::string write_class(const std::string& name, const RuleToExport& rule, const std::string& body,
                         const MergedClass& merged, const TermBank& bank, const Symbols& symbols) {
-  std::string text =
-      "\n\nclass " + name + "(Rule):\n    r\"\"\"" + to_string(rule.rule, bank, symbols) + "    \"\"\"\n";
-  text += "    # " + rule.proof + "\n";
-  std::string names, targets;
-  for (const std::string& size : merged.sizes) {
-    names += (names.empty() ? "" : " ") + python_name(size);
-    targets += (targets.empty() ? "" : ", ") + python_name(size);
-  }
-  if (!names.empty()) text += "    " + targets + " = sizes(\"" + names + "\")\n";
-  text += "    variables = [";
-  for (std::size_t v = 0; v < merged.variables.size(); ++v)
-    text += (v == 0 ? "" : ",\n                 ") + merged.variables[v];
-  return text + "]\n" + body;
+  std::vector<std::string> sizes;
+  std::ranges::transform(merged.sizes, std::back_inserter(sizes), python_name);
+  std::string text = fmt::format("\n\nclass {}(Rule):\n    r\"\"\"{}    \"\"\"\n    # {}\n", name,
+                                 to_string(rule.rule, bank, symbols), rule.proof);
+  if (!sizes.empty()) text += fmt::format("    {} = sizes(\"{}\")\n", fmt::join(sizes, ", "), fmt::join(sizes, " "));
+  return text + fmt::format("    variables = [{}]\n{}", fmt::join(merged.variables, ",\n                 "), body);
 }
 
 }  // namespace
@@ -370,9 +361,8 @@ ExportedRules write_onnxscript_rules(std::span<const RuleToExport> rules, std::v
     std::map<std::string, MergedClass> by_body;
     std::string reason = "it has no form of ranks up to " + std::to_string(max_exported_rank) + " and small parameters";
     for (const Rule& fixed : fixed_forms(rule.rule, max_exported_rank, library, bank, symbols)) {
-      auto types = infer_types(fixed, bank, symbols);
-      const auto* typed = std::get_if<TypedRule>(&types);
-      if (typed == nullptr) continue;
+      const auto typed = try_typing(fixed, bank, symbols);
+      if (!typed) continue;
       try {
         RuleClass written = ClassWriter(*typed, bank, symbols).write();
         MergedClass& merged = by_body[written.body];

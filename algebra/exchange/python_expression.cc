@@ -3,85 +3,19 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/text/words.h"
+
 namespace rulemill::algebra {
 namespace {
 
 /// Python's keywords, and the attributes and functions that rules of the module use.
 const std::set<std::string>& reserved_names() {
-  static const std::set<std::string> names = {"False",
-                                              "None",
-                                              "True",
-                                              "and",
-                                              "as",
-                                              "assert",
-                                              "async",
-                                              "await",
-                                              "break",
-                                              "class",
-                                              "continue",
-                                              "def",
-                                              "del",
-                                              "elif",
-                                              "else",
-                                              "except",
-                                              "finally",
-                                              "for",
-                                              "from",
-                                              "global",
-                                              "if",
-                                              "import",
-                                              "in",
-                                              "is",
-                                              "lambda",
-                                              "nonlocal",
-                                              "not",
-                                              "or",
-                                              "pass",
-                                              "raise",
-                                              "return",
-                                              "try",
-                                              "while",
-                                              "with",
-                                              "yield",
-                                              "self",
-                                              "op",
-                                              "check",
-                                              "cleanup",
-                                              "conditions",
-                                              "div",
-                                              "known",
-                                              "larger",
-                                              "match",
-                                              "name",
-                                              "nodes",
-                                              "number",
-                                              "numbers",
-                                              "outputs",
-                                              "pattern",
-                                              "rewrite",
-                                              "rule",
-                                              "setup",
-                                              "since",
-                                              "sizes",
-                                              "smaller",
-                                              "target",
-                                              "types",
-                                              "until",
-                                              "values",
-                                              "variables",
-                                              "Form",
-                                              "Value",
-                                              "ANY",
-                                              "has_cycle",
-                                              "has_types",
-                                              "integer_input",
-                                              "integers_input",
-                                              "floats_input",
-                                              "real_input",
-                                              "shape_input",
-                                              "remove_nodes",
-                                              "as_function",
-                                              "context"};
+  static const std::set<std::string> names = runtime::word_set(
+      "False None True and as assert async await break class continue def del elif else except finally for from "
+      "global if import in is lambda nonlocal not or pass raise return try while with yield self op check cleanup "
+      "conditions div known larger match name nodes number numbers outputs pattern rewrite rule setup since sizes "
+      "smaller target types until values variables Form Value ANY has_cycle has_types integer_input integers_input "
+      "floats_input real_input shape_input remove_nodes as_function context");
   return names;
 }
 

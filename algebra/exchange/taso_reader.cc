@@ -114,8 +114,7 @@ class RuleReader {
     for (int i = 0; i < from_.mappedoutput_size(); ++i) {
       const taso::MapOutput& map = from_.mappedoutput(i);
       const auto check = [&](int op, int output, const Operators& operators, const std::string& side) {
-        const std::string what = "mapped output " + std::to_string(i) + " is output " + std::to_string(output) +
-                                 " of " + side + " operator " + std::to_string(op);
+        const std::string what = fmt::format("mapped output {} is output {} of {} operator {}", i, output, side, op);
         if (op < 0 || op >= operators.size()) {
           throw RuleProblem{fmt::format("{}; expected one of {} operators, from 0", what, operators.size())};
         }

@@ -125,9 +125,8 @@ bool round_trips(const std::string& bytes, const Rule& rule, const TasoTable& ta
                  Symbols& symbols) {
   for (const ImportedRule& reading : parse_taso_rules(bytes, "exported rules", table, library, bank, symbols)) {
     if (!reading.rule) continue;
-    const auto types = infer_types(*reading.rule, bank, symbols);
-    const auto* typed = std::get_if<TypedRule>(&types);
-    if (typed != nullptr && is_renaming_of(typed->rule, rule, bank, symbols)) return true;
+    const auto typed = try_typing(*reading.rule, bank, symbols);
+    if (typed && is_renaming_of(typed->rule, rule, bank, symbols)) return true;
   }
   return false;
 }

@@ -97,17 +97,4 @@ const ComparisonSign& parse_comparison_sign(TokenCursor& cursor) {
   return *sign;
 }
 
-Shape parse_shape(std::string_view text, const std::string& origin, Symbols& symbols) {
-  TokenCursor cursor(text, origin);
-  Shape result;
-  cursor.expect("[", "to begin a shape");
-  if (!cursor.accept("]")) {
-    do result.push_back(parse_poly(cursor, symbols));
-    while (cursor.accept(","));
-    cursor.expect("]", "after the last dimension");
-  }
-  if (!cursor.at_end()) cursor.fail(cursor.peek(), "expected the end, found " + quoted(cursor.peek()));
-  return result;
-}
-
 }  // namespace rulemill::algebra

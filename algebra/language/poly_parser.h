@@ -15,8 +15,6 @@ namespace rulemill::algebra {
 Poly parse_poly(std::string_view text, const std::string& origin, Symbols& symbols);
 /// Parses the longest prefix that is a polynomial and leaves the cursor behind it.
 Poly parse_poly(TokenCursor& cursor, Symbols& symbols);
-/// Parses the whole text, such as "[m, 2*k]".
-Shape parse_shape(std::string_view text, const std::string& origin, Symbols& symbols);
 
 /// A sign of comparison. > and >= are < and <= with exchanged sides.
 struct ComparisonSign {

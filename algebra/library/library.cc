@@ -336,6 +336,15 @@ const OperatorInstance& Library::instantiate(const std::string& name, const Para
   return impl_->instances.back();
 }
 
+const OperatorInstance* Library::find_instance(const std::string& name, const Parameters& parameters,
+                                               std::span<const std::uint32_t> input_ranks) {
+  try {
+    return &instantiate(name, parameters, input_ranks);
+  } catch (const InputError&) {
+    return nullptr;
+  }
+}
+
 const OperatorInstance& Library::instance(InstanceId id) const {
   return impl_->instances[static_cast<std::uint32_t>(id)];
 }

@@ -70,6 +70,9 @@ class Library {
   /// parameter or value, and on ranks that do not fit.
   const OperatorInstance& instantiate(const std::string& name, const Parameters& parameters,
                                       std::span<const std::uint32_t> input_ranks);
+  /// The same; null if the operator does not take these parameters or ranks.
+  const OperatorInstance* find_instance(const std::string& name, const Parameters& parameters,
+                                        std::span<const std::uint32_t> input_ranks);
   const OperatorInstance& instance(InstanceId id) const;
   std::size_t instance_count() const;
 

@@ -30,11 +30,8 @@ std::optional<std::string> function_outside_domain(const syntax::Operator& op, L
     const std::vector<ParameterValue> values = library.domain(op.name, name, ranks);
     if (!library.default_value(op.name, name) && !values.empty()) parameters[name] = values[0];
   }
-  try {
-    return find_function_outside_domain(library.instantiate(op.name, parameters, ranks), library.functions());
-  } catch (const runtime::InputError&) {  // these ranks or parameters do not fit
-    return std::nullopt;
-  }
+  const OperatorInstance* instance = library.find_instance(op.name, parameters, ranks);
+  return instance == nullptr ? std::nullopt : find_function_outside_domain(*instance, library.functions());
 }
 
 }  // namespace

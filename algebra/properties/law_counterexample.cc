@@ -6,6 +6,8 @@
 #include <sstream>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "algebra/operators/function_evaluation.h"
 #include "algebra/properties/function_interpreter.h"
 
@@ -105,8 +107,7 @@ std::optional<std::string> find_counterexample(const Function& function, Law law
     for (const Real t : samples(function, 2000)) {
       const Real once = value_or_zero(function, t, 0), twice = value_or_zero(function, once, 0);
       if (!std::isnan(once) && differ(once, twice, t)) {
-        return f + "(" + format(t) + ") = " + format(once) + ", " + f + "(" + f + "(" + format(t) +
-               ")) = " + format(twice);
+        return fmt::format("{0}({1}) = {2}, {0}({0}({1})) = {3}", f, format(t), format(once), format(twice));
       }
     }
     return std::nullopt;
@@ -132,7 +133,7 @@ std::optional<std::string> find_counterexample(const Function& function, Law law
       if (one && other && !differ(*one, *other, std::max(std::fabs(s), std::fabs(t)))) continue;
       const auto describe = [](const std::optional<Real>& v) { return v ? " = " + format(*v) : " is undefined"; };
       const std::string a = format(s), b = format(t);
-      return f + "(" + a + ", " + b + ")" + describe(one) + ", " + f + "(" + b + ", " + a + ")" + describe(other);
+      return fmt::format("{0}({1}, {2}){3}, {0}({2}, {1}){4}", f, a, b, describe(one), describe(other));
     }
   }
   return std::nullopt;

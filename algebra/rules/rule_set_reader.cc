@@ -140,10 +140,8 @@ class RuleReader {
     constexpr std::uint32_t max_length = 64;  // bounds the work for a damaged file
     for (std::uint32_t length = std::min(longest, max_length); length > 0; --length) {
       ranks.push_back(length);
-      try {
-        if (library_.instantiate(name, parameters, ranks).size_parameter_count() == size_count) return length;
-      } catch (const InputError&) {  // the operator has no such length
-      }
+      const OperatorInstance* instance = library_.find_instance(name, parameters, ranks);
+      if (instance != nullptr && instance->size_parameter_count() == size_count) return length;
       ranks.pop_back();
     }
     return 0;
@@ -259,8 +257,7 @@ RuleSet parse_rule_set(std::string_view bytes, const std::string& origin, Librar
   for (int i = 0; i < from.rules_size(); ++i) {
     const std::string place = origin + ": rule " + std::to_string(i + 1) + " (" + from.rules(i).id() + ")";
     result.rules.push_back(RuleReader(from.rules(i), place, library, bank, symbols).read());
-    const auto types = infer_types(result.rules.back().rule, bank, symbols);
-    if (const auto* error = std::get_if<TypeError>(&types)) throw InputError(place, "does not type: " + error->what);
+    require_types(result.rules.back().rule, bank, symbols, place);
     for (const NodeId node : nodes_of(result.rules.back().rule, bank)) {
       const std::string& name = library.instance(bank.node(node).instance).operator_name;
       const auto is_named = [&](const auto& each) { return each.first == name; };

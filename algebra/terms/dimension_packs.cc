@@ -12,11 +12,10 @@
 namespace rulemill::algebra {
 namespace {
 
-std::optional<TypedRule> try_typing(const Rule& rule, TermBank& bank, Symbols& symbols) {
-  auto types = infer_types(rule, bank, symbols);
-  auto* result = std::get_if<TypedRule>(&types);
-  if (result == nullptr || result->rule.shapes != rule.shapes) return std::nullopt;
-  return std::move(*result);
+/// Returns the rule with types if they leave its shapes as they are.
+std::optional<TypedRule> with_types(const Rule& rule, TermBank& bank, Symbols& symbols) {
+  auto typed = try_typing(rule, bank, symbols);
+  return typed && typed->rule.shapes == rule.shapes ? std::move(typed) : std::nullopt;
 }
 
 /// Rebuilds a rule over variables of other shapes. Leaves packs and condition to the caller.
@@ -136,13 +135,10 @@ class PackExpansion {
         instance, library_, arguments.empty() ? DimensionCounts{} : dimension_counts(typed_.types.at(arguments[0])),
         dimension_counts(typed_.types.at(bank_.output(id, 0))));
     for (const bool is_scatter : {false, true}) {
-      try {
-        const OperatorInstance& lifted =
-            library_.instantiate(instance.operator_name, parameters.remap(by_slot, is_scatter), ranks);
-        if (auto map = find_rank_lifting(instance, packs, rank_, lifted))
-          return LiftedInstance{&lifted, std::move(*map)};
-      } catch (const runtime::InputError&) {  // no instance of these ranks and parameters
-      }
+      const OperatorInstance* lifted =
+          library_.find_instance(instance.operator_name, parameters.remap(by_slot, is_scatter), ranks);
+      if (lifted == nullptr) continue;
+      if (auto map = find_rank_lifting(instance, packs, rank_, *lifted)) return LiftedInstance{lifted, std::move(*map)};
     }
     return std::nullopt;
   }
@@ -223,11 +219,11 @@ bool are_adjacent(const TypedRule& rule, Atom first, Atom second) {
 
 std::optional<Rule> expand_pack(const Rule& rule, Atom pack, std::uint32_t rank, Library& library, TermBank& bank,
                                 Symbols& symbols) {
-  auto types = try_typing(rule, bank, symbols);
+  auto types = with_types(rule, bank, symbols);
   if (!types) return std::nullopt;
   try {
     auto result = PackExpansion(std::move(*types), pack, rank, library, bank, symbols).run();
-    if (result && try_typing(*result, bank, symbols)) return result;
+    if (result && with_types(*result, bank, symbols)) return result;
   } catch (const runtime::Error&) {  // a product of too many sizes
   }
   return std::nullopt;
@@ -244,7 +240,7 @@ Rule generalize_rank(const Rule& rule, Library& library, TermBank& bank, Symbols
     for (const Atom atom : variable_dimensions(result)) {
       if (can_be_pack(result, atom)) result.packs.push_back(atom);
     }
-    const auto types = try_typing(result, bank, symbols);
+    const auto types = with_types(result, bank, symbols);
     for (const Atom first : types ? result.packs : std::vector<Atom>{}) {
       for (const Atom second : result.packs) {
         if (first == second || !are_adjacent(*types, first, second)) continue;
@@ -262,7 +258,7 @@ Rule generalize_rank(const Rule& rule, Library& library, TermBank& bank, Symbols
 
 std::optional<Rule> with_outer_dimension(const Rule& rule, bool in_front, Library& library, TermBank& bank,
                                          Symbols& symbols) {
-  const auto types = try_typing(rule, bank, symbols);
+  const auto types = with_types(rule, bank, symbols);
   if (!types || rule.variables.empty()) return std::nullopt;
   std::set<std::string> used_names = used_size_names(types->rule, bank, symbols);
   std::string name = in_front ? "d" : "e";
@@ -281,7 +277,7 @@ std::optional<Rule> with_outer_dimension(const Rule& rule, bool in_front, Librar
     auto result = with_shapes(types->rule, bank, add_dimension, lift);
     if (!result) return std::nullopt;
     result->packs.clear();
-    if (try_typing(*result, bank, symbols)) return result;
+    if (with_types(*result, bank, symbols)) return result;
   } catch (const runtime::Error&) {  // no instance of these ranks
   }
   return std::nullopt;

@@ -124,9 +124,8 @@ std::optional<RefinedRule> refine_factors(const TypedRule& typed, TermBank& bank
     i = static_cast<std::size_t>(-1);
   }
   if (equations.empty()) return std::nullopt;
-  auto types = infer_types(rule, bank, symbols);
-  if (!std::holds_alternative<TypedRule>(types)) return std::nullopt;
-  return RefinedRule{std::move(std::get<TypedRule>(types)), std::move(equations)};
+  auto types = try_typing(rule, bank, symbols);
+  return types ? std::optional(RefinedRule{std::move(*types), std::move(equations)}) : std::nullopt;
 }
 
 bool distribute_factors(const std::vector<ProductEquation>& equations, Substitution& values) {

@@ -7,9 +7,8 @@
 
 namespace rulemill::algebra {
 Rule infer_split_positions(const Rule& rule, TermBank& bank, Symbols& symbols) {
-  auto types = infer_types(rule, bank, symbols);
-  const auto* typed = std::get_if<TypedRule>(&types);
-  if (typed == nullptr) return rule;
+  const auto typed = try_typing(rule, bank, symbols);
+  if (!typed) return rule;
   std::set<Atom> determined;
   for (const Shape& shape : typed->rule.shapes) {
     for (const Poly& dim : shape) {

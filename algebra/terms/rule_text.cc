@@ -4,6 +4,7 @@
 
 #include "algebra/sizes/shape_text.h"
 #include "algebra/terms/rule_text.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::algebra {
 
@@ -90,6 +91,12 @@ std::string to_string(const Rule& rule, const TermBank& bank, const Symbols& sym
   }
   if (!rule.condition.empty()) text += "\n";
   return text;
+}
+
+Rule parse_rule(std::string_view text, const std::string& origin, Library& library, TermBank& bank, Symbols& symbols) {
+  std::vector<Rule> rules = parse_rules(text, origin, library, bank, symbols);
+  if (rules.size() != 1) throw runtime::InputError(origin, "expected one rule, found " + std::to_string(rules.size()));
+  return std::move(rules[0]);
 }
 
 std::vector<std::string> assumed_laws(const Rule& rule, const TermBank& bank) {

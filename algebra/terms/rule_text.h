@@ -32,6 +32,9 @@ namespace rulemill::algebra {
 std::vector<Rule> parse_rules(std::string_view text, const std::string& origin, Library& library, TermBank& bank,
                               Symbols& symbols);
 
+/// Parses the text of one rule. Throws InputError also if there are none or several.
+Rule parse_rule(std::string_view text, const std::string& origin, Library& library, TermBank& bank, Symbols& symbols);
+
 /// A rule of an imported file (in the text form or in TASO's), or why it could not be read.
 struct ImportedRule {
   std::string name;

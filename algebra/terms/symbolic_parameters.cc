@@ -233,9 +233,8 @@ std::optional<Rule> with_enum_value(const Rule& rule, const EnumClass& enum_clas
       const auto found = parameters.find(enum_class.name);
       if (found != parameters.end() && found->second == ParameterValue(enum_class.value)) found->second = value;
     });
-    auto types = infer_types(other, bank, symbols);
-    auto* typed = std::get_if<TypedRule>(&types);
-    if (typed == nullptr || typed->rule.shapes != rule.shapes || typed->rule.condition != rule.condition ||
+    auto typed = try_typing(other, bank, symbols);
+    if (!typed || typed->rule.shapes != rule.shapes || typed->rule.condition != rule.condition ||
         symbolic_parameter_sizes(typed->rule, bank) != symbolic_parameter_sizes(rule, bank))
       return std::nullopt;
     return std::move(typed->rule);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algebra/terms/term.h"
+#include "runtime/text/error.h"
 
 namespace rulemill::algebra {
 
@@ -32,6 +33,22 @@ struct TypeError {
 /// the same number. Without an example, numbers are literal.
 std::variant<TypedRule, TypeError> infer_types(const Rule& rule, TermBank& bank, Symbols& symbols,
                                                const std::vector<std::vector<std::int64_t>>* example = nullptr);
+
+/// The rule with its types; nullopt if it is ill-typed.
+inline std::optional<TypedRule> try_typing(const Rule& rule, TermBank& bank, Symbols& symbols,
+                                           const std::vector<std::vector<std::int64_t>>* example = nullptr) {
+  auto types = infer_types(rule, bank, symbols, example);
+  auto* typed = std::get_if<TypedRule>(&types);
+  return typed == nullptr ? std::nullopt : std::optional(std::move(*typed));
+}
+
+/// The rule with its types. Throws InputError with `place` if it is ill-typed.
+inline TypedRule require_types(const Rule& rule, TermBank& bank, Symbols& symbols, const std::string& place) {
+  auto types = infer_types(rule, bank, symbols);
+  if (const auto* error = std::get_if<TypeError>(&types))
+    throw runtime::InputError(place, "is ill-typed: " + error->what);
+  return std::move(std::get<TypedRule>(types));
+}
 
 /// The values of the size slots of a node's instance.
 std::vector<Poly> size_slots(NodeId id, const TypedRule& rule, const TermBank& bank);

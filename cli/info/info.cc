@@ -31,8 +31,9 @@ std::string value_text(const runtime::Attribute& value) {
 void show(Context& context, const std::string& path) {
   const runtime::TableReader table(path);
   table.verify();
-  context.print(path + ": a table of " + table.schema().name + ", version " + std::to_string(table.schema().version) +
-                ", " + runtime::format_count(table.rows()) + " rows, checksum " + table.checksum() + " (checked)\n\n");
+  context.print(fmt::format("{}: a table of {}, version {}, {} rows, checksum {} (checked)\n\n", path,
+                            table.schema().name, table.schema().version, runtime::format_count(table.rows()),
+                            table.checksum()));
   auto& report = context.report;
   report = {{"file", path},
             {"kind", "table"},

@@ -38,7 +38,7 @@ ArgumentEntry describe_argument(const CLI::Option& option) {
   if (option.get_items_expected_max() > 0) entry.value = value_placeholder(option.get_type_name());
   entry.choices = parse_choices(option.get_type_name());
   entry.description = option.get_description();
-  entry.default_value = option.get_default_str();
+  if (option.get_default_str() != "[]") entry.default_value = option.get_default_str();  // of a list: empty
   entry.required = option.get_required();
   entry.repeated = option.get_items_expected_max() >= CLI::detail::expected_max_vector_size;
   for (const CLI::Option* other : option.get_excludes()) entry.excludes.push_back(other->get_name());

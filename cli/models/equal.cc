@@ -65,8 +65,7 @@ void add_equal(CLI::App& app, Options& options, Command& chosen) {
   equal
       ->add_option("--verify-inputs", given->options.inputs,
                    "number of random inputs on which both are evaluated if they are not shown to be equal")
-      ->check(whole_number(1, 1000))
-      ->capture_default_str();
+      ->check(whole_number(1, 1000));
   add_definitions_option(*equal, options);
   add_common_options(*equal, options);
   equal->callback([given, &chosen] { chosen = [given](Context& context) { compare(context, *given); }; });

@@ -139,11 +139,9 @@ void add_gpu(CLI::App& app, Options& options, Command& chosen) {
     auto* made = command->add_subcommand(name, what);
     options.files.reads(made->add_option("MODEL", given->model, "the model (*.onnx)"), PathKind::Model)->required();
     made->add_option("--dynamic-size", given->dynamic_size, "value of every dynamic dimension of the model")
-        ->check(whole_number(1))
-        ->capture_default_str();
+        ->check(whole_number(1));
     made->add_option("--device", given->device, "device model that estimates what has not been measured")
-        ->check(one_of("device", optimize::device_names()))
-        ->capture_default_str();
+        ->check(one_of("device", optimize::device_names()));
     made->add_flag("--row-major", given->row_major,
                    "keep all tensors in the layout of the model (NCHW); default: choose layouts by cost");
     add_definitions_option(*made, options);
@@ -152,15 +150,12 @@ void add_gpu(CLI::App& app, Options& options, Command& chosen) {
     return made;
   };
   auto* plan = add("plan", "Print the plan: kernels, library calls, layouts and memory; needs no GPU", run_plan);
-  plan->add_option("--architecture", given->architecture, "GPU architecture to compile kernels for")
-      ->capture_default_str();
+  plan->add_option("--architecture", given->architecture, "GPU architecture to compile kernels for");
   options.files.reads(plan->add_option("--layout-table", given->layout_table,
                                        "file of measured times in both layouts, as written by `gpu time`"));
   auto* time =
       add("time", "Print the median milliseconds of one run, as needed by `optimize --benchmark-command`", run_time);
-  time->add_option("--runs", given->runs, "number of timed runs")
-      ->check(whole_number(1, 1000000))
-      ->capture_default_str();
+  time->add_option("--runs", given->runs, "number of timed runs")->check(whole_number(1, 1000000));
   options.files.updates(
       time->add_option("--layout-table", given->layout_table,
                        "file of measured times in both layouts; missing times are measured and added"));

@@ -120,69 +120,56 @@ void run(Context& context, const OptimizeOptions& given) {
 void add_search_options(CLI::App& command, Options& options, OptimizeOptions& given) {
   optimize::Options& o = given.options;
   command.add_option("--device", o.cost.device, "device model of the costs")
-      ->check(one_of("device", optimize::device_names()))
-      ->capture_default_str();
+      ->check(one_of("device", optimize::device_names()));
   command
       .add_option("--search", given.search,
                   "saturate: equality saturation of one window at a time; backtrack: search over graphs, as TASO and "
                   "MetaFlow do")
-      ->check(one_of("search", {"saturate", "backtrack"}))
-      ->capture_default_str();
+      ->check(one_of("search", {"saturate", "backtrack"}));
   command
       .add_option("--cost", o.cost.source,
                   "cost model: analytic (roofline); onnxruntime or cuda: measured time of each node, on this machine's "
                   "CPU or GPU; table: times in --cost-table")
-      ->check(one_of("cost model", {"analytic", "onnxruntime", "cuda", "table"}))
-      ->capture_default_str();
+      ->check(one_of("cost model", {"analytic", "onnxruntime", "cuda", "table"}));
   options.files.updates(command.add_option(
       "--cost-table", given.cost_table, "file of times measured on this machine; default: in the user's cache folder"));
   command
       .add_option("--runtime", given.runtime,
                   "runtime that will run the result: any, or onnxruntime, whose own operators (domain com.microsoft) "
                   "are then used where they are cheaper")
-      ->check(one_of("runtime", {"any", "onnxruntime"}))
-      ->capture_default_str();
+      ->check(one_of("runtime", {"any", "onnxruntime"}));
   command
       .add_option("--alpha", o.search.alpha,
                   "backtracking: keep graphs that cost less than this factor times the best so far; 1: greedy")
-      ->check(real_number(1, 10))
-      ->capture_default_str();
-  command.add_option("--budget", o.search.budget, "backtracking: maximum number of graphs")
-      ->check(whole_number(1))
-      ->capture_default_str();
+      ->check(real_number(1, 10));
+  command.add_option("--budget", o.search.budget, "backtracking: maximum number of graphs")->check(whole_number(1));
   command
       .add_option("--ilp-max-nodes", o.search.ilp_max_nodes,
                   "saturation: solve extraction exactly (ILP) for e-graphs of up to this many nodes; 0: never")
-      ->check(whole_number(0, 100000))
-      ->capture_default_str();
+      ->check(whole_number(0, 100000));
   command.add_option("--time-limit", o.search.time_limit, "time limit of the search, seconds; 0: no limit")
-      ->check(real_number(0, 1e9))
-      ->capture_default_str();
+      ->check(real_number(0, 1e9));
 }
 
 void add_verification_options(CLI::App& command, OptimizeOptions& given) {
   optimize::Options& o = given.options;
   command
       .add_option("--verify-inputs", o.verification.inputs, "number of random inputs on which both models are compared")
-      ->check(whole_number(1, 1000))
-      ->capture_default_str();
+      ->check(whole_number(1, 1000));
   command
       .add_option(
           "--max-error-ratio", o.verification.accuracy.max_error_ratio,
           "maximum error relative to float64, as a multiple of the original model's error plus one rounding unit")
-      ->check(real_number(0, 1e6))
-      ->capture_default_str();
+      ->check(real_number(0, 1e6));
   command
       .add_option("--tolerance", o.verification.accuracy.tolerance,
                   "maximum relative difference where float64 cannot be evaluated")
-      ->check(real_number(0, 1))
-      ->capture_default_str();
+      ->check(real_number(0, 1));
   command
       .add_option("--verifier", given.verifier,
                   "auto: the definitions and onnxruntime, if $RULEMILL_PYTHON, the installed environment or python3 "
                   "has it; definitions: only these")
-      ->check(one_of("verifier", {"auto", "definitions"}))
-      ->capture_default_str();
+      ->check(one_of("verifier", {"auto", "definitions"}));
   command
       .add_option("--min-gain", given.min_gain,
                   "minimum fraction of the cost that a result must save; default: 0 with a benchmark, otherwise 0.05")
@@ -202,19 +189,16 @@ void add_benchmark_options(CLI::App& command, OptimizeOptions& given) {
       })
       ->excludes(no_benchmark);
   command.add_option("--benchmark-threads", o.benchmark.threads, "threads of onnxruntime when timing models and nodes")
-      ->check(whole_number(1, 1024))
-      ->capture_default_str();
+      ->check(whole_number(1, 1024));
   command
       .add_option("--benchmark-seconds", o.benchmark.seconds,
                   "duration of timing the models in turns, seconds; more if the rounds of a test take longer")
-      ->check(real_number(0.1, 3600))
-      ->capture_default_str();
+      ->check(real_number(0.1, 3600));
   command
       .add_option("--benchmark-timeout", o.benchmark.timeout,
                   "time limit of one run of --benchmark-command, or of one model in onnxruntime, seconds; extended for "
                   "models whose runs were found to take longer")
-      ->check(real_number(0.1, 86400))
-      ->capture_default_str();
+      ->check(real_number(0.1, 86400));
 }
 
 }  // namespace

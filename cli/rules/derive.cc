@@ -40,19 +40,15 @@ class Premises {
     for (const algebra::ImportedRule& rule : rules) {
       if (!rule.rule) throw runtime::InputError(rule.place, rule.problem);
       if (core_only && !is_core(rule)) continue;
-      auto types = algebra::infer_types(*rule.rule, bank, symbols);
-      const auto* typed = std::get_if<algebra::TypedRule>(&types);
-      if (typed == nullptr)
-        throw runtime::InputError(rule.place, "is ill-typed: " + std::get<algebra::TypeError>(types).what);
-      add(*typed);
-      if (!algebra::is_general(typed->rule, bank)) continue;
+      const algebra::TypedRule typed = algebra::require_types(*rule.rule, bank, symbols, rule.place);
+      add(typed);
+      if (!algebra::is_general(typed.rule, bank)) continue;
       algebra::RuleRecord& record = general.emplace_back();
-      record.rule = typed->rule;
+      record.rule = typed.rule;
       record.reversible = true;
     }
     for (const algebra::RuleRecord& record : specialize(general, used_operators(goals), library, bank, symbols)) {
-      auto types = algebra::infer_types(record.rule, bank, symbols);
-      if (const auto* typed = std::get_if<algebra::TypedRule>(&types)) add(*typed);
+      if (const auto typed = algebra::try_typing(record.rule, bank, symbols)) add(*typed);
     }
   }
 

@@ -115,13 +115,8 @@ std::vector<KeyedRule> typed_rules(const std::string& file, const std::string& t
                                    algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols) {
   std::vector<KeyedRule> result;
   for (const algebra::ImportedRule& foreign : read_rule_file(file, table, library, bank, symbols)) {
-    if (!foreign.rule) {
-      ++untyped;
-      continue;
-    }
-    auto types = algebra::infer_types(*foreign.rule, bank, symbols);
-    auto* typed = std::get_if<algebra::TypedRule>(&types);
-    if (typed == nullptr) {
+    auto typed = foreign.rule ? algebra::try_typing(*foreign.rule, bank, symbols) : std::nullopt;
+    if (!typed) {
       ++untyped;
       continue;
     }
@@ -189,8 +184,7 @@ void add_rules_export(CLI::App& rules, Options& options, Command& chosen) {
   exporting
       ->add_option("--format", given->format,
                    "output format: text, taso (protobuf), onnxscript (a module of rewrite rules) or egglog (a program)")
-      ->check(one_of("format", {"text", "taso", "onnxscript", "egglog"}))
-      ->capture_default_str();
+      ->check(one_of("format", {"text", "taso", "onnxscript", "egglog"}));
   exporting->add_option("--tier", given->tier, "only rules of this tier: core or derived")
       ->check(one_of("tier", {"core", "derived"}));
   exporting->add_flag("--canonical", given->canonical,

@@ -29,10 +29,9 @@ Json gain_json(const algebra::RuleRecord& record, Database& database) {
 
 Json gallery_json(const algebra::RuleRecord& record, Database& database) {
   const algebra::TermBank& bank = database.bank;
-  const auto types = algebra::infer_types(record.rule, database.bank, database.symbols);
-  const auto* typed = std::get_if<algebra::TypedRule>(&types);
-  const algebra::Types known_types = typed == nullptr ? algebra::Types{} : typed->types;
-  const algebra::Rule& rule = typed == nullptr ? record.rule : typed->rule;
+  const auto typed = algebra::try_typing(record.rule, database.bank, database.symbols);
+  const algebra::Types known_types = typed ? typed->types : algebra::Types{};
+  const algebra::Rule& rule = typed ? typed->rule : record.rule;
   Json operators = Json::array();
   std::size_t sizes[2] = {0, 0};
   std::size_t side = 0;

@@ -194,9 +194,8 @@ std::string shapes_text(const std::vector<std::vector<std::int64_t>>& example) {
 
 /// Draws both sides as graphs, followed by their nodes with types.
 std::string draw(const algebra::Rule& rule, Database& database) {
-  auto types = algebra::infer_types(rule, database.bank, database.symbols);
-  const auto* typed = std::get_if<algebra::TypedRule>(&types);
-  if (typed == nullptr) return algebra::picture(rule, database.bank, database.symbols);
+  const auto typed = algebra::try_typing(rule, database.bank, database.symbols);
+  if (!typed) return algebra::picture(rule, database.bank, database.symbols);
   return algebra::picture(typed->rule, database.bank, database.symbols) + "\n" +
          algebra::format_typed_steps(typed->rule, database.bank, database.symbols, typed->types);
 }
@@ -248,8 +247,7 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
           "--sort", filter->sort,
           "order: id; gain (fraction of the cost that the cheaper side saves, on the example or at small sizes); "
           "use (core rules first, of these the ones that save something, then the most general, then by gain)")
-      ->check(one_of("order", {"id", "gain", "use"}))
-      ->capture_default_str();
+      ->check(one_of("order", {"id", "gain", "use"}));
   listing
       ->add_flag("--no-gain", filter->no_gain,
                  "do not compute the gain, which takes most of the time of a large database")

@@ -15,12 +15,10 @@ constexpr const char* subcommand = "proof-worker";
 
 void add_proof_options(CLI::App& app, ProofOptions& proofs) {
   app.add_option("--proof-memory", proofs.memory, "memory limit of each worker process, MiB; 0: no limit")
-      ->check(whole_number(0, 1 << 24))
-      ->capture_default_str();
+      ->check(whole_number(0, 1 << 24));
   app.add_option("--proof-timeout", proofs.timeout,
                  "processor time limit of one proof, seconds; a proof that exceeds it is tried once more")
-      ->check(real_number(0.001, 1e6))
-      ->capture_default_str();
+      ->check(real_number(0.001, 1e6));
 }
 
 prove::WorkerProcessOptions worker_options(const Options& options, const ProofOptions& proofs) {

@@ -40,19 +40,15 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
   add_profile_options(app, options);
   add_out_option(app, options);
   add_definitions_option(app, options);
-  app.add_option("--threads", run.threads, "threads per rank; 0: all cores of the rank")
-      ->check(whole_number(0, 4096))
-      ->capture_default_str();
+  app.add_option("--threads", run.threads, "threads per rank; 0: all cores of the rank")->check(whole_number(0, 4096));
   app.add_option("--device", stage_options.device,
                  "auto: a GPU if there is one; cpu: no GPU; gpu: fail without one; emulated: the GPU's algorithm on "
                  "the CPU, for tests")
-      ->check(one_of("device", {"auto", "cpu", "gpu", "emulated"}))
-      ->capture_default_str();
+      ->check(one_of("device", {"auto", "cpu", "gpu", "emulated"}));
   add_proof_options(app, stage_options.proofs);
   app.add_option("--generalize", stage_options.generalized,
                  "rules of which the general form is added: core, all (also derived ones), or none")
-      ->check(one_of("tier", {"none", "core", "all"}))
-      ->capture_default_str();
+      ->check(one_of("tier", {"none", "core", "all"}));
   app.add_flag("--cross-check", run.cross_check,
                "prove derived rules from the definitions, too; fail if one of them is false");
   app.add_flag("--fresh", run.fresh, "discard the results in the output folder and start over");
@@ -60,13 +56,10 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
                "build terms on every term; default: on one of each equivalence class");
   app.add_flag("--no-symmetry", run.no_symmetry,
                "visit all renamings of interchangeable variables; default: one representative of each orbit");
-  app.add_option("--memory", run.memory, "memory limit per rank, such as 4GiB; 0: no limit")
-      ->transform(memory_size())
-      ->capture_default_str();
+  app.add_option("--memory", run.memory, "memory limit per rank, such as 4GiB; 0: no limit")->transform(memory_size());
   app.add_option("--checkpoint-rows", run.checkpoint_rows,
                  "rows of terms that the join saves at a time; an interrupted run loses at most this work")
-      ->check(whole_number(1))
-      ->capture_default_str();
+      ->check(whole_number(1));
   add_common_options(app, options);
 }
 

@@ -81,9 +81,8 @@ std::string typed_text(const CandidateGraph& graph, const Vocabulary& vocabulary
   algebra::Symbols symbols;
   algebra::Candidate candidate = to_candidate(graph, vocabulary, {}, {}, bank);
   candidate.rule.shapes.clear();
-  const auto typed = algebra::infer_types(candidate.rule, bank, symbols, &candidate.example);
-  const auto* result = std::get_if<algebra::TypedRule>(&typed);
-  return result == nullptr ? "" : algebra::to_string(result->rule, bank, symbols);
+  const auto typed = algebra::try_typing(candidate.rule, bank, symbols, &candidate.example);
+  return typed ? algebra::to_string(typed->rule, bank, symbols) : "";
 }
 
 /// Returns the hash of that text; zero if it is empty.

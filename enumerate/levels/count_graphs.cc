@@ -17,7 +17,6 @@ template <class Body>
 void for_each_closure(std::uint32_t level, const Enumerator& enumerator, const Body& body) {
   const TermTable& terms = enumerator.terms();
   const Symmetry& symmetry = enumerator.symmetry();
-  const auto& families = enumerator.signatures().families();
   for (NodeId n = 0; n < terms.nodes(); ++n) {
     const auto below = terms.closure(n).first(terms.closure(n).size() - 1);
     if (below.size() + 1 != level) continue;
@@ -28,7 +27,7 @@ void for_each_closure(std::uint32_t level, const Enumerator& enumerator, const B
     }
     // The table contains only the representative of the orbit.
     const RenamingList& list = symmetry.renamings().of(terms.variables(t));
-    const bool commutative = families[enumerator.signatures()[terms.signature(n)].family].commutative;
+    const bool commutative = enumerator.signatures().is_commutative(terms.signature(n));
     std::set<std::vector<TermId>> known;
     for (std::uint32_t r = 0; r < list.count; ++r) {
       std::vector<TermId> arguments;

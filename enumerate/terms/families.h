@@ -64,6 +64,7 @@ class SignatureTable {
 
   const std::vector<Family>& families() const { return families_; }
   const Signature& operator[](SignatureId id) const { return signatures_[id]; }
+  bool is_commutative(SignatureId id) const { return families_[signatures_[id].family].commutative; }
   std::size_t size() const { return signatures_.size(); }
 
   /// Adds the signatures over all current types. positions[t] are the positions of all terms of type t. The ids of

@@ -117,14 +117,11 @@ std::optional<CompositeMatch> Fusion::try_leaves(const std::string& name, NodeId
     combinations = std::move(extended);
   }
   for (const auto& parameters : combinations) {
-    try {
-      const algebra::OperatorInstance& instance = library.instantiate(name, parameters, ranks);
-      is_composite = !instance.composite.empty();
-      if (!is_composite) return std::nullopt;
-      if (auto match = match_steps(instance, root, leaves)) return match;
-    } catch (const runtime::InputError&) {
-      continue;  // the operator does not accept this value
-    }
+    const algebra::OperatorInstance* instance = library.find_instance(name, parameters, ranks);
+    if (instance == nullptr) continue;
+    is_composite = !instance->composite.empty();
+    if (!is_composite) return std::nullopt;
+    if (auto match = match_steps(*instance, root, leaves)) return match;
   }
   return std::nullopt;
 }
@@ -171,12 +168,8 @@ bool Fusion::has_fused_activation(algebra::InstanceId producer, algebra::Instanc
     for (const auto& other : library.domain(made.operator_name, name, ranks)) {
       algebra::Parameters changed = made.parameters;
       changed[name] = other;
-      const algebra::OperatorInstance* variant = nullptr;
-      try {
-        variant = &library.instantiate(made.operator_name, changed, ranks);
-      } catch (const runtime::InputError&) {
-        continue;
-      }
+      const algebra::OperatorInstance* variant = library.find_instance(made.operator_name, changed, ranks);
+      if (variant == nullptr) continue;
       for (const auto& mapping : variant->onnx) {
         if (mapping.activation && std::ranges::find(op_types, *mapping.activation) != op_types.end())
           return entry->second = true;
@@ -226,14 +219,11 @@ std::optional<algebra::InstanceId> Fusion::find_composite(const algebra::Operato
       if (found != step->parameters.end()) parameters.emplace(*found);
     }
   }
-  try {
-    const algebra::OperatorInstance& made = library.instantiate(name, parameters, ranks);
-    const auto& steps = made.composite;
-    const bool is_match = steps.size() == 2 && steps[0].instance == producer.id && steps[1].instance == last.id;
-    return is_match ? std::optional(made.id) : std::nullopt;
-  } catch (const runtime::InputError&) {
-    return std::nullopt;  // the steps do not determine all parameters
-  }
+  const algebra::OperatorInstance* made = library.find_instance(name, parameters, ranks);
+  if (made == nullptr) return std::nullopt;  // the steps do not determine all parameters
+  const auto& steps = made->composite;
+  const bool is_match = steps.size() == 2 && steps[0].instance == producer.id && steps[1].instance == last.id;
+  return is_match ? std::optional(made->id) : std::nullopt;
 }
 
 }  // namespace rulemill::optimize

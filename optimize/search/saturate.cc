@@ -7,7 +7,7 @@
 
 #include "egraph/explain.h"
 #include "optimize/search/extraction.h"
-#include "optimize/search/positivity.h"
+#include "optimize/search/region_egraph.h"
 #include "optimize/search/search_options.h"
 #include "runtime/text/error.h"
 
@@ -23,23 +23,10 @@ constexpr double unexportable_penalty_seconds = 1;
 
 }  // namespace
 
-struct Saturator::Impl {
+struct Saturator::Impl : RegionEGraph {
   Impl(GraphBank& graph_bank, const CostModel& cost_model, SaturationOptions all_options)
-      : bank(graph_bank),
-        cost(cost_model),
-        fusion(cost_model.fusion()),
-        options(all_options),
-        sizes(graph_bank.library(), graph_bank.symbols()),
-        egraph(graph_bank.library(), sizes),
-        saturation(index, egraph),
-        positivity(graph_bank) {}
+      : RegionEGraph(graph_bank), cost(cost_model), fusion(cost_model.fusion()), options(all_options) {}
 
-  void add_rules(const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules);
-  bool is_positive_leaf(const RegionLeaf& leaf);
-  /// Returns true for the node that marks a leaf as positive (add_graph).
-  bool marks_positive_leaf(ENodeId node) const {
-    return algebra::is_positive_operator(bank.library().instance(egraph.instance(node)));
-  }
   void add_graph(std::span<const RegionLeaf> leaves, const RegionGraph& graph);
   Solution solve(const Region& region);
   CostModel::IsolatedNode isolated(ENodeId node) const;
@@ -49,55 +36,20 @@ struct Saturator::Impl {
   bool is_fused_with(ENodeId last, ENodeId inner) const;
   bool is_absorbed_by(ENodeId user, ENodeId node) const;
   bool is_exportable(ENodeId node) const;
-  void select_rules(bool core_only);
   bool improve(std::span<const RegionLeaf> leaves, Solution& solution, const egraph::Limits& limits);
   RegionGraph extracted_graph(const Extraction& extraction, std::uint32_t leaves) const;
   std::vector<RewriteStep> explain_steps(const Extraction& extraction, double before, double after) const;
 
-  GraphBank& bank;
   const CostModel& cost;
   Fusion& fusion;
   SaturationOptions options;
-  egraph::SizeTable sizes;
-  egraph::RuleIndex index;
-  std::vector<std::uint32_t> rule_numbers;  // by rule in the index: its number in the rule set
-  std::vector<std::uint32_t> late_rules;    // numbers in the index of rules that are searched after the core
-  egraph::EGraph egraph;
-  egraph::Saturation saturation;
-  std::vector<egraph::EClassId> values;  // of the current region, by its value numbers
   std::vector<egraph::EClassId> roots;
   std::set<std::pair<ENodeId, ENodeId>> fused_pairs;           // last and inner nodes
   std::unordered_map<ENodeId, std::vector<ENodeId>> one_pass;  // inner nodes of runtime fusions, by their last node
   std::unordered_map<ENodeId, std::uint32_t> originals;        // the region's own nodes, by e-node
   std::unordered_map<std::string, Solution> solved;
-  PositivityAnalysis positivity;
-  std::map<std::size_t, algebra::InstanceId> positive_operators;  // by rank of the rules' positive variables
 };
 
-void Saturator::Impl::add_rules(const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules) {
-  for (std::uint32_t r = 0; r < rules.size(); ++r) {
-    if (!restricts_positivity_to_variables(rules[r].rule, terms)) continue;
-    for (const algebra::TermId variable : positive_variables(rules[r].rule, terms)) {
-      const std::uint32_t rank[] = {terms.term(variable).rank};
-      positive_operators[rank[0]] = bank.library().instantiate(*bank.library().positive_operator(), {}, rank).id;
-    }
-    algebra::TypedRule typed;
-    typed.rule = rules[r].rule;
-    egraph::CompiledRule compiled = egraph::compile(typed, terms, sizes, egraph::NewConstants::Allowed);
-    if (!rules[r].reversible) std::erase_if(compiled.directions, [](const auto& each) { return !each.forward; });
-    const std::uint32_t number = index.add(std::move(compiled));
-    if (algebra::is_late(rules[r])) late_rules.push_back(number);
-    rule_numbers.push_back(r);
-  }
-}
-
-bool Saturator::Impl::is_positive_leaf(const RegionLeaf& leaf) {
-  const ValueType& type = bank.value(leaf.value).type;
-  return type && positive_operators.contains(type->size()) && positivity.is_positive(leaf.value);
-}
-
-/// A positive leaf is added as positive(c) with its tag on c, so that rules match it. No other node uses c, because
-/// rules apply the positivity operator to variables only.
 void Saturator::Impl::add_graph(std::span<const RegionLeaf> leaves, const RegionGraph& graph) {
   egraph.clear();
   values.clear();
@@ -106,22 +58,9 @@ void Saturator::Impl::add_graph(std::span<const RegionLeaf> leaves, const Region
   one_pass.clear();
   originals.clear();
   std::vector<ENodeId> nodes;
-  for (std::uint32_t i = 0; i < leaves.size(); ++i) {
-    const ValueType& type = bank.value(leaves[i].value).type;
-    RM_CHECK(type.has_value(), "a leaf of a region has a type");
-    values.push_back(egraph.add_variable(i, sizes.shape(*type), leaves[i].constant));
-    if (!is_positive_leaf(leaves[i])) continue;
-    const ENodeId created = egraph.add_node(positive_operators.at(type->size()), std::span(&values.back(), 1), {});
-    RM_CHECK(created != no_id, "the positivity operator accepts every type");
-    values.back() = egraph.output(created, 0);
-  }
+  for (std::uint32_t i = 0; i < leaves.size(); ++i) values.push_back(add_leaf(leaves[i], i));
   for (const RegionNode& node : graph.nodes) {
-    std::vector<egraph::EClassId> arguments;
-    for (const std::uint32_t argument : node.arguments) arguments.push_back(values[argument]);
-    std::vector<egraph::SizeId> node_sizes;
-    for (const algebra::Poly& size : node.sizes) node_sizes.push_back(sizes.intern(size));
-    const ENodeId created = egraph.add_node(node.instance, arguments, node_sizes);
-    RM_CHECK(created != no_id, "a node of a model is well-typed");
+    const ENodeId created = add_node(node, values);
     nodes.push_back(created);
     if (node.original != RegionNode::not_original) originals.emplace(created, node.original);
     for (std::uint32_t o = 0; o < node.outputs; ++o) values.push_back(egraph.output(created, o));
@@ -236,10 +175,6 @@ Solution Saturator::Impl::solve(const Region& region) {
   return solution;
 }
 
-void Saturator::Impl::select_rules(bool core_only) {
-  for (const std::uint32_t rule : late_rules) index.enable(rule, !core_only);
-}
-
 bool Saturator::Impl::improve(std::span<const RegionLeaf> leaves, Solution& solution, const egraph::Limits& limits) {
   add_graph(leaves, solution.graph);
   const Extraction::NodePrices prices = {[&](ENodeId node) { return price(node); },
@@ -338,7 +273,7 @@ std::vector<RewriteStep> Saturator::Impl::explain_steps(const Extraction& extrac
 Saturator::Saturator(GraphBank& bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules,
                      const CostModel& cost, SaturationOptions options)
     : impl_(std::make_unique<Impl>(bank, cost, options)) {
-  impl_->add_rules(terms, rules);
+  for (std::uint32_t r = 0; r < rules.size(); ++r) impl_->add_rule(rules[r], r, terms, /*any_direction=*/false);
 }
 
 Saturator::~Saturator() = default;

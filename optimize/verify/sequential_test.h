@@ -16,7 +16,6 @@ inline constexpr double max_false_gain_rate = 0.01;
 class SequentialSignTest {
  public:
   static constexpr std::array<std::size_t, 11> required_rounds{10, 14, 17, 21, 24, 27, 29, 32, 35, 38, 40};
-  static constexpr std::size_t min_rounds = required_rounds.front();
   static constexpr std::size_t max_rounds = required_rounds.back();
 
   void add_round(bool won) {

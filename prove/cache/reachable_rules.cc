@@ -11,13 +11,6 @@
 namespace rulemill::prove {
 namespace {
 
-algebra::Rule parsed(const std::string& text, algebra::Library& library, algebra::TermBank& bank,
-                     algebra::Symbols& symbols) {
-  std::vector<algebra::Rule> rules = algebra::parse_rules(text, "rule", library, bank, symbols);
-  RM_CHECK(rules.size() == 1, "the text of one rule");
-  return std::move(rules[0]);
-}
-
 template <class Numbers>
 void sort_unique(Numbers& numbers) {
   std::ranges::sort(numbers);
@@ -48,19 +41,17 @@ ReachableRules::Hashes hashes_in(const algebra::Rule& rule, const algebra::TermB
 ReachableRules::Operators ReachableRules::operators_of_goal(const std::string& rule, algebra::Library& library) {
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
-  return {hashes_in(parsed(rule, library, bank, symbols), bank), {}};
+  return {hashes_in(algebra::parse_rule(rule, "rule", library, bank, symbols), bank), {}};
 }
 
 ReachableRules::Operators ReachableRules::operators_of_rule(const std::string& text, algebra::Library& library) {
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
-  const algebra::Rule rule = parsed(text, library, bank, symbols);
+  const algebra::Rule rule = algebra::parse_rule(text, "rule", library, bank, symbols);
   Operators operators{hashes_in(rule, bank), {}};
-  const auto typed = algebra::infer_types(rule, bank, symbols);
-  const auto* typed_rule = std::get_if<algebra::TypedRule>(&typed);
-  RM_CHECK(typed_rule != nullptr, "a known rule types");
+  const algebra::TypedRule typed = algebra::require_types(rule, bank, symbols, "rule " + rule.id);
   egraph::SizeTable sizes(library, symbols);
-  const egraph::CompiledRule compiled = egraph::compile(*typed_rule, bank, sizes);
+  const egraph::CompiledRule compiled = egraph::compile(typed, bank, sizes);
   for (const egraph::Direction& direction : compiled.directions) {
     const auto hashes = [&](const std::vector<std::uint32_t>& nodes) {
       Hashes result;

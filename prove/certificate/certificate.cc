@@ -28,13 +28,6 @@ constexpr const char* assumed_word = "; assumed law ";
 constexpr const char* definitions_word = "definitions";
 constexpr const char* derivation_word = "derivation";
 
-Rule parse_statement(const std::string& statement, algebra::Library& library, algebra::TermBank& bank,
-                     algebra::Symbols& symbols) {
-  std::vector<Rule> rules = algebra::parse_rules(statement, "statement", library, bank, symbols);
-  if (rules.size() != 1) throw InputError("statement", "expected one rule, found " + std::to_string(rules.size()));
-  return std::move(rules[0]);
-}
-
 }  // namespace
 
 std::string statement_of(const Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols) {
@@ -157,7 +150,7 @@ std::optional<CertificateText> certify_by_definitions(const std::string& stateme
                                                       bool assume_obligations) {
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
-  const Rule rule = parse_statement(statement, library, bank, symbols);
+  const Rule rule = algebra::parse_rule(statement, "statement", library, bank, symbols);
   try {
     check::Atoms atoms;
     check::Statement checked(rule, bank, symbols, atoms);
@@ -219,7 +212,7 @@ std::string make_certificate(const std::string& packed_request, algebra::Library
     return to_string(*certificate);
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
-  const Rule rule = parse_statement(statement, library, bank, symbols);
+  const Rule rule = algebra::parse_rule(statement, "statement", library, bank, symbols);
   CertificateText certificate = make_certificate_without_proof(Certificate::Kind::Definitions, statement, rule, bank);
   certificate.proof = missing_proof(reason);
   return to_string(certificate);

@@ -120,8 +120,8 @@ RuleInstance RuleInstanceReader::read(const std::string& line) {
   }
   if (!outputs.empty()) {
     const std::string rule = head_ + "\n" + outputs + " => " + outputs;
-    const std::vector<Rule> rules = algebra::parse_rules(rule, "instance", library_, bank_, symbols_);
-    for (std::size_t i = 0; i < result.terms.size(); ++i) result.terms[i].second = rules.at(0).source.at(i);
+    const Rule parsed = algebra::parse_rule(rule, "instance", library_, bank_, symbols_);
+    for (std::size_t i = 0; i < result.terms.size(); ++i) result.terms[i].second = parsed.source.at(i);
   }
   for (const std::string& binding : split_outside(halves[1], ',')) {
     const auto [size, value] = parse_binding(binding);
@@ -132,11 +132,8 @@ RuleInstance RuleInstanceReader::read(const std::string& line) {
 
 algebra::TypedRule read_statement(const std::string& text, algebra::Library& library, algebra::TermBank& bank,
                                   algebra::Symbols& symbols) {
-  const std::vector<Rule> rules = algebra::parse_rules(text, "statement", library, bank, symbols);
-  if (rules.size() != 1) throw InputError("statement", "expected one rule");
-  auto result = algebra::infer_types(rules[0], bank, symbols);
-  if (const auto* error = std::get_if<algebra::TypeError>(&result)) throw InputError("statement", error->what);
-  return std::move(std::get<algebra::TypedRule>(result));
+  const Rule rule = algebra::parse_rule(text, "statement", library, bank, symbols);
+  return algebra::require_types(rule, bank, symbols, "statement");
 }
 
 }  // namespace rulemill::prove

@@ -136,7 +136,7 @@ algebra::RuleSet generalize_rule_set(const algebra::RuleSet& rules, const Genera
     const CandidateResult general = unpack_result(answers[i]);
     RuleRecord record = *originals[i];
     if (general.status == RuleStatus::Proved) {
-      record.rule = algebra::parse_rules(general.rule, "rule", library, bank, symbols).at(0);
+      record.rule = algebra::parse_rule(general.rule, "rule", library, bank, symbols);
       record.certificate = {algebra::Certificate::Kind::Definitions, general.certificate};
       record.example.clear();
     } else if (record.rule.tier != algebra::Tier::Core) {

@@ -22,7 +22,7 @@ bool is_applicable(const std::vector<TermId>& from, const std::vector<TermId>& t
 algebra::RuleRecord record_of(const CandidateResult& result, const std::string& id, algebra::Library& library,
                               algebra::TermBank& bank, algebra::Symbols& symbols) {
   algebra::RuleRecord record;
-  algebra::Rule rule = algebra::parse_rules(result.rule, "rule", library, bank, symbols).at(0);
+  algebra::Rule rule = algebra::parse_rule(result.rule, "rule", library, bank, symbols);
   rule.id = id;
   const bool forward = is_applicable(rule.source, rule.target, bank),
              backward = is_applicable(rule.target, rule.source, bank);

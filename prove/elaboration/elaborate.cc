@@ -69,14 +69,11 @@ Elaboration Elaborator::run_within_limits(const std::function<std::optional<std:
 }
 
 bool Elaborator::proves_zero(check::Sum sum, const Context& context) {
-  Steps steps;
-  try {
-    return rewrite_to_zero(sum, context, steps);
-  } catch (const TooLong&) {
-  } catch (const LimitReached&) {
-  } catch (const CheckError&) {
-  }
-  return false;
+  const auto search = [&](check::Proof&) -> std::optional<std::string> {
+    Steps steps;
+    return rewrite_to_zero(sum, context, steps) ? std::nullopt : std::optional<std::string>("nothing cancels");
+  };
+  return run_within_limits(search).proof.has_value();
 }
 
 std::vector<Models::Values> Elaborator::translate_samples(const std::vector<SizesByName>& samples) {

@@ -329,17 +329,7 @@ bool Oracle::has_counterexample(const Obligation& obligation) {
   return broken({{false, -goal - 1}}) || (obligation.goal->equality && broken({{false, goal - 1}}));
 }
 
-bool Oracle::has_model(const Query& query) {
-  if (models_.contains_model_of(query)) return true;
-  if (!query.indicators.empty()) return false;
-  for (const Models::Values& sizes : samples_) {
-    const auto values = find_model(query, sizes, translator_.symbols());
-    if (!values) continue;
-    models_.add(*values, query);
-    return true;
-  }
-  return false;
-}
+bool Oracle::has_model(const Query& query) { return prove::has_model(models_, query, samples_, translator_.symbols()); }
 
 std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligation) {
   if (has_counterexample(obligation)) return std::nullopt;

@@ -223,9 +223,7 @@ class ConditionSearch {
     budget_.spend(20'000);
     algebra::Rule rule = rule_.rule;
     for (const std::size_t e : set) rule.condition.push_back(equations_[e]);
-    auto typed = algebra::infer_types(rule, bank_, symbols_);
-    if (std::holds_alternative<algebra::TypeError>(typed)) return std::nullopt;
-    return std::move(std::get<TypedRule>(typed));
+    return algebra::try_typing(rule, bank_, symbols_);
   }
 
   const TypedRule& rule_;

@@ -178,9 +178,7 @@ std::optional<algebra::TypedRule> Prover::split_sizes(const algebra::TypedRule& 
     rule.condition.push_back({Relation::Eq, fact.right, fact.left + Poly(symbols_.fresh_size("q"))});
   }
   if (split.empty()) return std::nullopt;
-  auto types = algebra::infer_types(rule, bank_, symbols_);
-  if (!std::holds_alternative<algebra::TypedRule>(types)) return std::nullopt;
-  return std::move(std::get<algebra::TypedRule>(types));
+  return algebra::try_typing(rule, bank_, symbols_);
 }
 
 /// Proves the rule under a condition that is searched for.
@@ -203,9 +201,8 @@ namespace {
 bool target_fixes_dimension(algebra::Rule rule, const algebra::TypedRule& typed, algebra::TermBank& bank,
                             algebra::Symbols& symbols) {
   rule.target = rule.source;
-  const auto source = algebra::infer_types(rule, bank, symbols);
-  const auto* types = std::get_if<algebra::TypedRule>(&source);
-  return types != nullptr && typed.fixed_sizes.size() > types->fixed_sizes.size();
+  const auto source = algebra::try_typing(rule, bank, symbols);
+  return source && typed.fixed_sizes.size() > source->fixed_sizes.size();
 }
 
 /// Returns the equations that fix a dimension to a number: those of the target's types, and those of the condition

@@ -133,10 +133,10 @@ std::vector<SizeValues> sample_sizes(const algebra::TypedRule& rule, const algeb
 
 std::vector<SizesByName> sample_sizes_by_name(const algebra::Rule& rule, algebra::TermBank& bank,
                                               algebra::Symbols& symbols, std::uint64_t seed) {
-  const auto typed = algebra::infer_types(rule, bank, symbols);
-  if (!std::holds_alternative<algebra::TypedRule>(typed)) return {};
+  const auto typed = algebra::try_typing(rule, bank, symbols);
+  if (!typed) return {};
   std::vector<SizesByName> samples;
-  for (const SizeValues& values : sample_sizes(std::get<algebra::TypedRule>(typed), bank, symbols, seed)) {
+  for (const SizeValues& values : sample_sizes(*typed, bank, symbols, seed)) {
     SizesByName& sizes = samples.emplace_back();
     for (const auto& [size, value] : values) sizes[symbols.name(size)] = value;
   }

@@ -215,4 +215,17 @@ std::optional<Models::Values> find_model(const Query& query, const Models::Value
   return values;
 }
 
+bool has_model(Models& models, const Query& query, const std::vector<Models::Values>& samples, const Symbols& symbols,
+               Budget* budget) {
+  if (models.contains_model_of(query)) return true;
+  if (!query.indicators.empty()) return false;
+  for (const Models::Values& sizes : samples) {
+    const auto values = find_model(query, sizes, symbols, budget);
+    if (!values) continue;
+    models.add(*values, query);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace rulemill::prove

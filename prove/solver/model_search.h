@@ -14,4 +14,8 @@ namespace rulemill::prove {
 std::optional<Models::Values> find_model(const Query& query, const Models::Values& sizes, const Symbols& symbols,
                                          Budget* budget = nullptr);
 
+/// Returns whether a stored model satisfies the query, or one found at one of the sizes, which is then stored.
+bool has_model(Models& models, const Query& query, const std::vector<Models::Values>& samples, const Symbols& symbols,
+               Budget* budget = nullptr);
+
 }  // namespace rulemill::prove

@@ -204,17 +204,7 @@ bool Solver::is_unsatisfiable(Query query, Depth depth) {
 }
 
 /// True if an earlier model or a search at the sample sizes satisfies the query.
-bool Solver::has_model(const Query& query) {
-  if (models_.contains_model_of(query)) return true;
-  if (!query.indicators.empty()) return false;
-  for (const Models::Values& sizes : samples_) {
-    const std::optional<Models::Values> values = find_model(query, sizes, symbols_, &budget_);
-    if (!values) continue;
-    models_.add(*values, query);
-    return true;
-  }
-  return false;
-}
+bool Solver::has_model(const Query& query) { return prove::has_model(models_, query, samples_, symbols_, &budget_); }
 
 bool Solver::is_known(const Guard& guard, const Guards& given) const {
   const auto shows = [&](const Guard& fact) {

@@ -18,9 +18,7 @@ void set_verdict(const Verdict& verdict, CandidateResult& result, const algebra:
 
 CandidateRule parse_candidate(const std::string& candidate, algebra::Library& library, algebra::TermBank& bank,
                               algebra::Symbols& symbols) {
-  std::vector<algebra::Rule> rules = algebra::parse_rules(candidate, "candidate", library, bank, symbols);
-  RM_CHECK(rules.size() == 1, "the text of one candidate");
-  CandidateRule result{std::move(rules[0]), {}};
+  CandidateRule result{algebra::parse_rule(candidate, "candidate", library, bank, symbols), {}};
   for (const algebra::Shape& shape : result.rule.shapes) {
     auto& dims = result.example.emplace_back();
     for (const algebra::Poly& dim : shape) dims.push_back(dim.constant().value());
@@ -46,7 +44,7 @@ CandidateResult prove_rule(const std::string& rule, algebra::Library& library, c
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
   Prover prover(bank, symbols, options);
-  const algebra::Rule parsed = algebra::parse_rules(rule, "rule", library, bank, symbols).at(0);
+  const algebra::Rule parsed = algebra::parse_rule(rule, "rule", library, bank, symbols);
   CandidateResult result;
   result.candidate = parsed.id;
   result.rule = rule;
@@ -58,7 +56,7 @@ CandidateResult prove_rule(const std::string& rule, algebra::Library& library, c
 CandidateResult generalize_rule(const std::string& rule, algebra::Library& library, const ProverOptions& options) {
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
-  const algebra::Rule parsed = algebra::parse_rules(rule, "rule", library, bank, symbols).at(0);
+  const algebra::Rule parsed = algebra::parse_rule(rule, "rule", library, bank, symbols);
   CandidateResult result;
   result.candidate = parsed.id;
   if (auto general = generalize(parsed, library, bank, symbols, options)) {
@@ -73,10 +71,8 @@ bool has_same_domain(const std::string& rule, algebra::Library& library, const P
   algebra::TermBank bank(library);
   algebra::Symbols symbols;
   Prover prover(bank, symbols, options);
-  const auto typed =
-      algebra::infer_types(algebra::parse_rules(rule, "rule", library, bank, symbols).at(0), bank, symbols);
-  const auto* types = std::get_if<algebra::TypedRule>(&typed);
-  return types != nullptr && prover.prove_same_domain(*types).proved;
+  const auto typed = algebra::try_typing(algebra::parse_rule(rule, "rule", library, bank, symbols), bank, symbols);
+  return typed && prover.prove_same_domain(*typed).proved;
 }
 
 }  // namespace rulemill::prove

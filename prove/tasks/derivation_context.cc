@@ -39,13 +39,8 @@ DerivationContext::DerivationContext(algebra::Library& library, const egraph::Li
 }
 
 TypedRule DerivationContext::typed(const std::string& rule) {
-  const std::vector<Rule> rules = algebra::parse_rules(rule, "rule", library_, bank_, symbols_);
-  RM_CHECK(rules.size() == 1, "the text of one rule");
-  auto result = algebra::infer_types(rules[0], bank_, symbols_);
-  if (const auto* error = std::get_if<algebra::TypeError>(&result)) {
-    throw runtime::Error("rule " + rules[0].id, "a typed rule does not type again: " + error->what);
-  }
-  return std::move(std::get<TypedRule>(result));
+  const Rule parsed = algebra::parse_rule(rule, "rule", library_, bank_, symbols_);
+  return algebra::require_types(parsed, bank_, symbols_, "rule " + parsed.id);
 }
 
 void DerivationContext::add_rule(const std::string& rule) {
@@ -92,9 +87,7 @@ CandidateResult DerivationContext::derive(const std::string& candidate, Domains 
   };
   const egraph::Derivation derivation = derive(goal, true, LimitPolicy::Default);
   if (const auto* derived = std::get_if<egraph::Derived>(&derivation); derived != nullptr && have_equal_domains()) {
-    result.status = RuleStatus::Derived;
-    result.instance_count = derived->instances.size();
-    result.certificate = derivation_text(*derived);
+    set_derivation(*derived, result);
   } else {
     result.estimated_cost = estimated_cost(goal.rule, bank_);
   }
@@ -114,13 +107,17 @@ CandidateResult DerivationContext::explain(const std::string& rule, LimitPolicy 
   result.rule = rule;
   const egraph::Derivation derivation = derive(goal, true, policy);
   if (const auto* derived = std::get_if<egraph::Derived>(&derivation)) {
-    result.status = RuleStatus::Derived;
-    result.instance_count = derived->instances.size();
-    result.certificate = derivation_text(*derived);
+    set_derivation(*derived, result);
   } else {
     result.detail = std::holds_alternative<egraph::Saturated>(derivation) ? implied_no : implied_limit;
   }
   return result;
+}
+
+void DerivationContext::set_derivation(const egraph::Derived& derived, CandidateResult& result) const {
+  result.status = RuleStatus::Derived;
+  result.instance_count = derived.instances.size();
+  result.certificate = derivation_text(derived);
 }
 
 /// One line per rule instance.

@@ -54,6 +54,7 @@ class DerivationContext {
  private:
   algebra::TypedRule typed(const std::string& rule);
   egraph::Derivation derive(const algebra::TypedRule& goal, bool explain, LimitPolicy policy);
+  void set_derivation(const egraph::Derived& derived, CandidateResult& result) const;
   std::string derivation_text(const egraph::Derived& derived) const;
 
   algebra::Library& library_;

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/text/attributes.h"
@@ -84,5 +86,22 @@ class Manifest {
 
 /// Returns a count of a stage's statistics. Throws InputError if there is none of this name.
 std::uint64_t count_in(const Attributes& statistics, const std::string& stage, const std::string& name);
+
+/// The counts that a stage stores: their names in the statistics, and the members of its summary.
+template <class Summary>
+using CountNames = std::initializer_list<std::pair<const char*, std::uint64_t Summary::*>>;
+
+template <class Summary>
+Attributes to_attributes(const Summary& summary, CountNames<Summary> names) {
+  Attributes statistics;
+  for (const auto& [name, count] : names) statistics[name] = summary.*count;
+  return statistics;
+}
+
+/// Sets the counts. Throws InputError if the statistics lack one.
+template <class Summary>
+void read_counts(Summary& summary, CountNames<Summary> names, const Attributes& statistics, const std::string& stage) {
+  for (const auto& [name, count] : names) summary.*count = count_in(statistics, stage, name);
+}
 
 }  // namespace rulemill::runtime

@@ -54,8 +54,8 @@ void read_egg_rules(ByteView bytes) {
 
 void read_sizes(ByteView bytes) {
   algebra::Symbols symbols;
-  const algebra::Shape shape = algebra::parse_shape(text_of(bytes), "fuzzed", symbols);
-  algebra::parse_shape(symbols.to_string(shape), "reread", symbols);
+  const algebra::Poly poly = algebra::parse_poly(text_of(bytes), "fuzzed", symbols);
+  algebra::parse_poly(symbols.to_string(poly), "reread", symbols);
 }
 
 const std::vector<std::string> definition_words = {

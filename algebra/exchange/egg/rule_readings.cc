@@ -110,11 +110,10 @@ class Readings {
  private:
   Reading read(const Ranks& ranks) {
     try {
-      Rule rule = parse_rules(text_of(template_, ranks), template_.place, library_, bank_, symbols_).at(0);
+      Rule rule = parse_rule(text_of(template_, ranks), template_.place, library_, bank_, symbols_);
       if (!has_stated_shape(template_)) rule = infer_split_positions(rule, bank_, symbols_);
       Reading reading{ranks_of(rule), std::move(rule)};
-      auto types = infer_types(reading.rule, bank_, symbols_);
-      if (auto* typed = std::get_if<TypedRule>(&types)) reading.typed = std::move(typed->rule);
+      if (auto typed = try_typing(reading.rule, bank_, symbols_)) reading.typed = std::move(typed->rule);
       return reading;
     } catch (const runtime::InputError& error) {
       throw runtime::InputError(template_.place, without_place(error));

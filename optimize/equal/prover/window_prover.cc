@@ -8,7 +8,7 @@
 #include "egraph/explain.h"
 #include "optimize/equal/prover/leaf_definition.h"
 #include "optimize/search/extraction.h"
-#include "optimize/search/positivity.h"
+#include "optimize/search/region_egraph.h"
 #include "optimize/search/saturate.h"
 #include "runtime/text/error.h"
 
@@ -38,67 +38,32 @@ egraph::Limits window_limits(egraph::Limits limits) {
 
 }  // namespace
 
-struct WindowProver::Impl {
+struct WindowProver::Impl : RegionEGraph {
   Impl(GraphBank& graph_bank, const algebra::TermBank& terms, const std::vector<algebra::RuleRecord>& rules,
        ConstantComparison& comparison, ConstantOperators& operators)
-      : bank(graph_bank),
-        constants(comparison),
-        constant_operators(operators),
-        sizes(graph_bank.library(), graph_bank.symbols()),
-        egraph(graph_bank.library(), sizes),
-        saturation(index, egraph),
-        positivity(graph_bank) {
-    for (std::uint32_t r = 0; r < rules.size(); ++r) add_rule(rules[r], r, terms);
+      : RegionEGraph(graph_bank), constants(comparison), constant_operators(operators) {
+    for (std::uint32_t r = 0; r < rules.size(); ++r) add_rule(rules[r], r, terms, /*any_direction=*/true);
   }
 
-  void add_rule(const algebra::RuleRecord& record, std::uint32_t number, const algebra::TermBank& terms);
   std::optional<WindowProof> prove(Region window);
   bool saturate(const Region& window, bool core_only);
   bool simplify(Region& window);
   bool add_constant_leaves(Region& window, const Extraction& extraction, std::span<const ENodeId> order,
                            std::map<EClassId, std::uint32_t>& numbers);
   std::uint32_t constant_leaf(Region& window, ValueId value);
-  bool marks_positive_leaf(ENodeId node) const {
-    return algebra::is_positive_operator(bank.library().instance(egraph.instance(node)));
-  }
   void add_window(const Region& window);
-  EClassId add_leaf(const RegionLeaf& leaf, std::uint32_t number);
   void add_constant_operators(ValueId constant, EClassId leaf);
   EClassId add_definition(const LeafDefinition& definition);
-  EClassId add_node(const RegionNode& node, const std::vector<EClassId>& arguments);
   bool define_leaves(const Region& window);
   void explain(std::span<const std::pair<EClassId, EClassId>> equal);
 
-  GraphBank& bank;
   ConstantComparison& constants;
   ConstantOperators& constant_operators;
-  egraph::SizeTable sizes;
-  egraph::RuleIndex index;
-  std::vector<std::uint32_t> rule_numbers, late_rules;
-  egraph::EGraph egraph;
-  egraph::Saturation saturation;
-  PositivityAnalysis positivity;
-  std::map<std::size_t, algebra::InstanceId> positive_operators;  // by rank of the rules' positive variables
-  std::vector<LeafDefinition> definitions;                        // in the current window
-  std::vector<EClassId> values;                                   // by value of the window
-  ENodeId window_end = 0;                                         // of the window's own nodes in the e-graph
+  std::vector<LeafDefinition> definitions;  // in the current window
+  ENodeId window_end = 0;                   // of the window's own nodes in the e-graph
   WindowProof proof;
   std::map<std::string, std::optional<WindowProof>> searched;  // by window
 };
-
-void WindowProver::Impl::add_rule(const algebra::RuleRecord& record, std::uint32_t number,
-                                  const algebra::TermBank& terms) {
-  if (!restricts_positivity_to_variables(record.rule, terms)) return;
-  for (const algebra::TermId variable : positive_variables(record.rule, terms)) {
-    const std::uint32_t rank[] = {terms.term(variable).rank};
-    positive_operators[rank[0]] = bank.library().instantiate(*bank.library().positive_operator(), {}, rank).id;
-  }
-  algebra::TypedRule typed;
-  typed.rule = record.rule;
-  const std::uint32_t added = index.add(egraph::compile(typed, terms, sizes, egraph::NewConstants::Allowed));
-  if (algebra::is_late(record)) late_rules.push_back(added);
-  rule_numbers.push_back(number);
-}
 
 std::optional<WindowProof> WindowProver::Impl::prove(Region window) {
   definitions.clear();
@@ -119,7 +84,7 @@ std::optional<WindowProof> WindowProver::Impl::prove(Region window) {
 bool WindowProver::Impl::saturate(const Region& window, bool core_only) {
   const SaturationOptions options;
   const egraph::Limits limits = window_limits(core_only ? options.core_limits : options.limits);
-  for (const std::uint32_t rule : late_rules) index.enable(rule, !core_only);
+  select_rules(core_only);
   add_window(window);
   const std::pair<EClassId, EClassId> goal[] = {{values[window.graph.outputs[0]], values[window.graph.outputs[1]]}};
   const auto max_operators = window_end + limits.max_growth_over_goal;
@@ -244,50 +209,29 @@ void WindowProver::Impl::add_window(const Region& window) {
   for (auto definition = definitions.rbegin(); definition != definitions.rend(); ++definition)
     values[definition->leaf] = add_definition(*definition);
   for (const RegionNode& node : window.graph.nodes) {
-    const EClassId first = add_node(node, values);
+    const EClassId first = egraph.output(add_node(node, values), 0);
     for (std::uint32_t o = 0; o < node.outputs; ++o) values.push_back(first + o);
   }
   egraph.rebuild();
   window_end = egraph.node_count();
 }
 
-/// A positive leaf is added as positive(c) with its tag on c, so that rules match it.
-EClassId WindowProver::Impl::add_leaf(const RegionLeaf& leaf, std::uint32_t number) {
-  const ValueType& type = bank.value(leaf.value).type;
-  const EClassId variable = egraph.add_variable(number, sizes.shape(*type), leaf.constant);
-  const auto positive = positive_operators.find(type->size());
-  if (positive == positive_operators.end() || !positivity.is_positive(leaf.value)) return variable;
-  const ENodeId created = egraph.add_node(positive->second, std::span(&variable, 1), {});
-  RM_CHECK(created != no_id, "the positivity operator accepts every type");
-  return egraph.output(created, 0);
-}
-
 /// Merges a constant with the operators without inputs that compute its elements.
 void WindowProver::Impl::add_constant_operators(ValueId constant, EClassId leaf) {
   for (const NodeId id : constant_operators.nodes_of(constant)) {
     const Node& node = bank.node(id);
-    egraph.merge(leaf, add_node({node.instance, {}, node.sizes, 0, 1}, {}), egraph::EGraph::Edge::premise);
+    const ENodeId created = add_node({node.instance, {}, node.sizes, 0, 1}, {});
+    egraph.merge(leaf, egraph.output(created, 0), egraph::EGraph::Edge::premise);
   }
 }
 
 EClassId WindowProver::Impl::add_definition(const LeafDefinition& definition) {
   std::vector<EClassId> known(values.begin(), values.end());
   for (const RegionNode& node : definition.nodes) {
-    const EClassId first = add_node(node, known);
+    const EClassId first = egraph.output(add_node(node, known), 0);
     for (std::uint32_t o = 0; o < node.outputs; ++o) known.push_back(first + o);
   }
   return known[definition.root];
-}
-
-/// Returns the class of the node's first output.
-EClassId WindowProver::Impl::add_node(const RegionNode& node, const std::vector<EClassId>& known) {
-  std::vector<EClassId> arguments;
-  for (const std::uint32_t argument : node.arguments) arguments.push_back(known[argument]);
-  std::vector<egraph::SizeId> node_sizes;
-  for (const algebra::Poly& size : node.sizes) node_sizes.push_back(sizes.intern(size));
-  const ENodeId created = egraph.add_node(node.instance, arguments, node_sizes);
-  RM_CHECK(created != no_id, "a node of a window is well-typed");
-  return egraph.output(created, 0);
 }
 
 /// Returns false if no further leaf has the value of a term.

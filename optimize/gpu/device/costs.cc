@@ -117,10 +117,7 @@ class GpuCosts final : public MeasuredCosts {
       return to_floats(*bank->get().tensor(bank->get().node_of(id).source));
     };
     const auto loaded = executor_->load(plan, library_.functions(), constant);
-    std::vector<std::vector<float>> inputs;
-    for (const auto& port : plan.inputs)
-      inputs.push_back(random_values(static_cast<std::size_t>(plan.tensors[port.tensor].elements()), port.tensor));
-    loaded->run(inputs);
+    loaded->run(random_inputs(plan));
     return loaded->time({}).median;
   }
 
@@ -151,11 +148,14 @@ Plan make_launch_plan(std::size_t steps) {
   return plan;
 }
 
-std::vector<float> random_values(std::size_t count, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<float> numbers(count);
-  for (float& number : numbers) number = static_cast<float>(static_cast<double>(random() >> 11) * 0x1p-52 - 1);
-  return numbers;
+std::vector<std::vector<float>> random_inputs(const Plan& plan) {
+  std::vector<std::vector<float>> inputs;
+  for (const auto& port : plan.inputs) {
+    std::mt19937_64 random(port.tensor);
+    auto& numbers = inputs.emplace_back(static_cast<std::size_t>(plan.tensors[port.tensor].elements()));
+    for (float& number : numbers) number = static_cast<float>(static_cast<double>(random() >> 11) * 0x1p-52 - 1);
+  }
+  return inputs;
 }
 
 std::unique_ptr<CostSource> gpu_costs(OpenExecutor open, const std::filesystem::path& path, algebra::Library& library) {

@@ -21,7 +21,7 @@ std::unique_ptr<CostSource> cuda_costs(const std::filesystem::path& path, algebr
 /// Returns a plan of `steps` nearly empty kernels, to measure launch costs.
 Plan make_launch_plan(std::size_t steps);
 
-/// Returns random numbers in [-1, 1).
-std::vector<float> random_values(std::size_t count, std::uint64_t seed);
+/// Returns random numbers in [-1, 1) for all inputs of a plan.
+std::vector<std::vector<float>> random_inputs(const Plan& plan);
 
 }  // namespace rulemill::optimize::gpu

@@ -62,10 +62,7 @@ class MeasuredLayoutCosts final : public ModelledLayoutCosts {
     try {
       const Plan plan = make_call_plan(query);
       const auto loaded = executor_->load(plan, {}, [](ValueId) { return std::vector<float>(); });
-      std::vector<std::vector<float>> inputs;
-      for (const auto& port : plan.inputs)
-        inputs.push_back(random_values(static_cast<std::size_t>(plan.tensors[port.tensor].elements()), port.tensor));
-      loaded->run(inputs);
+      loaded->run(random_inputs(plan));
       return loaded->time({}).median;
     } catch (const runtime::Interrupted&) {
       throw;

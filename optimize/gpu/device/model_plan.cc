@@ -22,12 +22,10 @@ std::vector<float> ModelPlan::constant(ValueId id) const {
 }
 
 std::vector<std::vector<float>> ModelPlan::random_inputs() const {
-  std::vector<std::vector<float>> inputs;
-  for (const auto& port : plan.inputs) {
-    auto& values =
-        inputs.emplace_back(random_values(static_cast<std::size_t>(plan.tensors[port.tensor].elements()), port.tensor));
-    const DataType data_type = bank->value(port.value).type.data_type;
-    for (float& value : values) {
+  std::vector<std::vector<float>> inputs = gpu::random_inputs(plan);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const DataType data_type = bank->value(plan.inputs[i].value).type.data_type;
+    for (float& value : inputs[i]) {
       if (data_type == DataType::Integer) value = std::floor(std::fabs(value) * max_integer);
       if (data_type == DataType::Bool) value = 1;
     }

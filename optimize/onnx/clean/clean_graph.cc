@@ -6,6 +6,7 @@
 #include "optimize/onnx/captured_names.h"
 #include "optimize/onnx/clean/node_arguments.h"
 #include "optimize/onnx/shapes/size_operators.h"
+#include "runtime/text/words.h"
 
 namespace rulemill::optimize {
 
@@ -39,60 +40,12 @@ bool outputs_captured_value(const onnx::NodeProto& node, const std::string& name
 }
 
 /// Operators whose first output has the element type of their first input, besides those that compute sizes.
-const std::set<std::string> type_keeping_operators = {"Abs",
-                                                      "AveragePool",
-                                                      "BatchNormalization",
-                                                      "Ceil",
-                                                      "Clip",
-                                                      "Conv",
-                                                      "ConvTranspose",
-                                                      "Cos",
-                                                      "CumSum",
-                                                      "DepthToSpace",
-                                                      "Dropout",
-                                                      "Elu",
-                                                      "Erf",
-                                                      "Exp",
-                                                      "Flatten",
-                                                      "Floor",
-                                                      "GRU",
-                                                      "Gelu",
-                                                      "Gemm",
-                                                      "GlobalAveragePool",
-                                                      "GlobalMaxPool",
-                                                      "HardSigmoid",
-                                                      "HardSwish",
-                                                      "InstanceNormalization",
-                                                      "LSTM",
-                                                      "LayerNormalization",
-                                                      "LeakyRelu",
-                                                      "Log",
-                                                      "LogSoftmax",
-                                                      "MatMul",
-                                                      "MaxPool",
-                                                      "PRelu",
-                                                      "Pad",
-                                                      "Reciprocal",
-                                                      "ReduceL2",
-                                                      "ReduceMax",
-                                                      "ReduceMean",
-                                                      "ReduceMin",
-                                                      "ReduceSum",
-                                                      "Relu",
-                                                      "Resize",
-                                                      "Round",
-                                                      "Sigmoid",
-                                                      "Sin",
-                                                      "Softmax",
-                                                      "Softplus",
-                                                      "SpaceToDepth",
-                                                      "Split",
-                                                      "Sqrt",
-                                                      "Sum",
-                                                      "Tanh",
-                                                      "Tile",
-                                                      "TopK",
-                                                      "Upsample"};
+const std::set<std::string> type_keeping_operators = runtime::word_set(
+    "Abs AveragePool BatchNormalization Ceil Clip Conv ConvTranspose Cos CumSum DepthToSpace Dropout Elu Erf Exp "
+    "Flatten Floor GRU Gelu Gemm GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish InstanceNormalization LSTM "
+    "LayerNormalization LeakyRelu Log LogSoftmax MatMul MaxPool PRelu Pad Reciprocal ReduceL2 ReduceMax "
+    "ReduceMean ReduceMin ReduceSum Relu Resize Round Sigmoid Sin Softmax Softplus SpaceToDepth Split Sqrt Sum "
+    "Tanh Tile TopK Upsample");
 
 const onnx::TensorProto* constant_of(const onnx::NodeProto& node) {
   if (!is_standard(node) || node.op_type() != "Constant" || node.attribute_size() != 1) return nullptr;
@@ -285,6 +238,17 @@ void CleanGraph::add_initializer(onnx::TensorProto tensor) {
   added = std::move(tensor);
   types_.emplace(added.name(), added.data_type());
   own_constants_.emplace(added.name(), &added);
+}
+
+bool CleanGraph::remove_nodes(const std::function<std::optional<int>(const onnx::NodeProto&)>& returned_input) {
+  return change_nodes([&](onnx::NodeProto& node) {
+    update(node);
+    const auto input = returned_input(node);
+    if (!input || !can_replace(node.output(0), node.input(*input))) return false;
+    replace(node.output(0), node.input(*input));
+    erase(node);
+    return true;
+  });
 }
 
 void CleanGraph::finish() {

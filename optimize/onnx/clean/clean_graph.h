@@ -4,6 +4,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -80,6 +81,17 @@ class CleanGraph {
   std::string add_constant(const std::string& stem, const RawTensor& value);
   /// Applies all replacements and removes erased nodes.
   void finish();
+
+  /// Calls change(node) for all nodes in order, and finish() if it returned true for one. Returns whether it did.
+  template <class Change>
+  bool change_nodes(const Change& change) {
+    bool changed = false;
+    for (auto& node : *graph_.mutable_node()) changed = change(node) || changed;
+    if (changed) finish();
+    return changed;
+  }
+  /// Removes the nodes whose first output `returned_input` finds to be that input, where replace() is possible.
+  bool remove_nodes(const std::function<std::optional<int>(const onnx::NodeProto&)>& returned_input);
 
  private:
   void index();

@@ -51,10 +51,7 @@ class ConstantFolding {
   explicit ConstantFolding(CleanGraph& graph) : graph_(graph), readers_(graph.count_readers()) {}
 
   bool run() {
-    bool changed = false;
-    for (auto& node : *graph_.proto().mutable_node()) changed = fold(node) || changed;
-    if (changed) graph_.finish();
-    return changed;
+    return graph_.change_nodes([&](onnx::NodeProto& node) { return fold(node); });
   }
 
  private:
@@ -124,33 +121,25 @@ std::optional<std::vector<std::int64_t>> reshape_argument(const std::vector<alge
 
 bool store_constants(CleanGraph& graph) {
   if (!graph.allows_new_initializers()) return false;
-  bool changed = false;
-  for (auto& node : *graph.proto().mutable_node()) {
-    if (!is_standard(node) || node.op_type() != "Constant" || has_output_of_graph(graph, node)) continue;
+  return graph.change_nodes([&](onnx::NodeProto& node) {
+    if (!is_standard(node) || node.op_type() != "Constant" || has_output_of_graph(graph, node)) return false;
     const auto value = value_of_constant_node(graph, node);
-    if (!value) continue;
-    graph.make_constant(node, {*value});
-    changed = true;
-  }
-  if (changed) graph.finish();
-  return changed;
+    if (value) graph.make_constant(node, {*value});
+    return value.has_value();
+  });
 }
 
 bool fold_constants(CleanGraph& graph) { return ConstantFolding(graph).run(); }
 
 bool fold_known_sizes(CleanGraph& graph) {
-  bool changed = false;
-  for (auto& node : *graph.proto().mutable_node()) {
-    if (!is_standard(node) || node.op_type() == "Constant" || node.output_size() != 1) continue;
-    if (has_output_of_graph(graph, node)) continue;
+  return graph.change_nodes([&](onnx::NodeProto& node) {
+    if (!is_standard(node) || node.op_type() == "Constant" || node.output_size() != 1) return false;
+    if (has_output_of_graph(graph, node)) return false;
     const ShapeValue* value = graph.shape_value(node.output(0));
     const auto numbers = value == nullptr ? std::nullopt : known_numbers(*value);
-    if (!numbers) continue;
-    graph.make_constant(node, {*numbers});
-    changed = true;
-  }
-  if (changed) graph.finish();
-  return changed;
+    if (numbers) graph.make_constant(node, {*numbers});
+    return numbers.has_value();
+  });
 }
 
 bool fix_reshape_arguments(CleanGraph& graph) {

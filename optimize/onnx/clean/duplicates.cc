@@ -35,16 +35,12 @@ class DuplicateMerger {
   explicit DuplicateMerger(CleanGraph& graph) : graph_(graph) {}
 
   bool run() {
-    bool changed = false;
-    for (auto& node : *graph_.proto().mutable_node()) {
+    return graph_.change_nodes([&](onnx::NodeProto& node) {
       graph_.update(node);
-      if (!is_mergeable(node)) continue;
-      if (!merge_equal_node(node) && !merge_equal_sizes(node)) continue;
+      if (!is_mergeable(node) || (!merge_equal_node(node) && !merge_equal_sizes(node))) return false;
       CleanGraph::erase(node);
-      changed = true;
-    }
-    if (changed) graph_.finish();
-    return changed;
+      return true;
+    });
   }
 
  private:

@@ -127,16 +127,8 @@ bool is_full_update(const CleanGraph& graph, const onnx::NodeProto& node) {
 }  // namespace
 
 bool remove_full_updates(CleanGraph& graph) {
-  bool changed = false;
-  for (auto& node : *graph.proto().mutable_node()) {
-    graph.update(node);
-    if (!is_full_update(graph, node) || !graph.can_replace(node.output(0), node.input(2))) continue;
-    graph.replace(node.output(0), node.input(2));
-    CleanGraph::erase(node);
-    changed = true;
-  }
-  if (changed) graph.finish();
-  return changed;
+  return graph.remove_nodes(
+      [&](const auto& node) { return is_full_update(graph, node) ? std::optional(2) : std::nullopt; });
 }
 
 }  // namespace rulemill::optimize

@@ -148,35 +148,19 @@ class IdentityFinder {
 }  // namespace
 
 bool remove_identities(CleanGraph& graph) {
-  bool changed = false;
   const IdentityFinder finder(graph);
-  for (auto& node : *graph.proto().mutable_node()) {
-    graph.update(node);
-    const auto input = finder.returned_input(node);
-    if (!input || !graph.can_replace(node.output(0), node.input(*input))) continue;
-    graph.replace(node.output(0), node.input(*input));
-    CleanGraph::erase(node);
-    changed = true;
-  }
-  if (changed) graph.finish();
-  return changed;
+  return graph.remove_nodes([&](const auto& node) { return finder.returned_input(node); });
 }
 
 bool remove_zero_addends(CleanGraph& graph) {
-  bool changed = false;
   const IdentityFinder finder(graph);
-  for (auto& node : *graph.proto().mutable_node()) {
-    graph.update(node);
+  return graph.remove_nodes([&](const auto& node) {
     const auto kept = finder.augend_of_zero(node);
-    if (!kept || !graph.can_replace(node.output(0), node.input(*kept))) continue;
+    if (!kept) return kept;
     const ZeroSigns signs(graph, node);
-    if (signs.is_observed(node.output(0)) && !signs.is_never_negative_zero(node.input(*kept))) continue;
-    graph.replace(node.output(0), node.input(*kept));
-    CleanGraph::erase(node);
-    changed = true;
-  }
-  if (changed) graph.finish();
-  return changed;
+    const bool is_safe = !signs.is_observed(node.output(0)) || signs.is_never_negative_zero(node.input(*kept));
+    return is_safe ? kept : std::nullopt;
+  });
 }
 
 }  // namespace rulemill::optimize

@@ -14,10 +14,7 @@ class MovementMerger {
   explicit MovementMerger(CleanGraph& graph) : graph_(graph), readers_(graph.count_readers()) {}
 
   bool run() {
-    bool changed = false;
-    for (auto& node : *graph_.proto().mutable_node()) changed = merge(node) || changed;
-    if (changed) graph_.finish();
-    return changed;
+    return graph_.change_nodes([&](onnx::NodeProto& node) { return merge(node); });
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "optimize/onnx/clean/node_arguments.h"
+#include "runtime/text/words.h"
 
 namespace rulemill::optimize {
 
@@ -26,40 +27,10 @@ const std::map<std::string, int> biased_operators = {{"BatchNormalization", 2}, 
 const std::set<std::string> sums_and_products = {"Add", "Concat", "Conv", "ConvTranspose", "Gemm", "Max",
                                                  "Min", "MatMul", "Mul",  "Sub",           "Sum"};
 /// The same, of the first input.
-const std::set<std::string> functions_of_first_input = {"Abs",
-                                                        "AveragePool",
-                                                        "BatchNormalization",
-                                                        "Cast",
-                                                        "Ceil",
-                                                        "Clip",
-                                                        "DepthToSpace",
-                                                        "Div",
-                                                        "Elu",
-                                                        "Erf",
-                                                        "Exp",
-                                                        "Floor",
-                                                        "Gelu",
-                                                        "GlobalAveragePool",
-                                                        "GlobalMaxPool",
-                                                        "HardSigmoid",
-                                                        "HardSwish",
-                                                        "InstanceNormalization",
-                                                        "LayerNormalization",
-                                                        "LeakyRelu",
-                                                        "MaxPool",
-                                                        "Neg",
-                                                        "ReduceMax",
-                                                        "ReduceMean",
-                                                        "ReduceMin",
-                                                        "ReduceSum",
-                                                        "Relu",
-                                                        "Resize",
-                                                        "Sigmoid",
-                                                        "Softmax",
-                                                        "Softplus",
-                                                        "SpaceToDepth",
-                                                        "Sqrt",
-                                                        "Tanh"};
+const std::set<std::string> functions_of_first_input = runtime::word_set(
+    "Abs AveragePool BatchNormalization Cast Ceil Clip DepthToSpace Div Elu Erf Exp Floor Gelu GlobalAveragePool "
+    "GlobalMaxPool HardSigmoid HardSwish InstanceNormalization LayerNormalization LeakyRelu MaxPool Neg ReduceMax "
+    "ReduceMean ReduceMin ReduceSum Relu Resize Sigmoid Softmax Softplus SpaceToDepth Sqrt Tanh");
 /// The same, of either operand; the results are Booleans.
 const std::set<std::string> comparisons = {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"};
 

@@ -45,6 +45,18 @@ TEST_CASE("every shipped definition loads and defines each operator once") {
   CHECK(library.digest() == load_shipped_library().digest());
 }
 
+TEST_CASE("an instance is found if the operator takes these parameters and ranks") {
+  Library library = load_shipped_library();
+  const std::vector<std::uint32_t> ranks{2};
+  const Parameters swapped = {{"perm", std::vector<std::int64_t>{1, 0}}},
+                   outside = {{"perm", std::vector<std::int64_t>{1, 2}}};
+  const OperatorInstance* found = library.find_instance("transpose", swapped, ranks);
+  REQUIRE(found != nullptr);
+  CHECK(found->id == library.instantiate("transpose", swapped, ranks).id);
+  CHECK(library.find_instance("transpose", outside, ranks) == nullptr);
+  CHECK(library.find_instance("matmul", {}, ranks) == nullptr);
+}
+
 TEST_CASE("an error in a definition is one line with file, line, column and the expectation") {
   const std::map<std::string, std::string> cases = {
       {"operator f(x[n])\n  y[i < n] = x[j]", "ops.op:3:16: 'j' is no index, size or parameter here"},

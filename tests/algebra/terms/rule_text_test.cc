@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 
+#include "algebra/terms/typing.h"
 #include "runtime/text/error.h"
 
 using namespace rulemill;
@@ -29,6 +30,21 @@ TEST_CASE("formatting a parsed rule gives its text back") {
   REQUIRE(rules.size() == 1);
   CHECK(to_string(rules[0], bank, symbols) == text);
   CHECK(bank.nodes(rules[0].target).size() == 3);
+}
+
+TEST_CASE("the text of one rule has one rule, which has types or a reason why not") {
+  Library library = shipped();
+  TermBank bank(library);
+  Symbols symbols;
+  const auto read = [&](const std::string& text) { return parse_rule(text, "one.rules", library, bank, symbols); };
+  const std::string twice = "rule twice(x:2)\n  transpose(x; perm=[0, 1]) => x\n";
+  CHECK(read(twice).id == "twice");
+  CHECK_THROWS_WITH(read(twice + twice), "one.rules: expected one rule, found 2");
+  CHECK_THROWS_WITH(read("# none\n"), "one.rules: expected one rule, found 0");
+  CHECK(try_typing(read(twice), bank, symbols).has_value());
+  const Rule wrong = read("rule wrong(a[2, 3], b[4, 5])\n  matmul(a, b) => matmul(a, b)\n");
+  CHECK_FALSE(try_typing(wrong, bank, symbols).has_value());
+  CHECK_THROWS_WITH(require_types(wrong, bank, symbols, "here"), Catch::Contains("here: is ill-typed: "));
 }
 
 TEST_CASE("a variable is written as 'of positive' if it occurs only in positive()") {
