@@ -36,4 +36,4 @@ export -f run
   [[ " ${folders[*]} " != *" optimize "* ]] || printf 'optimize\0[onnx]\0'
 } | xargs -0 -n 2 -P "$(nproc)" bash -c 'run "$@"' run
 # An input of 200 KB takes 0.7 s in a release build, and tens of seconds in this one.
-FUZZ=build/debug/fuzz python3 tests/fuzz/fuzz_test.py --runs 100000 --seconds "$seconds" --timeout 60
+FUZZ=build/debug/fuzz python3 tests/fuzz/fuzz_test.py --runs 100000 --seconds "$seconds" --timeout 60 --jobs "$(nproc)"

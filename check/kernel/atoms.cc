@@ -100,13 +100,13 @@ Poly Atoms::quotient(Poly n, Poly d) {
 }
 
 bool Atoms::is_nonnegative(const Poly& poly) const {
-  bool only_sizes = true;
-  const Poly shifted = map_atoms(poly, [&](Atom atom) {
-    only_sizes = only_sizes && kind(atom) == Kind::Size;
-    return Poly(atom) + 1;
-  });
-  return only_sizes &&
-         std::ranges::all_of(shifted.terms(), [](const Poly::Term& term) { return term.coefficient >= 0; });
+  const auto is_size = [&](Atom atom) { return kind(atom) == Kind::Size; };
+  const auto is_of_sizes = [&](const Poly::Term& term) { return std::ranges::all_of(term.monomial, is_size); };
+  const auto is_added = [](const Poly::Term& term) { return term.coefficient >= 0; };
+  if (!std::ranges::all_of(poly.terms(), is_of_sizes)) return false;
+  if (std::ranges::all_of(poly.terms(), is_added)) return true;
+  const Poly shifted = map_atoms(poly, [](Atom atom) { return Poly(atom) + 1; });
+  return std::ranges::all_of(shifted.terms(), is_added);
 }
 
 Poly Atoms::substitute(const Poly& poly, const Images& images) {

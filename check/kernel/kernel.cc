@@ -114,8 +114,8 @@ void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
     default:
       at(product.factors, step.position(1), "factor");
       if (const auto parts = change_factor(product, step.position(1), context, step)) {
-        erase_at(sum, p);
         for (const Product& part : *parts) check_scope(part, context.scope);
+        erase_at(sum, p);
         sum.insert(sum.end(), parts->begin(), parts->end());
         return;
       }

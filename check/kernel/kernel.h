@@ -109,7 +109,8 @@ class Kernel {
     Guards given;
     std::set<Atom> scope;
   };
-  /// Throws CheckError on a step that does not apply; the sum must not be used after that.
+  /// Throws CheckError on a step that does not apply. Then the product at the step's first position may have changed,
+  /// and products may have been appended.
   void apply(Sum& sum, const Context& context, const Step& step);
   void run(Sum& sum, const Context& context, const std::vector<Step>& steps) {
     for (const Step& step : steps) apply(sum, context, step);

@@ -1,5 +1,6 @@
 // Cancels products: rewrites one to have the bound indices of another, and then its factors.
 #include <algorithm>
+#include <iterator>
 
 #include "prove/elaboration/elaborator.h"
 #include "runtime/text/error.h"
@@ -29,24 +30,33 @@ void sort_by_matching_guards(std::vector<Substitution>& maps, const Guards& own,
 
 void Elaborator::commit(Attempt attempt, check::Sum& sum, Steps& steps) {
   sum = std::move(attempt.sum);
-  steps.insert(steps.end(), std::make_move_iterator(attempt.steps.begin()),
-               std::make_move_iterator(attempt.steps.end()));
+  std::ranges::move(attempt.steps, std::back_inserter(steps));
+}
+
+void Elaborator::commit(Alignment alignment, std::size_t p, check::Sum& sum, Steps& steps) {
+  sum[p] = std::move(alignment.product);
+  std::ranges::move(alignment.steps, std::back_inserter(steps));
 }
 
 bool Elaborator::cancel(check::Sum& sum, const Context& context, Steps& steps) {
   for (std::size_t onto = 0; onto < sum.size(); ++onto) {
-    Attempt group{sum, {}};
     std::vector<std::size_t> members = {onto};
+    std::vector<Alignment> aligned;
     for (std::size_t p = 0; p < sum.size(); ++p) {
       if (p == onto) continue;
-      auto aligned = alignments(group, p, onto, context, 1);
-      if (aligned.empty()) continue;
-      group = std::move(aligned[0]);
+      std::vector<Alignment> found = alignments(sum, p, onto, context, 1);
+      if (found.empty()) continue;
       members.push_back(p);
+      aligned.push_back(std::move(found[0]));
     }
-    if (members.size() > 1 && try_step(group.sum, context, step(Op::Cancel, members), group.steps)) {
-      commit(std::move(group), sum, steps);
-      return true;
+    if (!aligned.empty()) {
+      Attempt group{sum, {}};
+      for (std::size_t i = 0; i < aligned.size(); ++i)
+        commit(std::move(aligned[i]), members[i + 1], group.sum, group.steps);
+      if (try_step(group.sum, context, step(Op::Cancel, members), group.steps)) {
+        commit(std::move(group), sum, steps);
+        return true;
+      }
     }
     if (cancel_pair(sum, onto, context, steps)) return true;
   }
@@ -56,7 +66,9 @@ bool Elaborator::cancel(check::Sum& sum, const Context& context, Steps& steps) {
 bool Elaborator::cancel_pair(check::Sum& sum, std::size_t onto, const Context& context, Steps& steps) {
   for (std::size_t p = onto + 1; p < sum.size(); ++p) {
     if (sum[p].coefficient + sum[onto].coefficient != Rational{0, 1}) continue;
-    for (Attempt& pair : alignments({sum, {}}, p, onto, context, max_alignments)) {
+    for (Alignment& alignment : alignments(sum, p, onto, context, max_alignments)) {
+      Attempt pair{sum, {}};
+      commit(std::move(alignment), p, pair.sum, pair.steps);
       if (!try_step(pair.sum, context, step(Op::Cancel, {onto, p}), pair.steps)) continue;
       commit(std::move(pair), sum, steps);
       return true;
@@ -65,29 +77,33 @@ bool Elaborator::cancel_pair(check::Sum& sum, std::size_t onto, const Context& c
   return false;
 }
 
-std::vector<Elaborator::Attempt> Elaborator::alignments(const Attempt& from, std::size_t p, std::size_t onto,
-                                                        const Context& context, std::size_t max_results) {
-  std::vector<Attempt> result;
-  Product product = translator_.to_prover(from.sum[p]);
-  const Product model = translator_.to_prover(from.sum[onto]);
+std::vector<Elaborator::Alignment> Elaborator::alignments(const check::Sum& sum, std::size_t p, std::size_t onto,
+                                                          const Context& context, std::size_t max_results) {
+  std::vector<Alignment> result;
+  Product product = translator_.to_prover(sum[p]);
+  const Product model = translator_.to_prover(sum[onto]);
   if (!are_comparable(product, model)) return result;
   translator_.rename(product);
+  const check::Sum both = {sum[p], sum[onto]};  // all that the steps are about
   for (const std::vector<FactorPair>& pairs : pair_factors(product.factors, model.factors, align_.maps)) {
     std::vector<Substitution> maps =
         candidate_maps(product, model, pairs, commutative_, translator_.symbols(), align_, budget_);
     if (maps.size() > 1) sort_by_matching_guards(maps, product.guards, model.guards, translator_.symbols(), budget_);
     for (const Substitution& map : maps) {
-      Attempt attempt = from;
-      if (!product.bound.empty() &&
-          !try_map(attempt, {p}, map, from.sum[p].bound, product.bound, from.sum[onto].bound, context))
+      Attempt attempt{both, {}};
+      if (!product.bound.empty() && !try_map(attempt, {0}, map, both[0].bound, product.bound, both[1].bound, context))
         continue;
       const bool same = std::ranges::all_of(pairs, [&](const FactorPair& pair) {
         const auto f = static_cast<std::size_t>(pair.first - product.factors.data());
         const auto g = static_cast<std::size_t>(pair.second - model.factors.data());
-        return equate(attempt, p, f, onto, g, context);
+        return equate(attempt, 0, f, 1, g, context);
       });
       if (!same) continue;
-      result.push_back(std::move(attempt));
+      for (Step& step : attempt.steps) {
+        step.positions[0] = p;
+        if (step.op == Op::Same) step.positions[3] = onto;
+      }
+      result.push_back({std::move(attempt.sum[0]), std::move(attempt.steps)});
       if (result.size() >= max_results) return result;
     }
   }

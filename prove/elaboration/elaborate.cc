@@ -120,15 +120,20 @@ bool Elaborator::try_step(check::Sum& sum, const Context& context, Step step, St
       if (std::ranges::find(step.lemmas, lemma) == step.lemmas.end()) step.lemmas.push_back(lemma);
     }
   });
-  check::Sum result = sum;
+  const std::size_t changed = step.position(0), size = sum.size();
+  check::Product before = sum.at(changed);  // copying the sum would take most of the time of a long search
+  const auto undo = [&] {
+    sum.resize(size);
+    sum[changed] = std::move(before);
+    return false;
+  };
   try {
-    kernel.apply(result, context, step);
+    kernel.apply(sum, context, step);
   } catch (const CheckError&) {
-    return false;
+    return undo();
   } catch (const algebra::Overflow&) {  // coefficients beyond 64 bits
-    return false;
+    return undo();
   }
-  sum = std::move(result);
   steps.push_back(std::move(step));
   return true;
 }

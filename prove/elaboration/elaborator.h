@@ -45,6 +45,11 @@ class Elaborator {
     check::Sum sum;
     Steps steps;
   };
+  /// A product that has the bound indices and factors of another, and the steps that led to it.
+  struct Alignment {
+    check::Product product;
+    Steps steps;
+  };
 
   // Search.
   std::vector<Models::Values> translate_samples(const std::vector<SizesByName>& samples);
@@ -120,8 +125,9 @@ class Elaborator {
   bool cancel(check::Sum& sum, const Context& context, Steps& steps);
   bool cancel_pair(check::Sum& sum, std::size_t onto, const Context& context, Steps& steps);
   /// Returns up to `max_results` ways to rewrite product p to the bound indices and factors of `onto`.
-  std::vector<Attempt> alignments(const Attempt& from, std::size_t p, std::size_t onto, const Context& context,
-                                  std::size_t max_results);
+  std::vector<Alignment> alignments(const check::Sum& sum, std::size_t p, std::size_t onto, const Context& context,
+                                    std::size_t max_results);
+  static void commit(Alignment alignment, std::size_t p, check::Sum& sum, Steps& steps);
   bool try_map(Attempt& attempt, std::vector<std::size_t> at, const Substitution& map, const std::vector<Atom>& old,
                const std::vector<Atom>& fresh, const std::vector<Atom>& onto, const Context& context);
   /// Rewrites factor f of product p to factor g of `onto`.
@@ -188,6 +194,8 @@ class Elaborator {
   /// Names up to `left` quotients of product p, until the sum cancels. Then it is committed.
   bool name_quotients(const Attempt& before, std::size_t p, int left, const Context& context, check::Sum& sum,
                       Steps& steps);
+  /// True if the quotient's numerator contains the index once, and its divisor does not.
+  bool determines(Atom quotient, Atom index) const;
   /// Replaces the quotient by a new index, and the index in its numerator by what then determines it.
   bool name_quotient(Attempt& attempt, std::size_t p, Atom quotient, Atom index, const Context& context);
 

@@ -157,7 +157,9 @@ void Elaborator::collect_terms(check::Sum& sum, const Context& context, Steps& s
   for (std::size_t p = 0; p < sum.size(); ++p) {
     for (std::size_t q = p + 1; q < sum.size();) {
       bool gathered = false;
-      for (Attempt& aligned : alignments({sum, {}}, q, p, context, 1)) {
+      for (Alignment& alignment : alignments(sum, q, p, context, 1)) {
+        Attempt aligned{sum, {}};
+        commit(std::move(alignment), q, aligned.sum, aligned.steps);
         gathered = try_step(aligned.sum, context, step(Op::CollectTerms, {p, q}), aligned.steps);
         if (gathered) commit(std::move(aligned), sum, steps);
       }
@@ -248,16 +250,18 @@ bool Elaborator::match_indices(check::Sum& sum, const Context& context, Steps& s
   for (std::size_t p = 0; p < sum.size(); ++p) {
     for (std::size_t onto = 0; onto < sum.size(); ++onto) {
       if (p == onto || heads(sum[p]) != heads(sum[onto])) continue;
-      Attempt attempt{sum, {}};
-      if (sum[p].bound.size() > sum[onto].bound.size() && coarsen(attempt, p, onto, context)) {
-        commit(std::move(attempt), sum, steps);
-        return true;
+      if (sum[p].bound.size() > sum[onto].bound.size()) {
+        Attempt attempt{sum, {}};
+        if (coarsen(attempt, p, onto, context)) {
+          commit(std::move(attempt), sum, steps);
+          return true;
+        }
       }
       for (std::size_t f = 0; f < sum[p].factors.size(); ++f) {
         for (std::size_t g = 0; g < sum[onto].factors.size(); ++g) {
           const check::Factor &own = sum[p].factors[f], &model = sum[onto].factors[g];
           if (own.kind != Kind::Max || model.kind != Kind::Max || own.bound.size() <= model.bound.size()) continue;
-          attempt = {sum, {}};
+          Attempt attempt{sum, {}};
           if (!cover(attempt, p, f, onto, g, context)) continue;
           commit(std::move(attempt), sum, steps);
           return true;

@@ -33,6 +33,7 @@ bool Elaborator::name_quotients(const Attempt& before, std::size_t p, int left, 
   check::for_each_poly(product, [&](Poly& poly) { atoms_.collect(poly, all); });
   for (const Atom quotient : all) {
     for (const Atom index : product.bound) {
+      if (!determines(quotient, index)) continue;
       Attempt attempt = before;
       if (!name_quotient(attempt, p, quotient, index, context)) continue;
       if (!simplify_product(attempt.sum, p, context, attempt.steps)) continue;
@@ -47,10 +48,13 @@ bool Elaborator::name_quotients(const Attempt& before, std::size_t p, int left, 
   return false;
 }
 
+bool Elaborator::determines(Atom quotient, Atom index) const {
+  return atoms_.kind(quotient) == check::Atoms::Kind::Quotient && solution(atoms_.left(quotient), index, atoms_) &&
+         !atoms_.occurs(atoms_.right(quotient), index);
+}
+
 bool Elaborator::name_quotient(Attempt& attempt, std::size_t p, Atom quotient, Atom index, const Context& context) {
-  if (atoms_.kind(quotient) != check::Atoms::Kind::Quotient) return false;
   const Poly above = atoms_.left(quotient), divisor = atoms_.right(quotient);
-  if (!solution(above, index, atoms_) || atoms_.occurs(divisor, index)) return false;
   const auto named = [&](const Poly& value) {
     const Atom fresh = atoms_.fresh_bound();
     Step step = this->step(Op::NewIndex, {p});

@@ -98,6 +98,12 @@ class LemmaContext {
     if (times_.size() < max_lemmas && seen_.insert({a, b}).second) times_.emplace_back(a, b);
   }
 
+  std::optional<Poly> exact_quotient(const Poly& multiple, const Poly& d) {
+    if (d.terms().size() == 1) return multiple.divided_by(d.terms()[0]);
+    const Poly g = atoms_.quotient(multiple, d);
+    return g * d == multiple ? std::optional(g) : std::nullopt;
+  }
+
   /// Proposes (q − g)·d ≥ 0 and (g − 1 − q)·d ≥ 0 for q = floor(n / d) and multiples g·d that n may be compared with.
   void bound_quotients() {
     for (const Atom atom : compounds_) {
@@ -113,8 +119,7 @@ class LemmaContext {
       }
       for (const Poly& bound : bounds_) {
         for (const Poly& multiple : {bound + 1 + n, n - bound, bound + n, n - bound - 1}) {
-          const Poly g = atoms_.quotient(multiple, d);
-          if (g * d == multiple) against.insert(g);
+          if (const auto g = exact_quotient(multiple, d)) against.insert(*g);
         }
       }
       for (const Poly& g : against) {

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Fuzzes every parser for a few seconds: `fuzz_test.py [--runs N] [--seed S] [PARSER...]`. First it tests the driver,
+"""Fuzzes every parser for a few seconds: `fuzz_test.py [--runs N] [--seed S] [--jobs N] [PARSER...]`. First it tests the driver,
 which must find all planted failures."""
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import subprocess
@@ -28,6 +29,7 @@ def main():
     parser.add_argument("--seconds", default="2")
     parser.add_argument("--timeout", default="10")
     parser.add_argument("--seed", default="0")
+    parser.add_argument("--jobs", type=int, default=1, help="parsers side by side")
     parser.add_argument("--keep", default=tempfile.mkdtemp(prefix="rulemill-fuzz-"))
     arguments = parser.parse_args()
     keep = ["--keep", arguments.keep]
@@ -36,12 +38,13 @@ def main():
     if missed or planted.returncode != 1:
         print(f"planted failures that were not found: {missed}\n{planted.stdout}{planted.stderr}")
         return 1
+    limits = ["--runs", arguments.runs, "--seconds", arguments.seconds, "--timeout", arguments.timeout, "--seed", arguments.seed]
     failed = False
-    for name in arguments.parsers or [p for p in fuzz().stdout.split() if p != "planted"]:
-        process = fuzz(name, "--runs", arguments.runs, "--seconds", arguments.seconds, "--timeout", arguments.timeout,
-                       "--seed", arguments.seed, *keep)
-        print(process.stdout + process.stderr, end="", flush=True)
-        failed = failed or process.returncode != 0
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as executor:
+        names = arguments.parsers or [p for p in fuzz().stdout.split() if p != "planted"]
+        for process in executor.map(lambda name: fuzz(name, *limits, *keep), names):
+            print(process.stdout + process.stderr, end="", flush=True)
+            failed = failed or process.returncode != 0
     return 1 if failed else 0
 
 
