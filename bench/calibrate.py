@@ -74,10 +74,10 @@ def operators(shape):
     return found
 
 
-# Names by the operator that was measured, instead of its own: operators of the definitions whose ONNX operator has several costs, and
-# operators that a search must not exchange for a difference that holds for a single node only. Sub and Sum are as fast as Add, but
-# onnxruntime fuses only additions into convolutions, and only Add into normalizations. A global pool is slower than a mean over planes
-# by itself, but not in a network, where it reads the blocked layout of convolutions.
+# Names by the operator that was measured, instead of its own: operators of the definitions whose ONNX operator has several costs,
+# and operators that a search must not exchange for a difference that holds for a single node only. Sub and Sum are as fast as
+# Add, but onnxruntime fuses only additions into convolutions, and only Add into normalizations. A global pool is slower than a
+# mean over planes by itself, but not in a network, where it reads the blocked layout of convolutions.
 SAME = {"Add": ["Add", "Sub", "Sum"], "mean_plane": ["mean_plane", "GlobalAveragePool"],
         "resize_linear": ["resize_linear", "upsample_linear"], "cubic_rows": ["cubic_rows", "cubic_columns"]}
 # Pools over windows are absent: alone they take several times as long as in the blocked layout of a network's convolutions.
