@@ -45,6 +45,7 @@ def operators(shape):
     found["Softmax"] = ("Softmax", [heads], {"axis": -1}, 1)
     found["softmax_axis"] = ("Softmax", [shape], {"axis": 1}, 1)
     found["LayerNormalization"] = ("LayerNormalization", [rows, ones, ones], {"axis": -1}, 1)
+    found["SkipLayerNormalization"] = ("SkipLayerNormalization", [rows, rows, ones, ones], {"domain": "com.microsoft"}, 1)
     found["BatchNormalization"] = ("BatchNormalization", [shape, ones, ones, ones, ones], {}, 1)
     found["InstanceNormalization"] = ("InstanceNormalization", [shape, ones, ones], {}, 1)
     found["mean_plane"] = ("ReduceMean", [shape, constant([2, 3], np.int64)], {"keepdims": 1}, 1)
@@ -56,6 +57,8 @@ def operators(shape):
     ends = [constant([value], np.int64) for value in (0, height // 2, 2)]
     found["Slice"] = ("Slice", [shape, *ends], {}, 1)
     found["Gather"] = ("Gather", [rows, constant(np.arange(height * width)[::-1], np.int64)], {"axis": 1}, 1)
+    columns = np.broadcast_to(np.arange(channels)[::-1], rows)
+    found["GatherElements"] = ("GatherElements", [rows, constant(columns, np.int64)], {"axis": 2}, 1)
     found["Expand"] = ("Expand", [(batch, channels, 1, 1), constant(shape, np.int64)], {}, 1)
     found["Tile"] = ("Tile", [(batch, channels, height // 2, width), constant([1, 1, 2, 1], np.int64)], {}, 1)
     found["Pad"] = ("Pad", [shape, constant([0, 0, 1, 1] * 2, np.int64)], {}, 1)
@@ -71,15 +74,15 @@ def operators(shape):
     return found
 
 
-# Names by the operator that was measured, instead of its own: operators of the definitions whose ONNX operator has several costs, and
-# operators that a search must not exchange for a difference that holds for a single node only. Sub is as fast as Add, but onnxruntime
-# fuses only additions into convolutions. A global pool is slower than a mean over planes by itself, but not in a network, where it
-# reads the blocked layout of convolutions.
-SAME = {"Add": ["Add", "Sub"], "mean_plane": ["mean_plane", "GlobalAveragePool"],
+# Names by the operator that was measured, instead of its own: operators of the definitions whose ONNX operator has several costs,
+# and operators that a search must not exchange for a difference that holds for a single node only. Sub and Sum are as fast as
+# Add, but onnxruntime fuses only additions into convolutions, and only Add into normalizations. A global pool is slower than a
+# mean over planes by itself, but not in a network, where it reads the blocked layout of convolutions.
+SAME = {"Add": ["Add", "Sub", "Sum"], "mean_plane": ["mean_plane", "GlobalAveragePool"],
         "resize_linear": ["resize_linear", "upsample_linear"], "cubic_rows": ["cubic_rows", "cubic_columns"]}
 # Pools over windows are absent: alone they take several times as long as in the blocked layout of a network's convolutions.
 # Operators that read as much as they write.
-OUTPUT_ONLY = ["Expand", "Gather", "Slice", "Split"]
+OUTPUT_ONLY = ["Expand", "Gather", "GatherElements", "Slice", "Split"]
 # Operators that only change the shape; onnxruntime copies nothing.
 FREE = ["Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"]
 
@@ -98,7 +101,7 @@ def session(op_type, inputs, attributes, outputs):
     node = helper.make_node(op_type, names, results, **attributes)
     infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in results]
     model = helper.make_model(helper.make_graph([node], "one", given, infos, weights),
-                              opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
+                              opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)], ir_version=9)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4

@@ -148,6 +148,11 @@ std::optional<double> Calibration::seconds(const algebra::OperatorInstance& inst
   return elements * (at(entry->own, elements) + further * at(entry->further, elements));
 }
 
+std::optional<double> Calibration::seconds(const std::string& name, double elements) const {
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? std::nullopt : std::optional(elements * at(found->second.own, elements));
+}
+
 std::filesystem::path calibration_file(const std::filesystem::path& folder) {
   utsname machine{};
   if (uname(&machine) != 0) return {};

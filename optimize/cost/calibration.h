@@ -32,6 +32,8 @@ class Calibration {
   std::optional<double> seconds(const algebra::OperatorInstance& instance,
                                 std::span<const std::vector<std::int64_t>> inputs, const std::vector<bool>& constant,
                                 double output_elements) const;
+  /// Returns the time of an operator by its name in the file, on tensors of so many elements; nullopt if it is absent.
+  std::optional<double> seconds(const std::string& name, double elements) const;
 
  private:
   /// Nanoseconds per element of a small and of a large tensor.

@@ -171,6 +171,18 @@ double CostModel::fused_activation_seconds(const IsolatedNode& producer, algebra
   return before && fused ? std::max(0.0, *fused - *before) : 0;
 }
 
+std::optional<double> CostModel::slower_pair_seconds(const IsolatedNode& last, const IsolatedNode& inner) const {
+  if (!device_.calibration) return std::nullopt;
+  const std::string* name = fusion_->slower_pair(last.instance, inner.instance);
+  if (name == nullptr) return std::nullopt;
+  double elements = 0;
+  for (const std::vector<std::int64_t>& input : query_of(inner).inputs)
+    elements = std::max(elements, element_count(input));
+  const auto measured = device_.calibration->seconds(*name, elements);
+  if (!measured) return std::nullopt;
+  return std::max(isolated_seconds(last), *measured + device_.overhead - isolated_seconds(inner));
+}
+
 CostModel::IsolatedNode CostModel::isolated(const Node& node) const {
   IsolatedNode result{node.instance, {}, {}, node.sizes};
   for (ValueId argument : node.arguments) {
@@ -236,6 +248,15 @@ std::optional<double> CostModel::fused_seconds(NodeId id, const std::unordered_m
   return fused_activation_seconds(isolated(whole), node.instance);
 }
 
+/// As slower_pair_seconds(), for a node of a graph.
+std::optional<double> CostModel::slower_seconds(const Node& node,
+                                                const std::unordered_map<ValueId, std::uint32_t>& uses) const {
+  if (node.kind != Node::Kind::Algebra || node.constant || node.arguments.empty()) return std::nullopt;
+  const Node& inner = bank_->node_of(node.arguments[0]);
+  if (inner.kind != Node::Kind::Algebra || inner.constant || uses.at(node.arguments[0]) != 1) return std::nullopt;
+  return slower_pair_seconds(isolated(node), isolated(inner));
+}
+
 void CostModel::for_each_node(std::span<const ValueId> outputs, const std::function<void(NodeId, double)>& report) {
   auto nodes = bank_->live_nodes(outputs);
   auto uses = count_uses(*bank_, nodes, outputs);
@@ -246,7 +267,8 @@ void CostModel::for_each_node(std::span<const ValueId> outputs, const std::funct
       const ValueId argument = node.arguments[position];
       if (uses[argument] == 1 && absorbs_argument(node, position)) absorbed[bank_->value(argument).node] = true;
     }
-    const std::optional<double> fused = absorbed.contains(*id) ? 0 : fused_seconds(*id, uses);
+    std::optional<double> fused = absorbed.contains(*id) ? 0 : fused_seconds(*id, uses);
+    if (!fused) fused = slower_seconds(node, uses);
     report(*id, fused ? *fused : node_seconds(*id));
   }
 }

@@ -7,7 +7,8 @@
 // bytes: inputs and outputs once each. occupancy: the fraction of the device that the output elements occupy.
 // Free are: nodes on constants, which are folded; nodes that are fused into their producer (the last step of a
 // composite; an activation for which the producer has a fused instance), except for a measured difference; and nodes
-// that their only user absorbs (a transposed operand of a product).
+// that their only user absorbs (a transposed operand of a product). Two nodes that the runtime fuses into a slower one
+// cost what that one costs, if the calibration has it.
 #pragma once
 
 #include <functional>
@@ -62,6 +63,9 @@ class CostModel {
   double isolated_seconds(const IsolatedNode& node) const;
   /// Returns the additional cost of an activation that is fused into its producer.
   double fused_activation_seconds(const IsolatedNode& producer, algebra::InstanceId activation) const;
+  /// Returns the cost of a node whose first argument `inner` the runtime computes with it, more slowly than both (a
+  /// normalization of a sum), so that both together have the cost of what computes them; nullopt for other pairs.
+  std::optional<double> slower_pair_seconds(const IsolatedNode& last, const IsolatedNode& inner) const;
   /// Returns the cost of each node within the graph.
   std::unordered_map<NodeId, double> node_costs(std::span<const ValueId> outputs);
 
@@ -75,6 +79,7 @@ class CostModel {
   /// Returns the cost of a node that is fused into another; nullopt for other nodes.
   std::optional<double> fused_seconds(NodeId id, const std::unordered_map<ValueId, std::uint32_t>& uses);
   bool absorbs_argument(const Node& node, std::size_t position) const;
+  std::optional<double> slower_seconds(const Node& node, const std::unordered_map<ValueId, std::uint32_t>& uses) const;
   void for_each_node(std::span<const ValueId> outputs, const std::function<void(NodeId, double)>& report);
 
   GraphBank* bank_;

@@ -41,6 +41,10 @@ class Fusion {
   /// Returns true if `user` absorbs its operand `inner` at this position: by a runtime fusion, or because both have the
   /// same variadic operator and `inner` is its first argument.
   bool absorbs_operand(algebra::InstanceId user, std::size_t position, algebra::InstanceId inner) const;
+  /// As RuntimeFusions::slower_pair().
+  const std::string* slower_pair(algebra::InstanceId last, algebra::InstanceId inner) const {
+    return runtime_.slower_pair(bank_->library().instance(last), bank_->library().instance(inner));
+  }
 
  private:
   std::optional<algebra::InstanceId> find_composite(const algebra::OperatorInstance& producer,

@@ -12,23 +12,39 @@ namespace {
 
 constexpr std::size_t max_pattern_depth = 32;
 
-/// TERM := WORD [ "(" TERM { "," TERM } { ";" WORD "=" "[" INTEGER { "," INTEGER } "]" } ")" ]
+enum class PatternKind : std::uint8_t { OnePass, Absorption, Slower };
+
+struct ParsedPattern {
+  std::string name;
+  PatternKind kind;
+  NamedTerm term;
+};
+
+/// TERM := WORD [ ":" RANK | "(" TERM { "," TERM } { ";" WORD "=" "[" [ INTEGER { "," INTEGER } ] "]" } ")" ]
 class PatternParser {
  public:
   PatternParser(std::string_view text, const std::string& file) : cursor_(text, file) {}
 
   bool at_end() const { return cursor_.at_end(); }
 
-  /// Sets `is_absorption` for a line "NAME absorbs: TERM".
-  NamedTerm parse_pattern(bool& is_absorption) {
-    cursor_.expect_name("the pattern's name");
-    is_absorption = cursor_.accept("absorbs");
-    cursor_.expect(":", is_absorption ? "after 'absorbs'" : "or 'absorbs:' after the pattern's name");
+  ParsedPattern parse_pattern() {
+    ParsedPattern result{cursor_.expect_name("the pattern's name"), PatternKind::OnePass, {}};
+    std::string missing_colon = "or 'absorbs:' or 'slows:' after the pattern's name";
+    for (const auto& [word, kind] : {std::pair("absorbs", PatternKind::Absorption), {"slows", PatternKind::Slower}}) {
+      if (result.kind != PatternKind::OnePass || !cursor_.accept(word)) continue;
+      result.kind = kind;
+      missing_colon = fmt::format("after '{}'", word);
+    }
+    cursor_.expect(":", missing_colon);
     const algebra::Token at = cursor_.peek();
     inner_operators_ = 0;
-    NamedTerm result = parse_term(0);
-    if (result.arguments.empty()) cursor_.fail(at, "expected an operator with its arguments");
-    if (is_absorption && inner_operators_ != 1) cursor_.fail(at, "expected one operator inside the other");
+    result.term = parse_term(0);
+    const std::vector<NamedTerm>& arguments = result.term.arguments;
+    if (arguments.empty()) cursor_.fail(at, "expected an operator with its arguments");
+    if (result.kind == PatternKind::OnePass) return result;
+    if (inner_operators_ != 1) cursor_.fail(at, "expected one operator inside the other");
+    if (result.kind == PatternKind::Slower && arguments[0].arguments.empty())
+      cursor_.fail(at, "expected an operator as the first argument");
     return result;
   }
 
@@ -36,7 +52,8 @@ class PatternParser {
   NamedTerm parse_term(std::size_t depth) {
     if (depth > max_pattern_depth)
       cursor_.fail(cursor_.peek(), fmt::format("expected at most {} nested operators", max_pattern_depth));
-    NamedTerm result{cursor_.expect_name("an operator or a value"), {}, {}};
+    NamedTerm result{cursor_.expect_name("an operator or a value"), {}, {}, {}};
+    if (cursor_.accept(":")) result.rank = cursor_.expect_number("a rank");
     if (!cursor_.accept("(")) return result;
     if (depth > 0) ++inner_operators_;
     do result.arguments.push_back(parse_term(depth + 1));
@@ -45,6 +62,7 @@ class PatternParser {
       std::vector<std::int64_t>& list = result.lists[cursor_.expect_name("a parameter's name")];
       cursor_.expect("=", "after the parameter's name");
       cursor_.expect("[", "before the integers");
+      if (cursor_.accept("]")) continue;
       do list.push_back(cursor_.expect_number("an integer"));
       while (cursor_.accept(","));
       cursor_.expect("]", "after the integers");
@@ -63,9 +81,13 @@ struct PatternMatch {
   std::vector<NodeId> inner;
 };
 
-/// Returns true if the instance has the term's operator and list parameters.
+/// Returns true if the instance has the term's operator, list parameters and ranks of variables.
 bool has_operator(const algebra::OperatorInstance& instance, const NamedTerm& term) {
+  const auto has_rank = [](const NamedTerm& argument, const auto& input) {
+    return !argument.rank || *argument.rank == std::ssize(input);
+  };
   return instance.operator_name == term.name && instance.inputs.size() == term.arguments.size() &&
+         std::ranges::equal(term.arguments, instance.inputs, has_rank) &&
          std::ranges::all_of(term.lists, [&](const auto& list) {
            const auto own = instance.parameters.find(list.first);
            return own != instance.parameters.end() && own->second == algebra::ParameterValue(list.second);
@@ -108,9 +130,12 @@ RuntimeFusions RuntimeFusions::parse(const std::string& text, const std::string&
   RuntimeFusions result;
   PatternParser parser(text, file);
   while (!parser.at_end()) {
-    bool is_absorption = false;
-    NamedTerm pattern = parser.parse_pattern(is_absorption);
-    (is_absorption ? result.absorptions_ : result.one_pass_).push_back(std::move(pattern));
+    ParsedPattern pattern = parser.parse_pattern();
+    if (pattern.kind == PatternKind::Slower)
+      result.slower_pairs_.push_back({std::move(pattern.name), std::move(pattern.term)});
+    else
+      (pattern.kind == PatternKind::Absorption ? result.absorptions_ : result.one_pass_)
+          .push_back(std::move(pattern.term));
   }
   return result;
 }
@@ -133,6 +158,14 @@ bool RuntimeFusions::absorbs_operand(const algebra::OperatorInstance& user, std:
     return has_operator(user, pattern) && position < pattern.arguments.size() &&
            !pattern.arguments[position].arguments.empty() && has_operator(inner, pattern.arguments[position]);
   });
+}
+
+const std::string* RuntimeFusions::slower_pair(const algebra::OperatorInstance& last,
+                                               const algebra::OperatorInstance& inner) const {
+  const auto found = std::ranges::find_if(slower_pairs_, [&](const SlowerPair& pair) {
+    return has_operator(last, pair.pattern) && has_operator(inner, pair.pattern.arguments[0]);
+  });
+  return found == slower_pairs_.end() ? nullptr : &found->name;
 }
 
 }  // namespace rulemill::optimize

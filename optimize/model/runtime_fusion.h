@@ -1,6 +1,6 @@
-// Fusions that the runtime performs itself: several nodes computed in one pass, and operands that a node reads in
-// another layout (a matrix product absorbs the transposition of an operand). They are read from a file of patterns, so
-// that the code names no operator.
+// Fusions that the runtime performs itself: several nodes computed in one pass, operands that a node reads in another
+// layout (a matrix product absorbs the transposition of an operand), and pairs of nodes whose fusion is slower than
+// both. They are read from a file of patterns, so that the code names no operator.
 #pragma once
 
 #include <filesystem>
@@ -13,17 +13,19 @@
 
 namespace rulemill::optimize {
 
-/// A pattern over operator names. A name without arguments is a variable.
+/// A pattern over operator names. A name without arguments is a variable; with a rank it stands for tensors of it.
 struct NamedTerm {
   std::string name;
   std::vector<NamedTerm> arguments;
   std::map<std::string, std::vector<std::int64_t>> lists;  // required list parameters of the operator
+  std::optional<std::int64_t> rank;
 };
 
 class RuntimeFusions {
  public:
-  /// Reads patterns "NAME: TERM" (one pass) and "NAME absorbs: TERM" (an operator that absorbs one operand); `#` begins
-  /// a comment. Throws InputError with the place.
+  /// Reads patterns "NAME: TERM" (one pass), "NAME absorbs: TERM" (an operator that absorbs one operand) and
+  /// "NAME slows: TERM" (an operator over another as its first argument, computed by the slower NAME); `#` begins a
+  /// comment. Throws InputError with the place.
   static RuntimeFusions load(const std::filesystem::path& file);
   static RuntimeFusions parse(const std::string& text, const std::string& file);
 
@@ -33,9 +35,18 @@ class RuntimeFusions {
   /// Returns true if `user` absorbs its operand `inner` at this position: the runtime reads the arguments of `inner`.
   bool absorbs_operand(const algebra::OperatorInstance& user, std::size_t position,
                        const algebra::OperatorInstance& inner) const;
+  /// Returns the name of what computes `last` and its first argument `inner` instead, and more slowly; null if nothing
+  /// does. `inner` must have no other user.
+  const std::string* slower_pair(const algebra::OperatorInstance& last, const algebra::OperatorInstance& inner) const;
 
  private:
+  struct SlowerPair {
+    std::string name;
+    NamedTerm pattern;
+  };
+
   std::vector<NamedTerm> one_pass_, absorptions_;
+  std::vector<SlowerPair> slower_pairs_;
 };
 
 }  // namespace rulemill::optimize

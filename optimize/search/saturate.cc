@@ -154,6 +154,9 @@ double Saturator::Impl::price_in_graph(const Extraction::NodeContext& context, d
     return 0;
   }
   if (is_absorbed_by(user, node)) return 0;
+  if (argument != no_id) {
+    if (const auto slower = cost.slower_pair_seconds(isolated(node), isolated(argument))) return *slower;
+  }
   if (const auto producer = fused_producer(context))
     return cost.fused_activation_seconds(*producer, egraph.instance(node));
   const bool has_onnx_operator = !bank.library().instance(egraph.instance(node)).onnx.empty();

@@ -69,15 +69,20 @@ std::vector<std::size_t> crossings(const GraphBank& bank, const std::vector<Node
   return result;
 }
 
-/// Returns for each position whether a cut would separate an activation from the node into which it is fused.
+/// Returns for each position whether a cut would separate an activation from the node into which it is fused, or two
+/// nodes that the runtime computes as a slower one.
 std::vector<bool> fused_positions(const GraphBank& bank, Fusion& fusion, const std::vector<NodeId>& order) {
   std::vector<bool> result(order.size() + 1, false);
   for (std::size_t i = 1; i < order.size(); ++i) {
     const Node& node = bank.node(order[i]);
-    const bool follows = node.kind == Node::Kind::Algebra && node.arguments.size() == 1 &&
+    const Node& before = bank.node(order[i - 1]);
+    const bool follows = node.kind == Node::Kind::Algebra && !node.arguments.empty() &&
                          bank.value(node.arguments[0]).node == order[i - 1];
+    if (!follows) continue;
     const algebra::InstanceId instance = node.instance;  // a copy, because the search for composites creates nodes
-    result[i] = follows && fusion.fuses_activation(order[i - 1], instance);
+    const bool is_slower_pair =
+        before.kind == Node::Kind::Algebra && fusion.slower_pair(instance, before.instance) != nullptr;
+    result[i] = is_slower_pair || (node.arguments.size() == 1 && fusion.fuses_activation(order[i - 1], instance));
   }
   return result;
 }

@@ -16,7 +16,8 @@ enum class CutPlacement : std::uint8_t {
 };
 
 /// Returns the computed, non-constant nodes in windows, arguments before users, in depth-first order. Activations stay
-/// with the node into which they are fused if windows may be long enough.
+/// with the node into which they are fused, and pairs that the runtime computes as a slower node together, if windows
+/// may be long enough.
 std::vector<std::vector<NodeId>> split_into_windows(const GraphBank& bank, Fusion& fusion,
                                                     std::span<const ValueId> outputs, const WindowOptions& windows,
                                                     CutPlacement placement);

@@ -128,6 +128,21 @@ TEST_CASE("windows do not separate an activation from the convolution into which
         std::vector<std::size_t>{2, 2, 2, 2, 1});  // no longer windows are allowed
 }
 
+TEST_CASE("windows do not separate nodes that are slower as one", "[windows]") {
+  GraphFixture fixture;
+  const ValueId x = fixture.input("x", {2, 3, 4}), y = fixture.input("y", {2, 3, 4});
+  const ValueId g = fixture.weight("g", {4}), b = fixture.weight("b", {4}), e = fixture.weight("e", {});
+  const ValueId sum = fixture.op("add", {fixture.chain(x, {"relu", "tanh"}), y});
+  const ValueId last = fixture.chain(fixture.op("layer_norm", {sum, g, b, e}), {"relu", "tanh"});
+  const auto first_length = [&](const RuntimeFusions& fusions) {
+    Fusion fusion(fixture.bank, fusions);
+    const WindowOptions options{.min_nodes = 3, .max_nodes = 4};
+    return split_into_windows(fixture.bank, fusion, std::span(&last, 1), options, CutPlacement::Narrowest)[0].size();
+  };
+  CHECK(first_length({}) == 3);
+  CHECK(first_length(RuntimeFusions::parse("Skip slows: layer_norm(add(x, y), g, b, e)", "p")) == 4);
+}
+
 TEST_CASE("the gains of all windows are combined in one graph", "[windows]") {
   Searcher searcher(once);
   const std::vector<ValueId> outputs{
