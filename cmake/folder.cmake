@@ -67,6 +67,7 @@ function(rulemill_folder name)
       rulemill_unity(test_${name} ${tests})
     endif()
     rulemill_precompiled(test_${name} test_runtime <catch2/catch.hpp>)
+    target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # what takes time is in the libraries
     target_link_libraries(test_${name} PRIVATE rulemill_${name} Catch2::Catch2)
     target_compile_definitions(test_${name} PRIVATE RULEMILL_SOURCE_DIR=".")
     catch_discover_tests(test_${name} TEST_PREFIX "${name}: " WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
