@@ -32,6 +32,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=1, help="parsers side by side")
     parser.add_argument("--keep", default=tempfile.mkdtemp(prefix="rulemill-fuzz-"))
     arguments = parser.parse_args()
+    if arguments.jobs < 1:
+        parser.error("--jobs: expected at least 1")
     keep = ["--keep", arguments.keep]
     planted = fuzz("planted", "--runs", "130", "--timeout", "1", "--seconds", "60", *keep, ASAN_OPTIONS="handle_segv=0")
     missed = [messages for messages in PLANTED if not any(message in planted.stdout for message in messages)]
