@@ -1,35 +1,66 @@
 #include "optimize/onnx/shapes/size_operators.h"
 
+#include <algorithm>
 #include <map>
-
-#include "runtime/text/words.h"
 
 namespace rulemill::optimize {
 
 namespace {
 
-/// In the order of SizeOperator.
-const std::vector<std::string>& onnx_names() {
-  static const std::vector<std::string> names = runtime::words(
-      "Shape Size Gather GatherElements Slice Concat Unsqueeze Squeeze Reshape Cast Identity Range ConstantOfShape "
-      "Expand Where Transpose ReduceProd Neg Not Add Sub Mul Div Mod Pow Min Max And Or Xor Less Greater LessOrEqual "
-      "GreaterOrEqual Equal");
-  return names;
+const std::map<std::string, SizeOperator>& operators() {
+  using enum SizeOperator;
+  static const std::map<std::string, SizeOperator> by_name = {
+      {"Shape", Shape},
+      {"Size", Size},
+      {"Gather", Gather},
+      {"GatherElements", GatherElements},
+      {"Slice", Slice},
+      {"Concat", Concat},
+      {"Unsqueeze", Unsqueeze},
+      {"Squeeze", Squeeze},
+      {"Reshape", Reshape},
+      {"Cast", Cast},
+      {"Identity", Identity},
+      {"Range", Range},
+      {"ConstantOfShape", ConstantOfShape},
+      {"Expand", Expand},
+      {"Where", Where},
+      {"Transpose", Transpose},
+      {"ReduceProd", ReduceProd},
+      {"Neg", Neg},
+      {"Not", Not},
+      {"Add", Add},
+      {"Sub", Sub},
+      {"Mul", Mul},
+      {"Div", Div},
+      {"Mod", Mod},
+      {"Pow", Pow},
+      {"Min", Min},
+      {"Max", Max},
+      {"And", And},
+      {"Or", Or},
+      {"Xor", Xor},
+      {"Less", Less},
+      {"Greater", Greater},
+      {"LessOrEqual", LessOrEqual},
+      {"GreaterOrEqual", GreaterOrEqual},
+      {"Equal", Equal},
+  };
+  return by_name;
 }
 
 }  // namespace
 
 std::optional<SizeOperator> size_operator(const std::string& op_type) {
-  static const std::map<std::string, SizeOperator> by_name = [] {
-    std::map<std::string, SizeOperator> operators;
-    for (const std::string& name : onnx_names()) operators.emplace(name, static_cast<SizeOperator>(operators.size()));
-    return operators;
-  }();
-  const auto found = by_name.find(op_type);
-  return found == by_name.end() ? std::nullopt : std::optional(found->second);
+  const auto found = operators().find(op_type);
+  if (found == operators().end()) return std::nullopt;
+  return found->second;
 }
 
-const char* onnx_name(SizeOperator op) { return onnx_names().at(static_cast<std::size_t>(op)).c_str(); }
+const char* onnx_name(SizeOperator op) {
+  const auto found = std::ranges::find(operators(), op, [](const auto& entry) { return entry.second; });
+  return found->first.c_str();
+}
 
 bool is_elementwise(SizeOperator op) { return op >= SizeOperator::Add; }
 

@@ -9,7 +9,6 @@
 
 namespace rulemill::optimize {
 
-/// In the order of the names in size_operators.cc.
 enum class SizeOperator : std::uint8_t {
   Shape,
   Size,
