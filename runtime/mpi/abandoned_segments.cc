@@ -33,8 +33,11 @@ std::string mapped_files() {
   std::string result;
   std::error_code ignored;
   for (fs::directory_iterator at("/proc", ignored), end; at != end; at.increment(ignored)) {
-    std::ifstream maps(at->path() / "maps");
-    result.append(std::istreambuf_iterator<char>(maps), {});
+    try {
+      std::ifstream maps(at->path() / "maps");
+      result.append(std::istreambuf_iterator<char>(maps), {});
+    } catch (const std::ios_base::failure&) {  // the process has ended since it was listed
+    }
   }
   return result;
 }
