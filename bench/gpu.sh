@@ -1,8 +1,8 @@
 #!/bin/bash
 # Says what of a GPU build works on this machine's GPU: bench/gpu.sh [BUILD] [MAX_OPS] [MODELS]
 # (default: build/cuda, 4, data/models; in a folder made by scripts/pack.sh: the packed programs). In this order: correctness of
-# plans, fingerprints against the CPU's bytes, memory errors, costs of nodes, models, and times of fingerprints. A step that fails
-# or takes longer than its limit does not stop the others. Ends with a summary; fails without a GPU or if a step failed.
+# plans, outputs of models, fingerprints against the CPU's bytes, memory errors, costs of nodes, models, and times of
+# fingerprints. A step that fails or takes longer than its limit does not stop the others. Ends with a summary; fails without a GPU or if a step failed.
 # RULES=FILE in the environment: a database instead of the default rules, which are discovered first if they are not cached.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
@@ -55,6 +55,13 @@ plans() {
   ln -s "$data" "$folder/data"  # where the test program looks for it
   cd "$folder" || exit
   RULEMILL_REQUIRE_GPU=yes "$build/test_optimize" "[device]"
+}
+
+outputs() {
+  for model in "$models"/*.onnx; do
+    "$build/rulemill" gpu time "$model" --compare --json "$folder/compared.json" | sed "s|$| ms  $(basename "$model")|"
+    grep -o '"difference": [^,]*' "$folder/compared.json"
+  done
 }
 
 bytes() {
@@ -112,10 +119,11 @@ if [[ -z $gpu || $gpu == *"using the CPU"* ]]; then
 fi
 command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,memory.total,driver_version,compute_mode --format=csv,noheader
 
-step 90 "plans of models against their definitions" plans
+step 60 "plans of models against their definitions" plans
+step 60 "outputs of models against their definitions" outputs
 step 60 "fingerprints of $compared_ops operators against the CPU's bytes" bytes
 step 60 "memory errors and races" memory_errors
-step 120 "rules" default_rules
+step 90 "rules" default_rules
 step 90 "costs of nodes" node_costs
 step 90 "times of models" model_times
 step 90 "times of fingerprints of $max_ops operators" fingerprint_times

@@ -46,7 +46,7 @@ def report(binary, *arguments):
 
 def measure(binary, rules, model, rounds, folder):
     faster = folder / f"{model.stem}.faster.onnx"
-    made = report(binary, "optimize", model, "--cost", "cuda", "--benchmark-command", f"'{binary}' gpu time", "--out", faster,
+    made = report(binary, "optimize", model, "--cost", "cuda", "--out", faster,
                   *(["--rules", rules] if rules else []))
     times = {model: [], faster: []}
     for number in range(rounds):
@@ -81,7 +81,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for model in options.models:
             try:
-                row = measure(options.rulemill.resolve(), options.rules, model, options.rounds, pathlib.Path(folder))
+                row = measure(options.rulemill.absolute(), options.rules, model, options.rounds, pathlib.Path(folder))
             except Failure as failure:
                 print(f"{model.stem:24} {failure}", flush=True)
                 failed = True

@@ -20,12 +20,12 @@ struct GpuOptions {
   std::string model, architecture = "sm_90", device = "h100", layout_table;
   std::int64_t dynamic_size = 1;
   std::size_t runs = 50;
-  bool warm_caches = false, row_major = false;
+  bool warm_caches = false, row_major = false, compare = false;
 };
 
 gpu::ModelPlan plan_of(const GpuOptions& given, const Options& options, gpu::LayoutCosts& layouts) {
   optimize::NodeInference inference(type_helper_command());
-  return gpu::plan_model(given.model, definitions_folder(options), inference, given.dynamic_size,
+  return gpu::plan_model(given.model, definitions_folder(options), inference, {{}, given.dynamic_size},
                          given.row_major ? nullptr : &layouts);
 }
 
@@ -103,6 +103,9 @@ optimize::CostTable layout_times(const GpuOptions& given, const gpu::PlanExecuto
   return known;
 }
 
+/// The outputs of a plan in float32 are this near to the definitions in float64.
+constexpr double max_difference = 1e-3;
+
 void run_time(Context& context, const GpuOptions& given) {
   if (!context.world.is_root()) return;
   const auto executor = gpu::PlanExecutor::open();
@@ -114,7 +117,16 @@ void run_time(Context& context, const GpuOptions& given) {
     optimize::write_cost_table(times, given.layout_table);
   const auto loaded =
       executor->load(model.plan, model.library->functions(), [&](optimize::ValueId id) { return model.constant(id); });
-  loaded->run(model.random_inputs());
+  const auto inputs = model.random_inputs();
+  const auto outputs = loaded->run(inputs);
+  std::optional<double> difference;
+  if (given.compare) {
+    difference = model.difference(inputs, outputs);
+    if (!(*difference <= max_difference))
+      throw runtime::Error(given.model, fmt::format("the outputs on the GPU differ from the definitions by {:.1e} of "
+                                                    "the largest element; expected at most {:.0e}",
+                                                    *difference, max_difference));
+  }
   const gpu::RunTime time = loaded->time({given.runs, 5, !given.warm_caches});
   // The output format that `optimize --benchmark-command` reads.
   context.print(fmt::format("{:.6f}\n", time.median * 1e3));
@@ -127,6 +139,7 @@ void run_time(Context& context, const GpuOptions& given) {
                     {"plan", gpu::summarize(model.plan)},
                     {"layouts", layout_report(model.plan)},
                     {"cold_caches", !given.warm_caches}};
+  if (difference) context.report["difference"] = *difference;
 }
 
 }  // namespace
@@ -160,6 +173,8 @@ void add_gpu(CLI::App& app, Options& options, Command& chosen) {
       time->add_option("--layout-table", given->layout_table,
                        "file of measured times in both layouts; missing times are measured and added"));
   time->add_flag("--warm-caches", given->warm_caches, "do not flush the caches between runs");
+  time->add_flag("--compare", given->compare,
+                 "first compare the outputs for random inputs with the definitions, evaluated on the CPU");
 }
 
 }  // namespace rulemill::cli

@@ -17,6 +17,7 @@
 #include "cli/step_progress.h"
 #include "optimize/cost/calibration.h"
 #include "optimize/cost/device_model.h"
+#include "optimize/gpu/device/gpu_timer.h"
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/report/report.h"
 #include "runtime/files/cache_folder.h"
@@ -92,6 +93,13 @@ void run(Context& context, const OptimizeOptions& given) {
   options.benchmark.enabled = !given.no_benchmark;
   options.benchmark.helper = benchmark_command();
   options.cost.helper = node_costs_command();
+  if (options.cost.source == "cuda") {
+    options.benchmark.open_timer = [&options](const std::vector<std::filesystem::path>& models) {
+      const optimize::gpu::GpuTimerOptions timing{options.operators, options.type_helper, options.input_shapes,
+                                                  optimize::find_device("h100")};
+      return optimize::gpu::gpu_timer(optimize::gpu::PlanExecutor::open(), models, timing);
+    };
+  }
   options.cost.table = given.cost_table;
   if (options.cost.source == "table" && options.cost.table.empty()) {
     throw runtime::UsageError("--cost", "table needs --cost-table FILE");

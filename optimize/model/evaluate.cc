@@ -34,14 +34,26 @@ GraphEvaluator::TensorPtr GraphEvaluator::value(ValueId id) {
 std::vector<NodeId> GraphEvaluator::evaluation_order(std::span<const ValueId> roots) const {
   std::unordered_set<NodeId> root_nodes, added;
   for (ValueId root : roots) root_nodes.insert(bank_->value(root).node);
+  // What only opaque nodes need is not computed: their outputs come from the source.
+  std::unordered_set<NodeId> needed = root_nodes;
+  std::vector<NodeId> open(root_nodes.begin(), root_nodes.end());
+  while (!open.empty()) {
+    const Node& node = bank_->node(open.back());
+    open.pop_back();
+    if (node.kind != Node::Kind::Algebra) continue;
+    for (ValueId argument : node.arguments) {
+      if (needed.insert(bank_->value(argument).node).second) open.push_back(bank_->value(argument).node);
+    }
+  }
   std::vector<NodeId> result;
   for (NodeId id : bank_->live_nodes(roots)) {
-    if (bank_->node(id).constant && !root_nodes.contains(id)) continue;
+    if (!needed.contains(id) || (bank_->node(id).constant && !root_nodes.contains(id))) continue;
     // The node, preceded by the nodes that it needs and that depend on constants only.
     const std::size_t first = result.size();
     added.insert(id);
     result.push_back(id);
     for (std::size_t i = first; i < result.size(); ++i) {
+      if (bank_->node(result[i]).kind != Node::Kind::Algebra) continue;
       for (ValueId argument : bank_->node(result[i]).arguments) {
         const Node& producer = bank_->node_of(argument);
         if (!producer.constant || producer.kind == Node::Kind::Constant) continue;
@@ -58,6 +70,7 @@ void GraphEvaluator::run(std::span<const ValueId> roots,
   const std::vector<NodeId> nodes = evaluation_order(roots);
   std::unordered_map<ValueId, std::size_t> uses;
   for (NodeId id : nodes) {
+    if (bank_->node(id).kind != Node::Kind::Algebra) continue;
     for (ValueId used : bank_->node(id).arguments) {
       if (bank_->node_of(used).kind != Node::Kind::Constant) ++uses[used];
     }
@@ -73,6 +86,7 @@ void GraphEvaluator::run(std::span<const ValueId> roots,
       for (auto root = first; root != last; ++root) visit(root->second, values_.at(output));
       if (!uses.contains(output)) values_.erase(output);
     }
+    if (node.kind != Node::Kind::Algebra) continue;
     for (ValueId used : node.arguments) {
       auto left = uses.find(used);
       if (left != uses.end() && --left->second == 0) values_.erase(used);

@@ -275,6 +275,7 @@ BenchmarkResult benchmark_models(const std::filesystem::path& model, std::span<c
   std::vector<std::filesystem::path> models{model};
   models.insert(models.end(), candidates.begin(), candidates.end());
   if (!options.command.empty()) return run_command_benchmark(models, options);
+  if (options.open_timer) return compare_models(*options.open_timer(models), options.seconds);
   return run_onnxruntime_benchmark(models, options, inputs);
 }
 

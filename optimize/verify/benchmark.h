@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,11 +22,13 @@ struct BenchmarkOptions {
   bool enabled = false;
   std::vector<std::string> helper;  // command that starts onnxruntime's helper benchmark.py
   std::string command;              // of the user, used instead: gets a model's path and prints milliseconds
-  std::uint32_t threads = 1;        // of onnxruntime
-  double seconds = 8;               // of running models; more if the minimum number of rounds takes longer
-  double timeout = 120;             // seconds, for one run of the command or one model in the helper
+  /// Opens the timer of another runtime, used instead, for the model and its candidates. Empty: none.
+  std::function<std::unique_ptr<ModelTimer>(const std::vector<std::filesystem::path>& models)> open_timer;
+  std::uint32_t threads = 1;  // of onnxruntime
+  double seconds = 8;         // of running models; more if the minimum number of rounds takes longer
+  double timeout = 120;       // seconds, for one run of the command or one model in the helper
 
-  bool is_possible() const { return enabled && !(helper.empty() && command.empty()); }
+  bool is_possible() const { return enabled && (!helper.empty() || !command.empty() || open_timer); }
 };
 
 struct CandidateTimes {

@@ -1,5 +1,6 @@
 """Commands that need a GPU, with a stand-in for it: what planned failures lead to, and bench/gpu.sh as on the day a GPU is there."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -71,6 +72,16 @@ class GpuStandIn(SmallModelCase):
         self.assert_works(process)
         self.assertRegex(process.stdout, r"candidate \d+.\d+ ms, ")
 
+    def test_results_are_timed_on_the_gpu_unless_a_command_is_given(self):
+        process = self.optimize("--benchmark-seconds", "1")
+        self.assert_works(process)
+        self.assertRegex(process.stdout, r"timed by GPU stand-in, \d+ multiprocessors, cold caches, x 1x2x5x5: the model \S+ ms")
+
+    def test_outputs_are_compared_with_the_definitions(self):
+        report = self.folder / "time.json"
+        self.assert_works(run(STAND_IN, "gpu", "time", self.model, "--compare", "--runs", "2", "--json", report))
+        self.assertLess(json.loads(report.read_text(encoding="utf-8"))["difference"], 1e-5)
+
     def test_a_driver_that_is_too_old_is_named(self):
         faults = "cudaGetDeviceCount=35"
         self.assert_fails(run(STAND_IN, "gpu", "time", self.model, faults=faults), 3, "the driver supports CUDA ", "this build needs ")
@@ -109,6 +120,7 @@ class GpuScript(SmallModelCase):
         summary = process.stdout[process.stdout.index("== summary"):]
         self.assertEqual(process.returncode, 1, process.stdout + process.stderr)
         self.assertRegex(summary, r"plans of models against their definitions +\d+ s  FAILED: ")
+        self.assertRegex(summary, r"outputs of models against their definitions +\d+ s  ok\n")
         self.assertRegex(summary, r"fingerprints of 1 operators against the CPU's bytes +\d+ s  ok\n")
         self.assertIn("gpu: identical to cpu", process.stdout)
         self.assertIn("cuda GPU stand-in", process.stdout)

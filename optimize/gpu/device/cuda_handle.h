@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -59,6 +60,37 @@ Owned create_handle(auto create, const char* call, Arguments... arguments) {
   typename Owned::pointer handle = nullptr;
   check_status(create(&handle, arguments...), call);
   return Owned(handle);
+}
+
+/// Captures what `enqueue` puts on the stream, as a graph that can be launched. Throws what `enqueue` throws.
+inline GraphRun capture(cudaStream_t stream, const std::function<void()>& enqueue) {
+  check_status(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  cudaGraph_t graph = nullptr;
+  try {
+    enqueue();
+  } catch (...) {
+    cudaStreamEndCapture(stream, &graph);
+    const Graph discarded(graph);
+    throw;
+  }
+  check_status(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+  const Graph captured(graph);
+  cudaGraphExec_t run = nullptr;
+  check_status(cudaGraphInstantiate(&run, graph, 0), "cudaGraphInstantiate");
+  return GraphRun(run);
+}
+
+inline Event create_event() {
+  const auto create = [](cudaEvent_t* handle) { return cudaEventCreateWithFlags(handle, cudaEventDefault); };
+  return create_handle<Event>(create, "cudaEventCreateWithFlags");
+}
+
+/// Returns the seconds between two recorded events, once both have passed.
+inline double seconds_between(const Event& begin, const Event& end) {
+  check_status(cudaEventSynchronize(end.get()), "cudaEventSynchronize");
+  float milliseconds = 0;
+  check_status(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()), "cudaEventElapsedTime");
+  return static_cast<double>(milliseconds) * 1e-3;
 }
 
 inline DeviceMemory allocate_device(std::size_t bytes) {

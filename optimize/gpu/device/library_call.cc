@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <optional>
 #include <span>
+
+#include "optimize/gpu/plan/assign_layouts.h"
 
 // cuDNN 9 deprecates these calls in favor of graphs, which have no equally simple C API.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -14,6 +18,10 @@ namespace rulemill::optimize::gpu {
 namespace {
 
 constexpr float one = 1, zero = 0;
+
+/// Of a convolution's methods: a method is timed by this many runs, if the library's one was at most so much slower.
+constexpr int timed_runs = 10;
+constexpr float max_slowdown = 3;
 
 using Pointer = std::function<float*(std::uint32_t)>;
 
@@ -50,7 +58,7 @@ TensorDescriptor image_descriptor(const Plan::Tensor& tensor) {
 class ConvolutionCall final : public LibraryCall {
  public:
   ConvolutionCall(const Plan& plan, const Plan::Step& step, const Convolution& op, const Pointer& pointer,
-                  const LibraryContext& context)
+                  LibraryContext& context)
       : context_(context), op_(op), x_(pointer(op.image)), w_(pointer(op.filters)), y_(pointer(step.out)) {
     const auto &out = plan.tensors[step.out].dims, &filters = plan.tensors[op.filters].dims;
     const Layout layout = plan.tensors[step.out].layout;
@@ -73,22 +81,24 @@ class ConvolutionCall final : public LibraryCall {
     // The fused call supports no other treatment of NaN.
     fused_activation_ = activation_descriptor(CUDNN_NOT_PROPAGATE_NAN);
     activation_ = activation_descriptor(CUDNN_PROPAGATE_NAN);
-    select_algorithm();
+    const std::string key = gpu::describe(LayoutQuery{op, plan.tensors[op.image].dims, filters, out, layout});
+    const auto known = context.methods.find(key);
+    method_ = known != context.methods.end() ? known->second : fastest_method();
+    context.methods.emplace(key, method_);
   }
 
   void enqueue() const override {
-    if (fused_) return check_status(run_fused(), "cudnnConvolutionBiasActivationForward");
-    check_status(run_plain(), "cudnnConvolutionForward");
-    if (op_.epilogue.bias)
-      check_status(cudnnAddTensor(context_.cudnn.get(), &one, bias_type_.get(), bias_, &one, y_type_.get(), y_),
-                   "cudnnAddTensor");
-    if (op_.epilogue.relu)
-      check_status(cudnnActivationForward(context_.cudnn.get(), activation_.get(), &one, y_type_.get(), y_, &zero,
-                                          y_type_.get(), y_),
-                   "cudnnActivationForward");
+    const Outcome outcome = run();
+    check_status(outcome.status, outcome.call);
   }
 
  private:
+  /// The first call that was refused, or the last one.
+  struct Outcome {
+    cudnnStatus_t status;
+    const char* call;
+  };
+
   ActivationDescriptor activation_descriptor(cudnnNanPropagation_t nan) const {
     auto descriptor =
         create_handle<ActivationDescriptor>(cudnnCreateActivationDescriptor, "cudnnCreateActivationDescriptor");
@@ -110,8 +120,9 @@ class ConvolutionCall final : public LibraryCall {
     check_status(cudnnSetConvolutionMathType(type_.get(), CUDNN_FMA_MATH), "cudnnSetConvolutionMathType");
   }
 
-  /// Selects the fastest algorithm that runs, and the fused call if the library supports it.
-  void select_algorithm() {
+  /// Returns the fastest of the methods that run. The library times each algorithm once, which decides only which are
+  /// worth several runs.
+  ConvolutionMethod fastest_method() {
     std::array<cudnnConvolutionFwdAlgoPerf_t, CUDNN_CONVOLUTION_FWD_ALGO_COUNT> results{};
     int count = 0;
     check_status(cudnnFindConvolutionForwardAlgorithmEx(context_.cudnn.get(), x_type_.get(), x_, w_type_.get(), w_,
@@ -119,13 +130,37 @@ class ConvolutionCall final : public LibraryCall {
                                                         static_cast<int>(results.size()), &count, results.data(),
                                                         context_.workspace.get(), LibraryContext::workspace_bytes),
                  "cudnnFindConvolutionForwardAlgorithmEx");
-    const auto found = std::span(results).first(static_cast<std::size_t>(count));
-    const bool is_supported = std::ranges::any_of(found, [&](const auto& result) {
-      algorithm_ = result.algo;
-      return is_exact(result) && run_plain() == CUDNN_STATUS_SUCCESS;
+    std::optional<ConvolutionMethod> fastest;
+    float limit = std::numeric_limits<float>::infinity();
+    double seconds = std::numeric_limits<double>::infinity();
+    for (const auto& result : std::span(results).first(static_cast<std::size_t>(count))) {  // by increasing time
+      if (!is_exact(result) || result.time > limit) continue;
+      for (const bool fused : {false, true}) {
+        if (fused && !op_.epilogue.bias && !op_.epilogue.relu) continue;
+        method_ = {result.algo, fused};
+        if (run().status != CUDNN_STATUS_SUCCESS) continue;
+        limit = std::min(limit, max_slowdown * result.time);
+        if (const double measured = seconds_of_method(); measured < seconds) {
+          fastest = method_;
+          seconds = measured;
+        }
+      }
+    }
+    if (!fastest) throw runtime::Error("GPU", "cuDNN has no algorithm for a convolution");
+    return *fastest;
+  }
+
+  /// Runs in a graph, as in a plan: single calls take the processor longer than the GPU.
+  double seconds_of_method() const {
+    const GraphRun runs = capture(context_.stream, [&] {
+      for (int run = 0; run < timed_runs; ++run) enqueue();
     });
-    if (!is_supported) throw runtime::Error("GPU", "cuDNN has no algorithm for a convolution");
-    if (op_.epilogue.bias || op_.epilogue.relu) select_fused_call();
+    const Event begin = create_event(), end = create_event();
+    check_status(cudaGraphLaunch(runs.get(), context_.stream), "cudaGraphLaunch");
+    check_status(cudaEventRecord(begin.get(), context_.stream), "cudaEventRecord");
+    check_status(cudaGraphLaunch(runs.get(), context_.stream), "cudaGraphLaunch");
+    check_status(cudaEventRecord(end.get(), context_.stream), "cudaEventRecord");
+    return seconds_between(begin, end);
   }
 
   /// Versions report either type for an algorithm that runs without tensor cores, as the descriptor demands.
@@ -134,25 +169,27 @@ class ConvolutionCall final : public LibraryCall {
            (result.mathType == CUDNN_FMA_MATH || result.mathType == CUDNN_DEFAULT_MATH);
   }
 
-  void select_fused_call() {
-    // Without an activation the fused call supports only this algorithm.
-    const auto unfused_algorithm = algorithm_;
-    if (!op_.epilogue.relu) algorithm_ = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
-    fused_ = run_fused() == CUDNN_STATUS_SUCCESS;
-    if (!fused_) algorithm_ = unfused_algorithm;
-  }
-
-  cudnnStatus_t run_plain() const {
-    return cudnnConvolutionForward(context_.cudnn.get(), &one, x_type_.get(), x_, w_type_.get(), w_, type_.get(),
-                                   algorithm_, context_.workspace.get(), LibraryContext::workspace_bytes, &zero,
-                                   y_type_.get(), y_);
-  }
-
-  cudnnStatus_t run_fused() const {
-    return cudnnConvolutionBiasActivationForward(context_.cudnn.get(), &one, x_type_.get(), x_, w_type_.get(), w_,
-                                                 type_.get(), algorithm_, context_.workspace.get(),
-                                                 LibraryContext::workspace_bytes, &zero, y_type_.get(), y_,
-                                                 bias_type_.get(), bias_, fused_activation_.get(), y_type_.get(), y_);
+  /// Enqueues the calls of the method.
+  Outcome run() const {
+    if (method_.fused) {
+      return {cudnnConvolutionBiasActivationForward(
+                  context_.cudnn.get(), &one, x_type_.get(), x_, w_type_.get(), w_, type_.get(), method_.algorithm,
+                  context_.workspace.get(), LibraryContext::workspace_bytes, &zero, y_type_.get(), y_, bias_type_.get(),
+                  bias_, fused_activation_.get(), y_type_.get(), y_),
+              "cudnnConvolutionBiasActivationForward"};
+    }
+    Outcome outcome{cudnnConvolutionForward(context_.cudnn.get(), &one, x_type_.get(), x_, w_type_.get(), w_,
+                                            type_.get(), method_.algorithm, context_.workspace.get(),
+                                            LibraryContext::workspace_bytes, &zero, y_type_.get(), y_),
+                    "cudnnConvolutionForward"};
+    if (op_.epilogue.bias && outcome.status == CUDNN_STATUS_SUCCESS)
+      outcome = {cudnnAddTensor(context_.cudnn.get(), &one, bias_type_.get(), bias_, &one, y_type_.get(), y_),
+                 "cudnnAddTensor"};
+    if (op_.epilogue.relu && outcome.status == CUDNN_STATUS_SUCCESS)
+      outcome = {cudnnActivationForward(context_.cudnn.get(), activation_.get(), &one, y_type_.get(), y_, &zero,
+                                        y_type_.get(), y_),
+                 "cudnnActivationForward"};
+    return outcome;
   }
 
   const LibraryContext& context_;
@@ -162,8 +199,7 @@ class ConvolutionCall final : public LibraryCall {
   FilterDescriptor w_type_;
   ConvolutionDescriptor type_;
   ActivationDescriptor activation_, fused_activation_;
-  cudnnConvolutionFwdAlgo_t algorithm_ = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM;
-  bool fused_ = false;
+  ConvolutionMethod method_;
 };
 
 class PoolingCall final : public LibraryCall {
@@ -302,7 +338,7 @@ class ProductCall final : public LibraryCall {
 }  // namespace
 
 std::unique_ptr<LibraryCall> make_library_call(const Plan& plan, const Plan::Step& step, const Pointer& pointer,
-                                               const LibraryContext& context) {
+                                               LibraryContext& context) {
   if (const auto* op = std::get_if<Product>(&step.op))
     return std::make_unique<ProductCall>(step, *op, pointer, context);
   if (const auto* op = std::get_if<Convolution>(&step.op))

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "optimize/cost/input_shapes.h"
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/onnx/shapes/inference.h"
 
@@ -20,11 +21,22 @@ struct ModelPlan {
   std::vector<float> constant(ValueId id) const;
   /// Returns random values for every input; small integers for integer inputs.
   std::vector<std::vector<float>> random_inputs() const;
+  /// Returns how far the outputs of a run are from the definitions, evaluated in double on the CPU: the largest
+  /// difference of an element, relative to the largest element of its output. Infinite if an element is finite in one
+  /// of the two only.
+  double difference(const std::vector<std::vector<float>>& inputs,
+                    const std::vector<std::vector<float>>& outputs) const;
 };
 
-/// Plans a model with every dynamic dimension set to `dynamic_size`. Outputs of opaque nodes become inputs; without
-/// `layouts` all tensors are row-major. Throws InputError, naming the model.
+/// Sizes of a model's dynamic dimensions: those that follow from the shapes, and one for all others.
+struct DynamicSizes {
+  InputShapes input_shapes;
+  std::int64_t others = 1;
+};
+
+/// Plans a model at these sizes. Outputs of opaque nodes become inputs; without `layouts` all tensors are row-major.
+/// Throws InputError, naming the model, and what given_sizes() throws.
 ModelPlan plan_model(const std::filesystem::path& model, const std::filesystem::path& operators,
-                     NodeInference& inference, std::int64_t dynamic_size, LayoutCosts* layouts = nullptr);
+                     NodeInference& inference, const DynamicSizes& sizes, LayoutCosts* layouts = nullptr);
 
 }  // namespace rulemill::optimize::gpu

@@ -66,8 +66,10 @@ class CudaLoadedPlan final : public LoadedPlan {
                                  plan_, step, [&](std::uint32_t t) { return pointer(t); }, context_.libraries)
                            : nullptr);
     }
-    warm_up();
-    capture();
+    // A library or a kernel that runs for the first time may load code, which capture forbids.
+    enqueue_steps();
+    check_status(cudaStreamSynchronize(context_.stream.get()), "cudaStreamSynchronize");
+    run_ = capture(context_.stream.get(), [&] { enqueue_steps(); });
   }
 
   std::vector<std::vector<float>> run(const std::vector<std::vector<float>>& inputs) override {
@@ -86,25 +88,25 @@ class CudaLoadedPlan final : public LoadedPlan {
   }
 
   RunTime time(const TimingOptions& options) override {
-    cudaStream_t stream = context_.stream.get();
     std::vector<double> seconds;
     for (std::size_t i = 0; i < options.warm_up_runs + options.runs; ++i) {
-      if (options.cold_caches)
-        check_status(cudaMemsetAsync(context_.flush.get(), static_cast<int>(i), flush_bytes, stream),
-                     "cudaMemsetAsync");
-      check_status(cudaEventRecord(context_.begin.get(), stream), "cudaEventRecord");
-      launch();
-      check_status(cudaEventRecord(context_.end.get(), stream), "cudaEventRecord");
-      check_status(cudaEventSynchronize(context_.end.get()), "cudaEventSynchronize");
-      float milliseconds = 0;
-      check_status(cudaEventElapsedTime(&milliseconds, context_.begin.get(), context_.end.get()),
-                   "cudaEventElapsedTime");
-      if (i >= options.warm_up_runs) seconds.push_back(static_cast<double>(milliseconds) * 1e-3);
+      const double run = time_run(options, static_cast<int>(i));
+      if (i >= options.warm_up_runs) seconds.push_back(run);
     }
     return summarize_runs(std::move(seconds));
   }
 
  private:
+  double time_run(const TimingOptions& options, int filling) const {
+    cudaStream_t stream = context_.stream.get();
+    if (options.cold_caches)
+      check_status(cudaMemsetAsync(context_.flush.get(), filling, flush_bytes, stream), "cudaMemsetAsync");
+    check_status(cudaEventRecord(context_.begin.get(), stream), "cudaEventRecord");
+    launch();
+    check_status(cudaEventRecord(context_.end.get(), stream), "cudaEventRecord");
+    return seconds_between(context_.begin, context_.end);
+  }
+
   float* pointer(std::uint32_t tensor) const {
     const auto& at = plan_.tensors[tensor];
     auto* base = static_cast<char*>(at.constant ? constants_.get() : arena_.get());
@@ -144,28 +146,8 @@ class CudaLoadedPlan final : public LoadedPlan {
                  "cudaLaunchKernel");
   }
 
-  /// Runs every step once: a library or a kernel that runs for the first time may load code, which capture forbids.
-  void warm_up() const {
+  void enqueue_steps() const {
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) enqueue(s);
-    check_status(cudaStreamSynchronize(context_.stream.get()), "cudaStreamSynchronize");
-  }
-
-  void capture() {
-    check_status(cudaStreamBeginCapture(context_.stream.get(), cudaStreamCaptureModeThreadLocal),
-                 "cudaStreamBeginCapture");
-    cudaGraph_t graph = nullptr;
-    try {
-      for (std::size_t s = 0; s < plan_.steps.size(); ++s) enqueue(s);
-    } catch (...) {
-      cudaStreamEndCapture(context_.stream.get(), &graph);
-      const Graph discarded(graph);
-      throw;
-    }
-    check_status(cudaStreamEndCapture(context_.stream.get(), &graph), "cudaStreamEndCapture");
-    const Graph captured(graph);
-    cudaGraphExec_t run = nullptr;
-    check_status(cudaGraphInstantiate(&run, graph, 0), "cudaGraphInstantiate");
-    run_.reset(run);
   }
 
   void launch() const { check_status(cudaGraphLaunch(run_.get(), context_.stream.get()), "cudaGraphLaunch"); }
@@ -188,9 +170,8 @@ class CudaPlanExecutor final : public PlanExecutor {
   CudaPlanExecutor() {
     check_status(cudaGetDeviceProperties(&context_.properties, 0), "cudaGetDeviceProperties");
     context_.stream = create_handle<Stream>(cudaStreamCreate, "cudaStreamCreate");
-    const auto event = [](cudaEvent_t* handle) { return cudaEventCreateWithFlags(handle, cudaEventDefault); };
-    context_.begin = create_handle<Event>(event, "cudaEventCreateWithFlags");
-    context_.end = create_handle<Event>(event, "cudaEventCreateWithFlags");
+    context_.begin = create_event();
+    context_.end = create_event();
     LibraryContext& library_context = context_.libraries;
     library_context.cudnn = create_handle<CudnnHandle>(cudnnCreate, "cudnnCreate");
     library_context.cublas = create_handle<CublasHandle>(cublasLtCreate, "cublasLtCreate");
