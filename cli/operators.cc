@@ -81,8 +81,8 @@ std::size_t check_onnx(Context& context, algebra::Library& library, int trials, 
     not_compared += report.was_compared() ? 0 : 1;
     const std::string result = !report.difference.empty() ? "differs: " + report.difference
                                : report.was_compared()    ? "agrees"
-                               : report.rejected > 0      ? "not compared: " + report.rejection
-                                                          : "not compared: no node was found";
+                               : report.rejection.empty() ? "not compared: no node was found"
+                                                          : "not compared: " + report.rejection;
     if (!report.difference.empty() || !report.was_compared())
       table.add({report.operator_name, report.op_type + " (" + std::to_string(report.index + 1) + ")",
                  std::to_string(report.agreed), std::to_string(report.rejected), result});
@@ -153,7 +153,8 @@ void add_operators(CLI::App& app, Options& options, Command& chosen) {
 
   auto* checking = operators->add_subcommand("check", "Check the definitions");
   auto given = std::make_shared<OperatorCheckOptions>();
-  checking->add_flag("--onnx", given->onnx, "compare every ONNX mapping with onnxruntime on random nodes");
+  checking->add_flag("--onnx", given->onnx,
+                     "compare every ONNX mapping with onnxruntime, on nodes with chosen numbers and on random ones");
   checking->add_option("--trials", given->trials, "random nodes per mapping")->check(whole_number(1, 10000));
   options.files.reads(checking->add_option(
       "FILE", given->files,
