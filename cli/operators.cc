@@ -45,6 +45,7 @@ std::size_t check_properties(Context& context, const std::string& file, algebra:
   prove::Prover prover(bank, symbols);
   std::size_t not_proved = 0;
   std::string ill_typed;
+  std::vector<prove::NamedCounterexample> counterexamples;
   TextTable table({"property", "verdict", "condition, counterexample or reason"});
   for (const algebra::Rule& rule : algebra::parse_rules(runtime::read_file(file), file, library, bank, symbols)) {
     const prove::Verdict verdict = prover.prove(rule);
@@ -57,8 +58,12 @@ std::size_t check_properties(Context& context, const std::string& file, algebra:
       ill_typed = "property " + rule.id + " is ill-typed: " + detail;
     table.add({rule.id, prove::name(status), detail});
     context.report["properties"].push_back({{"name", rule.id}, {"verdict", prove::name(status)}, {"detail", detail}});
+    if (const auto* refuted = std::get_if<prove::Refuted>(&verdict)) {
+      context.report["properties"].back()["counterexample"] = prove::to_json(refuted->counterexample);
+      counterexamples.push_back({rule.id, refuted->counterexample});
+    }
   }
-  context.print(table.text(context.uses_colours()));
+  context.print(table.text(context.uses_colours()) + prove::numpy_text(counterexamples));
   if (!ill_typed.empty()) throw runtime::InputError(file, ill_typed);
   return not_proved;
 }

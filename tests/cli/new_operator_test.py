@@ -36,6 +36,11 @@ class NewOperator(Case):
         self.assertEqual(verdicts.pop("masked_columns"), "refuted")
         self.assertEqual(set(verdicts.values()), {"proved"})
         self.assertEqual(len(verdicts), 7)
+        self.assertRegex(process.stdout, r"# masked_columns is false here:\n\w+ = np\.array\(")
+        properties = self.json("operators", "check", "--definitions", DEMO, DEMO / "gated.properties", code=1)["properties"]
+        found = {each["name"]: each["counterexample"] for each in properties if "counterexample" in each}
+        self.assertEqual(list(found), ["masked_columns"])
+        self.assertNotEqual(found["masked_columns"]["source"], found["masked_columns"]["target"])
 
     def test_rules_are_found_proved_and_checked(self):
         out = self.folder / "out"
