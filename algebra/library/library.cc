@@ -211,6 +211,11 @@ std::string Library::place_of(const std::string& name) const {
   return place(op.origin, op.place.line, op.place.column);
 }
 
+std::string Library::place_of_function(const std::string& name) const {
+  std::uint32_t index = 0;
+  return impl_->find_function(name, &index) ? impl_->function_places[index] : "";
+}
+
 std::vector<std::string> Library::output_names(const std::string& name) const {
   const syntax::Operator& op = impl_->get(name);
   if (op.composite) return output_names(op.composite->name);

@@ -101,6 +101,8 @@ class Reports(Case):
         rules.write_text(RULES)
         self.report("doctor", "--out", self.shared / "out")
         self.report("operators", "list", "--definitions", ROOT / "data" / "demos" / "gated")
+        for name in ("masked_softmax", "split", "conv_bias"):
+            self.report("operators", "show", name, "--definitions", ROOT / "data" / "demos" / "gated")
         self.report("operators", "check", ROOT / "data" / "properties" / "linear_algebra.properties")
         self.report("operators", "check", "--definitions", ROOT / "data" / "demos" / "gated", ROOT / "data" / "demos" / "gated" / "gated.properties", code=1)
         (self.shared / "x.json").write_text('{"x": {"shape": [1, 2], "values": [3, -4]}}')
