@@ -7,6 +7,7 @@
 #include "algebra/language/lexer.h"
 #include "algebra/language/syntax.h"
 #include "runtime/files/atomic_file.h"
+#include "runtime/text/error.h"
 #include "runtime/text/join_text.h"
 
 namespace rulemill::algebra {
@@ -40,7 +41,10 @@ class DefinitionFile {
 
   const std::vector<syntax::Operator>& operators() const { return definitions_.operators; }
   const syntax::Operator& get(const std::string& name) const {
-    return *std::ranges::find(definitions_.operators, name, &syntax::Operator::name);
+    const auto found = std::ranges::find(definitions_.operators, name, &syntax::Operator::name);
+    if (found == definitions_.operators.end())
+      throw runtime::InputError(definitions_.origin, "has changed since it was loaded: no operator '" + name + "'");
+    return *found;
   }
 
   /// Returns the paragraph that begins in this line, up to the next one, with the comment above it.
