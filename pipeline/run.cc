@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "enumerate/profile/profile_reader.h"
 #include "runtime/process/event_log.h"
 #include "runtime/process/machine.h"
 #include "runtime/text/error.h"

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "optimize/onnx/import.h"
+#include "algebra/rules/rule_set.h"
+#include "optimize/model/graph.h"
 
 namespace rulemill::optimize {
 
