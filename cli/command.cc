@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "algebra/library/partial_operators.h"
+#include "algebra/library/definition_warnings.h"
 #include "cli/choice_option.h"
 #include "cli/number_option.h"
 #include "cli/shipped_files.h"
@@ -78,22 +78,16 @@ algebra::Library load_library(const Options& options) {
   return algebra::Library::load(require_definitions_folder(options));
 }
 
-void warn_of_partial_operators(const Options& options) {
+void warn_of_definitions(const Options& options) {
   const std::filesystem::path given = options.definitions;
   std::error_code error;
   if (given.empty() || !std::filesystem::is_directory(given) ||
       std::filesystem::equivalent(given, shipped_folder("operators"), error))
     return;
-  std::vector<algebra::PartialOperator> partial;
   try {
-    partial = algebra::find_partial_operators(given);
+    for (const algebra::DefinitionWarning& warning : algebra::find_definition_warnings(given))
+      spdlog::warn("{}: {}", warning.place, warning.text);
   } catch (const runtime::InputError&) {  // reported by the command itself
-  }
-  for (const algebra::PartialOperator& op : partial) {
-    spdlog::warn(
-        "{}: operator '{}' is undefined for some values of its inputs, by {}; to define it everywhere, bound the "
-        "argument, as inverse_root does (docs/definitions.md)",
-        op.place, op.name, op.function);
   }
 }
 

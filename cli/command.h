@@ -60,9 +60,8 @@ std::filesystem::path definitions_folder(const Options& options);
 /// The same. Throws InputError if it is not a folder.
 std::filesystem::path require_definitions_folder(const Options& options);
 algebra::Library load_library(const Options& options);
-/// Logs a warning for each operator of the given folder of definitions, if not the installed one, that is undefined for
-/// some values of its inputs.
-void warn_of_partial_operators(const Options& options);
+/// Logs the warnings about the given folder of definitions, if it is not the installed one.
+void warn_of_definitions(const Options& options);
 /// Returns --rules, or its rules.rmdb if it is a folder.
 std::filesystem::path rules_file(const Options& options);
 

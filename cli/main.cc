@@ -107,7 +107,7 @@ int run(const runtime::MpiSession& session, int argc, char** argv) {
     runtime::write_json(options.json, context.report);
   };
   try {
-    if (rank == 0) cli::warn_of_partial_operators(options);
+    if (rank == 0) cli::warn_of_definitions(options);
     chosen(context);
   } catch (const runtime::Error& error) {
     // Partial results are reported, too.

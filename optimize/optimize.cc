@@ -220,8 +220,10 @@ class Optimization {
   std::vector<Explanation> explain_target() {
     std::vector<Explanation> found = explain_subgraphs(original_, subgraph_context_);
     try {
-      for (Explanation& each : explain({bank_, import_, terms_, rules_, matcher_, cost_}, options_.explain))
-        found.push_back(std::move(each));
+      for (Explanation& each :
+           explain({bank_, import_, terms_, subgraph_context_.rules, rules_, matcher_, cost_}, options_.explain)) {
+        if (!each.place.empty() || found.empty()) found.push_back(std::move(each));
+      }
     } catch (const runtime::UsageError&) {
       if (found.empty()) throw;  // the target is not in a subgraph either
     }
@@ -324,7 +326,7 @@ class Optimization {
 
   runtime::Stopwatch watch_;
   const Options& options_;
-  const algebra::TermBank& terms_;
+  algebra::TermBank& terms_;
   const algebra::Symbols& symbols_;
   const DeviceModel device_;
   const OnnxModel original_;

@@ -53,7 +53,7 @@ class SubgraphSearch {
     const auto rules = specialized_rules();
     Matcher matcher(bank_, context_.terms, rules);
     try {
-      return explain({bank_, import_, context_.terms, rules, matcher, cost}, context_.options.explain);
+      return explain({bank_, import_, context_.terms, context_.rules, rules, matcher, cost}, context_.options.explain);
     } catch (const runtime::UsageError&) {  // the target is in another graph
       return {};
     }
@@ -122,6 +122,7 @@ void explain_recursively(const OnnxModel& model, const SizeBounds& bounds, const
   const ImportedModel import = import_model(model, bank, &context.inference, bounds, captured);
   for (const Subgraph& subgraph : subgraphs_of(model, import, bank)) {
     for (Explanation& each : SubgraphSearch(subgraph, subgraph.model, import.bounds, context).explain_target()) {
+      if (each.place.empty()) continue;
       each.place += " in " + subgraph.model.origin();
       found.push_back(std::move(each));
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "enumerate/profile/profile_reader.h"
 #include "runtime/process/event_log.h"
 #include "runtime/process/machine.h"
 #include "runtime/text/error.h"
@@ -103,6 +104,22 @@ void run(const runtime::Communicator& world, const Options& options, std::size_t
     throw;
   }
   runtime::log_event("end");
+}
+
+std::string digest_of_profiles(const std::filesystem::path& folder, const algebra::Library& library) {
+  enumerate::InputComponents all;
+  for (const std::filesystem::path& path : profiles_in(folder)) {
+    const enumerate::Profile profile = enumerate::load_profile(path, library);
+    enumerate::InputComponents components = enumerate::profile_components(profile);
+    components.merge(enumerate::definition_components(profile, library));
+    components["profile"] = profile.name;
+    components["seed"] = std::to_string(profile.seed);
+    components["max_ops"] = std::to_string(profile.max_ops);
+    all[path.filename().string()] = enumerate::digest_of(components);
+  }
+  // Rules name its output where they need a number above 0.
+  if (const auto positive = library.positive_operator()) all["positive operator"] = library.digest(*positive);
+  return enumerate::digest_of(all);
 }
 
 }  // namespace rulemill::pipeline

@@ -25,4 +25,9 @@ inline constexpr std::array<StageStep, 5> stages = {{{fingerprint::fingerprint_s
 void run(const runtime::Communicator& world, const Options& options, std::size_t last, bool only_last,
          Observer& observer);
 
+/// Returns a digest of all that determines the rules of a folder of profiles besides the program: the profiles, and the
+/// definitions of the operators that they name with all that these consist of. A run is extended if these change, too
+/// (Discovery::check_inputs). Throws InputError if a profile does not fit the library.
+std::string digest_of_profiles(const std::filesystem::path& folder, const algebra::Library& library);
+
 }  // namespace rulemill::pipeline

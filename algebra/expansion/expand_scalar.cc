@@ -224,7 +224,8 @@ ScalarExprPtr Expander::expand_application(const syntax::Scalar& node) {
   ScalarExpr expr;
   expr.kind = ScalarExpr::Kind::Apply;
   const Function* function = context_.function(name, &expr.function);
-  if (!function) fail(node.place, "'" + name + "' is no scalar function");
+  if (!function)
+    fail(node.place, "'" + name + "' is no scalar function; define one, such as function larger(a, b) = max(a, b)");
   if (function->arity != node.operands.size())
     fail(node.place,
          fmt::format("function '{}' takes {} arguments, found {}", name, function->arity, node.operands.size()));

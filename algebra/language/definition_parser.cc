@@ -46,6 +46,7 @@ std::string Parser::text_since(std::size_t start) {
 
 Operator Parser::parse_operator() {
   Operator op;
+  operator_ = &op;
   op.place = here();
   op.origin = cursor_.origin();
   op.name = cursor_.expect_name("an operator's name");
@@ -166,7 +167,8 @@ void Parser::parse_kind(Parameter& parameter) {
                                                     {"axes", Kind::Axes}, {"spread", Kind::Spread}};
   const auto found = kinds.find(kind);
   if (found == kinds.end() && !is_new) {
-    cursor_.fail(token, "expected size, sizes, int, axes, new axes, permutation or spread, found '" + kind + "'");
+    cursor_.fail(token, "expected size, sizes, int, axes, new axes, permutation or spread, found '" + kind +
+                            "'; a real number is an input without dimensions: " + parameter.name + "[]");
   }
   parameter.kind = is_new ? Kind::NewAxes : found->second;
   if (parameter.kind == Kind::Spread) parameter.default_value = std::vector<std::int64_t>();

@@ -101,6 +101,8 @@ class Parser {
   ScalarPtr parse_scalar_sum();
 
   ScalarPtr parse_scalar_product();
+  /// Returns whether the factor at the cursor has a value in it: a read, a call or a decimal. Divisors are sizes.
+  bool has_value_ahead() const;
 
   ScalarPtr parse_scalar_factor();
   ScalarPtr parse_reduction(Scalar node);
@@ -138,6 +140,7 @@ class Parser {
 
   TokenCursor cursor_;
   std::uint32_t nesting_ = 0;
+  const Operator* operator_ = nullptr;                            // that is parsed
   std::vector<std::pair<std::size_t, std::size_t>> onnx_tokens_;  // token ranges of the definition's ONNX mappings
 };
 

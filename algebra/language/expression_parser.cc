@@ -202,6 +202,35 @@ ScalarPtr Parser::parse_scalar_sum() {
   return value;
 }
 
+bool Parser::has_value_ahead() const {
+  const auto is_one_of = [](const std::string& name, std::initializer_list<const char*> names) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  const auto is_tensor = [&](const std::string& name) {
+    return std::ranges::find(operator_->inputs, name, &Input::name) != operator_->inputs.end() ||
+           std::ranges::find(operator_->tensors, name, &Tensor::name) != operator_->tensors.end();
+  };
+  std::size_t open = 0;
+  for (std::size_t ahead = 0;; ++ahead) {
+    const Token& token = cursor_.peek(ahead);
+    if (token.kind == Token::Kind::End) return false;
+    if (token.kind == Token::Kind::Decimal) return true;
+    const bool is_call = cursor_.is("(", ahead + 1), is_read = cursor_.is("[", ahead + 1);
+    if (token.kind == Token::Kind::Name) {
+      if (is_call && !is_one_of(token.text, {"min", "max", "product", "offset"})) return true;
+      if (is_read && is_tensor(token.text)) return true;
+      if (is_call || is_read) continue;
+    }
+    if (is_one_of(token.text, {"(", "["})) {
+      ++open;
+    } else if (is_one_of(token.text, {")", "]"})) {
+      if (open == 0) return false;
+      --open;
+    }
+    if (open == 0 && token.text != "-") return false;
+  }
+}
+
 ScalarPtr Parser::parse_scalar_product() {
   ScalarPtr value = parse_scalar_factor();
   while (cursor_.is("*") || cursor_.is("/")) {
@@ -212,6 +241,11 @@ ScalarPtr Parser::parse_scalar_product() {
       Scalar node;
       node.kind = Scalar::Kind::DivideBySize;
       node.place = place;
+      if (has_value_ahead()) {
+        cursor_.fail(cursor_.peek(),
+                     "expected a size after '/', found a value: only sizes divide; multiply by "
+                     "recip(…), where function recip(t) = 1 / t");
+      }
       node.divisor = parse_index_factor();
       node.operands = {value};
       value = make_node(std::move(node));

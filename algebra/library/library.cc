@@ -21,7 +21,8 @@ using runtime::InputError;
 
 struct Library::Impl {
   std::vector<Function> functions;
-  std::vector<std::string> function_texts;                   // for digests
+  std::vector<std::string> function_texts;  // for digests
+  std::vector<std::string> function_places;
   std::vector<std::unique_ptr<syntax::Operator>> operators;  // in order of definition
   std::unordered_map<std::string_view, const syntax::Operator*> by_name;
   std::deque<OperatorInstance> instances;
@@ -144,13 +145,15 @@ void Library::add(std::string_view text, const std::string& origin) {
 void Library::add(std::vector<syntax::Definitions> files) {
   for (syntax::Definitions& file : files) {
     for (syntax::FunctionSyntax& function : file.functions) {
-      std::uint32_t unused = 0;
-      if (impl_->find_function(function.function.name, &unused)) {
-        throw InputError(function.place, "function '" + function.function.name + "' is defined twice");
+      std::uint32_t first = 0;
+      if (impl_->find_function(function.function.name, &first)) {
+        throw InputError(function.place, "function '" + function.function.name + "' is defined twice, first at " +
+                                             impl_->function_places[first]);
       }
       check_laws(function);
       impl_->functions.push_back(std::move(function.function));
       impl_->function_texts.push_back(std::move(function.text));
+      impl_->function_places.push_back(std::move(function.place));
     }
   }
   for (const bool composites : {false, true}) {
@@ -175,7 +178,8 @@ void Library::add_operator(std::unique_ptr<syntax::Operator> op) {
   if (const auto other = positive_operator(); other && has_positive_output(*op))
     throw InputError(
         where, "operator '" + op->name + "': its output is declared positive, and so is that of '" + *other + "'");
-  if (impl_->find(op->name)) throw InputError(where, "operator '" + op->name + "' is defined twice");
+  if (impl_->find(op->name))
+    throw InputError(where, "operator '" + op->name + "' is defined twice, first at " + place_of(op->name));
   for (std::size_t i = 0; i < op->parameters.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (op->parameters[i].name == op->parameters[j].name) {
@@ -205,6 +209,11 @@ std::optional<std::string> Library::positive_operator() const {
 std::string Library::place_of(const std::string& name) const {
   const syntax::Operator& op = impl_->get(name);
   return place(op.origin, op.place.line, op.place.column);
+}
+
+std::string Library::place_of_function(const std::string& name) const {
+  std::uint32_t index = 0;
+  return impl_->find_function(name, &index) ? impl_->function_places[index] : "";
 }
 
 std::vector<std::string> Library::output_names(const std::string& name) const {

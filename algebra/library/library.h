@@ -41,6 +41,8 @@ class Library {
 
   /// The place of the definition: "file:line:column".
   std::string place_of(const std::string& name) const;
+  /// The same of a scalar function; empty if there is none of this name.
+  std::string place_of_function(const std::string& name) const;
   /// The names of the outputs.
   std::vector<std::string> output_names(const std::string& name) const;
   /// The number of tensor inputs.

@@ -88,7 +88,8 @@ void run(Context& context, const OptimizeOptions& given) {
   options.calibration = optimize::calibration_file(data_folder() / "runtimes");
   options.domains = runtime_domains.at(given.runtime);
   options.search.method = searches.at(given.search);
-  if (given.verifier != "definitions") options.verification.onnxruntime = verifier_command();
+  options.verification.definitions_only = given.verifier == "definitions";
+  if (!options.verification.definitions_only) options.verification.onnxruntime = verifier_command();
   options.type_helper = type_helper_command();
   options.benchmark.enabled = !given.no_benchmark;
   options.benchmark.helper = benchmark_command();

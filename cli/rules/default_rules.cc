@@ -5,7 +5,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <utility>
@@ -13,6 +12,8 @@
 
 #include "algebra/rules/rule_set_format.h"
 #include "cli/shipped_files.h"
+#include "cli/step_progress.h"
+#include "pipeline/run.h"
 #include "prove/generalize_rules.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/cache_folder.h"
@@ -34,25 +35,18 @@ constexpr const char* unset_launcher_variables =
     "for v in $(env | sed -n 's/^\\(\\(OMPI\\|PMIX\\|PMI\\|SLURM\\|MPI\\)_[A-Za-z0-9_]*\\)=.*/\\1/p'); do unset $v; "
     "done; ";
 
-std::vector<fs::path> files_of(const fs::path& folder, const std::string& extension) {
-  std::vector<fs::path> files;
-  std::error_code none;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder, none)) {
-    if (entry.path().extension() == extension) files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
-  return files;
-}
-
 /// "models-0123456789abcdef.rmdb", with a digest of everything that determines the rules.
-std::string file_name(const fs::path& profiles, const fs::path& definitions) {
+std::string file_name(const fs::path& profiles, const Options& options) {
   runtime::Hasher hasher;
   hasher.add_text(runtime::program_digest());
-  for (const auto& [folder, extension] : {std::pair(definitions, ".op"), std::pair(profiles, ".toml")}) {
-    for (const fs::path& file : files_of(folder, extension)) {
-      hasher.add_text(file.filename().string());
-      hasher.add_text(runtime::read_file(file));
-    }
+  const algebra::Library library = load_library(options);
+  try {
+    hasher.add_text(pipeline::digest_of_profiles(profiles, library));
+  } catch (const runtime::InputError& error) {
+    throw runtime::InputError("",
+                              std::string(error.what()) +
+                                  "; the default rules need the installed operators: include them in --definitions, "
+                                  "or give --rules");
   }
   return profiles.filename().string() + "-" + runtime::to_hex(hasher.digest64()) + ".rmdb";
 }
@@ -113,8 +107,8 @@ struct Wanted {
 
 Wanted wanted_rules(const Context& context) {
   const fs::path profiles = data_folder() / "profiles" / "models", definitions = definitions_folder(context.options);
-  if (files_of(profiles, ".toml").empty()) throw runtime::Error(profiles.string(), "has no profile; give --rules");
-  return {profiles, definitions, file_name(profiles, definitions)};
+  if (!fs::is_directory(profiles)) throw runtime::Error(profiles.string(), "has no profile; give --rules");
+  return {profiles, definitions, file_name(profiles, context.options)};
 }
 
 /// Returns whether the database exists and matches its checksum; logs a warning if it exists only. A checksum reveals
@@ -137,16 +131,19 @@ fs::path packed_database(const Wanted& wanted) {
 }
 
 /// Returns the database in the folder, after making it if necessary. Throws IoError if the folder cannot be written to.
-fs::path database_in(const fs::path& folder, const Wanted& wanted, bool announce) {
+fs::path database_in(const fs::path& folder, const Wanted& wanted, const Context& context) {
   const fs::path own = folder / wanted.name;
   if (is_usable(own)) return own;
   runtime::require_writable_folder(folder);
-  if (announce) {
-    std::fprintf(stderr, "rulemill: discovering the rules of %s; the result is cached in %s\n", wanted.profiles.c_str(),
+  if (!context.options.quiet) {
+    std::fprintf(stderr,
+                 "rulemill: discovering the default rules, once: about 30 s on two cores; they are kept in %s\n",
                  folder.c_str());
   }
   const MakingLock lock(folder);
   if (fs::exists(own) && algebra::has_valid_checksum(runtime::read_file(own))) return own;
+  StepProgress progress(context.progress, "default rules");
+  progress.begin("discovering");
   discover(wanted.profiles, wanted.definitions, own);
   return own;
 }
@@ -173,7 +170,7 @@ DefaultRules default_rules(const Context& context) {
   const fs::path cache = rules_cache();
   if (cache.empty()) return temporary_rules(wanted, "there is no cache folder");
   try {
-    return {database_in(cache, wanted, !context.options.quiet), nullptr};
+    return {database_in(cache, wanted, context), nullptr};
   } catch (const runtime::IoError& error) {
     return temporary_rules(wanted, error.what());
   }
@@ -195,7 +192,7 @@ void add_rules_default(CLI::App& rules, Options& options, Command& chosen) {
       fs::path database = packed_database(wanted);
       if (database.empty() && folder.empty())
         throw runtime::Error("--out", "not given, and there is no cache folder; set RULEMILL_CACHE");
-      if (database.empty()) database = database_in(folder, wanted, false);
+      if (database.empty()) database = database_in(folder, wanted, context);
       context.report["database"] = database.string();
       context.print(database.string() + "\n");
     };

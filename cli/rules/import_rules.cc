@@ -55,36 +55,9 @@ std::string tier_of(const std::vector<ImportPlacement>& places, const std::strin
   return words[static_cast<std::size_t>(found->kind)];
 }
 
-/// All that is needed to evaluate both sides again. An undefined value is null.
-runtime::Json counterexample_json(const prove::Counterexample& counterexample) {
-  runtime::Json sizes = runtime::Json::object(), inputs = runtime::Json::array();
-  for (const auto& [name, value] : counterexample.sizes) sizes[name] = value;
-  for (std::size_t v = 0; v < counterexample.shapes.size(); ++v) {
-    const auto& [name, shape] = counterexample.shapes[v];
-    inputs.push_back({{"name", name}, {"shape", shape}, {"values", counterexample.inputs.at(v)}});
-  }
-  return {{"sizes", std::move(sizes)},           {"inputs", std::move(inputs)},     {"output", counterexample.output},
-          {"position", counterexample.position}, {"source", counterexample.source}, {"target", counterexample.target}};
-}
-
-/// The values of the first counterexamples that fit a terminal.
-std::string counterexample_values(const std::vector<ImportVerdict>& verdicts) {
-  constexpr std::size_t max_rules = 3, max_values = 64;
-  std::string text;
-  std::size_t shown = 0;
-  for (const ImportVerdict& verdict : verdicts) {
-    if (!verdict.counterexample || shown == max_rules) continue;
-    std::size_t values = 0;
-    for (const auto& input : verdict.counterexample->inputs) values += input.size();
-    if (values > max_values) continue;
-    text += fmt::format("\n# {} is false here:\n{}", verdict.name, prove::numpy_text(*verdict.counterexample));
-    ++shown;
-  }
-  return text;
-}
-
 void report(Context& context, const std::vector<ImportVerdict>& verdicts, const std::vector<ImportPlacement>& places) {
   TextTable table({"rule", "verdict", "tier", "condition, counterexample or reason"});
+  std::vector<prove::NamedCounterexample> counterexamples;
   double seconds = 0;
   context.report["rules"] = runtime::Json::array();
   for (const ImportVerdict& verdict : verdicts) {
@@ -98,11 +71,13 @@ void report(Context& context, const std::vector<ImportVerdict>& verdicts, const 
                                        {"condition", verdict.condition},
                                        {"detail", verdict.detail},
                                        {"queries", verdict.queries}});
-    if (verdict.counterexample)
-      context.report["rules"].back()["counterexample"] = counterexample_json(*verdict.counterexample);
+    if (verdict.counterexample) {
+      context.report["rules"].back()["counterexample"] = prove::to_json(*verdict.counterexample);
+      counterexamples.push_back({verdict.name, *verdict.counterexample});
+    }
     seconds += verdict.seconds;
   }
-  context.print(table.text(context.uses_colours()) + counterexample_values(verdicts) + "\n");
+  context.print(table.text(context.uses_colours()) + prove::numpy_text(counterexamples) + "\n");
   std::string counts;
   for (const auto kind : {prove::RuleStatus::Proved, prove::RuleStatus::Narrowed, prove::RuleStatus::Refuted,
                           prove::RuleStatus::Unknown, prove::RuleStatus::IllTyped, prove::RuleStatus::Unreadable}) {

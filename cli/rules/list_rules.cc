@@ -14,13 +14,13 @@
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
 #include "cli/choice_option.h"
+#include "cli/rules/candidates.h"
 #include "cli/rules/default_rules.h"
 #include "cli/rules/rule_commands.h"
 #include "cli/rules/rule_database.h"
 #include "cli/rules/rule_gain.h"
 #include "cli/rules/special_cases.h"
 #include "cli/text_table.h"
-#include "prove/prune.h"
 #include "runtime/text/error.h"
 #include "runtime/text/join_text.h"
 #include "runtime/text/unknown_name.h"
@@ -74,32 +74,6 @@ void require_operators(const std::vector<std::string>& names, const algebra::Lib
   }
 }
 
-/// Lists the rejected candidates of the run in the folder.
-void list_candidates(Context& context, const Filter& filter) {
-  const std::filesystem::path folder = context.options.rules;
-  if (!std::filesystem::is_directory(folder))
-    throw runtime::UsageError("--candidates",
-                              "expected RULES to be the output folder of a run, found '" + folder.string() + "'");
-  TextTable table({"id", "verdict", "reason", "rule"});
-  context.report["candidates"] = runtime::Json::array();
-  std::map<std::string, std::uint64_t> counts;
-  std::map<std::string, prove::CandidateResult> dropped;
-  for (prove::CandidateResult& result : prove::read_dropped(folder))
-    dropped.emplace(result.candidate, std::move(result));
-  for (const prove::CandidateResult& proved : prove::read_results(folder)) {
-    const auto without_proof = dropped.find(proved.candidate);
-    const prove::CandidateResult& result = without_proof == dropped.end() ? proved : without_proof->second;
-    const std::string verdict = prove::name(result.status);
-    if (std::ranges::find(filter.candidates, verdict) == filter.candidates.end()) continue;
-    ++counts[verdict];
-    table.add({result.candidate, verdict, result.detail, body_line(result.rule)});
-    context.report["candidates"].push_back(
-        {{"id", result.candidate}, {"verdict", verdict}, {"reason", result.detail}, {"text", result.rule}});
-  }
-  const auto total = [&](const std::string& verdict) { return fmt::format("{} {}", counts[verdict], verdict); };
-  context.print(fmt::format("{}\n{}\n", table.text(), runtime::join_text(filter.candidates, total)));
-}
-
 constexpr const char* gain_legend =
     "gain: the share of multiply-adds and written elements that the cheaper side saves, at the example's or small "
     "sizes; <=: the cheaper side is the left one";
@@ -125,7 +99,7 @@ std::map<std::string, std::uint64_t> fold_special_cases(std::vector<Row>& rows, 
 }
 
 void list(Context& context, const Filter& filter) {
-  if (!filter.candidates.empty()) return list_candidates(context, filter);
+  if (!filter.candidates.empty()) return list_candidates(context, filter.candidates);
   Database database(context.options);
   require_operators(filter.uses, database.library);
   std::vector<Row> rows;
@@ -222,6 +196,7 @@ void show(Context& context, const std::string& id, bool certificate) {
     context.report["certificate"] = record.certificate.text;
     return;
   }
+  if (show_candidate(context, id, database.library)) return;
   std::vector<std::string> ids;
   for (const RuleRecord& record : database.rules.rules) ids.push_back(record.rule.id);
   throw runtime::UsageError(rules_file(context.options).string(),
@@ -265,11 +240,14 @@ void add_rules(CLI::App& app, Options& options, Command& chosen) {
   add_common_options(*listing, options);
   listing->callback([filter, &chosen] { chosen = [filter](Context& context) { list(context, *filter); }; });
 
-  auto* showing = rules->add_subcommand("show", "Show one rule: text, condition, proof");
+  auto* showing = rules->add_subcommand(
+      "show", "Show one rule: text, condition, proof; or a candidate of a run: verdict, counterexample");
   add_rules_operand(*showing, options);
   auto id = std::make_shared<std::string>();
   auto certificate = std::make_shared<bool>(false);
-  showing->add_option("ID", *id, "id of the rule, as in `rules list`")->required();
+  showing
+      ->add_option("ID", *id, "id of the rule, as in `rules list`, or of a candidate, as in `rules list --candidates`")
+      ->required();
   showing->add_flag("--certificate", *certificate, "print the certificate, too");
   add_definitions_option(*showing, options);
   add_common_options(*showing, options);

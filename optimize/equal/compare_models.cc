@@ -173,13 +173,13 @@ class ModelComparison {
     verification.onnxruntime = options_.onnxruntime;
     std::string why;
     const auto found = verify_with_onnxruntime(options_.before, options_.after, verification, {}, why);
-    if (!found || found->verdict == VerificationResult::Verdict::NotVerified) {
-      result_.evaluation += "; not compared in onnxruntime: " + (found ? found->reason : why);
-    } else if (found->verdict == VerificationResult::Verdict::Different) {
+    if (found && found->verdict == VerificationResult::Verdict::Different) {
       result_.verdict = EqualityResult::Verdict::Different;
       result_.onnxruntime_difference = found->verifier + ": " + found->reason;
-    } else {
+    } else if (found && found->is_equal()) {
       result_.evaluation += "; " + found->verifier + " finds no difference";
+    } else {
+      result_.evaluation += "; not compared in onnxruntime: " + (found ? found->reason : why);
     }
   }
 

@@ -20,7 +20,6 @@ std::vector<const OperatorSchema*> versions_of(const algebra::GenericOnnxMapping
 
 std::string find_unknown_name(const algebra::GenericOnnxMapping& mapping, const KnownSchemas& known) {
   const std::string domain = mapping.domain.empty() ? "ONNX" : "domain " + mapping.domain;
-  if (known.newest_version == 0) return domain;
   if (mapping.since > known.newest_version) return {};
   const std::string name = "operator " + mapping.op_type + " of " + domain;
   const std::vector<const OperatorSchema*> versions = versions_of(mapping, known);

@@ -20,8 +20,8 @@ struct KnownSchemas {
   std::vector<OperatorSchema> versions;  // of the operator, oldest first
 };
 
-/// Returns what the mapping names that does not exist; empty if all exists, or if the mapping is for a newer opset than
-/// the runtime's.
+/// Returns what the mapping names that does not exist in its domain, which the runtime has; empty if all exists, or if
+/// the mapping is for a newer opset than the runtime's.
 std::string find_unknown_name(const algebra::GenericOnnxMapping& mapping, const KnownSchemas& known);
 
 }  // namespace rulemill::optimize

@@ -1,13 +1,13 @@
 #include "optimize/report/explain.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <map>
 #include <set>
 
 #include "algebra/terms/rule_text.h"
 #include "optimize/cost/cost_model.h"
+#include "optimize/report/explained_rule.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
@@ -30,20 +30,17 @@ class NodeExplainer {
   }
 
   std::vector<Explanation> run(const std::string& target) {
-    // The id of a specialization is the general rule's id with a suffix.
-    const auto is_target = [&](const algebra::RuleRecord& record) {
-      const std::string& id = record.rule.id;
-      return id.starts_with(target) &&
-             (id.size() == target.size() || std::isdigit(static_cast<unsigned char>(id[target.size()])) == 0);
-    };
-    const bool is_rule = std::ranges::any_of(model_.rules, is_target);
+    const ExplainedRule rule(target, model_.database, model_.rules, model_.bank, model_.terms);
+    const bool is_rule = rule.exists();
+    if (is_rule && !rule.absence_reason().empty()) return {{rule.first_id(), "", rule.absence_reason()}};
     const std::set<NodeId> at = is_rule ? std::set<NodeId>() : nodes_named(target);
     std::vector<Explanation> found;
     for (std::uint32_t number = 0; number < model_.matcher.patterns().size(); ++number) {
       const Pattern& pattern = model_.matcher.patterns()[number];
-      if (is_rule && !is_target(model_.rules[pattern.rule])) continue;
+      if (is_rule && !rule.includes(pattern.rule)) continue;
+      const std::string name = is_rule ? rule.name_of(pattern.rule) : model_.rules[pattern.rule].rule.id;
       for (const NodeId id : model_.bank.live_nodes(model_.import.outputs)) {
-        if (is_rule || at.contains(id)) explain_at(number, id, found);
+        if (is_rule || at.contains(id)) explain_at(number, name, id, found);
       }
     }
     std::ranges::stable_sort(found, std::ranges::greater(), &Explanation::matched_operators);
@@ -73,8 +70,8 @@ class NodeExplainer {
     return found;
   }
 
-  /// Adds the reason why the pattern does not fire with one of its terms at node `id`.
-  void explain_at(std::uint32_t number, NodeId id, std::vector<Explanation>& found) {
+  /// Adds the reason why the pattern, of the named rule, does not fire with one of its terms at node `id`.
+  void explain_at(std::uint32_t number, const std::string& rule, NodeId id, std::vector<Explanation>& found) {
     const Pattern& pattern = model_.matcher.patterns()[number];
     const Node& node = model_.bank.node(id);
     if (node.kind != Node::Kind::Algebra || node.constant) return;
@@ -84,15 +81,14 @@ class NodeExplainer {
       if (wanted.operator_name != model_.bank.instance(node).operator_name) continue;
       if (term.output >= node.outputs.size()) continue;
       const PartialMatch match = match_term(root, node.outputs[term.output]);
-      add(number, id, match.operators, match.obstacle.empty() ? reason_after_match(number, id) : match.obstacle, found);
+      add(pattern.reversed ? rule + ", reversed" : rule, id, match.operators,
+          match.obstacle.empty() ? reason_after_match(number, id) : match.obstacle, found);
       return;
     }
   }
 
-  void add(std::uint32_t number, NodeId id, std::size_t operators, std::string reason,
+  void add(std::string rule, NodeId id, std::size_t operators, std::string reason,
            std::vector<Explanation>& found) const {
-    const Pattern& pattern = model_.matcher.patterns()[number];
-    std::string rule = model_.rules[pattern.rule].rule.id + (pattern.reversed ? ", reversed" : "");
     for (Explanation& each : found) {
       if (each.rule == rule && each.reason == reason) {
         ++each.times;
@@ -208,7 +204,7 @@ std::string to_text(const std::vector<Explanation>& explanations) {
   std::string text;
   for (std::size_t i = 0; i < explanations.size() && i < max_lines; ++i) {
     const Explanation& each = explanations[i];
-    text += each.rule + " at " + each.place;
+    text += each.rule + (each.place.empty() ? " has no instance for the model" : " at " + each.place);
     if (each.times > 1) text += " and " + std::to_string(each.times - 1) + " more";
     text += ": " + each.reason + "\n";
   }

@@ -113,6 +113,8 @@ const char* verdict_text(VerificationResult::Verdict verdict) {
       return "equal";
     case VerificationResult::Verdict::Different:
       return "different";
+    case VerificationResult::Verdict::NotLoaded:
+      return "not loaded";
     default:
       return "not verified";
   }

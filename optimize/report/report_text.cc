@@ -84,6 +84,7 @@ constexpr double noteworthy_range_growth = 1000;
 std::string verification_text(const VerificationResult& result, const AccuracyPolicy& policy) {
   using Verdict = VerificationResult::Verdict;
   if (result.verdict == Verdict::Different) return result.verifier + ": different: " + result.reason;
+  if (result.verdict == Verdict::NotLoaded) return result.verifier + ": not loaded: " + result.reason;
   if (result.verdict == Verdict::NotVerified) return result.verifier + ": not verified: " + result.reason;
   const std::string given = result.given_inputs > 0 ? fmt::format("{} given and ", result.given_inputs) : "";
   const std::string equal =

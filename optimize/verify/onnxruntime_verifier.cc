@@ -13,9 +13,10 @@ using runtime::Json;
 VerificationResult read(const Json& answer) {
   VerificationResult result;
   const std::string verdict = answer.at("verdict");
-  result.verdict = verdict == "equal"       ? VerificationResult::Verdict::Equal
-                   : verdict == "different" ? VerificationResult::Verdict::Different
-                                            : VerificationResult::Verdict::NotVerified;
+  result.verdict = verdict == "equal"        ? VerificationResult::Verdict::Equal
+                   : verdict == "different"  ? VerificationResult::Verdict::Different
+                   : verdict == "not loaded" ? VerificationResult::Verdict::NotLoaded
+                                             : VerificationResult::Verdict::NotVerified;
   result.reason = answer.at("reason");
   result.inputs = answer.value("inputs", 0U);
   result.given_inputs = answer.value("given_inputs", 0U);
@@ -69,6 +70,10 @@ std::optional<VerificationResult> verify_with_onnxruntime(const std::filesystem:
                                                           const std::filesystem::path& after,
                                                           const VerificationOptions& options,
                                                           const RuntimeInputs& inputs, std::string& why) {
+  if (options.definitions_only) {
+    why = "--verifier definitions";
+    return std::nullopt;
+  }
   const Json query = {{"tolerance", options.accuracy.tolerance},
                       {"max_error_ratio", options.accuracy.max_error_ratio},
                       {"max_original_error", max_original_error},

@@ -11,6 +11,9 @@ namespace rulemill::optimize {
 
 namespace {
 
+constexpr const char* other_runtime_hint =
+    "; if another runtime runs it, give --verifier definitions, and --no-benchmark or --benchmark-command";
+
 /// Returns why a candidate is rejected, empty if it is accepted: no verifier found a difference, and one found
 /// equality.
 std::string rejection_reason(const std::vector<VerificationResult>& results) {
@@ -18,6 +21,8 @@ std::string rejection_reason(const std::vector<VerificationResult>& results) {
   using Verdict = VerificationResult::Verdict;
   for (const VerificationResult& each : results) {
     if (each.verdict == Verdict::Different) return "it computes something else (" + each.verifier + "): " + each.reason;
+    if (each.verdict == Verdict::NotLoaded)
+      return each.verifier + " cannot load it: " + each.reason + other_runtime_hint;
   }
   if (std::ranges::any_of(results, &VerificationResult::is_equal)) return {};
   return "it could not be verified (" + results[0].verifier + "): " + results[0].reason;
@@ -97,8 +102,9 @@ class ModelSelector {
       return std::nullopt;
     }
     if (!benchmark.skipped_reason.empty()) return exported_[0];
+    const std::string hint = context_.benchmark.command.empty() ? other_runtime_hint : "";
     for (const CandidateTimes& each : benchmark.candidates) {
-      if (!each.failure.empty()) warn(each.failure);
+      if (!each.failure.empty()) warn("it cannot be timed (" + benchmark.runner + "): " + each.failure + hint);
     }
     const auto faster = std::ranges::find_if(benchmark.candidates, &CandidateTimes::faster);
     if (faster == benchmark.candidates.end()) return std::nullopt;
@@ -133,7 +139,10 @@ class ModelSelector {
   /// fewer inputs or none.
   void verify_by_definitions(const ImportedModel& reimported) {
     std::vector<VerificationResult>& results = selected_.verification;
-    if (!results.empty() && results.back().verdict == VerificationResult::Verdict::Different) return;
+    using Verdict = VerificationResult::Verdict;
+    const bool is_rejected = !results.empty() && (results.back().verdict == Verdict::Different ||
+                                                  results.back().verdict == Verdict::NotLoaded);
+    if (is_rejected) return;
     VerificationOptions options = context_.verification;
     std::span<const GivenInputs> given = context_.given_inputs;
     const double operations_per_input =

@@ -17,7 +17,8 @@ namespace rulemill::optimize {
 struct VerificationOptions {
   std::uint32_t inputs = 3;  // random inputs
   AccuracyPolicy accuracy;
-  std::vector<std::string> onnxruntime;  // command that starts the helper verify.py; empty: definitions only
+  bool definitions_only = false;
+  std::vector<std::string> onnxruntime;  // command that starts the helper verify.py; empty: none was found
   double timeout = 300;                  // seconds, of the verification in onnxruntime
 };
 
@@ -26,6 +27,7 @@ struct VerificationResult {
   enum class Verdict {
     Equal,
     Different,
+    NotLoaded,    // the verifier loads the original, but not the result
     NotVerified,  // not evaluated, or only on uninformative values
   };
   std::string verifier;

@@ -40,4 +40,29 @@ std::string numpy_text(const Counterexample& counterexample) {
   return text;
 }
 
+std::string numpy_text(const std::vector<NamedCounterexample>& counterexamples) {
+  constexpr std::size_t max_rules = 3, max_values = 64;
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [rule, counterexample] : counterexamples) {
+    std::size_t values = 0;
+    for (const auto& input : counterexample.inputs) values += input.size();
+    if (values > max_values) continue;
+    text += fmt::format("\n# {} is false here:\n{}", rule, numpy_text(counterexample));
+    if (++shown == max_rules) break;
+  }
+  return text;
+}
+
+runtime::Json to_json(const Counterexample& counterexample) {
+  runtime::Json sizes = runtime::Json::object(), inputs = runtime::Json::array();
+  for (const auto& [name, value] : counterexample.sizes) sizes[name] = value;
+  for (std::size_t v = 0; v < counterexample.shapes.size(); ++v) {
+    const auto& [name, shape] = counterexample.shapes[v];
+    inputs.push_back({{"name", name}, {"shape", shape}, {"values", counterexample.inputs.at(v)}});
+  }
+  return {{"sizes", std::move(sizes)},           {"inputs", std::move(inputs)},     {"output", counterexample.output},
+          {"position", counterexample.position}, {"source", counterexample.source}, {"target", counterexample.target}};
+}
+
 }  // namespace rulemill::prove

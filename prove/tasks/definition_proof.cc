@@ -53,6 +53,16 @@ CandidateResult prove_rule(const std::string& rule, algebra::Library& library, c
   return result;
 }
 
+std::optional<Counterexample> find_counterexample(const std::string& rule, algebra::Library& library,
+                                                  const ProverOptions& options) {
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  Prover prover(bank, symbols, options);
+  const Verdict verdict = prover.prove(algebra::parse_rule(rule, "rule", library, bank, symbols));
+  const auto* refuted = std::get_if<Refuted>(&verdict);
+  return refuted ? std::optional(refuted->counterexample) : std::nullopt;
+}
+
 CandidateResult generalize_rule(const std::string& rule, algebra::Library& library, const ProverOptions& options) {
   algebra::TermBank bank(library);
   algebra::Symbols symbols;

@@ -2,6 +2,7 @@
 // only on the text.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "prove/prover/prover.h"
@@ -21,6 +22,9 @@ CandidateRule parse_candidate(const std::string& candidate, algebra::Library& li
 CandidateResult prove_candidate(const std::string& candidate, algebra::Library& library, const ProverOptions& options);
 /// Proves or refutes a typed rule.
 CandidateResult prove_rule(const std::string& rule, algebra::Library& library, const ProverOptions& options);
+/// Returns a counterexample to a typed rule in text form; nullopt if none is found.
+std::optional<Counterexample> find_counterexample(const std::string& rule, algebra::Library& library,
+                                                  const ProverOptions& options);
 /// Proves the general form of a typed rule (generalize.h), with its certificate; unknown if it has none.
 CandidateResult generalize_rule(const std::string& rule, algebra::Library& library, const ProverOptions& options);
 /// Returns whether a typed rule's sides are proved to be undefined at the same points.

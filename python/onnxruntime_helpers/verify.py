@@ -243,6 +243,10 @@ class Different(Exception):
     """The result computes something else than the model."""
 
 
+class NotLoaded(Exception):
+    """onnxruntime loads the model, but not the result."""
+
+
 class Verification:
     def __init__(self, query):
         self.query, threads = query, os.cpu_count() or 1
@@ -253,7 +257,7 @@ class Verification:
         try:
             self.result = session(query["after"], threads)
         except Exception as error:
-            raise Different(f"it does not load the result: {one_line(error)}")
+            raise NotLoaded(one_line(error))
         self.infos = self.unoptimized.get_inputs()
         self.outputs = [Output(info.name, query) for info in self.unoptimized.get_outputs()]
         self.reference = Reference(query["before"], threads)
@@ -341,6 +345,8 @@ def verify(query):
         return verification.answer()
     except Different as error:
         return {"verdict": "different", "reason": str(error)}
+    except NotLoaded as error:
+        return {"verdict": "not loaded", "reason": str(error)}
 
 
 def safe_verify(query):

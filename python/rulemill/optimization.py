@@ -50,7 +50,7 @@ class FiredRule:
 
 @dataclass(frozen=True)
 class Verification:
-    """What one verifier found: `verdict` is "equal", "different" or "not verified"."""
+    """What one verifier found: `verdict` is "equal", "different", "not loaded" or "not verified"."""
 
     verifier: str
     verdict: str

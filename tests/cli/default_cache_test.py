@@ -9,6 +9,7 @@ import unittest
 
 import database_form as form
 from binary import ROOT, Case, rulemill
+from terminal_test import on_terminal
 
 try:
     import onnx
@@ -62,6 +63,46 @@ class DefaultCache(Case):
         process = self.run_with("optimize", MODEL, "--no-benchmark")
         self.assert_works(process)
         self.assertEqual(process.stderr, "")
+
+    def own_definitions(self, text=""):
+        """A folder that includes a copy of the installed definitions."""
+        own, copy = self.folder / "own", self.folder / "copy"
+        own.mkdir()
+        shutil.copytree(ROOT / "data" / "operators", copy)
+        (own / "own.op").write_text(f'include "{copy}"\n{text}', encoding="utf-8")
+        return own, copy
+
+    def test_an_operator_or_mapping_that_the_profiles_do_not_use_needs_no_other_rules(self):
+        own, copy = self.own_definitions("function cubed(t) = t * t * t\noperator cubed(x[d...])\n  y[i... < d...] = cubed(x[i...])\n")
+        file = copy / "elementwise.op"
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace("  onnx Sum(a, b, ...)\n", ""), encoding="utf-8")
+        self.assertNotEqual(file.read_text(encoding="utf-8"), text)
+        process = self.run_with("rules", "default", "--definitions", own)
+        self.assert_works(process)
+        self.assertEqual((process.stdout.strip(), process.stderr), (str(self.database), ""))
+        remade = self.run_with("rules", "default", "--definitions", own, "--out", self.folder / "remade")
+        self.assert_works(remade)
+        self.assertEqual((self.folder / "remade" / self.name).read_bytes(), self.whole)
+
+    def test_a_changed_definition_of_an_included_folder_needs_other_rules(self):
+        own, copy = self.own_definitions()
+        (copy / "elementwise.op").write_text((copy / "elementwise.op").read_text(encoding="utf-8").replace(
+            "function relu(t) = max(t, 0)", "function relu(t) = max(t, 0) + 0"), encoding="utf-8")
+        process = self.run_with("rules", "default", "--definitions", own)
+        self.assert_works(process)
+        self.assertNotEqual(process.stdout.strip(), str(self.database))
+        line, = process.stderr.splitlines()
+        self.assertRegex(line, "^rulemill: discovering the default rules, once: about 30 s .* kept in ")
+
+    def test_definitions_without_the_operators_of_the_profiles_are_refused_with_a_hint(self):
+        (self.folder / "lone.op").write_text("operator lone(x[d...])\n  y[i... < d...] = x[i...]\n", encoding="utf-8")
+        self.assert_fails(self.run_with("rules", "default", "--definitions", self.folder), 3, "small.toml", "include them in --definitions")
+
+    def test_making_the_rules_shows_progress_on_a_terminal(self):
+        code, shown = on_terminal("rules", "default", env={"RULEMILL_DATA": str(self.shared / "data"), "RULEMILL_CACHE": str(self.folder / "new")})
+        self.assertEqual(code, 0, shown)
+        self.assertRegex(shown, "discovering the default rules, once(.|\n)*default rules: discovering, ")
 
     def test_a_damaged_database_is_made_again(self):
         middle = len(self.whole) // 2

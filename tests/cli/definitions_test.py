@@ -61,6 +61,18 @@ class Definitions(Case):
         self.assertRegex(process.stderr, r"mine\.op:2:\d+: operator 'root_plus' is undefined for some values of its inputs, by sqrt; .*inverse_root")
         self.assertNotIn("undefined", rulemill("operators", "check").stderr)
 
+    def test_a_read_at_an_index_of_other_dimensions_is_warned_of_unless_a_condition_relates_them(self):
+        folder = self.definitions("operator two_packs(x[d...], y[e...])\n  z[i... < d...] = x[i...] * y[i...]\n"
+                                  "operator two_sizes(x[n], y[m])\n  z[] = sum(p < n) x[p] * y[p]\n"
+                                  "operator related(x[n], y[m])\n  where m <= n\n  z[i < n] = x[i] + y[i]\n"
+                                  "operator guarded(x[n], y[m])\n  z[i < n] = y[i] if i < m else x[i]\n"
+                                  "operator one_pack(x[d...], y[d...])\n  z[i... < d...] = x[i...] * y[i...]\n")
+        process = rulemill("operators", "check", "--definitions", folder)
+        self.assert_works(process)
+        self.assertEqual(process.stderr.count(" warning]"), 2)
+        self.assertRegex(process.stderr, r"mine\.op:3:\d+: operator 'two_packs' reads dimension e\.\.\. of 'y' at an index over d\.\.\.,.* outside of 'y' are 0")
+        self.assertRegex(process.stderr, r"mine\.op:5:\d+: operator 'two_sizes' reads dimension m of 'y' at an index over n, ")
+
     def test_an_assumed_law_is_named_where_it_is_used(self):
         folder = self.definitions("function g(t) = sqrt(t * t)\n  law g(g(t)) = g(t)\n"
                                   "operator g(x[d...])\n  y[i... < d...] = g(x[i...])\n")

@@ -76,5 +76,53 @@ class Domains(Case):
         self.assertEqual(self.optimized(again)[2]["opaque"], [])
 
 
+OWN = """function sigmoid(t) = 1 / (1 + exp(-t))
+operator mul(a[d...], b[d...])
+  y[i... < d...] = a[i...] * b[i...]
+  onnx Mul
+operator sigmoid(x[d...])
+  y[i... < d...] = sigmoid(x[i...])
+  onnx Sigmoid
+operator gated(x[d...], y[d...])
+  z[i... < d...] = x[i...] * sigmoid(y[i...])
+  onnx Gated {domain = "com.example"}
+"""
+
+
+@unittest.skipUnless(onnx, "SKIPPED: onnx is not installed (scripts/install-debian.sh)")
+class OwnDomain(Case):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "own").mkdir()
+        (self.folder / "own" / "own.op").write_text(OWN, encoding="utf-8")
+        (self.folder / "gate.rules").write_text("rule gate(x[m, n], y[m, n])\n  mul(x, sigmoid(y)) => gated(x, y)\n", encoding="utf-8")
+        self.definitions = ("--definitions", self.folder / "own")
+        self.assert_works(rulemill("rules", "import", self.folder / "gate.rules", *self.definitions, "--out", self.folder / "rules"))
+        nodes = [helper.make_node("Sigmoid", ["y"], ["s"]), helper.make_node("Mul", ["x", "s"], ["z"])]
+        x, y, z = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [64, 512]) for name in "xyz")
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.example", 1)]
+        onnx.save(helper.make_model(helper.make_graph(nodes, "gate", [x, y], [z]), opset_imports=opsets, ir_version=8), self.folder / "gate.onnx")
+
+    def report(self, *more):
+        return self.json("optimize", self.folder / "gate.onnx", "--rules", self.folder / "rules", *self.definitions, *more)
+
+    def test_a_result_that_onnxruntime_cannot_load_is_reported_as_such(self):
+        try:
+            import onnxruntime  # noqa: F401
+        except ImportError:
+            self.skipTest("SKIPPED: onnxruntime is not installed (scripts/install-debian.sh)")
+        report = self.report("--no-benchmark")
+        self.assertEqual([each["verdict"] for each in report["verification"]["verifiers"]], ["not loaded"])
+        self.assertRegex(report["warning"], "not used: onnxruntime .* cannot load it: .*com.example:Gated.*; if another runtime runs it, give --verifier")
+        report = self.report("--benchmark-seconds", "0.1")
+        self.assertRegex(report["warning"], r"not used: it cannot be timed \(onnxruntime .*\): it does not load: .*com.example:Gated")
+
+    def test_the_definitions_alone_verify_it_and_nothing_misses_onnxruntime(self):
+        report = self.report("--no-benchmark", "--verifier", "definitions")
+        self.assertTrue(report["changed"])
+        self.assertEqual(report["verification"]["onnxruntime_skipped_reason"], "--verifier definitions")
+        self.assertEqual([each["verdict"] for each in report["verification"]["verifiers"]], ["equal"])
+
+
 if __name__ == "__main__":
     unittest.main()

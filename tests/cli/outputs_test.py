@@ -22,6 +22,7 @@ gpu plan {model} --layout-table {costs} --definitions {own} --json {json}
 gpu time {model} --layout-table {table} --definitions {own} --json {json}
 info {model} --roundtrip {new_model} --definitions {own} --json {json}
 operators list --definitions {own} --json {json}
+operators show NAME --definitions {own} --json {json}
 operators check {properties} --definitions {own} --json {json}
 operators eval TERMS --values {text} --definitions {own} --json {json}
 discover --profile {profile} --definitions {own} --out {new_run} --json {json}
@@ -47,7 +48,7 @@ rules default --out {folder} --definitions {own} --json {json}
 OUTPUTS = ("json", "page", "file", "table", "new_model", "new_db", "new_run")
 OTHER_OPTIONS = {  # with a text that names no file
     "--log-level", "--progress", "--device", "--architecture", "--search", "--cost", "--benchmark-command", "--verifier",
-    "--explain", "--input-shape", "--tier", "--uses", "--sort", "--candidates", "--format", "--memory", "--require-stage", "ID", "TERMS",
+    "--explain", "--input-shape", "--tier", "--uses", "--sort", "--candidates", "--format", "--memory", "--require-stage", "ID", "NAME", "TERMS",
     "SHELL", "COMMAND"}
 REFUSED = re.compile(r"^rulemill: (\S+): is a file of .*; choose another file$", re.M)
 

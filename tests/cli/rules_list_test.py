@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`rulemill rules list`: types, conditions, gains, hidden rules and rejected candidates."""
 
+import math
 import unittest
 
 from binary import ROOT, Case, rulemill
@@ -62,6 +63,28 @@ class RulesList(Case):
         self.assertTrue(all(c["verdict"] in ("refuted", "unknown") and c["reason"] for c in candidates))
         self.assert_fails(rulemill("rules", "list", out, "--candidates", "proved"), 2, "proved")
         self.assert_fails(rulemill("rules", "list", out / "rules.rmdb", "--candidates", "unknown"), 2, "folder")
+
+    def test_a_refuted_candidate_has_the_values_of_a_counterexample(self):
+        out = self.folder / "out"
+        self.assert_works(rulemill("discover", "--profile", ROOT / "data/profiles/exponents.toml", "--out", out, "--generalize", "none",
+                                   "--progress", "off"))
+        candidates = self.json("rules", "list", out, "--candidates", "refuted,unknown")["candidates"]
+        refuted = [each for each in candidates if each["verdict"] == "refuted"]
+        self.assertGreater(len(refuted), 0)
+        for each in refuted:
+            values = each["counterexample"]
+            self.assertNotEqual(values["source"], values["target"])
+            self.assertTrue(all(len(one["values"]) == math.prod(one["shape"]) for one in values["inputs"]))
+        first = refuted[0]["id"]
+        listed, shown = rulemill("rules", "list", out, "--candidates", "refuted").stdout, rulemill("rules", "show", out, first)
+        self.assert_works(shown)
+        name = refuted[0]["counterexample"]["inputs"][0]["name"]
+        self.assertRegex(listed, rf"# {first} is false here:\n{name} = np\.array\(\[")
+        self.assertRegex(shown.stdout, rf"^rule {first}\((.|\n)*verdict +refuted\nreason +at {name}\[(.|\n)*\n{name} = np\.array\(\[")
+        self.assertEqual(self.json("rules", "show", out, first)["counterexample"], refuted[0]["counterexample"])
+        unknown = next(each["id"] for each in candidates if each["verdict"] == "unknown")
+        self.assertEqual(self.json("rules", "show", out, unknown)["verdict"], "unknown")
+        self.assert_fails(rulemill("rules", "show", out, "c0"), 2, "unknown rule 'c0'")
 
 
 if __name__ == "__main__":

@@ -224,13 +224,19 @@ class DefaultRules(Case):
             with self.subTest(attributes):
                 self.assertEqual(self.pooled(**attributes), ["AveragePool", "Conv"])
 
-    def test_other_definitions_have_their_own_rules(self):
+    def test_other_definitions_have_their_own_rules_and_other_comments_do_not(self):
         definitions, cache = self.folder / "operators", self.folder / "cache"
         shutil.copytree(ROOT / "data" / "operators", definitions)
-        file = definitions / "convolution.op"
-        file.write_text(file.read_text(encoding="utf-8") + "\n# A comment.\n", encoding="utf-8")
+        file = definitions / "elementwise.op"
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text + "\n# A comment.\n", encoding="utf-8")
         shutil.copytree(self.cache, cache)
         known = set(os.listdir(cache / "rules"))
+        process = rulemill("rules", "default", "--definitions", definitions, env={"RULEMILL_CACHE": str(cache)})
+        self.assert_works(process)
+        self.assertIn(pathlib.Path(process.stdout.strip()).name, known)
+        self.assertEqual(set(os.listdir(cache / "rules")), known)
+        file.write_text(text.replace("function relu(t) = max(t, 0)\n", "function relu(t) = max(t, 0) + 0\n"), encoding="utf-8")
         process = subprocess.Popen([BINARY, "rules", "default", "--definitions", definitions], stdout=subprocess.DEVNULL,
                                    env={**os.environ, "RULEMILL_CACHE": str(cache)})
         # It is enough to see that it begins to make them.

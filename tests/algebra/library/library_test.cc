@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "algebra/library/definition_warnings.h"
+#include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
 
 using namespace rulemill;
@@ -45,6 +47,15 @@ TEST_CASE("every shipped definition loads and defines each operator once") {
   CHECK(library.digest() == load_shipped_library().digest());
 }
 
+TEST_CASE("no shipped operator reads an input at an index of dimensions that nothing relates") {
+  for (const auto& file : std::filesystem::directory_iterator(definitions)) {
+    if (file.path().extension() != ".op") continue;
+    for (const syntax::Operator& op : syntax::parse(runtime::read_file(file.path()), file.path().string()).operators) {
+      for (const DefinitionWarning& warning : find_unrelated_reads(op)) FAIL_CHECK(warning.place + ": " + warning.text);
+    }
+  }
+}
+
 TEST_CASE("an instance is found if the operator takes these parameters and ranks") {
   Library library = load_shipped_library();
   const std::vector<std::uint32_t> ranks{2};
@@ -69,7 +80,8 @@ TEST_CASE("an error in a definition is one line with file, line, column and the 
        "ops.op:3:11: this division may not divide: state 'where … % … = 0' for it, or use floor division '//'"},
       {"operator f(x[n, m])\n  y[i < n // (m - 1)] = x[i, 0]",
        "ops.op:3:17: this divisor may be zero: divide by sizes, positive numbers and their products"},
-      {"operator f(x[n])\n  y[i < n] = tan(x[i])", "ops.op:3:14: 'tan' is no scalar function"},
+      {"operator f(x[n])\n  y[i < n] = tan(x[i])",
+       "ops.op:3:14: 'tan' is no scalar function; define one, such as function larger(a, b) = max(a, b)"},
       {"operator f(x[n])\n  y[i < n] x[i]", "ops.op:3:12: expected '=' before the value of 'y', found 'x'"},
       {"operator f(a[n], b[n])\n  commutative\n  y[i < n] = a[i] - b[i]",
        "ops.op:2:10: operator 'f': it is declared commutative, but exchanging its inputs changes the result"},

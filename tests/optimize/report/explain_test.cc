@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "algebra/rules/specialization.h"
+#include "optimize/search/search_graph.h"
 #include "runtime/text/error.h"
 #include "tests/optimize/models.h"
 
@@ -19,8 +21,10 @@ std::vector<Explanation> explained(const ModelText& text, const std::string& rul
   const ImportedModel import = import_model(text.parsed(), bank);
   Fusion fusion(bank);
   CostModel cost(bank, fusion, find_device("t4"), {});
-  Matcher matcher(bank, rules.terms, rules.rules);
-  return explain({bank, import, rules.terms, rules.rules, matcher, cost}, target);
+  const auto specialized =
+      algebra::specialize(rules.rules, used_operators(bank), rules.library, rules.terms, rules.symbols);
+  Matcher matcher(bank, rules.terms, specialized);
+  return explain({bank, import, rules.terms, rules.rules, specialized, matcher, cost}, target);
 }
 
 /// A row through these operators, then times a weight.
@@ -75,6 +79,31 @@ rule scale_of_rows(x[e, m, k], w[k, n], s[])
 TEST_CASE("a target that is neither a rule nor a node is an error", "[explain]") {
   CHECK_THROWS_WITH(explained(row_through("Mul"), scale_rule, "absent"),
                     Catch::Contains("no rule and no node of the model is named 'absent'"));
+}
+
+constexpr const char* general_rules = R"(
+rule r9(x[e, m, k], s[])
+  scale(x, s) => neg(scale(neg(x), s))
+rule r9g(x[d...], s[])
+  scale(x, s) => neg(scale(neg(x), s))
+rule r10g(x[d...], y[d...])
+  add(x, relu(y)) => mul(x, y)
+)";
+
+TEST_CASE("a general rule is explained by its instances, also by one with an id of its own", "[explain]") {
+  for (const std::string target : {"r9g", "r9"}) {
+    const auto found = explained(row_through("Mul"), general_rules, target);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].rule == (target == "r9g" ? "r9g as r9" : "r9"));
+    CHECK(found[0].place == "node_g");
+    CHECK(found[0].reason.starts_with("it applies"));
+  }
+}
+
+TEST_CASE("a rule without an instance for the model is no unknown rule", "[explain]") {
+  const auto found = explained(row_through("Mul"), general_rules, "r10g");
+  REQUIRE(found.size() == 1);
+  CHECK(to_text(found) == "r10g has no instance for the model: the model has no mul\n");
 }
 
 TEST_CASE("equal reasons are one line with the number of places", "[explain]") {

@@ -13,7 +13,7 @@
 #include "algebra/rules/term_evaluation.h"
 #include "algebra/terms/rule_text.h"
 #include "cli/command.h"
-#include "cli/operator_commands.h"
+#include "cli/operators/operator_commands.h"
 #include "runtime/files/json_file.h"
 #include "runtime/text/error.h"
 #include "runtime/text/join_text.h"

@@ -1,9 +1,8 @@
-#include "algebra/library/partial_operators.h"
+#include "algebra/library/definition_warnings.h"
 
 #include <algorithm>
 
 #include "algebra/language/lexer.h"
-#include "algebra/language/syntax.h"
 #include "algebra/library/library.h"
 #include "algebra/properties/positivity.h"
 #include "runtime/files/atomic_file.h"
@@ -36,20 +35,25 @@ std::optional<std::string> function_outside_domain(const syntax::Operator& op, L
 
 }  // namespace
 
-std::vector<PartialOperator> find_partial_operators(const std::filesystem::path& folder) {
+std::vector<DefinitionWarning> find_definition_warnings(const std::filesystem::path& folder) {
   Library library = Library::load(folder);
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".op") files.push_back(entry.path());
   }
   std::ranges::sort(files);
-  std::vector<PartialOperator> result;
+  std::vector<DefinitionWarning> result;
   for (const std::filesystem::path& file : files) {
-    for (const syntax::Operator& op : syntax::parse(runtime::read_file(file), file.string()).operators) {
+    const syntax::Definitions definitions = syntax::parse(runtime::read_file(file), file.string());
+    for (const syntax::Operator& op : definitions.operators) {
+      for (DefinitionWarning& warning : find_unrelated_reads(op)) result.push_back(std::move(warning));
       for (const std::uint32_t length : {1U, 2U}) {
         const auto function = function_outside_domain(op, library, length);
         if (!function) continue;
-        result.push_back({place(op.origin, op.place.line, op.place.column), op.name, *function});
+        result.push_back({place(op.origin, op.place.line, op.place.column),
+                          "operator '" + op.name + "' is undefined for some values of its inputs, by " + *function +
+                              "; to define it everywhere, bound the argument, as inverse_root does "
+                              "(docs/definitions.md)"});
         break;
       }
     }

@@ -1,41 +1,20 @@
-// `rulemill operators`: lists and checks the operator definitions, and evaluates them.
+// `rulemill operators check`: checks definitions, their properties and their ONNX mappings.
 #include "algebra/terms/rule_text.h"
 
 #include <fmt/format.h>
 #include "cli/command.h"
 #include "cli/model_processes.h"
 #include "cli/number_option.h"
-#include "cli/operator_commands.h"
+#include "cli/operators/operator_commands.h"
 #include "cli/text_table.h"
 #include "optimize/onnx/mapping_check.h"
 #include "prove/import_rules.h"
 #include "prove/prover/prover.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
-#include "runtime/text/join_text.h"
 
 namespace rulemill::cli {
 namespace {
-
-void list(Context& context) {
-  const algebra::Library library = load_library(context.options);
-  TextTable table({"operator", "inputs", "sizes", "parameters", "digest"});
-  for (const std::string& name : library.operator_names()) {
-    const auto sizes = library.size_parameter_names(name);
-    const auto parameters = library.parameter_names(name);
-    table.add({name, std::to_string(library.arity(name)), runtime::join_text(sizes), runtime::join_text(parameters),
-               library.digest(name)});
-    context.report["operators"].push_back({{"name", name},
-                                           {"place", library.place_of(name)},
-                                           {"inputs", library.arity(name)},
-                                           {"outputs", library.output_names(name)},
-                                           {"sizes", sizes},
-                                           {"parameters", parameters},
-                                           {"assumed_laws", library.assumed_laws(name)},
-                                           {"digest", library.digest(name)}});
-  }
-  context.print(table.text());
-}
 
 /// Proves or refutes every property of the file. Returns the number of those not proved. Throws InputError if one is
 /// ill-typed.
@@ -45,6 +24,7 @@ std::size_t check_properties(Context& context, const std::string& file, algebra:
   prove::Prover prover(bank, symbols);
   std::size_t not_proved = 0;
   std::string ill_typed;
+  std::vector<prove::NamedCounterexample> counterexamples;
   TextTable table({"property", "verdict", "condition, counterexample or reason"});
   for (const algebra::Rule& rule : algebra::parse_rules(runtime::read_file(file), file, library, bank, symbols)) {
     const prove::Verdict verdict = prover.prove(rule);
@@ -57,8 +37,12 @@ std::size_t check_properties(Context& context, const std::string& file, algebra:
       ill_typed = "property " + rule.id + " is ill-typed: " + detail;
     table.add({rule.id, prove::name(status), detail});
     context.report["properties"].push_back({{"name", rule.id}, {"verdict", prove::name(status)}, {"detail", detail}});
+    if (const auto* refuted = std::get_if<prove::Refuted>(&verdict)) {
+      context.report["properties"].back()["counterexample"] = prove::to_json(refuted->counterexample);
+      counterexamples.push_back({rule.id, refuted->counterexample});
+    }
   }
-  context.print(table.text(context.uses_colours()));
+  context.print(table.text(context.uses_colours()) + prove::numpy_text(counterexamples));
   if (!ill_typed.empty()) throw runtime::InputError(file, ill_typed);
   return not_proved;
 }
@@ -81,8 +65,8 @@ std::size_t check_onnx(Context& context, algebra::Library& library, int trials, 
     not_compared += report.was_compared() ? 0 : 1;
     const std::string result = !report.difference.empty() ? "differs: " + report.difference
                                : report.was_compared()    ? "agrees"
-                               : report.rejected > 0      ? "not compared: " + report.rejection
-                                                          : "not compared: no node was found";
+                               : report.rejection.empty() ? "not compared: no node was found"
+                                                          : "not compared: " + report.rejection;
     if (!report.difference.empty() || !report.was_compared())
       table.add({report.operator_name, report.op_type + " (" + std::to_string(report.index + 1) + ")",
                  std::to_string(report.agreed), std::to_string(report.rejected), result});
@@ -143,17 +127,11 @@ void check(Context& context, const OperatorCheckOptions& given) {
 
 }  // namespace
 
-void add_operators(CLI::App& app, Options& options, Command& chosen) {
-  auto* operators = app.add_subcommand("operators", "Operator definitions");
-  operators->require_subcommand(1);
-  auto* listing = operators->add_subcommand("list", "List the defined operators");
-  add_definitions_option(*listing, options);
-  add_common_options(*listing, options);
-  listing->callback([&chosen] { chosen = list; });
-
-  auto* checking = operators->add_subcommand("check", "Check the definitions");
+void add_operators_check(CLI::App& operators, Options& options, Command& chosen) {
+  auto* checking = operators.add_subcommand("check", "Check the definitions");
   auto given = std::make_shared<OperatorCheckOptions>();
-  checking->add_flag("--onnx", given->onnx, "compare every ONNX mapping with onnxruntime on random nodes");
+  checking->add_flag("--onnx", given->onnx,
+                     "compare every ONNX mapping with onnxruntime, on nodes with chosen numbers and on random ones");
   checking->add_option("--trials", given->trials, "random nodes per mapping")->check(whole_number(1, 10000));
   options.files.reads(checking->add_option(
       "FILE", given->files,
@@ -161,7 +139,6 @@ void add_operators(CLI::App& app, Options& options, Command& chosen) {
   add_definitions_option(*checking, options);
   add_common_options(*checking, options);
   checking->callback([given, &chosen] { chosen = [given](Context& context) { check(context, *given); }; });
-  add_operators_eval(*operators, options, chosen);
 }
 
 }  // namespace rulemill::cli
