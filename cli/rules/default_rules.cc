@@ -92,7 +92,7 @@ void discover(const fs::path& profiles, const fs::path& definitions, const fs::p
   fs::path work = database;
   work.replace_extension(".making");
   run_self("discover --generalize all --profile " + quoted(profiles.string()) + " --definitions " +
-               quoted(definitions.string()) + " --progress off --log-level error --out",
+               quoted(definitions.string()) + " --progress off --log-level error --no-sync --out",
            work);
   fs::rename(work / prove::rules_file, database);
   std::error_code ignored;

@@ -7,6 +7,7 @@
 #include "cli/run/proof_options.h"
 #include "cli/run/run_report.h"
 #include "pipeline/run.h"
+#include "runtime/files/atomic_file.h"
 
 namespace rulemill::cli {
 namespace {
@@ -24,6 +25,7 @@ struct StageOptions {
   pipeline::Options run;
   ProofOptions proofs;
   std::string device = "auto", generalized = "core";
+  bool no_sync = false;
 };
 
 const std::map<std::string, prove::GeneralizedTier> tiers = {{"none", prove::GeneralizedTier::None},
@@ -60,6 +62,8 @@ void add_stage_options(CLI::App& app, Options& options, StageOptions& stage_opti
   app.add_option("--checkpoint-rows", run.checkpoint_rows,
                  "rows of terms that the join saves at a time; an interrupted run loses at most this work")
       ->check(whole_number(1));
+  app.add_flag("--no-sync", stage_options.no_sync,
+               "do not wait until files are on storage; a crash of the machine may lose the run");
   add_common_options(app, options);
 }
 
@@ -76,6 +80,7 @@ void run(Context& context, const StageOptions& stage_options, std::size_t last, 
   options.workers = worker_options(context.options, stage_options.proofs);
   options.build = RULEMILL_VERSION;
   options.progress = context.progress;
+  runtime::set_file_sync(!stage_options.no_sync);
   RunReport report(context);
   pipeline::run(context.world, options, last, only_last, report);
 }

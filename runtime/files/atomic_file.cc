@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
@@ -15,6 +16,8 @@
 
 namespace rulemill::runtime {
 namespace {
+
+std::atomic<bool> syncs_files = true;
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
@@ -37,7 +40,7 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 /// Makes a rename durable. Some file systems cannot sync a folder; that is not an error.
 void sync_folder(const std::filesystem::path& folder) {
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (descriptor.is_valid()) ::fsync(descriptor.get());
+  if (descriptor.is_valid()) sync_file(descriptor.get());
 }
 
 /// Writes to a device or pipe. Opening a pipe waits for a reader.
@@ -60,13 +63,20 @@ void replace_file(const std::filesystem::path& path, std::span<const ByteView> c
   Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file.is_valid()) throw_write_error(path, errno);
   if (!write_all(file.get(), chunks)) fail(errno);
-  if (::fsync(file.get()) != 0) fail(errno);
+  if (const int error = sync_file(file.get()); error != 0) fail(error);
   if (!file.close()) fail(errno);
   if (::rename(partial.c_str(), path.c_str()) != 0) fail(errno);
   sync_folder(folder_of(path));
 }
 
 }  // namespace
+
+void set_file_sync(bool on) { syncs_files = on; }
+
+int sync_file(int descriptor) {
+  if (!syncs_files) return 0;
+  return ::fsync(descriptor) == 0 ? 0 : errno;
+}
 
 void throw_write_error(const std::filesystem::path& path, int error) {
   const std::string message = "cannot be written: " + error_text(error);

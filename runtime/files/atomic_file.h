@@ -1,5 +1,5 @@
-// Atomic writing: a reader sees the old content or the new. Writes a temporary file in the same folder, then fsync,
-// rename, fsync of the folder; removes it on failure. Follows links, and writes to devices and pipes (destination.h).
+// Atomic writing: a reader sees the old content or the new. Writes a temporary file in the same folder, then sync,
+// rename, sync of the folder; removes it on failure. Follows links, and writes to devices and pipes (destination.h).
 #pragma once
 
 #include <filesystem>
@@ -24,6 +24,12 @@ void write_file(const std::filesystem::path& path, ByteView bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
 /// Writes the concatenation of the chunks.
 void write_file(const std::filesystem::path& path, std::span<const ByteView> chunks);
+
+/// Whether this process waits until files are on storage, which some file systems take many milliseconds for (default:
+/// true). Otherwise a crash of the machine may lose what was written; the end of the process does not.
+void set_file_sync(bool on);
+/// Waits until what was written to the file is on storage. Returns 0, or errno.
+int sync_file(int descriptor);
 
 /// Throws the error for a write to `path` that failed with this errno.
 [[noreturn]] void throw_write_error(const std::filesystem::path& path, int error);

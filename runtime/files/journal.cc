@@ -191,7 +191,7 @@ void Journal::sync() {
   if (!unsynced_) return;
   unsynced_ = false;
   flush();
-  if (::fdatasync(descriptor_) != 0) throw_write_error(path_, errno);
+  if (const int error = sync_file(descriptor_); error != 0) throw_write_error(path_, error);
 }
 
 std::string Journal::read(const Location& location) const {

@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
+
 #include <catch2/catch.hpp>
 
 #include "runtime/files/scratch_folder.h"
@@ -31,6 +33,14 @@ TEST_CASE("errors of writing and reading name the file and the reason") {
   CHECK_THROWS_AS(require_writable_folder("/proc/rulemill"), IoError);
   CHECK_NOTHROW(require_writable_folder(folder / "a/b/c"));
   CHECK(std::filesystem::is_empty(folder / "a/b/c"));
+}
+
+TEST_CASE("files are synced with the storage unless that is switched off") {
+  CHECK(sync_file(-1) == EBADF);
+  set_file_sync(false);
+  CHECK(sync_file(-1) == 0);
+  set_file_sync(true);
+  CHECK(sync_file(-1) == EBADF);
 }
 
 TEST_CASE("only one run at a time can lock a folder") {
