@@ -13,7 +13,13 @@ namespace {
 /// Larger windows are left to rules: a proof from the definitions compares whole normal forms.
 constexpr std::size_t max_statement_nodes = 16;
 
-/// Returns the rule of one window; nullopt if its sides depend on different leaves.
+std::vector<algebra::TermId> sorted(std::vector<algebra::TermId> terms) {
+  std::ranges::sort(terms);
+  return terms;
+}
+
+/// Returns the rule of one window; nullopt if each side depends on a leaf that the other one does not have. One may:
+/// a sum that a normalization returns next to its result does not depend on the scale.
 std::optional<std::string> statement_of(const GeneralWindow& general, const RegionGraph& graph, GraphBank& bank) {
   algebra::TermBank terms(bank.library());
   std::vector<algebra::TermId> values;  // by value of the window
@@ -43,8 +49,11 @@ std::optional<std::string> statement_of(const GeneralWindow& general, const Regi
   rule.source = {values[graph.outputs[0]]};
   rule.target = {values[graph.outputs[1]]};
   if (terms.term(rule.source[0]).is_variable) std::swap(rule.source, rule.target);
-  rule.variables = terms.variables(rule.source);
-  if (!std::ranges::is_permutation(rule.variables, terms.variables(rule.target))) return std::nullopt;
+  const std::vector<algebra::TermId> source = sorted(terms.variables(rule.source));
+  const std::vector<algebra::TermId> target = sorted(terms.variables(rule.target));
+  const bool target_has_more = std::ranges::includes(target, source);
+  if (!target_has_more && !std::ranges::includes(source, target)) return std::nullopt;
+  rule.variables = terms.variables(target_has_more ? rule.target : rule.source);
   for (const algebra::TermId variable : rule.variables) rule.shapes.push_back(shapes.at(variable));
   return algebra::to_string(rule, terms, bank.symbols());
 }
