@@ -26,9 +26,15 @@ class GeneralSizes {
     for (const std::int64_t number : numbers) {
       const auto size = product(number);
       general_.emplace(number, size ? *size : next_name());
+      if (!size) actual_.emplace(symbols.atoms(names[used - 1])[0], algebra::Poly(number));
     }
-    for (const algebra::Atom atom : open) open_.emplace(atom, next_name());
+    for (const algebra::Atom atom : open) {
+      open_.emplace(atom, next_name());
+      actual_.emplace(symbols.atoms(names[used - 1])[0], algebra::Poly(atom));
+    }
   }
+
+  const algebra::Substitution& actual() const { return actual_; }
 
   std::vector<algebra::Poly> operator()(std::vector<algebra::Poly> sizes) const {
     for (algebra::Poly& size : sizes) {
@@ -54,7 +60,7 @@ class GeneralSizes {
 
   algebra::Symbols& symbols_;
   std::map<std::int64_t, algebra::Poly> general_;  // numbers above 1
-  algebra::Substitution open_;
+  algebra::Substitution open_, actual_;
 };
 
 /// Numbers that stay, if small ones do.
@@ -67,6 +73,7 @@ class Generalization {
 
   GeneralWindow run(SmallNumbers small, std::vector<algebra::Poly>& names) {
     const GeneralSizes general(bank_.symbols(), names, numbers(small), open_sizes());
+    result_.actual = general.actual();
     for (const RegionLeaf& leaf : window_.leaves) {
       const ValueType& type = bank_.value(leaf.value).type;
       result_.leaves.push_back({ValueType(general(*type), type.data_type), leaf.constant, std::nullopt});
@@ -85,11 +92,24 @@ class Generalization {
 
  private:
   std::set<std::int64_t> numbers(SmallNumbers small) const {
+    const std::set<std::int64_t> fixed = large_parameters();
     std::set<std::int64_t> found;
     for_each_size([&](const algebra::Poly& size) {
-      const auto number = size.constant();
-      if (number && *number > (small == SmallNumbers::Literal ? max_small_number : 1)) found.insert(*number);
+      const std::int64_t number = size.constant().value_or(0);
+      if (number > (small == SmallNumbers::Literal ? max_small_number : 1) && !fixed.contains(number))
+        found.insert(number);
     });
+    return found;
+  }
+
+  std::set<std::int64_t> large_parameters() const {
+    std::set<std::int64_t> found;
+    for (const RegionNode& node : window_.graph.nodes) {
+      for (const auto& [name, value] : bank_.library().instance(node.instance).parameters) {
+        const auto* number = std::get_if<std::int64_t>(&value);
+        if (number != nullptr && *number > max_small_number) found.insert(*number);
+      }
+    }
     return found;
   }
 

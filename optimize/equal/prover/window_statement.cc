@@ -4,6 +4,8 @@
 #include <unordered_map>
 
 #include "algebra/terms/rule_text.h"
+#include "algebra/terms/size_condition.h"
+#include "algebra/terms/typing.h"
 #include "optimize/equal/prover/general_window.h"
 
 namespace rulemill::optimize {
@@ -16,6 +18,19 @@ constexpr std::size_t max_statement_nodes = 16;
 std::vector<algebra::TermId> sorted(std::vector<algebra::TermId> terms) {
   std::ranges::sort(terms);
   return terms;
+}
+
+/// Returns the rule with the condition under which it is well-typed; nullopt if that does not hold in the window, or if
+/// other shapes are needed.
+std::optional<std::string> with_condition(const algebra::Rule& rule, const GeneralWindow& general,
+                                          algebra::TermBank& terms, GraphBank& bank) {
+  const auto typed = algebra::try_typing(rule, terms, bank.symbols());
+  if (!typed || typed->rule.shapes != rule.shapes) return std::nullopt;
+  for (const algebra::SizeCondition& condition : typed->rule.condition) {
+    const algebra::SizeCondition actual = algebra::substitute(condition, general.actual, bank.symbols());
+    if (algebra::holds(actual, bank.symbols()) != algebra::Truth::Yes) return std::nullopt;
+  }
+  return algebra::to_string(typed->rule, terms, bank.symbols());
 }
 
 /// Returns the rule of one window; nullopt if each side depends on a leaf that the other one does not have. One may:
@@ -55,7 +70,7 @@ std::optional<std::string> statement_of(const GeneralWindow& general, const Regi
   if (!target_has_more && !std::ranges::includes(source, target)) return std::nullopt;
   rule.variables = terms.variables(target_has_more ? rule.target : rule.source);
   for (const algebra::TermId variable : rule.variables) rule.shapes.push_back(shapes.at(variable));
-  return algebra::to_string(rule, terms, bank.symbols());
+  return with_condition(rule, general, terms, bank);
 }
 
 }  // namespace
@@ -66,7 +81,7 @@ std::optional<ProvedStatement> StatementProver::prove(const Region& window, Effo
   for (const SmallNumbers small : {SmallNumbers::General, SmallNumbers::Literal}) {
     const GeneralWindow general = generalize(bank_, constants_, operators_, window, small, sizes_);
     auto statement = statement_of(general, window.graph, bank_);
-    if (!statement) return std::nullopt;
+    if (!statement) continue;
     auto known = proved_.find(*statement);
     if (known == proved_.end() && effort == Effort::Full)
       known = proved_.emplace(*statement, proof_(*statement, bank_.library())).first;
