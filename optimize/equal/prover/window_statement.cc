@@ -66,9 +66,11 @@ std::optional<std::string> statement_of(const GeneralWindow& general, const Regi
   if (terms.term(rule.source[0]).is_variable) std::swap(rule.source, rule.target);
   const std::vector<algebra::TermId> source = sorted(terms.variables(rule.source));
   const std::vector<algebra::TermId> target = sorted(terms.variables(rule.target));
-  const bool target_has_more = std::ranges::includes(target, source);
-  if (!target_has_more && !std::ranges::includes(source, target)) return std::nullopt;
-  rule.variables = terms.variables(target_has_more ? rule.target : rule.source);
+  if (!std::ranges::includes(source, target)) {
+    if (!std::ranges::includes(target, source)) return std::nullopt;
+    std::swap(rule.source, rule.target);
+  }
+  rule.variables = terms.variables(rule.source);
   for (const algebra::TermId variable : rule.variables) rule.shapes.push_back(shapes.at(variable));
   return with_condition(rule, general, terms, bank);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "optimize/onnx/mapping/node_parts.h"
 #include "optimize/onnx/mapping/resolve_einsum.h"
@@ -23,6 +24,10 @@ const std::map<std::string, std::vector<std::string>> activations = {{"Relu", {}
                                                                      {"Clip", {}},
                                                                      {"LeakyRelu", {"alpha"}},
                                                                      {"HardSigmoid", {"alpha", "beta"}}};
+
+/// Attributes of onnxruntime's Attention: those that are read or change nothing here, and those that must be 0.
+const std::set<std::string> attention_attributes = {"num_heads", "scale", "mask_filter_value"};
+const std::set<std::string> attention_switches = {"unidirectional", "do_rotary", "past_present_share_buffer"};
 
 NodeDescription node(std::string op_type) {
   NodeDescription description;
@@ -122,10 +127,8 @@ Resolved resolve_attention(const NodeQuery& query, GraphBank& bank) {
   NodeParts parts(query, bank, "its sizes do not fit its heads");
   const NodeDescription& given = query.description;
   for (const auto& [name, value] : given.attributes) {
-    const bool is_off = (name == "unidirectional" || name == "do_rotary" || name == "past_present_share_buffer") &&
-                        integer_of(given, name) == 0;
-    const bool is_read = name == "num_heads" || name == "scale" || name == "mask_filter_value";
-    if (!is_off && !is_read) return "attribute " + name + " is not supported";
+    const bool is_off = attention_switches.contains(name) && integer_of(given, name) == 0;
+    if (!is_off && !attention_attributes.contains(name)) return "attribute " + name + " is not supported";
   }
   const auto heads = integer_of(given, "num_heads");
   if (!heads || *heads <= 0 || query.outputs.size() != 1 || query.inputs.size() < 2) return parts.reason();
