@@ -9,7 +9,7 @@
 #include "optimize/onnx/captured_names.h"
 #include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
-#include "optimize/onnx/mapping/resolve_einsum.h"
+#include "optimize/onnx/mapping/resolve_compound.h"
 #include "optimize/onnx/shapes/opaque_shapes.h"
 #include "optimize/onnx/shapes/shape_values.h"
 #include "optimize/onnx/shapes/size_bounds.h"
@@ -257,7 +257,7 @@ class Importer {
 
   std::variant<LoweredNode, std::string> resolve(const NodeQuery& query) {
     try {
-      return resolve_node_or_einsum(query, bank_);
+      return resolve_node_or_parts(query, bank_);
     } catch (const algebra::Overflow& overflow) {
       return overflow.what();
     }

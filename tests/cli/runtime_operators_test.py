@@ -28,7 +28,7 @@ def weights():
     random = numpy.random.default_rng(5)
     shapes = {"w": [WIDTH, OUT], "g": [WIDTH], "b": [WIDTH], "r": [WIDTH]}
     values = {name: random.uniform(-1, 1, shape) for name, shape in shapes.items()}
-    values |= {"quarter": 0.25, "quick": 1.702}
+    values |= {"quarter": 0.25, "quick": 1.702, "root": 2**0.5, "inverse": 0.5**0.5, "one": 1.0, "half": 0.5}
     return [numpy_helper.from_array(numpy.array(value, dtype=numpy.float32), name) for name, value in values.items()]
 
 
@@ -46,6 +46,11 @@ NORM = node("y = LayerNormalization(s, g, b)", axis=-1, epsilon=1e-5)
 EQUAL = {
     "Gelu": ([node("y = Gelu(x)")], [node("y = ms.Gelu(x)")]),
     "BiasGelu": ([node("s = Add(x, r)"), node("y = Gelu(s)")], [node("y = ms.BiasGelu(x, r)")]),
+    "Gelu written out": ([node("d = Div(x, root)"), node("e = Erf(d)"), node("s = Add(e, one)"), node("t = Mul(x, s)"), node("y = Mul(t, half)")],
+                         [node("y = ms.Gelu(x)")]),
+    "Gelu with a factor": ([node("d = Mul(x, inverse)"), node("e = Erf(d)"), node("s = Add(e, one)"), node("h = Mul(x, half)"), node("y = Mul(h, s)")],
+                           [node("y = ms.Gelu(x)")]),
+    "the sum of SkipLayerNormalization": ([node("y = Add(x, skip)")], [node("n, m, v, y = ms.SkipLayerNormalization(x, skip, g, b)")]),
     "FastGelu": ([node("y = Gelu(x)", approximate="tanh")], [node("y = ms.FastGelu(x)")]),
     "FastGelu of a bias": ([node("s = Add(x, r)"), node("y = Gelu(s)", approximate="tanh")], [node("y = ms.FastGelu(x, r)")]),
     "QuickGelu": ([node("t = Mul(x, quick)"), node("s = Sigmoid(t)"), node("y = Mul(x, s)")],
@@ -112,11 +117,11 @@ class RuntimeOperators(Case):
         process = rulemill("rules", "import", ROOT / "tests" / "optimize" / "equal" / "fusions.rules", "--out", cls.rules)
         assert process.returncode == 0, process.stderr
 
-    def verdict(self, name, nodes):
+    def verdict(self, name, nodes, batch=BATCH):
         paths = []
         for side, part in zip(("before", "after"), nodes):
             used = {each for one in part for each in one.input}
-            inputs = [helper.make_tensor_value_info(each, TensorProto.FLOAT, shape) for each, shape in SHAPES.items()
+            inputs = [helper.make_tensor_value_info(each, TensorProto.FLOAT, [batch, *shape[1:]]) for each, shape in SHAPES.items()
                       if any(each in one.input for both in nodes for one in both)]
             output = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
             graph = helper.make_graph(part, "g", inputs, [output], [each for each in weights() if each.name in used])
@@ -132,6 +137,23 @@ class RuntimeOperators(Case):
         for name, nodes in EQUAL.items():
             with self.subTest(name):
                 self.assertEqual(self.verdict(name, nodes), "equal")
+                self.assertEqual(self.verdict(name, nodes, "an open batch"), "equal")
+
+    def test_slices_are_the_parts_of_a_split(self):
+        def model(nodes, name, axes):
+            numbers = {"zero": [0], "middle": [96], "end": [128], "axis": [1], "parts": [96, 32]}
+            used = {each for one in nodes for each in one.input}
+            graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, axes)],
+                                      [helper.make_tensor_value_info(each, TensorProto.FLOAT, None) for each in ("y", "z")],
+                                      [numpy_helper.from_array(numpy.array(value), each) for each, value in numbers.items() if each in used])
+            path = self.folder / name
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+            return path
+        slices = [node("y = Slice(x, zero, middle, axis)"), node("z = Slice(x, middle, end, axis)")]
+        split = [node("y, z = Split(x, parts)", axis=1)]
+        for axes in ([1, 128, 20, 20], ["n", 128, 20, 20]):
+            with self.subTest(axes):
+                self.assert_works(rulemill("equal", model(slices, "slices.onnx", axes), model(split, "split.onnx", axes), "--rules", self.rules))
 
     @unittest.skipUnless(onnxruntime, "SKIPPED: onnxruntime is not installed (scripts/install-debian.sh)")
     def test_a_transformer_is_equal_to_what_the_extended_level_of_onnxruntime_makes_of_it(self):

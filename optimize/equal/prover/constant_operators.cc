@@ -21,15 +21,23 @@ bool has_few_elements(const ValueType& type) {
   return true;
 }
 
+/// Returns the instance of an operator without inputs that computes a number; nullopt if the operator has none.
+std::optional<algebra::InstanceId> number_of(algebra::Library& library, const std::string& name) {
+  if (library.arity(name) > 0 || library.output_names(name).size() > 1) return std::nullopt;
+  const std::uint32_t scalar[] = {0};
+  if (library.has_explicit_rank(name)) return library.instantiate(name, {}, scalar).id;
+  if (!library.parameter_names(name).empty() || !library.size_parameter_names(name).empty()) return std::nullopt;
+  const algebra::OperatorInstance& instance = library.instantiate(name, {}, {});
+  return instance.outputs[0].dims.empty() ? std::optional(instance.id) : std::nullopt;
+}
+
 }  // namespace
 
 ConstantOperators::ConstantOperators(GraphBank& bank, ConstantComparison& constants,
                                      const std::set<algebra::InstanceId>& instances)
     : bank_(bank), constants_(constants), instances_(instances) {
-  const std::uint32_t scalar[] = {0};
   for (const std::string& name : bank.library().operator_names()) {
-    if (bank.library().arity(name) == 0 && bank.library().has_explicit_rank(name))
-      instances_.insert(bank.library().instantiate(name, {}, scalar).id);
+    if (const auto number = number_of(bank.library(), name)) instances_.insert(*number);
   }
   const auto stored = static_cast<std::uint32_t>(bank.node_count());
   for (std::uint32_t i = 0; i < stored; ++i) {

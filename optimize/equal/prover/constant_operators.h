@@ -16,8 +16,8 @@ namespace rulemill::optimize {
 /// Nodes of instances without inputs, with the elements of constants of one bank.
 class ConstantOperators {
  public:
-  /// Adds the nodes for all constants of the bank, so that rules are specialized for them. Scalars may be instances
-  /// that no rule has, such as a summand of zero, because statements can name them.
+  /// Adds the nodes for all constants of the bank, so that rules are specialized for them. Numbers may be
+  /// instances that no rule has, such as a summand of zero or the root of two, because statements can name them.
   ConstantOperators(GraphBank& bank, ConstantComparison& constants, const std::set<algebra::InstanceId>& instances);
 
   /// Returns the nodes whose elements are the constant's, within one unit roundoff of the largest. A scalar 1 may be

@@ -11,23 +11,39 @@ namespace rulemill::optimize {
 
 namespace {
 
-/// The numbers of a window as sizes. A number that is a product of two smaller ones is their product.
+/// The numbers of a window as sizes. A number that is a product of two smaller ones is their product. Open sizes get
+/// other names, because those of a model are no names of rules.
 class GeneralSizes {
  public:
-  GeneralSizes(algebra::Symbols& symbols, std::vector<algebra::Poly>& names, const std::set<std::int64_t>& numbers) {
+  GeneralSizes(algebra::Symbols& symbols, std::vector<algebra::Poly>& names, const std::set<std::int64_t>& numbers,
+               const std::set<algebra::Atom>& open)
+      : symbols_(symbols) {
     std::size_t used = 0;
+    const auto next_name = [&] {
+      if (used == names.size()) names.emplace_back(symbols.fresh_size("n"));
+      return names[used++];
+    };
     for (const std::int64_t number : numbers) {
-      auto size = product(number);
-      if (!size && used == names.size()) names.emplace_back(symbols.fresh_size("n"));
-      general_.emplace(number, size ? *size : names[used++]);
+      const auto size = product(number);
+      general_.emplace(number, size ? *size : next_name());
+      if (!size) actual_.emplace(symbols.atoms(names[used - 1])[0], algebra::Poly(number));
+    }
+    for (const algebra::Atom atom : open) {
+      open_.emplace(atom, next_name());
+      actual_.emplace(symbols.atoms(names[used - 1])[0], algebra::Poly(atom));
     }
   }
+
+  const algebra::Substitution& actual() const { return actual_; }
 
   std::vector<algebra::Poly> operator()(std::vector<algebra::Poly> sizes) const {
     for (algebra::Poly& size : sizes) {
       const auto number = size.constant();
       const auto found = number ? general_.find(*number) : general_.end();
-      if (found != general_.end()) size = found->second;
+      if (found != general_.end())
+        size = found->second;
+      else if (!number)
+        size = symbols_.substitute(size, open_);
     }
     return sizes;
   }
@@ -42,7 +58,9 @@ class GeneralSizes {
     return std::nullopt;
   }
 
+  algebra::Symbols& symbols_;
   std::map<std::int64_t, algebra::Poly> general_;  // numbers above 1
+  algebra::Substitution open_, actual_;
 };
 
 /// Numbers that stay, if small ones do.
@@ -54,7 +72,8 @@ class Generalization {
       : bank_(bank), constants_(constants), operators_(operators), window_(window) {}
 
   GeneralWindow run(SmallNumbers small, std::vector<algebra::Poly>& names) {
-    const GeneralSizes general(bank_.symbols(), names, numbers(small));
+    const GeneralSizes general(bank_.symbols(), names, numbers(small), open_sizes());
+    result_.actual = general.actual();
     for (const RegionLeaf& leaf : window_.leaves) {
       const ValueType& type = bank_.value(leaf.value).type;
       result_.leaves.push_back({ValueType(general(*type), type.data_type), leaf.constant, std::nullopt});
@@ -73,16 +92,39 @@ class Generalization {
 
  private:
   std::set<std::int64_t> numbers(SmallNumbers small) const {
+    const std::set<std::int64_t> fixed = large_parameters();
     std::set<std::int64_t> found;
-    const auto add = [&](const std::vector<algebra::Poly>& sizes) {
-      for (const algebra::Poly& size : sizes) {
-        const auto number = size.constant();
-        if (number && *number > (small == SmallNumbers::Literal ? max_small_number : 1)) found.insert(*number);
-      }
-    };
-    for (const RegionLeaf& leaf : window_.leaves) add(*bank_.value(leaf.value).type);
-    for (const RegionNode& node : window_.graph.nodes) add(node.sizes);
+    for_each_size([&](const algebra::Poly& size) {
+      const std::int64_t number = size.constant().value_or(0);
+      if (number > (small == SmallNumbers::Literal ? max_small_number : 1) && !fixed.contains(number))
+        found.insert(number);
+    });
     return found;
+  }
+
+  std::set<std::int64_t> large_parameters() const {
+    std::set<std::int64_t> found;
+    for (const RegionNode& node : window_.graph.nodes) {
+      for (const auto& [name, value] : bank_.library().instance(node.instance).parameters) {
+        const auto* number = std::get_if<std::int64_t>(&value);
+        if (number != nullptr && *number > max_small_number) found.insert(*number);
+      }
+    }
+    return found;
+  }
+
+  std::set<algebra::Atom> open_sizes() const {
+    std::set<algebra::Atom> found;
+    for_each_size([&](const algebra::Poly& size) {
+      for (const algebra::Atom atom : bank_.symbols().atoms(size)) found.insert(atom);
+    });
+    return found;
+  }
+
+  template <typename Use>
+  void for_each_size(const Use& use) const {
+    for (const RegionLeaf& leaf : window_.leaves) std::ranges::for_each(*bank_.value(leaf.value).type, use);
+    for (const RegionNode& node : window_.graph.nodes) std::ranges::for_each(node.sizes, use);
   }
 
   /// Finds the leaves of either side.

@@ -31,11 +31,13 @@ struct GeneralWindow {
   std::vector<GeneralLeaf> leaves;
   std::vector<std::uint32_t> leaf_order;  // arguments of computed leaves before these
   std::vector<GeneralNode> nodes;
+  algebra::Substitution actual;    // what the sizes stand for
   std::uint32_t constants = 0;     // computed leaves that were compared by value, within rounding
   double constant_difference = 0;  // the largest, relative to the largest element
 };
 
-/// Literal: numbers up to 16 stay, because operators such as splits relate them. Larger ones become sizes in any case.
+/// Literal: numbers up to 16 stay, because operators such as splits relate them. Larger ones become sizes
+/// unless a parameter has the number, such as the begin of a slice.
 enum class SmallNumbers : std::uint8_t { General, Literal };
 
 /// `names` are the sizes that stand for numbers, shared by all windows; it grows.

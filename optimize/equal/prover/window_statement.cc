@@ -4,6 +4,8 @@
 #include <unordered_map>
 
 #include "algebra/terms/rule_text.h"
+#include "algebra/terms/size_condition.h"
+#include "algebra/terms/typing.h"
 #include "optimize/equal/prover/general_window.h"
 
 namespace rulemill::optimize {
@@ -13,7 +15,26 @@ namespace {
 /// Larger windows are left to rules: a proof from the definitions compares whole normal forms.
 constexpr std::size_t max_statement_nodes = 16;
 
-/// Returns the rule of one window; nullopt if its sides depend on different leaves.
+std::vector<algebra::TermId> sorted(std::vector<algebra::TermId> terms) {
+  std::ranges::sort(terms);
+  return terms;
+}
+
+/// Returns the rule with the condition under which it is well-typed; nullopt if that does not hold in the window, or if
+/// other shapes are needed.
+std::optional<std::string> with_condition(const algebra::Rule& rule, const GeneralWindow& general,
+                                          algebra::TermBank& terms, GraphBank& bank) {
+  const auto typed = algebra::try_typing(rule, terms, bank.symbols());
+  if (!typed || typed->rule.shapes != rule.shapes) return std::nullopt;
+  for (const algebra::SizeCondition& condition : typed->rule.condition) {
+    const algebra::SizeCondition actual = algebra::substitute(condition, general.actual, bank.symbols());
+    if (algebra::holds(actual, bank.symbols()) != algebra::Truth::Yes) return std::nullopt;
+  }
+  return algebra::to_string(typed->rule, terms, bank.symbols());
+}
+
+/// Returns the rule of one window; nullopt if each side depends on a leaf that the other one does not have. One may:
+/// a sum that a normalization returns next to its result does not depend on the scale.
 std::optional<std::string> statement_of(const GeneralWindow& general, const RegionGraph& graph, GraphBank& bank) {
   algebra::TermBank terms(bank.library());
   std::vector<algebra::TermId> values;  // by value of the window
@@ -43,10 +64,15 @@ std::optional<std::string> statement_of(const GeneralWindow& general, const Regi
   rule.source = {values[graph.outputs[0]]};
   rule.target = {values[graph.outputs[1]]};
   if (terms.term(rule.source[0]).is_variable) std::swap(rule.source, rule.target);
+  const std::vector<algebra::TermId> source = sorted(terms.variables(rule.source));
+  const std::vector<algebra::TermId> target = sorted(terms.variables(rule.target));
+  if (!std::ranges::includes(source, target)) {
+    if (!std::ranges::includes(target, source)) return std::nullopt;
+    std::swap(rule.source, rule.target);
+  }
   rule.variables = terms.variables(rule.source);
-  if (!std::ranges::is_permutation(rule.variables, terms.variables(rule.target))) return std::nullopt;
   for (const algebra::TermId variable : rule.variables) rule.shapes.push_back(shapes.at(variable));
-  return algebra::to_string(rule, terms, bank.symbols());
+  return with_condition(rule, general, terms, bank);
 }
 
 }  // namespace
@@ -57,7 +83,7 @@ std::optional<ProvedStatement> StatementProver::prove(const Region& window, Effo
   for (const SmallNumbers small : {SmallNumbers::General, SmallNumbers::Literal}) {
     const GeneralWindow general = generalize(bank_, constants_, operators_, window, small, sizes_);
     auto statement = statement_of(general, window.graph, bank_);
-    if (!statement) return std::nullopt;
+    if (!statement) continue;
     auto known = proved_.find(*statement);
     if (known == proved_.end() && effort == Effort::Full)
       known = proved_.emplace(*statement, proof_(*statement, bank_.library())).first;

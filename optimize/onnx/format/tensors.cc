@@ -317,6 +317,10 @@ OnnxLiteral attribute_to_literal(const onnx::AttributeProto& proto) {
     case onnx::AttributeProto::FLOAT:
       literal.float_value = proto.f();
       break;
+    case onnx::AttributeProto::FLOATS:
+      literal.is_unsupported = true;
+      literal.floats.assign(proto.floats().begin(), proto.floats().end());
+      break;
     case onnx::AttributeProto::TENSOR: {
       const auto number = proto.t().data_type() == onnx::TensorProto::FLOAT && element_count(proto.t()) == 1
                               ? to_tensor(proto.t(), inline_raw_data(proto.t()))

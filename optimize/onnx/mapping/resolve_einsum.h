@@ -5,7 +5,7 @@
 
 namespace rulemill::optimize {
 
-/// Returns the lowered node: by a mapping, or the steps of an Einsum. Otherwise the reason why there are none.
-std::variant<LoweredNode, std::string> resolve_node_or_einsum(const NodeQuery& query, GraphBank& bank);
+/// Returns the steps of an Einsum, or the reason why there are none.
+std::variant<LoweredNode, std::string> resolve_einsum(const NodeQuery& query, GraphBank& bank);
 
 }  // namespace rulemill::optimize

@@ -1,0 +1,100 @@
+#include "optimize/onnx/mapping/node_parts.h"
+
+#include <memory>
+#include <utility>
+
+namespace rulemill::optimize {
+
+using Source = LoweredNode::Reference::Source;
+
+NodeParts::Operand NodeParts::input(std::uint32_t number) const {
+  const auto& constants = whole_.description.constant_inputs;
+  return {
+      whole_.inputs[number], {Source::Input, number, 0}, number < constants.size() ? constants[number] : std::nullopt};
+}
+
+NodeParts::Operand NodeParts::number(double value) {
+  const LoweredNode::Reference from = add_literal(value);
+  return {literal_value(from), from, std::nullopt};
+}
+
+std::vector<NodeParts::Operand> NodeParts::add(NodeDescription description, const std::vector<Operand>& operands,
+                                               std::size_t outputs) {
+  NodeQuery query;
+  query.description = std::move(description);
+  query.description.onnx_type = whole_.description.onnx_type;
+  query.description.absent_inputs.assign(operands.size(), false);
+  query.description.constant_inputs.clear();
+  query.opset = whole_.opset;
+  for (const Operand& operand : operands) {
+    query.inputs.push_back(operand.value);
+    query.description.constant_inputs.push_back(operand.literal);
+  }
+  query.outputs.assign(outputs, std::nullopt);
+  const auto resolved = resolve_node(query, bank_);
+  if (const auto* reason = std::get_if<std::string>(&resolved)) {
+    reason_ = *reason;
+    return {};
+  }
+  return append(std::get<LoweredNode>(resolved), operands);
+}
+
+std::optional<NodeParts::Operand> NodeParts::add(NodeDescription description, const std::vector<Operand>& operands) {
+  std::vector<Operand> results = add(std::move(description), operands, 1);
+  return results.empty() ? std::nullopt : std::optional(std::move(results[0]));
+}
+
+LoweredNode NodeParts::finish(const Operand& result) {
+  lowered_.outputs = {result.from};
+  return std::move(lowered_);
+}
+
+std::vector<NodeParts::Operand> NodeParts::append(const LoweredNode& part, const std::vector<Operand>& operands) {
+  const auto first = static_cast<std::uint32_t>(lowered_.steps.size());
+  std::vector<LoweredNode::Reference> literals;
+  for (const double literal : part.literals) literals.push_back(add_literal(literal));
+  std::vector<NodeId> nodes;
+  const auto value_of = [&](const LoweredNode::Reference& from) {
+    if (from.source == Source::Input) return *operands[from.number].value;
+    if (from.source == Source::Literal) return literal_value(literals[from.number]);
+    return bank_.node(nodes[from.number]).outputs[from.output];
+  };
+  const auto moved = [&](const LoweredNode::Reference& from) {
+    if (from.source == Source::Input) return operands[from.number].from;
+    if (from.source == Source::Literal) return literals[from.number];
+    return LoweredNode::Reference{Source::Step, first + from.number, from.output};
+  };
+  for (const LoweredNode::Step& given : part.steps) {
+    LoweredNode::Step step = given;
+    std::vector<ValueId> arguments;
+    for (LoweredNode::Reference& from : step.arguments) {
+      arguments.push_back(value_of(from));
+      from = moved(from);
+    }
+    const auto node = bank_.apply(step.instance, arguments, step.sizes);
+    if (!node) return {};
+    nodes.push_back(*node);
+    lowered_.steps.push_back(std::move(step));
+  }
+  std::vector<Operand> results;
+  for (const LoweredNode::Reference& output : part.outputs)
+    results.push_back({value_of(output), moved(output), std::nullopt});
+  return results;
+}
+
+LoweredNode::Reference NodeParts::add_literal(double value) {
+  lowered_.literal_type = literal_type();
+  lowered_.literals.push_back(value);
+  return {Source::Literal, static_cast<std::uint32_t>(lowered_.literals.size() - 1), 0};
+}
+
+ValueId NodeParts::literal_value(const LoweredNode::Reference& literal) {
+  algebra::Tensor scalar{{}, {lowered_.literals[literal.number]}};
+  return bank_.constant("", std::make_shared<const algebra::Tensor>(std::move(scalar)), literal_type());
+}
+
+DataType NodeParts::literal_type() const {
+  return whole_.inputs.empty() || !whole_.inputs[0] ? DataType::Float32 : bank_.value(*whole_.inputs[0]).type.data_type;
+}
+
+}  // namespace rulemill::optimize

@@ -1,0 +1,50 @@
+// A node that stands for several: nodes that read its inputs or each other's results, each resolved by the operators'
+// mappings, with the steps of all of them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "optimize/onnx/mapping/resolve_node.h"
+
+namespace rulemill::optimize {
+
+class NodeParts {
+ public:
+  /// `reason` is why there are no parts if no mapping has another one.
+  NodeParts(const NodeQuery& whole, GraphBank& bank, std::string reason)
+      : whole_(whole), bank_(bank), reason_(std::move(reason)) {}
+
+  /// A value that a part reads: of an input, of a number or of an earlier part; or integers.
+  struct Operand {
+    std::optional<ValueId> value;  // nullopt for integers
+    LoweredNode::Reference from;
+    std::optional<OnnxLiteral> literal;  // of integers
+  };
+
+  Operand input(std::uint32_t number) const;
+  Operand number(double value);
+
+  /// Adds a node, of ONNX's own domain unless its description has another, with `outputs` results. Returns an empty
+  /// list, and keeps the reason, if no mapping fits it.
+  std::vector<Operand> add(NodeDescription description, const std::vector<Operand>& operands, std::size_t outputs);
+  std::optional<Operand> add(NodeDescription description, const std::vector<Operand>& operands);
+
+  const algebra::Shape& shape(const Operand& operand) const { return *bank_.value(*operand.value).type; }
+  const std::string& reason() const { return reason_; }
+  LoweredNode finish(const Operand& result);
+
+ private:
+  std::vector<Operand> append(const LoweredNode& part, const std::vector<Operand>& operands);
+  LoweredNode::Reference add_literal(double value);
+  ValueId literal_value(const LoweredNode::Reference& literal);
+  DataType literal_type() const;
+
+  const NodeQuery& whole_;
+  GraphBank& bank_;
+  LoweredNode lowered_;
+  std::string reason_;
+};
+
+}  // namespace rulemill::optimize

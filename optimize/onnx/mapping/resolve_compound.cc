@@ -1,0 +1,185 @@
+#include "optimize/onnx/mapping/resolve_compound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "optimize/onnx/mapping/node_parts.h"
+#include "optimize/onnx/mapping/resolve_einsum.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+using Operand = NodeParts::Operand;
+using Resolved = std::variant<LoweredNode, std::string>;
+
+/// The activations that onnxruntime fuses, with the attributes of their ONNX nodes that hold numbers.
+const std::map<std::string, std::vector<std::string>> activations = {{"Relu", {}},
+                                                                     {"Sigmoid", {}},
+                                                                     {"Tanh", {}},
+                                                                     {"Softplus", {}},
+                                                                     {"Softsign", {}},
+                                                                     {"Clip", {}},
+                                                                     {"LeakyRelu", {"alpha"}},
+                                                                     {"HardSigmoid", {"alpha", "beta"}}};
+
+/// Attributes of onnxruntime's Attention: those that are read or change nothing here, and those that must be 0.
+const std::set<std::string> attention_attributes = {"num_heads", "scale", "mask_filter_value"};
+const std::set<std::string> attention_switches = {"unidirectional", "do_rotary", "past_present_share_buffer"};
+
+NodeDescription node(std::string op_type) {
+  NodeDescription description;
+  description.op_type = std::move(op_type);
+  return description;
+}
+
+OnnxLiteral number(double value) {
+  OnnxLiteral literal;
+  literal.float_value = value;
+  return literal;
+}
+
+std::optional<std::string> text_of(const NodeDescription& description, const std::string& attribute) {
+  const auto found = description.attributes.find(attribute);
+  return found == description.attributes.end() ? std::nullopt : found->second.string_value;
+}
+
+std::optional<std::int64_t> integer_of(const NodeDescription& description, const std::string& attribute) {
+  const auto found = description.attributes.find(attribute);
+  if (found == description.attributes.end() || found->second.is_list || found->second.integers.size() != 1)
+    return std::nullopt;
+  return found->second.integers[0].constant();
+}
+
+/// Returns the inputs from `first` to before `end` that are present; nullopt if the type of one is not known.
+std::optional<std::vector<Operand>> inputs_of(const NodeQuery& query, const NodeParts& parts, const GraphBank& bank,
+                                              std::size_t first, std::size_t end) {
+  std::vector<Operand> operands;
+  for (std::size_t i = first; i < std::min(end, query.inputs.size()); ++i) {
+    if (query.description.absent_inputs[i]) continue;
+    if (!query.inputs[i] || !bank.value(*query.inputs[i]).type) return std::nullopt;
+    operands.push_back(parts.input(static_cast<std::uint32_t>(i)));
+  }
+  return operands;
+}
+
+std::optional<Operand> add_activation(NodeParts& parts, const std::string& name, const std::vector<double>& numbers,
+                                      const Operand& operand) {
+  const auto known = activations.find(name);
+  if (known == activations.end()) return std::nullopt;
+  NodeDescription description = node(name);
+  if (name == "Clip") {
+    if (numbers.size() != 2) return std::nullopt;
+    return parts.add(std::move(description), {operand, parts.number(numbers[0]), parts.number(numbers[1])});
+  }
+  if (numbers.size() != known->second.size()) return std::nullopt;
+  for (std::size_t i = 0; i < numbers.size(); ++i) description.attributes.emplace(known->second[i], number(numbers[i]));
+  return parts.add(std::move(description), {operand});
+}
+
+/// A convolution, a sum with a fourth input, and an activation.
+Resolved resolve_fused_conv(const NodeQuery& query, GraphBank& bank) {
+  NodeParts parts(query, bank, "its activation is not known");
+  NodeDescription conv = query.description;
+  conv.op_type = "Conv";
+  conv.domain.clear();
+  const auto name = text_of(conv, "activation");
+  const auto params = conv.attributes.find("activation_params");
+  const std::vector<double> numbers = params == conv.attributes.end() ? std::vector<double>() : params->second.floats;
+  conv.attributes.erase("activation");
+  conv.attributes.erase("activation_params");
+  const auto operands = inputs_of(query, parts, bank, 0, 3), sums = inputs_of(query, parts, bank, 3, 4);
+  if (!operands || !sums) return "the type of an input is not known";
+  auto result = parts.add(std::move(conv), *operands);
+  if (result && !sums->empty()) result = parts.add(node("Add"), {*result, sums->at(0)});
+  if (result && name) result = add_activation(parts, *name, numbers, *result);
+  if (!result) return parts.reason();
+  return parts.finish(*result);
+}
+
+/// A product of matrices, and an activation whose numbers are attributes of the node.
+Resolved resolve_fused_gemm(const NodeQuery& query, GraphBank& bank) {
+  NodeParts parts(query, bank, "its activation is not known");
+  NodeDescription gemm = query.description;
+  gemm.op_type = "Gemm";
+  gemm.domain.clear();
+  const auto name = text_of(gemm, "activation");
+  std::vector<double> numbers;
+  for (const std::string attribute : {"activation_alpha", "activation_beta", "activation_gamma"}) {
+    const auto found = gemm.attributes.find(attribute);
+    if (found != gemm.attributes.end() && found->second.float_value) numbers.push_back(*found->second.float_value);
+    gemm.attributes.erase(attribute);
+  }
+  gemm.attributes.erase("activation");
+  const auto operands = inputs_of(query, parts, bank, 0, 3);
+  if (!operands) return "the type of an input is not known";
+  auto result = parts.add(std::move(gemm), *operands);
+  if (result && name && *name != "Clip") result = add_activation(parts, *name, numbers, *result);
+  if (!result || !name || *name == "Clip") return parts.reason();
+  return parts.finish(*result);
+}
+
+/// A projection whose columns are those of queries, keys and values, and attention by several heads. Neither masks nor
+/// earlier keys.
+Resolved resolve_attention(const NodeQuery& query, GraphBank& bank) {
+  NodeParts parts(query, bank, "its sizes do not fit its heads");
+  const NodeDescription& given = query.description;
+  for (const auto& [name, value] : given.attributes) {
+    const bool is_off = attention_switches.contains(name) && integer_of(given, name) == 0;
+    if (!is_off && !attention_attributes.contains(name)) return "attribute " + name + " is not supported";
+  }
+  const auto heads = integer_of(given, "num_heads");
+  if (!heads || *heads <= 0 || query.outputs.size() != 1 || query.inputs.size() < 2) return parts.reason();
+  if (query.inputs.size() > 3) return "it has a mask or earlier keys";
+  const auto operands = inputs_of(query, parts, bank, 0, 3);
+  if (!operands || operands->size() < 2) return "the type of an input is not known";
+  const algebra::Shape weights = parts.shape(operands->at(1));
+  const auto columns = weights.size() == 2 ? weights[1].constant() : std::nullopt;
+  if (!columns || *columns % (3 * *heads) != 0) return parts.reason();
+  auto packed = parts.add(node("MatMul"), {operands->at(0), operands->at(1)});
+  if (packed && operands->size() == 3) packed = parts.add(node("Add"), {*packed, operands->at(2)});
+  if (!packed) return parts.reason();
+  OnnxLiteral thirds;
+  thirds.is_list = true;
+  thirds.integers.assign(3, algebra::Poly(*columns / 3));
+  NodeDescription split = node("Split");
+  OnnxLiteral axis;
+  axis.integers = {algebra::Poly(-1)};
+  split.attributes.emplace("axis", axis);
+  std::vector<Operand> split_operands = {*packed};
+  constexpr int split_input_opset = 13;
+  if (query.opset >= split_input_opset)
+    split_operands.push_back({std::nullopt, {}, thirds});
+  else
+    split.attributes.emplace("split", thirds);
+  const std::vector<Operand> each = parts.add(std::move(split), split_operands, 3);
+  if (each.size() != 3) return parts.reason();
+  NodeDescription attention = node("MultiHeadAttention");
+  attention.domain = given.domain;
+  attention.attributes.emplace("num_heads", given.attributes.at("num_heads"));
+  const auto scale = given.attributes.find("scale");
+  const bool has_scale = scale != given.attributes.end() && scale->second.float_value.value_or(0) != 0;
+  const double head_size = static_cast<double>(*columns / 3) / static_cast<double>(*heads);
+  attention.attributes.emplace("scale", has_scale ? scale->second : number(1 / std::sqrt(head_size)));
+  const auto result = parts.add(std::move(attention), each);
+  if (!result) return parts.reason();
+  return parts.finish(*result);
+}
+
+}  // namespace
+
+Resolved resolve_node_or_parts(const NodeQuery& query, GraphBank& bank) {
+  auto resolved = resolve_node(query, bank);
+  if (std::holds_alternative<LoweredNode>(resolved)) return resolved;
+  const NodeDescription& given = query.description;
+  if (given.domain.empty()) return given.op_type == "Einsum" ? resolve_einsum(query, bank) : std::move(resolved);
+  if (given.domain != "com.microsoft") return resolved;
+  if (given.op_type == "FusedConv") return resolve_fused_conv(query, bank);
+  if (given.op_type == "FusedGemm") return resolve_fused_gemm(query, bank);
+  if (given.op_type == "Attention") return resolve_attention(query, bank);
+  return resolved;
+}
+
+}  // namespace rulemill::optimize
