@@ -116,7 +116,7 @@ class FingerprintRun {
     summary_.shards = (summary_.rows + rows_per_shard_ - 1) / rows_per_shard_;
   }
 
-  /// Writes the missing shards. Returns the seconds that this rank spent writing files.
+  /// Writes the missing shards. Returns the seconds that the threads of this rank spent writing files.
   double write_shards(const LevelRunner& runner, const ShardBuilder& builder, bool divisible) {
     std::vector<std::uint64_t> missing;
     for (std::uint64_t shard = 0; shard < summary_.shards; ++shard) {

@@ -141,14 +141,10 @@ void ShardWriter::make_shard_from_chunks(std::uint64_t shard, const std::vector<
 void ShardWriter::write_shard_file(std::uint64_t shard, const ShardBuilder::Chunk& evaluated, std::uint64_t products) {
   ShardRows rows;
   const ShardBuilder::Counts counts = builder_.build(first_term(shard), end_term(shard), evaluated, rows);
-  runtime::TableSummary written;
-  {
-    const std::scoped_lock lock(write_mutex_);
-    const runtime::Stopwatch watch;
-    written = write_shard(table_.out / shard_name(shard), rows, table_.provenance);
-    seconds_ += watch.seconds();
-  }
+  const runtime::Stopwatch watch;
+  const runtime::TableSummary written = write_shard(table_.out / shard_name(shard), rows, table_.provenance);
   const std::scoped_lock lock(results_mutex_);
+  seconds_ += watch.seconds();
   written_.push_back({{"name", shard_name(shard)},
                       {"bytes", written.bytes},
                       {"checksum", written.checksum},

@@ -60,7 +60,6 @@ class ShardWriter {
   const runtime::ThreadPool& thread_pool_;
   const runtime::Communicator& communicator_;
   runtime::Manifest* manifest_;
-  std::mutex write_mutex_;                        // HDF5 is not thread-safe
   std::mutex results_mutex_;                      // guards written_ and chunks_
   runtime::Json written_;                         // shards that take_written() has not returned yet
   std::map<std::size_t, runtime::Bytes> chunks_;  // results by shard

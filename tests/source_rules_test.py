@@ -32,7 +32,7 @@ INCLUDED_ONLY_BY = {
     r"onnx/.*": ["optimize/onnx"],
     r"onnx.*\.pb\.h": ["optimize/onnx"],
     r"(hdf5|H5\w+)\.h": ["runtime/files"],
-    r"zlib\.h": ["optimize/onnx/inputs"],
+    r"zlib\.h": ["optimize/onnx/inputs", "runtime/files"],
     r"mpi\.h": ["runtime/mpi"],
     r"(cuda\w*|cublas\w*|cudnn\w*|nvml|nvrtc)\.h|(cuda|cub|thrust)/.*": ["execute/gpu", "optimize/gpu", "tests/gpu_stand_in"],
 }

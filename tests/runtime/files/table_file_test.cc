@@ -9,6 +9,7 @@
 #include <ctime>
 #include <fstream>
 #include <numeric>
+#include <thread>
 
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/scratch_folder.h"
@@ -79,6 +80,19 @@ TEST_CASE("equal content gives equal bytes at any time") {
   for (const std::time_t written = std::time(nullptr); std::time(nullptr) == written;) usleep(1000);
   write_sample(folder / "b.h5", 1000);
   CHECK(read_file(folder / "a.h5") == read_file(folder / "b.h5"));
+}
+
+TEST_CASE("threads write tables at the same time") {
+  const ScratchFolder folder;
+  write_sample(folder / "alone.h5", 20'000);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 5; ++i) write_sample(folder / (std::to_string(t) + ".h5"), 20'000);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int t = 0; t < 4; ++t) CHECK(read_file(folder / (std::to_string(t) + ".h5")) == read_file(folder / "alone.h5"));
 }
 
 TEST_CASE("another schema or version is rejected") {
