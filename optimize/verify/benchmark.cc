@@ -252,6 +252,15 @@ BenchmarkResult run_command_benchmark(const std::vector<std::filesystem::path>& 
   return compare_models(timer, options.seconds);
 }
 
+/// Times by another runtime. A model that it does not accept is not timed.
+BenchmarkResult run_other_benchmark(const std::vector<std::filesystem::path>& models, const BenchmarkOptions& options) {
+  try {
+    return compare_models(*options.open_timer(models), options.seconds);
+  } catch (const runtime::InputError& error) {
+    return skipped(error.what());
+  }
+}
+
 BenchmarkResult run_onnxruntime_benchmark(const std::vector<std::filesystem::path>& models,
                                           const BenchmarkOptions& options, const RuntimeInputs& inputs) {
   std::optional<OnnxruntimeTimer> timer;
@@ -275,7 +284,7 @@ BenchmarkResult benchmark_models(const std::filesystem::path& model, std::span<c
   std::vector<std::filesystem::path> models{model};
   models.insert(models.end(), candidates.begin(), candidates.end());
   if (!options.command.empty()) return run_command_benchmark(models, options);
-  if (options.open_timer) return compare_models(*options.open_timer(models), options.seconds);
+  if (options.open_timer) return run_other_benchmark(models, options);
   return run_onnxruntime_benchmark(models, options, inputs);
 }
 

@@ -22,7 +22,8 @@ struct BenchmarkOptions {
   bool enabled = false;
   std::vector<std::string> helper;  // command that starts onnxruntime's helper benchmark.py
   std::string command;              // of the user, used instead: gets a model's path and prints milliseconds
-  /// Opens the timer of another runtime, used instead, for the model and its candidates. Empty: none.
+  /// Opens the timer of another runtime, used instead, for the model and its candidates. Empty: none. An InputError of
+  /// the timer is why the models are not timed; other errors end the command.
   std::function<std::unique_ptr<ModelTimer>(const std::vector<std::filesystem::path>& models)> open_timer;
   std::uint32_t threads = 1;  // of onnxruntime
   double seconds = 8;         // of running models; more if the minimum number of rounds takes longer

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <random>
 
 #include "runtime/process/shell_command.h"
@@ -175,6 +176,28 @@ TEST_CASE("a candidate that fails does not affect the others", "[benchmark]") {
   CHECK(result.candidates.at(1).faster);
   CHECK(result.candidates.at(2).failure == "it does not load");
   CHECK(tested(steady(10), failing).failure == "it fails");
+}
+
+TEST_CASE("another runtime times the models unless it does not accept them") {
+  BenchmarkOptions options;
+  options.enabled = true;
+  CHECK_FALSE(options.is_possible());
+  options.open_timer = [](const std::vector<std::filesystem::path>& models) {
+    CHECK(models == std::vector<std::filesystem::path>{"before.onnx", "after.onnx"});
+    const FakeTimer::Model slow = [] { return std::vector<double>{2}; }, fast = [] { return std::vector<double>{1}; };
+    return std::make_unique<FakeTimer>(std::vector<FakeTimer::Model>{slow, fast});
+  };
+  CHECK(options.is_possible());
+  const std::filesystem::path candidate = "after.onnx";
+  const auto run = [&] { return benchmark_models("before.onnx", std::span(&candidate, 1), options, {}); };
+  const BenchmarkResult timed = run();
+  CHECK((timed.runner == "a fake" && timed.candidates.at(0).faster));
+  options.open_timer = [](const auto&) -> std::unique_ptr<ModelTimer> {
+    throw runtime::InputError("before.onnx", "cannot be planned");
+  };
+  CHECK_THAT(run().skipped_reason, Catch::Contains("cannot be planned"));
+  options.open_timer = [](const auto&) -> std::unique_ptr<ModelTimer> { throw runtime::Error("GPU", "is lost"); };
+  CHECK_THROWS_WITH(run(), Catch::Contains("is lost"));
 }
 
 TEST_CASE("a shell command returns its output or its failure, or stops at its time limit", "[benchmark]") {
