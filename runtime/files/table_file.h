@@ -63,8 +63,8 @@ struct TableSummary {
   std::string checksum;     // of the content, hex
 };
 
-/// Builds a table in memory and compresses each column when it is added, with HDF5's filters but without HDF5, which one
-/// thread at a time may use. commit() writes the file.
+/// Builds a table in memory and compresses each column when it is added, with HDF5's filters but without HDF5, which
+/// one thread at a time may use. commit() writes the file.
 class TableWriter {
  public:
   static constexpr int default_level = 1;

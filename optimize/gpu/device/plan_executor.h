@@ -21,7 +21,7 @@ struct RunTime {
 struct TimingOptions {
   std::size_t runs = 50;
   std::size_t warm_up_runs = 5;
-  bool cold_caches = true;     // overwrite caches before each run
+  bool cold_caches = true;  // overwrite caches before each run
 };
 
 /// Returns a name such as "NVIDIA H200, 132 multiprocessors"; nullopt if this build cannot use a GPU here.
