@@ -161,8 +161,9 @@ Resolved resolve_attention(const NodeQuery& query, GraphBank& bank) {
   attention.attributes.emplace("num_heads", given.attributes.at("num_heads"));
   const auto scale = given.attributes.find("scale");
   const bool has_scale = scale != given.attributes.end() && scale->second.float_value.value_or(0) != 0;
-  const double head_size = static_cast<double>(*columns / 3) / static_cast<double>(*heads);
-  attention.attributes.emplace("scale", has_scale ? scale->second : number(1 / std::sqrt(head_size)));
+  const std::int64_t head_size = *columns / (3 * *heads);
+  attention.attributes.emplace("scale",
+                               has_scale ? scale->second : number(1 / std::sqrt(static_cast<double>(head_size))));
   const auto result = parts.add(std::move(attention), each);
   if (!result) return parts.reason();
   return parts.finish(*result);
