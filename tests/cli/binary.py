@@ -73,5 +73,19 @@ class QuickstartCase(Case):
             raise AssertionError(process.stdout + process.stderr)
 
 
+class FusionRulesCase(Case):
+    """A test case whose tests share the rules about nodes that runtimes fuse."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        shared = tempfile.TemporaryDirectory(prefix="rulemill-test-")
+        cls.addClassCleanup(shared.cleanup)
+        cls.rules = shared.name + "/rules"
+        process = rulemill("rules", "import", ROOT / "tests" / "optimize" / "equal" / "fusions.rules", "--out", cls.rules)
+        if process.returncode != 0:
+            raise AssertionError(process.stdout + process.stderr)
+
+
 def needs_mpi(test):
     return unittest.skipUnless(MPIRUN, "SKIPPED: mpirun is not on PATH")(test)

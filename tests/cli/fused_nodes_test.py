@@ -5,10 +5,9 @@ import itertools
 import json
 import math
 import sys
-import tempfile
 import unittest
 
-from binary import ROOT, Case, rulemill
+from binary import ROOT, FusionRulesCase, rulemill
 
 sys.path.insert(0, str(ROOT / "python"))
 try:
@@ -45,16 +44,7 @@ def read_by(parts):
 
 
 @unittest.skipUnless(onnxruntime, "SKIPPED: onnxruntime is not installed (scripts/install-debian.sh)")
-class FusedNodes(Case):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.own = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.own.cleanup)
-        cls.rules = cls.own.name + "/rules"
-        process = rulemill("rules", "import", ROOT / "tests" / "optimize" / "equal" / "fusions.rules", "--out", cls.rules)
-        assert process.returncode == 0, process.stderr
-
+class FusedNodes(FusionRulesCase):
     def setUp(self):
         super().setUp()
         random = numpy.random.default_rng(3)

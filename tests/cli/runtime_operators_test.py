@@ -3,10 +3,9 @@
 
 import json
 import sys
-import tempfile
 import unittest
 
-from binary import ROOT, Case, rulemill
+from binary import ROOT, FusionRulesCase, rulemill
 
 sys.path.insert(0, str(ROOT / "python"))
 try:
@@ -107,16 +106,7 @@ def transformer(layers, width=32):
 
 
 @unittest.skipUnless(onnx, "SKIPPED: onnx is not installed (scripts/install-debian.sh)")
-class RuntimeOperators(Case):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.own = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.own.cleanup)
-        cls.rules = cls.own.name + "/rules"
-        process = rulemill("rules", "import", ROOT / "tests" / "optimize" / "equal" / "fusions.rules", "--out", cls.rules)
-        assert process.returncode == 0, process.stderr
-
+class RuntimeOperators(FusionRulesCase):
     def verdict(self, name, nodes, batch=BATCH):
         paths = []
         for side, part in zip(("before", "after"), nodes):
