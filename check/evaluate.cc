@@ -359,11 +359,17 @@ class Evaluation {
     for (const Value& argument : arguments) {
       numbers.push_back(argument.number);
       signs.push_back(argument.signs);
+      signs.back().natural = to_natural(argument.number).has_value();
     }
     const algebra::FunctionRange range = algebra::range_of(f, signs);
     const Number value = apply(f, function, numbers);
     if (f.parity != 0) numbers[0] = std::min(numbers[0], negate(numbers[0]));  // defined at both or at neither
-    if (!range.defined) frame.partial_applications->emplace(function, std::move(numbers));
+    if (range.defined) return {value, range.signs};
+    const std::set<std::uint32_t> used = algebra::domain_arguments(f);
+    for (std::uint32_t a = 0; a < f.arity; ++a) {
+      if (!used.contains(a)) numbers[a] = from_integer(0);
+    }
+    frame.partial_applications->emplace(function, std::move(numbers));
     return {value, range.signs};
   }
 

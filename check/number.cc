@@ -64,6 +64,31 @@ Number root(FunctionOp op, const Number& b, long double real) {
 
 const Number zero = from_integer(0), one = from_integer(1);
 
+/// floor(a) by the real, unless the residues tell that a is a whole number.
+Number rounded_down(const Number& a) {
+  constexpr long double largest = 1LL << 60;
+  if (!(std::fabs(a.real) < largest)) throw Undecided{};
+  const auto nearest = static_cast<std::int64_t>(std::llround(a.real));
+  Number result = from_integer(nearest);
+  if (is_less(a, result)) result = from_integer(nearest - 1);
+  result.has_roots = a.has_roots;
+  return result;
+}
+
+/// A root if the exponent is not a natural number.
+std::optional<Number> power(const Number& a, const Number& b) {
+  if (const auto exponent = to_natural(b)) {
+    Number result = one;
+    for (std::int64_t i = 0; i < *exponent; ++i) result = multiply(result, a);
+    return result;
+  }
+  const long double real = std::pow(a.real, b.real);
+  if (std::isnan(real) || a == zero) return std::nullopt;
+  Number result = hash_to_number(static_cast<Residue>(FunctionOp::Power), {a, b}, real);
+  result.has_roots = true;
+  return result;
+}
+
 /// exp(0) is 1 in every residue; in the last one it is a special case.
 Number exponential(const Number& t) {
   const Number other = hash_to_number(static_cast<Residue>(FunctionOp::Exp), {t}, 0);
@@ -97,6 +122,10 @@ std::optional<Number> apply_op(FunctionOp op, const Number& a, const Number& b) 
       return is_less(a, b) ? a : b;
     case FunctionOp::Abs:
       return is_less(b, zero) ? negate(b) : b;
+    case FunctionOp::Floor:
+      return rounded_down(b);
+    case FunctionOp::Power:
+      return power(a, b);
     case FunctionOp::Exp:
       return exponential(b);
     case FunctionOp::Log:
@@ -176,6 +205,11 @@ Number reciprocal(const Number& a) {
       make_number(a == zero ? 0 : 1 / a.real, [&](std::size_t i) { return power_mod(a.residue[i], primes[i] - 2, i); });
   result.has_roots = a.has_roots;
   return result;
+}
+std::optional<std::int64_t> to_natural(const Number& a) {
+  if (!(a.real > -0.5L && a.real < 1000.5L)) return std::nullopt;
+  const std::int64_t nearest = std::llround(a.real);
+  return a == from_integer(nearest) ? std::optional(nearest) : std::nullopt;
 }
 bool agree(const Number& a, const Number& b) {
   if (a == b || (!a.has_roots && !b.has_roots)) return a == b;

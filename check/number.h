@@ -6,6 +6,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "algebra/library/library.h"
@@ -35,14 +36,16 @@ Number multiply(const Number& a, const Number& b);
 Number add(const Number& a, const Number& b);
 Number negate(const Number& a);
 Number from_integer(std::int64_t n);
+/// The number, if it is a whole one from 0 to 1,000.
+std::optional<std::int64_t> to_natural(const Number& a);
 /// 1/a, and 0 of 0.
 Number reciprocal(const Number& a);
 /// Throws Undecided.
 bool is_less(const Number& a, const Number& b);
 
 /// Evaluates a scalar function by its formula. Roots, logarithms, tanh, sin and the like are hashes with the true
-/// values at 0 and 1 and the true parity. A function with assumed laws is a hash with these laws. The value is 0
-/// outside of the domain. Throws Undecided.
+/// values at 0 and 1 and the true parity; powers of other exponents than whole numbers are compared by the reals. A
+/// function with assumed laws is a hash with these laws. The value is 0 outside of the domain. Throws Undecided.
 Number apply(const algebra::Function& f, std::uint32_t number, std::vector<Number> arguments);
 
 }  // namespace rulemill::check

@@ -53,8 +53,8 @@ FunctionRange evaluate_signs(FunctionOp op, Signs a, Signs b) {
       return {true, {false, true, true}};
     case FunctionOp::Gate:
       return {true, {b.negative, true, b.positive}};
-    case FunctionOp::Power:  // for other bases it depends on whether the exponent is an integer
-      return {!a.negative && !a.zero, {a.negative, a.zero || a.negative, true}};
+    case FunctionOp::Power:
+      return {b.natural || (!a.negative && !a.zero), {a.negative, a.zero || a.negative, true}};
     case FunctionOp::Exp:
       return {true, {false, false, true}};
     case FunctionOp::Log:
@@ -116,6 +116,29 @@ FunctionRange range_of(const Function& function, std::span<const Signs> argument
 bool is_total(const Function& function) {
   const std::vector<Signs> any(function.arity);
   return range_of(function, any).defined;
+}
+
+std::set<std::uint32_t> domain_arguments(const Function& function) {
+  std::set<std::uint32_t> result;
+  std::vector<std::set<std::uint32_t>> stack;
+  for (const Function::Instruction& instruction : function.program) {
+    std::set<std::uint32_t> used;
+    if (instruction.op == FunctionOp::Argument) used.insert(instruction.argument);
+    if (instruction.op != FunctionOp::Argument && instruction.op != FunctionOp::Number) {
+      used = std::move(stack.back());
+      stack.pop_back();
+      const Signs any;
+      const bool partial = !evaluate_signs(instruction.op, any, any).defined;
+      if (partial) result.insert(used.begin(), used.end());
+      if (!is_unary(instruction.op)) {
+        used.insert(stack.back().begin(), stack.back().end());
+        stack.pop_back();
+      }
+      if (instruction.op == FunctionOp::Power) result.insert(used.begin(), used.end());
+    }
+    stack.push_back(std::move(used));
+  }
+  return result;
 }
 
 double evaluate_strictly(const Function& function, std::span<const double> arguments, bool& doubtful) {

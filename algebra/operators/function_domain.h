@@ -3,6 +3,7 @@
 // power whose base is negative and exponent not an integer, or whose base is 0 and exponent negative.
 #pragma once
 
+#include <set>
 #include <span>
 
 #include "algebra/operators/function.h"
@@ -12,6 +13,7 @@ namespace rulemill::algebra {
 /// The possible signs of a value.
 struct Signs {
   bool negative = true, zero = true, positive = true;
+  bool natural = false;  // known to be a whole number of at least 0
   bool operator==(const Signs&) const = default;
 };
 Signs operator+(Signs a, Signs b);
@@ -28,6 +30,8 @@ struct FunctionRange {
 FunctionRange range_of(const Function& function, std::span<const Signs> arguments);
 /// Whether it is defined for all arguments.
 bool is_total(const Function& function);
+/// The arguments that its domain depends on. For others 0 may be taken: where f(s, t) is defined, f(0, t) is.
+std::set<std::uint32_t> domain_arguments(const Function& function);
 
 /// Returns the same value as evaluate(), or NaN if the function is undefined or an argument is NaN. Sets `doubtful` if
 /// rounding may have decided a comparison or the domain, or if the value overflows a double.

@@ -166,15 +166,19 @@ class RuleParser {
     }
     const TermId variable = bank_.variable(name, rank);
     rule.variables.push_back(variable);
-    definitions_[name] = {cursor_.accept("of") ? parse_positive(variable, rank) : variable, std::nullopt};
+    definitions_[name] = {cursor_.accept("of") ? parse_values(variable, rank) : variable, std::nullopt};
   }
 
-  /// Parses the rest of `c[] of positive`, which declares the term positive(c).
-  TermId parse_positive(TermId variable, std::uint32_t rank) {
+  /// Parses the rest of `c[] of positive` or `c[] of bool`, which declares the term positive(c) or truth_of_number(c):
+  /// these are all positive numbers and all truth values.
+  TermId parse_values(TermId variable, std::uint32_t rank) {
     const Token at = cursor_.peek();
-    if (!cursor_.accept("positive")) cursor_.fail(at, "expected positive, found " + quoted(at));
-    const std::optional<std::string> name = library_.positive_operator();
-    if (!name) cursor_.fail(at, "no operator of these definitions has a positive output");
+    std::optional<std::string> name = "truth_of_number";
+    if (!cursor_.accept("bool")) {
+      if (!cursor_.accept("positive")) cursor_.fail(at, "expected positive or bool, found " + quoted(at));
+      name = library_.positive_operator();
+    }
+    if (!name || !library_.has_operator(*name)) cursor_.fail(at, "no operator of these definitions has such an output");
     const NodeId node =
         bank_.apply(library_.instantiate(*name, {}, std::span(&rank, 1)).id, std::span(&variable, 1), {});
     return bank_.output(node, 0);

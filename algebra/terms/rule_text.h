@@ -13,6 +13,9 @@
 //   rule scaled(x[m, n], c[] of positive)                # c stands for positive(c): for any positive number
 //     relu(scale(x, c)) => scale(relu(x), c)
 //
+//   rule truth(p[m, n] of bool)                          # p stands for truth_of_number(p): for any truth value
+//     logical_and(p, p) => p
+//
 // An integer parameter whose value is a size, as in stride=s, is symbolic: the rule holds for every number of at least
 // 1. A size parameter that is omitted or '?' is a fresh size, to be inferred. A `property` may use `=` for `=>`.
 #pragma once

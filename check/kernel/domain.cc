@@ -31,6 +31,10 @@ class SignAnalysis {
       if (may_cancel || !has_point(product, given)) own.zero = true;
       all = all + own;
     }
+    all.natural = std::ranges::all_of(sum, [](const Product& product) {
+      return product.factors.empty() && product.bound.empty() && product.coefficient.den == 1 &&
+             product.coefficient.num >= 0;
+    });
     return all;
   }
 

@@ -12,14 +12,6 @@ using algebra::Function;
 namespace {
 
 bool is_exp(const Function* function) { return function && algebra::applies_only(*function, Function::Op::Exp); }
-/// The sum of the products of each two. Bound indices of one must not be bound in the other, which is checked later.
-Sum times(const Sum& a, const Sum& b) {
-  Sum result;
-  for (const Product& one : a) {
-    for (const Product& other : b) result.push_back(multiply(one, other));
-  }
-  return result;
-}
 
 }  // namespace
 
@@ -75,7 +67,7 @@ Sum Kernel::log_scale(Product product, std::size_t f, const Context& inside, con
   }
   require_defined(whole, inside, step, "the signs do not imply that the rest is positive");
   erase_at(product.factors, f);
-  Sum parts = times({product}, power.arguments.at(0));
+  Sum parts = multiply(Sum{product}, power.arguments.at(0));
   product.factors.push_back(std::move(whole));
   parts.push_back(std::move(product));
   return parts;
@@ -125,16 +117,16 @@ Sum Kernel::unfold(Product product, std::size_t f, const Context& inside, const 
   const auto apply = [&](Function::Op op, const Sum& a, const Sum& b) -> std::optional<Sum> {
     if (op == Function::Op::Add) return subtract(a, subtract({}, b));
     if (op == Function::Op::Sub) return subtract(a, b);
-    if (op == Function::Op::Mul) return times(a, b);
+    if (op == Function::Op::Mul) return multiply(a, b);
     const bool unary = is_unary(op) || op == Function::Op::Div;
     const Sum value = to_sum(
         {Kind::Apply, function_of_operation(op), {}, unary ? std::vector<Sum>{b} : std::vector<Sum>{a, b}, {}, {}});
-    return op == Function::Op::Div ? times(a, value) : value;
+    return op == Function::Op::Div ? multiply(a, value) : value;
   };
   const auto value = algebra::interpret<Sum>(*function, leaf, apply);
   expect(value.has_value(), "the formula has a number of more than 15 digits");
   erase_at(product.factors, f);
-  return times({product}, *value);
+  return multiply(Sum{product}, *value);
 }
 
 }  // namespace rulemill::check

@@ -82,7 +82,7 @@ void Kernel::apply(Sum& sum, const Context& context, const Step& step) {
   if (step.op == Op::Cancel || step.op == Op::CollectTerms) return cancel(sum, context, step);
   if (step.op == Op::Same) return same(sum, context, step);
   if (step.op == Op::Root) return root(sum, context, step);
-  if (step.op == Op::Order) return order(sum, step);
+  if (step.op == Op::Order) return order(sum, context, step);
   const std::size_t p = step.position(0);
   Product& product = at(sum, p, "product");
   switch (step.op) {

@@ -16,6 +16,11 @@ namespace rulemill::check {
 /// True if the function's formula consists of numbers, arguments, + − ·, quotients by numbers, max, min, abs and
 /// comparisons. The kernel uses the formulas of such functions, and the declared laws of all others.
 bool is_piecewise(const algebra::Function& function);
+/// True for these and for functions with floor, powers and other quotients, except 1/t: the step Order evaluates them.
+bool is_evaluated_by_cases(const algebra::Function& function);
+/// True if the sum, of products without guards and bound indices, is 0 where `given` holds for all values of factors
+/// that are not evaluated. Throws CheckError on too many cases.
+bool vanishes_in_every_case(const Sum& sum, const Guards& given, const Statement& statement);
 /// True for the formula 1/t.
 bool is_reciprocal(const algebra::Function& function);
 /// True for the formula op(s, t).
@@ -64,15 +69,15 @@ struct Step {
                // Γ, G ⊢ H(b := p); also for max and min of f(s) and f(t), or of f(t) and a number c = f(c)
     Flatten,   // flatten P F p, …: max_{b: G'} max_{c: H} t → max_{b, c: G', H} t if Γ, G, G' ⊢ H(c := p)
     CollectTerms,  // collect_terms P Q: c · R + d · R → (c + d) · R if c + d ≠ 0
-    Order,      // order P P …: Σ_i c_i Σ_b [G] F_i → 0 if Σ_i c_i · F_i = 0 for every order of the values that
-                // piecewise functions compare
+    Order,  // order P P …: Σ_i c_i Σ_b [G] F_i → 0 if Γ, G imply Σ_i c_i · F_i = 0 for every order of the values that
+            // piecewise functions compare, and all values of floor and quotients
     Parity,     // parity P F: f(−t) → −f(t) or f(t), by a law of f
     CancelSum,  // cancel_sum P F {…}: (Σ_b [G] R) · 1/S → 1 if the steps rewrite Σ_b [G] R − S to 0 and the signs
                 // of S exclude 0
     Logarithm,  // logarithm P F: log(Π F_i) → Σ log(F_i) if signs show that each F_i is positive; log(exp(t)) → t and
                 // log(1/t) → −log(t)
     Root,       // root P F Q G {…}: √t → |s|, which is factor G of Q, if the steps rewrite t − s² to 0
-    RootOfExp,  // root_of_exp P F: √exp(t) → exp(t/2)
+    RootOfExp,  // root_of_exp P F: √exp(t) → exp(t/2), power(exp(t), s) → exp(t · s)
     LogScale,  // log_scale P F E: log(exp(u) · t) → u + log(t) for the factor E of the first product of the argument,
                // which all products have, if signs show that t is positive
     Compare,  // compare P F: less(f(s), f(t)) → less(s, t) for exp, tanh, erf and atan; also for equal
@@ -146,7 +151,7 @@ class Kernel {
   void same(Sum& sum, const Context& context, const Step& step);
   void root(Sum& sum, const Context& context, const Step& step);
   void cancel(Sum& sum, const Context& context, const Step& step);
-  void order(Sum& sum, const Step& step);
+  void order(Sum& sum, const Context& context, const Step& step);
   /// Steps on the guards and bound indices of a product or a maximum, which is in the context `outside`.
   template <class Range>
   void change_range(Range& range, const Context& outside, const Step& step);

@@ -193,12 +193,15 @@ std::optional<Sum> Kernel::apply_law(Product& product, std::size_t f, const Step
       return {};
     }
     case Op::RootOfExp: {
-      const Factor* inner =
-          unary && algebra::applies_only(*function, Function::Op::Sqrt) ? single_factor(factor.arguments[0]) : nullptr;
+      const bool is_root = unary && algebra::applies_only(*function, Function::Op::Sqrt);
+      const bool applies = is_root || (function && is_operation(*function, Function::Op::Power));
+      const Factor* inner = applies ? single_factor(factor.arguments[0]) : nullptr;
       expect(inner && function_of(*inner) && algebra::applies_only(*function_of(*inner), Function::Op::Exp),
-             "the factor is not a square root of an exponential by their formulas");
-      factor = Factor(*inner);
-      for (Product& part : factor.arguments[0]) part.coefficient = part.coefficient * Rational{1, 2};
+             "the factor is not a square root or power of an exponential by their formulas");
+      Factor exponential = *inner;
+      const Sum exponent = is_root ? Sum{Product{{1, 2}, {}, {}, {}}} : factor.arguments[1];
+      exponential.arguments[0] = multiply(exponential.arguments[0], exponent);
+      factor = std::move(exponential);
       return {};
     }
     case Op::Shift: {

@@ -138,14 +138,20 @@ class Lowering {
     throw CheckError{"an expression of unknown kind"};
   }
 
-  /// Records a use of a partial function by the node whose conditions are collected. `known` begins with the facts.
-  void record_condition(const Factor& application, const Guards& known) {
-    if (!conditions_ || depth_ > 1 || algebra::is_total(statement_.function(application.symbol))) return;
+  /// Records a use of a partial function by the node whose conditions are collected, with 0 for arguments that its
+  /// domain does not depend on. `known` begins with the facts.
+  void record_condition(Factor application, const Guards& known) {
+    const algebra::Function& function = statement_.function(application.symbol);
+    if (!conditions_ || depth_ > 1 || algebra::is_total(function)) return;
+    const std::set<std::uint32_t> used = algebra::domain_arguments(function);
+    for (std::uint32_t a = 0; a < function.arity; ++a) {
+      if (!used.contains(a)) application.arguments.at(a).clear();
+    }
     DefinednessCondition& condition = conditions_->emplace_back();
     condition.bound = enclosing_;
     condition.guards.assign(known.begin() + static_cast<std::ptrdiff_t>(statement_.facts_.size()), known.end());
     remove_redundant(condition.guards);
-    condition.factors.push_back(application);
+    condition.factors.push_back(std::move(application));
   }
 
   /// Distributes the product of sums. Each expression is lowered separately, so that their bound indices are distinct.

@@ -20,6 +20,14 @@ Product multiply(Product a, const Product& b) {
   return a;
 }
 
+Sum multiply(const Sum& a, const Sum& b) {
+  Sum result;
+  for (const Product& left : a) {
+    for (const Product& right : b) result.push_back(multiply(left, right));
+  }
+  return result;
+}
+
 Sum to_sum(Factor factor) {
   Product product;
   product.factors.push_back(std::move(factor));

@@ -52,6 +52,8 @@ inline void expect(bool condition, const char* what) {
 Sum subtract(Sum a, const Sum& b);
 /// The product of both. Their bound indices are distinct.
 Product multiply(Product a, const Product& b);
+/// The sum of the products of each two. Bound indices of one must not be bound in the other, which is checked later.
+Sum multiply(const Sum& a, const Sum& b);
 /// The sum of the one product 1 · factor.
 Sum to_sum(Factor factor);
 /// Calls f with every polynomial of the factor or product, at any depth.

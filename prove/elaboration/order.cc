@@ -21,7 +21,7 @@ std::pair<std::set<Atom>, check::Guards> range_of(const check::Product& product)
 bool Elaborator::apply_order(check::Sum& sum, const Context& context, Steps& steps) {
   const auto by_cases = [&](const check::Product& product) {
     return std::ranges::any_of(product.factors, [&](const check::Factor& factor) {
-      return factor.kind == Kind::Apply && check::is_piecewise(statement_.function(factor.symbol));
+      return factor.kind == Kind::Apply && check::is_evaluated_by_cases(statement_.function(factor.symbol));
     });
   };
   std::vector<bool> seen(sum.size(), false);

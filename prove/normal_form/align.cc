@@ -180,7 +180,10 @@ std::vector<Equations> unifying_equations_of(const FactorPair& pair, const std::
       }
     }
   };
-  nested(a.arguments[0], b.arguments[0]);
+  const auto is_zero = [&](std::size_t i) { return a.arguments[i].empty() && b.arguments[i].empty(); };
+  std::size_t first = 0;  // the first argument that is not 0 in both
+  while (first + 1 < a.arguments.size() && is_zero(first)) ++first;
+  nested(a.arguments[first], b.arguments[first]);
   const bool swap = a.kind == Factor::Kind::Apply && a.arguments.size() == 2 && commutative[a.symbol];
   if (swap) nested(a.arguments[0], b.arguments[1]);
   return systems;

@@ -237,6 +237,10 @@ Signs Definedness::signs(const Sum& sum) {
     own.zero |= may_cancel || !nonempty;
     all = all + own;
   }
+  all.natural = std::ranges::all_of(sum, [](const Product& product) {
+    return product.factors.empty() && product.bound.empty() && product.coefficient.den == 1 &&
+           product.coefficient.num >= 0;
+  });
   return all;
 }
 

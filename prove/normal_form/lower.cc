@@ -1,5 +1,6 @@
 #include "prove/normal_form/lower.h"
 
+#include "algebra/operators/function_domain.h"
 #include "prove/normal_form/cells.h"
 #include "prove/normal_form/simplify.h"
 #include "runtime/text/error.h"
@@ -227,6 +228,11 @@ Sum Lowering::apply(const ScalarExpr& expr, Frame& frame, Guards& known) {
 void Lowering::record_applications(const Sum& applied, const Guards& known) {
   for (const Product& product : applied) {
     Product& here = applications_.emplace_back(product);
+    std::vector<Sum>& arguments = here.factors.at(0).arguments;
+    const std::set<std::uint32_t> used = algebra::domain_arguments(bank_.library().functions()[here.factors[0].symbol]);
+    for (std::uint32_t a = 0; a < arguments.size(); ++a) {
+      if (!used.contains(a)) arguments[a].clear();
+    }
     here.guards.insert(here.guards.end(), known.begin(), known.end());
     here.bound.insert(here.bound.end(), enclosing_.begin(), enclosing_.end());
   }

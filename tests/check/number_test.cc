@@ -52,3 +52,29 @@ TEST_CASE("values of roots and logarithms agree if their reals do") {
   close.real += 1e-9L;
   CHECK_THROWS_AS(agree(close, value_of(Op::Log, s)), Undecided);
 }
+
+TEST_CASE("numbers are rounded down, and powers of natural exponents are products") {
+  const algebra::Library library = algebra::Library::load(RULEMILL_SOURCE_DIR "/data/operators");
+  const auto value_of = [&](const char* name, std::vector<Number> of) {
+    const auto functions = library.functions();
+    const auto found = std::ranges::find(functions, name, &algebra::Function::name);
+    REQUIRE(found != functions.end());
+    return apply(*found, static_cast<std::uint32_t>(found - functions.begin()), std::move(of));
+  };
+  const Number half = reciprocal(from_integer(2)), x = random_number(0x123456789abcdef0ULL);
+  CHECK(value_of("floor", {half}) == from_integer(0));
+  CHECK(value_of("floor", {negate(half)}) == from_integer(-1));
+  CHECK(value_of("floor", {from_integer(-3)}) == from_integer(-3));
+  CHECK(value_of("floor", {add(x, from_integer(5))}) == add(value_of("floor", {x}), from_integer(5)));
+  CHECK(value_of("round", {add(half, from_integer(2))}) == from_integer(2));
+  CHECK(value_of("power", {x, from_integer(2)}) == multiply(x, x));
+  CHECK(value_of("power", {from_integer(0), from_integer(0)}) == from_integer(1));
+  CHECK(agree(multiply(value_of("power", {from_integer(2), half}), value_of("power", {from_integer(2), half})),
+              from_integer(2)));
+  Number close = from_integer(2);
+  close.residue = x.residue;
+  CHECK_THROWS_AS(value_of("floor", {close}), Undecided);
+  CHECK(to_natural(from_integer(7)) == 7);
+  CHECK_FALSE(to_natural(from_integer(-1)));
+  CHECK_FALSE(to_natural(half));
+}

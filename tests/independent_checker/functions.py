@@ -10,7 +10,13 @@ ARITY = {"+": 2, "-": 2, "*": 2, "/": 2, "max": 2, "min": 2, "less": 2, "equal":
          "log": 1, "sqrt": 1, "tanh": 1, "erf": 1, "abs": 1, "floor": 1, "sin": 1, "cos": 1, "asin": 1, "acos": 1,
          "atan": 1}
 COMPARISONS = ("less", "equal", "gate")
+PARTIAL = ("/", "power", "sqrt", "log", "asin", "acos")
+RECIPROCAL = ("/", ("number", Fraction(1)), ("argument", 0))
 ALL_SIGNS = frozenset((-1, 0, 1))
+
+
+class Natural(frozenset):
+    """The signs of a value that is a whole number of at least 0."""
 
 
 @dataclass
@@ -37,6 +43,16 @@ class Function:
     def is_piecewise(self) -> bool:
         return is_piecewise(self.formula)
 
+    @property
+    def is_by_cases(self) -> bool:
+        """Whether all its operations are piecewise, floor, powers or quotients, and it is not 1/t."""
+        return self.formula != RECIPROCAL and operations(self.formula) <= set(ARITHMETIC) | {"floor", "power"}
+
+    @property
+    def domain_arguments(self) -> set:
+        """The arguments that are part of an operand of a partial operation."""
+        return domain_arguments(self.formula)
+
     def signs(self, arguments: list[frozenset]) -> tuple[frozenset, bool]:
         """The signs that values can have, and whether it is defined for all arguments of these signs."""
         return formula_signs(self.formula, arguments)
@@ -46,16 +62,30 @@ class Function:
         return exact_value(self.formula, arguments)
 
 
+ARITHMETIC = ("+", "-", "*", "/", "max", "min", "abs", *COMPARISONS)
+
+
+def operations(f: tuple) -> set:
+    return set() if f[0] in ("argument", "number") else {f[0]}.union(*map(operations, f[1:]))
+
+
 def is_piecewise(f: tuple) -> bool:
     if f[0] in ("argument", "number"):
         return True
     if f[0] == "/" and (f[2][0] != "number" or f[2][1] == 0):
         return False
-    return f[0] in ("+", "-", "*", "/", "max", "min", "abs", *COMPARISONS) and all(is_piecewise(part) for part in f[1:])
+    return f[0] in ARITHMETIC and all(is_piecewise(part) for part in f[1:])
 
 
-def has_comparison(f: tuple) -> bool:
-    return f[0] in COMPARISONS or (f[0] not in ("argument", "number") and any(has_comparison(part) for part in f[1:]))
+def arguments_of(f: tuple) -> set:
+    return {f[1]} if f[0] == "argument" else set() if f[0] == "number" else set().union(*map(arguments_of, f[1:]))
+
+
+def domain_arguments(f: tuple) -> set:
+    if f[0] in ("argument", "number"):
+        return set()
+    own = arguments_of(f if f[0] == "power" else f[-1]) if f[0] in PARTIAL else set()
+    return own.union(*map(domain_arguments, f[1:]))
 
 
 def sign(number) -> int:
@@ -96,7 +126,7 @@ def operation_signs(op: str, a: frozenset, b: frozenset) -> tuple[frozenset, boo
     if op in ("max", "min"):
         return frozenset({"max": max, "min": min}[op](x, y) for x, y in product(a, b)), True
     if op == "power":
-        return (frozenset((1,)), True) if a == {1} else (ALL_SIGNS, False)
+        return (frozenset((1,)), True) if a == {1} else (ALL_SIGNS, isinstance(b, Natural))
     if op == "sqrt":
         return frozenset(x for x in b if x >= 0) or ALL_SIGNS, -1 not in b
     if op == "log":

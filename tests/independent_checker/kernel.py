@@ -249,7 +249,8 @@ class Kernel(Laws):
             require_that((set(p.bound), set(p.guards)) == (set(chosen[0].bound), set(chosen[0].guards)),
                          "the products have different guards or bound indices")
         bare = tuple(p._replace(guards=(), bound=()) for p in chosen)
-        require_that(cancels_in_every_order(bare, self.functions), "the products do not cancel in every case")
+        require_that(cancels_in_every_order(bare, self.functions, given + chosen[0].guards),
+                     "the products do not cancel in every case")
         return tuple(p for i, p in enumerate(terms) if i not in step.positions)
 
     def count_range(self, terms, p, given, scope, step):

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from math import gcd, lcm
 
-from functions import ALL_SIGNS, add_signs, multiply_signs, sign
+from functions import ALL_SIGNS, Natural, add_signs, multiply_signs, sign
 from normal_form import Factor, Guard, ONE, Product, all_atoms, canonical, map_guards, negated
 from parts import as_sum, at, bound_atoms, multiplied, replaced, require_that, single_factor
 from polynomials import Poly
@@ -188,12 +188,15 @@ class Laws:
         return self.factor_step(terms, product, step, absolute)
 
     def root_of_exp(self, terms, p, given, scope, step):
-        """√exp(t) = exp(t/2)."""
+        """√exp(t) = exp(t/2), and power(exp(t), s) = exp(t · s)."""
         root = at(p.factors, step.positions[1])
-        inner = single_factor(root.arguments[0]) if self.applies_only(root, "sqrt") else None
-        require_that(inner and self.applies_only(inner, "exp"), "the factor is no square root of an exponential")
-        half = tuple(t.times(Fraction(1, 2)) for t in inner.arguments[0])
-        return self.factor_step(terms, p, step, inner._replace(arguments=(half,)))
+        function = self.function_of(root)
+        is_power = bool(function) and function.formula == ("power", ("argument", 0), ("argument", 1))
+        inner = single_factor(root.arguments[0]) if is_power or self.applies_only(root, "sqrt") else None
+        require_that(inner and self.applies_only(inner, "exp"), "the factor is no square root or power of an exponential")
+        exponent = root.arguments[1] if is_power else (Product(Fraction(1, 2)),)
+        scaled = tuple(multiplied(t, s) for t in inner.arguments[0] for s in exponent)
+        return self.factor_step(terms, p, step, inner._replace(arguments=(scaled,)))
 
     def log_scale(self, terms, p, given, scope, step):
         """log(Σ exp(u) · R) = u + log(Σ R) for a positive Σ R."""
@@ -316,7 +319,8 @@ class Laws:
             if may_cancel or (p.guards and not at_points):
                 own |= {0}
             total = add_signs(total, own)
-        return total
+        is_natural = all(not p.factors and not p.bound and p.coefficient >= 0 and p.coefficient.denominator == 1 for p in terms)
+        return Natural(total) if is_natural else total
 
     def factor_signs(self, factor: Factor, given, at_points, lemmas) -> frozenset:
         if factor.kind == "inverse":

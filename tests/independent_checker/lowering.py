@@ -411,7 +411,9 @@ class Lowering:
             raise CheckError(f"'{name}' is no function of {len(e[2])} numbers")
         factor = Factor("apply", name, (), tuple(tuple(self.expression(a, frame, known)) for a in e[2]))
         if self.conditions is not None and self.depth == 1 and not function.is_total:
-            self.conditions.append(Product(guards=without_redundant(known), bound=tuple(self.enclosing), factors=(factor,)))
+            arguments = tuple(a if i in function.domain_arguments else () for i, a in enumerate(factor.arguments))
+            self.conditions.append(Product(guards=without_redundant(known), bound=tuple(self.enclosing),
+                                           factors=(factor._replace(arguments=arguments),)))
         return [Product(factors=(factor,))]
 
     def cases(self, e, frame: Frame, known) -> list[Product]:

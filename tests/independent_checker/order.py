@@ -1,14 +1,16 @@
 """The step `order`: a case analysis on the values that max, min, abs and comparisons compare.
 
-Functions made of these and arithmetic are evaluated by their formulas; all other factors may have any value of their sign.
-A form is a polynomial in these values: coefficients by sorted tuples of numbers. Without comparisons the sum is a continuous
-function of them, so cases in which a form is 0 are limits of the others; with comparisons these are cases, too."""
+Functions made of these, arithmetic, floor and quotients are evaluated by their formulas; all other factors may have any value
+of their sign. A form is a polynomial in these values: coefficients by sorted tuples of numbers. Without comparisons the sum
+is a continuous function of them, so cases in which a form is 0 are limits of the others; with comparisons these are cases,
+too. floor(t) and 1/t are values of their own: floor(t) <= t < floor(t) + 1, and 1/t * t = 1 for positive t."""
 
-from functions import ALL_SIGNS, add_signs, has_comparison, multiply_signs, sign
+from functions import ALL_SIGNS, RECIPROCAL, add_signs, multiply_signs, operations, sign
 from normal_form import Factor, ONE, Product, canonical_product
-from polynomials import CheckError
+from polynomials import ATOMS, CheckError, Poly, variable
 
 MAX_CASES, MAX_INEQUALITIES = 400, 200
+COMPARISONS = {"less", "equal", "gate"}
 
 
 class Undecided(Exception):
@@ -36,21 +38,35 @@ def lone_factors(form: dict) -> list:
 
 
 class CaseAnalysis:
-    def __init__(self, functions: dict, continuous: bool):
-        self.functions, self.continuous, self.numbers, self.cases = functions, continuous, {}, 0
-        self.positive, self.always = [], []  # forms above 0: in this case, in all cases
-        self.zero = {}  # forms that are 0 in this case, by a product that no later one has
+    """Inequalities are forms, and whether these are above 0 or at least 0. `quotients` are those of this case: the value 1/t
+    and the form 1/t * t - 1, by one of its products. `integers` are values that are whole numbers."""
+
+    def __init__(self, functions: dict, names: set, given: tuple):
+        self.functions, self.given, self.numbers, self.cases = functions, given, {}, 0
+        used = [functions[name] for name in names]
+        self.has_quotients = any(f.is_by_cases and not f.is_piecewise and operations(f.formula) & {"/", "floor"} for f in used)
+        self.continuous = not self.has_quotients and not any(operations(f.formula) & COMPARISONS for f in used)
+        self.positive, self.always = [], []  # inequalities in this case, in all cases
+        self.zero, self.quotients = {}, {}  # forms that are 0 in this case, by a product that no later one has
+        self.integers, self.atoms = set(), {}
 
     def vanishes(self, terms) -> bool:
         self.cases += 1
         if self.cases > MAX_CASES:
             raise CheckError("too many cases")
+        outer = list(self.positive), dict(self.quotients)
+        try:
+            return self.vanishes_in_case(terms)
+        finally:
+            self.positive, self.quotients = outer
+
+    def vanishes_in_case(self, terms) -> bool:
         try:
             return not self.reduce(self.sum(terms))
         except Undecided as undecided:
             form, = undecided.args
         for s in (1, -1):
-            self.positive.append(add({}, form, s))
+            self.positive.append((add({}, form, s), True))
             shown = self.is_contradictory() or self.vanishes(terms)
             self.positive.pop()
             if not shown:
@@ -64,15 +80,26 @@ class CaseAnalysis:
         return shown
 
     def reduce(self, form: dict) -> dict:
-        """The form less multiples of those that are 0 in this case."""
-        for m, zero in self.zero.items():
-            while m in form:
-                form = add(form, zero, -form[m] / zero[m])
-            while m in lone_factors(zero) and (found := next((n for n in form if m[0] in n), None)) is not None:
-                others = list(found)
-                others.remove(m[0])
-                form = add(form, multiply(zero, {tuple(others): ONE}), -form[found] / zero[m])
+        """The form less multiples of those that are 0 in this case. Each list may bring back products of the other."""
+        for _ in range(3 if self.quotients else 1):
+            for m, zero in self.zero.items():
+                while m in form:
+                    form = add(form, zero, -form[m] / zero[m])
+                while m in lone_factors(zero) and any(m[0] in n for n in form):
+                    form = self.without(form, m, zero)
+            for m, (_, zero) in self.quotients.items():
+                while any(all(n.count(v) >= m.count(v) for v in m) for n in form):
+                    form = self.without(form, m, zero)
         return form
+
+    @staticmethod
+    def without(form: dict, m: tuple, zero: dict) -> dict:
+        """The form without one product that contains product m of a form that is 0."""
+        found = next(n for n in form if all(n.count(v) >= m.count(v) for v in m))
+        others = list(found)
+        for v in m:
+            others.remove(v)
+        return add(form, multiply(zero, {tuple(others): ONE}), -form[found] / zero[m])
 
     def sum(self, terms) -> dict:
         total = {}
@@ -85,16 +112,77 @@ class CaseAnalysis:
 
     def value(self, x) -> dict:
         function = self.functions[x.symbol] if isinstance(x, Factor) and x.kind == "apply" else None
-        if function and function.is_piecewise:
-            return self.formula(function.formula, [self.sum(argument) for argument in x.arguments])
+        if function and (function.is_by_cases or (self.has_quotients and function.formula == RECIPROCAL)):
+            arguments = [self.sum(argument) for argument in x.arguments]
+            try:
+                return self.formula(function.formula, arguments)
+            except ZeroDivisionError:  # the function is undefined
+                return {}
+            except NotImplementedError:  # another power
+                pass
+        if self.has_quotients and isinstance(x, Factor) and x.kind == "integer":
+            return self.integer(x.index[0])
         key = canonical_product(x if isinstance(x, Product) else Product(factors=(x,)))
-        if key not in self.numbers:
-            form = {(len(self.numbers),): ONE}
-            self.numbers[key] = form
+        is_new = key not in self.numbers
+        form = self.named(key)
+        if is_new:
             signs = self.signs(x) if isinstance(x, Factor) else ALL_SIGNS
             if not {-1, 1} <= signs and signs != {0} and (self.continuous or 0 not in signs):
-                self.always.append(add({}, form, max(signs) or min(signs)))
-        return self.numbers[key]
+                self.always.append((add({}, form, max(signs) or min(signs)), True))
+        return form
+
+    def named(self, key) -> dict:
+        return {(self.numbers.setdefault(key, len(self.numbers)),): ONE}
+
+    def integer(self, poly: Poly) -> dict:
+        """The polynomial in its atoms, which are whole numbers; sizes are at least 1."""
+        total = {}
+        for m, c in poly.terms.items():
+            product = {(): ONE * c}
+            for a in m:
+                if a not in self.atoms:
+                    self.atoms[a] = self.named(canonical_product(Product(factors=(Factor("integer", index=(variable(a),)),))))
+                    self.integers.update(*self.atoms[a])
+                    if ATOMS[a].kind == "size":
+                        self.always.append((add(self.atoms[a], {(): ONE}, -1), False))
+                product = multiply(product, self.atoms[a])
+            total = add(total, product)
+        return total
+
+    def floor(self, form: dict) -> dict:
+        whole = {m: ONE * (c.numerator // c.denominator) for m, c in self.reduce(form).items() if self.integers.issuperset(m)}
+        whole = {m: c for m, c in whole.items() if c}
+        rest = add(self.reduce(form), whole, -1)
+        if rest.keys() <= {()} or (self.contradicts((add({}, rest, -1), True)) and
+                                   self.contradicts((add(rest, {(): ONE}, -1), False))):
+            return whole
+        value = self.named(("floor", frozenset(rest.items())))
+        self.integers.update(*value)
+        bounds = [(add(rest, value, -1), False), (add(add(value, {(): ONE}), rest, -1), True)]
+        self.positive += [bound for bound in bounds if bound not in self.positive]
+        return add(whole, value)
+
+    def contradicts(self, inequality) -> bool:
+        self.positive.append(inequality)
+        result = self.is_contradictory()
+        self.positive.pop()
+        return result
+
+    def reciprocal(self, form: dict) -> dict:
+        """1/t for a form t that is not 0."""
+        s = self.sign(form)
+        if not s:
+            raise ZeroDivisionError
+        form = add({}, self.reduce(form), s)
+        if list(form) == [()]:
+            return {(): s / form[()]}
+        value = self.named(("1/", frozenset(form.items())))
+        equation = add(multiply(value, form), {(): ONE}, -1)
+        leading = max((m for m in equation if m), key=lambda m: (len(m), m))
+        if leading not in self.quotients:
+            self.positive.append((value, True))
+            self.quotients[leading] = value, equation
+        return add({}, value, s)
 
     def signs(self, factor: Factor) -> frozenset:
         """The signs that a value can have; undefined ones are 0."""
@@ -120,7 +208,11 @@ class CaseAnalysis:
         if f[0] in ("+", "-"):
             return add(a, b, 1 if f[0] == "+" else -1)
         if f[0] in ("*", "/"):
-            return multiply(a, b if f[0] == "*" else {(): 1 / b[()]})
+            return multiply(a, b if f[0] == "*" else self.reciprocal(b))
+        if f[0] == "floor":
+            return self.floor(b)
+        if f[0] == "power":
+            return self.power(a, self.reduce(b))
         if f[0] == "abs":
             return b if self.sign(b) > 0 else add({}, b, -1)
         if f[0] == "gate":
@@ -130,11 +222,21 @@ class CaseAnalysis:
             return {(): ONE} if s == (-1 if f[0] == "less" else 0) else {}
         return a if (s > 0) == (f[0] == "max") else b
 
+    @staticmethod
+    def power(base: dict, exponent: dict) -> dict:
+        number = exponent.get((), 0)
+        if exponent.keys() - {()} or number != int(number) or not 0 <= number <= 8:
+            raise NotImplementedError
+        result = {(): ONE}
+        for _ in range(int(number)):
+            result = multiply(result, base)
+        return result
+
     def sign(self, form: dict) -> int:
         form = self.reduce(form)
         if not form or list(form) == [()]:
             return sign(form.get((), 0))
-        for known in map(self.reduce, self.positive + self.always):
+        for known in [self.reduce(known) for known, strict in self.positive + self.always if strict]:
             m = next(iter(form))
             if m in known and not add(form, known, -form[m] / known[m]):
                 return sign(form[m] / known[m])
@@ -143,31 +245,47 @@ class CaseAnalysis:
     def is_contradictory(self) -> bool:
         """Whether no values make all forms positive: Fourier-Motzkin elimination, with products as variables. The signs of
         products of values of known signs are known, and of squares, if 0 needs no case."""
-        forms = [self.reduce(form) for form in self.positive + self.always]
-        signs = {m[0]: sign(c) for form in forms if len(form) == 1 for m, c in form.items() if len(m) == 1}
-        for m in {m for form in forms for m in form if len(m) > 1}:
+        forms = [(self.reduce(form), strict) for form, strict in self.positive + self.always + self.given_forms()]
+        linear = [(form, strict) for form, strict in forms if any(form) and all(len(m) < 2 for m in form)]
+        signs = {m[0]: sign(c) for form, strict in forms if len(form) == 1 and strict for m, c in form.items() if len(m) == 1}
+        for m in {m for form, _ in forms for m in form if len(m) > 1}:
             odd = [v for v in set(m) if m.count(v) % 2 or not self.continuous]
             if all(v in signs for v in odd):
                 product = ONE
                 for v in odd:
                     product *= signs[v] ** m.count(v)
-                forms = forms + [{m: product}]
+                forms = forms + [({m: product}, True)]
+        for value, _ in self.quotients.values():
+            forms = forms + [(self.reduce(multiply(form, value)), strict) for form, strict in linear]
         while len(forms) <= MAX_INEQUALITIES:
-            if any(not form or (list(form) == [()] and form[()] <= 0) for form in forms):
+            if any(not any(f) and (f.get((), 0) < 0 or (strict and f.get((), 0) == 0)) for f, strict in forms):
                 return True
-            chosen = next((m for form in forms for m in form if m), None)
+            chosen = next((m for form, _ in forms for m in form if m), None)
             if chosen is None:
                 return False
-            above = [add({}, f, 1 / f[chosen]) for f in forms if f.get(chosen, 0) > 0]
-            below = [add({}, f, -1 / f[chosen]) for f in forms if f.get(chosen, 0) < 0]
-            forms = [f for f in forms if chosen not in f] + [add(a, b) for a in above for b in below]
+            above = [(add({}, f, 1 / f[chosen]), strict) for f, strict in forms if f.get(chosen, 0) > 0]
+            below = [(add({}, f, -1 / f[chosen]), strict) for f, strict in forms if f.get(chosen, 0) < 0]
+            forms = [(f, strict) for f, strict in forms if chosen not in f] + \
+                [(add(a, b), strict or other) for a, strict in above for b, other in below]
         return False
 
+    def given_forms(self) -> list:
+        """The guards on integers of the sum."""
+        forms = []
+        for guard in self.given:
+            if all(a in self.atoms for m in guard.poly.terms for a in m):
+                form = self.integer(guard.poly)
+                forms += [(form, False)] + ([(add({}, form, -1), False)] if guard.equality else [])
+        return forms
 
-def compares(terms, functions: dict) -> bool:
-    return any(x.kind == "apply" and has_comparison(functions[x.symbol].formula)
-               or any(compares(argument, functions) for argument in x.arguments) for p in terms for x in p.factors)
+
+def names_of_functions(terms) -> set:
+    names = set()
+    for x in (x for p in terms for x in p.factors):
+        names |= {x.symbol} if x.kind == "apply" else set()
+        names = names.union(*map(names_of_functions, x.arguments))
+    return names
 
 
-def cancels_in_every_order(terms, functions: dict) -> bool:
-    return CaseAnalysis(functions, not compares(terms, functions)).vanishes(terms)
+def cancels_in_every_order(terms, functions: dict, given: tuple) -> bool:
+    return CaseAnalysis(functions, names_of_functions(terms), given).vanishes(terms)

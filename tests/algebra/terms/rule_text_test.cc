@@ -71,6 +71,20 @@ TEST_CASE("a variable is written as 'of positive' if it occurs only in positive(
   CHECK(to_string(other, bank, symbols) == bare);
 }
 
+TEST_CASE("a variable 'of bool' is any truth value of a number") {
+  Library library = shipped();
+  TermBank bank(library);
+  Symbols symbols;
+  const Rule rule =
+      parse_rules("rule both(p[m, n] of bool)\n  logical_and(p, p) => p\n", "r.rules", library, bank, symbols)[0];
+  const std::string text =
+      "rule both(p[m, n])\n"
+      "  logical_and(truth_of_number(p), truth_of_number(p))\n"
+      "  => truth_of_number(p)\n";
+  CHECK(to_string(rule, bank, symbols) == text);
+  CHECK(parse_rules(text, "r.rules", library, bank, symbols)[0].source == rule.source);
+}
+
 TEST_CASE("an error in a rule is reported in one line with its position") {
   Library library = shipped();
   TermBank bank(library);
@@ -82,7 +96,7 @@ TEST_CASE("an error in a rule is reported in one line with its position") {
       {"rule r(x:2)\n  split(x; axis=0) => x", "r.rules:2:3: 'split' has several outputs"},
       {"rule r(x:2)\n  concat(x, x; axis=2) => x",
        "r.rules:2:3: operator 'concat': axis=2 is not an axis below the rank 2"},
-      {"rule r(x:2 of bool)\n  relu(x) => x", "r.rules:1:15: expected positive, found 'bool'"},
+      {"rule r(x:2 of real)\n  relu(x) => x", "r.rules:1:15: expected positive or bool, found 'real'"},
       {"rule r(x:2)\n  relu(x; slope=1) => x", "r.rules:2:11: operator 'relu' has no parameter 'slope'"},
   };
   for (const auto& [text, expected] : cases) {

@@ -76,3 +76,64 @@ TEST_CASE("a function that is 0 everywhere has no known sign, which would exclud
                         "function nil(t) = 0 * exp(t)\noperator nil(x[d...])\n  y[i... < d...] = nil(x[i...])\n");
   check_contains(test.outcome(" order 0 1 2\n"), "not cancel in every case");
 }
+
+namespace {
+
+/// Whether the step Order cancels all products of source minus target.
+bool cancels(const std::string& rule) {
+  const StatementFixture test(rule);
+  Sum sum = test.statement->difference(0);
+  Step step;
+  step.op = Step::Op::Order;
+  for (std::size_t p = 0; p < sum.size(); ++p) step.positions.push_back(p);
+  try {
+    const Guards given = conjunction(test.statement->facts(), test.statement->index_ranges(0));
+    Kernel(*test.statement, {}).apply(sum, {given, {}}, step);
+  } catch (const CheckError&) {
+    return false;
+  }
+  return sum.empty();
+}
+
+}  // namespace
+
+TEST_CASE("Order evaluates floor, quotients where they are defined, and powers of natural exponents") {
+  for (const char* rule : {
+           "floor(floor(x)) => floor(x)",
+           "round(round(x)) => round(x)",
+           "floor(add(x, floor(y))) => add(floor(x), floor(y))",
+           "floor(mul(floor(x), floor(y))) => mul(floor(x), floor(y))",
+           "less(x, floor(x)) => mul(less(x, x), x)",
+           "choose(less(floor(x), x), x, floor(x)) => x",
+           "remainder(remainder(x, y), y) => remainder(x, y)",
+           "remainder(x, neg(y)) => remainder(x, y)",
+           "remainder(exp(x), add(exp(x), exp(y))) => exp(x)",
+           // Where a divisor is 0, a remainder counts as 0.
+           "remainder(x, sub(x, x)) => sub(x, x)",
+           "mul(equal_to(y, sub(y, y)), remainder(x, y)) => sub(x, x)",
+           "power(x, sub(x, x)) => power(relu(x), sub(x, x))",
+           "power(x, add(less(y, y), equal_to(y, y))) => x",
+       }) {
+    INFO(rule);
+    CHECK(cancels(std::string("rule test(x:2, y:2) ") + rule));
+  }
+  for (const char* rule : {
+           "floor(floor(x)) => x",
+           "floor(add(x, y)) => add(floor(x), floor(y))",
+           "floor(mul(floor(x), y)) => mul(floor(x), floor(y))",
+           "less(floor(x), x) => mul(less(x, x), x)",
+           "remainder(remainder(x, y), x) => remainder(x, y)",
+           "remainder(neg(x), y) => remainder(x, y)",
+           "remainder(exp(x), add(x, exp(y))) => exp(x)",
+           "remainder(exp(x), exp(y)) => exp(x)",
+           "remainder(x, sub(x, x)) => x",
+           "mul(equal_to(y, sub(y, y)), remainder(x, y)) => mul(equal_to(y, sub(y, y)), x)",
+           "mul(x, mul(y, recip(y))) => add(x, mul(remainder(x, y), sub(x, x)))",
+           "power(x, relu(x)) => power(x, x)",
+           "power(x, less(x, y)) => x",
+           "power(x, neg(equal_to(x, x))) => x",
+       }) {
+    INFO(rule);
+    CHECK_FALSE(cancels(std::string("rule test(x:2, y:2) ") + rule));
+  }
+}
