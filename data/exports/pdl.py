@@ -8,7 +8,7 @@ constants. Three native functions do the rest:
 
     rulemill.fits(spec, values…)             the types, attributes and conditions of one of the alternatives `spec`
     rulemill.type(text, spec, values…)       a new type: "real: m, 2 * n", where `real` is the float type of the match
-    rulemill.attribute(text, spec, values…)  a new attribute: in MLIR's syntax, with {expressions of sizes}, and $ for the float type
+    rulemill.attribute(text, spec, values…)  a new attribute: MLIR's syntax with {expressions of sizes}, and $ for the float type
 
 The values are those of the rule's variables and the matched operations. An alternative has the types of the variables, for each
 operation the type of its result and its attributes, and the conditions on sizes. All dimensions are numbers."""
