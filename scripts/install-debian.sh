@@ -36,3 +36,8 @@ if ! "$venv/bin/python" -c 'import onnxscript, egglog' 2>/dev/null; then
   "$venv/bin/pip" install --quiet --disable-pip-version-check onnxscript==0.7.2 egglog==13.2.0 ||
     echo "install-debian.sh: cannot install onnxscript and egglog; tests that need them will be skipped" >&2
 fi
+# MLIR's Python bindings with PDL and StableHLO: 84 MB.
+if ! "$venv/bin/python" -c 'import iree.compiler' 2>/dev/null; then
+  "$venv/bin/pip" install --quiet --disable-pip-version-check iree-base-compiler==3.13.0 ||
+    echo "install-debian.sh: cannot install iree-base-compiler; tests that need it will be skipped" >&2
+fi

@@ -6,6 +6,7 @@
 
 #include "algebra/exchange/egglog_writer.h"
 #include "algebra/exchange/onnxscript_writer.h"
+#include "algebra/exchange/pdl/pdl_writer.h"
 #include "algebra/terms/typing.h"
 #include "cli/rules/rule_gain.h"
 #include "cli/shipped_files.h"
@@ -72,22 +73,42 @@ Directions all_directions_of(const RuleRecord& record, Database& database) {
   return result;
 }
 
-}  // namespace
-
-ExportedRules export_onnxscript(const std::vector<RuleRecord>& records, bool all_directions, const std::string& title,
-                                Database& database) {
-  std::vector<RuleToExport> chosen;
+/// The rules that a rewriter without costs applies, and those that it does not.
+struct ChosenRules {
+  std::vector<RuleToExport> rules;
   std::vector<algebra::SkippedRule> skipped;
+};
+
+ChosenRules choose_directions(const std::vector<RuleRecord>& records, bool all_directions, Database& database) {
+  ChosenRules chosen;
   NodeCosts known;
   for (const RuleRecord& record : records) {
     Directions found =
         all_directions ? all_directions_of(record, database) : cheaper_direction(record, database, known);
-    if (found.rules.empty()) skipped.push_back({record.rule.id, found.reason});
-    for (Rule& rule : found.rules) chosen.push_back({std::move(rule), proof_of(record)});
+    if (found.rules.empty()) chosen.skipped.push_back({record.rule.id, found.reason});
+    for (Rule& rule : found.rules) chosen.rules.push_back({std::move(rule), proof_of(record)});
   }
+  return chosen;
+}
+
+}  // namespace
+
+ExportedRules export_onnxscript(const std::vector<RuleRecord>& records, bool all_directions, const std::string& title,
+                                Database& database) {
+  ChosenRules chosen = choose_directions(records, all_directions, database);
   const std::string prelude = runtime::read_file(data_folder() / "exports" / "onnxscript.py");
-  return algebra::write_onnxscript_rules(chosen, std::move(skipped), {title, prelude}, database.library, database.bank,
-                                         database.symbols);
+  return algebra::write_onnxscript_rules(chosen.rules, std::move(chosen.skipped), {title, prelude}, database.library,
+                                         database.bank, database.symbols);
+}
+
+ExportedRules export_pdl(const std::vector<RuleRecord>& records, bool all_directions, const std::string& title,
+                         Database& database) {
+  ChosenRules chosen = choose_directions(records, all_directions, database);
+  const auto table = algebra::StablehloTable::load(data_folder() / "exports" / "stablehlo.toml", database.library);
+  const std::string prelude =
+      "// data/exports/pdl.py applies this file and has its native functions (docs/export.md).\n\n";
+  return algebra::write_pdl_rules(chosen.rules, std::move(chosen.skipped), table, all_directions, {title, prelude},
+                                  database.library, database.bank, database.symbols);
 }
 
 ExportedRules export_egglog(const std::vector<RuleRecord>& records, bool derived_rules, const std::string& goals_file,

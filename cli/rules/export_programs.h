@@ -15,6 +15,10 @@ namespace rulemill::cli {
 algebra::ExportedRules export_onnxscript(const std::vector<algebra::RuleRecord>& records, bool all_directions,
                                          const std::string& title, Database& database);
 
+/// Exports the records as MLIR patterns on StableHLO, in the same directions as export_onnxscript.
+algebra::ExportedRules export_pdl(const std::vector<algebra::RuleRecord>& records, bool all_directions,
+                                  const std::string& title, Database& database);
+
 /// Exports the records of the core, or with `derived_rules` all, as an egglog program that ends with the goals of a
 /// rule file (read_rule_file) if one is given. Records without tiers count as core.
 algebra::ExportedRules export_egglog(const std::vector<algebra::RuleRecord>& records, bool derived_rules,

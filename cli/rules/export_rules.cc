@@ -77,6 +77,7 @@ ExportedRules export_as(const ExportOptions& options, const std::string& origin,
   if (options.format == "taso") return export_taso(records, options, database);
   const std::string title = "Rules of " + origin;
   if (options.format == "onnxscript") return export_onnxscript(records, options.all_rules, title, database);
+  if (options.format == "pdl") return export_pdl(records, options.all_rules, title, database);
   if (options.format == "egglog") return export_egglog(records, options.all_rules, options.goals, title, database);
   return export_text(records, options, origin, database);
 }
@@ -84,8 +85,8 @@ ExportedRules export_as(const ExportOptions& options, const std::string& origin,
 void export_rules(Context& context, const ExportOptions& options) {
   if (options.format != "text" && options.canonical)
     throw runtime::UsageError("--canonical", "applies to --format text only");
-  if (options.all_rules && options.format != "onnxscript" && options.format != "egglog")
-    throw runtime::UsageError("--all", "applies to --format onnxscript and egglog only");
+  if (options.all_rules && (options.format == "text" || options.format == "taso"))
+    throw runtime::UsageError("--all", "applies to --format onnxscript, pdl and egglog only");
   if (!options.goals.empty() && options.format != "egglog")
     throw runtime::UsageError("--goals", "applies to --format egglog only");
   Database database(context.options);
@@ -182,15 +183,17 @@ void add_rules_export(CLI::App& rules, Options& options, Command& chosen) {
   options.files.writes(exporting->add_option("FILE", given->file, "file to write; - means standard output"))
       ->required();
   exporting
-      ->add_option("--format", given->format,
-                   "output format: text, taso (protobuf), onnxscript (a module of rewrite rules) or egglog (a program)")
-      ->check(one_of("format", {"text", "taso", "onnxscript", "egglog"}));
+      ->add_option(
+          "--format", given->format,
+          "output format: text, taso (protobuf), onnxscript (a module of rewrite rules), pdl (MLIR patterns on "
+          "StableHLO) or egglog (a program)")
+      ->check(one_of("format", {"text", "taso", "onnxscript", "pdl", "egglog"}));
   exporting->add_option("--tier", given->tier, "only rules of this tier: core or derived")
       ->check(one_of("tier", {"core", "derived"}));
   exporting->add_flag("--canonical", given->canonical,
                       "sort the rules and name each by a hash of its text, so that files can be compared with diff");
   exporting->add_flag("--all", given->all_rules,
-                      "onnxscript: also directions that do not reduce the cost; egglog: also derived rules");
+                      "onnxscript, pdl: also directions that do not reduce the cost; egglog: also derived rules");
   options.files.reads(exporting->add_option("--goals", given->goals,
                                             "egglog: rules whose sides the program ends with, to test whether they are "
                                             "equal"),
