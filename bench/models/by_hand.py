@@ -7,12 +7,15 @@ head convolves each branch before resizing it. A classifier's last layer compute
 ACNet's branches are merged. Linear attention multiplies keys with values first. CrossViT's cubic resizing is two products with
 constant matrices. MViTv2 adds its relative positions instead of writing the sum over all scores, and multiplies matrices instead of
 calling einsum. Encoders that normalize behind the residual sum (BERT) write that sum as Sum, which onnxruntime does not fuse with
-the normalization. Writes FOLDER/NAME.onnx.
+the normalization. DINOv2, TNT and EVA02 project queries, keys and values by themselves, with the scale in the queries' weights, so
+that no tensor of five dimensions is split; EVA02 also turns halves of a head instead of neighbors, by permuting the weights. A
+U-Net convolves its images before nearest upsampling, by one 2x2 kernel for each of the four pixels. Writes FOLDER/NAME.onnx.
 """
 
 import os
 import sys
 
+import numpy as np
 import onnx
 import torch
 
@@ -174,6 +177,77 @@ def positions_added(model):
     return model
 
 
+def linear(weight, bias, factor=1):
+    layer = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None)
+    layer.weight.copy_(weight * factor)
+    if bias is not None:
+        layer.bias.copy_(bias * factor)
+    return layer
+
+
+class SeparateHeads(torch.nn.Module):
+    """Attention with three projections. `turned`: sines and cosines of the positions, with the signs of the first half in them."""
+
+    def __init__(self, query, key, value, attention, turned=None):
+        super().__init__()
+        self.query, self.key, self.value, self.turned = query, key, value, turned
+        self.heads, self.proj, self.norm = attention.num_heads, attention.proj, getattr(attention, "norm", torch.nn.Identity())
+
+    def forward(self, x, *_, **__):
+        def heads(y):
+            return y.reshape(*x.shape[:2], self.heads, -1).transpose(1, 2)
+
+        def turn(y):
+            if self.turned is None:
+                return y
+            sine, cosine = self.turned
+            half = y.shape[-1] // 2
+            return y * cosine + torch.cat([y[..., half:], y[..., :half]], -1) * sine
+
+        query, key, value = turn(heads(self.query(x))), turn(heads(self.key(x))), heads(self.value(x))
+        mixed = torch.softmax(query @ key.transpose(-2, -1), -1) @ value
+        return self.proj(self.norm(mixed.transpose(1, 2).flatten(2)))
+
+
+def three_projections(model):
+    """Also multiplies the scales of layers into the weights before them."""
+    for block in model.blocks:
+        attention = block.attn
+        weights, biases = attention.qkv.weight.chunk(3), attention.qkv.bias.chunk(3)
+        query = linear(weights[0], biases[0], attention.scale)
+        block.attn = SeparateHeads(query, linear(weights[1], biases[1]), linear(weights[2], biases[2]), attention)
+        for layer, scale in ((attention.proj, block.ls1.gamma), (block.mlp.fc2, block.ls2.gamma)):
+            layer.weight.mul_(scale[:, None])
+            layer.bias.mul_(scale)
+        block.ls1 = block.ls2 = torch.nn.Identity()
+    return model
+
+
+def two_projections(model):
+    for block in model.blocks:
+        for name in ("attn_in", "attn_out"):
+            attention = getattr(block, name)
+            query, key = attention.qk.weight.chunk(2)
+            setattr(block, name, SeparateHeads(linear(query, None, attention.scale), linear(key, None), attention.v, attention))
+    return model
+
+
+def halves_turned(model):
+    sine, cosine = model.rope.get_embed(shape=model.patch_embed.grid_size).chunk(2, -1)
+    size = sine.shape[-1]
+    order = torch.cat([torch.arange(0, size, 2), torch.arange(1, size, 2)])
+    sine = sine[:, order] * torch.cat([-torch.ones(size // 2), torch.ones(size // 2)])
+    # The first row is the class token, which is not turned.
+    turned = torch.cat([torch.zeros(1, size), sine]), torch.cat([torch.ones(1, size), cosine[:, order]])
+    for block in model.blocks:
+        attention = block.attn
+        rows = torch.cat([order + head * size for head in range(attention.num_heads)])
+        query, key, value = attention.qkv.weight.chunk(3)
+        block.attn = SeparateHeads(linear(query[rows], attention.q_bias[rows], attention.scale), linear(key[rows], None),
+                                   linear(value, attention.v_bias), attention, turned)
+    return model
+
+
 def unchanged(model):
     return model
 
@@ -185,6 +259,37 @@ def sums_not_fused(file):
     for node in model.graph.node:
         if node.op_type == "Add" and node.output[0] in normalized:
             node.op_type = "Sum"
+    onnx.save(model, file)
+
+
+def convolved_first(file):
+    """Writes nearest upsampling by 2 and a 3x3 convolution as four 2x2 convolutions and DepthToSpace."""
+    model = onnx.load(file)
+    weights = {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}
+    resizes = {node.output[0]: node for node in model.graph.node if node.op_type == "Resize"}
+    nodes = []
+    for node in model.graph.node:
+        if node.op_type != "Conv" or node.input[0] not in resizes:
+            nodes.append(node)
+            continue
+        kernel, parts = weights[node.input[1]], []
+        for down in range(2):
+            for right in range(2):
+                part = np.zeros((*kernel.shape[:2], 2, 2))
+                for row in range(3):
+                    for column in range(3):  # of the upsampled image; the part's pixel is the one that it comes from
+                        at = (down + row - 1) // 2 + 1 - down, (right + column - 1) // 2 + 1 - right
+                        part[:, :, at[0], at[1]] += kernel[:, :, row, column]
+                parts.append(f"{node.output[0]}_{down}{right}")
+                model.graph.initializer.append(onnx.numpy_helper.from_array(part.astype(np.float32), parts[-1] + "_kernel"))
+                inputs = [resizes[node.input[0]].input[0], parts[-1] + "_kernel", *node.input[2:]]
+                nodes.append(onnx.helper.make_node("Conv", inputs, [parts[-1]], pads=[1 - down, 1 - right, down, right]))
+        nodes.append(onnx.helper.make_node("Concat", parts, [node.output[0] + "_parts"], axis=1))
+        nodes.append(onnx.helper.make_node("DepthToSpace", [node.output[0] + "_parts"], [node.output[0]], blocksize=2))
+    used = {name for node in nodes for name in node.input}
+    nodes = [node for node in nodes if node.op_type != "Resize" or node.output[0] in used]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
     onnx.save(model, file)
 
 
@@ -210,9 +315,13 @@ by_hand = {
     "minilm": unchanged,
     "bert_base": unchanged,
     "deberta_v3": unchanged,
+    "dinov2_small": three_projections,
+    "timm:tnt_s_patch16_224": two_projections,
+    "eva02_small": halves_turned,
+    "unet_small": unchanged,
 }
 
-in_the_file = {"minilm": sums_not_fused, "bert_base": sums_not_fused, "deberta_v3": sums_not_fused}
+in_the_file = {"minilm": sums_not_fused, "bert_base": sums_not_fused, "deberta_v3": sums_not_fused, "unet_small": convolved_first}
 
 
 def main():

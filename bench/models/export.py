@@ -331,6 +331,7 @@ models = {
     "vgg19": torchvision_model("vgg19"),
     "nasnetalarge": timm_model("nasnetalarge", 331),
     "eva02_small": unfused("eva02_small_patch14_224", 224),
+    "dinov2_small": unfused("vit_small_patch14_dinov2", 518),
     "lraspp": torchvision_model("lraspp_mobilenet_v3_large", 256, "out"),
     "whisper_tiny_encoder": whisper_encoder,
     "deberta_v3": transformer("DebertaV2", "Model", hidden, tokens, vocab_size=8192, hidden_size=384, num_hidden_layers=6,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 
 namespace rulemill::optimize {
 
@@ -171,16 +172,26 @@ double CostModel::fused_activation_seconds(const IsolatedNode& producer, algebra
   return before && fused ? std::max(0.0, *fused - *before) : 0;
 }
 
-std::optional<double> CostModel::slower_pair_seconds(const IsolatedNode& last, const IsolatedNode& inner) const {
+std::optional<double> CostModel::calibrated_seconds(const std::string& name, const IsolatedNode& node) const {
   if (!device_.calibration) return std::nullopt;
+  double elements = 0;
+  for (const std::vector<std::int64_t>& input : query_of(node).inputs)
+    elements = std::max(elements, element_count(input));
+  const auto measured = device_.calibration->seconds(name, elements);
+  return measured ? std::optional(*measured + device_.overhead) : std::nullopt;
+}
+
+std::optional<double> CostModel::slower_pair_seconds(const IsolatedNode& last, const IsolatedNode& inner) const {
   const std::string* name = fusion_->slower_pair(last.instance, inner.instance);
   if (name == nullptr) return std::nullopt;
-  double elements = 0;
-  for (const std::vector<std::int64_t>& input : query_of(inner).inputs)
-    elements = std::max(elements, element_count(input));
-  const auto measured = device_.calibration->seconds(*name, elements);
+  const auto measured = calibrated_seconds(*name, inner);
   if (!measured) return std::nullopt;
-  return std::max(isolated_seconds(last), *measured + device_.overhead - isolated_seconds(inner));
+  return std::max(isolated_seconds(last), *measured - isolated_seconds(inner));
+}
+
+double CostModel::one_pass_seconds(const std::string& pattern, const IsolatedNode& last) const {
+  const auto measured = source_ == nullptr ? calibrated_seconds(pattern, last) : std::nullopt;
+  return measured ? *measured : isolated_seconds(last);
 }
 
 CostModel::IsolatedNode CostModel::isolated(const Node& node) const {
@@ -257,19 +268,34 @@ std::optional<double> CostModel::slower_seconds(const Node& node,
   return slower_pair_seconds(isolated(node), isolated(inner));
 }
 
+/// As Fusion::one_pass(), unless an inner node has another user.
+std::optional<Fusion::OnePassNodes> CostModel::one_pass(NodeId last,
+                                                        const std::unordered_map<ValueId, std::uint32_t>& uses) const {
+  auto group = fusion_->one_pass(last);
+  const auto is_used_once = [&](NodeId inner) { return uses.at(bank_->node(inner).outputs[0]) == 1; };
+  return group && std::ranges::all_of(group->inner, is_used_once) ? group : std::nullopt;
+}
+
 void CostModel::for_each_node(std::span<const ValueId> outputs, const std::function<void(NodeId, double)>& report) {
   auto nodes = bank_->live_nodes(outputs);
   auto uses = count_uses(*bank_, nodes, outputs);
-  std::unordered_map<NodeId, bool> absorbed;
+  std::unordered_set<NodeId> free;
   for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
     const Node node = bank_->node(*id);
     for (std::size_t position = 0; position < node.arguments.size(); ++position) {
       const ValueId argument = node.arguments[position];
-      if (uses[argument] == 1 && absorbs_argument(node, position)) absorbed[bank_->value(argument).node] = true;
+      if (uses[argument] == 1 && absorbs_argument(node, position)) free.insert(bank_->value(argument).node);
     }
-    std::optional<double> fused = absorbed.contains(*id) ? 0 : fused_seconds(*id, uses);
-    if (!fused) fused = slower_seconds(node, uses);
-    report(*id, fused ? *fused : node_seconds(*id));
+    if (free.contains(*id)) {
+      report(*id, 0);
+    } else if (const auto group = one_pass(*id, uses)) {
+      free.insert(group->inner.begin(), group->inner.end());
+      report(*id, one_pass_seconds(group->pattern, isolated(node)));
+    } else {
+      std::optional<double> fused = fused_seconds(*id, uses);
+      if (!fused) fused = slower_seconds(node, uses);
+      report(*id, fused ? *fused : node_seconds(*id));
+    }
   }
 }
 

@@ -6,9 +6,10 @@
 // flops: arithmetic of one output element, reductions by their extents, times the elements; guards are not counted.
 // bytes: inputs and outputs once each. occupancy: the fraction of the device that the output elements occupy.
 // Free are: nodes on constants, which are folded; nodes that are fused into their producer (the last step of a
-// composite; an activation for which the producer has a fused instance), except for a measured difference; and nodes
-// that their only user absorbs (a transposed operand of a product). Two nodes that the runtime fuses into a slower one
-// cost what that one costs, if the calibration has it.
+// composite; an activation for which the producer has a fused instance), except for a measured difference; nodes that
+// their only user absorbs (a transposed operand of a product); and all nodes but the last that the runtime computes in
+// one pass, wherever a rewrite creates them. Two nodes that the runtime fuses into a slower one cost what that one
+// costs, if the calibration has it.
 #pragma once
 
 #include <functional>
@@ -66,6 +67,9 @@ class CostModel {
   /// Returns the cost of a node whose first argument `inner` the runtime computes with it, more slowly than both (a
   /// normalization of a sum), so that both together have the cost of what computes them; nullopt for other pairs.
   std::optional<double> slower_pair_seconds(const IsolatedNode& last, const IsolatedNode& inner) const;
+  /// Returns the cost of nodes that the runtime computes in one pass, by a pattern of this name: that of the name if
+  /// the calibration has it, otherwise that of the last node.
+  double one_pass_seconds(const std::string& pattern, const IsolatedNode& last) const;
   /// Returns the cost of each node within the graph.
   std::unordered_map<NodeId, double> node_costs(std::span<const ValueId> outputs);
 
@@ -79,6 +83,10 @@ class CostModel {
   /// Returns the cost of a node that is fused into another; nullopt for other nodes.
   std::optional<double> fused_seconds(NodeId id, const std::unordered_map<ValueId, std::uint32_t>& uses);
   bool absorbs_argument(const Node& node, std::size_t position) const;
+  /// Returns the cost of this name in the calibration, for the elements of the node's largest argument.
+  std::optional<double> calibrated_seconds(const std::string& name, const IsolatedNode& node) const;
+  std::optional<Fusion::OnePassNodes> one_pass(NodeId last,
+                                               const std::unordered_map<ValueId, std::uint32_t>& uses) const;
   std::optional<double> slower_seconds(const Node& node, const std::unordered_map<ValueId, std::uint32_t>& uses) const;
   void for_each_node(std::span<const ValueId> outputs, const std::function<void(NodeId, double)>& report);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "optimize/model/numbers.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::optimize {
@@ -42,6 +43,32 @@ std::vector<algebra::ParameterValue> values_near(const GraphBank& bank, const No
   return found;
 }
 
+/// The graphs of a bank, with its numbers of nodes and values.
+class BankGraph final : public PatternGraph {
+ public:
+  BankGraph(const GraphBank& bank, const std::map<std::string, double>& numbers) : bank_(bank), numbers_(numbers) {}
+
+  std::optional<Node> node_of(std::uint32_t value) const override {
+    const NodeId id = bank_.value(ValueId{value}).node;
+    const optimize::Node& node = bank_.node(id);
+    if (node.kind != optimize::Node::Kind::Algebra || node.constant || node.outputs.size() != 1) return std::nullopt;
+    Node found{index(id), &bank_.instance(node), {}};
+    for (const ValueId argument : node.arguments) found.arguments.push_back(index(argument));
+    return found;
+  }
+
+  bool is_number(std::uint32_t value, const std::string& operator_name) const override {
+    const optimize::Node& node = bank_.node_of(ValueId{value});
+    if (optimize::is_number(node)) return bank_.instance(node).operator_name == operator_name;
+    const auto number = numbers_.find(operator_name);
+    return number != numbers_.end() && is_constant_of(bank_, ValueId{value}, number->second);
+  }
+
+ private:
+  const GraphBank& bank_;
+  const std::map<std::string, double>& numbers_;
+};
+
 }  // namespace
 
 std::unordered_map<ValueId, std::uint32_t> count_uses(const GraphBank& bank, std::span<const NodeId> nodes,
@@ -55,7 +82,21 @@ std::unordered_map<ValueId, std::uint32_t> count_uses(const GraphBank& bank, std
 }
 
 Fusion::Fusion(GraphBank& bank, RuntimeFusions fusions)
-    : bank_(&bank), runtime_(std::move(fusions)), composite_names_(bank.library().operator_names()) {}
+    : bank_(&bank), runtime_(std::move(fusions)), composite_names_(bank.library().operator_names()) {
+  for (const std::string& name : runtime_.numbers()) {
+    if (const std::optional<double> value = value_of_number(bank, name)) numbers_.emplace(name, *value);
+  }
+}
+
+std::optional<Fusion::OnePassNodes> Fusion::one_pass(NodeId last) const {
+  const Node& node = bank_->node(last);
+  if (node.kind != Node::Kind::Algebra || !runtime_.can_end_one_pass(bank_->instance(node))) return std::nullopt;
+  const std::optional<OnePass> found = runtime_.one_pass(BankGraph(*bank_, numbers_), index(node.outputs[0]));
+  if (!found) return std::nullopt;
+  OnePassNodes nodes{found->name, {}};
+  for (const std::uint32_t inner : found->inner) nodes.inner.push_back(NodeId{inner});
+  return nodes;
+}
 
 bool Fusion::absorbs_operand(algebra::InstanceId user, std::size_t position, algebra::InstanceId inner) const {
   const algebra::OperatorInstance &outer = bank_->library().instance(user), &other = bank_->library().instance(inner);

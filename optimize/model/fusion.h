@@ -36,8 +36,14 @@ class Fusion {
   /// Returns the composite of `producer` followed by `last`, whose first argument is the producer's output.
   std::optional<algebra::InstanceId> composite_of(algebra::InstanceId producer, algebra::InstanceId last);
 
-  /// As RuntimeFusions::fused_nodes().
-  std::vector<NodeId> runtime_fused_nodes(NodeId last) const { return runtime_.fused_nodes(*bank_, last); }
+  /// The nodes that the runtime computes in one pass with `last`, by a pattern of this name, which may have other
+  /// users.
+  struct OnePassNodes {
+    std::string pattern;
+    std::vector<NodeId> inner;
+  };
+  std::optional<OnePassNodes> one_pass(NodeId last) const;
+  const RuntimeFusions& runtime() const { return runtime_; }
   /// Returns true if `user` absorbs its operand `inner` at this position: by a runtime fusion, or because both have the
   /// same variadic operator and `inner` is its first argument.
   bool absorbs_operand(algebra::InstanceId user, std::size_t position, algebra::InstanceId inner) const;
@@ -57,6 +63,7 @@ class Fusion {
 
   GraphBank* bank_;
   RuntimeFusions runtime_;
+  std::map<std::string, double> numbers_;     // of the runtime's patterns, by operator
   std::vector<std::string> composite_names_;  // operators that are not known to have no steps
   std::unordered_map<NodeId, std::optional<CompositeMatch>> composites_;
   std::map<std::pair<algebra::InstanceId, algebra::InstanceId>, bool> fused_activations_;

@@ -60,9 +60,25 @@ bool is_number(const Node& node) {
   return node.kind == Node::Kind::Algebra && node.constant && node.arguments.empty() && node.sizes.empty();
 }
 
+std::optional<double> value_of_number(GraphBank& bank, const std::string& operator_name) {
+  const algebra::OperatorInstance* found = bank.library().find_instance(operator_name, {}, {});
+  if (found == nullptr || !is_number(*found)) return std::nullopt;
+  const auto number = bank.apply(found->id, {}, {}, DataType::Float64);
+  return number ? std::optional(value_of(bank, bank.node(*number).outputs[0])) : std::nullopt;
+}
+
+bool is_constant_of(const GraphBank& bank, ValueId id, double number) {
+  const std::optional<double> value = scalar_value(bank, id);
+  return value && *value == rounded(number, bank.value(id).type.data_type);
+}
+
 std::vector<ValueId> name_numbers(GraphBank& bank, std::span<const ValueId> outputs, const algebra::TermBank& terms,
-                                  const std::vector<algebra::RuleRecord>& rules) {
+                                  const std::vector<algebra::RuleRecord>& rules, const std::set<std::string>& names) {
   std::set<algebra::InstanceId> operators = instances_without_inputs(bank.library(), terms, rules);
+  for (const std::string& name : names) {
+    if (const algebra::OperatorInstance* found = bank.library().find_instance(name, {}, {}))
+      operators.insert(found->id);
+  }
   std::erase_if(operators, [&](algebra::InstanceId id) { return !is_number(bank.library().instance(id)); });
   const std::set<ValueId> kept = named_values(bank, outputs);
   std::unordered_map<ValueId, ValueId> named;

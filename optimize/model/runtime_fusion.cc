@@ -20,7 +20,7 @@ struct ParsedPattern {
   NamedTerm term;
 };
 
-/// TERM := WORD [ ":" RANK | "(" TERM { "," TERM } { ";" WORD "=" "[" [ INTEGER { "," INTEGER } ] "]" } ")" ]
+/// TERM := WORD [ ":" RANK | "(" ")" | "(" TERM { "," TERM } { ";" WORD "=" "[" [ INTEGER { "," INTEGER } ] "]" } ")" ]
 class PatternParser {
  public:
   PatternParser(std::string_view text, const std::string& file) : cursor_(text, file) {}
@@ -52,9 +52,11 @@ class PatternParser {
   NamedTerm parse_term(std::size_t depth) {
     if (depth > max_pattern_depth)
       cursor_.fail(cursor_.peek(), fmt::format("expected at most {} nested operators", max_pattern_depth));
-    NamedTerm result{cursor_.expect_name("an operator or a value"), {}, {}, {}};
+    NamedTerm result{cursor_.expect_name("an operator or a value"), {}, {}, {}, false};
     if (cursor_.accept(":")) result.rank = cursor_.expect_number("a rank");
     if (!cursor_.accept("(")) return result;
+    result.is_number = depth > 0 && cursor_.accept(")");
+    if (result.is_number) return result;
     if (depth > 0) ++inner_operators_;
     do result.arguments.push_back(parse_term(depth + 1));
     while (cursor_.accept(","));
@@ -77,8 +79,8 @@ class PatternParser {
 
 /// A partial match of one pattern: values of its variables, and matched nodes except the last.
 struct PatternMatch {
-  std::map<std::string, ValueId> values;
-  std::vector<NodeId> inner;
+  std::map<std::string, std::uint32_t> values;
+  std::vector<std::uint32_t> inner;
 };
 
 /// Returns true if the instance has the term's operator, list parameters and ranks of variables.
@@ -94,34 +96,45 @@ bool has_operator(const algebra::OperatorInstance& instance, const NamedTerm& te
          });
 }
 
-bool fits(const GraphBank& bank, const NamedTerm& term, ValueId value, PatternMatch& state);
+/// Matches one pattern in a graph.
+class PatternMatcher {
+ public:
+  explicit PatternMatcher(const PatternGraph& graph) : graph_(graph) {}
 
-bool arguments_fit(const GraphBank& bank, const NamedTerm& term, const std::vector<ValueId>& arguments,
-                   PatternMatch& state) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (!fits(bank, term.arguments[i], arguments[i], state)) return false;
+  bool node_fits(const NamedTerm& term, const PatternGraph::Node& node) {
+    if (!has_operator(*node.instance, term)) return false;
+    const PatternMatch before = match_;
+    if (arguments_fit(term, node.arguments)) return true;
+    match_ = before;
+    if (!node.instance->commutative || node.arguments.size() != 2) return false;
+    return arguments_fit(term, {node.arguments[1], node.arguments[0]});
   }
-  return true;
-}
+  std::vector<std::uint32_t> inner() const { return match_.inner; }
 
-bool node_fits(const GraphBank& bank, const NamedTerm& term, NodeId id, PatternMatch& state) {
-  const Node& node = bank.node(id);
-  if (node.kind != Node::Kind::Algebra || node.constant || node.outputs.size() != 1) return false;
-  const algebra::OperatorInstance& instance = bank.instance(node);
-  if (!has_operator(instance, term)) return false;
-  const PatternMatch before = state;
-  if (arguments_fit(bank, term, node.arguments, state)) return true;
-  state = before;
-  if (!instance.commutative || node.arguments.size() != 2) return false;
-  return arguments_fit(bank, term, {node.arguments[1], node.arguments[0]}, state);
-}
+ private:
+  bool arguments_fit(const NamedTerm& term, const std::vector<std::uint32_t>& arguments) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (!value_fits(term.arguments[i], arguments[i])) return false;
+    }
+    return true;
+  }
 
-bool fits(const GraphBank& bank, const NamedTerm& term, ValueId value, PatternMatch& state) {
-  if (term.arguments.empty()) return state.values.emplace(term.name, value).first->second == value;
-  const NodeId node = bank.value(value).node;
-  if (!node_fits(bank, term, node, state)) return false;
-  if (std::ranges::find(state.inner, node) == state.inner.end()) state.inner.push_back(node);
-  return true;
+  bool value_fits(const NamedTerm& term, std::uint32_t value) {
+    if (term.is_number) return graph_.is_number(value, term.name);
+    if (term.arguments.empty()) return match_.values.emplace(term.name, value).first->second == value;
+    const std::optional<PatternGraph::Node> node = graph_.node_of(value);
+    if (!node || !node_fits(term, *node)) return false;
+    if (std::ranges::find(match_.inner, node->id) == match_.inner.end()) match_.inner.push_back(node->id);
+    return true;
+  }
+
+  const PatternGraph& graph_;
+  PatternMatch match_;
+};
+
+void add_numbers(const NamedTerm& term, std::set<std::string>& found) {
+  if (term.is_number) found.insert(term.name);
+  for (const NamedTerm& argument : term.arguments) add_numbers(argument, found);
 }
 
 }  // namespace
@@ -131,11 +144,10 @@ RuntimeFusions RuntimeFusions::parse(const std::string& text, const std::string&
   PatternParser parser(text, file);
   while (!parser.at_end()) {
     ParsedPattern pattern = parser.parse_pattern();
-    if (pattern.kind == PatternKind::Slower)
-      result.slower_pairs_.push_back({std::move(pattern.name), std::move(pattern.term)});
-    else
-      (pattern.kind == PatternKind::Absorption ? result.absorptions_ : result.one_pass_)
-          .push_back(std::move(pattern.term));
+    auto& patterns = pattern.kind == PatternKind::OnePass      ? result.one_pass_
+                     : pattern.kind == PatternKind::Absorption ? result.absorptions_
+                                                               : result.slower_pairs_;
+    patterns.push_back({std::move(pattern.name), std::move(pattern.term)});
   }
   return result;
 }
@@ -144,26 +156,39 @@ RuntimeFusions RuntimeFusions::load(const std::filesystem::path& file) {
   return parse(runtime::read_file(file), file.string());
 }
 
-std::vector<NodeId> RuntimeFusions::fused_nodes(const GraphBank& bank, NodeId last) const {
-  for (const NamedTerm& pattern : one_pass_) {
-    PatternMatch state;
-    if (node_fits(bank, pattern, last, state)) return state.inner;
+std::optional<OnePass> RuntimeFusions::one_pass(const PatternGraph& graph, std::uint32_t value) const {
+  const std::optional<PatternGraph::Node> last = graph.node_of(value);
+  if (!last) return std::nullopt;
+  for (const NamedPattern& pattern : one_pass_) {
+    PatternMatcher matcher(graph);
+    if (matcher.node_fits(pattern.term, *last)) return OnePass{pattern.name, matcher.inner()};
   }
-  return {};
+  return std::nullopt;
+}
+
+bool RuntimeFusions::can_end_one_pass(const algebra::OperatorInstance& last) const {
+  return std::ranges::any_of(one_pass_, [&](const NamedPattern& pattern) { return has_operator(last, pattern.term); });
+}
+
+std::set<std::string> RuntimeFusions::numbers() const {
+  std::set<std::string> found;
+  for (const NamedPattern& pattern : one_pass_) add_numbers(pattern.term, found);
+  return found;
 }
 
 bool RuntimeFusions::absorbs_operand(const algebra::OperatorInstance& user, std::size_t position,
                                      const algebra::OperatorInstance& inner) const {
-  return std::ranges::any_of(absorptions_, [&](const NamedTerm& pattern) {
-    return has_operator(user, pattern) && position < pattern.arguments.size() &&
-           !pattern.arguments[position].arguments.empty() && has_operator(inner, pattern.arguments[position]);
+  return std::ranges::any_of(absorptions_, [&](const NamedPattern& pattern) {
+    const std::vector<NamedTerm>& arguments = pattern.term.arguments;
+    return has_operator(user, pattern.term) && position < arguments.size() && !arguments[position].arguments.empty() &&
+           has_operator(inner, arguments[position]);
   });
 }
 
 const std::string* RuntimeFusions::slower_pair(const algebra::OperatorInstance& last,
                                                const algebra::OperatorInstance& inner) const {
-  const auto found = std::ranges::find_if(slower_pairs_, [&](const SlowerPair& pair) {
-    return has_operator(last, pair.pattern) && has_operator(inner, pair.pattern.arguments[0]);
+  const auto found = std::ranges::find_if(slower_pairs_, [&](const NamedPattern& pattern) {
+    return has_operator(last, pattern.term) && has_operator(inner, pattern.term.arguments[0]);
   });
   return found == slower_pairs_.end() ? nullptr : &found->name;
 }

@@ -6,32 +6,63 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "optimize/model/graph.h"
+#include "algebra/library/library.h"
 
 namespace rulemill::optimize {
 
-/// A pattern over operator names. A name without arguments is a variable; with a rank it stands for tensors of it.
+/// A pattern over operator names. A name without arguments is a variable; with a rank it stands for tensors of it. A
+/// name with empty parentheses is a number (optimize/model/numbers.h).
 struct NamedTerm {
   std::string name;
   std::vector<NamedTerm> arguments;
   std::map<std::string, std::vector<std::int64_t>> lists;  // required list parameters of the operator
   std::optional<std::int64_t> rank;
+  bool is_number = false;
+};
+
+/// A graph in which patterns are matched: a graph of a bank, or the nodes that an extraction selected. It numbers its
+/// nodes and values.
+class PatternGraph {
+ public:
+  struct Node {
+    std::uint32_t id = 0;
+    const algebra::OperatorInstance* instance = nullptr;
+    std::vector<std::uint32_t> arguments;
+  };
+
+  virtual ~PatternGraph() = default;
+  /// Returns the node that computes the value; nullopt if the value is an input or constant, or the node has several
+  /// outputs.
+  virtual std::optional<Node> node_of(std::uint32_t value) const = 0;
+  /// Returns true if the value is the number with this operator.
+  virtual bool is_number(std::uint32_t value, const std::string& operator_name) const = 0;
+};
+
+/// Nodes that the runtime computes in one pass.
+struct OnePass {
+  std::string name;                  // of the pattern
+  std::vector<std::uint32_t> inner;  // all nodes but the last
 };
 
 class RuntimeFusions {
  public:
-  /// Reads patterns "NAME: TERM" (one pass), "NAME absorbs: TERM" (an operator that absorbs one operand) and
-  /// "NAME slows: TERM" (an operator over another as its first argument, computed by the slower NAME); `#` begins a
-  /// comment. Throws InputError with the place.
+  /// Reads patterns "NAME: TERM" (one pass; several may have one name), "NAME absorbs: TERM" (an operator that absorbs
+  /// one operand) and "NAME slows: TERM" (an operator over another as its first argument, computed by the slower NAME);
+  /// `#` begins a comment. Throws InputError with the place.
   static RuntimeFusions load(const std::filesystem::path& file);
   static RuntimeFusions parse(const std::string& text, const std::string& file);
 
-  /// Returns the other nodes that the runtime computes in one pass with their last node, by the first pattern that
-  /// matches; empty if none does.
-  std::vector<NodeId> fused_nodes(const GraphBank& bank, NodeId last) const;
+  /// Returns the nodes that the runtime computes in one pass with the value's node as the last, by the first pattern
+  /// that matches; nullopt if none does. The inner nodes may have other users.
+  std::optional<OnePass> one_pass(const PatternGraph& graph, std::uint32_t value) const;
+  /// Returns false if no pattern of nodes in one pass ends with the operator.
+  bool can_end_one_pass(const algebra::OperatorInstance& last) const;
+  /// Returns the operators of the numbers in patterns.
+  std::set<std::string> numbers() const;
   /// Returns true if `user` absorbs its operand `inner` at this position: the runtime reads the arguments of `inner`.
   bool absorbs_operand(const algebra::OperatorInstance& user, std::size_t position,
                        const algebra::OperatorInstance& inner) const;
@@ -40,13 +71,12 @@ class RuntimeFusions {
   const std::string* slower_pair(const algebra::OperatorInstance& last, const algebra::OperatorInstance& inner) const;
 
  private:
-  struct SlowerPair {
+  struct NamedPattern {
     std::string name;
-    NamedTerm pattern;
+    NamedTerm term;
   };
 
-  std::vector<NamedTerm> one_pass_, absorptions_;
-  std::vector<SlowerPair> slower_pairs_;
+  std::vector<NamedPattern> one_pass_, absorptions_, slower_pairs_;
 };
 
 }  // namespace rulemill::optimize

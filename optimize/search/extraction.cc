@@ -117,7 +117,7 @@ double Extraction::graph_price(const std::vector<ENodeId>& order, std::span<cons
       continue;
     }
     const ENodeId argument = exclusive_argument(node);
-    seconds += prices_.in_graph({node, argument, exclusive_argument(argument), only_user(node)}, cost_[node]);
+    seconds += prices_.in_graph({node, argument, exclusive_argument(argument), only_user(node), *this}, cost_[node]);
   }
   return seconds;
 }

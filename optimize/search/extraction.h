@@ -17,9 +17,11 @@ namespace rulemill::optimize {
 class Extraction {
  public:
   /// A selected node with its neighbors: `argument` computes its first argument and has no other user, `before` is the
-  /// same for `argument`, and `user` is the only user of the node. no_id if there is none.
+  /// same for `argument`, and `user` is the only user of the node. no_id if there is none. `graph` has the graph that
+  /// is priced.
   struct NodeContext {
     egraph::ENodeId node, argument, before, user;
+    const Extraction& graph;
   };
   /// Seconds of a node that is not computed from constants only: without its neighbors, and within a graph.
   struct NodePrices {
@@ -42,6 +44,8 @@ class Extraction {
   egraph::ENodeId node(egraph::EClassId value) const { return selection_[egraph_.find(value)]; }
   /// Returns the variable of a class; no_id if it has none.
   egraph::EClassId variable(egraph::EClassId value) const { return variable_[egraph_.find(value)]; }
+  /// Returns how often the graph that is priced uses a class.
+  std::uint32_t uses(egraph::EClassId value) const { return marks_[egraph_.find(value)].uses; }
   /// Returns the selected nodes that the roots depend on, arguments before users.
   std::vector<egraph::ENodeId> order(std::span<const egraph::EClassId> roots) const;
 

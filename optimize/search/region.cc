@@ -16,12 +16,14 @@ RegionBuilder::RegionBuilder(const GraphBank& bank, Fusion& fusion, std::span<co
     if (!is_computed(*id)) continue;
     if (const std::uint32_t origin = bank.node(*id).origin; origin != Node::no_origin) {
       const auto [found, first] = last.emplace(origin, *id);
-      if (!first) add_fused_pair(found->second, *id);
+      if (!first) add_fused_pair(found->second, *id, /*encoded=*/true);
     }
     if (const std::optional<CompositeMatch>& match = fusion.composite(*id)) {
-      for (NodeId inner : match->inner) add_fused_pair(*id, inner);
+      for (NodeId inner : match->inner) add_fused_pair(*id, inner, /*encoded=*/true);
     }
-    for (NodeId inner : fusion.runtime_fused_nodes(*id)) add_fused_pair(*id, inner, true);
+    if (const auto group = fusion.one_pass(*id)) {
+      for (NodeId inner : group->inner) add_fused_pair(*id, inner, /*encoded=*/false);
+    }
   }
 }
 
@@ -29,9 +31,9 @@ bool RegionBuilder::is_computed(NodeId id) const {
   return bank_.node(id).kind == Node::Kind::Algebra && !bank_.node(id).constant;
 }
 
-void RegionBuilder::add_fused_pair(NodeId last, NodeId inner, bool in_one_pass) {
+void RegionBuilder::add_fused_pair(NodeId last, NodeId inner, bool encoded) {
   if (!is_computed(inner)) return;
-  if (in_one_pass) in_one_pass_.insert(last);
+  if (encoded) encoded_.emplace(last, inner);
   inner_of_[last].push_back(inner);
   last_of_[inner].push_back(last);
 }
@@ -93,9 +95,9 @@ Region RegionBuilder::build_region(const std::vector<NodeId>& nodes) const {
     const auto inner_nodes = inner_of_.find(inside[i]);
     if (inner_nodes == inner_of_.end()) continue;
     for (NodeId inner : inner_nodes->second) {
+      if (!encoded_.contains({inside[i], inner})) continue;
       region.graph.fused_pairs.push_back(
-          {i, static_cast<std::uint32_t>(std::ranges::lower_bound(inside, inner) - inside.begin()),
-           in_one_pass_.contains(inside[i])});
+          {i, static_cast<std::uint32_t>(std::ranges::lower_bound(inside, inner) - inside.begin())});
     }
   }
   return region;
@@ -119,7 +121,6 @@ std::string region_key(const Region& region, const GraphBank& bank) {
   for (const RegionGraph::FusedPair& pair : region.graph.fused_pairs) {
     add(pair.last);
     add(pair.inner);
-    add(pair.in_one_pass ? 1 : 0);
   }
   return key;
 }

@@ -28,11 +28,9 @@ struct RegionGraph {
   std::uint32_t leaves = 0;
   std::vector<RegionNode> nodes;
   std::vector<std::uint32_t> outputs;
-  /// The last and an earlier node of a group that one ONNX node or composite encodes, or that the runtime computes in
-  /// one pass.
+  /// The last and an earlier node of a group that one ONNX node or composite encodes.
   struct FusedPair {
     std::uint32_t last = 0, inner = 0;
-    bool in_one_pass = false;  // fused by the runtime
     auto operator<=>(const FusedPair&) const = default;
   };
   std::vector<FusedPair> fused_pairs;
@@ -56,12 +54,12 @@ class RegionBuilder {
   RegionBuilder(const GraphBank& bank, Fusion& fusion, std::span<const ValueId> outputs);
 
   /// Returns the region of the algebra nodes among `nodes`. Its outputs are the values that the rest of the graph uses;
-  /// values computed from constants only are leaves, but numbers (optimize/model/numbers.h) are nodes. Fused nodes are
-  /// in the region if and only if their last node is.
+  /// values computed from constants only are leaves, but numbers (optimize/model/numbers.h) are nodes. Fused nodes,
+  /// also those that the runtime computes in one pass, are in the region if and only if their last node is.
   Region build_region(const std::vector<NodeId>& nodes) const;
 
  private:
-  void add_fused_pair(NodeId last, NodeId inner, bool in_one_pass = false);
+  void add_fused_pair(NodeId last, NodeId inner, bool encoded);
   bool is_computed(NodeId id) const;
   std::vector<NodeId> complete(const std::vector<NodeId>& nodes) const;
 
@@ -69,7 +67,7 @@ class RegionBuilder {
   std::unordered_map<ValueId, std::uint32_t> uses_;           // as an argument or an output
   std::unordered_map<NodeId, std::vector<NodeId>> inner_of_;  // by the last node of a fusion: the earlier ones
   std::unordered_map<NodeId, std::vector<NodeId>> last_of_;   // by an earlier node: the last ones
-  std::set<NodeId> in_one_pass_;                              // last nodes of runtime fusions
+  std::set<std::pair<NodeId, NodeId>> encoded_;               // last and earlier nodes that one ONNX node encodes
 };
 
 /// Returns a text that is equal for regions that differ only in the identity of their leaves.

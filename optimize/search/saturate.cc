@@ -21,6 +21,38 @@ namespace {
 /// Added to the cost of a node that ONNX cannot express.
 constexpr double unexportable_penalty_seconds = 1;
 
+/// The graph that an extraction prices, with the nodes and canonical classes of its e-graph.
+class SelectedGraph final : public PatternGraph {
+ public:
+  SelectedGraph(const egraph::EGraph& egraph, const Extraction& extraction)
+      : egraph_(egraph), extraction_(extraction) {}
+
+  std::optional<Node> node_of(std::uint32_t value) const override {
+    if (extraction_.variable(value) != no_id || egraph_.is_constant_class(value)) return std::nullopt;
+    const ENodeId node = extraction_.node(value);
+    if (node == no_id || egraph_.output_count(node) != 1) return std::nullopt;
+    Node found{node, &egraph_.library().instance(egraph_.instance(node)), {}};
+    for (const egraph::EClassId argument : egraph_.arguments(node)) found.arguments.push_back(egraph_.find(argument));
+    return found;
+  }
+
+  bool is_number(std::uint32_t value, const std::string& operator_name) const override {
+    egraph::EClassId id = value;
+    do {
+      const ENodeId node = egraph_.node_of(id);
+      if (node != no_id && egraph_.arguments(node).empty() &&
+          egraph_.library().instance(egraph_.instance(node)).operator_name == operator_name)
+        return true;
+      id = egraph_.next_in_class(id);
+    } while (id != value);
+    return false;
+  }
+
+ private:
+  const egraph::EGraph& egraph_;
+  const Extraction& extraction_;
+};
+
 }  // namespace
 
 struct Saturator::Impl : RegionEGraph {
@@ -33,6 +65,7 @@ struct Saturator::Impl : RegionEGraph {
   double price(ENodeId node) const;
   double price_in_graph(const Extraction::NodeContext& context, double isolated_price) const;
   std::optional<CostModel::IsolatedNode> fused_producer(const Extraction::NodeContext& context) const;
+  std::optional<double> one_pass_price(const Extraction::NodeContext& context) const;
   bool is_fused_with(ENodeId last, ENodeId inner) const;
   bool is_absorbed_by(ENodeId user, ENodeId node) const;
   bool is_exportable(ENodeId node) const;
@@ -44,9 +77,8 @@ struct Saturator::Impl : RegionEGraph {
   Fusion& fusion;
   SaturationOptions options;
   std::vector<egraph::EClassId> roots;
-  std::set<std::pair<ENodeId, ENodeId>> fused_pairs;           // last and inner nodes
-  std::unordered_map<ENodeId, std::vector<ENodeId>> one_pass;  // inner nodes of runtime fusions, by their last node
-  std::unordered_map<ENodeId, std::uint32_t> originals;        // the region's own nodes, by e-node
+  std::set<std::pair<ENodeId, ENodeId>> fused_pairs;     // last and inner nodes
+  std::unordered_map<ENodeId, std::uint32_t> originals;  // the region's own nodes, by e-node
   std::unordered_map<std::string, Solution> solved;
 };
 
@@ -55,7 +87,6 @@ void Saturator::Impl::add_graph(std::span<const RegionLeaf> leaves, const Region
   values.clear();
   roots.clear();
   fused_pairs.clear();
-  one_pass.clear();
   originals.clear();
   std::vector<ENodeId> nodes;
   for (std::uint32_t i = 0; i < leaves.size(); ++i) values.push_back(add_leaf(leaves[i], i));
@@ -66,10 +97,7 @@ void Saturator::Impl::add_graph(std::span<const RegionLeaf> leaves, const Region
     for (std::uint32_t o = 0; o < node.outputs; ++o) values.push_back(egraph.output(created, o));
   }
   for (const std::uint32_t output : graph.outputs) roots.push_back(values[output]);
-  for (const RegionGraph::FusedPair& pair : graph.fused_pairs) {
-    fused_pairs.emplace(nodes[pair.last], nodes[pair.inner]);
-    if (pair.in_one_pass) one_pass[nodes[pair.last]].push_back(nodes[pair.inner]);
-  }
+  for (const RegionGraph::FusedPair& pair : graph.fused_pairs) fused_pairs.emplace(nodes[pair.last], nodes[pair.inner]);
 }
 
 CostModel::IsolatedNode Saturator::Impl::isolated(ENodeId node) const {
@@ -86,6 +114,20 @@ double Saturator::Impl::price(ENodeId node) const {
   if (marks_positive_leaf(node)) return 0;
   const double seconds = cost.isolated_seconds(isolated(node));
   return is_exportable(node) ? seconds : seconds + unexportable_penalty_seconds;
+}
+
+/// Returns the price of the last node of a runtime fusion: of all its nodes, less the prices that its inner nodes have.
+/// These have no neighbors that make them cheaper, because their arguments are read several times or are inner nodes.
+std::optional<double> Saturator::Impl::one_pass_price(const Extraction::NodeContext& context) const {
+  const ENodeId last = context.node;
+  if (!fusion.runtime().can_end_one_pass(bank.library().instance(egraph.instance(last)))) return std::nullopt;
+  const SelectedGraph graph(egraph, context.graph);
+  const auto group = fusion.runtime().one_pass(graph, egraph.find(egraph.output(last, 0)));
+  const auto is_used_once = [&](ENodeId inner) { return context.graph.uses(egraph.output(inner, 0)) == 1; };
+  if (!group || !std::ranges::all_of(group->inner, is_used_once)) return std::nullopt;
+  double seconds = cost.one_pass_seconds(group->name, isolated(last));
+  for (const ENodeId inner : group->inner) seconds -= cost.isolated_seconds(isolated(inner));
+  return seconds;
 }
 
 bool Saturator::Impl::is_fused_with(ENodeId last, ENodeId inner) const {
@@ -141,18 +183,12 @@ std::optional<CostModel::IsolatedNode> Saturator::Impl::fused_producer(const Ext
 }
 
 /// Nodes that are fused into their producer or absorbed by their user are free, except for a measured difference. The
-/// last node of a runtime fusion is credited with the prices of its inner nodes. Nodes that ONNX cannot express get a
-/// penalty, unless a composite encodes them with a neighbor.
+/// last node of a runtime fusion has the price of all of it. Nodes that ONNX cannot express get a penalty, unless a
+/// composite encodes them with a neighbor.
 double Saturator::Impl::price_in_graph(const Extraction::NodeContext& context, double isolated_price) const {
-  const auto& [node, argument, before, user] = context;
-  if (is_fused_with(node, argument)) {
-    double credit = 0;
-    if (const auto found = one_pass.find(node); found != one_pass.end()) {
-      for (const ENodeId inner : found->second) credit += cost.isolated_seconds(isolated(inner));
-      return isolated_price - credit;
-    }
-    return 0;
-  }
+  const ENodeId node = context.node, argument = context.argument, user = context.user;
+  if (const auto price = one_pass_price(context)) return *price;
+  if (is_fused_with(node, argument)) return 0;
   if (is_absorbed_by(user, node)) return 0;
   if (argument != no_id) {
     if (const auto slower = cost.slower_pair_seconds(isolated(node), isolated(argument))) return *slower;
@@ -240,8 +276,7 @@ RegionGraph Saturator::Impl::extracted_graph(const Extraction& extraction, std::
   for (const auto& [last, inner] : fused_pairs) {
     const auto l = place(last), i = place(inner), end = std::ssize(order);
     if (l >= end || i >= end) continue;
-    graph.fused_pairs.push_back(
-        {static_cast<std::uint32_t>(l), static_cast<std::uint32_t>(i), one_pass.contains(last)});
+    graph.fused_pairs.push_back({static_cast<std::uint32_t>(l), static_cast<std::uint32_t>(i)});
   }
   return graph;
 }

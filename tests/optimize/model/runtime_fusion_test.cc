@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "optimize/cost/calibration.h"
+#include "optimize/model/numbers.h"
 #include "optimize/search/saturate.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
@@ -17,16 +18,32 @@ constexpr const char* gated = "# x times a function of it\ngated: mul(x, sigmoid
 
 TEST_CASE("a pattern matches the arguments of a commutative operator in both orders", "[runtime_fusion]") {
   GraphFixture fixture;
-  const RuntimeFusions fusions = RuntimeFusions::parse(gated, "p");
+  const auto inner_nodes = [&](const char* patterns, ValueId last) {
+    Fusion fusion(fixture.bank, RuntimeFusions::parse(patterns, "p"));
+    const auto found = fusion.one_pass(fixture.node(last));
+    return found ? found->inner : std::vector<NodeId>();
+  };
   const ValueId x = fixture.input("x", {3, 5}), a = fixture.weight("a", {});
   const ValueId scaled = fixture.op("scale", {x, a}), gate = fixture.op("sigmoid", {scaled});
   const std::vector<NodeId> inner{fixture.node(scaled), fixture.node(gate)};
-  CHECK(fusions.fused_nodes(fixture.bank, fixture.node(fixture.op("mul", {x, gate}))) == inner);
+  CHECK(inner_nodes(gated, fixture.op("mul", {x, gate})) == inner);
   const ValueId y = fixture.op("relu", {scaled});  // has a larger id, so it is the second argument
-  CHECK(fusions.fused_nodes(fixture.bank, fixture.node(fixture.op("mul", {gate, y}))).empty());
-  CHECK(fusions.fused_nodes(fixture.bank, fixture.node(gate)).empty());
-  CHECK(fusions.fused_nodes(fixture.bank, fixture.node(x)).empty());
-  CHECK(RuntimeFusions().fused_nodes(fixture.bank, fixture.node(fixture.op("mul", {x, gate}))).empty());
+  CHECK(inner_nodes(gated, fixture.op("mul", {gate, y})).empty());
+  CHECK(inner_nodes(gated, gate).empty());
+  CHECK(inner_nodes(gated, x).empty());
+  CHECK(inner_nodes("", fixture.op("mul", {x, gate})).empty());
+}
+
+TEST_CASE("a number of a pattern is only matched by the model's number", "[runtime_fusion]") {
+  GraphFixture fixture;
+  const RuntimeFusions fusions = RuntimeFusions::parse("halved: scale(relu(x), half())", "p");
+  CHECK(fusions.numbers() == std::set<std::string>{"half"});
+  Fusion fusion(fixture.bank, fusions);
+  const ValueId y = fixture.op("relu", {fixture.input("x", {3, 5})});
+  CHECK(fusion.one_pass(fixture.node(fixture.op("scale", {y, fixture.op("half", {})}))));
+  CHECK_FALSE(fusion.one_pass(fixture.node(fixture.op("scale", {y, fixture.op("two", {})}))));
+  CHECK(fusion.one_pass(fixture.node(fixture.op("scale", {y, fixture.weight("c", {}, {0.5})}))));
+  CHECK_FALSE(fusion.one_pass(fixture.node(fixture.op("scale", {y, fixture.weight("d", {}, {0.25})}))));
 }
 
 TEST_CASE("an error in a pattern is reported with its place", "[runtime_fusion]") {
@@ -55,6 +72,8 @@ TEST_CASE("an error in a pattern is reported with its place", "[runtime_fusion]"
   CHECK(error_of("a slows: add(neg(x:b), y)") == "p:1:20: expected a rank, found 'b'");
   CHECK(error_of(": add(x, y)") == "p:1:1: expected the pattern's name, found ':'");
   CHECK(error_of("a: x") == "p:1:4: expected an operator with its arguments");
+  CHECK(error_of("a: half()") == "p:1:9: expected an operator or a value, found ')'");
+  CHECK(error_of("a: add(x, half())") == "none");
   CHECK(error_of("a: add(x, )") == "p:1:11: expected an operator or a value, found ')'");
   CHECK(error_of("a: add(x, y") == "p:1:12: expected ')' after the arguments of 'add', found the end of the text");
   CHECK(error_of("a: add(x, y) z") == "p:1:15: " + no_colon + "the end of the text");
@@ -197,6 +216,81 @@ TEST_CASE("a search avoids a slower fusion", "[runtime_fusion]") {
   CHECK(relative_cost(rules, text, {}, device_with_slower_norm()) == 1);
   const RuntimeFusions fusions = RuntimeFusions::parse(slower_norm, "p");
   CHECK(relative_cost(rules, text, fusions, device_with_slower_norm()) == Approx(32.0 / 60).epsilon(0.01));
+}
+
+/// Sigmoid takes 3 ns per element, and all other operators of the test 1 ns.
+DeviceModel device_with_slow_sigmoid() {
+  return calibrated(find_device("cpu"), Calibration::parse(R"(
+runtime = "a"
+node_nanoseconds = 1
+product_gflops = 50
+elements = [100, 10000]
+by_result = []
+[nanoseconds_per_element]
+Add = [1, 1]
+Mul = [1, 1]
+Sigmoid = [3, 3]
+Tanh = [1, 1]
+silu_of_tests = [2, 2]
+[nanoseconds_per_further_element]
+)",
+                                                           "c.toml"));
+}
+
+TEST_CASE("nodes in one pass cost what their name costs, or else as much as the last, if nothing else reads the others",
+          "[runtime_fusion]") {
+  GraphFixture fixture;
+  const ValueId x = fixture.input("x", {100, 100}), gate = fixture.op("sigmoid", {x});
+  const ValueId gated_x = fixture.op("mul", {x, gate});
+  const auto microseconds = [&](const char* patterns, std::vector<ValueId> outputs) {
+    Fusion fusion(fixture.bank, RuntimeFusions::parse(patterns, "p"));
+    return CostModel(fixture.bank, fusion, device_with_slow_sigmoid(), {}).graph_seconds(outputs) * 1e6;
+  };
+  CHECK(microseconds("", {gated_x}) == Approx(40).epsilon(0.01));
+  CHECK(microseconds("silu: mul(x, sigmoid(x))", {gated_x}) == Approx(10).epsilon(0.01));
+  CHECK(microseconds("silu: mul(x, sigmoid(x))", {gated_x, gate}) == Approx(40).epsilon(0.01));
+  CHECK(microseconds("silu_of_tests: mul(x, sigmoid(x))", {gated_x}) == Approx(20).epsilon(0.01));
+}
+
+TEST_CASE("a search prices nodes in one pass that a rewrite creates as those of a model", "[runtime_fusion]") {
+  ModelText text;
+  text.input("x", {"100", "100"}).output("y", {"100", "100"});
+  text.node("Tanh", {"x"}, {"t"}).node("Mul", {"x", "t"}, {"m"}).node("Add", {"x", "m"}, {"y"});
+  constexpr const char* rules = R"(
+rule as_sigmoid(x:2)
+  add(x, mul(x, tanh(x))) => mul(add(x, x), sigmoid(add(x, x)))
+)";
+  CHECK(relative_cost(rules, text, {}, device_with_slow_sigmoid()) == 1);
+  const RuntimeFusions fusions = RuntimeFusions::parse("silu: mul(x, sigmoid(x))", "p");
+  CHECK(relative_cost(rules, text, fusions, device_with_slow_sigmoid()) == Approx(2.0 / 3).epsilon(0.01));
+}
+
+TEST_CASE("a search keeps the half of a gelu, which could be multiplied into the next weights", "[runtime_fusion]") {
+  ModelText text;
+  text.input("x", {"4", "64", "256"})
+      .output("y", {"4", "64", "8"})
+      .weight("a", {})
+      .weight("b", {})
+      .weight("w", {256, 8});
+  *text.graph().add_initializer() = make_tensor_proto("half", algebra::Tensor{{}, {0.5}}, test_data_type());
+  text.node("Div", {"x", "a"}, {"d"}).node("Erf", {"d"}, {"e"}).node("Add", {"e", "b"}, {"p"});
+  text.node("Mul", {"x", "p"}, {"m"}).node("Mul", {"m", "half"}, {"g"}).node("MatMul", {"g", "w"}, {"y"});
+  RulesFromText rules(R"(
+rule scale_of_weights(x:3, w:2, s:0)
+  linear(scale(x, s), w) => linear(x, scale(w, s))
+)");
+  GraphBank bank(rules.library, rules.symbols);
+  const ImportedModel import = import_model(text.parsed(), bank);
+  const auto steps = [&](const RuntimeFusions& fusions) {
+    Fusion fusion(bank, fusions);
+    const std::vector<ValueId> named = name_numbers(bank, import.outputs, rules.terms, {}, fusions.numbers());
+    CostModel cost(bank, fusion, find_device("t4"), {});
+    Saturator saturator(bank, rules.terms, rules.rules, cost);
+    CHECK(cost.graph_seconds(named) == Approx(cost.graph_seconds(import.outputs)));
+    return saturator.solve(RegionBuilder(bank, fusion, named).build_region(bank.live_nodes(named))).steps.size();
+  };
+  CHECK(steps({}) == 1);
+  CHECK(steps(RuntimeFusions::load("data/runtimes/onnxruntime.patterns")) == 0);
 }
 
 TEST_CASE("the shipped patterns are valid and name existing operators", "[runtime_fusion]") {
