@@ -99,7 +99,6 @@ class Cluster:
             self.write_settings()
             self.start_munge()
             self.start("slurmctld", program("slurmctld"), "-D", "-i")
-            self.begin = time.monotonic()
             for node in self.nodes:
                 self.start_node(node)
             wait_for(lambda: all(self.node_state(node) == "IDLE" for node in self.nodes), 60, "all nodes are idle")
@@ -162,6 +161,15 @@ class Cluster:
             os.kill(pid, signal)
         except ProcessLookupError:
             pass
+
+    @staticmethod
+    def is_pending(pid, signal):
+        """Whether a suspended process has this signal waiting, or has ended."""
+        try:
+            status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        return any(int(line.split()[1], 16) >> (signal - 1) & 1 for line in status.splitlines() if line.startswith("ShdPnd:"))
 
     def fail_node(self, node):
         """Ends all processes of the node, as in a power failure, and notifies slurmctld, which would detect it after minutes."""
@@ -236,7 +244,3 @@ class Cluster:
 
     def restarts(self, job):
         return int(self.facts("job", job)[0]["Restarts"])
-
-    def wait_for_time_limit_check(self):
-        """slurmctld checks time limits every 30 s; returns a few seconds after that."""
-        time.sleep(30 - (time.monotonic() - self.begin) % 30 + 4)

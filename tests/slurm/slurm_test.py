@@ -81,8 +81,12 @@ class Slurm(unittest.TestCase):
         for file, content in results(out).items():
             self.assertEqual(content, self.expected[name][file], file)
 
-    def wait_for_proofs(self):
-        wait_for((self.out / "verdicts.journal").exists, 60, "proofs have begun")
+    def wait_for_proofs(self, job):
+        """A job may be stopped and requeued before that, since slurmctld may check its time limit at any moment."""
+        def question():
+            self.cluster.shorten_requeue_delay(job)
+            return (self.out / "verdicts.journal").exists()
+        wait_for(question, 120, "proofs have begun")
 
     def ranks(self, node=None):
         """Returns the processes of the job's ranks on one node or all."""
@@ -117,12 +121,12 @@ class Slurm(unittest.TestCase):
     def test_a_job_at_its_time_limit_is_requeued_until_it_is_done(self):
         self.site(time=1)
         job = self.submit_long()
-        self.wait_for_proofs()
-        # slurmctld checks time limits every 30 s: the ranks are suspended until then.
+        self.wait_for_proofs(job)
+        # slurmctld checks time limits every 30 s: the ranks are suspended until they have its signal.
         ranks = self.ranks()
         for rank in ranks:
             self.cluster.kill(rank, signal.SIGSTOP)
-        self.cluster.wait_for_time_limit_check()
+        wait_for(lambda: all(self.cluster.is_pending(rank, signal.SIGUSR1) for rank in ranks), 120, "the time limit is checked")
         for rank in ranks:
             self.cluster.kill(rank, signal.SIGCONT)
         self.cluster.wait(job, "COMPLETED", seconds=200)
@@ -132,7 +136,7 @@ class Slurm(unittest.TestCase):
 
     def test_the_next_job_resumes_after_scancel(self):
         job = self.submit_long()
-        self.wait_for_proofs()
+        self.wait_for_proofs(job)
         self.cluster.run("scancel", job)
         self.cluster.wait(job, "CANCELLED")
         wait_for(lambda: not self.ranks(), 60, "no rank is left")
@@ -143,7 +147,7 @@ class Slurm(unittest.TestCase):
 
     def test_a_killed_rank_ends_the_job_which_is_requeued(self):
         job = self.submit_long()
-        self.wait_for_proofs()
+        self.wait_for_proofs(job)
         os.kill(self.ranks("n1")[0], signal.SIGKILL)
         begin = time.monotonic()
         wait_for(lambda: not self.ranks(), 20, "the other rank has noticed")
@@ -156,7 +160,7 @@ class Slurm(unittest.TestCase):
         with (self.folder / "site.sh").open("a") as site:
             site.write("export RULEMILL_RANK_TIMEOUT=5\n")
         job = self.submit_long()
-        self.wait_for_proofs()
+        self.wait_for_proofs(job)
         os.kill(self.ranks("n1")[0], signal.SIGSTOP)
         self.cluster.wait(job, "COMPLETED")
         self.assertGreater(self.cluster.restarts(job), 0)
@@ -165,7 +169,7 @@ class Slurm(unittest.TestCase):
 
     def test_a_job_survives_a_node_failure(self):
         job = self.submit_long()
-        self.wait_for_proofs()
+        self.wait_for_proofs(job)
         self.cluster.fail_node("n1")
         wait_for(lambda: self.cluster.job_state(job) == "PENDING", 60, "the job is in the queue again")
         self.cluster.repair_node("n1")
