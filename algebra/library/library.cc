@@ -23,7 +23,7 @@ struct Library::Impl {
   std::vector<Function> functions;
   std::vector<std::string> function_texts;  // for digests
   std::vector<std::string> function_places;
-  std::vector<std::unique_ptr<syntax::Operator>> operators;  // in order of definition
+  std::vector<std::shared_ptr<const syntax::Operator>> operators;  // in order of definition; shared with copies
   std::unordered_map<std::string_view, const syntax::Operator*> by_name;
   std::deque<OperatorInstance> instances;
   std::unordered_map<std::string, InstanceId> interned;
@@ -95,6 +95,7 @@ struct Library::Impl {
 
 Library::Library() : impl_(std::make_unique<Impl>()) {}
 Library::~Library() = default;
+Library::Library(const Library& other) : impl_(std::make_unique<Impl>(*other.impl_)) {}
 Library::Library(Library&&) noexcept = default;
 Library& Library::operator=(Library&&) noexcept = default;
 
@@ -159,7 +160,8 @@ void Library::add(std::vector<syntax::Definitions> files) {
   for (const bool composites : {false, true}) {
     for (syntax::Definitions& file : files) {
       for (syntax::Operator& op : file.operators) {
-        if ((op.composite != nullptr) == composites) add_operator(std::make_unique<syntax::Operator>(std::move(op)));
+        if ((op.composite != nullptr) == composites)
+          add_operator(std::make_shared<const syntax::Operator>(std::move(op)));
       }
     }
   }
@@ -173,7 +175,7 @@ bool has_positive_output(const syntax::Operator& op) {
 
 }  // namespace
 
-void Library::add_operator(std::unique_ptr<syntax::Operator> op) {
+void Library::add_operator(std::shared_ptr<const syntax::Operator> op) {
   const std::string where = place(op->origin, op->place.line, op->place.column);
   if (const auto other = positive_operator(); other && has_positive_output(*op))
     throw InputError(

@@ -24,6 +24,8 @@ class Library {
  public:
   Library();
   ~Library();
+  /// A copy has the same definitions and instances; what is added to one is not added to the other.
+  Library(const Library& other);
   Library(Library&&) noexcept;
   Library& operator=(Library&&) noexcept;
 
@@ -97,7 +99,7 @@ class Library {
  private:
   struct Impl;
   void add(std::vector<syntax::Definitions> files);
-  void add_operator(std::unique_ptr<syntax::Operator> op);
+  void add_operator(std::shared_ptr<const syntax::Operator> op);
 
   std::unique_ptr<Impl> impl_;
 };

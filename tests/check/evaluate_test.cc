@@ -2,6 +2,7 @@
 
 #include "runtime/files/atomic_file.h"
 #include "tests/check/kernel/checker_fixture.h"
+#include "tests/shipped_operators.h"
 
 using namespace rulemill;
 using namespace rulemill::check;
@@ -28,7 +29,7 @@ TEST_CASE("false rules differ at random sizes and true rules do not") {
 }
 
 TEST_CASE("sides that are defined at different points are distinguished by evaluation") {
-  algebra::Library library = algebra::Library::load(RULEMILL_SOURCE_DIR "/data/operators");
+  algebra::Library library = shipped_operators();
   algebra::TermBank bank{library};
   algebra::Symbols symbols;
   const auto found = [&](const std::string& file) {

@@ -1,4 +1,5 @@
 #include "check/number.h"
+#include "tests/shipped_operators.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -22,7 +23,7 @@ TEST_CASE("numbers whose reals are too close are not compared") {
 }
 
 TEST_CASE("exp turns sums into products") {
-  const algebra::Library library = algebra::Library::load(RULEMILL_SOURCE_DIR "/data/operators");
+  const algebra::Library& library = shipped_operators();
   const auto functions = library.functions();
   const auto exp = std::ranges::find_if(functions, [](const auto& function) { return function.exponential; });
   REQUIRE(exp != functions.end());
@@ -33,7 +34,7 @@ TEST_CASE("exp turns sums into products") {
 }
 
 TEST_CASE("values of roots and logarithms agree if their reals do") {
-  const algebra::Library library = algebra::Library::load(RULEMILL_SOURCE_DIR "/data/operators");
+  const algebra::Library& library = shipped_operators();
   const auto value_of = [&](algebra::Function::Op op, const Number& of) {
     const auto functions = library.functions();
     const auto found = std::ranges::find_if(functions, [&](const auto& f) { return algebra::applies_only(f, op); });
@@ -54,7 +55,7 @@ TEST_CASE("values of roots and logarithms agree if their reals do") {
 }
 
 TEST_CASE("numbers are rounded down, and powers of natural exponents are products") {
-  const algebra::Library library = algebra::Library::load(RULEMILL_SOURCE_DIR "/data/operators");
+  const algebra::Library& library = shipped_operators();
   const auto value_of = [&](const char* name, std::vector<Number> of) {
     const auto functions = library.functions();
     const auto found = std::ranges::find(functions, name, &algebra::Function::name);

@@ -9,11 +9,12 @@
 
 #include "algebra/terms/rule_text.h"
 #include "egraph/derive.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::egraph {
 
 struct RuleFixture {
-  algebra::Library library = algebra::Library::load(RULEMILL_SOURCE_DIR "/data/operators");
+  algebra::Library library = shipped_operators();
   algebra::TermBank bank{library};
   algebra::Symbols symbols;
 

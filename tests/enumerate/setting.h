@@ -5,12 +5,9 @@
 #include <string>
 
 #include "algebra/library/library.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::enumerate {
-
-inline algebra::Library load_library() {
-  return algebra::Library::load(std::string(RULEMILL_SOURCE_DIR) + "/data/operators");
-}
 
 /// An Enumerator::ParallelFor that runs in order on one thread.
 inline void in_order(std::size_t count, const std::function<void(std::size_t)>& body) {

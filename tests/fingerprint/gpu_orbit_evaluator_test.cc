@@ -6,6 +6,7 @@
 #include "enumerate/profile/profile_reader.h"
 #include "execute/gpu/emulated_backend.h"
 #include "fingerprint/level_runner.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::fingerprint {
 namespace {
@@ -93,8 +94,7 @@ struct Evaluated {
 class RowEvaluator {
  public:
   explicit RowEvaluator(const char* profile)
-      : library_(algebra::Library::load("data/operators")),
-        profile_(enumerate::parse_profile(profile, "test.toml", library_)) {}
+      : library_(shipped_operators()), profile_(enumerate::parse_profile(profile, "test.toml", library_)) {}
 
   Evaluated evaluate(std::uint32_t levels, LevelRunner::Options options, const execute::BatchLimits* limits) {
     options.device = limits == nullptr ? DeviceChoice::Cpu : DeviceChoice::Emulated;

@@ -4,6 +4,7 @@
 #include "enumerate/profile/profile_reader.h"
 #include "execute/gpu/emulated_backend.h"
 #include "fingerprint/level_runner.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::fingerprint {
 namespace {
@@ -78,7 +79,7 @@ std::unique_ptr<execute::GpuStream> FailingBackend::create_stream() { return std
 }  // namespace
 
 TEST_CASE("the CPU takes over when a GPU fails") {
-  algebra::Library library = algebra::Library::load("data/operators");
+  algebra::Library library = shipped_operators();
   const auto profile = enumerate::parse_profile(tiny, "tiny.toml", library);
   const auto run = [&](const LevelRunner::Options& options, std::string* backend, bool* failed) {
     LevelRunner runner(profile, library, options);

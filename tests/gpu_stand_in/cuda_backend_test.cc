@@ -4,6 +4,7 @@
 #include "fingerprint/level_runner.h"
 #include "runtime/text/error.h"
 #include "tests/gpu_stand_in/checked_run.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::fingerprint {
 namespace {
@@ -34,7 +35,7 @@ struct Evaluated {
 };
 
 Evaluated evaluate(DeviceChoice device, unsigned threads = 1) {
-  algebra::Library library = algebra::Library::load("data/operators");
+  algebra::Library library = shipped_operators();
   const auto profile = enumerate::parse_profile(small, "small.toml", library);
   LevelRunner::Options options;
   options.device = device;

@@ -19,6 +19,7 @@
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/scratch_folder.h"
 #include "runtime/text/error.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::optimize {
 
@@ -143,7 +144,7 @@ inline std::filesystem::path in_test_data_type(const std::filesystem::path& path
 /// The shipped definitions with rules from text, which are typed but not proved, so that tests can use wrong rules.
 struct RulesFromText {
   explicit RulesFromText(const std::string& text = {}, bool reversible = false)
-      : library(algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data/operators")), terms(library) {
+      : library(shipped_operators()), terms(library) {
     for (algebra::Rule& rule : algebra::parse_rules(text, "test", library, terms, symbols)) {
       auto typed = algebra::infer_types(rule, terms, symbols);
       if (auto* error = std::get_if<algebra::TypeError>(&typed)) throw runtime::Error(rule.id, error->what);

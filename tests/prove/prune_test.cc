@@ -10,6 +10,7 @@
 #include "runtime/files/file_integrity.h"
 #include "runtime/files/scratch_folder.h"
 #include "tests/prove/rule_files.h"
+#include "tests/shipped_operators.h"
 
 using namespace rulemill;
 using namespace rulemill::prove;
@@ -36,7 +37,7 @@ rule c4(t1[2, 3], t2[3, 4], t3[4, 5], t4[5, 6])
 )";
 
 struct StageFixture : runtime::ScratchFolder {
-  algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+  algebra::Library library = shipped_operators();
 
   PruneSummary discover(const ProverOptions& prover) {
     ProofStageOptions options;

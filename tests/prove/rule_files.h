@@ -10,6 +10,7 @@
 
 #include "algebra/terms/rule_text.h"
 #include "prove/prover/prover.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::prove {
 
@@ -23,7 +24,7 @@ inline std::string text_of(const std::filesystem::path& path) {
 
 /// A library with its terms and sizes, and a prover over them.
 struct ProverFixture {
-  algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+  algebra::Library library = shipped_operators();
   algebra::TermBank bank{library};
   algebra::Symbols symbols;
   Prover prover;

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "algebra/library/library.h"
+#include "tests/shipped_operators.h"
 
 using namespace rulemill;
 using namespace rulemill::algebra;
@@ -11,10 +12,6 @@ using namespace rulemill::algebra;
 namespace {
 
 using Shapes = std::vector<std::vector<std::int64_t>>;
-
-Library load_shipped_library() {
-  return Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
-}
 
 std::vector<double> evaluate_plan(Library& library, const std::string& name, const Parameters& parameters,
                                   const Shapes& shapes, std::vector<std::vector<double>> values,
@@ -31,7 +28,7 @@ std::vector<double> evaluate_plan(Library& library, const std::string& name, con
 }  // namespace
 
 TEST_CASE("plans compute the values of the definitions") {
-  Library library = load_shipped_library();
+  Library library = shipped_operators();
   CHECK(evaluate_plan(library, "matmul", {}, {{2, 2}, {2, 2}}, {{1, 2, 3, 4}, {5, 6, 7, 8}}) ==
         std::vector<double>{19, 22, 43, 50});
   CHECK(evaluate_plan(library, "concat", {{"axis", std::int64_t{1}}}, {{2, 1}, {2, 2}}, {{1, 2}, {3, 4, 5, 6}}) ==
@@ -44,7 +41,7 @@ TEST_CASE("plans compute the values of the definitions") {
 }
 
 TEST_CASE("a convolution pads with zeros, and a maximum ignores padding") {
-  Library library = load_shipped_library();
+  Library library = shipped_operators();
   const std::vector<double> image = {-1, -2, -3, -4};
   CHECK(evaluate_plan(library, "max_pool", {{"kernel", std::int64_t{3}}}, {{1, 1, 2, 2}}, {image}) ==
         std::vector<double>{-1, -1, -1, -1});
@@ -55,14 +52,14 @@ TEST_CASE("a convolution pads with zeros, and a maximum ignores padding") {
 }
 
 TEST_CASE("a grouped convolution reads only the channels of its group") {
-  Library library = load_shipped_library();
+  Library library = shipped_operators();
   // two groups of one channel, two filters each
   CHECK(evaluate_plan(library, "conv2d", {}, {{1, 2, 1, 1}, {4, 1, 1, 1}}, {{1, 10}, {1, 2, 3, 4}}) ==
         std::vector<double>{1, 2, 30, 40});
 }
 
 TEST_CASE("a composite computes the same as its steps") {
-  Library library = load_shipped_library();
+  Library library = shipped_operators();
   const std::vector<std::uint32_t> ranks = {4, 4, 1};
   CHECK(library.instantiate("conv2d_bias", {}, ranks).composite.size() == 2);
   CHECK(evaluate_plan(library, "conv2d_bias", {}, {{1, 1, 1, 2}, {2, 1, 1, 1}, {2}}, {{1, 2}, {3, 5}, {100, 200}}) ==

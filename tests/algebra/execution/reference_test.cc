@@ -5,11 +5,12 @@
 #include "algebra/execution/plan.h"
 #include "algebra/execution/reference.h"
 #include "algebra/library/library.h"
+#include "tests/shipped_operators.h"
 
 using namespace rulemill::algebra;
 
 TEST_CASE("reference execution is equivalent to the evaluation plan at odd sizes") {
-  Library library = Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+  Library library = shipped_operators();
   std::mt19937 random(7);
   std::size_t compared = 0;
   struct Case {

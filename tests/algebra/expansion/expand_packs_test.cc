@@ -5,6 +5,7 @@
 #include "algebra/execution/reference.h"
 #include "algebra/library/library.h"
 #include "runtime/text/error.h"
+#include "tests/shipped_operators.h"
 
 using namespace rulemill;
 using namespace rulemill::algebra;
@@ -14,7 +15,7 @@ namespace {
 using List = std::vector<std::int64_t>;
 
 struct OperatorFixture {
-  Library library = Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+  Library library = shipped_operators();
 
   Tensor run(const std::string& name, const Parameters& parameters, const std::vector<Tensor>& inputs,
              const List& sizes = {}) {

@@ -7,6 +7,7 @@
 
 #include "algebra/terms/rule_text.h"
 #include "runtime/text/error.h"
+#include "tests/shipped_operators.h"
 
 using namespace rulemill;
 using namespace rulemill::algebra;
@@ -19,11 +20,9 @@ std::string repeat(const std::string& text, int times) {
   return result;
 }
 
-Library shipped_library() { return Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators"); }
-
 /// The error message for the definitions or rules; "accepted" if there is none.
 std::string loading_error(const std::string& definitions, const std::string& rules = "") {
-  Library library = shipped_library();
+  Library library = shipped_operators();
   TermBank bank(library);
   Symbols symbols;
   try {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "algebra/library/library.h"
+#include "tests/shipped_operators.h"
 
 using namespace rulemill;
 using namespace rulemill::algebra;
@@ -12,14 +13,10 @@ namespace {
 
 using Shapes = std::vector<std::vector<std::int64_t>>;
 
-Library load_shipped_library() {
-  return Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
-}
-
 }  // namespace
 
 TEST_CASE("the type rule rejects ill-typed inputs and infers output shapes") {
-  Library library = load_shipped_library();
+  Library library = shipped_operators();
   const std::vector<std::uint32_t> ranks = {4, 4};
   const OperatorInstance& conv = library.instantiate("conv2d", {{"stride", std::int64_t{2}}}, ranks);
   CHECK(infer(conv, Shapes{{2, 4, 5, 7}, {8, 4, 3, 3}}, {}) == Shapes{{2, 8, 3, 4}});

@@ -7,11 +7,12 @@
 
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::algebra {
 
 TEST_CASE("the picture of a rule shows both sides as trees and a shared node once") {
-  Library library = Library::load(RULEMILL_SOURCE_DIR "/data/operators");
+  Library library = shipped_operators();
   TermBank bank(library);
   Symbols symbols;
   const auto rules = parse_rules(R"(
@@ -30,7 +31,7 @@ TEST_CASE("the picture of a rule shows both sides as trees and a shared node onc
 }
 
 TEST_CASE("typed steps list each node with its output shapes") {
-  Library library = Library::load(RULEMILL_SOURCE_DIR "/data/operators");
+  Library library = shipped_operators();
   TermBank bank(library);
   Symbols symbols;
   const auto rules =
@@ -48,7 +49,7 @@ TEST_CASE("typed steps list each node with its output shapes") {
 }
 
 TEST_CASE("a drawing has every node once, without overlaps, arguments in order") {
-  Library library = Library::load(RULEMILL_SOURCE_DIR "/data/operators");
+  Library library = shipped_operators();
   TermBank bank(library);
   Symbols symbols;
   std::ifstream stream(RULEMILL_SOURCE_DIR "/tests/prove/proved.rules");

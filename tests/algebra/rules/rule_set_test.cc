@@ -12,6 +12,7 @@
 #include "algebra/terms/typing.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/text/error.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::algebra {
 namespace {
@@ -34,7 +35,7 @@ rule conv(x[n, 2*c, h, w], k[2*f, c, 3, 3])
 )";
 
 struct RuleFixture {
-  Library library = Library::load(RULEMILL_SOURCE_DIR "/data/operators");
+  Library library = shipped_operators();
   TermBank bank{library};
   Symbols symbols;
 

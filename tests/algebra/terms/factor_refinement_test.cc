@@ -4,6 +4,7 @@
 
 #include "algebra/library/library.h"
 #include "algebra/terms/rule_text.h"
+#include "tests/shipped_operators.h"
 
 using namespace rulemill;
 using namespace rulemill::algebra;
@@ -12,7 +13,7 @@ namespace {
 
 /// The text of the refined rule; empty if the rule has no equation of products.
 std::string refined(const std::string& text) {
-  Library library = Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+  Library library = shipped_operators();
   TermBank bank(library);
   Symbols symbols;
   const Rule rule = parse_rules(text, "test", library, bank, symbols).at(0);

@@ -6,18 +6,15 @@
 
 #include "algebra/terms/typing.h"
 #include "runtime/text/error.h"
+#include "tests/shipped_operators.h"
 
 using namespace rulemill;
 using namespace rulemill::algebra;
 
-namespace {
-
-Library shipped() { return Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators"); }
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("formatting a parsed rule gives its text back") {
-  Library library = shipped();
+  Library library = shipped_operators();
   TermBank bank(library);
   Symbols symbols;
   const std::string text =
@@ -33,7 +30,7 @@ TEST_CASE("formatting a parsed rule gives its text back") {
 }
 
 TEST_CASE("the text of one rule has one rule, which has types or a reason why not") {
-  Library library = shipped();
+  Library library = shipped_operators();
   TermBank bank(library);
   Symbols symbols;
   const auto read = [&](const std::string& text) { return parse_rule(text, "one.rules", library, bank, symbols); };
@@ -48,7 +45,7 @@ TEST_CASE("the text of one rule has one rule, which has types or a reason why no
 }
 
 TEST_CASE("a variable is written as 'of positive' if it occurs only in positive()") {
-  Library library = shipped();
+  Library library = shipped_operators();
   TermBank bank(library);
   Symbols symbols;
   const std::string text =
@@ -72,7 +69,7 @@ TEST_CASE("a variable is written as 'of positive' if it occurs only in positive(
 }
 
 TEST_CASE("a variable 'of bool' is any truth value of a number") {
-  Library library = shipped();
+  Library library = shipped_operators();
   TermBank bank(library);
   Symbols symbols;
   const Rule rule =
@@ -86,7 +83,7 @@ TEST_CASE("a variable 'of bool' is any truth value of a number") {
 }
 
 TEST_CASE("an error in a rule is reported in one line with its position") {
-  Library library = shipped();
+  Library library = shipped_operators();
   TermBank bank(library);
   Symbols symbols;
   const std::map<std::string, std::string> cases = {

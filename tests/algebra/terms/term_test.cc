@@ -4,12 +4,13 @@
 
 #include "algebra/library/library.h"
 #include "algebra/terms/rule_text.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::algebra {
 namespace {
 
 struct TermFixture {
-  Library library = Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+  Library library = shipped_operators();
   TermBank bank{library};
   Symbols symbols;
 

@@ -7,13 +7,14 @@
 #include "algebra/terms/match_sizes.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/size_condition.h"
+#include "tests/shipped_operators.h"
 
 using namespace rulemill::algebra;
 
 namespace {
 
 struct RuleFixture {
-  Library library = Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+  Library library = shipped_operators();
   TermBank bank{library};
   Symbols symbols;
 

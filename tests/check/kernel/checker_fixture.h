@@ -11,11 +11,12 @@
 #include "check/evaluate.h"
 #include "check/proof_text.h"
 #include "runtime/text/error.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::check {
 
 struct CheckerFixture {
-  algebra::Library library = algebra::Library::load(RULEMILL_SOURCE_DIR "/data/operators");
+  algebra::Library library = shipped_operators();
   algebra::TermBank bank{library};
   algebra::Symbols symbols;
   Atoms atoms;

@@ -110,15 +110,13 @@ TEST_CASE("a random sum that Order cancels is 0 at random points") {
       continue;
     }
     ++cancelled;
-    INFO(rule);
     for (int k = 0; k < 60; ++k) {
       const std::vector<double> numbers = {random.number(), random.number()};
       bool doubtful = false;
       const double difference = value(statement.difference(0), statement, numbers, doubtful);
       if (doubtful) continue;
       ++compared;
-      INFO("at " << numbers[0] << ", " << numbers[1]);
-      REQUIRE(std::fabs(difference) < 1e-9);
+      if (!(std::fabs(difference) < 1e-9)) FAIL_CHECK(rule << " at " << numbers[0] << ", " << numbers[1]);
     }
   }
   CHECK(cancelled > 100);

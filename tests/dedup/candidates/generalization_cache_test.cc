@@ -5,6 +5,7 @@
 
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/scratch_folder.h"
+#include "tests/shipped_operators.h"
 
 using namespace rulemill;
 using namespace rulemill::dedup;
@@ -37,7 +38,7 @@ CandidateGraph graph(std::uint16_t type, std::uint16_t instance) {
 }
 
 struct Folder : runtime::ScratchFolder {
-  algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+  algebra::Library library = shipped_operators();
   runtime::Communicator self = runtime::Communicator::self();
 
   GeneralizationCache open(const Dictionary& dictionary, const std::string& origin = "seed 1") {

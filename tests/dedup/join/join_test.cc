@@ -13,6 +13,7 @@
 #include "runtime/files/manifest.h"
 #include "runtime/files/scratch_folder.h"
 #include "runtime/text/error.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::dedup {
 namespace {
@@ -45,7 +46,7 @@ parameters = { axis = 1 }
 struct Run {
   explicit Run(const std::filesystem::path& folder, unsigned threads = 2, bool all_terms = false,
                bool no_symmetry = false)
-      : library(algebra::Library::load(std::string(RULEMILL_SOURCE_DIR) + "/data/operators")),
+      : library(shipped_operators()),
         profile(enumerate::parse_profile(small, "small.toml", library)),
         out(folder),
         join_options{2, all_terms, no_symmetry, 0, 0, default_checkpoint_rows} {
@@ -127,8 +128,8 @@ TEST_CASE("a join in several partitions finds the same candidates") {
 TEST_CASE("a join with checkpoints finds the same candidates and counts, and removes its checkpoints") {
   const runtime::ScratchFolder one, bucketed, partitioned;
   Run a(one.path()), b(bucketed.path()), c(partitioned.path());
-  b.join_options.checkpoint_rows = 16;
-  c.join_options.checkpoint_rows = 16;
+  b.join_options.checkpoint_rows = 100;
+  c.join_options.checkpoint_rows = 100;
   c.join_options.partitions = 4;
   const Summary whole = a.join();
   for (Run* run : {&b, &c}) {

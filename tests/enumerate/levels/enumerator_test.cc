@@ -232,7 +232,7 @@ TEST_CASE("more terms than there are ids are an error with their number") {
 }
 
 TEST_CASE("enumeration finds the nodes and graphs of the reference enumeration") {
-  algebra::Library library = load_library();
+  algebra::Library library = shipped_operators();
   const Profile profile = parse_profile(tiny, "tiny.toml", library);
   const GraphByGraph plain(3);
   // With every node as a row, and with one row per orbit.
@@ -252,7 +252,7 @@ TEST_CASE("enumeration finds the nodes and graphs of the reference enumeration")
 }
 
 TEST_CASE("a renaming acts on terms as on their texts, and the canonical term is the smallest of its orbit") {
-  algebra::Library library = load_library();
+  algebra::Library library = shipped_operators();
   const Profile profile = parse_profile(tiny, "tiny.toml", library);
   Enumerator enumerator(profile, library);
   enumerate_all(enumerator, 3);
@@ -298,7 +298,7 @@ operator = "relu"
 [[operators]]
 operator = "matmul"
 )";
-  algebra::Library library = load_library();
+  algebra::Library library = shipped_operators();
   const Profile profile = parse_profile(text, "smaller.toml", library);
   Enumerator enumerator(profile, library);
   const Counted counted = enumerate_all(enumerator, 4);
@@ -329,7 +329,7 @@ operator = "matmul"
 }
 
 TEST_CASE("walking a level in chunks visits the same nodes in the same rows") {
-  algebra::Library library = load_library();
+  algebra::Library library = shipped_operators();
   const Profile profile = parse_profile(tiny, "tiny.toml", library);
   Enumerator enumerator(profile, library);
   enumerate_all(enumerator, 2);

@@ -9,7 +9,7 @@
 
 namespace rulemill::enumerate {
 TEST_CASE("values default to the field, and an explicit default does not change the digest") {
-  const algebra::Library library = load_library();
+  const algebra::Library& library = shipped_operators();
   const std::string rest = "[[variables]]\nnames = [\"a\"]\nshape = [2]\n[[operators]]\noperator = \"relu\"\n";
   const auto profile = [&](const std::string& values) {
     return parse_profile("name = \"p\"\n" + values + rest, "p.toml", library);
@@ -21,9 +21,8 @@ TEST_CASE("values default to the field, and an explicit default does not change 
 }
 
 TEST_CASE("errors in a profile have their location") {
-  const algebra::Library library = load_library();
   const auto message = [&](const std::string& text) -> std::string {
-    algebra::Library own = load_library();
+    algebra::Library own = shipped_operators();
     try {
       const Profile profile = parse_profile(text, "p.toml", own);
       Enumerator enumerator(profile, own);

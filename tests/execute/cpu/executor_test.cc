@@ -9,6 +9,7 @@
 #include "execute/gpu/node_body.h"
 #include "execute/kernels/kernel_entry.h"
 #include "execute/kernels/single_lane.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::execute {
 namespace {
@@ -51,9 +52,7 @@ std::vector<ProgramCase> cases() {
 
 class ProgramFixture {
  public:
-  ProgramFixture()
-      : library(algebra::Library::load(std::string(RULEMILL_SOURCE_DIR) + "/data/operators")),
-        context(algebra::Domain::Field, library.functions(), seed) {}
+  ProgramFixture() : library(shipped_operators()), context(algebra::Domain::Field, library.functions(), seed) {}
 
   Program program(const ProgramCase& test_case) {
     std::vector<std::uint32_t> ranks;

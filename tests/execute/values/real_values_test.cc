@@ -8,6 +8,7 @@
 #include "algebra/library/library.h"
 #include "execute/cpu/executor.h"
 #include "execute/kernels/real_functions.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::execute {
 namespace {
@@ -22,7 +23,7 @@ constexpr std::uint64_t seed = 11;
 class RealFixture {
  public:
   RealFixture()
-      : library(algebra::Library::load(std::string(RULEMILL_SOURCE_DIR) + "/data/operators")),
+      : library(shipped_operators()),
         context(Domain::Reals, library.functions(), seed),
         executor(seed, 64, InstructionSet::Scalar, Domain::Reals) {}
 

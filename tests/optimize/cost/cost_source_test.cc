@@ -6,6 +6,7 @@
 #include "optimize/cost/cost_table.h"
 #include "runtime/files/atomic_file.h"
 #include "tests/optimize/models.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::optimize {
 namespace {
@@ -62,8 +63,7 @@ TEST_CASE("a table is read as it was written, and a query's text has all its pro
 TEST_CASE("a table of another machine or number of threads, or an invalid one, is rejected with a message",
           "[cost_source]") {
   Tables tables;
-  const algebra::Library library =
-      algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data/operators");
+  const algebra::Library library = shipped_operators();
   const std::vector<std::string> here{machine_name(), "a device"};
   const auto rejection = [&] {
     try {

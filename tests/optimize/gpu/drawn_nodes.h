@@ -14,6 +14,7 @@
 #include "algebra/library/library.h"
 #include "optimize/onnx/mapping/random_node.h"
 #include "runtime/text/error.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::optimize::gpu {
 
@@ -25,10 +26,6 @@ struct DrawnNode {
 
 inline std::int64_t between(std::int64_t low, std::int64_t high, std::mt19937_64& random) {
   return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
-}
-
-inline algebra::Library shipped_operators() {
-  return algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data/operators");
 }
 
 /// Draws a node of an operator without mapping; nullopt if it does not type.

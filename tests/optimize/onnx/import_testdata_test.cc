@@ -16,6 +16,7 @@
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/import.h"
 #include "runtime/text/error.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::optimize {
 namespace {
@@ -128,7 +129,7 @@ TEST_CASE("operators compute the expected outputs of ONNX's operator tests", "[.
     std::cout << "SKIPPED: libonnx-testdata is not installed (scripts/install-debian.sh)\n";
     return;
   }
-  algebra::Library library = algebra::Library::load(fs::path(RULEMILL_SOURCE_DIR) / "data/operators");
+  algebra::Library library = shipped_operators();
   std::vector<fs::path> folders;
   for (const fs::path& kind : case_folders()) {
     for (const auto& entry : fs::directory_iterator(kind)) folders.push_back(entry.path());

@@ -6,6 +6,7 @@
 #include "prove/cache/answer_cache.h"
 #include "prove/tasks/worker.h"
 #include "runtime/files/scratch_folder.h"
+#include "tests/shipped_operators.h"
 
 using namespace rulemill;
 using namespace rulemill::prove;
@@ -35,7 +36,7 @@ std::string goal(const std::string& name) {
 }
 
 struct CacheFixture : runtime::ScratchFolder {
-  algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+  algebra::Library library = shipped_operators();
 
   std::vector<std::string> updates_for(const std::vector<std::string>& rules) {
     std::vector<std::string> updates;

@@ -6,6 +6,7 @@
 
 #include "prove/certificate/certificate.h"
 #include "prove/tasks/derivation_context.h"
+#include "tests/shipped_operators.h"
 
 using namespace rulemill;
 using namespace rulemill::prove;
@@ -26,7 +27,7 @@ constexpr const char* goal_instances =
     "b: x := y, y := x, z := u, w := add(u, u); k := k, m := p, n := n, p := n, q := n\n";
 
 struct ComposerFixture {
-  algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data" / "operators");
+  algebra::Library library = shipped_operators();
   DerivationComposer composer{library};
 };
 

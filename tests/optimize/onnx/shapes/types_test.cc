@@ -3,6 +3,7 @@
 
 #include "optimize/onnx/export.h"
 #include "tests/optimize/models.h"
+#include "tests/shipped_operators.h"
 
 namespace rulemill::optimize {
 namespace {
@@ -24,7 +25,7 @@ std::vector<std::string> recognized_operators(const ModelText& text, algebra::Li
 }
 
 TEST_CASE("a Boolean mask and a selection by it are recognized", "[types]") {
-  algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data/operators");
+  algebra::Library library = shipped_operators();
   ModelText text(16);
   text.input("x", {"n", "4"}).input("m", {"n", "4"}).output("y", {"n", "4"});
   set_type(*text.graph().mutable_input(1), onnx::TensorProto::BOOL);
@@ -37,7 +38,7 @@ TEST_CASE("a Boolean mask and a selection by it are recognized", "[types]") {
 }
 
 TEST_CASE("operands of different float types, or a Boolean and a float, are not combined", "[types]") {
-  algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data/operators");
+  algebra::Library library = shipped_operators();
   ModelText text(16);
   text.input("x", {"4"}).input("h", {"4"}).input("m", {"4"}).output("y", {"4"}).output("z", {"4"}).output("c", {"4"});
   set_type(*text.graph().mutable_input(1), onnx::TensorProto::FLOAT16);
@@ -49,7 +50,7 @@ TEST_CASE("operands of different float types, or a Boolean and a float, are not 
 }
 
 TEST_CASE("an int32 axis does not lose the type of a value", "[types]") {
-  algebra::Library library = algebra::Library::load(std::filesystem::path(RULEMILL_SOURCE_DIR) / "data/operators");
+  algebra::Library library = shipped_operators();
   ModelText text(16);
   text.input("m", {"1", "8"}).output("y", {"1", "8"});
   set_type(*text.graph().mutable_input(0), onnx::TensorProto::BOOL);
