@@ -226,6 +226,12 @@ std::vector<std::string> Library::output_names(const std::string& name) const {
   return names;
 }
 
+std::vector<std::string> Library::input_names(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const syntax::Input& input : impl_->get(name).inputs) names.push_back(input.name);
+  return names;
+}
+
 std::uint32_t Library::arity(const std::string& name) const {
   return static_cast<std::uint32_t>(impl_->get(name).inputs.size());
 }

@@ -47,6 +47,8 @@ class Library {
   std::string place_of_function(const std::string& name) const;
   /// The names of the outputs.
   std::vector<std::string> output_names(const std::string& name) const;
+  /// The names of the inputs.
+  std::vector<std::string> input_names(const std::string& name) const;
   /// The number of tensor inputs.
   std::uint32_t arity(const std::string& name) const;
   /// The names of the sizes, and of the other parameters, in order of declaration.

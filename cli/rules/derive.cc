@@ -151,14 +151,14 @@ void add_derive(CLI::App& app, Options& options, Command& chosen) {
       app.add_subcommand("derive", "Derive the rules of a file from others; exit code 1 if one cannot be derived");
   auto given = std::make_shared<DeriveOptions>();
   options.files
-      .reads(
-          deriving->add_option("--from", given->from,
-                               "rules to derive from: a database (its core), a text file, *.egg, or TASO's protobuf"),
-          PathKind::Database)
+      .reads(deriving->add_option(
+                 "--from", given->from,
+                 "rules to derive from: a database (its core), a text file, *.egg, *.pdl, or TASO's protobuf"),
+             PathKind::Database)
       ->required();
   options.files
       .reads(deriving->add_option("FILE", given->file,
-                                  "rules to derive: a database, a text file, *.egg, or TASO's protobuf"),
+                                  "rules to derive: a database, a text file, *.egg, *.pdl, or TASO's protobuf"),
              PathKind::Database)
       ->required();
   deriving->add_flag("--use-derived", given->use_derived,

@@ -212,7 +212,7 @@ void add_rules_diff(CLI::App& rules, Options& options, Command& chosen) {
   auto* comparing = rules.add_subcommand("diff", "Compare the rules of two files up to renaming and orientation");
   auto given = std::make_shared<DiffOptions>();
   options.files
-      .reads(comparing->add_option("A", given->a, "rule database, text file, *.egg, or TASO's protobuf"),
+      .reads(comparing->add_option("A", given->a, "rule database, text file, *.egg, *.pdl, or TASO's protobuf"),
              PathKind::Database)
       ->required();
   options.files.reads(comparing->add_option("B", given->b, "another one"), PathKind::Database)->required();

@@ -152,10 +152,11 @@ void add_rules_import(CLI::App& rules, Options& options, Command& chosen) {
       "import", "Prove or refute rules from other sources, and make a database of the proved ones");
   auto given = std::make_shared<ImportOptions>();
   options.files
-      .reads(importing->add_option("FILE", given->files,
-                                   "rules as text, as TASO's protobuf, or of egg and egglog (*.egg); BEFORE.onnx "
-                                   "AFTER.onnx: two models as one rule"),
-             PathKind::Database)
+      .reads(
+          importing->add_option("FILE", given->files,
+                                "rules as text, as TASO's protobuf, of egg and egglog (*.egg), or as MLIR patterns in "
+                                "PDL (*.pdl, *.mlir); BEFORE.onnx AFTER.onnx: two models as one rule"),
+          PathKind::Database)
       ->required();
   options.files
       .writes(importing->add_option("--out", options.out, "database to write (*.rmdb), or a folder for rules.rmdb"),

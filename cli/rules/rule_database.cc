@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "algebra/exchange/egg/egg_reader.h"
+#include "algebra/exchange/pdl/pdl_reader.h"
 #include "algebra/terms/rule_text.h"
 #include "cli/shipped_files.h"
 #include "runtime/files/atomic_file.h"
@@ -89,7 +90,13 @@ std::vector<ImportedRule> read_rule_file(const std::filesystem::path& file, cons
     return rules;
   }
   const std::string bytes = runtime::read_file(path);
-  const bool is_egg = algebra::is_egg_file(path);
+  const bool is_egg = algebra::is_egg_file(path), is_pdl = algebra::is_pdl_file(path);
+  if (is_pdl) {
+    const auto forms = algebra::StablehloTable::load(data_folder() / "exports" / "stablehlo.toml", library);
+    rules = algebra::parse_pdl_rules(bytes, path.string(), forms, library, bank, symbols);
+    if (rules.empty()) throw runtime::InputError(path.string(), "has no rules; expected pdl.pattern");
+    return rules;
+  }
   if (!is_egg && algebra::is_binary(bytes)) {
     return algebra::parse_taso_rules(bytes, path.string(), load_taso_table(table, library), library, bank, symbols);
   }

@@ -33,7 +33,7 @@ void add_taso_table_option(CLI::App& app, Options& options, std::string& table);
 algebra::TasoTable load_taso_table(const std::string& given, const algebra::Library& library);
 
 /// Reads the rules of a file: a rule database (*.rmdb, or a folder with rules.rmdb), TASO's protobuf, a text of egg or
-/// egglog (*.egg), or text.
+/// egglog (*.egg), MLIR patterns in PDL (*.pdl, *.mlir), or text.
 /// Throws InputError for other files.
 std::vector<algebra::ImportedRule> read_rule_file(const std::filesystem::path& file, const std::string& table,
                                                   algebra::Library& library, algebra::TermBank& bank,

@@ -1,5 +1,6 @@
 // Texts that users write: definitions, profiles, rules, polynomials of sizes.
 #include "algebra/exchange/egg/egg_reader.h"
+#include "algebra/exchange/pdl/pdl_reader.h"
 #include "algebra/language/poly_parser.h"
 #include "algebra/terms/rule_text.h"
 #include "algebra/terms/typing.h"
@@ -52,6 +53,13 @@ void read_egg_rules(ByteView bytes) {
   algebra::parse_egg_rules(text_of(bytes), "fuzzed.egg", shipped(), bank, symbols);
 }
 
+void read_pdl_rules(ByteView bytes) {
+  static const auto table = algebra::StablehloTable::load("data/exports/stablehlo.toml", shipped());
+  algebra::TermBank bank(shipped());
+  algebra::Symbols symbols;
+  algebra::parse_pdl_rules(text_of(bytes), "fuzzed.pdl", table, shipped(), bank, symbols);
+}
+
 void read_sizes(ByteView bytes) {
   algebra::Symbols symbols;
   const algebra::Poly poly = algebra::parse_poly(text_of(bytes), "fuzzed", symbols);
@@ -73,6 +81,30 @@ const std::vector<std::string> egg_words = {
     "(rewrite ", "(birewrite ", "(rule (",  ":when (",  ":name ",   "rw!(\"r\"; ", "=>",      "<=>",    "(union ",
     "(let ",     "(= ",         "(shape2 ", "(matmul ", "(conv2d ", "(split ",     "(first ", "(ones)", "(/ n 0)",
     "1_0",       "(1 0)",       "relu-2",   "?x",       "\"",       ";",           ")"};
+const std::vector<std::string> pdl_words = {"pdl.pattern @p : benefit(1) {",
+                                            "pdl.rewrite ",
+                                            "pdl.replace ",
+                                            " with (",
+                                            "pdl.type",
+                                            "pdl.operand",
+                                            "pdl.attribute = ",
+                                            "pdl.operation \"",
+                                            "stablehlo.add",
+                                            "stablehlo.dot",
+                                            "stablehlo.pad",
+                                            "tensor<2x3xf32>",
+                                            "array<i64: 1, 0>",
+                                            "dense<0.0> : ",
+                                            "real: m, n",
+                                            "{n}",
+                                            "%t",
+                                            "%x",
+                                            " : !pdl.value)",
+                                            "-> (",
+                                            "<",
+                                            "?x",
+                                            "\"",
+                                            "}"};
 
 }  // namespace
 
@@ -91,6 +123,7 @@ void add_language_parsers(std::vector<Parser>& parsers) {
   parsers.push_back(
       {"imported_rules", "fuzzed.rules", read_imported_rules, "", nullptr, rule_words, {"tests/corpus/rules"}});
   parsers.push_back({"egg_rules", "fuzzed.egg", read_egg_rules, "", nullptr, egg_words, {"tests/cli/tensat.egg"}});
+  parsers.push_back({"pdl_rules", "fuzzed.pdl", read_pdl_rules, "", nullptr, pdl_words, {}});
   parsers.push_back(
       {"sizes", "fuzzed", read_sizes, "", nullptr, {"div(", "mod(", "min(", "max(", "n", "*", "+", "-", ")"}, {}});
 }

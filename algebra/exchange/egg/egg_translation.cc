@@ -11,6 +11,7 @@
 
 #include "algebra/exchange/egg/egg_arguments.h"
 #include "algebra/exchange/egg/size_expression.h"
+#include "algebra/exchange/text_identifier.h"
 #include "algebra/language/lexer.h"
 #include "algebra/library/unknown_operator.h"
 #include "runtime/text/error.h"
@@ -19,17 +20,7 @@ namespace rulemill::algebra {
 namespace {
 
 constexpr std::size_t max_term_depth = 1000, max_stated_rank = 8;
-constexpr std::array<std::string_view, 8> reserved_words = {"rule", "property", "let", "when",
-                                                            "core", "derived",  "of",  "positive"};
 constexpr std::array<std::string_view, 6> comparison_signs = {"=", "!=", "<", "<=", ">", ">="};
-
-/// Returns an identifier that begins with a letter and is no word of the text form.
-std::string identifier(std::string_view name) {
-  std::string text;
-  for (const char c : name) text += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  const bool is_free = std::ranges::find(reserved_words, text) == reserved_words.end();
-  return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0 && is_free ? text : "x" + text;
-}
 
 /// Identifiers of the names in a file: ?x becomes x. Different names get different ones.
 class Names {
@@ -39,7 +30,7 @@ class Names {
   std::string of(const std::string& written) {
     const auto known = names_.find(written);
     if (known != names_.end()) return known->second;
-    std::string name = identifier(written.starts_with('?') ? written.substr(1) : written);
+    std::string name = text_identifier(written.starts_with('?') ? written.substr(1) : written);
     while (!used_.insert(name).second) name += "_";
     return names_.emplace(written, name).first->second;
   }
@@ -221,7 +212,7 @@ class Translator {
 
 }  // namespace
 
-std::string rule_name(const EggStatement& statement) { return identifier(statement.name); }
+std::string rule_name(const EggStatement& statement) { return text_identifier(statement.name); }
 
 RuleTemplate translate(const EggStatement& statement, const Library& library) {
   return Translator(statement, library).translate();

@@ -157,11 +157,22 @@ class RuleWriter {
     const auto broadcast = form.broadcast.find(input);
     if (broadcast == form.broadcast.end()) return values_.at(argument);
     const FormValue dimensions = evaluate_form(broadcast->second, names, symbols_, form.place);
-    if (dimensions.items.size() == result.size() && typed_.types.at(argument) == result) return values_.at(argument);
+    const bool has_same_type = typed_.types.at(argument) == result || is_whole(broadcast->second, names);
+    if (dimensions.items.size() == result.size() && has_same_type) return values_.at(argument);
     PdlOperation operation{"broadcast_in_dim", {values_.at(argument)}, {}, {}, type_text(kind_of(argument), result)};
     operation.attributes["broadcast_dimensions"] =
         fill_template("array<i64: {dimensions}>", {{"dimensions", dimensions}}, symbols_, form.place);
     return text_.add(operation);
+  }
+
+  /// Whether an input is not broadcast: by "kept(spread)", whose dimensions are all whole.
+  static bool is_whole(const std::string& broadcast, const FormNames& names) {
+    const std::string head = "kept(";
+    const auto spread = broadcast.starts_with(head)
+                            ? names.find(broadcast.substr(head.size(), broadcast.size() - head.size() - 1))
+                            : names.end();
+    return spread != names.end() &&
+           std::ranges::all_of(spread->second.items, [](const Poly& each) { return each == Poly(spread_whole); });
   }
 
   std::string write_constant(const std::string& number, const Shape& shape, const std::string& place) {
@@ -212,12 +223,11 @@ class RuleWriter {
 
 /// The sets of nodes of the pattern whose operands are swapped, among those of a commutative operation.
 std::vector<std::set<NodeId>> orders_of_operands(const Rule& rule, const StablehloTable& table, const TermBank& bank) {
-  static const std::set<std::string> commutative = {"add", "multiply", "maximum", "minimum", "and", "or", "xor"};
   std::vector<std::set<NodeId>> result = {{}};
   std::size_t count = 0;
   for (const NodeId id : bank.nodes(rule.source)) {
     const StablehloForm& form = table.form_of(bank.library().instance(bank.node(id).instance), 0);
-    if (!commutative.contains(form.operation) || ++count > max_swapped_nodes) continue;
+    if (!is_commutative_stablehlo(form.operation) || ++count > max_swapped_nodes) continue;
     const std::size_t before = result.size();
     for (std::size_t i = 0; i < before; ++i) {
       result.push_back(result[i]);

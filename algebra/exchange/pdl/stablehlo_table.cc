@@ -142,6 +142,11 @@ bool has_value(const ParameterValue& value, const std::string& expected) {
 
 }  // namespace
 
+bool is_commutative_stablehlo(const std::string& operation) {
+  static const std::set<std::string> names = {"add", "multiply", "maximum", "minimum", "and", "or", "xor"};
+  return names.contains(operation);
+}
+
 StablehloTable StablehloTable::load(const std::filesystem::path& path, const Library& library) {
   StablehloTable table;
   FormsReader(path.string(), library).read(runtime::read_file(path), table.forms_, table.reasons_);
@@ -164,6 +169,14 @@ const StablehloForm& StablehloTable::form_of(const OperatorInstance& instance, s
   if (reason != reasons_.end()) throw NotExpressible{instance.operator_name + ": " + reason->second};
   throw NotExpressible{instance.operator_name + (is_known ? " has no StableHLO form with these parameters"
                                                           : " has no StableHLO form of one operation")};
+}
+
+std::vector<const StablehloForm*> StablehloTable::forms_of_operation(const std::string& operation) const {
+  std::vector<const StablehloForm*> result;
+  for (const StablehloForm& form : forms_) {
+    if (form.operation == operation) result.push_back(&form);
+  }
+  return result;
 }
 
 std::vector<std::string> StablehloTable::operators() const {

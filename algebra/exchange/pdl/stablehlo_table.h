@@ -24,6 +24,9 @@ struct StablehloForm {
   std::string place;  // in the table
 };
 
+/// Whether the two operands of a StableHLO operation may be exchanged.
+bool is_commutative_stablehlo(const std::string& operation);
+
 /// The forms of all operators.
 class StablehloTable {
  public:
@@ -33,6 +36,8 @@ class StablehloTable {
 
   /// The first form that fits the parameters. Throws NotExpressible if there is none.
   const StablehloForm& form_of(const OperatorInstance& instance, std::uint32_t output) const;
+  /// The forms of a StableHLO operation, in the order of the table.
+  std::vector<const StablehloForm*> forms_of_operation(const std::string& operation) const;
   /// The operators of all entries.
   std::vector<std::string> operators() const;
 
