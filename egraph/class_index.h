@@ -25,6 +25,12 @@ class ClassIndex {
     return {ids_.data() + (from - instances_.data()), static_cast<std::size_t>(to - from)};
   }
 
+  /// The outputs of nodes in the class of `id`, by instance.
+  std::span<const EClassId> ids(const EGraph& egraph, EClassId id) const {
+    const EClassId of = egraph.find(id);
+    return {ids_.data() + first_[of], first_[of + 1] - first_[of]};
+  }
+
  private:
   std::vector<std::uint32_t> first_;      // by class: the index of its first id; one element more than classes
   std::vector<std::uint32_t> instances_;  // sorted within a class

@@ -46,6 +46,7 @@ class KeyTable {
 
   struct Slot {
     Word generation = 0;
+    Word hash = 0;  // of the entry's key, so that most other entries are not read
     Word entry = 0;
   };
   struct Entry {
@@ -62,8 +63,9 @@ class KeyTable {
   }
   Word find(std::span<const Word> key, Word h) const {
     for (std::size_t at = h & mask_; slots_[at].generation == generation_; at = (at + 1) & mask_) {
+      if (slots_[at].hash != h) continue;
       const Entry& entry = entries_[slots_[at].entry];
-      if (entry.hash == h && std::ranges::equal(key, std::span(pool_.data() + entry.first, entry.length))) {
+      if (std::ranges::equal(key, std::span(pool_.data() + entry.first, entry.length))) {
         return entry.value;
       }
     }
@@ -72,7 +74,7 @@ class KeyTable {
   void place(Word h, Word entry) {
     std::size_t at = h & mask_;
     while (slots_[at].generation == generation_) at = (at + 1) & mask_;
-    slots_[at] = {generation_, entry};
+    slots_[at] = {generation_, h, entry};
   }
   void grow() {
     mask_ = 2 * mask_ + 1;

@@ -29,6 +29,8 @@ class Matcher {
     classes_.build(egraph_);
     delta_.refresh();
   }
+  /// The index of the e-graph's classes as of the last refresh.
+  const ClassIndex& classes() const { return classes_; }
   /// Whether the first node may be a term over constants only.
   void set_match_constants(bool allowed) { match_constants_ = allowed; }
   /// Sets the number of nodes to visit, after which nothing is matched. Polls for interrupts.

@@ -7,57 +7,6 @@
 
 namespace rulemill::egraph {
 
-using algebra::InstanceId;
-
-namespace {
-
-constexpr std::size_t few_operators = 3;  // of both sides of a rule together
-
-}  // namespace
-
-std::uint32_t RuleIndex::add(CompiledRule rule) {
-  const auto number = static_cast<std::uint32_t>(rules_.size());
-  for (std::uint32_t d = 0; d < rule.directions.size(); ++d) {
-    const Direction& direction = rule.directions[d];
-    if (direction.matched_nodes.empty()) continue;
-    const auto instance = static_cast<std::uint32_t>(rule.nodes[direction.matched_nodes.front()].instance);
-    if (instance >= by_instance_.size()) by_instance_.resize(instance + 1);
-    by_instance_[instance].push_back({number, d});
-  }
-  rule.number = number;
-  rules_.push_back(std::move(rule));
-  enabled_.push_back(true);
-  return number;
-}
-
-void RuleIndex::truncate(std::uint32_t count) {
-  for (std::vector<DirectionId>& directions : by_instance_) {
-    while (!directions.empty() && directions.back().rule >= count) directions.pop_back();
-  }
-  rules_.erase(rules_.begin() + count, rules_.end());
-  enabled_.resize(count);
-}
-
-void RuleIndex::find_applicable(const EGraph& egraph, RulePhase phase, std::vector<DirectionId>& result) const {
-  result.clear();
-  for (const InstanceId instance : egraph.instances()) {
-    const auto index = static_cast<std::uint32_t>(instance);
-    if (index >= by_instance_.size()) continue;
-    for (const DirectionId id : by_instance_[index]) {
-      if (!enabled_[id.rule]) continue;
-      const CompiledRule& rule = rules_[id.rule];
-      if (phase == RulePhase::Small && rule.nodes.size() > few_operators) continue;
-      const Direction& direction = rule.directions[id.index];
-      const auto occurs = [&](std::uint32_t node) { return !egraph.nodes_of(rule.nodes[node].instance).empty(); };
-      if (!std::ranges::all_of(direction.matched_nodes, occurs)) continue;
-      if (phase != RulePhase::Expanding && direction.expands && !std::ranges::all_of(direction.applier_nodes, occurs))
-        continue;
-      result.push_back(id);
-    }
-  }
-  std::ranges::sort(result);
-}
-
 bool Saturation::is_reached(std::span<const std::pair<EClassId, EClassId>> goals) const {
   return !goals.empty() &&
          std::ranges::all_of(goals, [&](const auto& goal) { return egraph_.are_equal(goal.first, goal.second); });
@@ -80,12 +29,14 @@ void Saturation::postpone(DirectionId id, const Match& match) {
   postponed_.words.insert(postponed_.words.end(), match.matched_nodes.begin(), match.matched_nodes.end());
 }
 
-/// Appends the matches of the current directions that may be new since their last exhaustive search. False if a limit
+/// Appends the matches of the phase's directions that may be new since their last exhaustive search. False if a limit
 /// of one direction was reached, so that matches may be missing.
-bool Saturation::find_matches(const Limits& limits) {
+bool Saturation::find_matches(RulePhase phase, const Limits& limits) {
   const std::uint32_t now = egraph_.tick();
   bool exhaustive = true;
   matcher_.refresh();
+  rules_.update(egraph_, matcher_.classes(), now, met_needs_);
+  rules_.find_applicable(met_needs_, phase, directions_);
   for (const DirectionId id : directions_) {
     std::uint32_t& searched_at = searched_at_[id.rule][id.index];
     const std::uint32_t match_budget = std::min(matches_left_, limits.matches_per_rule);
@@ -112,6 +63,7 @@ Saturation::StopReason Saturation::run(std::span<const std::pair<EClassId, EClas
   words_.clear();
   seen_matches_.clear();
   postponed_.clear();
+  met_needs_.clear();
   searched_at_.assign(rules_.size(), {});
   matcher_.set_match_constants(limits.rewrite_constants);
   max_growth_over_class_ = limits.max_growth_over_class;
@@ -123,11 +75,10 @@ Saturation::StopReason Saturation::run(std::span<const std::pair<EClassId, EClas
   for (std::uint32_t iterations = 0; iterations < limits.iterations; ++iterations) {
     ++counts_.iterations;
     runtime::throw_if_interrupted("derivation");
-    rules_.find_applicable(egraph_, phase, directions_);
     std::swap(matches_, postponed_);
     postponed_.clear();
     const std::size_t postponed_runs = matches_.counts.size();
-    const bool exhaustive = find_matches(limits);
+    const bool exhaustive = find_matches(phase, limits);
     counts_.matches = limits.matches - matches_left_;
     bool changed = false;
     std::span<const std::uint32_t> rest = matches_.words;

@@ -9,40 +9,9 @@
 
 #include "egraph/limits.h"
 #include "egraph/match.h"
+#include "egraph/rule_index.h"
 
 namespace rulemill::egraph {
-
-/// One direction of a rule: its number in the rule's `directions`.
-struct DirectionId {
-  std::uint32_t rule = 0, index = 0;
-  auto operator<=>(const DirectionId&) const = default;
-};
-
-/// The rules that a saturation applies, phase by phase. Most goals need the first phase only.
-enum class RulePhase : std::uint8_t {
-  Small,      // rules of few operators
-  All,        // all but those of the last phase
-  Expanding,  // also rules whose right side has more nodes than the left and uses an operator instance that is
-              // not in the e-graph yet
-};
-
-/// Compiled rules, with an index from operator instance to the directions whose first step scans it.
-class RuleIndex {
- public:
-  std::uint32_t add(CompiledRule rule);
-  /// Removes all rules but the first `count`.
-  void truncate(std::uint32_t count);
-  void enable(std::uint32_t rule, bool enabled) { enabled_[rule] = enabled; }
-  std::uint32_t size() const { return static_cast<std::uint32_t>(rules_.size()); }
-  const CompiledRule& rule(std::uint32_t number) const { return rules_[number]; }
-  /// The directions of the phase whose matched nodes all have instances that occur in the e-graph, in rule order.
-  void find_applicable(const EGraph& egraph, RulePhase phase, std::vector<DirectionId>& result) const;
-
- private:
-  std::vector<CompiledRule> rules_;
-  std::vector<bool> enabled_;
-  std::vector<std::vector<DirectionId>> by_instance_;
-};
 
 /// One application of a rule that merged classes: the reason on an edge of the proof forest.
 struct Application {
@@ -86,7 +55,7 @@ class Saturation {
   };
 
   bool is_reached(std::span<const std::pair<EClassId, EClassId>> goals) const;
-  bool find_matches(const Limits& limits);
+  bool find_matches(RulePhase phase, const Limits& limits);
   bool is_new(DirectionId id, const Match& match);
   void postpone(DirectionId id, const Match& match);
   ApplyResult apply(DirectionId id, const Match& match, std::uint32_t max_operators);
@@ -107,6 +76,7 @@ class Saturation {
   std::vector<std::uint32_t> words_;
   std::uint32_t max_growth_over_class_ = 0;
   KeyTable seen_matches_;
+  RuleIndex::MetNeeds met_needs_;
   std::vector<DirectionId> directions_;
   /// Matches as consecutive runs of words, and the number of runs of each direction.
   struct Matches {

@@ -305,18 +305,31 @@ Oracle::Oracle(Atoms& atoms, SymbolTranslator& translator, std::vector<Models::V
       translator_(translator),
       samples_(std::move(samples)),
       models_(translator.symbols()),
-      assume_obligations_(assume_obligations) {}
+      assume_obligations_(assume_obligations),
+      keys_(atoms) {}
 Oracle::~Oracle() = default;
 
 std::optional<std::vector<ProductLemma>> Oracle::find_lemmas(const Obligation& obligation) {
   if (assume_obligations_ && (obligation.goal || !obligation.indicators.empty())) return std::vector<ProductLemma>{};
+  RenamedKeys::Key key = keys_.key(obligation);
+  const auto known = plain_answers_.find(key);
+  if (known != plain_answers_.end()) return known->second ? std::optional(std::vector<ProductLemma>()) : std::nullopt;
+  const auto lemmas = find_lemmas_by_name(obligation);
+  if (!lemmas || lemmas->empty()) plain_answers_.emplace(std::move(key), lemmas.has_value());
+  return lemmas;
+}
+
+/// Lemmas name the indices of one obligation, and those of a renamed one may be others.
+std::optional<std::vector<ProductLemma>> Oracle::find_lemmas_by_name(const Obligation& obligation) {
   if (!obligation.indicators.empty()) return solve(obligation);
   std::vector<check::Guard> key = obligation.given;
   std::ranges::sort(key);
   key.push_back(obligation.goal.value_or(check::Guard{true, Poly(1)}));
-  const auto found = answers_.find(key);
-  if (found != answers_.end()) return found->second;
-  return answers_.emplace(std::move(key), solve(obligation)).first->second;
+  const auto found = lemmas_.find(key);
+  if (found != lemmas_.end()) return found->second;
+  auto lemmas = solve(obligation);
+  if (lemmas && !lemmas->empty()) lemmas_.emplace(std::move(key), *lemmas);
+  return lemmas;
 }
 
 /// True if values are found that violate the obligation. Most obligations that cannot be shown end here.
@@ -379,7 +392,7 @@ std::optional<std::vector<ProductLemma>> Oracle::solve(const Obligation& obligat
 }
 
 std::optional<std::int64_t> Oracle::unique_value(const check::Guards& given, const Poly& poly) {
-  const auto [found, is_new] = values_.try_emplace({given, poly});
+  const auto [found, is_new] = values_.try_emplace(keys_.key(given, poly));
   if (!is_new) return found->second;
   const std::optional<std::int64_t> value =
       has_model({"value", translator_.to_prover(given), {}, {}}) ? models_.value(translator_.to_prover(poly)) : 0;

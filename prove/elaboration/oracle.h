@@ -5,9 +5,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "check/kernel/kernel.h"
+#include "prove/elaboration/renamed_keys.h"
 #include "prove/elaboration/symbol_translator.h"
 #include "prove/solver/models.h"
 
@@ -29,6 +31,7 @@ class Oracle {
   std::optional<std::int64_t> unique_value(const check::Guards& given, const check::Poly& poly);
 
  private:
+  std::optional<std::vector<check::ProductLemma>> find_lemmas_by_name(const check::Obligation& obligation);
   std::optional<std::vector<check::ProductLemma>> solve(const check::Obligation& obligation);
   bool has_counterexample(const check::Obligation& obligation);
   bool has_model(const Query& query);
@@ -40,9 +43,12 @@ class Oracle {
   Models models_;
   bool assume_obligations_;
   std::unique_ptr<Z3> z3_;
-  std::map<std::pair<check::Guards, check::Poly>, std::optional<std::int64_t>> values_;
-  std::map<std::vector<check::Guard>, std::optional<std::vector<check::ProductLemma>>>
-      answers_;  // of obligations without indicators
+  RenamedKeys keys_;
+  std::unordered_map<RenamedKeys::Key, std::optional<std::int64_t>, RenamedKeys::Hash> values_;
+  // Obligations that are shown without lemmas, or not at all; whatever the names of their bound indices.
+  std::unordered_map<RenamedKeys::Key, bool, RenamedKeys::Hash> plain_answers_;
+  // The lemmas of other obligations, which have no indicators.
+  std::map<std::vector<check::Guard>, std::vector<check::ProductLemma>> lemmas_;
 };
 
 }  // namespace rulemill::prove

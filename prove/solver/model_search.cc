@@ -17,92 +17,122 @@ using algebra::floor_quotient;
 constexpr int max_steps = 300;
 constexpr std::int64_t max_width = 8;  // values tried for an index that no guard bounds
 
-/// A guard at fixed sizes: constant + Σ coefficient · index, or nonlinear.
+/// A guard. At fixed sizes it is constant + Σ coefficient · index, or nonlinear.
 struct Condition {
+  /// A number times sizes, and times an index if there is one.
+  struct Term {
+    std::int64_t number = 0;
+    std::vector<Atom> sizes;
+    std::optional<std::size_t> index;
+  };
   const Guard* guard = nullptr;
   bool linear = true;
+  std::vector<Term> terms;
+  std::vector<std::size_t> indices;  // positions of those that occur, at any depth
+  // At the sizes of the current run:
   std::int64_t constant = 0;
-  std::vector<std::pair<std::size_t, std::int64_t>> terms;  // position of the index, coefficient
-  std::vector<std::size_t> indices;                         // that occur, at any depth
+  std::vector<std::pair<std::size_t, std::int64_t>> coefficients;  // position of the index, coefficient
 };
 
+/// The search for a model of one query, at any number of sizes.
 class ModelSearch {
  public:
-  ModelSearch(const Query& query, const Models::Values& sizes, const Symbols& symbols) : symbols_(symbols) {
-    for (const Guard& guard : query.asserted) add(guard, sizes);
-    value_.assign(indices_.size(), 0);
-    assigned_.assign(indices_.size(), false);
+  ModelSearch(const Query& query, const Symbols& symbols) : symbols_(symbols) {
+    for (const Guard& guard : query.asserted) add(guard);
+    value_.resize(indices_.size());
     in_nonlinear_.assign(indices_.size(), false);
-    for (const Condition& condition : conditions_) {
-      if (condition.linear) continue;
-      for (const std::size_t index : condition.indices) in_nonlinear_[index] = true;
+    conditions_of_.resize(indices_.size());
+    for (std::size_t c = 0; c < conditions_.size(); ++c) {
+      for (const std::size_t index : conditions_[c].indices) {
+        conditions_of_[index].push_back(c);
+        if (!conditions_[c].linear) in_nonlinear_[index] = true;
+      }
     }
   }
 
-  /// The number of conditions evaluated so far.
+  /// The number of conditions evaluated by the last run.
   std::uint64_t work() const { return work_; }
 
-  std::optional<Models::Values> run() {
+  std::optional<Models::Values> run(const Models::Values& sizes) {
+    work_ = 0;
+    steps_ = 0;
+    set_sizes(sizes);
+    assigned_.assign(indices_.size(), false);
     const auto decided = [&](const Condition& c) { return !c.indices.empty() || holds(c); };
     if (!std::all_of(conditions_.begin(), conditions_.end(), decided) || !assign()) return std::nullopt;
-    Models::Values values = sizes_;
-    for (std::size_t i = 0; i < indices_.size(); ++i) values[indices_[i]] = value_[i];
+    Models::Values values;
+    for (const std::vector<Atom>* atoms : {&sizes_, &indices_}) {
+      for (const Atom atom : *atoms) values[atom] = number(atom);
+    }
     return values;
   }
 
  private:
-  void add(const Guard& guard, const Models::Values& sizes) {
+  void add(const Guard& guard) {
     Condition condition;
     condition.guard = &guard;
     for (const Atom atom : symbols_.atoms(guard.poly)) {
-      if (symbols_.kind(atom) == Symbols::Kind::Size) {
-        const auto known = sizes.find(atom);
-        sizes_[atom] = known == sizes.end() ? 1 : known->second;
-      } else {
-        condition.indices.push_back(position(atom));
-      }
+      if (symbols_.kind(atom) == Symbols::Kind::Size)
+        position(sizes_, atom);
+      else
+        condition.indices.push_back(position(indices_, atom));
+      if (static_cast<std::size_t>(atom) >= numbers_.size()) numbers_.resize(static_cast<std::size_t>(atom) + 1);
     }
     for (const Poly::Term& term : guard.poly.terms()) {
-      std::int64_t coefficient = term.coefficient;
-      std::optional<Atom> index;
+      Condition::Term read{term.coefficient, {}, {}};
       for (const Atom atom : term.monomial) {
         const Symbols::Kind kind = symbols_.kind(atom);
         if (kind == Symbols::Kind::Size) {
-          coefficient = checked_multiply(coefficient, sizes_.at(atom));
-        } else if (kind == Symbols::Kind::Index && !index) {
-          index = atom;
+          read.sizes.push_back(atom);
+        } else if (kind == Symbols::Kind::Index && !read.index) {
+          read.index = position(indices_, atom);
         } else {
           condition.linear = false;
         }
       }
-      if (index) {
-        condition.terms.emplace_back(position(*index), coefficient);
-      } else {
-        condition.constant = checked_add(condition.constant, coefficient);
-      }
+      condition.terms.push_back(std::move(read));
     }
     conditions_.push_back(std::move(condition));
   }
 
-  std::size_t position(Atom index) {
-    const auto found = std::find(indices_.begin(), indices_.end(), index);
-    if (found != indices_.end()) return static_cast<std::size_t>(found - indices_.begin());
-    indices_.push_back(index);
-    return indices_.size() - 1;
+  static std::size_t position(std::vector<Atom>& atoms, Atom atom) {
+    const auto found = std::find(atoms.begin(), atoms.end(), atom);
+    if (found != atoms.end()) return static_cast<std::size_t>(found - atoms.begin());
+    atoms.push_back(atom);
+    return atoms.size() - 1;
+  }
+
+  std::int64_t& number(Atom atom) { return numbers_[static_cast<std::size_t>(atom)]; }
+  std::int64_t number(Atom atom) const { return numbers_[static_cast<std::size_t>(atom)]; }
+
+  void set_sizes(const Models::Values& sizes) {
+    for (const Atom atom : sizes_) {
+      const auto known = sizes.find(atom);
+      number(atom) = known == sizes.end() ? 1 : known->second;
+    }
+    for (Condition& condition : conditions_) {
+      condition.constant = 0;
+      condition.coefficients.clear();
+      for (const Condition::Term& term : condition.terms) {
+        std::int64_t coefficient = term.number;
+        for (const Atom size : term.sizes) coefficient = checked_multiply(coefficient, number(size));
+        if (term.index) {
+          condition.coefficients.emplace_back(*term.index, coefficient);
+        } else {
+          condition.constant = checked_add(condition.constant, coefficient);
+        }
+      }
+    }
   }
 
   bool holds(const Condition& condition) const {
     std::int64_t sum = condition.constant;
     if (condition.linear) {
-      for (const auto& [index, coefficient] : condition.terms) {
+      for (const auto& [index, coefficient] : condition.coefficients) {
         sum = checked_add(sum, checked_multiply(coefficient, value_[index]));
       }
     } else {
-      sum = symbols_.evaluate(condition.guard->poly, [&](Atom atom) {
-        const auto size = sizes_.find(atom);
-        if (size != sizes_.end()) return size->second;
-        return value_[static_cast<std::size_t>(std::find(indices_.begin(), indices_.end(), atom) - indices_.begin())];
-      });
+      sum = symbols_.evaluate(condition.guard->poly, [&](Atom atom) { return number(atom); });
     }
     return condition.guard->equality ? sum == 0 : sum >= 0;
   }
@@ -118,12 +148,13 @@ class ModelSearch {
     work_ += 4 * conditions_.size();
     bool below = false;
     bool above = false;
-    for (const Condition& condition : conditions_) {
+    for (const std::size_t c : conditions_of_[index]) {
+      const Condition& condition = conditions_[c];
       if (!condition.linear) continue;
       std::int64_t rest = condition.constant;
       std::int64_t factor = 0;
       bool only_unknown = true;
-      for (const auto& [other, coefficient] : condition.terms) {
+      for (const auto& [other, coefficient] : condition.coefficients) {
         if (other == index) {
           factor = checked_add(factor, coefficient);
         } else if (assigned_[other]) {
@@ -177,10 +208,10 @@ class ModelSearch {
       if (++steps_ > max_steps) break;
       work_ += 4 * conditions_.size();
       value_[chosen] = value;
-      const bool consistent = std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
+      number(indices_[chosen]) = value;
+      const bool consistent = std::ranges::all_of(conditions_of_[chosen], [&](std::size_t c) {
+        const Condition& condition = conditions_[c];
         const auto ready = [&](std::size_t index) { return assigned_[index]; };
-        if (std::find(condition.indices.begin(), condition.indices.end(), chosen) == condition.indices.end())
-          return true;
         return !std::all_of(condition.indices.begin(), condition.indices.end(), ready) || holds(condition);
       });
       if (consistent && assign()) return true;
@@ -190,24 +221,23 @@ class ModelSearch {
   }
 
   const Symbols& symbols_;
-  Models::Values sizes_;
-  std::vector<Atom> indices_;
+  std::vector<Atom> sizes_, indices_;
   std::vector<Condition> conditions_;
-  std::vector<std::int64_t> value_;
-  std::vector<bool> assigned_, in_nonlinear_;
+  std::vector<std::vector<std::size_t>> conditions_of_;  // by index: the conditions in which it occurs
+  std::vector<bool> in_nonlinear_;
+  // Of the current run:
+  std::vector<std::int64_t> numbers_;  // by atom: its value
+  std::vector<std::int64_t> value_;    // by index
+  std::vector<bool> assigned_;
   int steps_ = 0;
   std::uint64_t work_ = 0;
 };
 
-}  // namespace
-
-std::optional<Models::Values> find_model(const Query& query, const Models::Values& sizes, const Symbols& symbols,
-                                         Budget* budget) {
+std::optional<Models::Values> find_model(ModelSearch& search, const Models::Values& sizes, Budget* budget) {
   std::optional<Models::Values> values;
   std::uint64_t work = 1;
   try {
-    ModelSearch search(query, sizes, symbols);
-    values = search.run();
+    values = search.run(sizes);
     work += search.work();
   } catch (const runtime::Error&) {  // a division by zero, or an overflow, at these sizes
   }
@@ -215,12 +245,21 @@ std::optional<Models::Values> find_model(const Query& query, const Models::Value
   return values;
 }
 
+}  // namespace
+
+std::optional<Models::Values> find_model(const Query& query, const Models::Values& sizes, const Symbols& symbols,
+                                         Budget* budget) {
+  ModelSearch search(query, symbols);
+  return find_model(search, sizes, budget);
+}
+
 bool has_model(Models& models, const Query& query, const std::vector<Models::Values>& samples, const Symbols& symbols,
                Budget* budget) {
   if (models.contains_model_of(query)) return true;
-  if (!query.indicators.empty()) return false;
+  if (!query.indicators.empty() || samples.empty()) return false;
+  ModelSearch search(query, symbols);
   for (const Models::Values& sizes : samples) {
-    const auto values = find_model(query, sizes, symbols, budget);
+    const auto values = find_model(search, sizes, budget);
     if (!values) continue;
     models.add(*values, query);
     return true;

@@ -38,3 +38,15 @@ TEST_CASE("a search finds nothing that does not exist") {
   const Atom i = symbols.index("i");
   CHECK_FALSE(find_model({"test", {{false, Poly(i) - 1}, {false, -Poly(i)}}, {}, {}}, {}, symbols));
 }
+
+TEST_CASE("a model is searched for at each of the given sizes until one is found") {
+  Symbols symbols;
+  const Atom i = symbols.index("i"), n = symbols.size("n");
+  const Poly quotient = symbols.floor_div(Poly(i), Poly(n));
+  const Query query{"test", {{false, Poly(i) - 5}, {false, Poly(n) - 1 - Poly(i)}, {true, quotient}}, {}, {}};
+  Models models(symbols);
+  CHECK_FALSE(has_model(models, query, {{{n, 2}}, {{n, 5}}}, symbols));
+  REQUIRE(has_model(models, query, {{{n, 2}}, {{n, 6}}, {{n, 9}}}, symbols));
+  CHECK(models.value(Poly(n)) == 6);
+  CHECK(models.value(Poly(i)) == 5);
+}
