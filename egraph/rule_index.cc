@@ -28,7 +28,7 @@ std::array<std::uint32_t, 2> edge_key(InstanceId upper, bool commutative, std::s
 
 void sort_unique(std::vector<std::uint32_t>& numbers) {
   std::ranges::sort(numbers);
-  numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST_CASE("a table is read as it was written, and a query's text has all its pro
 TEST_CASE("a table of another machine or number of threads, or an invalid one, is rejected with a message",
           "[cost_source]") {
   Tables tables;
-  const algebra::Library library = shipped_operators();
+  const algebra::Library& library = shipped_operators();
   const std::vector<std::string> here{machine_name(), "a device"};
   const auto rejection = [&] {
     try {
