@@ -184,8 +184,9 @@ class Cluster:
         self.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=power")
 
     def repair_node(self, node):
+        """Starts the node again, which then returns to service by itself."""
         self.start_node(node)
-        self.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
+        wait_for(lambda: "DOWN" not in self.node_state(node), 60, f"{node} is in service")
 
     @staticmethod
     def processes_of(*texts):
