@@ -31,8 +31,12 @@ run() {
 }
 export -f run
 {
-  # Proving everything with Z3 only takes too long at -O0.
-  printf '%s\0~verdicts are the same with Z3 alone\0' "${folders[@]}"
+  # Proving everything with Z3 only takes too long at -O0, and so do thousands of patterns.
+  for folder in "${folders[@]}"; do
+    slow='verdicts are the same with Z3 alone'
+    [[ $folder != algebra ]] || slow='exported patterns*'
+    printf '%s\0~%s\0' "$folder" "$slow"
+  done
   [[ " ${folders[*]} " != *" optimize "* ]] || printf 'optimize\0[onnx]\0'
 } | xargs -0 -n 2 -P "$(nproc)" bash -c 'run "$@"' run
 # An input of 200 KB takes 0.7 s in a release build, and tens of seconds in this one.
