@@ -9,6 +9,7 @@
 #include <span>
 
 #include "algebra/exchange/egg/size_expression.h"
+#include "algebra/exchange/readings.h"
 #include "algebra/language/lexer.h"
 #include "runtime/text/error.h"
 

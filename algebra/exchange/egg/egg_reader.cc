@@ -4,6 +4,7 @@
 #include "algebra/exchange/egg/egg_translation.h"
 #include "algebra/exchange/egg/rule_readings.h"
 #include "algebra/exchange/egg/s_expression.h"
+#include "algebra/exchange/readings.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::algebra {
@@ -19,15 +20,8 @@ std::vector<ImportedRule> parse_egg_rules(std::string_view text, const std::stri
       rules.push_back({name, statement.place, std::nullopt, statement.problem});
       continue;
     }
-    try {
-      std::vector<Rule> readings = readings_of(translate(statement, library), library, bank, symbols);
-      for (std::size_t r = 0; r < readings.size(); ++r) {
-        readings[r].id = readings.size() == 1 ? name : name + "_" + std::to_string(r + 1);
-        rules.push_back({readings[r].id, statement.place, std::move(readings[r]), {}});
-      }
-    } catch (const runtime::InputError& error) {
-      rules.push_back({name, error.where(), std::nullopt, without_place(error)});
-    }
+    const auto read = [&] { return readings_of(translate(statement, library), library, bank, symbols); };
+    append_readings(name, statement.place, read, rules);
   }
   return rules;
 }

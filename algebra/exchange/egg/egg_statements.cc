@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "algebra/exchange/egg/size_expression.h"
+#include "algebra/exchange/readings.h"
 #include "algebra/language/lexer.h"
 #include "runtime/text/error.h"
 

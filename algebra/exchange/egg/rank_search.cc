@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "algebra/exchange/egg/s_expression.h"
+#include "algebra/exchange/readings.h"
 #include "algebra/terms/rule_text.h"
 #include "runtime/text/error.h"
 

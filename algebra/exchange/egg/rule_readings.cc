@@ -13,6 +13,7 @@
 #include "algebra/exchange/egg/rank_search.h"
 #include "algebra/exchange/egg/s_expression.h"
 #include "algebra/exchange/fixed_forms.h"
+#include "algebra/exchange/readings.h"
 #include "algebra/terms/dimension_packs.h"
 #include "algebra/terms/infer_split_positions.h"
 #include "algebra/terms/rule_renaming.h"

@@ -36,11 +36,6 @@ std::string_view SExpression::head() const {
   return is_list() && !items.empty() && items[0].is_atom() ? std::string_view(items[0].text) : std::string_view();
 }
 
-std::string without_place(const runtime::Error& error) {
-  const std::string_view message = error.what();
-  return std::string(error.where().empty() ? message : message.substr(error.where().size() + 2));
-}
-
 std::string to_string(const SExpression& expression) {
   std::string text;
   append(expression, text);

@@ -23,9 +23,6 @@ struct SExpression {
   std::string_view head() const;
 };
 
-/// Returns the message of an error without its place.
-std::string without_place(const runtime::Error& error);
-
 /// Returns the expression as text, cut if it is long.
 std::string to_string(const SExpression& expression);
 

@@ -4,8 +4,8 @@
 #include <cctype>
 #include <utility>
 
-#include "algebra/exchange/egg/s_expression.h"
 #include "algebra/exchange/pdl/mlir_text.h"
+#include "algebra/exchange/readings.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::algebra {

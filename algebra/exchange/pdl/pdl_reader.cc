@@ -10,11 +10,11 @@
 #include <tuple>
 #include <utility>
 
-#include "algebra/exchange/egg/s_expression.h"
 #include "algebra/exchange/pdl/form_equations.h"
 #include "algebra/exchange/pdl/form_reader.h"
 #include "algebra/exchange/pdl/pattern_reader.h"
 #include "algebra/exchange/pdl/pattern_types.h"
+#include "algebra/exchange/readings.h"
 #include "algebra/exchange/text_identifier.h"
 #include "algebra/terms/typing.h"
 #include "runtime/text/error.h"
@@ -347,15 +347,8 @@ std::vector<ImportedRule> parse_pdl_rules(std::string_view text, const std::stri
       result.push_back({name, pattern.place, std::nullopt, pattern.problem});
       continue;
     }
-    try {
-      std::vector<Rule> rules = rules_of(pattern, name, table, library, bank, symbols);
-      for (std::size_t r = 0; r < rules.size(); ++r) {
-        rules[r].id = rules.size() == 1 ? name : name + "_" + std::to_string(r + 1);
-        result.push_back({rules[r].id, pattern.place, std::move(rules[r]), {}});
-      }
-    } catch (const runtime::InputError& error) {
-      result.push_back({name, error.where(), std::nullopt, without_place(error)});
-    }
+    const auto read = [&] { return rules_of(pattern, name, table, library, bank, symbols); };
+    append_readings(name, pattern.place, read, result);
   }
   return result;
 }
