@@ -15,7 +15,7 @@ void replace_mark(std::string& page, const std::string& mark, const std::string&
 
 /// JSON that cannot end a script element.
 std::string in_script(const runtime::Json& json) {
-  std::string text = json.dump(-1, ' ', false, runtime::Json::error_handler_t::replace);
+  std::string text = runtime::to_utf8_text(json);
   for (std::size_t at = 0; (at = text.find('<', at)) != std::string::npos;) text.replace(at, 1, "\\u003c");
   return text;
 }

@@ -156,11 +156,11 @@ void ShardWriter::write_shard_file(std::uint64_t shard, const ShardBuilder::Chun
 
 std::string ShardWriter::take_written() {
   const std::scoped_lock lock(results_mutex_);
-  return written_.empty() ? std::string() : std::exchange(written_, Json::array()).dump();
+  return written_.empty() ? std::string() : runtime::to_text(std::exchange(written_, Json::array()));
 }
 
 void ShardWriter::list(std::string_view written, runtime::Progress& progress) {
-  const Json shards = Json::parse(written);
+  const Json shards = runtime::parse_json(written);
   for (const Json& shard : shards) manifest_->add(shard_entry(shard));
   progress.advance(shards.size());
   if (since_save_.seconds() < seconds_per_save) return;

@@ -54,7 +54,7 @@ std::string Dictionary::to_json() const {
   }
   root["instances"] = list;
   root["variables"] = variables;
-  return root.dump(1) + "\n";
+  return runtime::to_text(root, 1) + "\n";
 }
 
 Dictionary Dictionary::parse(const std::string& json, const std::string& origin) {

@@ -175,14 +175,12 @@ void write_timings(const std::filesystem::path& path, const std::vector<Candidat
 
 /// Sends the first rank's summary, without the statistics by rank, to all ranks.
 void broadcast(ProveSummary& summary, const runtime::Communicator& communicator) {
-  std::string text = Json{
-      {"already_done", summary.already_done},
-      {"candidates", summary.candidates},
-      {"outcomes", summary.counts_by_status},
-      {"queries",
-       summary.queries}}.dump();
+  std::string text = runtime::to_text({{"already_done", summary.already_done},
+                                       {"candidates", summary.candidates},
+                                       {"outcomes", summary.counts_by_status},
+                                       {"queries", summary.queries}});
   communicator.broadcast(text);
-  const Json json = Json::parse(text);
+  const Json json = runtime::parse_json(text);
   json.at("already_done").get_to(summary.already_done);
   json.at("candidates").get_to(summary.candidates);
   json.at("outcomes").get_to(summary.counts_by_status);

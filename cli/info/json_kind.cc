@@ -19,7 +19,8 @@ using runtime::Json;
 FileDescription describe_format(const Json& json) {
   const std::string format = json.at("format").get<std::string>();
   const Json version = json.value("version", Json());
-  return {format.substr(std::string("rulemill ").size()), "version " + version.dump(), {{"version", version}}};
+  return {
+      format.substr(std::string("rulemill ").size()), "version " + runtime::to_text(version), {{"version", version}}};
 }
 
 FileDescription describe_report(const Json& json) {
@@ -71,7 +72,7 @@ FileDescription describe_events(const std::filesystem::path& path, const std::st
   std::istringstream lines(bytes);
   std::size_t events = 0, unreadable = 0;
   for (std::string line; std::getline(lines, line);) {
-    const Json event = Json::parse(line, nullptr, false);
+    const Json event = runtime::parse_json_or_discard(line);
     ++(event.is_object() && event.contains("event") ? events : unreadable);
   }
   if (events == 0)

@@ -58,7 +58,7 @@ std::vector<RankRun> read_runs(const std::filesystem::path& out) {
     const int rank = digits < stem.size() && stem.size() - digits < 9 ? std::stoi(stem.substr(digits)) : 0;
     std::ifstream file(files[i]);
     for (std::string line; std::getline(file, line);) {
-      const Json event = Json::parse(line, nullptr, false);
+      const Json event = runtime::parse_json_or_discard(line);
       if (!event.is_object()) continue;
       try {
         add_event(event, runs, rank);

@@ -36,7 +36,7 @@ class OnnxruntimeCosts final : public MeasuredCosts {
     const auto hello = process_.receive(start_timeout);
     if (!hello)
       throw runtime::UsageError("--cost", helper[0] + " cannot import onnxruntime (" + process_.end_reason() + ")");
-    const std::string runtime = Json::parse(runtime::text_of(*hello)).at("name");
+    const std::string runtime = runtime::parse_json(runtime::text_of(*hello)).at("name");
     if (!table_.runtime.empty() && table_.runtime != runtime) table_.seconds.clear();
     table_.runtime = runtime;
   }
@@ -49,7 +49,7 @@ class OnnxruntimeCosts final : public MeasuredCosts {
     process_.send(runtime::bytes_of(std::string_view(text)));
     const auto frame = process_.receive(query_timeout);
     if (!frame) return unmeasurable;  // a query that ends the helper is not repeated
-    const Json answer = Json::parse(runtime::text_of(*frame), nullptr, false);
+    const Json answer = runtime::parse_json_or_discard(runtime::text_of(*frame));
     if (!answer.is_object() || !answer.contains("seconds") || !answer["seconds"].is_number()) return unmeasurable;
     const double seconds = answer["seconds"];
     return std::isfinite(seconds) && seconds >= 0 ? seconds : unmeasurable;

@@ -117,7 +117,7 @@ class MappingChecker {
     if (!greeting)
       throw runtime::Error("onnxruntime",
                            options.command[0] + " cannot import onnxruntime (" + helper_.end_reason() + ")");
-    verifier_ = Json::parse(runtime::text_of(*greeting)).at("name");
+    verifier_ = runtime::parse_json(runtime::text_of(*greeting)).at("name");
   }
 
   const std::string& verifier() const { return verifier_; }
@@ -229,11 +229,11 @@ class MappingChecker {
   }
 
   Json ask(const Json& question) {
-    const std::string text = question.dump();
+    const std::string text = runtime::to_text(question);
     helper_.send(runtime::bytes_of(std::string_view(text)));
     const auto frame = helper_.receive(timeout);
     if (!frame) throw runtime::Error("onnxruntime", "the process ended: " + helper_.end_reason());
-    return Json::parse(runtime::text_of(*frame));
+    return runtime::parse_json(runtime::text_of(*frame));
   }
 
   fs::path file(const std::string& stem, std::size_t number) const { return folder_ / (stem + std::to_string(number)); }

@@ -43,14 +43,14 @@ OnnxruntimeProcess::OnnxruntimeProcess(const std::vector<std::string>& command, 
     : process_(require_command(command), base_memory + memory_factor * model_bytes) {
   const auto greeting = process_.receive(start_timeout);
   if (!greeting) throw runtime::Error("", command[0] + " cannot import onnxruntime (" + process_.end_reason() + ")");
-  const Json hello = Json::parse(runtime::text_of(*greeting), nullptr, false);
+  const Json hello = runtime::parse_json_or_discard(runtime::text_of(*greeting));
   if (!hello.is_object() || !hello.contains("name") || !hello["name"].is_string())
     throw runtime::Error("", malformed_answer);
   name_ = hello["name"].get<std::string>();
 }
 
 std::optional<Json> OnnxruntimeProcess::answer(const Json& query, double timeout) {
-  const std::string text = query.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = runtime::to_utf8_text(query);
   process_.send(runtime::bytes_of(std::string_view(text)));
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout);
   while (!process_.is_ready(std::chrono::milliseconds(100))) {
@@ -60,7 +60,7 @@ std::optional<Json> OnnxruntimeProcess::answer(const Json& query, double timeout
     return std::nullopt;
   }
   const auto frame = process_.receive(std::chrono::seconds(60));
-  return frame ? std::optional(Json::parse(runtime::text_of(*frame))) : std::nullopt;
+  return frame ? std::optional(runtime::parse_json(runtime::text_of(*frame))) : std::nullopt;
 }
 
 }  // namespace rulemill::optimize

@@ -25,7 +25,8 @@ constexpr int out_of_memory = 77;  // exit code at the memory limit
 Bytes first_frame(const WorkerProcessOptions& options, const algebra::Library& library) {
   Bytes frame;
   runtime::append_value(frame, options.worker);
-  const std::string rest = Json{{"definitions", options.definitions.string()}, {"digest", library.digest()}}.dump();
+  const std::string rest =
+      runtime::to_text({{"definitions", options.definitions.string()}, {"digest", library.digest()}});
   const ByteView text = runtime::bytes_of(rest);
   frame.insert(frame.end(), text.begin(), text.end());
   return frame;
@@ -170,7 +171,7 @@ void serve_tasks() {
       if (!worker) {
         RM_CHECK(frame.size() > sizeof options, "the first frame has the options");
         std::memcpy(&options, frame.data(), sizeof options);
-        const Json rest = Json::parse(runtime::text_of(frame.subspan(sizeof options)));
+        const Json rest = runtime::parse_json(runtime::text_of(frame.subspan(sizeof options)));
         const auto folder = rest.at("definitions").get<std::string>();
         library.emplace(algebra::Library::load(folder));
         if (library->digest() != rest.at("digest").get<std::string>()) {

@@ -81,7 +81,7 @@ CandidateResult unpack_result(std::string_view packed) {
 std::string to_text(const std::vector<CandidateResult>& results) {
   Json list = Json::array();
   for (const CandidateResult& result : results) list.push_back(to_json(result));
-  return list.dump();
+  return runtime::to_text(list);
 }
 
 std::vector<CandidateResult> results_from_text(std::string_view text) {

@@ -69,10 +69,10 @@ std::vector<std::string> find_damaged_files(const std::filesystem::path& folder,
     Json list = Json::array();
     for (const ManifestEntry& entry : manifest->entries(stage))
       list.push_back({entry.name, entry.bytes, entry.checksum});
-    listed = list.dump();
+    listed = to_text(list);
   }
   communicator.broadcast(listed);
-  const Json list = Json::parse(listed);
+  const Json list = parse_json(listed);
   Json mine = Json::array();
   for (auto i = static_cast<std::size_t>(communicator.rank()); i < list.size();
        i += static_cast<std::size_t>(communicator.size())) {
@@ -81,8 +81,8 @@ std::vector<std::string> find_damaged_files(const std::filesystem::path& folder,
       mine.push_back({entry.name, corruption});
   }
   std::vector<std::string> damaged;
-  for (const Bytes& of_rank : communicator.all_gather(bytes_of(mine.dump()))) {
-    for (const Json& found : Json::parse(text_of(of_rank))) {
+  for (const Bytes& of_rank : communicator.all_gather(bytes_of(to_text(mine)))) {
+    for (const Json& found : parse_json(text_of(of_rank))) {
       damaged.push_back(found[0]);
       if (!communicator.is_root()) continue;
       spdlog::warn("{}: {}; it will be recreated", (folder / damaged.back()).string(), found[1].get<std::string>());

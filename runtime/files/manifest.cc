@@ -19,7 +19,7 @@ constexpr std::uint64_t version = 2;
 /// Hashes everything except the checksum itself.
 std::string checksum_of(Json root) {
   root.erase("checksum");
-  return to_hex(hash128(bytes_of(root.dump())));
+  return to_hex(hash128(bytes_of(to_text(root))));
 }
 
 /// Whether the text is a possibly corrupt manifest.
@@ -61,7 +61,8 @@ bool Manifest::read(const std::filesystem::path& file) {
   const bool has_checksum = root.is_object() && root.contains("checksum");
   const bool intact = has_checksum && root["checksum"] == checksum_of(root);
   if (root.is_object() && root.contains("version") && root["version"] != version && (intact || !has_checksum)) {
-    throw InputError(file.string(), "has version " + root["version"].dump() + "; expected " + std::to_string(version));
+    throw InputError(file.string(),
+                     "has version " + to_text(root["version"]) + "; expected " + std::to_string(version));
   }
   if (!intact) return false;
   try {

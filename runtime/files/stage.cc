@@ -29,9 +29,9 @@ std::optional<Attributes> Stage::begin(const std::string& inputs_digest, OldFile
     state["kept"] = Json::array();
     for (const ManifestEntry& entry : manifest_->entries(name_)) state["kept"].push_back(entry.name);
   }
-  std::string text = state.dump();
+  std::string text = to_text(state);
   communicator_.broadcast(text);
-  state = Json::parse(text);
+  state = parse_json(text);
   if (state.contains("statistics")) return to_attributes(state["statistics"]);
   kept_files_ = state["kept"].get<std::set<std::string>>();
   return std::nullopt;
@@ -47,10 +47,10 @@ Attributes Stage::finish(const Attributes& statistics) {
   std::string text;
   if (manifest_) {
     manifest_->finish(name_, statistics);
-    text = to_json(statistics).dump();
+    text = to_text(to_json(statistics));
   }
   communicator_.broadcast(text);
-  return to_attributes(Json::parse(text));
+  return to_attributes(parse_json(text));
 }
 
 }  // namespace rulemill::runtime

@@ -36,7 +36,7 @@ void log_event(const std::string& event, const Json& fields) {
   const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   Json line = {{"time", std::round(now * 1e3) / 1e3}, {"event", event}};
   for (const auto& [key, value] : fields.items()) line[key] = value;
-  logger->log(spdlog::level::info, "{}", line.dump(-1, ' ', false, Json::error_handler_t::replace));
+  logger->log(spdlog::level::info, "{}", to_utf8_text(line));
 }
 
 }  // namespace rulemill::runtime

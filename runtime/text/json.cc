@@ -32,6 +32,7 @@ Attributes to_attributes(const Json& object) {
 namespace {
 
 constexpr int max_depth = 100;
+constexpr int on_one_line = -1;  // the library's indent
 
 /// "origin:line:column" of a byte.
 std::string location(const std::string& origin, std::string_view text, std::size_t byte) {
@@ -69,6 +70,16 @@ Json parse_json(const std::string& text, const std::string& origin) {
   } catch (const Json::out_of_range&) {
     throw InputError(origin, "is not JSON: one of its numbers is too large");
   }
+}
+
+Json parse_json(std::string_view text) { return Json::parse(text); }
+
+Json parse_json_or_discard(std::string_view text) { return Json::parse(text, nullptr, false); }
+
+std::string to_text(const Json& json, std::optional<int> indent) { return json.dump(indent.value_or(on_one_line)); }
+
+std::string to_utf8_text(const Json& json, std::optional<int> indent) {
+  return json.dump(indent.value_or(on_one_line), ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace rulemill::runtime

@@ -18,7 +18,7 @@ T to_integer(const Json& json) {
   } else if (json.is_number_integer()) {
     if (const auto value = json.get<std::int64_t>(); std::in_range<T>(value)) return static_cast<T>(value);
   }
-  const std::string found = json.is_number() ? json.dump() : json.type_name();
+  const std::string found = json.is_number() ? to_text(json) : json.type_name();
   throw Json::out_of_range::create(401, "expected a whole number that fits here, found " + found, &json);
 }
 

@@ -72,7 +72,7 @@ void write_specializations(const Json& request, const Json& line, const algebra:
     Json output = line;
     output["typed"] = algebra::to_string(*specialization, bank, symbols);
     output["general"] = algebra::to_string(*general, bank, symbols);
-    std::cout << output.dump() << "\n";
+    std::cout << runtime::to_text(output) << "\n";
   }
 }
 
@@ -84,7 +84,7 @@ void handle_case(const Json& request, algebra::Library& library) {
       Json assumed = Json::array();
       for (const algebra::Function& function : library.functions())
         for (const std::string& law : function.assumed_laws) assumed.push_back(law);
-      std::cout << Json{{"id", id}, {"verdict", "accepted"}, {"assumed", assumed}}.dump() << "\n";
+      std::cout << runtime::to_text({{"id", id}, {"verdict", "accepted"}, {"assumed", assumed}}) << "\n";
     }
     algebra::TermBank bank(library);
     algebra::Symbols symbols;
@@ -93,14 +93,14 @@ void handle_case(const Json& request, algebra::Library& library) {
       Json line = prove_rule(rule, bank, symbols);
       line["id"] = id;
       line["rule"] = rule.id;
-      std::cout << line.dump() << "\n";
+      std::cout << runtime::to_text(line) << "\n";
       if (request.contains("specializations") && line.at("verdict") == "proved")
         write_specializations(request, line, rule, library, bank, symbols);
     }
   } catch (const runtime::Error& error) {
-    std::cout << Json{{"id", id}, {"verdict", "rejected"}, {"detail", error.what()}}.dump() << "\n";
+    std::cout << runtime::to_text({{"id", id}, {"verdict", "rejected"}, {"detail", error.what()}}) << "\n";
   }
-  std::cout << Json{{"id", id}, {"verdict", "done"}}.dump() << std::endl;
+  std::cout << runtime::to_text({{"id", id}, {"verdict", "done"}}) << std::endl;
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
   auto shared_library = std::make_unique<algebra::Library>();
   if (argc > 1) *shared_library = algebra::Library::load(argv[1]);
   for (std::string line; std::getline(std::cin, line);) {
-    const runtime::Json request = runtime::Json::parse(line);
+    const runtime::Json request = runtime::parse_json(line);
     if (argc > 1) {
       handle_case(request, *shared_library);
     } else {
