@@ -50,6 +50,7 @@ bool run_passes(CleanGraph& graph) {
   for (bool again = true; again;) {
     again = false;
     store_constants(graph);
+    store_numbers(graph);
     for (const Pass pass : passes) again = pass(graph) || again;
     changed = changed || again;
   }

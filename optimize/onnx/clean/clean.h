@@ -18,7 +18,8 @@ struct CleanResult {
   std::uint64_t nodes_before = 0, nodes_after = 0;
 };
 
-/// Cleans a model in place; if nothing is redundant, Constant nodes may still have become initializers. Inputs,
+/// Cleans a model in place; if nothing is redundant, Constant nodes may still have become initializers, and
+/// numbers may have lost their dimensions. Inputs,
 /// outputs, opsets and metadata stay, and values that remain keep their names. The definitions in `library` and
 /// `inference` tell the shapes of values. Throws InputError if the model is inconsistent.
 CleanResult clean_model(OnnxModel& model, algebra::Library& library, NodeInference& inference);

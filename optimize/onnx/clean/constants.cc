@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "optimize/onnx/clean/constant_evaluator.h"
@@ -127,6 +129,27 @@ bool store_constants(CleanGraph& graph) {
     if (value) graph.make_constant(node, {*value});
     return value.has_value();
   });
+}
+
+bool store_numbers(CleanGraph& graph) {
+  static const std::set<std::string> broadcasting_operators = {"Add", "Sub", "Mul", "Div", "Pow"};
+  constexpr int opset_of_broadcasting = 7;
+  if (!graph.allows_new_initializers() || graph.opset() < opset_of_broadcasting) return false;
+  bool changed = false;
+  for (auto& node : *graph.proto().mutable_node()) {
+    if (!is_standard(node) || !broadcasting_operators.contains(node.op_type()) || node.input_size() != 2) continue;
+    for (const int side : {0, 1}) {
+      const auto number = graph.constant(node.input(side));
+      if (!number || number->dims.empty() || number->count() != 1) continue;
+      const auto other = graph.shape(node.input(1 - side));
+      if (!other || other->size() < number->dims.size()) continue;
+      RawTensor without_dimensions = *number;
+      without_dimensions.dims.clear();
+      node.set_input(side, graph.add_constant(node.input(side), without_dimensions));
+      changed = true;
+    }
+  }
+  return changed;
 }
 
 bool fold_constants(CleanGraph& graph) { return ConstantFolding(graph).run(); }

@@ -8,6 +8,8 @@ namespace rulemill::optimize {
 
 /// Stores the values of Constant nodes as initializers, for the other passes.
 bool store_constants(CleanGraph& graph);
+/// Stores a number that is added to a tensor or multiplies it without dimensions, for rules about numbers.
+bool store_numbers(CleanGraph& graph);
 /// Replaces nodes of constants by their values.
 bool fold_constants(CleanGraph& graph);
 /// Replaces integers that are the same for all inputs, such as parts of a static shape, by constants.

@@ -67,6 +67,29 @@ TEST_CASE("a neutral operand that broadcasts the other one stays", "[clean]") {
   CHECK(cleaned_operators(text) == Operators{"Relu", "Mul"});
 }
 
+TEST_CASE("a number loses dimensions that its result has without it", "[clean]") {
+  const auto dims_of_number = [](const std::vector<std::string>& other, const std::vector<std::int64_t>& dims,
+                                 const std::string& op) {
+    ModelText text(17);
+    text.input("x", other).output("y", {});
+    *text.graph().add_initializer() = make_tensor_proto("s", {dims, {0.5}}, text.data_type);
+    text.node(op, {"s", "x"}, {"a"}).node("Relu", {"a"}, {"y"});
+    OnnxModel model;
+    cleaned_operators(text, &model);
+    const auto& graph = model.proto().model.graph();
+    REQUIRE(graph.initializer_size() == 1);
+    CHECK(graph.node(0).input(0) == graph.initializer(0).name());
+    return graph.initializer(0).dims_size();
+  };
+  for (const std::string op : {"Add", "Sub", "Mul", "Div", "Pow"}) {
+    INFO(op);
+    CHECK(dims_of_number({"n", "4"}, {1}, op) == 0);
+    CHECK(dims_of_number({"n", "4"}, {1, 1}, op) == 0);
+    CHECK(dims_of_number({"4"}, {1, 1}, op) == 2);  // the result has two dimensions
+    CHECK(dims_of_number({"1"}, {1}, op) == 0);
+  }
+}
+
 TEST_CASE("identities vanish, but an output that is an input keeps its copy", "[clean]") {
   ModelText text = unary_model();
   text.node("Identity", {"x"}, {"a"}).node("Dropout", {"a"}, {"b"}).node("Transpose", {"b"}, {"c"}, {"perm=0,1"});
