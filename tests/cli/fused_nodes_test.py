@@ -104,6 +104,22 @@ class FusedNodes(FusionRulesCase):
                 numpy.testing.assert_allclose(self.compute(one), self.compute(several), rtol=1e-5, atol=1e-5)
                 self.assertEqual(self.verdict(several, one), "equal")
 
+    def test_a_clip_of_a_fused_convolution_that_is_an_operator_of_its_own_is_that_operator(self):
+        self.values |= {"low": numpy.float32(0), "high": numpy.float32(6)}
+        fused = helper.make_node("FusedConv", ["x", "w"], ["y"], domain=MICROSOFT, activation="Clip", activation_params=[0.0, 6.0])
+        self.assert_stands_for(fused, [helper.make_node("Conv", ["x", "w"], ["t"]), activation("Clip", [], "t", "y")])
+
+    def test_the_factor_of_a_fused_product_is_that_of_its_operands(self):
+        """Both operands of an attention's first product have a factor, of one dimension, and the second is transposed."""
+        third, power = numpy.float32([0.35355338]), float(numpy.float32(0.35355338) ** 2)
+        self.values |= {"third": third, "other": self.values["rows"][:, :3] + 1}
+        parts = [helper.make_node("Mul", ["rows", "third"], ["u"]), helper.make_node("Transpose", ["other"], ["t"], perm=[0, 2, 1]),
+                 helper.make_node("Mul", ["t", "third"], ["v"]), helper.make_node("MatMul", ["u", "v"], ["y"])]
+        fused = helper.make_node("FusedMatMul", ["rows", "other"], ["y"], domain=MICROSOFT, alpha=power, transB=1)
+        self.assert_stands_for(fused, parts)
+        twice = helper.make_node("FusedMatMul", ["rows", "other"], ["y"], domain=MICROSOFT, alpha=2 * power, transB=1)
+        self.assertEqual(self.verdict(self.write("several", parts), self.write("one", [twice])), "different")
+
     def test_a_fused_product_is_a_product_and_its_activation(self):
         for name in ("Relu", "Sigmoid", "Tanh", "LeakyRelu", "HardSigmoid"):
             numbers, attributes = ACTIVATIONS[name]

@@ -15,7 +15,9 @@ NodeParts::Operand NodeParts::input(std::uint32_t number) const {
 
 NodeParts::Operand NodeParts::number(double value) {
   const LoweredNode::Reference from = add_literal(value);
-  return {literal_value(from), from, std::nullopt};
+  OnnxLiteral literal;
+  literal.float_value = value;
+  return {literal_value(from), from, literal};
 }
 
 std::vector<NodeParts::Operand> NodeParts::add(NodeDescription description, const std::vector<Operand>& operands,

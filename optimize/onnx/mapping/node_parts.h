@@ -20,7 +20,7 @@ class NodeParts {
   struct Operand {
     std::optional<ValueId> value;  // nullopt for integers
     LoweredNode::Reference from;
-    std::optional<OnnxLiteral> literal;  // of integers
+    std::optional<OnnxLiteral> literal;  // of integers and numbers
   };
 
   Operand input(std::uint32_t number) const;

@@ -121,6 +121,36 @@ Resolved resolve_fused_gemm(const NodeQuery& query, GraphBank& bank) {
   return parts.finish(*result);
 }
 
+/// A product of matrices, each of which may be transposed, times a number. Rules know the parts.
+Resolved resolve_fused_matmul(const NodeQuery& query, GraphBank& bank) {
+  NodeParts parts(query, bank, "it transposes batches");
+  const NodeDescription& given = query.description;
+  for (const std::string attribute : {"transBatchA", "transBatchB"})
+    if (integer_of(given, attribute).value_or(0) != 0) return parts.reason();
+  const auto operands = inputs_of(query, parts, bank, 0, 2);
+  if (!operands || operands->size() != 2) return "the type of an input is not known";
+  const auto turned = [&](const Operand& operand, const std::string& attribute) {
+    if (integer_of(given, attribute).value_or(0) == 0) return std::optional(operand);
+    const std::size_t rank = parts.shape(operand).size();
+    if (rank < 2) return std::optional<Operand>();
+    OnnxLiteral order;
+    order.is_list = true;
+    for (std::size_t i = 0; i < rank; ++i) order.integers.emplace_back(static_cast<std::int64_t>(i));
+    std::swap(order.integers[rank - 1], order.integers[rank - 2]);
+    NodeDescription transpose = node("Transpose");
+    transpose.attributes.emplace("perm", order);
+    return parts.add(std::move(transpose), {operand});
+  };
+  const auto left = turned(operands->at(0), "transA"), right = turned(operands->at(1), "transB");
+  if (!left || !right) return parts.reason();
+  auto result = parts.add(node("MatMul"), {*left, *right});
+  const auto factor = given.attributes.find("alpha");
+  if (result && factor != given.attributes.end() && factor->second.float_value.value_or(1) != 1)
+    result = parts.add(node("Mul"), {*result, parts.number(*factor->second.float_value)});
+  if (!result) return parts.reason();
+  return parts.finish(*result);
+}
+
 /// A projection whose columns are those of queries, keys and values, and attention by several heads. Neither masks nor
 /// earlier keys.
 Resolved resolve_attention(const NodeQuery& query, GraphBank& bank) {
@@ -172,9 +202,14 @@ Resolved resolve_attention(const NodeQuery& query, GraphBank& bank) {
 }  // namespace
 
 Resolved resolve_node_or_parts(const NodeQuery& query, GraphBank& bank) {
+  const NodeDescription& given = query.description;
+  if (given.domain == "com.microsoft" &&
+      given.op_type == "FusedMatMul") {  // has an operator, too, of which rules know less
+    auto parts = resolve_fused_matmul(query, bank);
+    if (std::holds_alternative<LoweredNode>(parts)) return parts;
+  }
   auto resolved = resolve_node(query, bank);
   if (std::holds_alternative<LoweredNode>(resolved)) return resolved;
-  const NodeDescription& given = query.description;
   if (given.domain.empty()) return given.op_type == "Einsum" ? resolve_einsum(query, bank) : std::move(resolved);
   if (given.domain != "com.microsoft") return resolved;
   if (given.op_type == "FusedConv") return resolve_fused_conv(query, bank);
