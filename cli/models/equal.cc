@@ -1,13 +1,12 @@
 // `rulemill equal BEFORE.onnx AFTER.onnx`: decides whether two models compute the same.
 #include "cli/command.h"
 #include "cli/model_processes.h"
+#include "cli/models/equality_proofs.h"
 #include "cli/number_option.h"
 #include "cli/rules/default_rules.h"
-#include "cli/rules/rule_check.h"
 #include "optimize/equal/compare_models.h"
 #include "optimize/equal/equality_report.h"
 #include "optimize/onnx/format/model.h"
-#include "prove/checked_statement.h"
 #include "runtime/text/error.h"
 
 namespace rulemill::cli {
@@ -29,12 +28,7 @@ void compare(Context& context, const EqualOptions& given) {
     defaults = default_rules(context);
     options.rules = {defaults.database};
   }
-  options.rule_check = require_valid_certificates;
-  options.statement_proof = [](const std::string& statement, algebra::Library& library) {
-    return prove::is_proved_and_checked(statement, library, {});
-  };
-  options.operators = definitions_folder(context.options);
-  options.type_helper = type_helper_command();
+  set_equality_proofs(options, context.options);
   options.onnxruntime = verifier_command();
   const optimize::EqualityResult result = optimize::compare_models(options);
   context.print(optimize::to_text(result));

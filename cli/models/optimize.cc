@@ -9,6 +9,7 @@
 #include "cli/choice_option.h"
 #include "cli/command.h"
 #include "cli/model_processes.h"
+#include "cli/models/equality_proofs.h"
 #include "cli/number_option.h"
 #include "cli/page.h"
 #include "cli/rules/default_rules.h"
@@ -90,6 +91,10 @@ void run(Context& context, const OptimizeOptions& given) {
   options.search.method = searches.at(given.search);
   options.verification.definitions_only = given.verifier == "definitions";
   if (!options.verification.definitions_only) options.verification.onnxruntime = verifier_command();
+  if (given.verifier == "rules") {
+    options.verification.by_rules = equality_verifier(
+        [&options] { return options.rules.empty() ? options.default_rules() : options.rules; }, context.options);
+  }
   options.type_helper = type_helper_command();
   options.benchmark.enabled = !given.no_benchmark;
   options.benchmark.helper = benchmark_command();
@@ -177,8 +182,10 @@ void add_verification_options(CLI::App& command, OptimizeOptions& given) {
   command
       .add_option("--verifier", given.verifier,
                   "auto: the definitions and onnxruntime, if $RULEMILL_PYTHON, the installed environment or python3 "
-                  "has it; definitions: only these")
-      ->check(one_of("verifier", {"auto", "definitions"}));
+                  "has it; definitions: only these; rules: first whether rules show that the result is equal, as "
+                  "`rulemill equal` "
+                  "does; if they do, neither model runs on random inputs")
+      ->check(one_of("verifier", {"auto", "definitions", "rules"}));
   command
       .add_option("--min-gain", given.min_gain,
                   "minimum fraction of the cost that a result must save; default: 0 with a benchmark, otherwise 0.05")

@@ -22,6 +22,7 @@ struct EqualityOptions {
   std::vector<std::string> type_helper;      // command of a process for onnx/shapes/inference.h; empty: this process
   std::vector<std::string> onnxruntime;      // command that starts the helper verify.py; empty: not used
   std::uint32_t inputs = 6;                  // on which both are evaluated if they are not shown to be equal
+  bool refutes = true;                       // evaluates both at all
 };
 
 /// A pair of regions that is left: the nodes of either model between two values and values that both models have.

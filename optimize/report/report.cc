@@ -200,6 +200,7 @@ runtime::Json verification_json(const Summary& summary) {
                          {"elements", each.elements},
                          {"inputs", each.inputs},
                          {"given_inputs", each.given_inputs},
+                         {"choices", each.choices},
                          {"reason", each.reason},
                          {"seconds", each.seconds}});
   }

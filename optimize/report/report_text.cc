@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "runtime/text/quantity.h"
 
@@ -81,16 +82,29 @@ std::string sizes_text(const Summary& summary) {
 /// Growth of the range of float32 values that the report mentions.
 constexpr double noteworthy_range_growth = 1000;
 
+/// Returns "; cut at 2 TopK and 1 ArgMax, ..." if the models were cut.
+std::string choices_text(const std::vector<std::string>& choices) {
+  std::map<std::string, std::size_t> counts;
+  for (const std::string& op : choices) ++counts[op];
+  std::string text;
+  for (const auto& [op, count] : counts) text += fmt::format("{}{} {}", text.empty() ? "; cut at " : ", ", count, op);
+  return text.empty() ? text
+                      : text + ", whose choices rounding decides: what leads to them and what follows is compared";
+}
+
 std::string verification_text(const VerificationResult& result, const AccuracyPolicy& policy) {
   using Verdict = VerificationResult::Verdict;
   if (result.verdict == Verdict::Different) return result.verifier + ": different: " + result.reason;
   if (result.verdict == Verdict::NotLoaded) return result.verifier + ": not loaded: " + result.reason;
   if (result.verdict == Verdict::NotVerified) return result.verifier + ": not verified: " + result.reason;
+  if (result.inputs + result.given_inputs == 0 && result.tensors == 0)
+    return result.verifier + ": equal for all inputs, as functions of real numbers, " +
+           runtime::format_seconds(result.seconds);
   const std::string given = result.given_inputs > 0 ? fmt::format("{} given and ", result.given_inputs) : "";
   const std::string equal =
       fmt::format("{}: equal on {}{} random inputs, largest difference {:.1e} of the largest value", result.verifier,
                   given, result.inputs, result.max_relative_difference);
-  const std::string time = runtime::format_seconds(result.seconds);
+  const std::string time = runtime::format_seconds(result.seconds) + choices_text(result.choices);
   if (result.reference.empty()) {
     return fmt::format("{}, {:.0e} allowed, because there is no float64 reference ({}), {}", equal, policy.tolerance,
                        result.no_reference_reason, time);

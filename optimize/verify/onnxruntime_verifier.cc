@@ -24,6 +24,7 @@ VerificationResult read(const Json& answer) {
   result.max_relative_difference = answer.at("max_relative_difference");
   result.reference = answer.at("reference");
   result.no_reference_reason = answer.at("no_reference_reason");
+  result.choices = answer.at("choices");
   result.errors.before = answer.at("error_before");
   result.errors.after = answer.at("error_after");
   result.tensors = answer.at("tensors");

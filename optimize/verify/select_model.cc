@@ -118,8 +118,10 @@ class ModelSelector {
     return attempt([&] {
       OnnxModel model = exported(number);
       ImportedModel reimported = import_model(model, context_.bank, &context_.inference, context_.import.bounds);
-      verify_in_onnxruntime(number);
-      verify_by_definitions(reimported);
+      if (!is_shown_by_rules(number)) {
+        verify_in_onnxruntime(number);
+        verify_by_definitions(reimported);
+      }
       const std::string reason = rejection_reason(selected_.verification);
       if (!reason.empty()) throw runtime::Error("", reason);
       selected_.model = std::move(model);
@@ -127,6 +129,13 @@ class ModelSelector {
       selected_.candidate = number;
       if (!selected_.benchmark.candidates.empty()) selected_.benchmark.candidates.at(position).selected = true;
     });
+  }
+
+  bool is_shown_by_rules(std::size_t number) {
+    if (!context_.verification.by_rules) return false;
+    VerificationResult result = context_.verification.by_rules(context_.model_file, file(number));
+    selected_.verification = {std::move(result)};
+    return selected_.verification[0].is_equal();
   }
 
   void verify_in_onnxruntime(std::size_t number) {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,10 +16,17 @@
 
 namespace rulemill::optimize {
 
+struct VerificationResult;
+
+/// A verifier that runs neither model on random inputs: the verdict is Equal or NotVerified.
+using EqualityVerifier =
+    std::function<VerificationResult(const std::filesystem::path& before, const std::filesystem::path& after)>;
+
 struct VerificationOptions {
   std::uint32_t inputs = 3;  // random inputs
   AccuracyPolicy accuracy;
   bool definitions_only = false;
+  EqualityVerifier by_rules;             // is asked first, and suffices if it shows equality; empty: none
   std::vector<std::string> onnxruntime;  // command that starts the helper verify.py; empty: none was found
   double timeout = 300;                  // seconds, of the verification in onnxruntime
 };
@@ -40,9 +49,10 @@ struct VerificationResult {
   double range_growth = 0;          // of 32-bit and 64-bit intermediate values (model/value_range.h); 0: not measured
   std::uint64_t tensors = 0;        // compared; identical terms are not
   std::uint64_t elements = 0;
-  std::uint32_t inputs = 0;        // random inputs used
-  std::uint32_t given_inputs = 0;  // used of those that the user gives
-  std::string reason;              // of a verdict other than Equal: tensor, input and values
+  std::uint32_t inputs = 0;          // random inputs used
+  std::uint32_t given_inputs = 0;    // used of those that the user gives
+  std::vector<std::string> choices;  // operators at which the models were cut, since rounding decides what they choose
+  std::string reason;                // of a verdict other than Equal: tensor, input and values
   double seconds = 0;
 
   bool is_equal() const { return verdict == Verdict::Equal; }

@@ -4,7 +4,7 @@ Query: {"before", "after": paths, "inputs": count of random inputs, "shapes": {i
 accuracy policy of optimize/verify/accuracy_policy.h: "max_error_ratio", "max_original_error", "small_tensor_elements", "tolerance"}. Both
 models run with all optimizations of onnxruntime; the original also runs without them and, if possible, in float64. The error of the
 result against float64 may be a multiple of the original's. Given inputs are compared first, then random ones: those of the shapes of
-given ones, as far as the model runs on them."""
+given ones, as far as the model runs on them. If values differ and nodes choose (TopK), the models are compared again, cut at these."""
 
 import os
 import sys
@@ -187,9 +187,9 @@ class Boundary:
         self.query, self.models, self.outputs, self.sizes = query, models, outputs, sizes
         self.infos = models["unoptimized"].get_inputs()
 
-    def check(self):
-        """Raises ValueError."""
-        self.check_small_sizes()
+    def check(self, compares_values):
+        """Raises ValueError. Without values: only whether the result runs, and stays finite."""
+        self.check_small_sizes(compares_values)
         if any(info.type == "tensor(float16)" for info in [*self.infos, *self.models["unoptimized"].get_outputs()]):
             try:
                 before, after = (session_of_all_values(self.query[name]) for name in ("before", "after"))
@@ -198,7 +198,7 @@ class Boundary:
             for signed in (False, True):
                 self.check_range(before, after, signed)
 
-    def check_small_sizes(self):
+    def check_small_sizes(self, compares_values):
         count, start = dynamic_dims(self.infos, self.query["shapes"]), time.monotonic()
         cases = [((size,), None) for size in SMALL_SIZES] if count else []
         cases += [(self.sizes, (dim, size)) for dim in range(count) for size in SMALL_SIZES]
@@ -214,7 +214,7 @@ class Boundary:
             if isinstance(after, str):
                 raise ValueError(f"it does not run the result for {shapes}: {after}")
             inputs = max((float(np.max(np.abs(each), initial=0)) for each in feeds.values() if each.dtype.kind == "f"), default=0.0)
-            for output, *values in zip(self.outputs, before, optimized, after):
+            for output, *values in zip(self.outputs, before, optimized, after) if compares_values else ():
                 if not any(agree(each, values[-1], inputs) for each in values[:-1]):
                     raise ValueError(f"output {output.name} has another shape or other values for {shapes}")
 
@@ -243,13 +243,19 @@ class Different(Exception):
     """The result computes something else than the model."""
 
 
+class ValuesDiffer(Different):
+    """It computes other values, on ordinary inputs."""
+
+
 class NotLoaded(Exception):
     """onnxruntime loads the model, but not the result."""
 
 
 class Verification:
-    def __init__(self, query):
-        self.query, threads = query, os.cpu_count() or 1
+    def __init__(self, query, choices=None):
+        """`choices`: at which the models are cut."""
+        self.query, self.choices, threads = query, choices, os.cpu_count() or 1
+        query = query if choices is None else {**query, **choices.models}
         try:
             self.unoptimized, self.optimized = session(query["before"], threads, False), session(query["before"], threads)
         except Exception as error:
@@ -258,7 +264,7 @@ class Verification:
             self.result = session(query["after"], threads)
         except Exception as error:
             raise NotLoaded(one_line(error))
-        self.infos = self.unoptimized.get_inputs()
+        self.infos = [info for info in self.unoptimized.get_inputs() if choices is None or info.name not in choices.names]
         self.outputs = [Output(info.name, query) for info in self.unoptimized.get_outputs()]
         self.reference = Reference(query["before"], threads)
         self.given = given_feeds(query)
@@ -267,6 +273,10 @@ class Verification:
 
     def compare(self, feeds, place):
         """Returns why the model does not run on the inputs; an empty text if it does."""
+        if self.choices is not None:
+            feeds = self.choices.complete(feeds)
+            if isinstance(feeds, str):
+                return feeds
         before = try_run(self.unoptimized, feeds)
         if isinstance(before, str):
             return before
@@ -279,7 +289,7 @@ class Verification:
             try:
                 output.compare(*values)
             except ValueError as error:
-                raise Different(f"{error}, {place}")
+                raise ValuesDiffer(f"{error}, {place}")
             self.tensors += 1
             self.elements += values[1].size
             output.informative |= values[1].dtype.kind != "f" or not self.infos or is_informative(values[1], output.seen)
@@ -310,10 +320,10 @@ class Verification:
         if self.inputs == 0:
             raise CannotRun(f"it does not run the model: {failure}")
 
-    def compare_boundaries(self):
+    def compare_boundaries(self, compares_values=True):
         models = {"unoptimized": self.unoptimized, "optimized": self.optimized, "result": self.result}
         try:
-            Boundary(self.query, models, self.outputs, self.sizes[0] if self.sizes else DYNAMIC_SIZES[0]).check()
+            Boundary(self.query, models, self.outputs, self.sizes[0] if self.sizes else DYNAMIC_SIZES[0]).check(compares_values)
         except ValueError as error:
             raise Different(str(error))
 
@@ -321,13 +331,14 @@ class Verification:
         self.compare_given()
         try:
             self.compare_random()
-            self.compare_boundaries()
+            if self.choices is None:
+                self.compare_boundaries()
         except CannotRun:
             if not self.given:
                 raise
         for output in self.outputs:
             if output.failure:
-                raise Different(output.failure)
+                raise ValuesDiffer(output.failure)
             if not output.informative:
                 raise CannotRun(f"output {output.name} is mostly NaN, infinite or one value, whatever the input")
 
@@ -335,13 +346,30 @@ class Verification:
         largest = lambda of: max((getattr(output, of) for output in self.outputs), default=0.0)
         return {"verdict": "equal", "reason": "", "max_relative_difference": largest("difference"), "tensors": self.tensors,
                 "elements": self.elements, "inputs": self.inputs, "given_inputs": len(self.given), "reference": self.reference.name,
-                "no_reference_reason": self.reference.reason, "error_before": largest("before"), "error_after": largest("after")}
+                "no_reference_reason": self.reference.reason, "choices": self.choices.operators if self.choices else [], "error_before": largest("before"), "error_after": largest("after")}
+
+
+def verify_at_choices(verification, difference):
+    """Compares the models cut at the nodes that choose. Raises `difference`, of the whole models, if there are none."""
+    try:
+        from choices import Choices
+
+        choices = Choices(verification.query["before"], verification.query["after"])
+    except Exception:
+        raise difference
+    cut = Verification(verification.query, choices)
+    cut.run()
+    verification.compare_boundaries(compares_values=False)
+    return cut.answer()
 
 
 def verify(query):
     try:
         verification = Verification(query)
-        verification.run()
+        try:
+            verification.run()
+        except ValuesDiffer as difference:
+            return verify_at_choices(verification, difference)
         return verification.answer()
     except Different as error:
         return {"verdict": "different", "reason": str(error)}

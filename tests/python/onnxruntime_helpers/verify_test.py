@@ -69,6 +69,13 @@ def chain(opset=17):
     return model(nodes, {"scales": np.array([1, 1, 2, 2], np.float32)}, [2, 40, 6, 6], opset)
 
 
+def chosen(scores, table, count=4):
+    """The rows of a table at the places of the highest scores x·w, which rounding changes where scores are close."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["s"]), helper.make_node("TopK", ["s", "count"], ["high", "places"]),
+             helper.make_node("Gather", ["table", "places"], ["rows"], axis=0), helper.make_node("Relu", ["rows"], ["y"])]
+    return model(nodes, {"w": scores, "table": table, "count": np.array([count])}, [8, 32])
+
+
 @unittest.skipIf(onnxruntime is None, "SKIPPED: no onnxruntime")
 class Verification(Case):
     def verified(self, before, after, **more):
@@ -129,6 +136,26 @@ class Verification(Case):
         self.assertEqual(self.verified(double(weight), double(weight * (1 + 1e-15)))["verdict"], "equal")
         answer = self.verified(double(weight), double(weight.astype(np.float32).astype(np.float64)))
         self.assertEqual(answer["verdict"], "different")
+
+    def test_where_rounding_decides_what_leads_to_a_choice_and_what_follows_is_compared(self):
+        close, table = np.repeat(drawn(32, 1), 40, axis=1), np.abs(drawn(40, 16, seed=1)) + 1
+        close += drawn(32, 40, seed=2) * np.float32(2e-7)
+        rounded = close * np.float32(1 + 1e-7)
+        answer = self.verified(chosen(close, table), chosen(rounded, table))
+        self.assertEqual([answer["verdict"], answer.get("choices")], ["equal", ["TopK"]], answer)
+        self.assertEqual(self.verified(chosen(close, table), chosen(close, table))["choices"], [])
+        other_scores = self.verified(chosen(close, table), chosen(close * np.float32(1.001), table))
+        self.assertEqual(other_scores["verdict"], "different")
+        self.assertRegex(other_scores["reason"], "^output input of choice 0: error")
+        other_rows = self.verified(chosen(close, table), chosen(rounded, table * np.float32(1.001)))
+        self.assertEqual(other_rows["verdict"], "different")
+        self.assertRegex(other_rows["reason"], "^output y: error")
+        self.assertEqual(self.verified(chosen(close, table, 4), chosen(rounded, table, 3))["verdict"], "different")
+        computed = chosen(rounded, table, 2)
+        computed.graph.node.insert(0, helper.make_node("Mul", ["count", "count"], ["square"]))
+        computed.graph.node[2].input[1] = "square"
+        self.assertEqual(self.verified(chosen(close, table, 4), computed)["verdict"], "equal")
+        self.assertEqual(self.verified(chosen(close, table, 5), computed)["verdict"], "different")
 
     def test_without_a_float64_copy_the_tolerance_decides_and_the_reason_is_reported(self):
         weight = drawn(32, 32)
