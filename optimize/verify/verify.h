@@ -26,7 +26,7 @@ struct VerificationOptions {
   std::uint32_t inputs = 3;  // random inputs
   AccuracyPolicy accuracy;
   bool definitions_only = false;
-  EqualityVerifier by_rules;             // is asked first, and suffices if it shows equality; empty: none
+  EqualityVerifier by_rules;             // called first, and suffices if it shows equality; empty: none
   std::vector<std::string> onnxruntime;  // command that starts the helper verify.py; empty: none was found
   double timeout = 300;                  // seconds, of the verification in onnxruntime
 };
