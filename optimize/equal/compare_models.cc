@@ -62,6 +62,7 @@ class ModelComparison {
     if (sweep({}, quick_max_failures)) return std::move(result_);
     clean_models();
     if (sweep({}, thorough_max_failures)) return std::move(result_);
+    if (open_normalizations() && sweep({}, thorough_max_failures)) return std::move(result_);
     const MatchingValues matches =
         matching_values(bank_, {before_import_, before_.identity}, {after_import_, after_.identity});
     if (!matches.empty() && sweep(matches, thorough_max_failures)) return std::move(result_);
@@ -74,8 +75,8 @@ class ModelComparison {
   void import_models() {
     SizeBounds bounds;
     do {
-      before_import_ = import_model(before_.model, bank_, &inference_, bounds);
-      after_import_ = import_model(after_.model, bank_, &inference_, before_import_.bounds);
+      before_import_ = import_model(before_.model, bank_, &inference_, bounds, {}, normalizations_);
+      after_import_ = import_model(after_.model, bank_, &inference_, before_import_.bounds, {}, normalizations_);
       bounds = after_import_.bounds;
     } while (bounds != before_import_.bounds);
     result_.lower_bounds = bounds.lower;
@@ -94,6 +95,15 @@ class ModelComparison {
       result_.cleaned = true;
     }
     if (result_.cleaned) import_models();
+  }
+
+  /// Reads normalizations as the nodes that compute them if one model has some that the other one writes out.
+  bool open_normalizations() {
+    if (before_import_.normalizations == after_import_.normalizations) return false;
+    normalizations_ = Normalizations::Parts;
+    result_.normalizations_as_parts = true;
+    import_models();
+    return true;
   }
 
   /// Returns true if the outputs are shown to be equal.
@@ -193,6 +203,7 @@ class ModelComparison {
   NodeInference inference_;
   ConstantComparison constants_;
   NamedModel before_, after_;
+  Normalizations normalizations_ = Normalizations::Whole;
   ImportedModel before_import_, after_import_;
   std::vector<ValuePair> outputs_;
   EqualityResult result_;

@@ -34,7 +34,8 @@ struct EqualityResult {
   enum class Verdict { Equal, Different, NotShown };
   Verdict verdict = Verdict::NotShown;
   std::string before, after;
-  bool cleaned = false;  // compared after the clean-up of both (onnx/clean/clean.h)
+  bool cleaned = false;                  // compared after the clean-up of both (onnx/clean/clean.h)
+  bool normalizations_as_parts = false;  // read as the nodes that compute them, in both models
   std::map<std::string, std::int64_t> lower_bounds, upper_bounds;  // of open dimensions, as assumed
   std::uint64_t congruent = 0, by_rules = 0, unmatched = 0;        // values of the second model
   std::map<std::string, std::uint64_t> rules;                      // uses, by id

@@ -31,6 +31,7 @@ std::string difference_text(const ElementDifference& difference) {
 
 std::string proof_text(const EqualityResult& result) {
   std::string text = result.cleaned ? "both models are compared after the clean-up of optimize --only-clean\n" : "";
+  if (result.normalizations_as_parts) text += "normalizations of rows are read as the nodes that compute them\n";
   text += fmt::format("values with equal terms {}, merged by rules {}, without an equal one {}\n", result.congruent,
                       result.by_rules, result.unmatched);
   if (!result.rules.empty()) {
@@ -120,6 +121,7 @@ Json to_json(const EqualityResult& result) {
                {"verdict", verdict_name(result.verdict)},
                {"seconds", result.seconds},
                {"cleaned", result.cleaned},
+               {"normalizations_as_parts", result.normalizations_as_parts},
                {"lower_bounds", result.lower_bounds},
                {"upper_bounds", result.upper_bounds},
                {"congruent", result.congruent},

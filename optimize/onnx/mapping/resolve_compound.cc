@@ -7,6 +7,7 @@
 
 #include "optimize/onnx/mapping/node_parts.h"
 #include "optimize/onnx/mapping/resolve_einsum.h"
+#include "optimize/onnx/mapping/resolve_normalization.h"
 
 namespace rulemill::optimize {
 
@@ -172,6 +173,10 @@ Resolved resolve_attention(const NodeQuery& query, GraphBank& bank) {
 }  // namespace
 
 Resolved resolve_node_or_parts(const NodeQuery& query, GraphBank& bank) {
+  if (query.normalizations == Normalizations::Parts && is_normalization(query.description)) {
+    auto parts = resolve_normalization(query, bank);
+    if (std::holds_alternative<LoweredNode>(parts)) return parts;
+  }
   auto resolved = resolve_node(query, bank);
   if (std::holds_alternative<LoweredNode>(resolved)) return resolved;
   const NodeDescription& given = query.description;
