@@ -42,6 +42,7 @@ struct EqualityResult {
   std::map<std::string, std::uint64_t> statements;  // proved from the definitions: values that they merged
   std::uint64_t constants = 0;                      // compared within rounding
   double constant_difference = 0;
+  std::uint64_t runtime_constants = 0;  // of nodes without definitions, in both models, computed in onnxruntime
   std::optional<Refutation> refutation;
   std::string onnxruntime_difference;  // how outputs differ in onnxruntime, where definitions do not evaluate them
   std::string evaluation;              // what was evaluated without a difference
