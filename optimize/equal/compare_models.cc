@@ -12,8 +12,10 @@
 #include "optimize/equal/sweep.h"
 #include "optimize/model/numbers.h"
 #include "optimize/onnx/clean/clean.h"
+#include "optimize/onnx/identity/constant_part.h"
 #include "optimize/rule_databases.h"
 #include "optimize/search/search_graph.h"
+#include "optimize/verify/constant_values.h"
 #include "optimize/verify/onnxruntime_verifier.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
@@ -28,6 +30,9 @@ constexpr AccuracyPolicy onnxruntime_accuracy = {.max_error_ratio = 64, .toleran
 /// Pairs in a row that are not merged before a sweep gives up. The first sweep is over models as they are, and gives up
 /// early, because most of what it does not show is shown after the clean-up.
 constexpr std::uint32_t quick_max_failures = 2, thorough_max_failures = 8;
+
+/// Seconds that onnxruntime has for the constants of a model.
+constexpr double constants_timeout = 60;
 
 /// A model with the parts of it under names that do not depend on it.
 struct NamedModel {
@@ -62,6 +67,8 @@ class ModelComparison {
     if (sweep({}, quick_max_failures)) return std::move(result_);
     clean_models();
     if (sweep({}, thorough_max_failures)) return std::move(result_);
+    const bool computed = compute_constants(), opened = open_normalizations();
+    if ((computed || opened) && sweep({}, thorough_max_failures)) return std::move(result_);
     const MatchingValues matches =
         matching_values(bank_, {before_import_, before_.identity}, {after_import_, after_.identity});
     if (!matches.empty() && sweep(matches, thorough_max_failures)) return std::move(result_);
@@ -74,8 +81,8 @@ class ModelComparison {
   void import_models() {
     SizeBounds bounds;
     do {
-      before_import_ = import_model(before_.model, bank_, &inference_, bounds);
-      after_import_ = import_model(after_.model, bank_, &inference_, before_import_.bounds);
+      before_import_ = import_model(before_.model, bank_, &inference_, bounds, {}, normalizations_);
+      after_import_ = import_model(after_.model, bank_, &inference_, before_import_.bounds, {}, normalizations_);
       bounds = after_import_.bounds;
     } while (bounds != before_import_.bounds);
     result_.lower_bounds = bounds.lower;
@@ -94,6 +101,36 @@ class ModelComparison {
       result_.cleaned = true;
     }
     if (result_.cleaned) import_models();
+  }
+
+  /// Stores what nodes without definitions compute from constants, as optimizers that run such nodes do.
+  bool compute_constants() {
+    if (options_.onnxruntime.empty()) return false;
+    std::uint64_t count = 0;
+    const std::pair<NamedModel*, const ImportedModel*> models[] = {{&before_, &before_import_},
+                                                                   {&after_, &after_import_}};
+    for (const auto& [named, import] : models) {
+      const auto part = constant_part(named->model, *import);
+      const auto values = part ? constant_values(part->model, options_.onnxruntime, constants_timeout) : std::nullopt;
+      if (!values) continue;
+      OnnxModel model = named->model;
+      store_values(model, *part, *values);
+      *named = NamedModel(std::move(model));
+      count += values->size();
+    }
+    if (count == 0) return false;
+    result_.runtime_constants = count;
+    import_models();
+    return true;
+  }
+
+  /// Reads normalizations as the nodes that compute them if one model has some that the other one writes out.
+  bool open_normalizations() {
+    if (before_import_.normalizations == after_import_.normalizations) return false;
+    normalizations_ = Normalizations::Parts;
+    result_.normalizations_as_parts = true;
+    import_models();
+    return true;
   }
 
   /// Returns true if the outputs are shown to be equal.
@@ -193,6 +230,7 @@ class ModelComparison {
   NodeInference inference_;
   ConstantComparison constants_;
   NamedModel before_, after_;
+  Normalizations normalizations_ = Normalizations::Whole;
   ImportedModel before_import_, after_import_;
   std::vector<ValuePair> outputs_;
   EqualityResult result_;

@@ -35,13 +35,15 @@ struct EqualityResult {
   enum class Verdict { Equal, Different, NotShown };
   Verdict verdict = Verdict::NotShown;
   std::string before, after;
-  bool cleaned = false;  // compared after the clean-up of both (onnx/clean/clean.h)
+  bool cleaned = false;                  // compared after the clean-up of both (onnx/clean/clean.h)
+  bool normalizations_as_parts = false;  // read as the nodes that compute them, in both models
   std::map<std::string, std::int64_t> lower_bounds, upper_bounds;  // of open dimensions, as assumed
   std::uint64_t congruent = 0, by_rules = 0, unmatched = 0;        // values of the second model
   std::map<std::string, std::uint64_t> rules;                      // uses, by id
   std::map<std::string, std::uint64_t> statements;  // proved from the definitions: values that they merged
   std::uint64_t constants = 0;                      // compared within rounding
   double constant_difference = 0;
+  std::uint64_t runtime_constants = 0;  // of nodes without definitions, in both models, computed in onnxruntime
   std::optional<Refutation> refutation;
   std::string onnxruntime_difference;  // how outputs differ in onnxruntime, where definitions do not evaluate them
   std::string evaluation;              // what was evaluated without a difference

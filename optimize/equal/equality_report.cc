@@ -31,6 +31,10 @@ std::string difference_text(const ElementDifference& difference) {
 
 std::string proof_text(const EqualityResult& result) {
   std::string text = result.cleaned ? "both models are compared after the clean-up of optimize --only-clean\n" : "";
+  if (result.normalizations_as_parts) text += "normalizations of rows are read as the nodes that compute them\n";
+  if (result.runtime_constants > 0)
+    text +=
+        fmt::format("constants of nodes without definitions, computed in onnxruntime: {}\n", result.runtime_constants);
   text += fmt::format("values with equal terms {}, merged by rules {}, without an equal one {}\n", result.congruent,
                       result.by_rules, result.unmatched);
   if (!result.rules.empty()) {
@@ -120,6 +124,7 @@ Json to_json(const EqualityResult& result) {
                {"verdict", verdict_name(result.verdict)},
                {"seconds", result.seconds},
                {"cleaned", result.cleaned},
+               {"normalizations_as_parts", result.normalizations_as_parts},
                {"lower_bounds", result.lower_bounds},
                {"upper_bounds", result.upper_bounds},
                {"congruent", result.congruent},
@@ -129,6 +134,7 @@ Json to_json(const EqualityResult& result) {
                {"statements", result.statements},
                {"constants", result.constants},
                {"constant_difference", result.constant_difference},
+               {"runtime_constants", result.runtime_constants},
                {"evaluation", result.evaluation},
                {"onnxruntime_difference", result.onnxruntime_difference}};
   if (result.refutation) json["refutation"] = refutation_json(*result.refutation);

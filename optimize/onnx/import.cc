@@ -10,6 +10,7 @@
 #include "optimize/onnx/format/model.h"
 #include "optimize/onnx/format/model_proto.h"
 #include "optimize/onnx/mapping/resolve_compound.h"
+#include "optimize/onnx/mapping/resolve_normalization.h"
 #include "optimize/onnx/shapes/opaque_shapes.h"
 #include "optimize/onnx/shapes/shape_values.h"
 #include "optimize/onnx/shapes/size_bounds.h"
@@ -42,11 +43,12 @@ bool is_identity(const algebra::OperatorInstance& instance) {
 class Importer {
  public:
   Importer(const OnnxModel& model, GraphBank& bank, NodeInference* inference, const SizeBounds& bounds,
-           const OuterTypes& outer_types)
+           const OuterTypes& outer_types, Normalizations normalizations)
       : proto_(model.proto()),
         bank_(bank),
         types_(model, bank.symbols(), inference, bounds),
-        outer_types_(outer_types) {
+        outer_types_(outer_types),
+        normalizations_(normalizations) {
     for (const auto& input : proto_.model.graph().input()) input_names_.insert(input.name());
     for (const auto& [size, upper] : bounds.upper) bounds_key_ += size + "<=" + std::to_string(upper) + ";";
   }
@@ -183,6 +185,7 @@ class Importer {
       bank_.set_origin(record.node, position);
     } else {
       const NodeQuery query = make_query(node, record);
+      if (is_normalization(query.description)) ++result_.normalizations;
       auto resolved = resolve(query);
       auto* lowered = std::get_if<LoweredNode>(&resolved);
       if (lowered && lowered->steps.size() == 1 && is_identity(bank_.library().instance(lowered->steps[0].instance))) {
@@ -272,6 +275,7 @@ class Importer {
       if (first) query.description.onnx_type = to_onnx_type(first.data_type);
     }
     query.opset = proto_.opset;
+    query.normalizations = normalizations_;
     query.inputs = record.inputs;
     while (!query.inputs.empty() && !query.inputs.back()) query.inputs.pop_back();
     for (std::size_t i = 0; i < query.inputs.size(); ++i) {
@@ -364,6 +368,7 @@ class Importer {
   GraphBank& bank_;
   OnnxTypes types_;
   const OuterTypes& outer_types_;
+  const Normalizations normalizations_;
   ImportedModel result_;
   std::unordered_map<std::string, OnnxLiteral> literals_;
   std::unordered_map<std::string, const onnx::TensorProto*> integer_tensors_;
@@ -378,9 +383,9 @@ class Importer {
 }  // namespace
 
 ImportedModel import_model(const OnnxModel& model, GraphBank& bank, NodeInference* inference, SizeBounds bounds,
-                           const OuterTypes& outer_types) {
+                           const OuterTypes& outer_types, Normalizations normalizations) {
   while (true) {
-    auto result = Importer(model, bank, inference, bounds, outer_types).run();
+    auto result = Importer(model, bank, inference, bounds, outer_types, normalizations).run();
     if (auto* import = std::get_if<ImportedModel>(&result)) {
       import->bounds = std::move(bounds);
       return std::move(*import);

@@ -46,6 +46,7 @@ struct ImportedModel {
   std::vector<DynamicDim> dynamic_dims;                           // in order of appearance
   SizeBounds bounds;                                              // of the dynamic dimensions
   ShapeFacts shape_facts;
+  std::uint32_t normalizations = 0;  // nodes that may be read as parts
 };
 
 /// Types of inputs that are known more precisely than the model declares: those of a subgraph, from the outer graph.
@@ -55,6 +56,7 @@ using OuterTypes = std::map<std::string, ValueType>;
 /// not used for types. Dynamic dimensions are assumed to be within `bounds` and large enough for every node. Throws
 /// InputError if the model is inconsistent.
 ImportedModel import_model(const OnnxModel& model, GraphBank& bank, NodeInference* inference = nullptr,
-                           SizeBounds bounds = {}, const OuterTypes& outer_types = {});
+                           SizeBounds bounds = {}, const OuterTypes& outer_types = {},
+                           Normalizations normalizations = Normalizations::Whole);
 
 }  // namespace rulemill::optimize

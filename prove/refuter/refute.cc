@@ -48,6 +48,7 @@ class Refuter {
 
   Refutation run() {
     Refutation result = compare_at({}, limits_.tries, limits_.attempts);
+    if (result.compared == 0 && sampler_.start_at_bounds()) result = compare_at({}, limits_.tries, limits_.attempts);
     if (!result.counterexample) compare_special_values(result);
     if (result.counterexample) return result;
     const std::vector<std::int64_t> values = find_boundary_values(nodes_, bank_);

@@ -56,8 +56,27 @@ bool SizeSampler::solve(const Equation& equation, Atom size, SizeValues& values)
   return true;
 }
 
-std::int64_t SizeSampler::draw_size(std::uint64_t range, std::span<const std::int64_t> boundary_values) {
-  const auto small = 1 + static_cast<std::int64_t>(random_() % range);
+/// An inequality a·size + b ≥ 0 with numbers a > 0 and b holds from ⌈−b / a⌉ on.
+bool SizeSampler::start_at_bounds() {
+  for (const auto* conditions : {&rule_.rule.condition, &rule_.facts}) {
+    for (const SizeCondition& c : *conditions) {
+      if (c.relation != Relation::Lt && c.relation != Relation::Le) continue;
+      const Poly poly = c.relation == Relation::Lt ? c.right - c.left - 1 : c.right - c.left;
+      const std::vector<Atom> sizes = symbols_.atoms(poly);
+      const auto parts = sizes.size() == 1 ? poly.coefficients_in(sizes[0]) : std::vector<Poly>();
+      const auto b = parts.size() == 2 ? parts[0].constant() : std::nullopt;
+      const auto a = parts.size() == 2 ? parts[1].constant() : std::nullopt;
+      if (!a || !b || *a <= 0 || *b > -2 * *a) continue;
+      std::int64_t& least = least_[sizes[0]];
+      least = std::max(least, (-*b + *a - 1) / *a);
+    }
+  }
+  return !least_.empty();
+}
+
+std::int64_t SizeSampler::draw_size(Atom size, std::uint64_t range, std::span<const std::int64_t> boundary_values) {
+  const auto least = least_.find(size);
+  const auto small = (least == least_.end() ? 1 : least->second) + static_cast<std::int64_t>(random_() % range);
   if (boundary_values.empty() || random_() % 2 == 0) return small;
   return boundary_values[random_() % boundary_values.size()] - 2 + static_cast<std::int64_t>(1 + random_() % 4) * small;
 }
@@ -68,7 +87,7 @@ std::optional<SizeValues> SizeSampler::draw(std::uint64_t range, std::span<const
   try {
     for (const Atom size : sizes_) {
       if (values.contains(size)) continue;
-      values[size] = draw_size(range, boundary_values);
+      values[size] = draw_size(size, range, boundary_values);
       for (bool progress = true; progress;) {
         progress = false;
         for (std::size_t e = 0; e < equations_.size(); ++e) {
@@ -124,10 +143,14 @@ std::vector<SizeValues> sample_sizes(const algebra::TypedRule& rule, const algeb
                                      const algebra::Symbols& symbols, std::uint64_t seed) {
   SizeSampler sampler(rule, bank, symbols, seed);
   std::vector<SizeValues> samples;
-  for (std::uint64_t attempt = 0; attempt < 60 && samples.size() < 6; ++attempt) {
-    std::optional<SizeValues> sizes = sampler.draw(attempt % 2 == 0 ? 5 : 3);
-    if (sizes) samples.push_back(std::move(*sizes));
-  }
+  const auto draw = [&] {
+    for (std::uint64_t attempt = 0; attempt < 60 && samples.size() < 6; ++attempt) {
+      std::optional<SizeValues> sizes = sampler.draw(attempt % 2 == 0 ? 5 : 3);
+      if (sizes) samples.push_back(std::move(*sizes));
+    }
+  };
+  draw();
+  if (samples.empty() && sampler.start_at_bounds()) draw();
   return samples;
 }
 

@@ -28,6 +28,11 @@ class SizeSampler {
   /// second size on average is near one of them.
   std::optional<SizeValues> draw(std::uint64_t range, std::span<const std::int64_t> boundary_values = {});
 
+  /// Draws sizes from now on from the least numbers that the rule's inequalities of one size each allow, instead of
+  /// from
+  /// 1. Returns false, and changes nothing, if these are all 1.
+  bool start_at_bounds();
+
   /// The sizes that are all 1; none if they do not satisfy the rule.
   std::optional<SizeValues> all_ones() const;
 
@@ -43,7 +48,7 @@ class SizeSampler {
   };
 
   void collect_sizes(const algebra::TermBank& bank);
-  std::int64_t draw_size(std::uint64_t range, std::span<const std::int64_t> boundary_values);
+  std::int64_t draw_size(algebra::Atom size, std::uint64_t range, std::span<const std::int64_t> boundary_values);
   bool solve(const Equation& equation, algebra::Atom size, SizeValues& values) const;
   bool holds(const algebra::SizeCondition& condition, const SizeValues& values) const;
   bool satisfies_rule(const SizeValues& values) const;
@@ -53,6 +58,7 @@ class SizeSampler {
   std::mt19937_64 random_;
   std::vector<algebra::Atom> sizes_;
   std::vector<Equation> equations_;
+  SizeValues least_;  // of sizes that are drawn from another number than 1
   std::set<std::vector<std::int64_t>> drawn_;
 };
 

@@ -27,8 +27,9 @@ def weights():
     random = numpy.random.default_rng(5)
     shapes = {"w": [WIDTH, OUT], "g": [WIDTH], "b": [WIDTH], "r": [WIDTH]}
     values = {name: random.uniform(-1, 1, shape) for name, shape in shapes.items()}
-    values |= {"quarter": 0.25, "quick": 1.702, "root": 2**0.5, "inverse": 0.5**0.5, "one": 1.0, "half": 0.5}
-    return [numpy_helper.from_array(numpy.array(value, dtype=numpy.float32), name) for name, value in values.items()]
+    values |= {"quarter": 0.25, "quick": 1.702, "root": 2**0.5, "inverse": 0.5**0.5, "one": 1.0, "half": 0.5, "two": 2.0, "eps": 1e-5}
+    stored = [numpy_helper.from_array(numpy.array(value, dtype=numpy.float32), name) for name, value in values.items()]
+    return [*stored, numpy_helper.from_array(numpy.array([-1]), "last")]
 
 
 def node(text, **attributes):
@@ -41,6 +42,12 @@ def node(text, **attributes):
 
 
 NORM = node("y = LayerNormalization(s, g, b)", axis=-1, epsilon=1e-5)
+# Normalizations of s written out, without weights.
+CENTERED = [node("m = ReduceMean(s, last)"), node("c = Sub(s, m)"), node("p = Pow(c, two)"), node("v = ReduceMean(p, last)"),
+            node("a = Add(v, eps)"), node("t = Sqrt(a)"), node("d = Div(c, t)")]
+BY_ROOT = [node("p = Pow(s, two)"), node("v = ReduceMean(p, last)"), node("a = Add(v, eps)"), node("t = Sqrt(a)"), node("d = Div(s, t)")]
+BY_INVERSE = [node("p = Mul(s, s)"), *BY_ROOT[1:4], node("i = Div(one, t)"), node("d = Mul(s, i)")]
+SUM, WEIGHTED, BIASED = node("s = Add(x, skip)"), node("y = Mul(g, d)"), [node("k = Mul(d, g)"), node("y = Add(k, b)")]
 # By name: nodes of ONNX, nodes with operators of onnxruntime.
 EQUAL = {
     "Gelu": ([node("y = Gelu(x)")], [node("y = ms.Gelu(x)")]),
@@ -67,6 +74,20 @@ EQUAL = {
     "SkipSimplifiedLayerNormalization": (
         [node("s = Add(x, skip)"), node("y = RMSNormalization(s, g)", axis=-1, epsilon=1e-5)],
         [node("y = ms.SkipSimplifiedLayerNormalization(x, skip, g)", epsilon=1e-5)]),
+    "LayerNormalization written out": ([SUM, *CENTERED, *BIASED], [SUM, NORM]),
+    "SkipLayerNormalization written out": ([SUM, *CENTERED, *BIASED], [node("y = ms.SkipLayerNormalization(x, skip, g, b)", epsilon=1e-5)]),
+    "SkipLayerNormalization of a bias written out": (
+        [node("o = Add(x, r)"), node("s = Add(o, skip)"), *CENTERED, *BIASED],
+        [node("y = ms.SkipLayerNormalization(x, skip, g, b, r)", epsilon=1e-5)]),
+    "SimplifiedLayerNormalization written out": (
+        [SUM, *BY_ROOT, WEIGHTED], [SUM, node("y = SimplifiedLayerNormalization(s, g)", axis=-1, epsilon=1e-5)]),
+    "RMSNormalization by an inverse root": (
+        [SUM, *BY_INVERSE, WEIGHTED], [SUM, node("y = RMSNormalization(s, g)", axis=2, epsilon=1e-5)]),
+    "a second use of the sum": (
+        [SUM, *BY_INVERSE, node("k = Mul(g, d)"), node("y = Add(s, k)")],
+        [node("k, , , s = ms.SkipSimplifiedLayerNormalization(x, skip, g)", epsilon=1e-5), node("y = Add(s, k)")]),
+    "the inverse root as an output": (
+        [SUM, *CENTERED[:6], node("y = Reciprocal(t)")], [SUM, node("n, m, y = LayerNormalization(s, g, b)", axis=-1, epsilon=1e-5)]),
 }
 DIFFERENT = {
     "Gelu instead of FastGelu": ([node("y = ms.Gelu(x)")], [node("y = ms.FastGelu(x)")]),
@@ -76,6 +97,12 @@ DIFFERENT = {
                          [node("y = ms.SkipLayerNormalization(x, skip, g, b)")]),
     "another epsilon": ([node("y = ms.SkipSimplifiedLayerNormalization(x, skip, g)", epsilon=1e-5)],
                         [node("y = ms.SkipSimplifiedLayerNormalization(x, skip, g)", epsilon=1e-1)]),
+    "another epsilon than the one written out": ([SUM, *BY_ROOT, WEIGHTED], [SUM, node("y = RMSNormalization(s, g)", axis=-1, epsilon=1e-3)]),
+    "a mean that is not subtracted": ([SUM, *CENTERED, *BIASED], [SUM, *BY_ROOT, *BIASED]),
+    "a mean that is not subtracted by the operator": (
+        [SUM, *CENTERED, WEIGHTED], [node("y = ms.SkipSimplifiedLayerNormalization(x, skip, g)", epsilon=1e-5)]),
+    "a weight in place of a bias": (
+        [SUM, *CENTERED, *BIASED], [node("y = ms.SkipLayerNormalization(x, skip, b, g)", epsilon=1e-5)]),
 }
 
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "optimize/onnx/clean/node_arguments.h"
 #include "optimize/onnx/clean/passes.h"
@@ -9,14 +8,7 @@ namespace rulemill::optimize {
 
 namespace {
 
-/// Operators that give other results each time.
-const std::set<std::string> random_operators = {"Bernoulli",        "Dropout",       "Multinomial",      "RandomNormal",
-                                                "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
-
-bool is_mergeable(const onnx::NodeProto& node) {
-  return is_standard(node) && !random_operators.contains(node.op_type()) && !has_subgraph(node) &&
-         node.output_size() > 0;
-}
+bool is_mergeable(const onnx::NodeProto& node) { return is_repeatable(node) && node.output_size() > 0; }
 
 /// Returns all that determines the node's results.
 std::string content_key(const onnx::NodeProto& node) {

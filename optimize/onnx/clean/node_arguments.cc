@@ -28,6 +28,12 @@ bool has_subgraph(const onnx::NodeProto& node) {
                              [](const auto& attribute) { return attribute.has_g() || attribute.graphs_size() > 0; });
 }
 
+bool is_repeatable(const onnx::NodeProto& node) {
+  static const std::set<std::string> random_operators = {
+      "Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
+  return is_standard(node) && !random_operators.contains(node.op_type()) && !has_subgraph(node);
+}
+
 bool has_input(const onnx::NodeProto& node, int i) { return i < node.input_size() && !node.input(i).empty(); }
 
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, const std::string& name) {

@@ -46,8 +46,8 @@ std::optional<NodeParts::Operand> NodeParts::add(NodeDescription description, co
   return results.empty() ? std::nullopt : std::optional(std::move(results[0]));
 }
 
-LoweredNode NodeParts::finish(const Operand& result) {
-  lowered_.outputs = {result.from};
+LoweredNode NodeParts::finish(const std::vector<Operand>& results) {
+  for (const Operand& result : results) lowered_.outputs.push_back(result.from);
   return std::move(lowered_);
 }
 

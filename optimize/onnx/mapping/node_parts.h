@@ -33,7 +33,9 @@ class NodeParts {
 
   const algebra::Shape& shape(const Operand& operand) const { return *bank_.value(*operand.value).type; }
   const std::string& reason() const { return reason_; }
-  LoweredNode finish(const Operand& result);
+  /// The lowered node, whose outputs are the results.
+  LoweredNode finish(const std::vector<Operand>& results);
+  LoweredNode finish(const Operand& result) { return finish(std::vector{result}); }
 
  private:
   std::vector<Operand> append(const LoweredNode& part, const std::vector<Operand>& operands);

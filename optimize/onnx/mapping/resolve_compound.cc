@@ -7,6 +7,7 @@
 
 #include "optimize/onnx/mapping/node_parts.h"
 #include "optimize/onnx/mapping/resolve_einsum.h"
+#include "optimize/onnx/mapping/resolve_normalization.h"
 
 namespace rulemill::optimize {
 
@@ -203,9 +204,10 @@ Resolved resolve_attention(const NodeQuery& query, GraphBank& bank) {
 
 Resolved resolve_node_or_parts(const NodeQuery& query, GraphBank& bank) {
   const NodeDescription& given = query.description;
-  if (given.domain == "com.microsoft" &&
-      given.op_type == "FusedMatMul") {  // has an operator, too, of which rules know less
-    auto parts = resolve_fused_matmul(query, bank);
+  const bool is_fused_matmul = given.domain == "com.microsoft" && given.op_type == "FusedMatMul";
+  const bool is_opened_norm = query.normalizations == Normalizations::Parts && is_normalization(given);
+  if (is_fused_matmul || is_opened_norm) {  // both have operators, too, of which rules know less
+    auto parts = is_fused_matmul ? resolve_fused_matmul(query, bank) : resolve_normalization(query, bank);
     if (std::holds_alternative<LoweredNode>(parts)) return parts;
   }
   auto resolved = resolve_node(query, bank);

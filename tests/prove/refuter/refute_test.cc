@@ -48,6 +48,18 @@ TEST_CASE("refute: truth values are 0 and 1 and integers are whole, also where o
   }
 }
 
+TEST_CASE("refute: sizes are drawn from the least numbers that the rule allows if small ones do not satisfy it") {
+  for (const char* rule :
+       {"rule late(x[a, b, c, d, n]) neg(take_one(x; at=14, axis=4)) => take_one(neg(x); at=14, axis=4)",
+        "rule wide(x[n, m]) neg(neg(x)) => x\n  when 30 < n, 61 <= 2*m"}) {
+    INFO(rule);
+    const Refutation refutation = refutation_of(rule);
+    CHECK(refutation.compared > 0);
+    CHECK_FALSE(refutation.counterexample.has_value());
+  }
+  CHECK(refutation_of("rule wide(x[n, m]) relu(x) => x\n  when 30 < n, 61 <= 2*m").counterexample.has_value());
+}
+
 TEST_CASE("refute: sizes that are all 1 are tried, however rarely random sizes satisfy the condition") {
   const Refutation refutation = refutation_of(
       "rule rare(x[a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p])\n  relu(x) => x\n"

@@ -1,0 +1,143 @@
+#include "optimize/onnx/mapping/resolve_normalization.h"
+
+#include <map>
+
+#include "optimize/onnx/mapping/node_parts.h"
+
+namespace rulemill::optimize {
+
+namespace {
+
+using Operand = NodeParts::Operand;
+
+/// A normalization of ONNX, or of onnxruntime. Its inputs: rows, a second summand of them if `skips`, weights, and
+/// biases if it is `centered`; a third summand comes last. Its outputs: the rows, their mean, the inverse of the root,
+/// and the sum if `skips`.
+struct Normalization {
+  std::string domain;
+  bool skips = false, centered = false;
+  double epsilon = 0;  // without the attribute
+};
+
+const std::map<std::string, Normalization> normalizations = {
+    {"LayerNormalization", {"", false, true, 1e-5}},
+    {"RMSNormalization", {"", false, false, 1e-5}},
+    {"SimplifiedLayerNormalization", {"", false, false, 1e-5}},
+    {"SkipLayerNormalization", {"com.microsoft", true, true, 1e-12}},
+    {"SkipSimplifiedLayerNormalization", {"com.microsoft", true, false, 1e-5}}};
+
+/// Adds the nodes of one normalization. An operand is absent if a node before it could not be added.
+class NormalizationParts {
+ public:
+  NormalizationParts(const NodeQuery& query, GraphBank& bank)
+      : query_(query),
+        bank_(bank),
+        kind_(normalizations.at(query.description.op_type)),
+        parts_(query, bank, "its inputs do not fit a normalization of rows") {}
+
+  std::variant<LoweredNode, std::string> run() {
+    if (!normalizes_rows()) return "it normalizes several dimensions";
+    const auto rows = sum_of_inputs();
+    const auto mean = kind_.centered ? mean_of(rows) : std::nullopt;
+    const auto centered = kind_.centered ? add("Sub", {rows, mean}) : rows;
+    const auto variance = mean_of(add("Pow", {centered, exponent()}));
+    const auto root = add("Sqrt", {add("Add", {variance, parts_.number(epsilon())})});
+    auto result = add("Mul", {add("Div", {centered, root}), input(weights())});
+    if (kind_.centered && input(weights() + 1)) result = add("Add", {result, input(weights() + 1)});
+    if (!result) return parts_.reason();
+    std::vector<std::optional<Operand>> outputs = {result};
+    const std::size_t wanted = query_.outputs.size();
+    if (wanted > 1) outputs.push_back(kind_.centered ? mean : add("Sub", {variance, variance}));  // 0
+    if (wanted > 2) outputs.push_back(add("Reciprocal", {root}));
+    if (wanted > 3) outputs.push_back(rows);
+    return finish(outputs);
+  }
+
+ private:
+  std::uint32_t weights() const { return kind_.skips ? 2 : 1; }
+
+  bool normalizes_rows() const {
+    const auto axis = query_.description.attributes.find("axis");
+    if (kind_.skips || axis == query_.description.attributes.end()) return true;
+    const std::vector<algebra::Poly>& given = axis->second.integers;
+    if (given.size() != 1 || !input(0)) return false;
+    const auto rank = static_cast<std::int64_t>(bank_.value(*query_.inputs[0]).type->size());
+    return given[0] == algebra::Poly(-1) || given[0] == algebra::Poly(rank - 1);
+  }
+
+  double epsilon() const {
+    const auto found = query_.description.attributes.find("epsilon");
+    return found == query_.description.attributes.end() ? kind_.epsilon : found->second.float_value.value_or(0);
+  }
+
+  std::optional<Operand> input(std::uint32_t number) const {
+    const bool is_known =
+        number < query_.inputs.size() && query_.inputs[number] && bank_.value(*query_.inputs[number]).type;
+    return is_known ? std::optional(parts_.input(number)) : std::nullopt;
+  }
+
+  std::optional<Operand> sum_of_inputs() {
+    if (!kind_.skips) return input(0);
+    const auto sum = add("Add", {input(0), input(1)});
+    const std::uint32_t last = weights() + (kind_.centered ? 2 : 1);
+    return input(last) ? add("Add", {sum, input(last)}) : sum;
+  }
+
+  Operand exponent() {
+    Operand two = parts_.number(2);
+    two.literal = OnnxLiteral();
+    two.literal->float_value = 2;
+    return two;
+  }
+
+  std::optional<Operand> mean_of(const std::optional<Operand>& rows) {
+    if (!rows) return std::nullopt;
+    constexpr int axes_input_opset = 18;
+    OnnxLiteral axes;
+    axes.is_list = true;
+    axes.integers = {algebra::Poly(-1)};
+    NodeDescription mean;
+    mean.op_type = "ReduceMean";
+    if (query_.opset >= axes_input_opset) return parts_.add(std::move(mean), {*rows, {std::nullopt, {}, axes}});
+    mean.attributes.emplace("axes", axes);
+    return parts_.add(std::move(mean), {*rows});
+  }
+
+  std::optional<Operand> add(const char* op_type, const std::vector<std::optional<Operand>>& operands) {
+    std::vector<Operand> present;
+    for (const auto& operand : operands) {
+      if (!operand) return std::nullopt;
+      present.push_back(*operand);
+    }
+    NodeDescription description;
+    description.op_type = op_type;
+    return parts_.add(std::move(description), present);
+  }
+
+  std::variant<LoweredNode, std::string> finish(const std::vector<std::optional<Operand>>& outputs) {
+    std::vector<Operand> present;
+    for (const auto& output : outputs) {
+      if (!output) return parts_.reason();
+      present.push_back(*output);
+    }
+    return parts_.finish(present);
+  }
+
+  const NodeQuery& query_;
+  GraphBank& bank_;
+  const Normalization& kind_;
+  NodeParts parts_;
+};
+
+}  // namespace
+
+bool is_normalization(const NodeDescription& node) {
+  const auto found = normalizations.find(node.op_type);
+  return found != normalizations.end() && found->second.domain == node.domain;
+}
+
+std::variant<LoweredNode, std::string> resolve_normalization(const NodeQuery& query, GraphBank& bank) {
+  return NormalizationParts(query, bank).run();
+}
+
+}  // namespace rulemill::optimize
