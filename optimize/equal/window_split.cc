@@ -134,8 +134,8 @@ std::vector<ValuePair> WindowSplit::inner_pairs(const EqualityWindow& window,
                                                 const std::unordered_set<NodeId>& common) {
   const Region& region = window.region;
   std::optional<WindowSamples> samples;
-  for (const SmallNumbers small : {SmallNumbers::General, SmallNumbers::Literal}) {
-    samples.emplace(bank_, generalize(bank_, constants_, operators_, region, small, sizes_));
+  for (const NumberForm form : {NumberForm::Products, NumberForm::SmallLiteral}) {
+    samples.emplace(bank_, generalize(bank_, constants_, operators_, region, form, sizes_));
     if (samples->is_complete()) break;
   }
   std::vector<std::pair<std::uint32_t, ValueId>> first, second;  // with their numbers

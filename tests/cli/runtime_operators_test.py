@@ -157,8 +157,8 @@ class RuntimeOperators(FusionRulesCase):
                 self.assertEqual(self.verdict(name, nodes, "an open batch"), "equal")
 
     def test_slices_are_the_parts_of_a_split(self):
-        def model(nodes, name, axes):
-            numbers = {"zero": [0], "middle": [96], "end": [128], "axis": [1], "parts": [96, 32]}
+        def model(nodes, name, axes, middle):
+            numbers = {"zero": [0], "middle": [middle], "end": [axes[1]], "axis": [1], "parts": [middle, axes[1] - middle]}
             used = {each for one in nodes for each in one.input}
             graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, axes)],
                                       [helper.make_tensor_value_info(each, TensorProto.FLOAT, None) for each in ("y", "z")],
@@ -168,9 +168,11 @@ class RuntimeOperators(FusionRulesCase):
             return path
         slices = [node("y = Slice(x, zero, middle, axis)"), node("z = Slice(x, middle, end, axis)")]
         split = [node("y, z = Split(x, parts)", axis=1)]
-        for axes in ([1, 128, 20, 20], ["n", 128, 20, 20]):
+        # In the last one the size is the square of another one, and twice the middle.
+        for axes, middle in (([1, 128, 20, 20], 96), (["n", 128, 20, 20], 96), ([1, 64, 8, 64], 32)):
             with self.subTest(axes):
-                self.assert_works(rulemill("equal", model(slices, "slices.onnx", axes), model(split, "split.onnx", axes), "--rules", self.rules))
+                paths = model(slices, "slices.onnx", axes, middle), model(split, "split.onnx", axes, middle)
+                self.assert_works(rulemill("equal", *paths, "--rules", self.rules))
 
     @unittest.skipUnless(onnxruntime, "SKIPPED: onnxruntime is not installed (scripts/install-debian.sh)")
     def test_a_transformer_is_equal_to_what_the_extended_level_of_onnxruntime_makes_of_it(self):

@@ -11,12 +11,11 @@ namespace rulemill::optimize {
 
 namespace {
 
-/// The numbers of a window as sizes. A number that is a product of two smaller ones is their product. Open sizes get
-/// other names, because those of a model are no names of rules.
+/// The numbers of a window as sizes. Open sizes get other names, because those of a model are no names of rules.
 class GeneralSizes {
  public:
   GeneralSizes(algebra::Symbols& symbols, std::vector<algebra::Poly>& names, const std::set<std::int64_t>& numbers,
-               const std::set<algebra::Atom>& open)
+               const std::set<algebra::Atom>& open, bool has_products)
       : symbols_(symbols) {
     std::size_t used = 0;
     const auto next_name = [&] {
@@ -24,7 +23,7 @@ class GeneralSizes {
       return names[used++];
     };
     for (const std::int64_t number : numbers) {
-      const auto size = product(number);
+      const auto size = has_products ? product(number) : std::nullopt;
       general_.emplace(number, size ? *size : next_name());
       if (!size) actual_.emplace(symbols.atoms(names[used - 1])[0], algebra::Poly(number));
     }
@@ -63,7 +62,7 @@ class GeneralSizes {
   algebra::Substitution open_, actual_;
 };
 
-/// Numbers that stay, if small ones do.
+/// Numbers that stay if small ones do.
 constexpr std::int64_t max_small_number = 16;
 
 class Generalization {
@@ -71,8 +70,8 @@ class Generalization {
   Generalization(GraphBank& bank, ConstantComparison& constants, ConstantOperators& operators, const Region& window)
       : bank_(bank), constants_(constants), operators_(operators), window_(window) {}
 
-  GeneralWindow run(SmallNumbers small, std::vector<algebra::Poly>& names) {
-    const GeneralSizes general(bank_.symbols(), names, numbers(small), open_sizes());
+  GeneralWindow run(NumberForm form, std::vector<algebra::Poly>& names) {
+    const GeneralSizes general(bank_.symbols(), names, numbers(form), open_sizes(), form != NumberForm::Independent);
     result_.actual = general.actual();
     for (const RegionLeaf& leaf : window_.leaves) {
       const ValueType& type = bank_.value(leaf.value).type;
@@ -91,12 +90,12 @@ class Generalization {
   }
 
  private:
-  std::set<std::int64_t> numbers(SmallNumbers small) const {
+  std::set<std::int64_t> numbers(NumberForm form) const {
     const std::set<std::int64_t> fixed = large_parameters();
     std::set<std::int64_t> found;
     for_each_size([&](const algebra::Poly& size) {
       const std::int64_t number = size.constant().value_or(0);
-      if (number > (small == SmallNumbers::Literal ? max_small_number : 1) && !fixed.contains(number))
+      if (number > (form == NumberForm::SmallLiteral ? max_small_number : 1) && !fixed.contains(number))
         found.insert(number);
     });
     return found;
@@ -236,8 +235,8 @@ class Generalization {
 }  // namespace
 
 GeneralWindow generalize(GraphBank& bank, ConstantComparison& constants, ConstantOperators& operators,
-                         const Region& window, SmallNumbers small, std::vector<algebra::Poly>& names) {
-  return Generalization(bank, constants, operators, window).run(small, names);
+                         const Region& window, NumberForm form, std::vector<algebra::Poly>& names) {
+  return Generalization(bank, constants, operators, window).run(form, names);
 }
 
 }  // namespace rulemill::optimize

@@ -36,12 +36,16 @@ struct GeneralWindow {
   double constant_difference = 0;  // the largest, relative to the largest element
 };
 
-/// Literal: numbers up to 16 stay, because operators such as splits relate them. Larger ones become sizes
-/// unless a parameter has the number, such as the begin of a slice.
-enum class SmallNumbers : std::uint8_t { General, Literal };
+/// What stands for the numbers among the sizes of a window. A number above 16 that a parameter has, such as the begin
+/// of a slice, always stays.
+enum class NumberForm : std::uint8_t {
+  Products,      // a size each; a number that is a product of two smaller ones is their product
+  SmallLiteral,  // the same for those above 16; smaller ones stay, because operators such as splits relate them
+  Independent,   // a size each: 64 may be the square of 8 by chance
+};
 
 /// `names` are the sizes that stand for numbers, shared by all windows; it grows.
 GeneralWindow generalize(GraphBank& bank, ConstantComparison& constants, ConstantOperators& operators,
-                         const Region& window, SmallNumbers small, std::vector<algebra::Poly>& names);
+                         const Region& window, NumberForm form, std::vector<algebra::Poly>& names);
 
 }  // namespace rulemill::optimize

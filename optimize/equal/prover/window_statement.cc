@@ -80,8 +80,8 @@ std::optional<std::string> statement_of(const GeneralWindow& general, const Regi
 std::optional<ProvedStatement> StatementProver::prove(const Region& window, Effort effort) {
   if (!proof_ || window.graph.nodes.size() > max_statement_nodes) return std::nullopt;
   if (effort == Effort::Known && proved_.empty()) return std::nullopt;
-  for (const SmallNumbers small : {SmallNumbers::General, SmallNumbers::Literal}) {
-    const GeneralWindow general = generalize(bank_, constants_, operators_, window, small, sizes_);
+  for (const NumberForm form : {NumberForm::Products, NumberForm::SmallLiteral, NumberForm::Independent}) {
+    const GeneralWindow general = generalize(bank_, constants_, operators_, window, form, sizes_);
     auto statement = statement_of(general, window.graph, bank_);
     if (!statement) continue;
     auto known = proved_.find(*statement);
