@@ -26,12 +26,8 @@ class DerivationText {
                  const std::map<std::string, std::string>& premises, algebra::Library& library)
       : library_(library), bank_(library), statement_(statement) {
     goal_ = read_statement(statement, library_, bank_, symbols_);
-    std::string goal_text = statement;
-    if (auto refined = algebra::refine_factors(goal_, bank_, symbols_)) {
-      goal_ = std::move(refined->rule);
-      goal_text = statement_of(goal_.rule, bank_, symbols_);
-    }
-    RuleInstanceReader reader(goal_text, library_, bank_, symbols_);
+    if (auto refined = algebra::refine_factors(goal_, bank_, symbols_)) goal_ = std::move(refined->rule);
+    RuleInstanceReader reader(goal_.rule, library_, bank_, symbols_);
     for (const std::string& line : rule_instances) add(reader.read(line), premises);
   }
 
