@@ -42,7 +42,9 @@ class DerivationText {
   }
 
   check::Statement& statement() {
-    if (!checked_) checked_ = std::make_unique<check::Statement>(goal_.rule, bank_, symbols_, atoms_);
+    if (!checked_)
+      checked_ =
+          std::make_unique<check::Statement>(goal_.rule, bank_, symbols_, atoms_, check::Statement::Lower::IfPartial);
     return *checked_;
   }
   check::Atoms& atoms() { return atoms_; }
