@@ -2,7 +2,6 @@
 // definedness conditions hold. Each condition of one side must follow from those of the other.
 #include <algorithm>
 
-#include "algebra/operators/function_domain.h"
 #include "check/kernel/proof.h"
 
 namespace rulemill::check {

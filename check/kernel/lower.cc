@@ -1,7 +1,6 @@
 // Lowers an element of a tensor to a sum of products by the operators' definitions, without simplification.
 #include <algorithm>
 
-#include "algebra/operators/function_domain.h"
 #include "check/kernel/statement.h"
 
 namespace rulemill::check {

@@ -39,7 +39,7 @@ Poly value(const IndexExpr& e, const std::vector<Poly>& sizes, const std::vector
 }
 
 Statement::Statement(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols,
-                     Atoms& atoms)
+                     Atoms& atoms, Lower when)
     : rule_(rule), bank_(bank), atoms_(atoms) {
   intern_sizes(rule, bank, symbols, atoms);
   expect(rule.shapes.size() == rule.variables.size(), "the variables have no shapes");
@@ -67,6 +67,7 @@ Statement::Statement(const algebra::Rule& rule, const algebra::TermBank& bank, c
   };
   simplify(facts_, {});
   simplify(target_obligations_, facts_);
+  if (when == Lower::IfPartial && has_only_total_functions()) return;
   for (std::size_t o = 0; o < rule.source.size(); ++o) differences_.push_back(lower(o));
   definedness_conditions_ = {collect_conditions(rule.source, rule.target),
                              collect_conditions(rule.target, rule.source)};
@@ -124,6 +125,20 @@ void Statement::type(NodeId id, const algebra::Symbols& symbols, Guards& obligat
   std::vector<Poly> given;
   for (const Poly& size : node.sizes) given.push_back(atoms_.import(size, symbols));
   nodes_[id] = type_node(bank_.library().instance(node.instance), arguments, given, atoms_, obligations);
+}
+
+bool Statement::is_total(const algebra::ScalarExpr& expression) const {
+  const bool applies = expression.kind == algebra::ScalarExpr::Kind::Apply;
+  return (!applies || algebra::is_total(function(expression.function))) &&
+         std::ranges::all_of(expression.operands, [&](const auto& operand) { return is_total(*operand); });
+}
+
+bool Statement::has_only_total_functions() const {
+  const auto total = [&](const algebra::TensorDefinition& tensor) { return is_total(*tensor.body); };
+  return std::ranges::all_of(nodes_, [&](const auto& node) {
+    const algebra::OperatorInstance& instance = bank_.library().instance(bank_.node(node.first).instance);
+    return std::ranges::all_of(instance.intermediates, total) && std::ranges::all_of(instance.outputs, total);
+  });
 }
 
 const Shape& Statement::shape(TermId id) const {

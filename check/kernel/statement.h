@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "algebra/operators/function_domain.h"
 #include "algebra/terms/term.h"
 #include "check/kernel/normal_form.h"
 
@@ -22,7 +23,12 @@ struct TypedNode {
 /// The statement of a rule in the checker's atoms, typed by the definitions of its operators.
 class Statement {
  public:
-  Statement(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols, Atoms& atoms);
+  /// When the elements of both sides are lowered. A derivation needs only the definedness conditions, of which there
+  /// are none if no definition applies a partial function. Then there are no differences and divisors of elements.
+  enum class Lower : std::uint8_t { Always, IfPartial };
+
+  Statement(const algebra::Rule& rule, const algebra::TermBank& bank, const algebra::Symbols& symbols, Atoms& atoms,
+            Lower when = Lower::Always);
 
   /// The assumptions: the rule's condition, and those under which the source is well-typed.
   const Guards& facts() const { return facts_; }
@@ -60,6 +66,8 @@ class Statement {
   friend class Lowering;
   /// Types a node, and adds the conditions under which it is well-typed to `obligations`.
   void type(algebra::NodeId node, const algebra::Symbols& symbols, Guards& obligations);
+  bool is_total(const algebra::ScalarExpr& expression) const;
+  bool has_only_total_functions() const;
   Sum lower(std::size_t output);
   DefinednessConditions collect_conditions(const std::vector<algebra::TermId>& side,
                                            const std::vector<algebra::TermId>& other);

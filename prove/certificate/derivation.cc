@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "algebra/terms/factor_refinement.h"
+#include "algebra/terms/rule_text.h"
 #include "check/proof_text.h"
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/rule_instance_text.h"
@@ -26,12 +27,8 @@ class DerivationText {
                  const std::map<std::string, std::string>& premises, algebra::Library& library)
       : library_(library), bank_(library), statement_(statement) {
     goal_ = read_statement(statement, library_, bank_, symbols_);
-    std::string goal_text = statement;
-    if (auto refined = algebra::refine_factors(goal_, bank_, symbols_)) {
-      goal_ = std::move(refined->rule);
-      goal_text = statement_of(goal_.rule, bank_, symbols_);
-    }
-    RuleInstanceReader reader(goal_text, library_, bank_, symbols_);
+    if (auto refined = algebra::refine_factors(goal_, bank_, symbols_)) goal_ = std::move(refined->rule);
+    RuleInstanceReader reader(goal_.rule, library_, bank_, symbols_);
     for (const std::string& line : rule_instances) add(reader.read(line), premises);
   }
 
@@ -45,7 +42,9 @@ class DerivationText {
   }
 
   check::Statement& statement() {
-    if (!checked_) checked_ = std::make_unique<check::Statement>(goal_.rule, bank_, symbols_, atoms_);
+    if (!checked_)
+      checked_ =
+          std::make_unique<check::Statement>(goal_.rule, bank_, symbols_, atoms_, check::Statement::Lower::IfPartial);
     return *checked_;
   }
   check::Atoms& atoms() { return atoms_; }
@@ -78,8 +77,8 @@ class DerivationText {
     if (text == premises.end())
       throw InputError("instance", "expected a rule proved from the definitions, found '" + rule_instance.rule + "'");
     const auto [number, is_new] = numbers_.try_emplace(rule_instance.rule, static_cast<std::uint32_t>(rules_.size()));
-    if (is_new) rules_.push_back(read_statement(text->second, library_, bank_, symbols_));
-    const algebra::Rule& rule = rules_[number->second].rule;
+    if (is_new) rules_.push_back(algebra::parse_rule(text->second, "statement", library_, bank_, symbols_));
+    const algebra::Rule& rule = rules_[number->second];
     check::RuleInstance checked{&rule, {}, rule_instance.sizes};
     for (const TermId variable : rule.variables) {
       const std::string& name = bank_.term(variable).name;
@@ -94,8 +93,8 @@ class DerivationText {
   algebra::TermBank bank_;
   algebra::Symbols symbols_;
   const std::string& statement_;
-  algebra::TypedRule goal_;               // refined
-  std::deque<algebra::TypedRule> rules_;  // instances point to them
+  algebra::TypedRule goal_;          // refined
+  std::deque<algebra::Rule> rules_;  // statements, which are typed; instances point to them
   std::map<std::string, std::uint32_t> numbers_;
   std::vector<check::RuleInstance> instances_;
   check::Atoms atoms_;

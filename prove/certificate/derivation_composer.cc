@@ -29,7 +29,7 @@ bool DerivationComposer::add(const std::string& name, const std::string& rule, c
   const std::optional<std::string> composed = compose(rule, instances);
   if (!composed) return false;
   algebra::RefinedRule goal = refined_goal(rule);
-  RuleInstanceReader reader(algebra::to_string(goal.rule.rule, bank_, symbols_), library_, bank_, symbols_);
+  RuleInstanceReader reader(goal.rule.rule, library_, bank_, symbols_);
   derived = DerivedRule{std::move(goal.rule.rule), std::move(goal.equations), {}};
   for (const std::string& line : lines_of(*composed)) derived->instances.push_back(reader.read(line));
   return true;
@@ -45,8 +45,7 @@ std::optional<std::string> DerivationComposer::compose(const std::string& goal, 
   std::vector<std::string> composed;
   bool possible = true;
   {
-    RuleInstanceReader reader(algebra::to_string(refined_goal(goal).rule.rule, bank_, symbols_), library_, bank_,
-                              symbols_);
+    RuleInstanceReader reader(refined_goal(goal).rule.rule, library_, bank_, symbols_);
     for (const std::string& line : lines) {
       if (!is_derived(line)) {
         add_line(composed, line);

@@ -13,32 +13,35 @@ using runtime::InputError;
 
 namespace {
 
-std::string trimmed(const std::string& text) {
+std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(' ');
-  if (begin == std::string::npos) return {};
+  if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
-/// Splits a text at the separators outside all brackets. An empty text has no parts.
-std::vector<std::string> split_outside(const std::string& text, char separator) {
+/// Splits a text at the separators outside all brackets. An empty text has no parts. The parts refer to the text.
+std::vector<std::string_view> split_outside(std::string_view text, char separator) {
   if (trimmed(text).empty()) return {};
-  std::vector<std::string> parts(1);
+  std::vector<std::string_view> parts;
+  std::size_t begin = 0;
   int depth = 0;
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     if (c == '(' || c == '[') ++depth;
     if (c == ')' || c == ']') --depth;
-    if (c == separator && depth == 0)
-      parts.emplace_back();
-    else
-      parts.back() += c;
+    if (c != separator || depth != 0) continue;
+    parts.push_back(trimmed(text.substr(begin, i - begin)));
+    begin = i + 1;
   }
-  for (std::string& part : parts) part = trimmed(part);
+  parts.push_back(trimmed(text.substr(begin)));
   return parts;
 }
 
-std::pair<std::string, std::string> parse_binding(const std::string& binding) {
+/// Returns the name and the value of `name := value`.
+std::pair<std::string_view, std::string_view> parse_binding(std::string_view binding) {
   const std::size_t sign = binding.find(":=");
-  if (sign == std::string::npos) throw InputError("instance", "expected 'name := value', found '" + binding + "'");
+  if (sign == std::string_view::npos)
+    throw InputError("instance", "expected 'name := value', found '" + std::string(binding) + "'");
   return {trimmed(binding.substr(0, sign)), trimmed(binding.substr(sign + 2))};
 }
 
@@ -88,42 +91,32 @@ std::string with_rules_renamed(std::string_view lines, const std::map<std::strin
   return text;
 }
 
-namespace {
-
-/// Returns the first line of a rule, with its variables as they occur in terms: c, not positive(c).
-std::string head_of(const std::string& rule) {
-  static constexpr std::string_view positives = " of positive";
-  std::string head = rule.substr(0, rule.find('\n'));
-  for (std::size_t at = head.find(positives); at != std::string::npos; at = head.find(positives))
-    head.erase(at, positives.size());
-  return head;
+RuleInstanceReader::RuleInstanceReader(const Rule& goal, algebra::Library& library, algebra::TermBank& bank,
+                                       algebra::Symbols& symbols)
+    : library_(library), bank_(bank), symbols_(symbols) {
+  for (std::size_t i = 0; i < goal.variables.size(); ++i)
+    variables_.emplace(bank.term(goal.variables[i]).name, goal.shapes.at(i));
 }
 
-}  // namespace
-
-RuleInstanceReader::RuleInstanceReader(const std::string& goal, algebra::Library& library, algebra::TermBank& bank,
-                                       algebra::Symbols& symbols)
-    : head_(head_of(goal)), library_(library), bank_(bank), symbols_(symbols) {}
-
-/// Parses the terms as the outputs of a rule over the goal's variables. A rule without variables has only sizes.
+/// Parses all terms at once. A rule without variables has only sizes.
 RuleInstance RuleInstanceReader::read(const std::string& line) {
   RuleInstance result;
   result.rule = rule_name_in(line);
-  std::vector<std::string> halves = split_outside(line.substr(result.rule.size() + 1), ';');
+  std::vector<std::string_view> halves = split_outside(std::string_view(line).substr(result.rule.size() + 1), ';');
   if (halves.size() > 2) throw InputError("instance", "expected terms; sizes, found '" + line + "'");
   halves.resize(2);
   std::string outputs;
-  for (const std::string& binding : split_outside(halves[0], ',')) {
+  for (const std::string_view binding : split_outside(halves[0], ',')) {
     const auto [variable, term] = parse_binding(binding);
     result.terms.emplace_back(variable, algebra::TermId{});
-    outputs += (outputs.empty() ? "" : ", ") + term;
+    outputs += outputs.empty() ? "" : ", ";
+    outputs += term;
   }
   if (!outputs.empty()) {
-    const std::string rule = head_ + "\n" + outputs + " => " + outputs;
-    const Rule parsed = algebra::parse_rule(rule, "instance", library_, bank_, symbols_);
+    const Rule parsed = algebra::parse_terms(outputs, "instance", variables_, library_, bank_, symbols_);
     for (std::size_t i = 0; i < result.terms.size(); ++i) result.terms[i].second = parsed.source.at(i);
   }
-  for (const std::string& binding : split_outside(halves[1], ',')) {
+  for (const std::string_view binding : split_outside(halves[1], ',')) {
     const auto [size, value] = parse_binding(binding);
     result.sizes.emplace(size, algebra::parse_poly(value, "instance", symbols_));
   }

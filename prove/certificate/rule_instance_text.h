@@ -36,15 +36,15 @@ std::string with_rules_renamed(std::string_view lines, const std::map<std::strin
 /// A reader of rule instances over the variables of one goal.
 class RuleInstanceReader {
  public:
-  /// `goal` is a rule in text form, refined as for a derivation. The other arguments must outlive the reader.
-  RuleInstanceReader(const std::string& goal, algebra::Library& library, algebra::TermBank& bank,
+  /// `goal` is typed, and refined as for a derivation. The other arguments must outlive the reader.
+  RuleInstanceReader(const algebra::Rule& goal, algebra::Library& library, algebra::TermBank& bank,
                      algebra::Symbols& symbols);
 
   /// Throws InputError.
   RuleInstance read(const std::string& line);
 
  private:
-  std::string head_;  // the first line of the goal, which declares its variables
+  std::map<std::string, algebra::Shape> variables_;
   algebra::Library& library_;
   algebra::TermBank& bank_;
   algebra::Symbols& symbols_;

@@ -7,6 +7,17 @@ namespace rulemill::prove {
 
 using check::Atoms;
 
+namespace {
+
+/// True if a + b = 0. The sum is not made, since most pairs differ.
+bool are_opposite(const Poly& a, const Poly& b) {
+  return std::ranges::equal(a.terms(), b.terms(), [](const Poly::Term& s, const Poly::Term& t) {
+    return s.coefficient == -t.coefficient && s.monomial == t.monomial;
+  });
+}
+
+}  // namespace
+
 void Elaborator::simplify(check::Sum& sum, const Context& context, Steps& steps, std::size_t from) {
   for (std::size_t p = from; p < sum.size();) {
     if (simplify_product(sum, p, context, steps)) ++p;
@@ -46,7 +57,7 @@ std::vector<Poly> Elaborator::equations(const check::Guards& own, const check::G
     }
     for (const check::Guards* list : {&own, &given}) {
       for (const check::Guard& b : *list) {
-        if (!b.equality && (a.poly + b.poly).is_zero()) result.push_back(a.poly);
+        if (!b.equality && are_opposite(a.poly, b.poly)) result.push_back(a.poly);
       }
     }
   }

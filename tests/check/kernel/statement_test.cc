@@ -46,6 +46,21 @@ TEST_CASE("definedness conditions of nodes in both sides come after a side's own
   CHECK(other.statement->definedness_conditions(true).own_count == 1);
 }
 
+TEST_CASE("for a derivation, elements are lowered only if a definition applies a partial function") {
+  const auto divisors = [](const std::string& text, std::size_t conditions, Statement::Lower when) {
+    CheckerFixture fixture;
+    const algebra::Rule& rule = fixture.rule(text);
+    const Statement statement(rule, fixture.bank, fixture.symbols, fixture.atoms, when);
+    CHECK(statement.definedness_conditions(false).own_count == conditions);
+    return fixture.atoms.divisors();
+  };
+  const std::string total = "rule test(x[m, n], y[m, n]) mean_last(add(x, y)) => add(mean_last(x), mean_last(y))";
+  const std::string partial = "rule test(x[m, n]) recip(mean_last(neg(x))) => neg(recip(mean_last(x)))";
+  CHECK(divisors(total, 0, Statement::Lower::Always).size() == 1);
+  CHECK(divisors(total, 0, Statement::Lower::IfPartial).empty());
+  CHECK(divisors(partial, 1, Statement::Lower::IfPartial).size() == 1);
+}
+
 TEST_CASE("a malformed rule is refused") {
   CHECK(error_after([](algebra::Rule&) {}) == "");
   CHECK(error_after([](algebra::Rule& rule) { rule.shapes.clear(); }) == "the variables have no shapes");
