@@ -11,11 +11,22 @@
 
 namespace rulemill::prove {
 
+namespace {
+
+/// The statement as it is printed after parsing: the factors of a size are in the order in which its text names them.
+std::string printed_again(const std::string& statement, algebra::Library& library) {
+  algebra::TermBank bank(library);
+  algebra::Symbols symbols;
+  return algebra::to_string(algebra::parse_rule(statement, "statement", library, bank, symbols), bank, symbols);
+}
+
+}  // namespace
+
 bool is_proved_and_checked(const std::string& statement, algebra::Library& library, const ProverOptions& options) {
   try {
     CandidateResult result = prove_rule(statement, library, options);
     // A rule that was typed or narrowed to another statement says less.
-    if (result.status != RuleStatus::Proved || result.rule != statement) return false;
+    if (result.status != RuleStatus::Proved || result.rule != printed_again(statement, library)) return false;
     std::string reason;
     const auto certificate = certify_by_definitions(statement, library, options, reason);
     if (!certificate) return false;

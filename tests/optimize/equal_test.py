@@ -163,6 +163,18 @@ class Equal(Case):
                                   [onnx.numpy_helper.from_array(numpy.array(value), name) for name, value in tensors.items()])
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
 
+    def test_a_statement_may_name_the_sizes_of_a_product_in_another_order_than_its_variables(self):
+        random = numpy.random.default_rng(7)
+        weights = {name: random.uniform(-1, 1, shape).astype(numpy.float32) for name, shape in (("w", [19, 23]), ("b", [23]))}
+        product = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Add", ["b", "p"], ["y"])]
+        flat = [helper.make_node("Reshape", ["x", "rows"], ["f"]), helper.make_node("Gemm", ["f", "w", "b"], ["q"]),
+                helper.make_node("Reshape", ["q", "result"], ["y"])]
+        for first, second in ((5, 11), (11, 5)):
+            shapes = {"rows": numpy.array([first * second, 19]), "result": numpy.array([first, second, 23])}
+            before = self.model_of(product, weights, [first, second, 19])
+            process, report = self.compare(before, self.model_of(flat, weights | shapes, [first, second, 19]))
+            self.assertEqual((report["verdict"], report["by_rules"]), ("equal", 0), process.stdout)
+
     def layers(self, flat, changed=0.0):
         """Two products of matrices with GELU between them, on the last axis; flat: between two Reshape, with other names."""
         random = numpy.random.default_rng(6)
