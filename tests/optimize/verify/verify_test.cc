@@ -22,8 +22,9 @@ TEST_CASE("equivalent graphs are equal on the requested number of inputs", "[ver
                 b = fixture.weight("b", {4, 6});
   const ValueId before = fixture.op("matmul", {fixture.op("matmul", {x, a}), b});
   const ValueId after = fixture.op("matmul", {x, fixture.op("matmul", {a, b})});
-  const VerificationResult result = verify_one(fixture, before, after, {.inputs = 5, .accuracy = {}, .onnxruntime = {}},
-                                               {{fixture.symbols.size("n"), 10}});
+  const VerificationResult result =
+      verify_one(fixture, before, after, {.inputs = 5, .accuracy = {}, .by_rules = {}, .onnxruntime = {}},
+                 {{fixture.symbols.size("n"), 10}});
   CHECK(result.verdict == Verdict::Equal);
   CHECK(result.inputs == 5);
   CHECK(result.tensors == 5);
