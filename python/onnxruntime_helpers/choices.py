@@ -52,8 +52,13 @@ def cut(model, nodes, compared, types):
     model.graph.input.extend(helper.make_tensor_value_info(name, *types[name]) for name in sorted(outputs))
 
 
+def element_type(info):
+    name = info.type.removeprefix("tensor(").removesuffix(")")
+    return helper.np_dtype_to_tensor_dtype(np.dtype({"float": "float32", "double": "float64"}.get(name, name)))
+
+
 class Choices:
-    """Raises ValueError, with the reason, if the models have no choices in common."""
+    """Raises ValueError if the models have no choices of computed numbers in common."""
 
     def __init__(self, before_path, after_path):
         before, after = onnx.load(before_path), onnx.load(after_path)
@@ -61,28 +66,25 @@ class Choices:
         known = known_values(before), known_values(after)
         pairs = [(node, counterparts[node.output[0]]) for node in before.graph.node
                  if chooses(node) and node.output[0] in counterparts and same_choice(node, counterparts[node.output[0]], known)]
-        if not pairs:
-            raise ValueError("no node chooses")
-        self.operators = [node.op_type for node, _ in pairs]
-        self.names = sorted({name for node, _ in pairs for name in node.output if name})
-        compared = dict.fromkeys((a, b) for node, other in pairs for a, b in zip(node.input, other.input)
-                                 if a not in known[0] or b not in known[1])
+        computed = [[(a, b) for a, b in zip(node.input, other.input) if a not in known[0] or b not in known[1]] for node, other in pairs]
         self.folder = tempfile.TemporaryDirectory(prefix="rulemill-choices-", dir=pathlib.Path(after_path).parent)
         outputs = [each.name for each in before.graph.output]
-        before.graph.output.extend(onnx.ValueInfoProto(name=name) for name in self.names if name not in outputs)
+        values = dict.fromkeys([name for node, _ in pairs for name in node.output if name] + [a for each in computed for a, _ in each])
+        before.graph.output.extend(onnx.ValueInfoProto(name=name) for name in values if name not in outputs)
         self.source = session(self.save(before, "choices"), os.cpu_count() or 1, False)
         del before.graph.output[len(outputs):]
-        types = {each.name: self.type_of(each) for each in self.source.get_outputs() if each.name in self.names}
+        infos = {each.name: each for each in self.source.get_outputs()}
+        of_numbers = [any(element_type(infos[a]) in FLOATS for a, _ in each) for each in computed]
+        pairs, computed = ([each for each, needed in zip(all_of, of_numbers) if needed] for all_of in (pairs, computed))
+        if not pairs:
+            raise ValueError("no node chooses by numbers that both models compute")
+        self.operators = [node.op_type for node, _ in pairs]
+        self.names = sorted({name for node, _ in pairs for name in node.output if name})
+        types = {name: (element_type(infos[name]), [None] * len(infos[name].shape)) for name in self.names}
+        compared = dict.fromkeys(pair for each in computed for pair in each)
         cut(before, [node for node, _ in pairs], [a for a, _ in compared], types)
         cut(after, [node for _, node in pairs], [b for _, b in compared], types)
         self.models = {"before": self.save(before, "before"), "after": self.save(after, "after")}
-
-    @staticmethod
-    def type_of(info):
-        """The element type, and dimensions that are open: the values have those of the original."""
-        name = info.type.removeprefix("tensor(").removesuffix(")")
-        numpy_type = {"float": "float32", "double": "float64"}.get(name, name)
-        return helper.np_dtype_to_tensor_dtype(np.dtype(numpy_type)), [None] * len(info.shape) if info.shape else None
 
     def save(self, model, name):
         path = str(pathlib.Path(self.folder.name) / f"{name}.onnx")

@@ -351,15 +351,16 @@ class Verification:
 
 
 def verify_at_choices(verification, difference):
-    """Compares the models cut at the nodes that choose. Raises `difference`, of the whole models, if there are none."""
+    """Compares the models cut at the nodes that choose. Raises `difference`, of the whole models, if that is not possible."""
     try:
         from choices import Choices
 
-        choices = Choices(verification.query["before"], verification.query["after"])
+        cut = Verification(verification.query, Choices(verification.query["before"], verification.query["after"]))
+        cut.run()
+    except Different:
+        raise
     except Exception:
         raise difference
-    cut = Verification(verification.query, choices)
-    cut.run()
     verification.compare_boundaries(compares_values=False)
     return cut.answer()
 

@@ -69,10 +69,12 @@ def chain(opset=17):
     return model(nodes, {"scales": np.array([1, 1, 2, 2], np.float32)}, [2, 40, 6, 6], opset)
 
 
-def chosen(scores, table, count=4):
+def chosen(scores, table, count=4, last="rows"):
     """The rows of a table at the places of the highest scores x·w, which rounding changes where scores are close."""
     nodes = [helper.make_node("MatMul", ["x", "w"], ["s"]), helper.make_node("TopK", ["s", "count"], ["high", "places"]),
              helper.make_node("Gather", ["table", "places"], ["rows"], axis=0), helper.make_node("Relu", ["rows"], ["y"])]
+    if last == "places":
+        nodes[1:] = [helper.make_node("TopK", ["s", "count"], ["high", "y"])]
     return model(nodes, {"w": scores, "table": table, "count": np.array([count])}, [8, 32])
 
 
@@ -156,6 +158,14 @@ class Verification(Case):
         computed.graph.node[2].input[1] = "square"
         self.assertEqual(self.verified(chosen(close, table, 4), computed)["verdict"], "equal")
         self.assertEqual(self.verified(chosen(close, table, 5), computed)["verdict"], "different")
+
+    def test_a_choice_may_be_an_output(self):
+        close = np.repeat(drawn(32, 1), 40, axis=1) + drawn(32, 40, seed=2) * np.float32(2e-7)
+        places = [chosen(scores, drawn(40, 16), last="places") for scores in (close, close * np.float32(1 + 1e-7), close * np.float32(1.001))]
+        for each in places:
+            each.graph.output[0].type.tensor_type.elem_type = TensorProto.INT64
+        self.assertEqual(self.verified(places[0], places[1])["verdict"], "equal")
+        self.assertRegex(self.verified(places[0], places[2])["reason"], "^output input of choice 0: error")
 
     def test_without_a_float64_copy_the_tolerance_decides_and_the_reason_is_reported(self):
         weight = drawn(32, 32)
