@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "algebra/execution/affine.h"
+#include "algebra/execution/strided_sum.h"
 #include "algebra/operators/function_evaluation.h"
 #include "algebra/sizes/checked.h"
 #include "runtime/mpi/thread_pool.h"
@@ -17,11 +18,7 @@ namespace rulemill::algebra {
 namespace {
 
 using ExprKind = ScalarExpr::Kind;
-
-struct View {
-  std::span<const double> values;
-  std::vector<std::int64_t> dims;
-};
+using View = TensorView;
 
 /// One scalar expression at fixed sizes, with index expressions compiled once; all arithmetic is in Real.
 template <class Real>
@@ -118,145 +115,7 @@ class Interpreter {
   std::vector<Interpreter> operands_;
 };
 
-/// Σ over bound indices of one read, or of the product of two, as strided loops. Requires that every index of a read
-/// uses at most one bound index, so that the points inside the tensors form a box.
-template <class Real>
-class StridedSum {
- public:
-  static std::optional<StridedSum> make(const ScalarExpr& sum, std::span<const std::int64_t> sizes,
-                                        std::span<const View> tensors) {
-    if (sum.kind != ExprKind::Sum) return std::nullopt;
-    std::vector<const ScalarExpr*> reads;
-    if (sum.operands[0]->kind == ExprKind::Mul) {
-      for (const ScalarExprPtr& operand : sum.operands[0]->operands) reads.push_back(operand.get());
-    } else {
-      reads.push_back(sum.operands[0].get());
-    }
-    if (reads.size() > 2 ||
-        !std::ranges::all_of(reads, [](const ScalarExpr* read) { return read->kind == ExprKind::Read; }))
-      return std::nullopt;
-    StridedSum result(sizes, tensors);
-    // The longest loop is innermost.
-    std::vector<BoundIndex> bound = sum.bound;
-    std::ranges::stable_sort(bound, {}, [&](const BoundIndex& index) { return evaluate(*index.extent, sizes, {}); });
-    for (const BoundIndex& index : bound) {
-      result.slots_.push_back(index.slot);
-      result.extents_.push_back(evaluate(*index.extent, sizes, {}));
-    }
-    for (const ScalarExpr* read : reads) {
-      if (!result.add_read(*read)) return std::nullopt;
-    }
-    return result;
-  }
-
-  Real value(std::span<std::int64_t> indices) const {
-    for (std::uint32_t slot : slots_) indices[slot] = 0;
-    std::array<std::int64_t, 8> low{}, high{};
-    std::copy(extents_.begin(), extents_.end(), high.begin());
-    std::array<std::int64_t, 2> start{};
-    for (std::size_t r = 0; r < reads_.size(); ++r) {
-      for (const Axis& axis : reads_[r].axes) {
-        const std::int64_t base = axis.offset.at(sizes_, indices);
-        if (axis.loop == none) {
-          if (base < 0 || base >= axis.dim) return 0;
-        } else {
-          clip_range(base, axis, low[axis.loop], high[axis.loop]);
-        }
-        start[r] += base * axis.stride;
-      }
-    }
-    return sum(0, low, high, start);
-  }
-
- private:
-  static constexpr std::size_t none = ~std::size_t{0};
-
-  struct Axis {  // one dimension of a read: index = offset(outer) + step · loop
-    AffineIndex offset;
-    std::size_t loop = none;
-    std::int64_t step = 0;
-    std::int64_t dim = 0;
-    std::int64_t stride = 0;
-  };
-  struct Read {
-    const double* values = nullptr;
-    std::vector<Axis> axes;
-    std::array<std::int64_t, 8> strides{};  // elements per step of each loop
-  };
-
-  StridedSum(std::span<const std::int64_t> sizes, std::span<const View> tensors) : sizes_(sizes), tensors_(tensors) {}
-
-  bool add_read(const ScalarExpr& expr) {
-    const View& tensor = tensors_[expr.tensor];
-    if (slots_.size() > 8 || tensor.values.empty()) return false;
-    Read read;
-    read.values = tensor.values.data();
-    std::int64_t stride = element_count(tensor.dims);
-    for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
-      stride /= tensor.dims[d];
-      Axis axis;
-      axis.offset = make_affine(expr.indices[d], sizes_);
-      axis.dim = tensor.dims[d];
-      axis.stride = stride;
-      const auto steps = linear_coefficients(*expr.indices[d], sizes_, slots_);
-      if (!steps) return false;
-      for (std::size_t loop = 0; loop < steps->size(); ++loop) {
-        if ((*steps)[loop] == 0) continue;
-        if (axis.loop != none) return false;
-        axis.loop = loop;
-        axis.step = (*steps)[loop];
-        read.strides[loop] += axis.step * stride;
-      }
-      read.axes.push_back(std::move(axis));
-    }
-    reads_.push_back(std::move(read));
-    return true;
-  }
-
-  /// 0 ≤ base + step · i < dim
-  static void clip_range(std::int64_t base, const Axis& axis, std::int64_t& low, std::int64_t& high) {
-    const auto ceil_div = [](std::int64_t a, std::int64_t b) { return -floor_quotient(-a, b); };
-    if (axis.step > 0) {
-      low = std::max(low, ceil_div(-base, axis.step));
-      high = std::min(high, ceil_div(axis.dim - base, axis.step));
-    } else {
-      low = std::max(low, ceil_div(base - axis.dim + 1, -axis.step));
-      high = std::min(high, ceil_div(base + 1, -axis.step));
-    }
-  }
-
-  Real sum(std::size_t loop, const std::array<std::int64_t, 8>& low, const std::array<std::int64_t, 8>& high,
-           std::array<std::int64_t, 2> at) const {
-    for (std::size_t r = 0; r < reads_.size(); ++r) at[r] += low[loop] * reads_[r].strides[loop];
-    Real total = 0;
-    if (loop + 1 < extents_.size()) {
-      for (std::int64_t i = low[loop]; i < high[loop]; ++i) {
-        total += sum(loop + 1, low, high, at);
-        for (std::size_t r = 0; r < reads_.size(); ++r) at[r] += reads_[r].strides[loop];
-      }
-      return total;
-    }
-    const std::int64_t steps = high[loop] - low[loop];
-    const double* left = reads_[0].values + at[0];
-    const std::int64_t left_stride = reads_[0].strides[loop];
-    if (reads_.size() == 1) {
-      for (std::int64_t i = 0; i < steps; ++i) total += static_cast<Real>(left[i * left_stride]);
-      return total;
-    }
-    const double* right = reads_[1].values + at[1];
-    const std::int64_t right_stride = reads_[1].strides[loop];
-    for (std::int64_t i = 0; i < steps; ++i) {
-      total += static_cast<Real>(left[i * left_stride]) * static_cast<Real>(right[i * right_stride]);
-    }
-    return total;
-  }
-
-  std::span<const std::int64_t> sizes_;
-  std::span<const View> tensors_;
-  std::vector<std::uint32_t> slots_;
-  std::vector<std::int64_t> extents_;
-  std::vector<Read> reads_;
-};
+constexpr std::int64_t elements_at_a_time = 64;
 
 /// Computes one tensor; the elements of a large one are distributed over the cores.
 template <class Real>
@@ -272,19 +131,33 @@ std::vector<double> compute_tensor(std::span<const Function> functions, const Op
     outer_functions.insert(outer_functions.begin(), root->function);
     root = root->operands[0].get();
   }
-  const auto strided = StridedSum<Real>::make(*root, sizes, tensors);
+  const std::uint32_t row_slot = dims.empty() ? 0 : static_cast<std::uint32_t>(dims.size() - 1);
+  const auto strided = StridedSum<Real>::make(*root, row_slot, sizes, tensors);
   const Interpreter<Real> interpreter(functions, *root, sizes, tensors);
   const auto compute_range = [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::int64_t> indices(instance.index_slots + dims.size() + 1);
-    for (std::int64_t element = begin; element < end; ++element) {
+    std::vector<typename StridedSum<Real>::Box> boxes;  // of elements that are not summed yet
+    const std::int64_t row = dims.empty() ? 1 : dims.back();
+    for (std::int64_t element = begin, count = 1; element < end; element += count) {
       for (std::int64_t d = static_cast<std::int64_t>(dims.size()) - 1, rest = element; d >= 0; --d) {
         indices[static_cast<std::size_t>(d)] = rest % dims[static_cast<std::size_t>(d)];
         rest /= dims[static_cast<std::size_t>(d)];
       }
-      double value = strided ? strided->value(indices) : interpreter.value(indices);
+      double* const value = &result[static_cast<std::size_t>(element)];
+      if (!strided) {
+        *value = interpreter.value(indices);
+        continue;
+      }
+      count = std::min({row - element % row, end - element, elements_at_a_time});
+      strided->add_row(indices, count, boxes);
+      if (std::ssize(boxes) < elements_at_a_time && element + count < end) continue;
+      strided->values(boxes, value + count - std::ssize(boxes));
+      boxes.clear();
+    }
+    for (std::int64_t element = begin; element < end && !outer_functions.empty(); ++element) {
+      double& value = result[static_cast<std::size_t>(element)];
       for (std::uint32_t function : outer_functions)
         value = evaluate(functions[function], std::span<const double>(&value, 1));
-      result[static_cast<std::size_t>(element)] = value;
     }
   };
   const runtime::ThreadPool pool(elements < 4096 ? 1 : std::min(runtime::available_cores(), 64U));

@@ -28,9 +28,8 @@ class SizeSampler {
   /// second size on average is near one of them.
   std::optional<SizeValues> draw(std::uint64_t range, std::span<const std::int64_t> boundary_values = {});
 
-  /// Draws sizes from now on from the least numbers that the rule's inequalities of one size each allow, instead of
-  /// from
-  /// 1. Returns false, and changes nothing, if these are all 1.
+  /// From now on draws sizes from the least numbers that the rule's inequalities of one size each allow, not from 1.
+  /// Returns false, and changes nothing, if these are all 1.
   bool start_at_bounds();
 
   /// The sizes that are all 1; none if they do not satisfy the rule.

@@ -40,7 +40,7 @@ class NormalizationParts {
     const auto rows = sum_of_inputs();
     const auto mean = kind_.centered ? mean_of(rows) : std::nullopt;
     const auto centered = kind_.centered ? add("Sub", {rows, mean}) : rows;
-    const auto variance = mean_of(add("Pow", {centered, exponent()}));
+    const auto variance = mean_of(add("Pow", {centered, parts_.number(2)}));
     const auto root = add("Sqrt", {add("Add", {variance, parts_.number(epsilon())})});
     auto result = add("Mul", {add("Div", {centered, root}), input(weights())});
     if (kind_.centered && input(weights() + 1)) result = add("Add", {result, input(weights() + 1)});
@@ -81,13 +81,6 @@ class NormalizationParts {
     const auto sum = add("Add", {input(0), input(1)});
     const std::uint32_t last = weights() + (kind_.centered ? 2 : 1);
     return input(last) ? add("Add", {sum, input(last)}) : sum;
-  }
-
-  Operand exponent() {
-    Operand two = parts_.number(2);
-    two.literal = OnnxLiteral();
-    two.literal->float_value = 2;
-    return two;
   }
 
   std::optional<Operand> mean_of(const std::optional<Operand>& rows) {
