@@ -30,16 +30,25 @@ TEST_CASE("reference execution is equivalent to the evaluation plan at odd sizes
       {"add_row", {}, {{2, 3, 4}, {4}}, {}},
       {"conv2d_bias", {{"stride", std::int64_t{2}}}, {{1, 4, 6, 5}, {6, 2, 3, 2}, {6}}, {}},
       {"concat", {{"axis", std::int64_t{0}}}, {{2, 3}, {1, 3}}, {}},
+      // Rows of which up to 16 elements are summed side by side.
+      {"matmul", {}, {{2, 3, 5}, {2, 5, 61}}, {}},
+      {"matmul", {}, {{2, 3, 5}, {2, 5, 7}}, {}},
+      {"linear", {}, {{70, 6}, {6, 20}}, {}},
+      {"enlarge", {{"rows", std::int64_t{5}}, {"cols", std::int64_t{4}}}, {{2, 1, 2, 39}}, {}},
+      {"global_avg_pool", {}, {{1, 70, 3, 5}}, {}},
+      {"conv2d_bias", {{"stride", std::int64_t{2}}}, {{1, 4, 6, 77}, {6, 2, 3, 2}, {6}}, {}},
   };
   for (const char* pad : {"same", "valid"}) {
     for (std::int64_t stride : {1, 2, 3}) {
       const Parameters window = {{"kernel", std::int64_t{3}}, {"stride", stride}, {"pad", std::string(pad)}};
-      cases.push_back({"avg_pool", window, {{1, 2, 7, 4}}, {}});
-      cases.push_back({"max_pool", window, {{1, 2, 7, 4}}, {}});
-      cases.push_back({"conv2d",
-                       {{"stride", stride}, {"pad", std::string(pad)}, {"act", std::string("relu")}},
-                       {{2, 4, 7, 6}, {4, 2, 4, 3}},
-                       {}});
+      for (const std::int64_t columns : {4, 45}) {
+        cases.push_back({"avg_pool", window, {{1, 2, 7, columns}}, {}});
+        cases.push_back({"max_pool", window, {{1, 2, 7, columns}}, {}});
+        cases.push_back({"conv2d",
+                         {{"stride", stride}, {"pad", std::string(pad)}, {"act", std::string("relu")}},
+                         {{2, 4, 7, columns + 2}, {4, 2, 4, 3}},
+                         {}});
+      }
     }
   }
   for (const Case& test_case : cases) {
