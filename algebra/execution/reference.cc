@@ -34,6 +34,16 @@ class Interpreter {
     for (const ScalarExprPtr& operand : expr.operands) operands_.emplace_back(functions, *operand, sizes, tensors);
   }
 
+  /// The value of a sum or product whose operand `operand` has a known value.
+  Real value_with(std::size_t operand, Real known, std::span<std::int64_t> indices) const {
+    Real result = expr_.kind == ExprKind::Add ? 0 : 1;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const Real each = i == operand ? known : operands_[i].value(indices);
+      result = expr_.kind == ExprKind::Add ? result + each : result * each;
+    }
+    return result;
+  }
+
   Real value(std::span<std::int64_t> indices) const {
     switch (expr_.kind) {
       case ExprKind::Constant:
@@ -132,17 +142,24 @@ std::vector<double> compute_tensor(std::span<const Function> functions, const Op
     root = root->operands[0].get();
   }
   const std::uint32_t row_slot = dims.empty() ? 0 : static_cast<std::uint32_t>(dims.size() - 1);
-  const auto strided = StridedSum<Real>::make(*root, row_slot, sizes, tensors);
+  auto strided = StridedSum<Real>::make(*root, row_slot, sizes, tensors);
+  std::size_t strided_operand = root->operands.size();  // of a sum or a product, such as a convolution with a bias
+  if (root->kind == ExprKind::Add || root->kind == ExprKind::Mul) {
+    for (std::size_t i = 0; i < root->operands.size() && !strided; ++i) {
+      strided = StridedSum<Real>::make(*root->operands[i], row_slot, sizes, tensors);
+      if (strided) strided_operand = i;
+    }
+  }
   const Interpreter<Real> interpreter(functions, *root, sizes, tensors);
+  const auto set_indices = [&](std::int64_t element, std::vector<std::int64_t>& indices) {
+    for (std::size_t d = dims.size(); d-- > 0; element /= dims[d]) indices[d] = element % dims[d];
+  };
   const auto compute_range = [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::int64_t> indices(instance.index_slots + dims.size() + 1);
     std::vector<typename StridedSum<Real>::Box> boxes;  // of elements that are not summed yet
     const std::int64_t row = dims.empty() ? 1 : dims.back();
     for (std::int64_t element = begin, count = 1; element < end; element += count) {
-      for (std::int64_t d = static_cast<std::int64_t>(dims.size()) - 1, rest = element; d >= 0; --d) {
-        indices[static_cast<std::size_t>(d)] = rest % dims[static_cast<std::size_t>(d)];
-        rest /= dims[static_cast<std::size_t>(d)];
-      }
+      set_indices(element, indices);
       double* const value = &result[static_cast<std::size_t>(element)];
       if (!strided) {
         *value = interpreter.value(indices);
@@ -154,8 +171,13 @@ std::vector<double> compute_tensor(std::span<const Function> functions, const Op
       strided->values(boxes, value + count - std::ssize(boxes));
       boxes.clear();
     }
-    for (std::int64_t element = begin; element < end && !outer_functions.empty(); ++element) {
+    const bool is_operand = strided && strided_operand < root->operands.size();
+    for (std::int64_t element = begin; element < end && (is_operand || !outer_functions.empty()); ++element) {
       double& value = result[static_cast<std::size_t>(element)];
+      if (is_operand) {
+        set_indices(element, indices);
+        value = interpreter.value_with(strided_operand, static_cast<Real>(value), indices);
+      }
       for (std::uint32_t function : outer_functions)
         value = evaluate(functions[function], std::span<const double>(&value, 1));
     }

@@ -33,8 +33,8 @@ TEST_CASE("reference execution is equivalent to the evaluation plan at odd sizes
       // Rows of which up to 16 elements are summed side by side.
       {"matmul", {}, {{2, 3, 5}, {2, 5, 61}}, {}},
       {"matmul", {}, {{2, 3, 5}, {2, 5, 7}}, {}},
-      {"linear", {}, {{70, 6}, {6, 20}}, {}},
-      {"enlarge", {{"rows", std::int64_t{5}}, {"cols", std::int64_t{4}}}, {{2, 1, 2, 39}}, {}},
+      {"linear", {}, {{3, 70, 6}, {6, 20}}, {}},
+      {"enlarge", {{"rows", std::int64_t{5}}, {"cols", std::int64_t{41}}}, {{2, 1, 2, 39}}, {}},
       {"global_avg_pool", {}, {{1, 70, 3, 5}}, {}},
       {"conv2d_bias", {{"stride", std::int64_t{2}}}, {{1, 4, 6, 77}, {6, 2, 3, 2}, {6}}, {}},
   };
