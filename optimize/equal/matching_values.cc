@@ -30,25 +30,37 @@ constexpr std::size_t max_matches = 4;
 
 /// Some elements of a value.
 struct Sample {
-  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> shape, sorted_shape;
   DataType type{};
   double largest = 0;
   std::vector<double> elements;
 };
 
+/// The place of the k-th element along each dimension depends on its size, and for equal sizes on their order. So a
+/// value and its transposition have the same elements, unless that exchanges dimensions of one size.
 Sample take_sample(const algebra::Tensor& tensor, DataType type) {
-  Sample sample{tensor.shape, type, 0, {}};
+  Sample sample{tensor.shape, tensor.shape, type, 0, {}};
+  std::ranges::sort(sample.sorted_shape);
   for (const double value : tensor.values) {
     if (std::isfinite(value)) sample.largest = std::max(sample.largest, std::abs(value));
   }
-  const std::size_t step = std::max<std::size_t>(1, tensor.values.size() / max_sampled_elements);
-  for (std::size_t i = 0; i < tensor.values.size(); i += step) sample.elements.push_back(tensor.values[i]);
+  if (tensor.values.empty()) return sample;
+  for (std::uint64_t k = 0; k < std::min(max_sampled_elements, tensor.values.size()); ++k) {
+    std::size_t element = 0;
+    std::map<std::int64_t, std::uint64_t> seen;  // dimensions, by size
+    for (const std::int64_t size : tensor.shape) {
+      const std::uint64_t numbers[] = {k, static_cast<std::uint64_t>(size), seen[size]++};
+      const auto place = runtime::hash64(runtime::bytes_of(numbers)) % static_cast<std::uint64_t>(size);
+      element = element * static_cast<std::size_t>(size) + static_cast<std::size_t>(place);
+    }
+    sample.elements.push_back(tensor.values[element]);
+  }
   return sample;
 }
 
 /// NaN equals nothing: outside of a function's domain all values would be equal.
 bool agree(const Sample& a, const Sample& b) {
-  if (a.shape != b.shape || a.type != b.type) return false;
+  if (a.sorted_shape != b.sorted_shape || a.type != b.type) return false;
   const double tolerance = std::min(max_tolerance, tolerance_roundoffs * unit_roundoff(a.type));
   const double limit = tolerance * std::max(a.largest, b.largest);
   return std::ranges::equal(a.elements, b.elements,
@@ -108,7 +120,8 @@ class SampledDraw {
   bool have_equal_elements(ValueId a, ValueId b) const {
     if (a == b) return true;
     const auto first = samples_.find(a), second = samples_.find(b);
-    return first != samples_.end() && second != samples_.end() && agree(first->second, second->second);
+    return first != samples_.end() && second != samples_.end() && first->second.shape == second->second.shape &&
+           agree(first->second, second->second);
   }
 
   const GraphBank& bank_;
@@ -166,7 +179,11 @@ MatchingValues matching_values(const GraphBank& bank, const IdentifiedModel& bef
   } catch (const runtime::Error&) {
     return {};  // the models cannot be evaluated at these sizes
   }
-  for (auto& [value, known] : matches) known.resize(std::min(known.size(), max_matches));
+  for (auto& [value, known] : matches) {
+    std::ranges::stable_partition(
+        known, [&, &type = bank.value(value).type](ValueId each) { return bank.value(each).type == type; });
+    known.resize(std::min(known.size(), max_matches));
+  }
   return matches;
 }
 

@@ -10,7 +10,8 @@
 
 namespace rulemill::optimize {
 
-/// By value of the second model: values of the first one with equal elements, in the order of their terms.
+/// By value of the second model: values of the first one with equal elements, in the order of their terms. Those of its
+/// type come first, others are transposed.
 using MatchingValues = std::unordered_map<ValueId, std::vector<ValueId>>;
 
 struct IdentifiedModel {

@@ -94,10 +94,14 @@ void Sweep::add_value(ValueId original) {
   const std::vector<ValueId> partners = candidates_[original];
   if (is_congruent && std::ranges::find(partners, canonical) != partners.end()) return;
   for (const ValueId partner : inner_candidates_[original]) {
-    if (prove_inner(original, {partner, canonical})) return;
+    if (prove_inner(original, splits_.in_one_shape({partner, canonical}))) return;
   }
   for (const ValueId partner : partners) {
-    if (prove(original, {partner, canonical}) != Attempt::Failed) return;
+    if (bank_.value(partner).type != bank_.value(canonical).type) {
+      if (prove_transposed(original, {partner, canonical})) return;
+    } else if (prove(original, {partner, canonical}) != Attempt::Failed) {
+      return;
+    }
   }
   if (!is_congruent) unmatched_.insert(original);
 }
@@ -131,8 +135,7 @@ void Sweep::add_open(ValueId original, ValuePair pair, const std::vector<NodeId>
 
 /// A large window is split first, and so is one whose like was split before: their proofs as a whole take longer.
 Sweep::Attempt Sweep::prove(ValueId original, ValuePair pair) {
-  if (failures_ == max_failures_ || bank_.value(pair.before).type != bank_.value(pair.after).type)
-    return Attempt::Failed;
+  if (failures_ == max_failures_) return Attempt::Failed;
   std::optional<EqualityWindow> last;
   for (const std::uint32_t levels : window_levels) {
     const std::optional<EqualityWindow> window = equality_window(bank_, pair, first_nodes_, {.levels = levels});
@@ -159,14 +162,21 @@ Sweep::Attempt Sweep::prove(ValueId original, ValuePair pair) {
   return Attempt::Failed;
 }
 
-bool Sweep::prove_inner(ValueId original, ValuePair pair) {
-  const std::vector<ValuePair> shapes = splits_.in_one_shape(pair);
-  const bool is_proved = std::ranges::any_of(shapes, [&](const ValuePair& each) {
+bool Sweep::prove_transposed(ValueId original, ValuePair pair) {
+  if (failures_ == max_failures_) return false;
+  const std::vector<ValuePair> forms = splits_.in_one_order(pair);
+  const bool is_proved = prove_inner(original, forms) || prove_inner(original, forms, window_levels[1]);
+  if (!forms.empty()) failures_ = is_proved ? 0 : failures_ + 1;
+  return is_proved;
+}
+
+bool Sweep::prove_inner(ValueId original, const std::vector<ValuePair>& forms, std::uint32_t levels) {
+  const bool is_proved = std::ranges::any_of(forms, [&](const ValuePair& each) {
     if (each.before == each.after) return true;
-    const std::optional<EqualityWindow> window = equality_window(bank_, each, first_nodes_, {.levels = 0});
+    const std::optional<EqualityWindow> window = equality_window(bank_, each, first_nodes_, {.levels = levels});
     return window && prove_inner(window->region);
   });
-  if (is_proved) merge(original, shapes[0].before);
+  if (is_proved) merge(original, forms[0].before);
   return is_proved;
 }
 

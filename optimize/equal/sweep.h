@@ -66,7 +66,9 @@ class Sweep {
   bool merge_constant(ValueId original, ValueId canonical);
   void merge(ValueId original, ValueId partner);
   Attempt prove(ValueId original, ValuePair pair);
-  bool prove_inner(ValueId original, ValuePair pair);
+  bool prove_transposed(ValueId original, ValuePair pair);
+  /// Proves one of the forms of a pair, of which each shows the others.
+  bool prove_inner(ValueId original, const std::vector<ValuePair>& forms, std::uint32_t levels = 0);
   bool prove_inner(const Region& window);
   bool prove_by_rules(const Region& window);
   bool prove_by_statement(const Region& window, StatementProver::Effort effort);

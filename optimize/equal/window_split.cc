@@ -169,6 +169,32 @@ std::vector<ValuePair> WindowSplit::in_one_shape(ValuePair pair) {
   return {{*before, pair.after}, {pair.before, *after}};
 }
 
+std::vector<ValuePair> WindowSplit::in_one_order(ValuePair pair) {
+  const ValueType first = bank_.value(pair.before).type, second = bank_.value(pair.after).type;  // the bank grows
+  if (!first || !second || first.data_type != second.data_type) return {};
+  const auto before = transposed(pair.before, second), after = transposed(pair.after, first);
+  if (!before || !after) return {};
+  return {{*before, pair.after}, {pair.before, *after}};
+}
+
+std::optional<ValueId> WindowSplit::transposed(ValueId value, const ValueType& type) {
+  const algebra::Shape shape = *bank_.value(value).type;
+  std::vector<std::int64_t> perm;
+  for (const algebra::Poly& size : *type) {
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const auto axis = static_cast<std::int64_t>(d);
+      if (shape[d] != size || std::ranges::find(perm, axis) != perm.end()) continue;
+      perm.push_back(axis);
+      break;
+    }
+  }
+  if (perm.size() != type->size() || perm.size() != shape.size()) return std::nullopt;
+  const std::uint32_t ranks[] = {static_cast<std::uint32_t>(shape.size())};
+  const algebra::InstanceId transpose = bank_.library().instantiate("transpose", {{"perm", perm}}, ranks).id;
+  const auto node = bank_.apply(transpose, std::span(&value, 1), {}, type.data_type);
+  return node ? std::optional(bank_.node(*node).outputs[0]) : std::nullopt;
+}
+
 std::optional<ValueId> WindowSplit::reshaped(ValueId value, const ValueType& type) {
   const std::uint32_t ranks[] = {static_cast<std::uint32_t>(bank_.value(value).type->size()),
                                  static_cast<std::uint32_t>(type->size())};

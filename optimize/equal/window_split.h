@@ -24,9 +24,12 @@ class WindowSplit {
   /// Returns pairs of one shape of which each proves the others, because reshaping loses nothing. The first has the
   /// shape of `pair.after`. None if the values cannot be reshaped.
   std::vector<ValuePair> in_one_shape(ValuePair pair);
+  /// The same for values whose dimensions are in another order; equal sizes keep theirs.
+  std::vector<ValuePair> in_one_order(ValuePair pair);
 
  private:
   std::optional<ValueId> reshaped(ValueId value, const ValueType& type);
+  std::optional<ValueId> transposed(ValueId value, const ValueType& type);
 
   GraphBank& bank_;
   ConstantComparison& constants_;

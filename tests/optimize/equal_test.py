@@ -220,12 +220,30 @@ class Equal(Case):
             axis = 0 if transpose_first else 2
             perm, given, transposed = ([2, 0, 3, 1, 4], "x", "t") if transpose_first else ([0, 2, 1, 3], "q", "y")
             transpose = helper.make_node("Transpose", [given], [transposed], perm=perm)
-            layers = [helper.make_node("Split", ["t" if transpose_first else "x", "parts"], ["first", "s", "last"], axis=axis),
-                      helper.make_node("Squeeze", ["s", "axis"], ["y" if transpose_first else "q"])]
+            # Values of one name would be proved one by one.
+            parts = [f"{given}_{place}" for place in ("first", "middle", "last")]
+            layers = [helper.make_node("Split", ["t" if transpose_first else "x", "parts"], parts, axis=axis),
+                      helper.make_node("Squeeze", [parts[1], "axis"], ["y" if transpose_first else "q"])]
             nodes = [transpose, *layers] if transpose_first else [*layers, transpose]
             return self.model_of(nodes, {"parts": numpy.array([1, 1, 1]), "axis": numpy.array([axis])}, [1, 21, 3, 3, 20])
         process, report = self.compare(model(True), model(False))
         self.assertEqual((report["verdict"], len(report["statements"])), ("equal", 1), process.stdout)
+
+    def test_values_in_another_order_of_dimensions_are_compared_transposed(self):
+        """A residual sum is computed channels-last, and keeps its name."""
+        def model(channels_last, axis=1):
+            last, first = [0, 2, 3, 1], [0, 3, 1, 2]
+            rows = [helper.make_node("Transpose", ["x"], ["xt"], perm=last), helper.make_node("Erf", ["xt"], ["rows"])]
+            if channels_last:
+                nodes = [helper.make_node("Add", ["rows", "xt"], ["sum"]), helper.make_node("Transpose", ["sum"], ["back"], perm=first),
+                         helper.make_node("Softmax", ["back"], ["y"], axis=axis)]
+            else:
+                nodes = [helper.make_node("Transpose", ["rows"], ["back"], perm=first), helper.make_node("Add", ["back", "x"], ["sum"]),
+                         helper.make_node("Softmax", ["sum"], ["y"], axis=axis)]
+            return self.model_of([*rows, *nodes], {}, [2, 5, 7, 7])
+        process, report = self.compare(model(False), model(True))
+        self.assertEqual(report["verdict"], "equal", process.stdout)
+        self.assertEqual(self.compare(model(False), model(True, axis=2))[1]["verdict"], "different")
 
     def test_a_summand_of_zero_may_be_dropped_and_no_other(self):
         def model(summand):
