@@ -31,6 +31,9 @@ CONVOLUTIONS = {
 }
 
 
+INPUTS = ("x", "a", "rows", "q", "k", "v", "earlier_k", "earlier_v")
+
+
 def activation(name, numbers, source, result):
     """The node of an activation; a Clip reads its numbers from initializers."""
     inputs = [source, "low", "high"] if name == "Clip" else [source]
@@ -54,16 +57,16 @@ class FusedNodes(FusionRulesCase):
         low, high = ACTIVATIONS["Clip"][0]
         self.values |= {"low": numpy.float32(low), "high": numpy.float32(high), "thirds": numpy.array([8, 8, 8])}
 
-    def write(self, name, nodes):
+    def write(self, name, nodes, opset=17):
         known = [each for each in dict.fromkeys(read_by(nodes)) if each in self.values]
         inputs = [helper.make_tensor_value_info(each, TensorProto.FLOAT, self.values[each].shape)
-                  for each in known if each in ("x", "a", "rows")]
-        stored = [onnx.numpy_helper.from_array(numpy.asarray(self.values[each]), each) for each in known if each not in ("x", "a", "rows")]
+                  for each in known if each in INPUTS]
+        stored = [onnx.numpy_helper.from_array(numpy.asarray(self.values[each]), each) for each in known if each not in INPUTS]
         output = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
         graph = helper.make_graph(nodes, "g", inputs, [output], stored)
-        domains = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
+        domains = [helper.make_opsetid("", opset), helper.make_opsetid(MICROSOFT, 1)]
         path = self.folder / f"{name}.onnx"
-        onnx.save(helper.make_model(graph, opset_imports=domains, ir_version=8), path)
+        onnx.save(helper.make_model(graph, opset_imports=domains, ir_version=8 if opset < 23 else 11), path)
         return path
 
     def compute(self, path):
@@ -76,9 +79,9 @@ class FusedNodes(FusionRulesCase):
         self.assertIn(result.returncode, (0, 1), result.stderr)
         return json.loads(report.read_text(encoding="utf-8"))["verdict"]
 
-    def assert_stands_for(self, fused, parts):
+    def assert_stands_for(self, fused, parts, opset=17):
         """One and the same in onnxruntime, and by the definitions."""
-        one, several = self.write("one", [fused]), self.write("several", parts)
+        one, several = self.write("one", [fused], opset), self.write("several", parts, opset)
         numpy.testing.assert_allclose(self.compute(one), self.compute(several), rtol=1e-5, atol=1e-5)
         self.assertEqual(self.verdict(several, one), "equal")
 
@@ -156,6 +159,46 @@ class FusedNodes(FusionRulesCase):
                 numpy.testing.assert_allclose(self.compute(one), self.compute(written_out), rtol=1e-5, atol=1e-5)
                 self.assertEqual(self.verdict(several, one), "equal")
                 self.assertNotEqual(self.verdict(written_out, one), "different")
+
+    def scores(self, query, key, value, summand=None, result="y"):
+        """Attention by heads in a dimension of their own, written out."""
+        self.values["half"] = numpy.float32(0.5)
+        nodes = [helper.make_node("Transpose", [key], ["kt"], perm=[0, 1, 3, 2]), helper.make_node("MatMul", [query, "kt"], ["s"]),
+                 helper.make_node("Mul", ["s", "half"], ["u"])]
+        if summand:
+            nodes.append(helper.make_node("Add", ["u", summand], ["m"]))
+        return nodes + [helper.make_node("Softmax", [nodes[-1].output[0]], ["o"], axis=-1), helper.make_node("MatMul", ["o", value], [result])]
+
+    def test_attention_with_a_summand_of_its_scores_is_its_nodes(self):
+        random = numpy.random.default_rng(5)
+        for shape in ([5, 6], [2, 3, 5, 6]):
+            with self.subTest(shape):
+                self.values |= {name: random.uniform(-1, 1, [2, 3, rows, 4]).astype(numpy.float32) for name, rows in (("q", 5), ("k", 6), ("v", 6))}
+                self.values["mask"] = random.uniform(-2, 2, shape).astype(numpy.float32)
+                self.assert_stands_for(helper.make_node("Attention", ["q", "k", "v", "mask"], ["y"]), self.scores("q", "k", "v", "mask"), 23)
+
+    def test_attention_with_earlier_keys_and_values_is_its_nodes(self):
+        random = numpy.random.default_rng(6)
+        shapes = {"q": 1, "k": 1, "v": 1, "earlier_k": 7, "earlier_v": 7}
+        self.values |= {name: random.uniform(-1, 1, [2, 3, rows, 4]).astype(numpy.float32) for name, rows in shapes.items()}
+        joined = [helper.make_node("Concat", [f"earlier_{name}", name], [f"all_{name}"], axis=2) for name in "kv"]
+        fused = helper.make_node("Attention", ["q", "k", "v", "", "earlier_k", "earlier_v"], ["y", "now_k", "now_v"], scale=0.5)
+        self.assert_stands_for(fused, [*joined, *self.scores("q", "all_k", "all_v")], 23)
+
+    def test_attention_of_onnxruntime_with_a_summand_is_its_nodes(self):
+        """Heads are columns, side by side."""
+        random = numpy.random.default_rng(7)
+        self.values |= {name: random.uniform(-1, 1, [2, 5, 12]).astype(numpy.float32) for name in "qkv"}
+        self.values |= {"bias": random.uniform(-2, 2, [1, 3, 5, 5]).astype(numpy.float32), "by_head": numpy.array([2, 5, 3, 4]),
+                        "flat": numpy.array([2, 5, 12])}
+        heads = [node for name in "qkv" for node in (helper.make_node("Reshape", [name, "by_head"], [name + "_4"]),
+                                                     helper.make_node("Transpose", [name + "_4"], [name + "_h"], perm=[0, 2, 1, 3]))]
+        parts = [*heads, *self.scores("q_h", "k_h", "v_h", "bias", "r"), helper.make_node("Transpose", ["r"], ["rt"], perm=[0, 2, 1, 3]),
+                 helper.make_node("Reshape", ["rt", "flat"], ["y"])]
+        fused = helper.make_node("MultiHeadAttention", ["q", "k", "v", "", "", "bias"], ["y"], domain=MICROSOFT, num_heads=3)
+        self.assert_stands_for(fused, parts)
+        other = helper.make_node("MultiHeadAttention", ["q", "k", "v", "", "", "bias"], ["y"], domain=MICROSOFT, num_heads=3, scale=0.25)
+        self.assertEqual(self.verdict(self.write("several", parts), self.write("one", [other])), "different")
 
     def test_what_differs_is_called_different(self):
         given = CONVOLUTIONS["a padded one"]

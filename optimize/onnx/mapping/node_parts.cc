@@ -7,6 +7,32 @@ namespace rulemill::optimize {
 
 using Source = LoweredNode::Reference::Source;
 
+NodeDescription node(std::string op_type) {
+  NodeDescription description;
+  description.op_type = std::move(op_type);
+  return description;
+}
+
+OnnxLiteral attribute(double value) {
+  OnnxLiteral literal;
+  literal.float_value = value;
+  return literal;
+}
+
+OnnxLiteral attribute(std::vector<algebra::Poly> values) {
+  OnnxLiteral literal;
+  literal.is_list = true;
+  literal.integers = std::move(values);
+  return literal;
+}
+
+std::optional<std::int64_t> integer_of(const NodeDescription& description, const std::string& attribute) {
+  const auto found = description.attributes.find(attribute);
+  if (found == description.attributes.end() || found->second.is_list || found->second.integers.size() != 1)
+    return std::nullopt;
+  return found->second.integers[0].constant();
+}
+
 NodeParts::Operand NodeParts::input(std::uint32_t number) const {
   const auto& constants = whole_.description.constant_inputs;
   return {
@@ -15,9 +41,7 @@ NodeParts::Operand NodeParts::input(std::uint32_t number) const {
 
 NodeParts::Operand NodeParts::number(double value) {
   const LoweredNode::Reference from = add_literal(value);
-  OnnxLiteral literal;
-  literal.float_value = value;
-  return {literal_value(from), from, literal};
+  return {literal_value(from), from, attribute(value)};
 }
 
 std::vector<NodeParts::Operand> NodeParts::add(NodeDescription description, const std::vector<Operand>& operands,

@@ -4,11 +4,19 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "optimize/onnx/mapping/resolve_node.h"
 
 namespace rulemill::optimize {
+
+/// Descriptions of parts: a node of ONNX's own domain, and values of its attributes.
+NodeDescription node(std::string op_type);
+OnnxLiteral attribute(double value);
+OnnxLiteral attribute(std::vector<algebra::Poly> values);
+/// Returns an attribute that is one integer; nullopt if it is absent or has another type.
+std::optional<std::int64_t> integer_of(const NodeDescription& description, const std::string& attribute);
 
 class NodeParts {
  public:
@@ -25,6 +33,9 @@ class NodeParts {
 
   Operand input(std::uint32_t number) const;
   Operand number(double value);
+  static Operand integers(std::vector<algebra::Poly> values) {
+    return {std::nullopt, {}, attribute(std::move(values))};
+  }
 
   /// Adds a node, of ONNX's own domain unless its description has another, with `outputs` results. Returns an empty
   /// list, and keeps the reason, if no mapping fits it.

@@ -1,11 +1,10 @@
 #include "optimize/onnx/mapping/resolve_compound.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <set>
 
 #include "optimize/onnx/mapping/node_parts.h"
+#include "optimize/onnx/mapping/resolve_attention.h"
 #include "optimize/onnx/mapping/resolve_einsum.h"
 #include "optimize/onnx/mapping/resolve_normalization.h"
 
@@ -26,32 +25,9 @@ const std::map<std::string, std::vector<std::string>> activations = {{"Relu", {}
                                                                      {"LeakyRelu", {"alpha"}},
                                                                      {"HardSigmoid", {"alpha", "beta"}}};
 
-/// Attributes of onnxruntime's Attention: those that are read or change nothing here, and those that must be 0.
-const std::set<std::string> attention_attributes = {"num_heads", "scale", "mask_filter_value"};
-const std::set<std::string> attention_switches = {"unidirectional", "do_rotary", "past_present_share_buffer"};
-
-NodeDescription node(std::string op_type) {
-  NodeDescription description;
-  description.op_type = std::move(op_type);
-  return description;
-}
-
-OnnxLiteral number(double value) {
-  OnnxLiteral literal;
-  literal.float_value = value;
-  return literal;
-}
-
 std::optional<std::string> text_of(const NodeDescription& description, const std::string& attribute) {
   const auto found = description.attributes.find(attribute);
   return found == description.attributes.end() ? std::nullopt : found->second.string_value;
-}
-
-std::optional<std::int64_t> integer_of(const NodeDescription& description, const std::string& attribute) {
-  const auto found = description.attributes.find(attribute);
-  if (found == description.attributes.end() || found->second.is_list || found->second.integers.size() != 1)
-    return std::nullopt;
-  return found->second.integers[0].constant();
 }
 
 /// Returns the inputs from `first` to before `end` that are present; nullopt if the type of one is not known.
@@ -76,7 +52,8 @@ std::optional<Operand> add_activation(NodeParts& parts, const std::string& name,
     return parts.add(std::move(description), {operand, parts.number(numbers[0]), parts.number(numbers[1])});
   }
   if (numbers.size() != known->second.size()) return std::nullopt;
-  for (std::size_t i = 0; i < numbers.size(); ++i) description.attributes.emplace(known->second[i], number(numbers[i]));
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    description.attributes.emplace(known->second[i], attribute(numbers[i]));
   return parts.add(std::move(description), {operand});
 }
 
@@ -126,20 +103,19 @@ Resolved resolve_fused_gemm(const NodeQuery& query, GraphBank& bank) {
 Resolved resolve_fused_matmul(const NodeQuery& query, GraphBank& bank) {
   NodeParts parts(query, bank, "it transposes batches");
   const NodeDescription& given = query.description;
-  for (const std::string attribute : {"transBatchA", "transBatchB"})
-    if (integer_of(given, attribute).value_or(0) != 0) return parts.reason();
+  for (const char* batches : {"transBatchA", "transBatchB"})
+    if (integer_of(given, batches).value_or(0) != 0) return parts.reason();
   const auto operands = inputs_of(query, parts, bank, 0, 2);
   if (!operands || operands->size() != 2) return "the type of an input is not known";
-  const auto turned = [&](const Operand& operand, const std::string& attribute) {
-    if (integer_of(given, attribute).value_or(0) == 0) return std::optional(operand);
+  const auto turned = [&](const Operand& operand, const char* is_turned) {
+    if (integer_of(given, is_turned).value_or(0) == 0) return std::optional(operand);
     const std::size_t rank = parts.shape(operand).size();
     if (rank < 2) return std::optional<Operand>();
-    OnnxLiteral order;
-    order.is_list = true;
-    for (std::size_t i = 0; i < rank; ++i) order.integers.emplace_back(static_cast<std::int64_t>(i));
-    std::swap(order.integers[rank - 1], order.integers[rank - 2]);
+    std::vector<algebra::Poly> order;
+    for (std::size_t i = 0; i < rank; ++i) order.emplace_back(static_cast<std::int64_t>(i));
+    std::swap(order[rank - 1], order[rank - 2]);
     NodeDescription transpose = node("Transpose");
-    transpose.attributes.emplace("perm", order);
+    transpose.attributes.emplace("perm", attribute(std::move(order)));
     return parts.add(std::move(transpose), {operand});
   };
   const auto left = turned(operands->at(0), "transA"), right = turned(operands->at(1), "transB");
@@ -148,54 +124,6 @@ Resolved resolve_fused_matmul(const NodeQuery& query, GraphBank& bank) {
   const auto factor = given.attributes.find("alpha");
   if (result && factor != given.attributes.end() && factor->second.float_value.value_or(1) != 1)
     result = parts.add(node("Mul"), {*result, parts.number(*factor->second.float_value)});
-  if (!result) return parts.reason();
-  return parts.finish(*result);
-}
-
-/// A projection whose columns are those of queries, keys and values, and attention by several heads. Neither masks nor
-/// earlier keys.
-Resolved resolve_attention(const NodeQuery& query, GraphBank& bank) {
-  NodeParts parts(query, bank, "its sizes do not fit its heads");
-  const NodeDescription& given = query.description;
-  for (const auto& [name, value] : given.attributes) {
-    const bool is_off = attention_switches.contains(name) && integer_of(given, name) == 0;
-    if (!is_off && !attention_attributes.contains(name)) return "attribute " + name + " is not supported";
-  }
-  const auto heads = integer_of(given, "num_heads");
-  if (!heads || *heads <= 0 || query.outputs.size() != 1 || query.inputs.size() < 2) return parts.reason();
-  if (query.inputs.size() > 3) return "it has a mask or earlier keys";
-  const auto operands = inputs_of(query, parts, bank, 0, 3);
-  if (!operands || operands->size() < 2) return "the type of an input is not known";
-  const algebra::Shape weights = parts.shape(operands->at(1));
-  const auto columns = weights.size() == 2 ? weights[1].constant() : std::nullopt;
-  if (!columns || *columns % (3 * *heads) != 0) return parts.reason();
-  auto packed = parts.add(node("MatMul"), {operands->at(0), operands->at(1)});
-  if (packed && operands->size() == 3) packed = parts.add(node("Add"), {*packed, operands->at(2)});
-  if (!packed) return parts.reason();
-  OnnxLiteral thirds;
-  thirds.is_list = true;
-  thirds.integers.assign(3, algebra::Poly(*columns / 3));
-  NodeDescription split = node("Split");
-  OnnxLiteral axis;
-  axis.integers = {algebra::Poly(-1)};
-  split.attributes.emplace("axis", axis);
-  std::vector<Operand> split_operands = {*packed};
-  constexpr int split_input_opset = 13;
-  if (query.opset >= split_input_opset)
-    split_operands.push_back({std::nullopt, {}, thirds});
-  else
-    split.attributes.emplace("split", thirds);
-  const std::vector<Operand> each = parts.add(std::move(split), split_operands, 3);
-  if (each.size() != 3) return parts.reason();
-  NodeDescription attention = node("MultiHeadAttention");
-  attention.domain = given.domain;
-  attention.attributes.emplace("num_heads", given.attributes.at("num_heads"));
-  const auto scale = given.attributes.find("scale");
-  const bool has_scale = scale != given.attributes.end() && scale->second.float_value.value_or(0) != 0;
-  const std::int64_t head_size = *columns / (3 * *heads);
-  attention.attributes.emplace("scale",
-                               has_scale ? scale->second : number(1 / std::sqrt(static_cast<double>(head_size))));
-  const auto result = parts.add(std::move(attention), each);
   if (!result) return parts.reason();
   return parts.finish(*result);
 }
@@ -212,11 +140,11 @@ Resolved resolve_node_or_parts(const NodeQuery& query, GraphBank& bank) {
   }
   auto resolved = resolve_node(query, bank);
   if (std::holds_alternative<LoweredNode>(resolved)) return resolved;
+  if (is_attention(given)) return resolve_attention(query, bank);
   if (given.domain.empty()) return given.op_type == "Einsum" ? resolve_einsum(query, bank) : std::move(resolved);
   if (given.domain != "com.microsoft") return resolved;
   if (given.op_type == "FusedConv") return resolve_fused_conv(query, bank);
   if (given.op_type == "FusedGemm") return resolve_fused_gemm(query, bank);
-  if (given.op_type == "Attention") return resolve_attention(query, bank);
   return resolved;
 }
 
