@@ -177,6 +177,18 @@ class FusedNodes(FusionRulesCase):
                 self.values["mask"] = random.uniform(-2, 2, shape).astype(numpy.float32)
                 self.assert_stands_for(helper.make_node("Attention", ["q", "k", "v", "mask"], ["y"]), self.scores("q", "k", "v", "mask"), 23)
 
+    def test_attention_that_hides_keys_is_not_taken_for_one_that_does_not(self):
+        random = numpy.random.default_rng(8)
+        self.values |= {name: random.uniform(-1, 1, [2, 3, 5, 4]).astype(numpy.float32) for name in "qkv"}
+        self.values |= {"seen": random.uniform(0, 1, [5, 5]) < 0.7, "lengths": numpy.array([3, 5])}
+        plain = self.write("several", self.scores("q", "k", "v"), 23)
+        hidden = {"causal": (["q", "k", "v"], {"is_causal": 1}, 23), "masked": (["q", "k", "v", "seen"], {}, 23),
+                  "of given lengths": (["q", "k", "v", "", "", "", "lengths"], {}, 24)}
+        for name, (inputs, attributes, opset) in hidden.items():
+            with self.subTest(name):
+                one = self.write("one", [helper.make_node("Attention", inputs, ["y"], **attributes)], opset)
+                self.assertNotEqual(self.verdict(plain, one), "equal")
+
     def test_attention_with_earlier_keys_and_values_is_its_nodes(self):
         random = numpy.random.default_rng(6)
         shapes = {"q": 1, "k": 1, "v": 1, "earlier_k": 7, "earlier_v": 7}

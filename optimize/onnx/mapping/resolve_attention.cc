@@ -1,7 +1,7 @@
 #include "optimize/onnx/mapping/resolve_attention.h"
 
-#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "optimize/onnx/mapping/node_parts.h"
@@ -26,11 +26,12 @@ struct Attention {
   std::int64_t heads = 0;
 };
 
-/// The positions of inputs.
+/// The positions of inputs. A node with another one is not read.
 struct Inputs {
   std::uint32_t summand, past_key, past_value;
 };
 constexpr Inputs onnx_inputs = {3, 4, 5}, multi_head_inputs = {5, 6, 7};
+constexpr std::uint32_t packed_summand = 5;
 
 class AttentionParts {
  public:
@@ -50,6 +51,7 @@ class AttentionParts {
  private:
   /// Queries, keys and values have as many heads.
   Resolved onnx_attention() {
+    if (!has_only({0, 1, 2, 3, 4, 5})) return "it has an input that is not supported";
     Attention attention = unpacked(onnx_inputs);
     if (!attention.query || !attention.key || !attention.value) return parts_.reason();
     if (rank(*attention.query) == 4) {
@@ -66,7 +68,7 @@ class AttentionParts {
   }
 
   Resolved multi_head_attention() {
-    if (is_present(3) || is_present(4)) return "it has a bias or a mask of keys";
+    if (!has_only({0, 1, 2, 5, 6, 7})) return "it has a bias, a mask of keys, or a buffer of keys";
     Attention attention = unpacked(multi_head_inputs);
     attention.heads = integer_of(query_.description, "num_heads").value_or(0);
     return computed(attention);
@@ -74,9 +76,8 @@ class AttentionParts {
 
   /// A projection whose columns are those of queries, keys and values.
   Resolved packed_attention() {
-    constexpr std::uint32_t mask = 3, past = 4, summand = 5;
     const auto heads = integer_of(query_.description, "num_heads");
-    if (is_present(mask) || is_present(past)) return "it has a mask or earlier keys";
+    if (!has_only({0, 1, 2, packed_summand})) return "it has a mask or earlier keys";
     const auto weights = input(1);
     if (!heads || *heads <= 0 || query_.outputs.size() != 1 || !weights || rank(*weights) != 2) return parts_.reason();
     const auto columns = parts_.shape(*weights)[1].constant();
@@ -86,7 +87,7 @@ class AttentionParts {
     if (!packed) return parts_.reason();
     const std::vector<Operand> each = split_in_thirds(*packed, Poly(*columns / 3));
     if (each.size() != 3) return parts_.reason();
-    if (is_present(summand)) return computed({each[0], each[1], each[2], input(summand), {}, {}, *heads});
+    if (is_present(packed_summand)) return computed({each[0], each[1], each[2], input(packed_summand), {}, {}, *heads});
     NodeDescription attention = node("MultiHeadAttention");  // for which there is an operator
     attention.domain = query_.description.domain;
     attention.attributes.emplace("num_heads", query_.description.attributes.at("num_heads"));
@@ -97,8 +98,7 @@ class AttentionParts {
   }
 
   Attention unpacked(const Inputs& at) const {
-    Attention attention{input(0), input(1), input(2), input(at.summand), input(at.past_key), input(at.past_value), 0};
-    return attention;
+    return {input(0), input(1), input(2), input(at.summand), input(at.past_key), input(at.past_value), 0};
   }
 
   /// The product of queries and keys, its softmax, and the product with the values.
@@ -121,6 +121,8 @@ class AttentionParts {
     scores = add("Mul", {scores, parts_.number(scale(*head_size))});
     if (given.summand) {
       if (!is_float(bank_.value(*given.summand->value).type.data_type)) return "its mask has truth values";
+      const algebra::Shape shape = parts_.shape(*given.summand);
+      if (!key || shape.empty() || shape.back() != parts_.shape(*key)[2]) return "its mask is shorter than the keys";
       scores = add("Add", {scores, given.summand});
     }
     auto result = add("MatMul", {add("Softmax", {scores}, {{"axis", integer(-1)}}), value});
@@ -166,6 +168,11 @@ class AttentionParts {
     return given == 0 ? 1 / std::sqrt(static_cast<double>(head_size)) : given;
   }
 
+  bool has_only(const std::set<std::uint32_t>& numbers) const {
+    for (std::uint32_t i = 0; i < query_.inputs.size(); ++i)
+      if (is_present(i) && !numbers.contains(i)) return false;
+    return true;
+  }
   bool is_present(std::uint32_t number) const {
     return number < query_.inputs.size() && !query_.description.absent_inputs[number];
   }
