@@ -180,8 +180,8 @@ MatchingValues matching_values(const GraphBank& bank, const IdentifiedModel& bef
     return {};  // the models cannot be evaluated at these sizes
   }
   for (auto& [value, known] : matches) {
-    std::ranges::stable_partition(
-        known, [&, &type = bank.value(value).type](ValueId each) { return bank.value(each).type == type; });
+    std::stable_partition(known.begin(), known.end(),
+                          [&, &type = bank.value(value).type](ValueId each) { return bank.value(each).type == type; });
     known.resize(std::min(known.size(), max_matches));
   }
   return matches;
