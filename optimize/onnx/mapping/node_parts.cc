@@ -70,6 +70,25 @@ std::optional<NodeParts::Operand> NodeParts::add(NodeDescription description, co
   return results.empty() ? std::nullopt : std::optional(std::move(results[0]));
 }
 
+std::optional<NodeParts::Operand> NodeParts::typed_input(std::uint32_t number) const {
+  const bool is_typed = number < whole_.inputs.size() && !whole_.description.absent_inputs[number] &&
+                        whole_.inputs[number] && bank_.value(*whole_.inputs[number]).type;
+  return is_typed ? std::optional(input(number)) : std::nullopt;
+}
+
+std::optional<NodeParts::Operand> NodeParts::add(const char* op_type,
+                                                 const std::vector<std::optional<Operand>>& operands,
+                                                 std::map<std::string, OnnxLiteral> attributes) {
+  std::vector<Operand> present;
+  for (const auto& operand : operands) {
+    if (!operand) return std::nullopt;
+    present.push_back(*operand);
+  }
+  NodeDescription description = node(op_type);
+  description.attributes = std::move(attributes);
+  return add(std::move(description), present);
+}
+
 LoweredNode NodeParts::finish(const std::vector<Operand>& results) {
   for (const Operand& result : results) lowered_.outputs.push_back(result.from);
   return std::move(lowered_);

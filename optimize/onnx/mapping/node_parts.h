@@ -2,6 +2,7 @@
 // mappings, with the steps of all of them.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,6 +33,8 @@ class NodeParts {
   };
 
   Operand input(std::uint32_t number) const;
+  /// Returns nullopt for an input that is absent or of an unknown type.
+  std::optional<Operand> typed_input(std::uint32_t number) const;
   Operand number(double value);
   static Operand integers(std::vector<algebra::Poly> values) {
     return {std::nullopt, {}, attribute(std::move(values))};
@@ -41,6 +44,9 @@ class NodeParts {
   /// list, and keeps the reason, if no mapping fits it.
   std::vector<Operand> add(NodeDescription description, const std::vector<Operand>& operands, std::size_t outputs);
   std::optional<Operand> add(NodeDescription description, const std::vector<Operand>& operands);
+  /// The same for a node that is not added if an operand is absent, such as the result of one that was not.
+  std::optional<Operand> add(const char* op_type, const std::vector<std::optional<Operand>>& operands,
+                             std::map<std::string, OnnxLiteral> attributes = {});
 
   const algebra::Shape& shape(const Operand& operand) const { return *bank_.value(*operand.value).type; }
   const std::string& reason() const { return reason_; }

@@ -82,8 +82,8 @@ class AttentionParts {
     if (!heads || *heads <= 0 || query_.outputs.size() != 1 || !weights || rank(*weights) != 2) return parts_.reason();
     const auto columns = parts_.shape(*weights)[1].constant();
     if (!columns || *columns % (3 * *heads) != 0) return parts_.reason();
-    auto packed = add("MatMul", {input(0), weights});
-    if (is_present(2)) packed = add("Add", {packed, input(2)});
+    auto packed = parts_.add("MatMul", {input(0), weights});
+    if (is_present(2)) packed = parts_.add("Add", {packed, input(2)});
     if (!packed) return parts_.reason();
     const std::vector<Operand> each = split_in_thirds(*packed, Poly(*columns / 3));
     if (each.size() != 3) return parts_.reason();
@@ -112,20 +112,20 @@ class AttentionParts {
     auto key = by_heads(given.key, given.heads), value = by_heads(given.value, given.heads);
     if (!query || !key || !value) return parts_.reason();
     if (given.past_key) {
-      key = add("Concat", {given.past_key, key}, {{"axis", integer(2)}});
-      value = add("Concat", {given.past_value, value}, {{"axis", integer(2)}});
+      key = parts_.add("Concat", {given.past_key, key}, {{"axis", integer(2)}});
+      value = parts_.add("Concat", {given.past_value, value}, {{"axis", integer(2)}});
     }
     const auto head_size = parts_.shape(*query)[3].constant();
     if (!head_size) return parts_.reason();
-    auto scores = add("MatMul", {query, add("Transpose", {key}, {{"perm", attribute({0, 1, 3, 2})}})});
-    scores = add("Mul", {scores, parts_.number(scale(*head_size))});
+    auto scores = parts_.add("MatMul", {query, parts_.add("Transpose", {key}, {{"perm", attribute({0, 1, 3, 2})}})});
+    scores = parts_.add("Mul", {scores, parts_.number(scale(*head_size))});
     if (given.summand) {
       if (!is_float(bank_.value(*given.summand->value).type.data_type)) return "its mask has truth values";
       const algebra::Shape shape = parts_.shape(*given.summand);
       if (!key || shape.empty() || shape.back() != parts_.shape(*key)[2]) return "its mask is shorter than the keys";
-      scores = add("Add", {scores, given.summand});
+      scores = parts_.add("Add", {scores, given.summand});
     }
-    auto result = add("MatMul", {add("Softmax", {scores}, {{"axis", integer(-1)}}), value});
+    auto result = parts_.add("MatMul", {parts_.add("Softmax", {scores}, {{"axis", integer(-1)}}), value});
     if (has_columns) result = columns_of(result);
     if (!result || !key || !value) return parts_.reason();
     std::vector<Operand> outputs = {*result, *key, *value};
@@ -151,15 +151,15 @@ class AttentionParts {
     const auto columns = shape.size() == 3 ? shape[2].constant() : std::nullopt;
     if (!columns || *columns % heads != 0) return std::nullopt;
     const auto split =
-        add("Reshape", {value, NodeParts::integers({shape[0], shape[1], Poly(heads), Poly(*columns / heads)})});
-    return add("Transpose", {split}, {{"perm", attribute({0, 2, 1, 3})}});
+        parts_.add("Reshape", {value, NodeParts::integers({shape[0], shape[1], Poly(heads), Poly(*columns / heads)})});
+    return parts_.add("Transpose", {split}, {{"perm", attribute({0, 2, 1, 3})}});
   }
 
   std::optional<Operand> columns_of(const std::optional<Operand>& value) {
-    const auto moved = add("Transpose", {value}, {{"perm", attribute({0, 2, 1, 3})}});
+    const auto moved = parts_.add("Transpose", {value}, {{"perm", attribute({0, 2, 1, 3})}});
     if (!moved) return std::nullopt;
     const algebra::Shape shape = parts_.shape(*moved);
-    return add("Reshape", {moved, NodeParts::integers({shape[0], shape[1], shape[2] * shape[3]})});
+    return parts_.add("Reshape", {moved, NodeParts::integers({shape[0], shape[1], shape[2] * shape[3]})});
   }
 
   double scale(std::int64_t head_size) const {
@@ -176,10 +176,7 @@ class AttentionParts {
   bool is_present(std::uint32_t number) const {
     return number < query_.inputs.size() && !query_.description.absent_inputs[number];
   }
-  std::optional<Operand> input(std::uint32_t number) const {
-    const bool is_known = is_present(number) && query_.inputs[number] && bank_.value(*query_.inputs[number]).type;
-    return is_known ? std::optional(parts_.input(number)) : std::nullopt;
-  }
+  std::optional<Operand> input(std::uint32_t number) const { return parts_.typed_input(number); }
   bool is_present_but_unknown() const {
     for (std::uint32_t i = 0; i < query_.inputs.size(); ++i)
       if (is_present(i) && !input(i)) return true;
@@ -191,18 +188,6 @@ class AttentionParts {
     OnnxLiteral literal;
     literal.integers = {Poly(value)};
     return literal;
-  }
-
-  std::optional<Operand> add(const char* op_type, const std::vector<std::optional<Operand>>& operands,
-                             std::map<std::string, OnnxLiteral> attributes = {}) {
-    std::vector<Operand> present;
-    for (const auto& operand : operands) {
-      if (!operand) return std::nullopt;
-      present.push_back(*operand);
-    }
-    NodeDescription description = node(op_type);
-    for (auto& [name, value] : attributes) description.attributes.emplace(name, std::move(value));
-    return parts_.add(std::move(description), present);
   }
 
   const NodeQuery& query_;

@@ -39,16 +39,16 @@ class NormalizationParts {
     if (!normalizes_rows()) return "it normalizes several dimensions";
     const auto rows = sum_of_inputs();
     const auto mean = kind_.centered ? mean_of(rows) : std::nullopt;
-    const auto centered = kind_.centered ? add("Sub", {rows, mean}) : rows;
-    const auto variance = mean_of(add("Pow", {centered, parts_.number(2)}));
-    const auto root = add("Sqrt", {add("Add", {variance, parts_.number(epsilon())})});
-    auto result = add("Mul", {add("Div", {centered, root}), input(weights())});
-    if (kind_.centered && input(weights() + 1)) result = add("Add", {result, input(weights() + 1)});
+    const auto centered = kind_.centered ? parts_.add("Sub", {rows, mean}) : rows;
+    const auto variance = mean_of(parts_.add("Pow", {centered, parts_.number(2)}));
+    const auto root = parts_.add("Sqrt", {parts_.add("Add", {variance, parts_.number(epsilon())})});
+    auto result = parts_.add("Mul", {parts_.add("Div", {centered, root}), input(weights())});
+    if (kind_.centered && input(weights() + 1)) result = parts_.add("Add", {result, input(weights() + 1)});
     if (!result) return parts_.reason();
     std::vector<std::optional<Operand>> outputs = {result};
     const std::size_t wanted = query_.outputs.size();
-    if (wanted > 1) outputs.push_back(kind_.centered ? mean : add("Sub", {variance, variance}));  // 0
-    if (wanted > 2) outputs.push_back(add("Reciprocal", {root}));
+    if (wanted > 1) outputs.push_back(kind_.centered ? mean : parts_.add("Sub", {variance, variance}));  // 0
+    if (wanted > 2) outputs.push_back(parts_.add("Reciprocal", {root}));
     if (wanted > 3) outputs.push_back(rows);
     return finish(outputs);
   }
@@ -70,17 +70,13 @@ class NormalizationParts {
     return found == query_.description.attributes.end() ? kind_.epsilon : found->second.float_value.value_or(0);
   }
 
-  std::optional<Operand> input(std::uint32_t number) const {
-    const bool is_known =
-        number < query_.inputs.size() && query_.inputs[number] && bank_.value(*query_.inputs[number]).type;
-    return is_known ? std::optional(parts_.input(number)) : std::nullopt;
-  }
+  std::optional<Operand> input(std::uint32_t number) const { return parts_.typed_input(number); }
 
   std::optional<Operand> sum_of_inputs() {
     if (!kind_.skips) return input(0);
-    const auto sum = add("Add", {input(0), input(1)});
+    const auto sum = parts_.add("Add", {input(0), input(1)});
     const std::uint32_t last = weights() + (kind_.centered ? 2 : 1);
-    return input(last) ? add("Add", {sum, input(last)}) : sum;
+    return input(last) ? parts_.add("Add", {sum, input(last)}) : sum;
   }
 
   std::optional<Operand> mean_of(const std::optional<Operand>& rows) {
@@ -94,17 +90,6 @@ class NormalizationParts {
     if (query_.opset >= axes_input_opset) return parts_.add(std::move(mean), {*rows, {std::nullopt, {}, axes}});
     mean.attributes.emplace("axes", axes);
     return parts_.add(std::move(mean), {*rows});
-  }
-
-  std::optional<Operand> add(const char* op_type, const std::vector<std::optional<Operand>>& operands) {
-    std::vector<Operand> present;
-    for (const auto& operand : operands) {
-      if (!operand) return std::nullopt;
-      present.push_back(*operand);
-    }
-    NodeDescription description;
-    description.op_type = op_type;
-    return parts_.add(std::move(description), present);
   }
 
   std::variant<LoweredNode, std::string> finish(const std::vector<std::optional<Operand>>& outputs) {
