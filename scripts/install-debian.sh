@@ -1,17 +1,30 @@
 #!/bin/bash
-# Installs the packages for building and testing rulemill on Debian 12. Run as root; installed packages are skipped.
+# Installs the packages for building, running and testing rulemill on Debian 12: install-debian.sh [--no-tests]
+# --no-tests leaves out what only tests, lint and releases need. Run as root; installed packages are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(
-  g++ clang clang-format clang-tidy cmake ninja-build ccache pkg-config
-  libopenmpi-dev openmpi-bin libhdf5-dev hdf5-tools libz3-dev coinor-libcbc-dev
-  libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler
+  g++ cmake ninja-build ccache pkg-config
+  libopenmpi-dev openmpi-bin libhdf5-dev libz3-dev coinor-libcbc-dev libonnx-dev libprotobuf-dev protobuf-compiler
   catch2 libcli11-dev libspdlog-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev zlib1g-dev libgoogle-perftools-dev
-  cvc5 patchelf shellcheck python3-venv ca-certificates
+  python3-venv ca-certificates
+)
+test_packages=(
+  clang clang-format clang-tidy shellcheck
+  cvc5 hdf5-tools libonnx-testdata patchelf
   chromium-headless-shell fonts-dejavu-core
   munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
 )
+tests=true
+case ${1:-} in
+  '') packages+=("${test_packages[@]}") ;;
+  --no-tests) tests=false ;;
+  *)
+    echo "install-debian.sh: unknown option '$1', expected nothing or --no-tests" >&2
+    exit 2
+    ;;
+esac
 
 missing=()
 for package in "${packages[@]}"; do
@@ -24,13 +37,14 @@ if ((${#missing[@]} > 0)); then
   apt-get install --quiet --quiet --yes --no-install-recommends "${missing[@]}"
 fi
 
-# Python is needed only for tests and model export; without it these tests are skipped with a message.
+# onnxruntime times and compares models; without it optimize does not, and tests that need it are skipped with a message.
 venv=build/venv
 if ! "$venv/bin/python" -c 'import numpy, onnx, onnxruntime' 2>/dev/null; then
   python3 -m venv "$venv"
   "$venv/bin/pip" install --quiet --disable-pip-version-check numpy onnx onnxruntime ||
-    echo "install-debian.sh: cannot install onnxruntime from PyPI; tests that need it will be skipped" >&2
+    echo "install-debian.sh: cannot install onnxruntime from PyPI; models cannot be timed, and tests that need it will be skipped" >&2
 fi
+$tests || exit 0
 # For the tests of exported rules, by the programs that apply them.
 if ! "$venv/bin/python" -c 'import onnxscript, egglog' 2>/dev/null; then
   "$venv/bin/pip" install --quiet --disable-pip-version-check onnxscript==0.7.2 egglog==13.2.0 ||

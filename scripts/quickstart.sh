@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if [[ $(id -u) -eq 0 && -f /etc/debian_version ]]; then
-  scripts/install-debian.sh
+  scripts/install-debian.sh --no-tests
 fi
 scripts/build.sh release rulemill
 

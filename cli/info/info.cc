@@ -28,7 +28,7 @@ std::string value_text(const runtime::Attribute& value) {
   return std::to_string(std::get<double>(value));
 }
 
-void show(Context& context, const std::string& path) {
+void show_file(Context& context, const std::string& path) {
   const runtime::TableReader table(path);
   table.verify();
   context.print(fmt::format("{}: a table of {}, version {}, {} rows, checksum {} (checked)\n\n", path,
@@ -137,7 +137,7 @@ void add_info(CLI::App& app, Options& options, Command& chosen) {
       } else if (!roundtrip->empty()) {
         throw runtime::UsageError("--roundtrip", "needs a model (*.onnx) as FILE");
       } else if (is_table(*path)) {
-        show(context, *path);
+        show_file(context, *path);
       } else {
         runtime::on_first_rank(context.world, [&] { show_other(context, *path); });
       }

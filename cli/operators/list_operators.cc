@@ -76,7 +76,7 @@ runtime::Json to_json(const OperatorDescription& description) {
   return json;
 }
 
-void show(Context& context, const std::string& name) {
+void show_operator(Context& context, const std::string& name) {
   const algebra::Library library = load_library(context.options);
   if (!library.has_operator(name))
     throw runtime::UsageError("NAME", algebra::unknown_operator(name, library.operator_names()));
@@ -117,7 +117,7 @@ void add_operators(CLI::App& app, Options& options, Command& chosen) {
   showing->add_option("NAME", *name, "operator, as in `operators list`")->required();
   add_definitions_option(*showing, options);
   add_common_options(*showing, options);
-  showing->callback([name, &chosen] { chosen = [name](Context& context) { show(context, *name); }; });
+  showing->callback([name, &chosen] { chosen = [name](Context& context) { show_operator(context, *name); }; });
 
   add_operators_check(*operators, options, chosen);
   add_operators_eval(*operators, options, chosen);

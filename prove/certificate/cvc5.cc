@@ -12,7 +12,7 @@ constexpr const char* query_separator = "-- next --";
 constexpr const char* input_file = "scripts.smt2";
 constexpr const char* output_file = "answers";
 
-std::vector<std::string> lines_of(std::istream& stream) {
+std::vector<std::string> read_lines(std::istream& stream) {
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) {
     if (!line.empty()) lines.push_back(line);
@@ -45,7 +45,7 @@ std::vector<std::vector<std::string>> Cvc5Run::answers(std::chrono::milliseconds
   if (process_.end_reason().starts_with("time limit")) throw runtime::Error("cvc5", process_.end_reason());
   std::ifstream file(folder_ / output_file);
   std::vector<std::vector<std::string>> answers(1);
-  for (const std::string& line : lines_of(file)) {
+  for (const std::string& line : read_lines(file)) {
     if (line == query_separator || line == "\"" + std::string(query_separator) + "\"") {
       answers.emplace_back();
     } else {

@@ -14,7 +14,7 @@ namespace {
 /// An index, or several merged ones, with its stride in each of the three tensors.
 struct Axis {
   std::int64_t extent = 1;
-  std::array<std::int64_t, 3> stride{};  // left, right, out
+  std::array<std::int64_t, 3> stride{};  // left, right, result
 
   /// Merges with `inner`, the next faster index, if they are contiguous in all tensors.
   bool absorb_inner(const Axis& inner) {
@@ -49,7 +49,7 @@ std::optional<Axis> merge_axes(std::vector<Axis> axes, std::size_t by) {
   return all;
 }
 
-constexpr std::size_t left = 0, right = 1, out = 2;
+constexpr std::size_t left = 0, right = 1, into = 2;
 
 struct Axes {
   Axis batch, row, column, depth;
@@ -67,19 +67,19 @@ std::optional<Axes> classify_axes(const TensorExpr& expr, const Contraction& fou
     if (!linear) return std::nullopt;
     strides[t] = *linear;
   }
-  for (const auto& [index, stride] : strides[out]) extents[index] = expr.extents.at(index);
+  for (const auto& [index, stride] : strides[into]) extents[index] = expr.extents.at(index);
   for (const Atom index : found.bound) extents[index] = expr.extents.at(index);
   std::array<std::vector<Axis>, 4> groups;
   for (const auto& [index, extent] : extents) {
     Axis axis{extent, {}};
     for (std::size_t t = 0; t < 3; ++t) axis.stride[t] = strides[t].contains(index) ? strides[t].at(index) : 0;
-    const bool in_left = axis.stride[left] != 0, in_right = axis.stride[right] != 0, in_out = axis.stride[out] != 0;
+    const bool in_left = axis.stride[left] != 0, in_right = axis.stride[right] != 0, in_out = axis.stride[into] != 0;
     if (std::ranges::any_of(axis.stride, [](std::int64_t stride) { return stride < 0; })) return std::nullopt;
     if (in_out ? !in_left && !in_right : !in_left || !in_right) return std::nullopt;
     groups[!in_out ? 3 : in_left && in_right ? 0 : in_left ? 1 : 2].push_back(axis);
   }
-  const auto batch = merge_axes(groups[0], out), row = merge_axes(groups[1], out), column = merge_axes(groups[2], out),
-             depth = merge_axes(groups[3], left);
+  const auto batch = merge_axes(groups[0], into), row = merge_axes(groups[1], into),
+             column = merge_axes(groups[2], into), depth = merge_axes(groups[3], left);
   if (!batch || !row || !column || !depth) return std::nullopt;
   return Axes{*batch, *row, *column, *depth};
 }
@@ -96,12 +96,12 @@ std::optional<Product> match_product(const TensorExpr& expr, const Contraction& 
   const auto axes = classify_axes(expr, found, a, b, context);
   if (!axes) return std::nullopt;
   const auto& [batch, row, column, depth] = *axes;
-  if (depth.extent == 1 || (column.extent > 1 && column.stride[out] != 1)) return std::nullopt;
+  if (depth.extent == 1 || (column.extent > 1 && column.stride[into] != 1)) return std::nullopt;
   Product product{a.tensor, b.tensor, batch.extent, row.extent, column.extent, depth.extent, {},
                   {},       {},       found.scale,  {}};
   product.left_strides = {batch.stride[left], row.stride[left], depth.stride[left]};
   product.right_strides = {batch.stride[right], depth.stride[right], column.stride[right]};
-  product.out_strides = {batch.stride[out], row.stride[out], column.stride[out]};
+  product.out_strides = {batch.stride[into], row.stride[into], column.stride[into]};
   if (!is_matrix(product.rows, product.left_strides.row, product.depth, product.left_strides.column) ||
       !is_matrix(product.depth, product.right_strides.row, product.columns, product.right_strides.column) ||
       !is_matrix(product.rows, product.out_strides.row, product.columns, product.out_strides.column))
