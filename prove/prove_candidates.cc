@@ -20,8 +20,16 @@ namespace {
 using runtime::Json;
 
 constexpr const char* prove_journal_file = "verdicts.journal";
-constexpr int prove_stage_version = 14;  // in the stage's digest: results of different versions do not mix
+constexpr int prove_stage_version = 15;  // in the stage's digest: results of different versions do not mix
 constexpr std::size_t min_round_size = 32;
+
+/// Returns whether later derivations use the rule although it is derived: it is small, so that it is often needed, and
+/// its derivation is long, so that few derivations of larger rules would find it again.
+bool is_premise(const CandidateResult& result) {
+  constexpr std::uint64_t max_operators = 3, min_instances = 3;
+  return result.status == RuleStatus::Derived && result.operators <= max_operators &&
+         result.instance_count >= min_instances;
+}
 
 /// Splits a file into the texts of its rules, each from its line "rule …" to the next such line.
 std::vector<std::string> split_rules(const std::string& text) {
@@ -108,11 +116,13 @@ class CandidateRounds {
   }
 
   /// A rule proved in this round becomes derived if the core and the round's earlier rules imply it. Otherwise it joins
-  /// the core, or becomes inactive. Inactive rules are derived again only from the minimal core.
+  /// the core, or becomes inactive. Inactive rules are derived again only from the minimal core. Premises are
+  /// used like core rules; the prune stage replaces their instances by derivations.
   void update_core() {
     std::vector<std::size_t> proved;
-    std::vector<std::string> updates;
+    std::vector<std::string> updates, premises;
     for (std::size_t i = begin_; i < results_.size(); ++i) {
+      if (is_premise(results_[i])) premises.push_back(add_rule_update(results_[i].rule));
       if (results_[i].status != RuleStatus::Proved) continue;
       proved.push_back(i);
       updates.push_back(add_rule_update(results_[i].rule));
@@ -132,10 +142,11 @@ class CandidateRounds {
       if (!apply_derivation(answer, result)) result.inactive = answer.detail != implied_no && must_deactivate(result);
       if (result.status == RuleStatus::Proved && !result.inactive)
         ++core_size_;
-      else
+      else if (!is_premise(result))
         updates.push_back(remove_rule_update(known_rules_ + i));
     }
-    known_rules_ += proved.size();
+    known_rules_ += proved.size() + premises.size();
+    updates.insert(updates.end(), premises.begin(), premises.end());
     scheduler_.update_rules(updates);
   }
 

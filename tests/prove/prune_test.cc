@@ -163,6 +163,40 @@ rule c6(t1[2, 3], t2[3, 4], t3[4, 5], t4[5, 6], t5[6, 7], t6[7, 8], t7[8, 9], t8
   CHECK(fixture.findings() == std::vector<std::string>{});
 }
 
+TEST_CASE("prune: a small rule with a long derivation is used in later rounds, and its instances are replaced") {
+  constexpr int fillers = 64;  // as many as end any of the first rounds
+  std::string text;
+  int number = 0;
+  const auto add = [&](const std::string& rest) { text += "rule c" + std::to_string(++number) + rest + "\n\n"; };
+  const auto end_round = [&] {
+    for (int i = 0; i < fillers; ++i) add("(t1[2, 3])\n  relu(relu(t1))\n  => relu(t1)");
+  };
+  add("(t1[2, 3], t2[2, 3], t3[2, 3])\n  add(add(t1, t2), t3)\n  => add(t1, add(t2, t3))");
+  end_round();
+  add("(t1[2, 3], t2[2, 3], t3[2, 3], t4[2, 3])\n  add(add(t1, t2), add(t3, t4))\n  => add(add(t1, t3), add(t2, t4))");
+  const std::string lemma = "c" + std::to_string(number);
+  end_round();
+  add("(t1[2, 3], t2[2, 3], t3[2, 3], t4[2, 3])\n  relu(tanh(add(add(t1, t2), add(t3, t4))))\n"
+      "  => relu(tanh(add(add(t1, t3), add(t2, t4))))");
+
+  StageFixture fixture;
+  const ProofStageOptions options;
+  fixture.prove_all(text, options);
+  const std::vector<CandidateResult> results = read_results(fixture.path());
+  const auto of_lemma = std::ranges::find(results, lemma, &CandidateResult::candidate);
+  REQUIRE(of_lemma != results.end());
+  CHECK(of_lemma->status == RuleStatus::Derived);
+  CHECK(of_lemma->instance_count >= 3);
+  CHECK(results.back().status == RuleStatus::Derived);
+  CHECK(results.back().certificate.starts_with(lemma + ":"));
+
+  const PruneSummary summary = fixture.prune(options);
+  CHECK(summary.core == 2);
+  CHECK(summary.derived == 2);
+  CHECK(summary.without_checkable_proof == 0);
+  CHECK(fixture.findings() == std::vector<std::string>{});
+}
+
 TEST_CASE("prune: a derived rule without a checkable derivation is dropped and counted") {
   // The target of c4 is defined where a difference of sizes is positive, which the checker cannot prove.
   const std::string split = R"(rule c1(t1[4, 12])
