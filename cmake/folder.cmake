@@ -8,7 +8,7 @@ set(FOLDERS_COMPILED_TOGETHER
   "dedup/join dedup/terms"
   "enumerate/levels enumerate/terms"
   "optimize optimize/report"
-  "optimize/gpu/device optimize/gpu/kernels optimize/gpu/library optimize/gpu/lowering optimize/gpu/plan"
+  "optimize/gpu/kernels optimize/gpu/library optimize/gpu/lowering optimize/gpu/plan"
   "optimize/onnx/format optimize/onnx/identity optimize/onnx/inputs"
   "prove prove/certificate prove/core"
   "prove/cache prove/distributed prove/tasks"
