@@ -10,6 +10,7 @@ calling einsum. Encoders that normalize behind the residual sum (BERT) write tha
 the normalization. DINOv2, TNT and EVA02 project queries, keys and values by themselves, with the scale in the queries' weights, so
 that no tensor of five dimensions is split; EVA02 also turns halves of a head instead of neighbors, by permuting the weights. A
 U-Net convolves its images before nearest upsampling, by one 2x2 kernel for each of the four pixels. Writes FOLDER/NAME.onnx.
+`by_hand.py --list` prints the names.
 """
 
 import os
@@ -326,7 +327,10 @@ in_the_file = {"minilm": sums_not_fused, "bert_base": sums_not_fused, "deberta_v
 
 def main():
     if len(sys.argv) < 2:
-        sys.exit("usage: by_hand.py FOLDER [NAME…]")
+        sys.exit("usage: by_hand.py FOLDER [NAME…] | --list")
+    if sys.argv[1] == "--list":
+        print("\n".join(by_hand))
+        return
     folder, names = sys.argv[1], sys.argv[2:] or list(by_hand)
     os.makedirs(folder, exist_ok=True)
     for name in names:
