@@ -168,29 +168,38 @@ def measure(name, given, folder, settings=()):
             "repeated": found.get("again"), "failures": failures, "seconds_of_turns": given.seconds}
 
 
-def made(tool, names, folder):
-    """Writes FOLDER/NAME.onnx for each of the names by export.py or by_hand.py, unless it is there."""
-    missing = [name for name in names if not (folder / f"{stem(name)}.onnx").exists()]
-    if not missing:
+def make(tool, name, folder):
+    """Writes FOLDER/NAME.onnx by export.py or by_hand.py, unless it is there; a failed or interrupted call leaves no file."""
+    path = folder / f"{stem(name)}.onnx"
+    if path.exists():
         return
-    process = subprocess.run([sys.executable, str(ROOT / "bench/models" / tool), str(folder), *missing], text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if not all((folder / f"{stem(name)}.onnx").exists() for name in missing):
-        lines = process.stdout.strip().splitlines()
-        raise RuntimeError("; ".join([line for line in lines if "not exported" in line] or lines[-1:])[:300])
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        process = subprocess.run([sys.executable, str(ROOT / "bench/models" / tool), temporary, name], text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        new = pathlib.Path(temporary) / path.name
+        if process.returncode != 0 or not new.exists():
+            lines = process.stdout.strip().splitlines()
+            raise RuntimeError("; ".join([line for line in lines if "not exported" in line] or lines[-1:])[:300])
+        new.replace(path)
 
 
 def row_of(name, given, facts):
     """Measures a model in the calling process; files of other optimizers are deleted afterwards."""
+    not_made = {}
     if given.list:
-        made("export.py", [name], given.folder)
+        make("export.py", name, given.folder)
         if given.by_hand and facts.get("by hand"):
-            made("by_hand.py", [name], given.by_hand)
+            try:
+                make("by_hand.py", name, given.by_hand)
+            except RuntimeError as error:
+                not_made["by hand"] = str(error)
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.keep / stem(name) if given.keep else pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            return measure(name, given, folder, facts.get("settings", ()))
+            found = measure(name, given, folder, facts.get("settings", ()))
+            return {**found, "failures": {**found["failures"], **not_made}} if "failures" in found else found
         finally:
             for peer in peers.OPTIMIZERS:
                 if not given.keep_peers:
@@ -254,7 +263,7 @@ def measure_all(models, given):
     content.update({"onnxruntime": onnxruntime.__version__, "versions": versions(), "date": time.strftime("%Y-%m-%d")})
     rows = {row["model"]: row for row in content.get("results", [])}
     for name, facts in models.items():
-        if name in rows and is_done(rows[name], given) or given.threads != 1 and name not in rows:
+        if name in rows and is_done(rows[name], given) or given.threads != 1 and "forms" not in rows.get(name, {}):
             continue
         found = apart(name, given, facts)
         if given.threads == 1 or "failure" not in found:
