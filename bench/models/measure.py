@@ -4,7 +4,7 @@
 Optimizes each FOLDER/NAME.onnx (see export.py) with the options after `--`. Then the model, the result, the form written by
 hand (by_hand.py) and the results of other optimizers (peers.py) run in onnxruntime in turns (turns.py), with one thread, and times
 are processor time of the thread. With `--threads 2` the models and results that `--keep` kept run with two threads, and times are
-the clock's, which needs a machine without other load. Ratios are medians over rounds of the model's time divided by the form's time in
+the clock's, which needs a machine without other load. Ratios are medians over rounds of the model's time divided by the form's in
 the same round, with quartiles. A result that is slower than the model is timed again. Prints a table (table.py) and writes each
 row to the JSON at once. A model with a row in the JSON is skipped, so that the same command continues an interrupted run.
 RULEMILL names the binary.
@@ -131,9 +131,15 @@ def by_peers(model, folder, settings):
 
 
 def timed(forms, fed, given, seconds):
-    runners = {form: turns.session(path, given.threads) for form, path in forms.items()}
-    before = os.getloadavg()[0]
-    times = turns.in_turns(runners, fed, seconds, time.thread_time if given.threads == 1 else time.perf_counter)
+    """Returns sessions and times. Equal sessions differ by up to 2%, so that half of the rounds run with new ones, made in reverse."""
+    times, before = {form: [] for form in forms}, os.getloadavg()[0]
+    for order in (list(forms), list(forms)[::-1]):
+        runners = {}  # frees the sessions before
+        runners.update((form, turns.session(forms[form], given.threads)) for form in order)
+        clock = time.thread_time if given.threads == 1 else time.perf_counter
+        found = turns.in_turns({form: runners[form] for form in forms}, fed, seconds / 2, clock)
+        for form in forms:
+            times[form] += found[form]
     return runners, {"rounds": len(times["model"]), "load": [before, os.getloadavg()[0]], "forms": turns.compared(times)}
 
 

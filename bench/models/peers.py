@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Other optimizers of ONNX models: `peers.py OPTIMIZER MODEL OUT [TYPE [HEADS WIDTH]]` runs one of them with its default settings.
 
-TYPE, HEADS and WIDTH are for onnxruntime.transformers, which does not know a model's kind. measure.py runs each optimizer in a process
+TYPE, HEADS and WIDTH are for onnxruntime.transformers, which cannot infer them. measure.py runs each optimizer in a process
 of its own, because some of them end with a signal on some models.
 """
 

@@ -10,6 +10,7 @@ import time
 import numpy as np
 import onnxruntime
 
+LEAST_ROUNDS = 6
 PRODUCTS = ("Conv", "Gemm", "MatMul")  # also of fused operators, such as FusedConv
 
 
@@ -52,7 +53,7 @@ def in_turns(runners, fed, seconds, clock=time.thread_time):
         runner.run(None, fed)
     start = time.perf_counter()
     turn = 0
-    while turn < 11 or (time.perf_counter() - start < seconds and turn < 200):
+    while turn < LEAST_ROUNDS or (time.perf_counter() - start < seconds and turn < 100):
         order = list(runners.items())
         first = turn % len(order)
         for name, runner in order[first:] + order[:first]:
