@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
-"""Prints the results of measure.py as a table with means: `table.py OUT.json`.
+"""Prints the results of measure.py as a table with means: `table.py OUT.json [--into FILE]`.
+
+With `--into`, they replace what FILE (such as docs/results.md) has between the lines `<!-- table.py -->` and `<!-- end -->`.
 
 Factors are times as fast as the model, with quartiles. *cleaned*: no rule fired, only the clean-up changed the model; *unchanged*: the
 result is the model. *products*: the share of time that convolutions and matrix products take, before and after.
 """
 
+import argparse
 import collections
+import contextlib
+import io
 import json
+import pathlib
 import statistics
 import sys
 
@@ -62,7 +68,7 @@ def summary_of(rows, threads):
     if not found:
         return
     ours = [ratios["rulemill"] for _, ratios, _ in found]
-    print(f"\n{threads} thread{'s' * (threads > 1)}: {counts(ours)}\n")
+    print(f"\n{threads} thread{'s' * (threads > 1)}: {counts(ours)}.\n")
     for name, property_of in (("form", lambda row: row.get("form")), ("effect", effect), ("kind", lambda row: row.get("kind"))):
         for value in dict.fromkeys(property_of(row) for row, *_ in found):
             print(f"- {name} {value}: {counts([ratios['rulemill'] for row, ratios, _ in found if property_of(row) == value])}")
@@ -97,19 +103,42 @@ def summarize(results):
     models = collections.Counter(row["rules"][rule] for row in rows for rule in row["fired"])
     if models:
         print("\nrules that fired on most models:\n")
-    for rule, number in models.most_common(12):
-        print(f"- {number}: `{rule}`")
+    for rule, number in models.most_common(8):
+        words = " ".join(rule.split())
+        print(f"- {number}: `{words.partition(') ')[2].removeprefix('derived ').removeprefix('core ') or words}`")
+
+
+BEGIN, END = "<!-- table.py -->\n", "<!-- end -->\n"
+
+
+def replaced(text, printed):
+    """Returns the text of a page with `printed` between the two lines."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"expected the lines {BEGIN.strip()} and {END.strip()}")
+    return before + begin + printed + end + after
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    with open(sys.argv[1]) as file:
-        results = json.load(file)["results"]
-    print(HEAD)
-    for row in results:
-        print(line(row))
-    summarize(results)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("json", type=pathlib.Path)
+    parser.add_argument("--into", type=pathlib.Path)
+    given = parser.parse_args()
+    results = json.loads(given.json.read_text())["results"]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        print(HEAD)
+        for row in results:
+            print(line(row))
+        summarize(results)
+    if not given.into:
+        print(printed.getvalue(), end="")
+        return
+    try:
+        given.into.write_text(replaced(given.into.read_text(), printed.getvalue()))
+    except ValueError as error:
+        sys.exit(f"{given.into}: {error}")
 
 
 if __name__ == "__main__":
