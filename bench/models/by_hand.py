@@ -29,6 +29,13 @@ def reparameterized(model):
     return reparameterize_model(model)
 
 
+def text_detector_reparameterized(model):
+    from doctr.models.detection.fast.pytorch import reparameterize
+
+    reparameterize(model.module)
+    return model
+
+
 def pooled_first(model):
     for module in model.modules():
         if hasattr(module, "pool") and hasattr(module, "conv") and isinstance(module, torch.nn.Sequential):
@@ -320,6 +327,7 @@ by_hand = {
     "timm:tnt_s_patch16_224": two_projections,
     "eva02_small": halves_turned,
     "unet_small": unchanged,
+    "fast_tiny": text_detector_reparameterized,
 }
 
 in_the_file = {"minilm": sums_not_fused, "bert_base": sums_not_fused, "deberta_v3": sums_not_fused, "unet_small": convolved_first}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Exports models: `export.py FOLDER [NAME…] [--exporter script|default] [--opset N] [--dynamic] [--type TYPE]`.
 
-Weights and the statistics of batch norms are random: no download, and default statistics would hide errors. `script` is PyTorch's
-TorchScript exporter (default opset 17), `default` the default exporter of torch.onnx.export. `--dynamic` makes the batch dynamic,
+Weights and the statistics of batch norms are random: no download; default ones would hide errors, and let optimizers remove zeros.
+`script` is PyTorch's TorchScript exporter (default opset 17), `default` the default exporter of torch.onnx.export. `--dynamic` makes the batch dynamic,
 and the sequence or the image size if the model accepts more than one; if that cannot be exported, only the batch. Needs torch,
 torchvision, timm, transformers, peft and onnx; unet_small and taesd_decoder need diffusers, the yolo models ultralytics, documents'
 readers doctr (python-doctr) and U-Nets on other networks segmentation_models_pytorch.
@@ -361,6 +361,11 @@ def randomize(model):
         if type(module).__name__ == "GlobalResponseNorm":  # begins as the identity
             module.weight.copy_(torch.randn(module.weight.shape))
             module.bias.copy_(torch.randn(module.bias.shape) * 0.1)
+    for parameter in model.parameters():  # an optimizer removes the sum with a bias of zeros, and the product with a scale of ones
+        first = parameter.flatten()[0].item() if parameter.numel() else None
+        if parameter.requires_grad and first is not None and bool((parameter == first).all()):
+            random = torch.rand(parameter.shape) + 0.5 if first else torch.randn(parameter.shape) * 0.1
+            parameter.copy_(random * (first or 1))
 
 
 def export(name, path, exporter, opset, dynamic, data_type):

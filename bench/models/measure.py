@@ -65,6 +65,17 @@ def multiply_adds(path, fed):
     return total
 
 
+def equal_parameters(path):
+    """Names the weights whose elements are all equal, such as a bias of zeros: optimizers remove what a trained model needs."""
+    found = []
+    for tensor in onnx.load(path).graph.initializer:
+        if tensor.data_type == onnx.TensorProto.FLOAT and math.prod(tensor.dims) > 8:
+            values = onnx.numpy_helper.to_array(tensor)
+            if (values == values.flat[0]).all():
+                found.append(tensor.name)
+    return found
+
+
 def difference(before, after):
     """Returns the maximum difference, relative to the largest absolute value of each output."""
     maximum = 0.0
@@ -171,7 +182,8 @@ def measure(name, given, folder, settings=()):
             found["forms"][form]["products"] = turns.share_of_products(path, fed)
     again = optimize(out, folder / "again.onnx", given.options)[0]["changed"] if given.again else None
     return {**result, "again": again, "rounds": found["rounds"], "load": [result["load"], *found["load"]], "forms": found["forms"],
-            "repeated": found.get("again"), "failures": failures, "seconds_of_turns": given.seconds}
+            "repeated": found.get("again"), "failures": failures, "seconds_of_turns": given.seconds,
+            "equal_parameters": equal_parameters(model)}
 
 
 def make(tool, name, folder):

@@ -100,6 +100,9 @@ def summarize(results):
     loads = [load for row in rows for load in row.get("load") or []]
     if loads:
         print(f"load average: {min(loads):.1f} to {max(loads):.1f}, median {statistics.median(loads):.1f}")
+    equal = [row["model"] for row in rows if row.get("equal_parameters")]
+    if equal:
+        print(f"models with weights whose elements are all equal, which a trained model does not have: {', '.join(equal)}")
     models = collections.Counter(row["rules"][rule] for row in rows for rule in row["fired"])
     if models:
         print("\nrules that fired on most models:\n")

@@ -31,8 +31,9 @@ report.write_text(json.dumps(dict(changed=False, peak_bytes=1000000, search=dict
 """
 
 
-def product(path, size):
-    weights = onnx.numpy_helper.from_array(np.ones((size, size), np.float32), "w")
+def product(path, size, weights=None):
+    weights = np.random.default_rng(0).standard_normal((size, size)).astype(np.float32) if weights is None else weights
+    weights = onnx.numpy_helper.from_array(weights, "w")
     x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [size, size]) for name in "xy")
     graph = onnx.helper.make_graph([onnx.helper.make_node("MatMul", ["x", "w"], ["y"])], "product", [x], [y], [weights])
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])
@@ -114,6 +115,12 @@ class MeasureModels(unittest.TestCase):
         self.assertEqual(len(failures), 4)
         self.assertEqual({path.name for path in (self.folder / "kept" / "first").iterdir()}, {"rulemill.onnx", "rulemill.json",
                                                                                               "facts.json"})
+
+    def test_weights_whose_elements_are_all_equal_are_named(self):
+        product(self.folder / "models" / "first.onnx", 64, np.zeros((64, 64), np.float32))
+        printed = self.measure("--alone", "first", "last")
+        self.assertEqual({name: row["equal_parameters"] for name, row in self.rows().items()}, {"first": ["w"], "last": []})
+        self.assertIn("which a trained model does not have: first\n", printed)
 
     def test_a_list_names_models_and_their_kinds_and_a_bad_line_is_refused_with_its_place(self):
         listed = self.folder / "list.txt"
