@@ -22,6 +22,7 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -283,6 +284,8 @@ def measure_all(models, given):
     for name, facts in models.items():
         if name in rows and is_done(rows[name], given) or given.threads != 1 and "forms" not in rows.get(name, {}):
             continue
+        if given.keep and shutil.disk_usage(given.folder).free < given.free * 1e9:
+            sys.exit(f"{given.folder}: less than {given.free:g} GB are free; make space and repeat the command, which continues")
         found = apart(name, given, facts)
         if given.threads == 1 or "failure" not in found:
             rows[name] = {"model": name, "kind": facts.get("kind"), "form": facts.get("form"),
@@ -303,6 +306,7 @@ def main():
     parser.add_argument("--list", type=pathlib.Path, help="models, such as popular.txt; those that FOLDER lacks are exported")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for rulemill's results, which the next call uses")
     parser.add_argument("--keep-peers", action="store_true", help="keep the results of other optimizers there, too")
+    parser.add_argument("--free", type=float, default=4, help="with --keep: end when fewer GB are free")
     parser.add_argument("--threads", type=int, default=1, help="more than 1: time of the clock, added to the rows of the JSON")
     parser.add_argument("--alone", action="store_true", help="skip other optimizers")
     parser.add_argument("--again", action="store_true", help="optimize each result again")

@@ -100,6 +100,12 @@ def summarize(results):
     loads = [load for row in rows for load in row.get("load") or []]
     if loads:
         print(f"load average: {min(loads):.1f} to {max(loads):.1f}, median {statistics.median(loads):.1f}")
+    warnings = collections.defaultdict(list)
+    for row in rows:
+        if row.get("warning"):
+            warnings[row["warning"]].append(row["model"])
+    for warning, models in warnings.items():
+        print(f"{warning}: {', '.join(models)}")
     equal = [row["model"] for row in rows if row.get("equal_parameters")]
     if equal:
         print(f"models with weights whose elements are all equal, which a trained model does not have: {', '.join(equal)}")

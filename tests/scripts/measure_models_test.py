@@ -92,6 +92,12 @@ class MeasureModels(unittest.TestCase):
         self.measure("--alone", "--retry")
         self.assertEqual(self.called(), ["first", "refused", "last", "refused"])
 
+    def test_a_full_disk_ends_the_run_before_the_next_model(self):
+        self.assertIn("GB are free; make space", self.measure("--alone", "first", "--free", "1e9", status=1))
+        self.assertFalse(self.calls.exists())
+        self.measure("--alone", "first")
+        self.assertEqual(self.called(), ["first"])
+
     def test_two_threads_are_added_to_the_rows_and_use_the_kept_results(self):
         self.measure("--alone", "first")
         once = self.rows()["first"]
