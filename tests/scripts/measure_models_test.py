@@ -157,6 +157,14 @@ class MeasureModels(unittest.TestCase):
                          "first and second measurement: c (cleaned) 0.980 and 1.010, d (cleaned) 0.970 and 0.960", "in both: 1\n"):
             self.assertIn(expected, printed)
 
+    def test_the_page_has_the_table_of_the_stored_results(self):
+        stored = max((MODELS.parent / "results").glob("models-table-*.json"))
+        page = MODELS.parents[1] / "docs" / "results.md"
+        copy = self.folder / "results.md"
+        copy.write_text(page.read_text())
+        subprocess.run([sys.executable, MODELS / "table.py", stored, "--into", copy], check=True)
+        self.assertEqual(copy.read_text(), page.read_text(), f"table.py {stored.name} --into docs/results.md")
+
 
 if __name__ == "__main__":
     unittest.main()
