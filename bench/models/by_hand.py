@@ -10,6 +10,7 @@ calling einsum. Encoders that normalize behind the residual sum (BERT) write tha
 the normalization. DINOv2, TNT and EVA02 project queries, keys and values by themselves, with the scale in the queries' weights, so
 that no tensor of five dimensions is split; EVA02 also turns halves of a head instead of neighbors, by permuting the weights. A
 U-Net convolves its images before nearest upsampling, by one 2x2 kernel for each of the four pixels. Writes FOLDER/NAME.onnx.
+`by_hand.py --list` prints the names.
 """
 
 import os
@@ -26,6 +27,13 @@ def reparameterized(model):
     from timm.utils import reparameterize_model
 
     return reparameterize_model(model)
+
+
+def text_detector_reparameterized(model):
+    from doctr.models.detection.fast.pytorch import reparameterize
+
+    reparameterize(model.module)
+    return model
 
 
 def pooled_first(model):
@@ -319,6 +327,7 @@ by_hand = {
     "timm:tnt_s_patch16_224": two_projections,
     "eva02_small": halves_turned,
     "unet_small": unchanged,
+    "fast_tiny": text_detector_reparameterized,
 }
 
 in_the_file = {"minilm": sums_not_fused, "bert_base": sums_not_fused, "deberta_v3": sums_not_fused, "unet_small": convolved_first}
@@ -326,7 +335,10 @@ in_the_file = {"minilm": sums_not_fused, "bert_base": sums_not_fused, "deberta_v
 
 def main():
     if len(sys.argv) < 2:
-        sys.exit("usage: by_hand.py FOLDER [NAME…]")
+        sys.exit("usage: by_hand.py FOLDER [NAME…] | --list")
+    if sys.argv[1] == "--list":
+        print("\n".join(by_hand))
+        return
     folder, names = sys.argv[1], sys.argv[2:] or list(by_hand)
     os.makedirs(folder, exist_ok=True)
     for name in names:

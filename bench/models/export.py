@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Exports models: `export.py FOLDER [NAME…] [--exporter script|default] [--opset N] [--dynamic] [--type TYPE]`.
 
-Weights and the statistics of batch norms are random: no download, and default statistics would hide errors. `script` is PyTorch's
-TorchScript exporter (default opset 17), `default` the default exporter of torch.onnx.export. `--dynamic` makes the batch dynamic,
+Weights and the statistics of batch norms are random: no download; default ones would hide errors, and let optimizers remove zeros.
+`script` is PyTorch's TorchScript exporter (default opset 17), `default` the default exporter of torch.onnx.export. `--dynamic` makes the batch dynamic,
 and the sequence or the image size if the model accepts more than one; if that cannot be exported, only the batch. Needs torch,
-torchvision, timm, transformers, peft and onnx; unet_small needs diffusers, the yolo models ultralytics.
-Without names: the models of the table below; `--list` prints it. `timm:NAME` or `timm:NAME@SIZE` is any model of timm with images
+torchvision, timm, transformers, peft and onnx; unet_small and taesd_decoder need diffusers, the yolo models ultralytics, documents'
+readers doctr (python-doctr) and U-Nets on other networks segmentation_models_pytorch.
+Without names: the models of the table below; `--list` prints it, and those of architectures.py. `timm:NAME` or `timm:NAME@SIZE` is any model of timm with images
 of SIZE (default: timm's). Writes FOLDER/NAME.onnx.
 """
 
@@ -360,6 +361,11 @@ def randomize(model):
         if type(module).__name__ == "GlobalResponseNorm":  # begins as the identity
             module.weight.copy_(torch.randn(module.weight.shape))
             module.bias.copy_(torch.randn(module.bias.shape) * 0.1)
+    for parameter in model.parameters():  # an optimizer removes the sum with a bias of zeros, and the product with a scale of ones
+        first = parameter.flatten()[0].item() if parameter.numel() else None
+        if parameter.requires_grad and first is not None and bool((parameter == first).all()):
+            random = torch.rand(parameter.shape) + 0.5 if first else torch.randn(parameter.shape) * 0.1
+            parameter.copy_(random * (first or 1))
 
 
 def export(name, path, exporter, opset, dynamic, data_type):
@@ -407,7 +413,15 @@ def export_most_dynamic(name, path, given):
 
 def model_of(name):
     """Returns a function that makes the model, its inputs and its possible dynamic axes."""
-    return any_timm_model(name) if name.startswith("timm:") else models[name]
+    if name.startswith("timm:"):
+        return any_timm_model(name)
+    return models[name] if name in models else more_models()[name]
+
+
+def more_models():
+    import architectures
+
+    return architectures.models
 
 
 def file_name(name):
@@ -428,13 +442,13 @@ def main():
     global fewer_layers
     fewer_layers = given.fewer_layers
     if given.list or given.folder is None:
-        print("\n".join(models))
+        print("\n".join([*models, *more_models()]))
         return 0 if given.list else 2
     for name in given.names:
         try:
             model_of(name)
         except (KeyError, ValueError):
-            print(f"unknown model {name}; known are {', '.join(models)}, and timm:NAME or timm:NAME@SIZE", file=sys.stderr)
+            print(f"unknown model {name}; known are {', '.join([*models, *more_models()])}, and timm:NAME or timm:NAME@SIZE", file=sys.stderr)
             return 2
     os.makedirs(given.folder, exist_ok=True)
     failed = 0
@@ -450,4 +464,6 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    import export as module  # architectures.py imports it, too: one module holds the settings
+
+    sys.exit(module.main())

@@ -1,21 +1,28 @@
 #!/usr/bin/env python3
-"""Measures `rulemill optimize` on models: `measure.py FOLDER OUT.json [NAME…] [--by-hand FOLDER] [--like FOLDER] [-- OPTION…]`.
+"""Measures `rulemill optimize` on models: `measure.py FOLDER OUT.json [NAME…] [--list FILE] [--by-hand FOLDER] … [-- OPTION…]`.
 
 Optimizes each FOLDER/NAME.onnx (see export.py) with the options after `--`. Then the model, the result, the form written by
-hand (by_hand.py) and the results of other optimizers (onnxslim, onnxsim, onnxoptimizer, if installed) run in onnxruntime in
-turns, with one thread. Each round begins with another form, so that none runs twice in a row with warm caches. Times are
-processor time of the thread. Ratios are medians over rounds of the model's time divided by the form's time in the same round,
-with quartiles. `again`: whether optimizing the result changes it once more. Prints a table and how often each rule fired, and
-writes everything as JSON. RULEMILL names the binary.
+hand (by_hand.py) and the results of other optimizers (peers.py) run in onnxruntime in turns (turns.py), with one thread, and times
+are processor time of the thread. With `--threads 2` the models and results that `--keep` kept run with two threads, and times are
+the clock's, which needs a machine without other load. Ratios are medians over rounds of the model's time divided by the form's in
+the same round, with quartiles. A result that is slower than the model is timed again. Prints a table (table.py) and writes each
+row to the JSON at once. A model with a row in the JSON is skipped, so that the same command continues an interrupted run.
+RULEMILL names the binary.
 """
 
 import argparse
-import collections
+import concurrent.futures
+import contextlib
+import filecmp
+import importlib.metadata
 import json
 import math
+import multiprocessing
 import os
 import pathlib
-import statistics
+import re
+import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,9 +32,12 @@ import numpy as np
 import onnx
 import onnxruntime
 
+import peers
+import table
+import turns
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BINARY = os.environ.get("RULEMILL", str(ROOT / "build" / "release" / "rulemill"))
-SLOWER = 0.99  # a ratio below this counts as slower
 
 
 def multiply_adds(path, fed):
@@ -56,31 +66,15 @@ def multiply_adds(path, fed):
     return total
 
 
-def session(path):
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.add_session_config_entry("session.set_denormal_as_zero", "1")
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-
-def input_shapes(path):
-    return {info.name: info.shape for info in session(path).get_inputs()}
-
-
-def feeds(runner, seed, shapes):
-    """Returns random inputs; dynamic dimensions have the sizes in `shapes`, by input."""
-    generator = np.random.default_rng(seed)
-    result = {}
-    for info in runner.get_inputs():
-        assumed = shapes.get(info.name, [1] + [128] * len(info.shape))
-        shape = [d if isinstance(d, int) and d > 0 else assumed[axis] for axis, d in enumerate(info.shape)]
-        if info.type == "tensor(float)":
-            result[info.name] = generator.standard_normal(shape).astype(np.float32)
-        else:
-            result[info.name] = np.ones(shape, np.int64) if "mask" in info.name else generator.integers(0, 900, shape)
-    return result
+def equal_parameters(path):
+    """Names the weights whose elements are all equal, such as a bias of zeros: optimizers remove what a trained model needs."""
+    found = []
+    for tensor in onnx.load(path).graph.initializer:
+        if tensor.data_type == onnx.TensorProto.FLOAT and math.prod(tensor.dims) > 8:
+            values = onnx.numpy_helper.to_array(tensor)
+            if (values == values.flat[0]).all():
+                found.append(tensor.name)
+    return found
 
 
 def difference(before, after):
@@ -92,57 +86,18 @@ def difference(before, after):
     return maximum
 
 
-def in_turns(runners, fed, seconds):
-    """Runs the forms in turns; returns milliseconds by form and round."""
-    times = {name: [] for name in runners}
-    for runner in runners.values():
-        runner.run(None, fed)
-        runner.run(None, fed)
-    start = time.perf_counter()
-    turn = 0
-    while turn < 11 or (time.perf_counter() - start < seconds and turn < 200):
-        order = list(runners.items())
-        first = turn % len(order)
-        for name, runner in order[first:] + order[:first]:
-            begin = time.thread_time()
-            runner.run(None, fed)
-            times[name].append((time.thread_time() - begin) * 1e3)
-        turn += 1
-    return times
-
-
-def optimize(model, out, options):
-    """Runs rulemill; returns its report and the elapsed seconds."""
+def optimize(model, out, options, limit=1800):
+    """Runs rulemill; returns its report, the elapsed seconds and the processor's. The report lies beside the result."""
     report = out.with_suffix(".json")
-    start = time.perf_counter()
-    process = subprocess.run([BINARY, "optimize", str(model), "--out", str(out), "--json", str(report), *options],
-                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    environment = {"RULEMILL_PYTHON": sys.executable, **os.environ}
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    process = subprocess.run([BINARY, "optimize", str(model), "--out", str(out), "--json", str(report), *options], timeout=limit,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if process.returncode != 0:
-        raise RuntimeError(process.stderr.strip())
-    return json.loads(report.read_text()), time.perf_counter() - start
-
-
-def peers(model, folder):
-    """Yields the results of other optimizers by name, without those that fail or are not installed."""
-    def slim(path):
-        import onnxslim
-        onnx.save(onnxslim.slim(onnx.load(model)), path)
-
-    def sim(path):
-        import onnxsim
-        onnx.save(onnxsim.simplify(onnx.load(model))[0], path)
-
-    def optimizer(path):
-        import onnxoptimizer
-        onnx.save(onnxoptimizer.optimize(onnx.load(model)), path)
-
-    for name, make in (("onnxslim", slim), ("onnxsim", sim), ("onnxoptimizer", optimizer)):
-        path = folder / f"{name}.onnx"
-        try:
-            make(path)
-        except Exception:
-            continue
-        yield name, path
+        raise RuntimeError(process.stderr.strip() or f"rulemill ended with {process.returncode}")
+    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return json.loads(report.read_text()), time.perf_counter() - start, processor
 
 
 def float64_errors(report):
@@ -151,67 +106,194 @@ def float64_errors(report):
     return [verifiers[-1]["error_before"], verifiers[-1]["error_after"]] if verifiers else None
 
 
-def measure(name, given, folder):
-    model, out = given.folder / f"{name}.onnx", folder / f"{name}.onnx"
-    report, seconds = optimize(model, out, given.options)
-    again = None if given.alone else optimize(out, folder / "again.onnx", given.options)[0]["changed"]
+def optimized(model, folder, options):
+    """Returns the result in `folder` and the facts of the command, which are kept for the next call."""
+    out, facts = folder / "rulemill.onnx", folder / "facts.json"
+    if facts.exists() and out.exists():
+        return out, json.loads(facts.read_text())
+    load = os.getloadavg()[0]
+    report, seconds, processor = optimize(model, out, options)
+    found = {"changed": report["changed"], "seconds": seconds, "processor_seconds": processor, "peak_bytes": report["peak_bytes"],
+             "search_seconds": report["search"]["seconds"], "exhausted": report["search"]["exhausted"], "load": load,
+             "warning": report["warning"], "float64": float64_errors(report),
+             "fired": {each["rule"]: each["times"] for each in report["fired"]},
+             "rules": {each["rule"]: each["text"] for each in report["fired"]}}
+    if filecmp.cmp(model, out, shallow=False):  # saves the space of a copy
+        out.unlink()
+        out.symlink_to(model.resolve())
+    write(facts, found)
+    return out, found
+
+
+def by_peers(model, folder, settings):
+    """Returns the results of other optimizers, and why some have none."""
+    forms, failures = {}, {}
+    for peer in peers.OPTIMIZERS:
+        if peer == "transformers" and not settings:
+            continue
+        path = folder / f"{peer}.onnx"
+        try:
+            if not path.exists():
+                peers.run(peer, model, path, settings if peer == "transformers" else ())
+            turns.session(path)
+            forms[peer] = path
+        except Exception as error:
+            failures[peer] = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    return forms, failures
+
+
+def timed(forms, fed, given, seconds):
+    """Returns sessions and times. Equal sessions differ by up to 2%, so that half of the rounds run with new ones, made in reverse."""
+    times, before = {form: [] for form in forms}, os.getloadavg()[0]
+    for order in (list(forms), list(forms)[::-1]):
+        runners = {}  # frees the sessions before
+        runners.update((form, turns.session(forms[form], given.threads)) for form in order)
+        clock = time.thread_time if given.threads == 1 else time.perf_counter
+        found = turns.in_turns({form: runners[form] for form in forms}, fed, seconds / 2, clock)
+        for form in forms:
+            times[form] += found[form]
+    return runners, {"rounds": len(times["model"]), "load": [before, os.getloadavg()[0]], "forms": turns.compared(times)}
+
+
+def measure(name, given, folder, settings=()):
+    """Returns what was measured of a model; `folder` is for the results of all optimizers."""
+    model = given.folder / f"{stem(name)}.onnx"
+    out, result = optimized(model, folder, given.options)
     forms = {"model": model, "rulemill": out}
-    by_hand = given.by_hand / f"{name}.onnx" if given.by_hand else None
+    by_hand = given.by_hand / f"{stem(name)}.onnx" if given.by_hand else None
     if by_hand and by_hand.exists():
         forms["by hand"] = by_hand
+    failures = {}
     if not given.alone:
-        forms.update(peers(model, folder))
-    runners = {form: session(path) for form, path in forms.items()}
-    fed = feeds(runners["model"], 0, input_shapes(given.like / f"{name}.onnx") if given.like else {})
-    reference = runners["model"].run(None, fed)
-    times = in_turns(runners, fed, given.seconds)
-    result = {"model": name, "changed": report["changed"], "seconds": seconds, "peak_bytes": report["peak_bytes"],
-              "search_seconds": report["search"]["seconds"], "exhausted": report["search"]["exhausted"],
-              "warning": report["warning"], "float64": float64_errors(report), "again": again,
-              "fired": {each["rule"]: each["times"] for each in report["fired"]},
-              "rules": {each["rule"]: each["text"] for each in report["fired"]}, "forms": {}}
+        made, failures = by_peers(model, folder, settings)
+        forms.update(made)
+    runner = turns.session(model)
+    fed = turns.feeds(runner, 0, turns.input_shapes(given.like / f"{stem(name)}.onnx") if given.like else {})
+    runners, found = timed(forms, fed, given, given.seconds)
+    if found["forms"]["rulemill"]["ratio"] < table.SLOWER:
+        found["again"] = timed({"model": model, "rulemill": out}, fed, given, given.seconds)[1]
+    if given.threads != 1:
+        return {f"threads_{given.threads}": found}
+    reference = runner.run(None, fed)
     for form, path in forms.items():
-        ratios = [a / b for a, b in zip(times["model"], times[form])]
-        low, middle, high = statistics.quantiles(ratios, n=4)
-        result["forms"][form] = {"milliseconds": statistics.median(times[form]), "ratio": middle, "quartiles": [low, high],
-                                 "multiply_adds": multiply_adds(path, fed), "nodes": len(onnx.load(path, load_external_data=False).graph.node),
-                                 "difference": difference(reference, runners[form].run(None, fed))}
+        found["forms"][form]["nodes"] = len(onnx.load(path, load_external_data=False).graph.node)
+        found["forms"][form]["difference"] = difference(reference, runners[form].run(None, fed))
+        if form not in peers.OPTIMIZERS:
+            found["forms"][form]["multiply_adds"] = multiply_adds(path, fed)
+            found["forms"][form]["products"] = turns.share_of_products(path, fed)
+    again = optimize(out, folder / "again.onnx", given.options)[0]["changed"] if given.again else None
+    return {**result, "again": again, "rounds": found["rounds"], "load": [result["load"], *found["load"]], "forms": found["forms"],
+            "repeated": found.get("again"), "failures": failures, "seconds_of_turns": given.seconds,
+            "equal_parameters": equal_parameters(model)}
+
+
+def make(tool, name, folder):
+    """Writes FOLDER/NAME.onnx by export.py or by_hand.py, unless it is there; a failed or interrupted call leaves no file."""
+    path = folder / f"{stem(name)}.onnx"
+    if path.exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as temporary:
+        process = subprocess.run([sys.executable, str(ROOT / "bench/models" / tool), temporary, name], text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        new = pathlib.Path(temporary) / path.name
+        if process.returncode != 0 or not new.exists():
+            lines = process.stdout.strip().splitlines()
+            raise RuntimeError("; ".join([line for line in lines if "not exported" in line] or lines[-1:])[:300])
+        new.replace(path)
+
+
+def row_of(name, given, facts):
+    """Measures a model in the calling process; files of other optimizers are deleted afterwards."""
+    not_made = {}
+    if given.list:
+        make("export.py", name, given.folder)
+        if given.by_hand and facts.get("by hand"):
+            try:
+                make("by_hand.py", name, given.by_hand)
+            except RuntimeError as error:
+                not_made["by hand"] = str(error)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.keep / stem(name) if given.keep else pathlib.Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            found = measure(name, given, folder, facts.get("settings", ()))
+            return {**found, "failures": {**found["failures"], **not_made}} if "failures" in found else found
+        finally:
+            for peer in peers.OPTIMIZERS:
+                if not given.keep_peers:
+                    (folder / f"{peer}.onnx").unlink(missing_ok=True)
+
+
+def apart(name, given, facts):
+    """Measures a model in a new process, so that an error or a signal is a row with a reason."""
+    try:
+        with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+            return process.submit(row_of, name, given, facts).result()
+    except Exception as error:
+        return {"failure": (str(error).strip() or type(error).__name__)[:300]}
+
+
+def write(path, content):
+    """Replaces the file at once, so that an interrupted run leaves the previous one."""
+    temporary = path.with_name(path.name + ".new")
+    temporary.write_text(json.dumps(content, indent=1) + "\n")
+    temporary.replace(path)
+
+
+def stem(name):
+    """The name of a model's files, as in export.py."""
+    return name.removeprefix("timm:").partition("@")[0]
+
+
+def listed(path, by_hand):
+    """Returns the facts of each model of a list such as popular.txt, by name. `by_hand`: whether forms by hand are measured."""
+    result = {}
+    command = [sys.executable, str(ROOT / "bench/models/by_hand.py"), "--list"]
+    known = subprocess.run(command, text=True, check=True, stdout=subprocess.PIPE).stdout.split() if by_hand else []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        name, *columns = re.split(r"\s{2,}", line.strip())
+        if len(columns) not in (2, 3) or columns[1] not in ("inference", "training"):
+            sys.exit(f"{path}:{number}: expected NAME, KIND, inference or training, and settings, separated by two spaces")
+        result[name] = {"kind": columns[0], "form": columns[1], "settings": columns[2].split() if len(columns) == 3 else [],
+                        "by hand": name in known or name.startswith("timm:") and columns[1] == "training"}
     return result
 
 
-def row(result):
-    forms = result["forms"]
-    ours, model = forms["rulemill"], forms["model"]
-    hand = f"{forms['by hand']['ratio']:.3f}" if "by hand" in forms else "-"
-    others = " ".join(f"{forms[peer]['ratio']:.2f}" for peer in ("onnxslim", "onnxsim", "onnxoptimizer") if peer in forms) or "-"
-    low, high = ours["quartiles"]
-    errors = " to ".join(f"{error:.1e}" for error in result["float64"] or []) or "-"
-    same = "" if result["changed"] else ", unchanged"
-    again = {None: "-", True: "changed", False: "unchanged"}[result["again"]]
-    return (f"| {result['model']} | {model['multiply_adds'] / 1e6:.0f} | {ours['multiply_adds'] / 1e6:.0f} | {model['nodes']} | {ours['nodes']} "
-            f"| {ours['ratio']:.3f} ({low:.3f}–{high:.3f}{same}) | {hand} | {others} | {result['seconds']:.1f} | {result['peak_bytes'] / 1e6:.0f} "
-            f"| {ours['difference']:.0e} | {errors} | {again} |")
+def versions():
+    found = {}
+    for package in ("onnx", "onnxslim", "onnxsim", "onnxscript", "onnxoptimizer", "torch", "timm", "transformers"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[package] = importlib.metadata.version(package)
+    return found
 
 
-HEAD = """| model | M multiply-adds | after | nodes | after | times as fast (quartiles) | by hand | onnxslim, onnxsim, onnxoptimizer | s | MB | difference | error against float64 | again |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|"""
+def is_done(row, given):
+    if "failure" in row:
+        return not given.retry
+    return given.threads == 1 or f"threads_{given.threads}" in row
 
 
-def summarize(results):
-    measured = [result for result in results if "forms" in result]
-    if not measured:
-        return
-    ratios = {result["model"]: result["forms"]["rulemill"]["ratio"] for result in measured}
-    changed = [result["model"] for result in measured if result["changed"]]
-    slower = [model for model in changed if ratios[model] < SLOWER]  # an unchanged model differs by noise only
-    print(f"\n{len(ratios)} models, {len(changed)} changed, geometric mean {statistics.geometric_mean(ratios.values()):.3f}, slower: {', '.join(slower) or 'none'}")
-    fired, models = collections.Counter(), collections.Counter()
-    for result in measured:
-        fired.update(result["fired"])
-        models.update(result["fired"].keys())
-    print("\nrules that fired: times, models, rule")
-    for rule, times in fired.most_common():
-        print(f"{times:6} {models[rule]:4}  {rule}")
+def measure_all(models, given):
+    """Measures the models that the JSON does not have yet, and writes each row at once."""
+    content = json.loads(given.json.read_text()) if given.json.exists() else {}
+    content.update({"onnxruntime": onnxruntime.__version__, "versions": versions(), "date": time.strftime("%Y-%m-%d")})
+    rows = {row["model"]: row for row in content.get("results", [])}
+    for name, facts in models.items():
+        if name in rows and is_done(rows[name], given) or given.threads != 1 and "forms" not in rows.get(name, {}):
+            continue
+        if given.keep and shutil.disk_usage(given.folder).free < given.free * 1e9:
+            sys.exit(f"{given.folder}: less than {given.free:g} GB are free; make space and repeat the command, which continues")
+        found = apart(name, given, facts)
+        if given.threads == 1 or "failure" not in found:
+            rows[name] = {"model": name, "kind": facts.get("kind"), "form": facts.get("form"),
+                          **(rows.get(name, {}) if given.threads != 1 else {}), **found}
+        content["results"] = list(rows.values())
+        write(given.json, content)
+        print(table.line({**rows[name], **found}), flush=True)
+    return content
 
 
 def main():
@@ -220,25 +302,27 @@ def main():
     parser.add_argument("json", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--by-hand", type=pathlib.Path)
-    parser.add_argument("--like", type=pathlib.Path, help="folder of the same models with static shapes, which are used for dynamic dimensions")
-    parser.add_argument("--alone", action="store_true", help="skip other optimizers and optimizing the results again")
+    parser.add_argument("--like", type=pathlib.Path, help="folder of the same models with static shapes")
+    parser.add_argument("--list", type=pathlib.Path, help="models, such as popular.txt; those that FOLDER lacks are exported")
+    parser.add_argument("--keep", type=pathlib.Path, help="folder for rulemill's results, which the next call uses")
+    parser.add_argument("--keep-peers", action="store_true", help="keep the results of other optimizers there, too")
+    parser.add_argument("--free", type=float, default=4, help="with --keep: end when fewer GB are free")
+    parser.add_argument("--threads", type=int, default=1, help="more than 1: time of the clock, added to the rows of the JSON")
+    parser.add_argument("--alone", action="store_true", help="skip other optimizers")
+    parser.add_argument("--again", action="store_true", help="optimize each result again")
+    parser.add_argument("--retry", action="store_true", help="measure the models that failed before")
     parser.add_argument("--seconds", type=float, default=10, help="duration of running the forms of one model in turns")
     arguments = sys.argv[1:]
     cut = arguments.index("--") if "--" in arguments else len(arguments)
-    given = parser.parse_args(arguments[:cut])
+    given = parser.parse_intermixed_args(arguments[:cut])
     given.options = arguments[cut + 1:]
-    results = []
-    print(HEAD, flush=True)
-    for name in given.names or sorted(path.stem for path in given.folder.glob("*.onnx")):
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                results.append(measure(name, given, pathlib.Path(folder)))
-                print(row(results[-1]), flush=True)
-            except Exception as error:
-                results.append({"model": name, "failure": str(error)})
-                print(f"| {name} | failed: {str(error)[:200]} |", flush=True)
-        given.json.write_text(json.dumps({"onnxruntime": onnxruntime.__version__, "results": results}, indent=1) + "\n")
-    summarize(results)
+    if given.list:
+        models = listed(given.list, given.by_hand)
+        models = {name: models[name] for name in given.names or models}
+    else:
+        models = {name: {} for name in given.names or sorted(path.stem for path in given.folder.glob("*.onnx"))}
+    print(table.HEAD, flush=True)
+    table.summarize(measure_all(models, given)["results"])
 
 
 if __name__ == "__main__":

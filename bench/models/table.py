@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Prints the results of measure.py as a table with means: `table.py OUT.json [--into FILE]`.
+
+With `--into`, they replace what FILE (such as docs/results.md) has between the lines `<!-- table.py -->` and `<!-- end -->`.
+
+Factors are times as fast as the model, with quartiles. *cleaned*: no rule fired, only the clean-up changed the model; *unchanged*: the
+result is the model. *products*: the share of time that convolutions and matrix products take, before and after.
+"""
+
+import argparse
+import collections
+import contextlib
+import io
+import json
+import pathlib
+import statistics
+import sys
+
+FASTER, SLOWER = 1.03, 0.99
+PEERS = ("onnxslim", "onnxsim", "onnxscript", "onnxoptimizer", "transformers")
+HEAD = f"""| model | ms | 1 thread | 2 threads | by hand | {' | '.join(PEERS)} | s | MB | products, % |
+|{'---|' * (8 + len(PEERS))}"""
+
+
+def measured(row, threads):
+    """Returns the ratios by form with this number of threads, and the ratio of a second measurement; None: not measured."""
+    found = row if threads == 1 else row.get(f"threads_{threads}", {})
+    if "forms" not in found:
+        return None
+    again = found.get("repeated" if threads == 1 else "again")
+    return {form: each["ratio"] for form, each in found["forms"].items()}, again and again["forms"]["rulemill"]["ratio"]
+
+
+def effect(row):
+    return "unchanged" if not row["changed"] else "rules" if row["fired"] else "cleaned"
+
+
+def factor(form):
+    return f"{form['ratio']:.2f} ({form['quartiles'][0]:.2f}–{form['quartiles'][1]:.2f})" if form else ""
+
+
+def percent(form):
+    return f"{form['products'] * 100:.0f}" if form.get("products") is not None else "?"
+
+
+def line(row):
+    if "failure" in row:
+        return f"| {row['model']} | not measured: {' '.join(row['failure'].split())[:120]} |{' |' * (6 + len(PEERS))}"
+    forms, two = row["forms"], row.get("threads_2", {}).get("forms", {})
+    note = "" if effect(row) == "rules" else f", {effect(row)}"
+    others = [f"{forms[peer]['ratio']:.2f}" if peer in forms else "fails" if peer in row.get("failures", {}) else "" for peer in PEERS]
+    cells = [row["model"], f"{forms['model']['milliseconds']:.1f}", factor(forms["rulemill"]) + note, factor(two.get("rulemill")),
+             f"{forms['by hand']['ratio']:.2f}" if "by hand" in forms else "", *others, f"{row['seconds']:.0f}",
+             f"{row['peak_bytes'] / 1e6:.0f}", f"{percent(forms['model'])} → {percent(forms['rulemill'])}"]
+    return "| " + " | ".join(cells) + " |"
+
+
+def counts(ratios):
+    if not ratios:
+        return "none"
+    return (f"{len(ratios)} models, geometric mean {statistics.geometric_mean(ratios):.3f}; {sum(each >= FASTER for each in ratios)} at "
+            f"{FASTER} or more, {sum(each < SLOWER for each in ratios)} below {SLOWER}")
+
+
+def summary_of(rows, threads):
+    """Means of the first measurements, also by form, effect and kind, and the models that are slower."""
+    found = [(row, *measured(row, threads)) for row in rows if measured(row, threads)]
+    if not found:
+        return
+    ours = [ratios["rulemill"] for _, ratios, _ in found]
+    print(f"\n{threads} thread{'s' * (threads > 1)}: {counts(ours)}.\n")
+    for name, property_of in (("form", lambda row: row.get("form")), ("effect", effect), ("kind", lambda row: row.get("kind"))):
+        for value in dict.fromkeys(property_of(row) for row, *_ in found):
+            print(f"- {name} {value}: {counts([ratios['rulemill'] for row, ratios, _ in found if property_of(row) == value])}")
+    twice = [f"{row['model']} ({effect(row)}) {ratios['rulemill']:.3f} and {again:.3f}" for row, ratios, again in found if again]
+    print(f"- below {SLOWER}, first and second measurement: {', '.join(twice) or 'none'}")
+    print(f"- below {SLOWER} in both: {sum(again < SLOWER for *_, again in found if again)}")
+    for other in (*PEERS, "by hand"):
+        both = [(ratios["rulemill"], ratios[other]) for _, ratios, _ in found if other in ratios]
+        if both:
+            ours, theirs = zip(*both)
+            print(f"- {other}: {counts(theirs)}; {sum(other in row['failures'] for row, *_ in found)} without a result; "
+                  f"rulemill on the same models: {statistics.geometric_mean(ours):.3f}")
+
+
+def summarize(results):
+    rows = [row for row in results if "forms" in row]
+    if not rows:
+        return
+    for threads in (1, 2):
+        summary_of(rows, threads)
+    shares = [[row["forms"][form].get("products") for form in ("model", "rulemill")] for row in rows]
+    shares = [pair for pair in shares if None not in pair]
+    if shares:
+        before, after = (statistics.median(each) for each in zip(*shares))
+        print(f"\nproducts: {before:.0%} of the model's time, {after:.0%} of the result's (medians of {len(shares)} models)")
+    seconds = [row["seconds"] for row in rows]
+    print(f"the command: median {statistics.median(seconds):.0f} s, longest {max(seconds):.0f} s, at most "
+          f"{max(row['peak_bytes'] for row in rows) / 1e6:.0f} MB")
+    loads = [load for row in rows for load in row.get("load") or []]
+    if loads:
+        print(f"load average: {min(loads):.1f} to {max(loads):.1f}, median {statistics.median(loads):.1f}")
+    warnings = collections.defaultdict(list)
+    for row in rows:
+        if row.get("warning"):
+            warnings[row["warning"]].append(row["model"])
+    for warning, models in warnings.items():
+        print(f"{warning}: {', '.join(models)}")
+    equal = [row["model"] for row in rows if row.get("equal_parameters")]
+    if equal:
+        print(f"models with weights whose elements are all equal, which a trained model does not have: {', '.join(equal)}")
+    models = collections.Counter(row["rules"][rule] for row in rows for rule in row["fired"])
+    if models:
+        print("\nrules that fired on most models:\n")
+    for rule, number in models.most_common(8):
+        words = " ".join(rule.split())
+        print(f"- {number}: `{words.partition(') ')[2].removeprefix('derived ').removeprefix('core ') or words}`")
+
+
+BEGIN, END = "<!-- table.py -->\n", "<!-- end -->\n"
+
+
+def replaced(text, printed):
+    """Returns the text of a page with `printed` between the two lines."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"expected the lines {BEGIN.strip()} and {END.strip()}")
+    return before + begin + printed + end + after
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("json", type=pathlib.Path)
+    parser.add_argument("--into", type=pathlib.Path)
+    given = parser.parse_args()
+    results = json.loads(given.json.read_text())["results"]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        print(HEAD)
+        for row in results:
+            print(line(row))
+        summarize(results)
+    if not given.into:
+        print(printed.getvalue(), end="")
+        return
+    try:
+        given.into.write_text(replaced(given.into.read_text(), printed.getvalue()))
+    except ValueError as error:
+        sys.exit(f"{given.into}: {error}")
+
+
+if __name__ == "__main__":
+    main()
