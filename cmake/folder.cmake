@@ -1,14 +1,15 @@
 # rulemill_folder: one static library per top-level folder, with its Catch2 tests.
 include(Catch)
 
-# Small folders that are compiled as one, because most of their time goes into headers that they share.
+# Small folders that are compiled as one, because most of their time goes into headers that they share. Not those of the GPU that the
+# stand-in compiles again (gpu_stand_in.cmake): a program links either copy.
 set(FOLDERS_COMPILED_TOGETHER
   "cli cli/info cli/manual cli/models cli/operators"
   "algebra/language algebra/library"
   "dedup/join dedup/terms"
   "enumerate/levels enumerate/terms"
   "optimize optimize/report"
-  "optimize/gpu/kernels optimize/gpu/library optimize/gpu/lowering optimize/gpu/plan"
+  "optimize/gpu/library optimize/gpu/lowering optimize/gpu/plan"
   "optimize/onnx/format optimize/onnx/identity optimize/onnx/inputs"
   "prove prove/certificate prove/core"
   "prove/cache prove/distributed prove/tasks"
