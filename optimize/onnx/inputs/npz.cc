@@ -149,8 +149,11 @@ std::string serialize_npy(const InputTensor& tensor) {
   std::string dims;
   for (const std::int64_t dim : tensor.shape) dims += std::to_string(dim) + ", ";
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type->name, dims);
-  constexpr std::size_t prefix_bytes = 10, alignment = 64;
-  header += std::string((2 * alignment - (prefix_bytes + header.size() + 1) % alignment) % alignment, ' ') + '\n';
+  constexpr std::size_t prefix_bytes = 10, header_alignment = 64;
+  header +=
+      std::string((2 * header_alignment - (prefix_bytes + header.size() + 1) % header_alignment) % header_alignment,
+                  ' ') +
+      '\n';
   std::string result(npy_magic);
   result += {'\x01', '\0', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
   return result + header + tensor.raw;
