@@ -134,7 +134,9 @@ def by_peers(model, folder, settings):
         path = folder / f"{peer}.onnx"
         try:
             if not path.exists():
-                peers.run(peer, model, path, settings if peer == "transformers" else ())
+                new = path.with_suffix(".new.onnx")  # an interrupted call leaves no half of a file
+                peers.run(peer, model, new, settings if peer == "transformers" else ())
+                new.replace(path)
             turns.session(path)
             forms[peer] = path
         except Exception as error:
@@ -318,6 +320,8 @@ def main():
     given.options = arguments[cut + 1:]
     if given.list:
         models = listed(given.list, given.by_hand)
+        if unknown := [name for name in given.names if name not in models]:
+            sys.exit(f"{given.list}: no such model: {', '.join(unknown)}")
         models = {name: models[name] for name in given.names or models}
     else:
         models = {name: {} for name in given.names or sorted(path.stem for path in given.folder.glob("*.onnx"))}
