@@ -6,7 +6,7 @@ which their names state. Detectors and readers of text end with the outputs of t
 
 import torch
 
-from export import Wrapped, hidden, image, small, tokens, transformer, yolo
+from builders import Wrapped, hidden, image, small, tokens, transformer, yolo
 
 
 def part_of(family, kind, outputs, given, config=None, **settings):

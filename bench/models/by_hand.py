@@ -20,6 +20,7 @@ import numpy as np
 import onnx
 import torch
 
+import builders
 import export
 
 
@@ -118,7 +119,7 @@ def merged(wrapped):
 def one_kernel(model):
     for module in list(model.modules()):
         for name, child in list(module.named_children()):
-            if not isinstance(child, export.Branches):
+            if not isinstance(child, builders.Branches):
                 continue
             first = child.convolutions[0]
             whole = torch.nn.Conv2d(first.in_channels, first.out_channels, 3, first.stride, 1)
@@ -347,7 +348,7 @@ def main():
         model, inputs, _ = export.model_of(name)()
         model = model.eval()
         with torch.no_grad():
-            export.randomize(model)
+            builders.randomize(model)
             before = model(*inputs.values())
             model = change(model).eval()
             after = model(*inputs.values())

@@ -318,6 +318,8 @@ def main():
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     given = parser.parse_intermixed_args(arguments[:cut])
     given.options = arguments[cut + 1:]
+    if not shutil.which(BINARY):  # otherwise each model would have a row that says so
+        sys.exit(f"{BINARY}: no such program; build it (scripts/build.sh release rulemill) or set RULEMILL")
     if given.list:
         models = listed(given.list, given.by_hand)
         if unknown := [name for name in given.names if name not in models]:

@@ -79,7 +79,7 @@ def summary_of(rows, threads):
         both = [(ratios["rulemill"], ratios[other]) for _, ratios, _ in found if other in ratios]
         if both:
             ours, theirs = zip(*both)
-            print(f"- {other}: {counts(theirs)}; {sum(other in row['failures'] for row, *_ in found)} without a result; "
+            print(f"- {other}: {counts(theirs)}; {sum(other in row.get('failures', {}) for row, *_ in found)} without a result; "
                   f"rulemill on the same models: {statistics.geometric_mean(ours):.3f}")
 
 
@@ -134,7 +134,10 @@ def main():
     parser.add_argument("json", type=pathlib.Path)
     parser.add_argument("--into", type=pathlib.Path)
     given = parser.parse_args()
-    results = json.loads(given.json.read_text())["results"]
+    try:
+        results = json.loads(given.json.read_text())["results"]
+    except (OSError, ValueError, KeyError) as error:
+        sys.exit(f"{given.json}: expected the JSON that measure.py writes: {type(error).__name__}: {error}")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         print(HEAD)
