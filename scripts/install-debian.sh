@@ -1,6 +1,6 @@
 #!/bin/bash
-# Installs the packages for building, running and testing rulemill on Debian 12: install-debian.sh [--no-tests]
-# --no-tests leaves out what only tests, lint and releases need. Run as root; installed packages are skipped.
+# Installs the packages for building, running and testing rulemill on Debian 12: install-debian.sh [--build]
+# --build leaves out what only tests, lint and releases need, and the packages of Python. Run as root; installed packages are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,12 +16,11 @@ test_packages=(
   chromium-headless-shell fonts-dejavu-core
   munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins
 )
-tests=true
 case ${1:-} in
   '') packages+=("${test_packages[@]}") ;;
-  --no-tests) tests=false ;;
+  --build) ;;
   *)
-    echo "install-debian.sh: unknown option '$1', expected nothing or --no-tests" >&2
+    echo "install-debian.sh: unknown option '$1', expected nothing or --build" >&2
     exit 2
     ;;
 esac
@@ -37,21 +36,4 @@ if ((${#missing[@]} > 0)); then
   apt-get install --quiet --quiet --yes --no-install-recommends "${missing[@]}"
 fi
 
-# onnxruntime times and compares models; without it optimize does not, and tests that need it are skipped with a message.
-venv=build/venv
-if ! "$venv/bin/python" -c 'import numpy, onnx, onnxruntime' 2>/dev/null; then
-  python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check numpy onnx onnxruntime ||
-    echo "install-debian.sh: cannot install onnxruntime from PyPI; models cannot be timed, and tests that need it will be skipped" >&2
-fi
-$tests || exit 0
-# For the tests of exported rules, by the programs that apply them.
-if ! "$venv/bin/python" -c 'import onnxscript, egglog' 2>/dev/null; then
-  "$venv/bin/pip" install --quiet --disable-pip-version-check onnxscript==0.7.2 egglog==13.2.0 ||
-    echo "install-debian.sh: cannot install onnxscript and egglog; tests that need them will be skipped" >&2
-fi
-# MLIR's Python bindings with PDL and StableHLO: 84 MB.
-if ! "$venv/bin/python" -c 'import iree.compiler' 2>/dev/null; then
-  "$venv/bin/pip" install --quiet --disable-pip-version-check iree-base-compiler==3.13.0 ||
-    echo "install-debian.sh: cannot install iree-base-compiler; tests that need it will be skipped" >&2
-fi
+[[ ${1:-} == --build ]] || scripts/install-python.sh

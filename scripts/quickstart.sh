@@ -5,9 +5,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if [[ $(id -u) -eq 0 && -f /etc/debian_version ]]; then
-  scripts/install-debian.sh --no-tests
+  scripts/install-debian.sh --build
+  scripts/install-python.sh --no-tests &  # beside the build
 fi
 scripts/build.sh release rulemill
+wait
 
 rulemill=build/release/rulemill
 out=${1:-build/quickstart}

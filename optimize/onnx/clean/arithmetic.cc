@@ -46,9 +46,11 @@ std::optional<T> combine_numbers(Op op, T a, T b) {
   }
 }
 
-/// IEEE 754 rounds these correctly. A NaN may have any bits.
+/// IEEE 754 rounds these correctly. A NaN may have any bits, and the sign of the larger or smaller zero depends on the implementation.
 template <std::floating_point T>
 std::optional<T> combine_numbers(Op op, T a, T b) {
+  if (std::isnan(a) || std::isnan(b)) return std::nullopt;
+  if ((op == Op::Min || op == Op::Max) && a == b && std::signbit(a) != std::signbit(b)) return std::nullopt;
   T result = 0;
   switch (op) {
     case Op::Add:
@@ -63,6 +65,10 @@ std::optional<T> combine_numbers(Op op, T a, T b) {
     case Op::Div:
       result = a / b;
       break;
+    case Op::Min:
+      return std::min(a, b);
+    case Op::Max:
+      return std::max(a, b);
     default:
       return std::nullopt;
   }

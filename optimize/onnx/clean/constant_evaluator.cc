@@ -49,6 +49,7 @@ class ConstantEvaluator {
         {"ReduceMin", &ConstantEvaluator::reduce},
         {"ReduceSum", &ConstantEvaluator::reduce},
         {"GatherElements", &ConstantEvaluator::gather_elements},
+        {"Clip", &ConstantEvaluator::clip},
     };
     const auto method = methods.find(node_.op_type());
     if (node_.output_size() != 1 || inputs_.empty() || !inputs_[0]) return std::nullopt;
@@ -369,6 +370,17 @@ class ConstantEvaluator {
     for (std::size_t i = 1; result && i < values->size(); ++i)
       result = combine_elements(operators.at(node_.op_type()), *result, element(i));
     if (result && int_attribute(node_, "keepdims", 1) != 0) result->dims = {1};
+    return result;
+  }
+
+  /// The first input, not below the second one and not above the third one, each of which may be absent.
+  Evaluated clip() {
+    if (inputs_.size() < 2) return std::nullopt;  // before opset 11 the bounds are attributes
+    Evaluated result = input(0);
+    for (const auto& [bound, op] : {std::pair(1, SizeOperator::Max), std::pair(2, SizeOperator::Min)}) {
+      const auto i = static_cast<std::size_t>(bound);
+      if (result && has(i)) result = combine_elements(op, *result, broadcast_to(input(i), result->dims));
+    }
     return result;
   }
 

@@ -126,6 +126,32 @@ def grid(b, feature):
     return b("Reshape", pair, b.constant([-1, 2]))
 
 
+def padded(layers=6, size=64):
+    """A network that pads each image to what TensorFlow calls SAME, by an amount that is computed from the image's size."""
+    b = Builder(5)
+    x = "images"
+    for layer in range(layers):
+        amounts = [same_padding(b, x, axis, kernel=3, stride=2) for axis in (2, 3)]
+        none, axis = b.constant([0, 0]), b.constant([0])
+        pads = b("Concat", none, *(b("Unsqueeze", front, axis) for front, _ in amounts), none,
+                 *(b("Unsqueeze", back, axis) for _, back in amounts), axis=0)
+        x = b("Relu", b("Conv", b("Pad", x, pads, b.constant(0, np.float32), mode="constant"),
+                        b.weight(4, 4 if layer else 3, 3, 3), b.weight(4), strides=[2, 2]))
+    b.nodes.append(helper.make_node("Identity", [x], ["features"], name="/output"))
+    image = helper.make_tensor_value_info("images", TensorProto.FLOAT, [1, 3, size, size])
+    return b.model([image], [helper.make_tensor_value_info("features", TensorProto.FLOAT, [1, 4, None, None])])
+
+
+def same_padding(b, x, axis, kernel, stride):
+    """The padding in front and behind, as numbers."""
+    number = lambda value: b.constant(value, np.float32)
+    size = b("Cast", b.size(x, axis), to=TensorProto.FLOAT)
+    steps = b("Mul", b("Sub", b("Ceil", b("Div", size, number(stride))), number(1)), number(stride))
+    both = b("Cast", b("Clip", b("Sub", b("Add", steps, number(kernel)), size), number(0)), to=TensorProto.INT64)
+    front = b("Div", both, b.constant(2))
+    return front, b("Sub", both, front)
+
+
 def branches():
     """An If whose condition is a comparison of static sizes, and a Loop whose body has copies and constants."""
     b = Builder(2)
@@ -149,4 +175,5 @@ def branches():
     return b.model([helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 4])], [matrix("y")])
 
 
-MODELS = {"encoder": encoder, "detector": detector, "static_detector": lambda: detector(batch=1), "branches": branches}
+MODELS = {"encoder": encoder, "detector": detector, "static_detector": lambda: detector(batch=1), "branches": branches,
+          "padded": padded}

@@ -172,6 +172,11 @@ class Verification(Case):
         answer = self.verified(product(weight, opset=12), product(weight * np.float32(1 + 2e-5), opset=12))
         self.assertEqual([answer["verdict"], answer["reference"], answer["no_reference_reason"]], ["equal", "", "opset 12 is below 13"])
 
+    def test_a_reference_that_the_model_itself_is_far_from_is_not_reported_as_one(self):
+        answer = self.verified(shifted(1e7, 1), shifted(1e7, 1))
+        self.assertEqual([answer["verdict"], answer["reference"], answer["error_before"]], ["equal", "", 0])
+        self.assertRegex(answer["no_reference_reason"], r"^the model's own error is 0\.\d+ of the largest value; where onnxruntime's ")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -130,6 +130,24 @@ TEST_CASE("floating point is computed where IEEE 754 leaves one result", "[clean
   CHECK_FALSE(TestNode("Exp").evaluate({floats({}, {1})}));
   CHECK_FALSE(TestNode("Sqrt").evaluate({floats({}, {-1})}));
   CHECK_FALSE(TestNode("Ceil").evaluate({floats({}, {-0.5F})}));
+  CHECK(one("Max", -infinity, 1)->element<float>(0) == 1.0F);
+  CHECK(one("Min", -0.0F, 0.5F)->element<float>(0) == 0.0F);
+  CHECK_FALSE(one("Max", 0.0F, -0.0F));
+  CHECK_FALSE(one("Min", nan, 1));
+  CHECK_FALSE(one("Max", 1, nan));
+}
+
+TEST_CASE("a clip has either bound or both", "[clean]") {
+  const TestNode clip("Clip");
+  const RawTensor list = int64s({3}, {-4, 2, 9}), zero = int64s({}, {0}), five = int64s({}, {5});
+  check_integers(clip.evaluate({list, zero, five}), {3}, {0, 2, 5});
+  check_integers(clip.evaluate({list, zero}), {3}, {0, 2, 9});
+  check_integers(clip.evaluate({list, std::nullopt, five}), {3}, {-4, 2, 5});
+  check_integers(clip.evaluate({list, five, zero}), {3}, {0, 0, 0});  // the upper bound decides
+  CHECK(clip.evaluate({floats({}, {-1.5F}), floats({}, {0.5F})})->element<float>(0) == 0.5F);
+  CHECK_FALSE(clip.evaluate({floats({}, {std::nanf("")}), floats({}, {0})}));
+  CHECK_FALSE(clip.evaluate({floats({}, {-0.0F}), floats({}, {0})}));
+  CHECK_FALSE(clip.evaluate({list}));
 }
 
 TEST_CASE("conversions are folded where they are defined", "[clean]") {
