@@ -106,8 +106,8 @@ std::string verification_text(const VerificationResult& result, const AccuracyPo
                   given, result.inputs, result.max_relative_difference);
   const std::string time = runtime::format_seconds(result.seconds) + choices_text(result.choices);
   if (result.reference.empty()) {
-    return fmt::format("{}, {:.0e} allowed, because there is no usable float64 reference ({}), {}", equal, policy.tolerance,
-                       result.no_reference_reason, time);
+    return fmt::format("{}, {:.0e} allowed, because there is no usable float64 reference ({}), {}", equal,
+                       policy.tolerance, result.no_reference_reason, time);
   }
   const std::string range = result.range_growth < noteworthy_range_growth
                                 ? ""

@@ -137,15 +137,8 @@ class DefaultRules(Case):
                 self.assertEqual(self.optimized(model), {"Conv": 1})
 
     @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
-    def test_padding_becomes_that_of_convolutions_and_means(self):
+    def test_padding_becomes_that_of_convolutions(self):
         self.assertEqual(self.optimized(exported_models.padded()), {"Conv": 6, "Relu": 6})
-        values = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
-                  for name, shape in (("x", [1, 16, 32, 32]), ("y", [1, 16, 17, 17]))]
-        pads = numpy_helper.from_array(numpy.array([0, 0, 1, 0, 0, 0, 1, 2]), "pads")
-        nodes = [helper.make_node("Pad", ["x", "pads"], ["p"]), helper.make_node("AveragePool", ["p"], ["y"], kernel_shape=[2, 2], strides=[2, 2])]
-        graph = helper.make_graph(nodes, "mean", values[:1], values[1:], [pads])
-        self.assertEqual(self.optimized(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)),
-                         {"AveragePool": 1})
 
     @unittest.skipIf(onnx is None, "SKIPPED: the onnx package is not installed")
     def test_an_addition_to_whole_rows_before_a_softmax_is_removed(self):

@@ -46,7 +46,8 @@ std::optional<T> combine_numbers(Op op, T a, T b) {
   }
 }
 
-/// IEEE 754 rounds these correctly. A NaN may have any bits, and the sign of the larger or smaller zero depends on the implementation.
+/// IEEE 754 rounds these correctly. A NaN may have any bits, and the sign of the larger or smaller zero depends on the
+/// implementation.
 template <std::floating_point T>
 std::optional<T> combine_numbers(Op op, T a, T b) {
   if (std::isnan(a) || std::isnan(b)) return std::nullopt;

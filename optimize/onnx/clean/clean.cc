@@ -100,8 +100,8 @@ std::uint64_t count_nodes(const onnx::GraphProto& graph) {
   return count;
 }
 
-/// Shapes are looked up again while that changes something. Layers that compute their padding from the size of their image need a round
-/// each, since the size of the next image depends on it.
+/// Shapes are looked up again while that changes something. Layers that compute their padding from the size of their
+/// image need a round each, since the size of the next image depends on it.
 constexpr int max_rounds = 32;
 
 }  // namespace
