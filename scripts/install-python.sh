@@ -25,6 +25,11 @@ if ! "$venv/bin/python" -c 'import onnxscript, egglog' 2>/dev/null; then
   "$venv/bin/pip" install --quiet --disable-pip-version-check onnxscript==0.7.2 egglog==13.2.0 ||
     echo "install-python.sh: cannot install onnxscript and egglog; tests that need them will be skipped" >&2
 fi
+# The other runtime that times and compares models.
+if ! "$venv/bin/python" -c 'import openvino' 2>/dev/null; then
+  "$venv/bin/pip" install --quiet --disable-pip-version-check openvino==2026.4.1 ||
+    echo "install-python.sh: cannot install openvino; tests that need it will be skipped" >&2
+fi
 # MLIR's Python bindings with PDL and StableHLO: 84 MB.
 if ! "$venv/bin/python" -c 'import iree.compiler' 2>/dev/null; then
   "$venv/bin/pip" install --quiet --disable-pip-version-check iree-base-compiler==3.13.0 ||

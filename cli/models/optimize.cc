@@ -21,6 +21,7 @@
 #include "optimize/gpu/device/gpu_timer.h"
 #include "optimize/gpu/device/plan_executor.h"
 #include "optimize/report/report.h"
+#include "optimize/verify/onnxruntime.h"
 #include "runtime/files/cache_folder.h"
 #include "runtime/text/error.h"
 
@@ -45,7 +46,8 @@ const std::map<std::string, optimize::SearchMethod> searches = {{"saturate", opt
 constexpr double min_gain_without_benchmark = 0.05;
 
 /// Domains of the operators that each runtime has besides those of ONNX.
-const std::map<std::string, std::set<std::string>> runtime_domains = {{"any", {}}, {"onnxruntime", {"com.microsoft"}}};
+const std::map<std::string, std::set<std::string>> runtime_domains = {
+    {"any", {}}, {"onnxruntime", {"com.microsoft"}}, {"openvino", {}}};
 
 /// Keeps measured costs in the user's cache folder unless a table is given.
 void set_cached_cost_table(optimize::Options& options) {
@@ -80,6 +82,10 @@ void run(Context& context, const OptimizeOptions& given) {
   if (!context.world.is_root()) return;
   optimize::Options options = given.options;
   if (options.cost.source == "cuda") optimize::gpu::require_gpu();  // fail early
+  if (given.runtime == "openvino") {
+    optimize::require_runtime(verifier_command(), given.runtime);
+    options.verification.runtime = options.benchmark.runtime = given.runtime;
+  }
   options.rules.assign(given.rules.begin(), given.rules.end());
   options.version = RULEMILL_VERSION;
   options.rule_check = require_valid_certificates;
@@ -149,9 +155,9 @@ void add_search_options(CLI::App& command, Options& options, OptimizeOptions& gi
       "--cost-table", given.cost_table, "file of times measured on this machine; default: in the user's cache folder"));
   command
       .add_option("--runtime", given.runtime,
-                  "runtime that will run the result: any, or onnxruntime, whose own operators (domain com.microsoft) "
-                  "are then used where they are cheaper")
-      ->check(one_of("runtime", {"any", "onnxruntime"}));
+                  "runtime that will run the result: any; onnxruntime, whose own operators (domain com.microsoft) "
+                  "are then used where they are cheaper; or openvino, in which models are then compared and timed")
+      ->check(one_of("runtime", {"any", "onnxruntime", "openvino"}));
   command
       .add_option("--alpha", o.search.alpha,
                   "backtracking: keep graphs that cost less than this factor times the best so far; 1: greedy")

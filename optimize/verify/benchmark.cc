@@ -265,7 +265,8 @@ BenchmarkResult run_onnxruntime_benchmark(const std::vector<std::filesystem::pat
                                           const BenchmarkOptions& options, const RuntimeInputs& inputs) {
   std::optional<OnnxruntimeTimer> timer;
   try {
-    timer.emplace(OnnxruntimeTimerOptions{options.helper, options.threads, options.timeout}, models, inputs);
+    timer.emplace(OnnxruntimeTimerOptions{options.helper, options.runtime, options.threads, options.timeout}, models,
+                  inputs);
     return compare_models(*timer, options.seconds);
   } catch (const runtime::Interrupted&) {
     throw;

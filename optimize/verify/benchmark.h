@@ -25,9 +25,10 @@ struct BenchmarkOptions {
   /// Opens the timer of another runtime, used instead, for the model and its candidates. Empty: none. An InputError of
   /// the timer is why the models are not timed; other errors end the command.
   std::function<std::unique_ptr<ModelTimer>(const std::vector<std::filesystem::path>& models)> open_timer;
-  std::uint32_t threads = 1;  // of onnxruntime
-  double seconds = 8;         // of running models; more if the minimum number of rounds takes longer
-  double timeout = 120;       // seconds, for one run of the command or one model in the helper
+  std::string runtime = "onnxruntime";  // in which the helper times models
+  std::uint32_t threads = 1;            // of the runtime
+  double seconds = 8;                   // of running models; more if the minimum number of rounds takes longer
+  double timeout = 120;                 // seconds, for one run of the command or one model in the helper
 
   bool is_possible() const { return enabled && (!helper.empty() || !command.empty() || open_timer); }
 };

@@ -39,6 +39,23 @@ void add_inputs(Json& query, const RuntimeInputs& inputs) {
   query["given"] = inputs.files;
 }
 
+void require_runtime(const std::vector<std::string>& command, const std::string& runtime) {
+  constexpr double timeout = 60;
+  std::string reason = malformed_answer;
+  try {
+    OnnxruntimeProcess process(command, 0);
+    const auto answer = process.answer({{"runtime", runtime}, {"usable", true}}, timeout);
+    reason = answer ? answer->at("reason").get<std::string>() : process.end_reason();
+  } catch (const Json::exception&) {
+    reason = malformed_answer;
+  } catch (const runtime::Interrupted&) {
+    throw;
+  } catch (const runtime::Error& error) {
+    reason = error.what();
+  }
+  if (!reason.empty()) throw runtime::InputError("--runtime " + runtime, reason);
+}
+
 OnnxruntimeProcess::OnnxruntimeProcess(const std::vector<std::string>& command, std::uint64_t model_bytes)
     : process_(require_command(command), base_memory + memory_factor * model_bytes) {
   const auto greeting = process_.receive(start_timeout);

@@ -35,6 +35,9 @@ class OnnxruntimeProcess {
   /// malformed answer.
   std::optional<runtime::Json> answer(const runtime::Json& query, double timeout);
   const std::string& end_reason() const { return process_.end_reason(); }
+  /// Returns the name and version of the runtime that an answer is of: another one than onnxruntime if the answer says
+  /// so.
+  std::string runtime_name(const runtime::Json& answer) const { return answer.value("runtime", name_); }
 
  private:
   runtime::Subprocess process_;
@@ -43,6 +46,9 @@ class OnnxruntimeProcess {
 
 /// Returns the size of a model's file and its external data.
 std::uint64_t model_bytes_on_disk(const std::filesystem::path& model);
+
+/// Throws InputError if the helper, which `command` starts, cannot use the runtime.
+void require_runtime(const std::vector<std::string>& command, const std::string& runtime);
 
 inline constexpr const char* malformed_answer = "its helper process sent a malformed answer";
 

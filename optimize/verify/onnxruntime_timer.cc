@@ -30,10 +30,11 @@ OnnxruntimeTimer::OnnxruntimeTimer(OnnxruntimeTimerOptions options, std::vector<
     : options_(std::move(options)),
       models_(std::move(models)),
       inputs_(std::move(inputs)),
-      process_(options_.helper, total_bytes(models_)) {}
+      process_(options_.helper, total_bytes(models_)),
+      runtime_name_(process_.name()) {}
 
 std::string OnnxruntimeTimer::name() const {
-  return fmt::format("{}, {} thread{}", process_.name(), options_.threads, options_.threads == 1 ? "" : "s");
+  return fmt::format("{}, {} thread{}", runtime_name_, options_.threads, options_.threads == 1 ? "" : "s");
 }
 
 Json OnnxruntimeTimer::answer(const Json& query, double timeout) {
@@ -49,13 +50,16 @@ Json OnnxruntimeTimer::answer(const Json& query, double timeout) {
 }
 
 ModelTimer::Opening OnnxruntimeTimer::open() {
-  Json query = {{"model", std::filesystem::absolute(models_[0]).string()}, {"threads", options_.threads}};
+  Json query = {{"model", std::filesystem::absolute(models_[0]).string()},
+                {"runtime", options_.runtime},
+                {"threads", options_.threads}};
   add_inputs(query, inputs_);
   Opening opening;
   opening.max_turns = max_turns_of_a_round;
   runtime::Stopwatch watch;
   try {
     const Json opened = answer(query, options_.timeout);
+    runtime_name_ = process_.runtime_name(opened);
     opening.inputs = opened.at("inputs").get<std::vector<std::string>>();
     opening.load_seconds = opened.at("load_seconds");
     opening.run_seconds = opened.at("run_seconds");

@@ -12,7 +12,8 @@
 namespace rulemill::optimize {
 
 struct OnnxruntimeTimerOptions {
-  std::vector<std::string> helper;  // command
+  std::vector<std::string> helper;      // command
+  std::string runtime = "onnxruntime";  // see python/onnxruntime_helpers/runtimes.py
   std::uint32_t threads = 1;
   double timeout = 120;  // seconds, for one model; longer if the measured runs of a round need more
 };
@@ -34,6 +35,7 @@ class OnnxruntimeTimer final : public ModelTimer {
   std::vector<std::filesystem::path> models_;
   RuntimeInputs inputs_;
   OnnxruntimeProcess process_;
+  std::string runtime_name_;
   std::size_t input_count_ = 0;
   double open_seconds_ = 0;  // wall-clock time of opening the slowest model
 };

@@ -45,13 +45,14 @@ std::optional<VerificationResult> ask(Json query, const std::filesystem::path& b
   VerificationResult result;
   try {
     OnnxruntimeProcess process(options.onnxruntime, sessions * model_bytes_on_disk(after));
+    result.verifier = process.name();
     if (const auto answer = process.answer(query, options.timeout)) {
       result = read(*answer);
+      result.verifier = process.runtime_name(*answer);
     } else {
       result.verdict = VerificationResult::Verdict::NotVerified;
       result.reason = "its process ended: " + process.end_reason();
     }
-    result.verifier = process.name();
   } catch (const Json::exception&) {
     why = malformed_answer;
     return std::nullopt;
@@ -78,6 +79,7 @@ std::optional<VerificationResult> verify_with_onnxruntime(const std::filesystem:
   const Json query = {{"tolerance", options.accuracy.tolerance},
                       {"max_error_ratio", options.accuracy.max_error_ratio},
                       {"max_original_error", max_original_error},
+                      {"runtime", options.runtime},
                       {"small_tensor_elements", small_tensor_elements}};
   return ask(query, before, after, 3, options, inputs,
              why);  // the model with and without optimizations, and the result

@@ -1,7 +1,7 @@
 """Measures models for `rulemill optimize`: runs them in turns and answers with their times.
 
-The first query opens the model: {"model": path, "threads", "shapes": {input: dims}, "given": [{input: NumPy file}]}; answer {"inputs":
-a text for each choice of inputs, "load_seconds", "run_seconds"}. A query for each candidate loads it: {"candidate": path}; answer
+The first query opens the model: {"model": path, "runtime": a name in runtimes.py, "threads", "shapes": {input: dims}, "given": [{input:
+NumPy file}]}; answer {"inputs": a text for each choice of inputs, "load_seconds", "run_seconds", "runtime": name and version}. A query for each candidate loads it: {"candidate": path}; answer
 {"reason": why it does not run, or ""}. Then any number of rounds: {"round": numbers of models in the order of running, "turns",
 "fresh": whether to load them again}; answer {"milliseconds": medians of the turns by position and choice of inputs, "seconds": used}.
 Models are numbered in the order of their queries. An answer {"failure"} ends the timing. A model is timed on all given inputs, or on
@@ -14,7 +14,8 @@ import time
 
 sys.dont_write_bytecode = True
 
-from models import CannotRun, draw, given_feeds, one_line, serve, session, shape_of
+from models import CannotRun, draw, given_feeds, one_line, serve, shape_of
+from runtimes import add_name, runtime_of
 
 # Sizes of dynamic dimensions: of first axes (mostly a batch) and of other axes. The first two that the model accepts are used.
 # Each second choice has no more elements than the first, because large models would take minutes.
@@ -63,7 +64,8 @@ def shapes_text(feeds):
 class Benchmark:
     """A model and its candidates, with one session each until the first round of fresh sessions."""
 
-    def __init__(self, query, load=session):
+    def __init__(self, query, load=None):
+        load = load or runtime_of(query)
         self.load, self.paths, self.threads = load, [query["model"]], query["threads"]
         self.clock = time.thread_time if self.threads == 1 else time.perf_counter
         start = self.clock()
@@ -135,7 +137,7 @@ class Server:
                 raise
             except Exception as error:
                 raise CannotRun(f"it does not load the model: {one_line(error)}")
-            return self.benchmark.opening()
+            return add_name(self.benchmark.opening(), query)
         if "candidate" in query:
             return {"reason": self.benchmark.add_candidate(query["candidate"])}
         return self.benchmark.time_round(query["round"], query["turns"], query["fresh"])

@@ -1,8 +1,9 @@
 """Compares two models for `rulemill optimize`.
 
-Query: {"before", "after": paths, "inputs": count of random inputs, "shapes": {input: dims}, "given": [{input: NumPy file}], and the
-accuracy policy of optimize/verify/accuracy_policy.h: "max_error_ratio", "max_original_error", "small_tensor_elements", "tolerance"}. Both
-models run with all optimizations of onnxruntime; the original also runs without them and, if possible, in float64. The error of the
+Query: {"before", "after": paths, "runtime": a name in runtimes.py, "inputs": count of random inputs, "shapes": {input: dims}, "given":
+[{input: NumPy file}], and the accuracy policy of optimize/verify/accuracy_policy.h: "max_error_ratio", "max_original_error",
+"small_tensor_elements", "tolerance"}. Both models run in the runtime with all its optimizations; the original also runs in onnxruntime
+without any and, if possible, in float64. The error of the
 result against float64 may be a multiple of the original's. Given inputs are compared first, then random ones: those of the shapes of
 given ones, as far as the model runs on them. If values differ and nodes choose (TopK), the models are compared again, cut at these."""
 
@@ -14,6 +15,7 @@ sys.dont_write_bytecode = True
 
 from constants import evaluate
 from models import DYNAMIC_SIZES, CannotRun, feeds_of, given_feeds, one_line, serve, session, shape_of
+from runtimes import add_name, runtime_of, why_unusable
 from same_bits import compare_bits
 
 import numpy as np
@@ -263,12 +265,13 @@ class Verification:
         """`choices`: at which the models are cut."""
         self.query, self.choices, threads = query, choices, os.cpu_count() or 1
         query = query if choices is None else {**query, **choices.models}
+        load = runtime_of(query)
         try:
-            self.unoptimized, self.optimized = session(query["before"], threads, False), session(query["before"], threads)
+            self.unoptimized, self.optimized = session(query["before"], threads, False), load(query["before"], threads)
         except Exception as error:
             raise CannotRun(f"it does not load the model: {one_line(error)}")
         try:
-            self.result = session(query["after"], threads)
+            self.result = load(query["after"], threads)
         except Exception as error:
             raise NotLoaded(one_line(error))
         self.infos = [info for info in self.unoptimized.get_inputs() if choices is None or info.name not in choices.names]
@@ -398,11 +401,13 @@ def safe_verify(query):
     try:
         if "constants" in query:
             return evaluate(query)
-        return compare_bits(query) if query.get("same_bits") else verify(query)
+        if "usable" in query:
+            return {"reason": why_unusable(query)}
+        return compare_bits(query) if query.get("same_bits") else add_name(verify(query), query)
     except CannotRun as error:
-        return {"verdict": "not verified", "reason": str(error)}
+        return add_name({"verdict": "not verified", "reason": str(error)}, query)
     except MemoryError:
-        return {"verdict": "not verified", "reason": "out of memory"}
+        return add_name({"verdict": "not verified", "reason": "out of memory"}, query)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,76 @@
+"""The runtimes in which models are timed and compared: onnxruntime, and OpenVINO where its package is installed.
+
+A runtime is a function of a model's path and a number of threads. It returns an object with the methods of an onnxruntime session that
+the helpers use: get_inputs(), get_outputs() and run(None, feeds)."""
+
+from models import CannotRun, one_line, session
+
+TYPES = {"f32": "tensor(float)", "f64": "tensor(double)", "f16": "tensor(float16)", "i64": "tensor(int64)", "i32": "tensor(int32)",
+         "u8": "tensor(uint8)", "i8": "tensor(int8)", "boolean": "tensor(bool)"}
+
+
+class Info:
+    """Name, type and shape of an input or output; dynamic dimensions are None."""
+
+    def __init__(self, port):
+        self.name = port.get_any_name()
+        element_type = port.get_element_type().get_type_name()
+        self.type = TYPES.get(element_type, element_type)
+        shape = port.get_partial_shape()
+        self.shape = [None if dim.is_dynamic else dim.get_length() for dim in shape] if shape.rank.is_static else []
+
+
+class OpenvinoSession:
+    """A model as OpenVINO compiles it for the CPU, in the types that the model states."""
+
+    def __init__(self, path, threads):
+        core = import_openvino().Core()
+        settings = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}
+        self.model = core.compile_model(core.read_model(path), "CPU", settings)
+        self.request = self.model.create_infer_request()
+        self.names = {name for port in self.model.inputs for name in port.get_names()}
+
+    def get_inputs(self):
+        return [Info(port) for port in self.model.inputs]
+
+    def get_outputs(self):
+        return [Info(port) for port in self.model.outputs]
+
+    def run(self, _, feeds):
+        results = self.request.infer({name: values for name, values in feeds.items() if name in self.names})
+        return [results[port] for port in self.model.outputs]
+
+
+def import_openvino():
+    try:
+        import openvino
+    except ImportError as error:
+        raise CannotRun(f"OpenVINO cannot be imported: {one_line(error)}")
+    return openvino
+
+
+RUNTIMES = {"onnxruntime": session, "openvino": OpenvinoSession}
+
+
+def runtime_of(query):
+    return RUNTIMES[query.get("runtime", "onnxruntime")]
+
+
+def why_unusable(query):
+    """Returns an empty text if the runtime can be used."""
+    try:
+        if query["runtime"] == "openvino":
+            import_openvino()
+        return ""
+    except CannotRun as error:
+        return str(error)
+
+
+def add_name(answer, query):
+    """Adds the name and version of another runtime than onnxruntime, whose name a helper sends when it starts."""
+    if query.get("runtime") == "openvino":
+        try:
+            answer["runtime"] = f"openvino {import_openvino().__version__.partition('-')[0]}"
+        except CannotRun:
+            answer["runtime"] = "openvino"
+    return answer
