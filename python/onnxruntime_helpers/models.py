@@ -107,6 +107,14 @@ def given_feeds(query):
     return [{name: np.load(path, allow_pickle=False) for name, path in files.items()} for files in query.get("given", [])]
 
 
+def try_run(model, feeds):
+    """Returns the outputs, or an error message."""
+    try:
+        return model.run(None, feeds)
+    except Exception as error:
+        return one_line(error)
+
+
 def send(value):
     text = json.dumps(value).encode()
     answers.write(struct.pack("<Q", len(text)) + text)

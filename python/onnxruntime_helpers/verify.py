@@ -3,9 +3,9 @@
 Query: {"before", "after": paths, "runtime": a name in runtimes.py, "inputs": count of random inputs, "shapes": {input: dims}, "given":
 [{input: NumPy file}], and the accuracy policy of optimize/verify/accuracy_policy.h: "max_error_ratio", "max_original_error",
 "small_tensor_elements", "tolerance"}. Both models run in the runtime with all its optimizations; the original also runs in onnxruntime
-without any and, if possible, in float64. The error of the
-result against float64 may be a multiple of the original's. Given inputs are compared first, then random ones: those of the shapes of
-given ones, as far as the model runs on them. If values differ and nodes choose (TopK), the models are compared again, cut at these."""
+without any and, if possible, in float64. The error of the result against float64 may be a multiple of the original's. Given inputs are
+compared first, then random ones: those of the shapes of given ones, as far as the model runs on them. If values differ and nodes choose
+(TopK), the models are compared again, cut at these."""
 
 import os
 import sys
@@ -13,29 +13,17 @@ import time
 
 sys.dont_write_bytecode = True
 
+from boundaries import UNIT_ROUNDOFF, Boundary
 from constants import evaluate
-from models import DYNAMIC_SIZES, CannotRun, feeds_of, given_feeds, one_line, serve, session, shape_of
+from models import DYNAMIC_SIZES, CannotRun, feeds_of, given_feeds, one_line, serve, session, try_run
 from runtimes import add_name, runtime_of, why_unusable
 from same_bits import compare_bits
 
 import numpy as np
 
-# Sizes of all dynamic dimensions, or of one of them, at which a result must run if the model does.
-SMALL_SIZES = (0, 1, 2, 3, 4)
-COARSE_TOLERANCE = 1e-3  # at small sizes; rounding errors are compared at ordinary sizes
-MAX_BOUNDARY_SECONDS = 5  # for small sizes, and again for scaled inputs
 MAX_DRAWS_PER_INPUT = 6  # before an uninformative output counts as not verified
 MAX_OPTIMIZATION_RATIO = 3  # times the effect of onnxruntime's optimizations on the original, if there is no reference
 MAX_REFERENCE_SECONDS = 3
-UNIT_ROUNDOFF = {np.float16: 2.0 ** -11, np.float32: 2.0 ** -24, np.float64: 2.0 ** -53}
-
-
-def dynamic_dims(infos, given):
-    """Returns the number of different dynamic dimensions."""
-    keys = set()
-    for info in infos:
-        shape_of(info, given, lambda key, axis: keys.add(key) or 1)
-    return len(keys)
 
 
 def is_informative(values, seen):
@@ -149,105 +137,6 @@ class Reference:
         return result
 
 
-def try_run(model, feeds):
-    """Returns the outputs, or an error message."""
-    try:
-        return model.run(None, feeds)
-    except Exception as error:
-        return one_line(error)
-
-
-def is_finite(values):
-    return all(np.isfinite(each).all() for each in values if isinstance(each, np.ndarray) and each.dtype.kind == "f")
-
-
-def agree(a, b, inputs):
-    """Compares coarsely and relative to the inputs, too, because few elements may cancel to rounding errors."""
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    if a.dtype.kind != "f":
-        return np.array_equal(a, b)
-    a, b, roundoff = a.astype(np.float64), b.astype(np.float64), UNIT_ROUNDOFF[a.dtype.type]
-    if not all(np.array_equal(test(a), test(b)) for test in (np.isnan, np.isposinf, np.isneginf)):
-        return False
-    finite = np.isfinite(a)
-    scale = max(inputs, float(np.max(np.abs(a[finite]), initial=0)))
-    return bool(np.all(np.abs(a - b)[finite] <= max(COARSE_TOLERANCE, 32 * roundoff) * scale))
-
-
-def session_of_all_values(path):
-    """Returns a session whose outputs are all values, so that onnxruntime rounds each to its type and does not keep it in float32."""
-    import onnx
-    from float64_copy import MAX_BYTES
-
-    model = onnx.load(path)
-    if model.ByteSize() > MAX_BYTES:
-        raise CannotRun("the model is too large")
-    known = {value.name for value in model.graph.output}
-    names = [name for node in model.graph.node for name in node.output if name and name not in known]
-    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
-    return session(model.SerializeToString(), os.cpu_count() or 1, False)
-
-
-class Boundary:
-    """Inputs at which the result must not fail where the model works: small and empty tensors, and 16-bit numbers near overflow."""
-
-    def __init__(self, query, models, outputs, sizes):
-        self.query, self.models, self.outputs, self.sizes = query, models, outputs, sizes
-        self.infos = models["unoptimized"].get_inputs()
-
-    def check(self, compares_values):
-        """Raises ValueError. Without values: only whether the result runs, and stays finite."""
-        self.check_small_sizes(compares_values)
-        if any(info.type == "tensor(float16)" for info in [*self.infos, *self.models["unoptimized"].get_outputs()]):
-            try:
-                before, after = (session_of_all_values(self.query[name]) for name in ("before", "after"))
-            except Exception:  # the definitions still compare the range
-                return
-            for signed in (False, True):
-                self.check_range(before, after, signed)
-
-    def check_small_sizes(self, compares_values):
-        count, start = dynamic_dims(self.infos, self.query["shapes"]), time.monotonic()
-        cases = [((size,), None) for size in SMALL_SIZES] if count else []
-        cases += [(self.sizes, (dim, size)) for dim in range(count) for size in SMALL_SIZES]
-        for sizes, only in cases:
-            if time.monotonic() - start > MAX_BOUNDARY_SECONDS:
-                return
-            feeds = feeds_of(self.infos, self.query["shapes"], sizes, 0, only)
-            shapes = " ".join(f"{name}{list(values.shape)}" for name, values in feeds.items())
-            before, optimized = try_run(self.models["unoptimized"], feeds), try_run(self.models["optimized"], feeds)
-            if isinstance(before, str) or isinstance(optimized, str):
-                continue
-            after = try_run(self.models["result"], feeds)
-            if isinstance(after, str):
-                raise ValueError(f"it does not run the result for {shapes}: {after}")
-            inputs = max((float(np.max(np.abs(each), initial=0)) for each in feeds.values() if each.dtype.kind == "f"), default=0.0)
-            for output, *values in zip(self.outputs, before, optimized, after) if compares_values else ():
-                if not any(agree(each, values[-1], inputs) for each in values[:-1]):
-                    raise ValueError(f"output {output.name} has another shape or other values for {shapes}")
-
-    def check_range(self, before_model, after_model, signed):
-        """Scales an input by powers of 2 to the largest at which all values of the model are finite."""
-        generator, start = np.random.default_rng(0), time.monotonic()
-        feeds = feeds_of(self.infos, self.query["shapes"], self.sizes, 0)
-        base = {name: generator.uniform(-1 if signed else 0.5, 1, values.shape) if values.dtype.kind == "f" else values
-                for name, values in feeds.items()}
-        scaled = lambda exponent: {name: (values * 2.0 ** exponent).astype(feeds[name].dtype) if values.dtype.kind == "f" else values
-                                   for name, values in base.items()}
-        lowest, low, high = -15, -15, 16 - 2.0 ** -10
-        while high - low > 0.1 and time.monotonic() - start < MAX_BOUNDARY_SECONDS:
-            middle = (low + high) / 2
-            before = try_run(before_model, scaled(middle))
-            if isinstance(before, str):
-                return
-            low, high = (middle, high) if is_finite(before) else (low, middle)
-        if low > lowest:
-            after = try_run(after_model, scaled(low))
-            if isinstance(after, str) or not is_finite(after):
-                raise ValueError(f"the result overflows for inputs up to {2.0 ** low:.3g}, where the model is finite")
-
-
 class Different(Exception):
     """The result computes something else than the model."""
 
@@ -356,7 +245,7 @@ class Verification:
         largest = lambda of: max((getattr(output, of) for output in self.outputs), default=0.0)
         reference, reason = self.reference.name, self.reference.reason
         if reference and largest("own_error") > 0 and largest("before") == 0:
-            reference, reason = "", (f"the model's own error is {largest('own_error'):.2g} of the largest value; where onnxruntime's "
+            reference, reason = "", (f"the model's own error is {largest('own_error'):.2g} of the largest value; where the runtime's "
                                      f"optimizations change the model's values, up to {MAX_OPTIMIZATION_RATIO} times as much is accepted")
         return {"verdict": "equal", "reason": "", "max_relative_difference": largest("difference"), "tensors": self.tensors,
                 "elements": self.elements, "inputs": self.inputs, "given_inputs": len(self.given), "reference": reference,
