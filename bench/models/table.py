@@ -4,7 +4,7 @@
 With `--into`, they replace what FILE (such as docs/results.md) has between the lines `<!-- table.py -->` and `<!-- end -->`.
 
 Factors are times as fast as the model, with quartiles. *cleaned*: no rule fired, only the clean-up changed the model; *unchanged*: the
-result is the model. *products*: the share of time that convolutions and matrix products take, before and after.
+result is the model. *wrong*: the result computes something else, and is not counted. *products*: the share of time that convolutions and matrix products take, before and after.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import statistics
 import sys
 
 FASTER, SLOWER = 1.03, 0.99
+WRONG = 1e-2  # the largest difference of an output, relative to its largest value, from which on a result is no form of the model
 PEERS = ("onnxslim", "onnxsim", "onnxscript", "onnxoptimizer", "transformers")
 HEAD = f"""| model | ms | 1 thread | 2 threads | by hand | {' | '.join(PEERS)} | s | MB | products, % |
 |{'---|' * (8 + len(PEERS))}"""
@@ -28,7 +29,17 @@ def measured(row, threads):
     if "forms" not in found:
         return None
     again = found.get("repeated" if threads == 1 else "again")
-    return {form: each["ratio"] for form, each in found["forms"].items()}, again and again["forms"]["rulemill"]["ratio"]
+    return {form: each["ratio"] for form, each in found["forms"].items() if not is_wrong(row, form)}, again and again["forms"]["rulemill"]["ratio"]
+
+
+def is_wrong(row, form):
+    return not row["forms"][form].get("difference", 0.0) < WRONG  # also if it is NaN
+
+
+def peer_cell(row, peer):
+    if peer not in row["forms"]:
+        return "fails" if peer in row.get("failures", {}) else ""
+    return "wrong" if is_wrong(row, peer) else f"{row['forms'][peer]['ratio']:.2f}"
 
 
 def effect(row):
@@ -48,7 +59,7 @@ def line(row):
         return f"| {row['model']} | not measured: {' '.join(row['failure'].split())[:120]} |{' |' * (6 + len(PEERS))}"
     forms, two = row["forms"], row.get("threads_2", {}).get("forms", {})
     note = "" if effect(row) == "rules" else f", {effect(row)}"
-    others = [f"{forms[peer]['ratio']:.2f}" if peer in forms else "fails" if peer in row.get("failures", {}) else "" for peer in PEERS]
+    others = [peer_cell(row, peer) for peer in PEERS]
     cells = [row["model"], f"{forms['model']['milliseconds']:.1f}", factor(forms["rulemill"]) + note, factor(two.get("rulemill")),
              f"{forms['by hand']['ratio']:.2f}" if "by hand" in forms else "", *others, f"{row['seconds']:.0f}",
              f"{row['peak_bytes'] / 1e6:.0f}", f"{percent(forms['model'])} → {percent(forms['rulemill'])}"]
@@ -79,7 +90,8 @@ def summary_of(rows, threads):
         both = [(ratios["rulemill"], ratios[other]) for _, ratios, _ in found if other in ratios]
         if both:
             ours, theirs = zip(*both)
-            print(f"- {other}: {counts(theirs)}; {sum(other in row.get('failures', {}) for row, *_ in found)} without a result; "
+            print(f"- {other}: {counts(theirs)}; {sum(other in row.get('failures', {}) for row, *_ in found)} without a result, "
+                  f"{sum(other in row['forms'] and is_wrong(row, other) for row, *_ in found)} wrong; "
                   f"rulemill on the same models: {statistics.geometric_mean(ours):.3f}")
 
 

@@ -69,6 +69,17 @@ class MeasureModels(unittest.TestCase):
     def called(self):
         return self.calls.read_text().split()
 
+    def test_a_result_that_computes_something_else_is_named_and_not_counted(self):
+        self.measure("--alone")
+        row = self.rows()["first"]
+        for peer, ratio, difference in (("onnxslim", 2.0, 0.5), ("onnxsim", 1.5, 1e-7)):
+            row["forms"][peer] = {**row["forms"]["rulemill"], "ratio": ratio, "difference": difference}
+        self.out.write_text(json.dumps({"results": [row]}))
+        printed = subprocess.run([sys.executable, MODELS / "table.py", self.out], capture_output=True, text=True, check=True).stdout
+        self.assertIn("|  |  | wrong | 1.50 |", printed)
+        self.assertNotIn("- onnxslim:", printed)
+        self.assertIn("- onnxsim: 1 models, geometric mean 1.500; 1 at 1.03 or more, 0 below 0.99; 0 without a result, 0 wrong", printed)
+
     def test_a_failure_is_a_row_with_its_reason_and_the_other_models_are_measured(self):
         printed = self.measure("--alone")
         rows = self.rows()
