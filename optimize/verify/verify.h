@@ -28,8 +28,8 @@ struct VerificationOptions {
   bool definitions_only = false;
   EqualityVerifier by_rules;             // called first, and suffices if it shows equality; empty: none
   std::vector<std::string> onnxruntime;  // command that starts the helper verify.py; empty: none was found
-  std::string runtime =
-      "onnxruntime";     // in which the helper compares models; see python/onnxruntime_helpers/runtimes.py
+  /// In which the helper compares models; see python/onnxruntime_helpers/runtimes.py.
+  std::string runtime = "onnxruntime";
   double timeout = 300;  // seconds, of the verification in the runtime
 };
 

@@ -379,7 +379,11 @@ class ConstantEvaluator {
     Evaluated result = input(0);
     for (const auto& [bound, op] : {std::pair(1, SizeOperator::Max), std::pair(2, SizeOperator::Min)}) {
       const auto i = static_cast<std::size_t>(bound);
-      if (result && has(i)) result = combine_elements(op, *result, broadcast_to(input(i), result->dims));
+      if (!result || !has(i)) continue;
+      if (input(i).count() != 1) return std::nullopt;
+      RawTensor number = input(i);
+      number.dims.clear();  // runtimes accept [1], too
+      result = combine_elements(op, *result, broadcast_to(number, result->dims));
     }
     return result;
   }

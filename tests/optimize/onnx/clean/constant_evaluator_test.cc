@@ -148,6 +148,8 @@ TEST_CASE("a clip has either bound or both", "[clean]") {
   CHECK_FALSE(clip.evaluate({floats({}, {std::nanf("")}), floats({}, {0})}));
   CHECK_FALSE(clip.evaluate({floats({}, {-0.0F}), floats({}, {0})}));
   CHECK_FALSE(clip.evaluate({list}));
+  check_integers(clip.evaluate({int64s({}, {-4}), int64s({1}, {0})}), {}, {0});
+  CHECK_FALSE(clip.evaluate({list, int64s({3}, {0, 0, 0})}));
 }
 
 TEST_CASE("conversions are folded where they are defined", "[clean]") {
