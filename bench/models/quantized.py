@@ -87,6 +87,9 @@ def main():
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     given = parser.parse_args(arguments[:cut])
     given.options = arguments[cut + 1:]
+    for path in [measure.BINARY, *given.models]:
+        if not pathlib.Path(path).is_file():
+            sys.exit(f"{path}: no such file; the program is that of scripts/build.sh, or RULEMILL names it")
     print(HEAD, flush=True)
     for model in given.models:
         with tempfile.TemporaryDirectory() as folder:
