@@ -8,13 +8,10 @@ that of the outputs, on inputs that were not used for calibration. RULEMILL name
 """
 
 import argparse
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-import numpy as np
 import onnx
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -45,9 +42,7 @@ def quantize(model, out, count):
 
 
 def optimize(model, out, options):
-    environment = {"RULEMILL_PYTHON": sys.executable, **os.environ}
-    subprocess.run([measure.BINARY, "optimize", str(model), "--out", str(out), *options], check=True, stdout=subprocess.DEVNULL,
-                   env=environment)
+    measure.optimize(model, out, options)
     return out
 
 

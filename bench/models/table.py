@@ -4,7 +4,8 @@
 With `--into`, they replace what FILE (such as docs/results.md) has between the lines `<!-- table.py -->` and `<!-- end -->`.
 
 Factors are times as fast as the model, with quartiles. *cleaned*: no rule fired, only the clean-up changed the model; *unchanged*: the
-result is the model. *wrong*: the result computes something else, and is not counted. *products*: the share of time that convolutions and matrix products take, before and after.
+result is the model. *wrong*: the result computes something else, and is not counted. *products*: the share of time that convolutions
+and matrix products take, before and after.
 """
 
 import argparse
@@ -29,7 +30,8 @@ def measured(row, threads):
     if "forms" not in found:
         return None
     again = found.get("repeated" if threads == 1 else "again")
-    return {form: each["ratio"] for form, each in found["forms"].items() if not is_wrong(row, form)}, again and again["forms"]["rulemill"]["ratio"]
+    ratios = {form: each["ratio"] for form, each in found["forms"].items() if not is_wrong(row, form)}
+    return ratios, again and again["forms"]["rulemill"]["ratio"]
 
 
 def is_wrong(row, form):

@@ -1,7 +1,8 @@
 """Measures models for `rulemill optimize`: runs them in turns and answers with their times.
 
 The first query opens the model: {"model": path, "runtime": a name in runtimes.py, "threads", "shapes": {input: dims}, "given": [{input:
-NumPy file}]}; answer {"inputs": a text for each choice of inputs, "load_seconds", "run_seconds", "runtime": name and version}. A query for each candidate loads it: {"candidate": path}; answer
+NumPy file}]}; answer {"inputs": a text for each choice of inputs, "load_seconds", "run_seconds", and "runtime": name and version of
+another runtime than onnxruntime}. A query for each candidate loads it: {"candidate": path}; answer
 {"reason": why it does not run, or ""}. Then any number of rounds: {"round": numbers of models in the order of running, "turns",
 "fresh": whether to load them again}; answer {"milliseconds": medians of the turns by position and choice of inputs, "seconds": used}.
 Models are numbered in the order of their queries. An answer {"failure"} ends the timing. A model is timed on all given inputs, or on

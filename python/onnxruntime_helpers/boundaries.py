@@ -55,7 +55,7 @@ def session_of_all_values(path):
 
 
 class Boundary:
-    """Inputs at which the result must not fail where the model works: small and empty tensors, and 16-bit numbers near overflow."""
+    """Runs the models on such inputs; `models` are the original without and with optimizations, and the result."""
 
     def __init__(self, query, models, outputs, sizes):
         self.query, self.models, self.outputs, self.sizes = query, models, outputs, sizes

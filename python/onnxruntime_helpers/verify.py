@@ -22,7 +22,7 @@ from same_bits import compare_bits
 import numpy as np
 
 MAX_DRAWS_PER_INPUT = 6  # before an uninformative output counts as not verified
-MAX_OPTIMIZATION_RATIO = 3  # times the effect of onnxruntime's optimizations on the original, if there is no reference
+MAX_OPTIMIZATION_RATIO = 3  # times the effect of the runtime's optimizations on the original, if there is no reference
 MAX_REFERENCE_SECONDS = 3
 
 
@@ -44,7 +44,7 @@ class Output:
     def __init__(self, name, query):
         self.name, self.query = name, query
         self.informative, self.seen = False, {}
-        self.is_loose = False  # accepted only because onnxruntime's own optimizations change the original as much
+        self.is_loose = False  # accepted only because the runtime's optimizations change the original as much
         self.before = self.after = self.difference = 0.0
         self.own_error = 0.0  # of the original, the largest on inputs on which that is too large for a comparison with the reference
         self.failure = ""
