@@ -176,6 +176,9 @@ class Verification(Case):
         answer = self.verified(shifted(1e7, 1), shifted(1e7, 1))
         self.assertEqual([answer["verdict"], answer["reference"], answer["error_before"]], ["equal", "", 0])
         self.assertRegex(answer["no_reference_reason"], r"^the model's own error is 0\.\d+ of the largest value; where the runtime's ")
+        mixed = self.verified(shifted(1e7, 1), shifted(1e7, 1), inputs=6)  # the last one has larger numbers
+        self.assertRegex(mixed["reference"], r"^a float64 copy in onnxruntime .*; on other inputs the model's own error is up to 0\.\d+$")
+        self.assertGreater(mixed["error_before"], 1e-3)
 
 
 if __name__ == "__main__":
