@@ -40,6 +40,14 @@ bool is_identity(const algebra::OperatorInstance& instance) {
   return true;
 }
 
+/// Whether the tensor may be scales: the ONNX library infers shapes from them.
+bool is_short_float_list(const onnx::TensorProto& tensor) {
+  constexpr std::int64_t max_length = 16;
+  const bool is_inline = tensor.has_raw_data() || tensor.float_data_size() > 0;
+  return tensor.data_type() == onnx::TensorProto::FLOAT && tensor.dims_size() == 1 && tensor.dims(0) <= max_length &&
+         is_inline;
+}
+
 class Importer {
  public:
   Importer(const OnnxModel& model, GraphBank& bank, NodeInference* inference, const SizeBounds& bounds,
@@ -93,9 +101,10 @@ class Importer {
   /// Adds a constant of a supported type, and records integer values for mappings that read them.
   std::optional<ValueId> add_constant(const std::string& name, const onnx::TensorProto& tensor,
                                       std::optional<std::string_view> raw) {
+    if (is_short_float_list(tensor)) known_tensors_.emplace(name, &tensor);
     if (auto literal = to_literal(tensor)) {
       if (!literal->float_value && !literal->as_float32) {
-        integer_tensors_.emplace(name, &tensor);
+        known_tensors_.emplace(name, &tensor);
         shape_values_.emplace(name, ShapeValue{{tensor.dims().begin(), tensor.dims().end()}, literal->integers});
       }
       literals_.emplace(name, std::move(*literal));
@@ -251,7 +260,7 @@ class Importer {
           std::ranges::all_of(literal.integers, [](const auto& element) { return element.constant().has_value(); });
       if (numbers && returns_int64(node)) {
         derived_integers_.push_back(make_integer_proto(node.output(0), literal));
-        integer_tensors_.emplace(node.output(0), &derived_integers_.back());
+        known_tensors_.emplace(node.output(0), &derived_integers_.back());
       }
       literals_.emplace(node.output(0), std::move(literal));
     }
@@ -350,7 +359,7 @@ class Importer {
       if (input) arguments.push_back(*input);
     }
     arguments.insert(arguments.end(), record.captured.begin(), record.captured.end());
-    const std::string failure = types_.infer(node, record.captured_names, integer_tensors_);
+    const std::string failure = types_.infer(node, record.captured_names, known_tensors_);
     if (!failure.empty()) record.reason += "; the ONNX library could not type it (" + failure + ")";
     std::vector<ValueType> types;
     for (const auto& name : node.output()) types.push_back(name.empty() ? std::nullopt : types_.type(name));
@@ -371,7 +380,7 @@ class Importer {
   const Normalizations normalizations_;
   ImportedModel result_;
   std::unordered_map<std::string, OnnxLiteral> literals_;
-  std::unordered_map<std::string, const onnx::TensorProto*> integer_tensors_;
+  std::unordered_map<std::string, const onnx::TensorProto*> known_tensors_;
   std::deque<onnx::TensorProto> derived_integers_;
   std::unordered_map<std::string, ShapeValue> shape_values_;  // known integer values, by value name
   std::set<std::string> input_names_;

@@ -26,7 +26,7 @@ class NodeInference {
     std::string failure;     // how the helper ended, if it did
   };
   /// Infers output types. `query`: a model of one node; its graph inputs are the node's inputs with types, its
-  /// initializers are the integers among them. Results are cached.
+  /// initializers are those among them whose values are known. Results are cached.
   const InferredTypes& infer(const onnx::ModelProto& query);
 
  private:

@@ -183,7 +183,7 @@ onnx::TypeProto OnnxTypes::to_type_proto(const algebra::Shape& shape, int onnx_t
 }
 
 std::string OnnxTypes::infer(const onnx::NodeProto& node, const std::vector<std::string>& captured,
-                             const std::unordered_map<std::string, const onnx::TensorProto*>& integers) {
+                             const std::unordered_map<std::string, const onnx::TensorProto*>& known_tensors) {
   auto unknown = [&](const std::string& name) {
     auto found = declared_.find(name);
     return !name.empty() && !computed_.contains(name) && (found == declared_.end() || !has_rank(found->second));
@@ -200,7 +200,7 @@ std::string OnnxTypes::infer(const onnx::NodeProto& node, const std::vector<std:
     input.set_name(query_name);
     auto known = type(name);
     auto declared = declared_.find(name);
-    if (auto value = integers.find(name); value != integers.end()) {
+    if (auto value = known_tensors.find(name); value != known_tensors.end()) {
       *input.mutable_type() = type_of(*value->second);  // the library requires the exact type, such as int32
       *graph.add_initializer() = *value->second;
       graph.mutable_initializer(graph.initializer_size() - 1)->set_name(query_name);

@@ -49,6 +49,26 @@ TEST_CASE("operands of different float types, or a Boolean and a float, are not 
   CHECK(recognized_operators(text, library) == std::vector<std::string>{"", "add", "", "number_of_truth", ""});
 }
 
+TEST_CASE("a Resize without a definition has the shape that its scales give", "[types]") {
+  algebra::Library library = shipped_operators();
+  ModelText text(13);
+  text.input("x", {"1", "2", "4", "6"}).output("y", {"1", "2", "8", "9"}).weight("scales", {4});
+  onnx::TensorProto& scales = *text.graph().mutable_initializer(0);
+  scales.clear_raw_data();
+  scales.clear_float_data();
+  for (const float scale : {1.0F, 1.0F, 2.0F, 1.5F}) scales.add_float_data(scale);
+  text.node("Resize", {"x", "", "scales"}, {"large"},
+            {"mode='linear'", "coordinate_transformation_mode='align_corners'"});
+  text.node("Relu", {"large"}, {"middle"}).node("Sigmoid", {"middle"}, {"y"});
+  CHECK(recognized_operators(text, library) == std::vector<std::string>{"", "relu", "sigmoid"});
+  algebra::Symbols symbols;
+  GraphBank bank(library, symbols);
+  const OnnxModel model = text.parsed();
+  const ImportedModel import = imported(model, bank);
+  CHECK(import.dynamic_dims.empty());
+  CHECK(bank.value(import.values.at("middle")).type.value_or(algebra::Shape()) == algebra::Shape{1, 2, 8, 9});
+}
+
 TEST_CASE("an int32 axis does not lose the type of a value", "[types]") {
   algebra::Library library = shipped_operators();
   ModelText text(16);
