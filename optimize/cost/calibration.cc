@@ -153,6 +153,11 @@ std::optional<double> Calibration::seconds(const std::string& name, double eleme
   return found == entries_.end() ? std::nullopt : std::optional(elements * at(found->second.own, elements));
 }
 
+double Calibration::pass_seconds(double bytes) const {
+  constexpr double bytes_per_element = 2 * sizeof(float);
+  return seconds("Relu", bytes / bytes_per_element).value_or(0);
+}
+
 std::filesystem::path calibration_file(const std::filesystem::path& folder) {
   utsname machine{};
   if (uname(&machine) != 0) return {};

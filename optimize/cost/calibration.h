@@ -34,6 +34,8 @@ class Calibration {
                                 double output_elements) const;
   /// Returns the time of an operator by its name in the file, on tensors of so many elements; nullopt if it is absent.
   std::optional<double> seconds(const std::string& name, double elements) const;
+  /// Returns the time of reading and writing so many bytes of tensors in all, as Relu does; 0 if that is absent.
+  double pass_seconds(double bytes) const;
 
  private:
   /// Nanoseconds per element of a small and of a large tensor.

@@ -148,7 +148,9 @@ double CostModel::isolated_seconds(const IsolatedNode& node) const {
     const auto measured = device_.calibration->seconds(instance, query.inputs, query.constant, work->output_elements);
     if (measured) return *measured + device_.overhead;
   }
-  return roofline_seconds(*work, device_);
+  // Otherwise a convolution that does nothing would be cheaper than an operator that is only a pass.
+  const double pass = device_.calibration ? device_.calibration->pass_seconds(work->bytes) : 0;
+  return std::max(roofline_seconds(*work, device_), pass + device_.overhead);
 }
 
 double CostModel::operations(std::span<const ValueId> outputs) const {

@@ -75,6 +75,17 @@ TEST_CASE("a calibrated device prices what was measured, and products by their r
   CHECK(cost.graph_seconds(std::vector{fixture.op("matmul", {a, b})}) == Approx(2.0 * 512 * 512 * 512 / 50e9 + 5e-7));
 }
 
+TEST_CASE("an operator without a measured cost takes at least a pass over its tensors", "[calibration]") {
+  GraphFixture fixture;
+  Fusion fusion(fixture.bank);
+  std::string text = small_calibration;
+  text.replace(text.find("Slice = [2, 2]"), 0, "Relu = [9, 9]\n");
+  CostModel cost(fixture.bank, fusion, calibrated(find_device("cpu"), Calibration::parse(text, "c.toml")), {});
+  const ValueId a = fixture.input("a", {100, 1}), b = fixture.input("b", {1, 100});
+  const double elements = (100 + 100 + 100 * 100) / 2.0;
+  CHECK(cost.graph_seconds(std::vector{fixture.op("matmul", {a, b})}) * 1e9 == Approx(9 * elements + 500));
+}
+
 TEST_CASE("a damaged calibration is rejected with its line", "[calibration]") {
   const auto message = [](std::string text, const std::string& from, const std::string& to) {
     text.replace(text.find(from), from.size(), to);
