@@ -1,6 +1,7 @@
 // Limits on derivations and saturation. All are counts, so results depend on the input only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace rulemill::egraph {
@@ -21,10 +22,15 @@ struct Limits {
 
   /// Multiplies the limits on work by `factor`, those per rule by its square. Keeps the limits on terms.
   Limits scaled(std::uint32_t factor) const {
+    const auto multiply = [](std::uint32_t& count, std::uint64_t by) {
+      constexpr std::uint64_t max = 0xffffffff;
+      count = static_cast<std::uint32_t>(std::min(max, count * std::min(max, by)));
+    };
+    const std::uint64_t square = std::uint64_t{factor} * factor;
     Limits result = *this;
     for (std::uint32_t* count : {&result.iterations, &result.nodes, &result.matches, &result.node_visits})
-      *count *= factor;
-    for (std::uint32_t* count : {&result.matches_per_rule, &result.node_visits_per_rule}) *count *= factor * factor;
+      multiply(*count, factor);
+    for (std::uint32_t* count : {&result.matches_per_rule, &result.node_visits_per_rule}) multiply(*count, square);
     return result;
   }
 };

@@ -23,6 +23,7 @@ void add_best(SearchResult& found, SearchResult variant, CostModel& cost) {
   found.egraph_nodes += variant.egraph_nodes;
   found.extractions += variant.extractions;
   found.ilp_extractions += variant.ilp_extractions;
+  found.limits_reached += variant.limits_reached;
   found.exhausted = found.exhausted && variant.exhausted;
 }
 

@@ -97,6 +97,7 @@ void summarize_search(Summary& summary, const SearchResult& found) {
   summary.graphs_created = found.graphs_created;
   summary.graphs_extended = found.graphs_extended;
   summary.exhausted = found.exhausted;
+  summary.limits_reached = found.limits_reached;
 }
 
 void summarize_selection(Summary& summary, SelectedModel& selected, const GraphBank& bank) {

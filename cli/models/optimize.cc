@@ -33,7 +33,7 @@ struct OptimizeOptions {
   std::vector<std::string> shapes, rules, inputs;
   std::string report;
   std::string verifier = "auto";
-  std::string runtime = "any";
+  std::string runtime = "any", provider = "cpu";
   std::string search = "saturate";
   std::string cost_table;
   std::optional<double> min_gain;
@@ -82,9 +82,14 @@ void run(Context& context, const OptimizeOptions& given) {
   if (!context.world.is_root()) return;
   optimize::Options options = given.options;
   if (options.cost.source == "cuda") optimize::gpu::require_gpu();  // fail early
-  if (given.runtime == "openvino") {
-    optimize::require_runtime(verifier_command(), given.runtime);
-    options.verification.runtime = options.benchmark.runtime = given.runtime;
+  if (given.provider != "cpu" && given.runtime != "onnxruntime") {
+    throw runtime::UsageError("--provider", given.provider + " needs --runtime onnxruntime");
+  }
+  const bool is_openvino = given.runtime == "openvino";
+  if (is_openvino || given.provider != "cpu") {
+    const std::string& runtime = is_openvino ? given.runtime : given.provider;
+    optimize::require_runtime(verifier_command(), runtime, is_openvino ? "--runtime" : "--provider");
+    options.verification.runtime = options.benchmark.runtime = runtime;
   }
   options.rules.assign(given.rules.begin(), given.rules.end());
   options.version = RULEMILL_VERSION;
@@ -159,10 +164,19 @@ void add_search_options(CLI::App& command, Options& options, OptimizeOptions& gi
                   "are then used where they are cheaper; or openvino, in which models are then compared and timed")
       ->check(one_of("runtime", {"any", "onnxruntime", "openvino"}));
   command
+      .add_option(
+          "--provider", given.provider,
+          "execution provider of onnxruntime in which models are compared and timed (with --runtime onnxruntime)")
+      ->check(one_of("provider", {"cpu", "cuda", "tensorrt"}));
+  command
       .add_option("--alpha", o.search.alpha,
                   "backtracking: keep graphs that cost less than this factor times the best so far; 1: greedy")
       ->check(real_number(1, 10));
   command.add_option("--budget", o.search.budget, "backtracking: maximum number of graphs")->check(whole_number(1));
+  command
+      .add_option("--effort", o.search.effort,
+                  "saturation: multiplies the limits of each window, on nodes of its e-graph, iterations and matches")
+      ->check(whole_number(1, 1000));
   command
       .add_option("--ilp-max-nodes", o.search.ilp_max_nodes,
                   "saturation: solve extraction exactly (ILP) for e-graphs of up to this many nodes; 0: never")

@@ -181,6 +181,10 @@ runtime::Json search_json(const Summary& summary) {
           {"graphs_made", summary.graphs_created},
           {"graphs_extended", summary.graphs_extended},
           {"exhausted", summary.exhausted},
+          {"limits_reached",
+           {{"iterations", summary.limits_reached.iterations},
+            {"nodes", summary.limits_reached.nodes},
+            {"matches", summary.limits_reached.matches}}},
           {"seconds", summary.search_seconds}};
 }
 

@@ -124,11 +124,22 @@ std::string bit_comparison_text(const VerificationResult& result) {
                      runtime::format_seconds(result.seconds));
 }
 
+/// Returns which limits were reached how often, or "saturated".
+std::string limits_text(const Summary& summary) {
+  if (summary.exhausted) return "saturated";
+  const LimitCounts& counts = summary.limits_reached;
+  std::string text;
+  for (const auto& [count, name] :
+       {std::pair{counts.nodes, "nodes"}, {counts.iterations, "iterations"}, {counts.matches, "matches"}}) {
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);
+  }
+  return text.empty() ? "limits reached" : "limits reached: " + text;
+}
+
 std::string search_text(const Summary& summary) {
   if (summary.saturated) {
     return fmt::format("search: equality saturation of {} windows, {} e-graph nodes, {}, {}", summary.windows,
-                       summary.egraph_nodes, summary.exhausted ? "saturated" : "limits reached",
-                       runtime::format_seconds(summary.search_seconds));
+                       summary.egraph_nodes, limits_text(summary), runtime::format_seconds(summary.search_seconds));
   }
   return fmt::format("search: {} graphs created, {} extended, {}, alpha {}, {}", summary.graphs_created,
                      summary.graphs_extended, summary.exhausted ? "exhausted" : "limits reached", summary.alpha,

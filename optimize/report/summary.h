@@ -9,6 +9,7 @@
 #include "optimize/cost/operator_costs.h"
 #include "optimize/report/drawing.h"
 #include "optimize/report/explain.h"
+#include "optimize/search/search_result.h"
 #include "optimize/verify/benchmark.h"
 #include "optimize/verify/verify.h"
 
@@ -69,6 +70,7 @@ struct Summary {
   double alpha = 0;
   std::uint64_t budget = 0, graphs_created = 0, graphs_extended = 0, rules_loaded = 0, patterns = 0;
   bool exhausted = false;
+  LimitCounts limits_reached;
   VerificationOptions verification_options;
   std::optional<VerificationResult> bit_comparison;  // of the cleaned model with the model, if that is written
   std::vector<VerificationResult> verification;      // of the selected candidate, or of the last rejected one

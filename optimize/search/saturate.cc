@@ -15,6 +15,7 @@ namespace rulemill::optimize {
 
 using egraph::ENodeId;
 using egraph::no_id;
+using StopReason = egraph::Saturation::StopReason;
 
 namespace {
 
@@ -205,7 +206,7 @@ double Saturator::Impl::price_in_graph(const Extraction::NodeContext& context, d
 /// nodes, so that limits are reached later. Core rules come first, because they are few enough for a deep search; then
 /// all rules are applied to the result.
 Solution Saturator::Impl::solve(const Region& region) {
-  Solution solution{.graph = region.graph, .steps = {}};
+  Solution solution{.graph = region.graph, .steps = {}, .limits_reached = {}};
   for (const bool core_only : {true, false}) {
     select_rules(core_only);
     const egraph::Limits& limits = core_only ? options.core_limits : options.limits;
@@ -228,7 +229,10 @@ bool Saturator::Impl::improve(std::span<const RegionLeaf> leaves, Solution& solu
   const auto operators = solution.graph.nodes.size() + static_cast<std::size_t>(positive_leaves);
   const auto max_operators = static_cast<std::uint32_t>(operators) + limits.max_growth_over_goal;
   const auto stop_reason = saturation.run({}, max_operators, limits);
-  solution.saturated = stop_reason == egraph::Saturation::StopReason::Saturated;
+  solution.saturated = stop_reason == StopReason::Saturated;
+  solution.limits_reached.iterations += stop_reason == StopReason::IterationLimit;
+  solution.limits_reached.nodes += stop_reason == StopReason::NodeLimit;
+  solution.limits_reached.matches += stop_reason == StopReason::MatchLimit;
   solution.egraph_nodes += egraph.node_count();
   Extraction extraction(egraph, prices);
   extraction.extract(roots, original_end, options.passes);

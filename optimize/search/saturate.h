@@ -44,6 +44,7 @@ struct Solution {
   std::uint32_t egraph_nodes = 0;
   std::size_t restarts = 0;
   std::size_t extractions = 0, ilp_extractions = 0;
+  LimitCounts limits_reached;
 };
 
 class Saturator {

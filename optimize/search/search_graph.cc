@@ -21,6 +21,9 @@ SearchResult search_graph(const SearchContext& context, CostModel& cost, std::sp
     return search_windows(bank, matcher, cost, outputs, options, windows, is_exportable);
   }
   SaturationOptions saturation;
+  saturation.limits = saturation.limits.scaled(options.effort);
+  saturation.core_limits = saturation.core_limits.scaled(options.effort);
+  saturation.max_restarts *= options.effort;
   saturation.ilp.nodes = options.ilp_max_nodes;
   Saturator saturator(bank, terms, rules, cost, saturation);
   return saturate_windows(bank, saturator, cost, outputs, options, windows, is_exportable);

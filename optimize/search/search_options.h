@@ -20,6 +20,7 @@ struct SearchOptions {
   std::uint64_t budget = 20000;  // backtracking: graphs created
   double time_limit = 0;         // seconds; 0: none
   std::size_t max_results = 3;
+  std::uint32_t effort = 1;       // saturation: multiplies the limits on work of each window
   std::size_t ilp_max_nodes = 0;  // saturation: also extract e-graphs of up to this many nodes by ILP
 };
 

@@ -22,12 +22,25 @@ struct Candidate {
   std::vector<RewriteStep> steps;
 };
 
+/// Saturations that ended at each limit.
+struct LimitCounts {
+  std::uint64_t iterations = 0, nodes = 0, matches = 0;
+
+  LimitCounts& operator+=(const LimitCounts& other) {
+    iterations += other.iterations;
+    nodes += other.nodes;
+    matches += other.matches;
+    return *this;
+  }
+};
+
 struct SearchResult {
   std::vector<Candidate> best;       // cheapest first; the graph itself if nothing is cheaper
   std::uint64_t graphs_created = 0;  // backtracking; including duplicates
   std::uint64_t graphs_extended = 0;
   std::uint64_t windows = 0, egraph_nodes = 0;         // saturation: regions solved, and the nodes of their e-graphs
-  std::uint64_t extractions = 0, ilp_extractions = 0;  // graphs extracted, and how many of them by ILP
+  std::uint64_t extractions = 0, ilp_extractions = 0;  // graphs extracted, one by each saturation; and how many by ILP
+  LimitCounts limits_reached;                          // saturation
   bool exhausted = false;                              // no limit was reached
 };
 

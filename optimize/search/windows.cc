@@ -279,6 +279,7 @@ class SaturationWindows final : public WindowSearch {
     result_.extractions += solution.extractions;
     result_.ilp_extractions += solution.ilp_extractions;
     result_.egraph_nodes += solution.egraph_nodes;
+    result_.limits_reached += solution.limits_reached;
     result_.exhausted = result_.exhausted && solution.saturated;
     if (solution.steps.empty() || may_overflow(region, solution.graph)) return std::nullopt;
     Gain gain;

@@ -14,7 +14,7 @@ std::optional<std::vector<InputTensor>> constant_values(const OnnxModel& model, 
   const std::filesystem::path file = folder / "constants.onnx", archive = folder / "constants.npz";
   try {
     model.write(file);
-    OnnxruntimeProcess process(command, model_bytes_on_disk(file));
+    OnnxruntimeProcess process(command, model_bytes_on_disk(file), "onnxruntime");
     const auto answer = process.answer({{"constants", file.string()}, {"archive", archive.string()}}, timeout);
     if (!answer || !answer->contains("values")) return std::nullopt;
     auto arrays = parse_npz(runtime::read_file(archive), archive.string());

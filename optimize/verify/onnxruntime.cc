@@ -17,6 +17,13 @@ constexpr std::chrono::seconds start_timeout{60};
 constexpr std::uint64_t base_memory = std::uint64_t{16} << 30;  // of address space, most of which stays unused
 constexpr std::uint64_t memory_factor = 4;                      // a session has the weights and a copy
 
+/// Returns the limit of the helper's address space, of which a GPU's driver reserves more than the machine has; 0:
+/// none.
+std::uint64_t memory_limit(std::uint64_t model_bytes, const std::string& runtime) {
+  const bool is_on_gpu = runtime == "cuda" || runtime == "tensorrt";
+  return is_on_gpu ? 0 : base_memory + memory_factor * model_bytes;
+}
+
 const std::vector<std::string>& require_command(const std::vector<std::string>& command) {
   if (command.empty()) throw runtime::Error("", "no Python with onnxruntime was found");
   return command;
@@ -39,11 +46,11 @@ void add_inputs(Json& query, const RuntimeInputs& inputs) {
   query["given"] = inputs.files;
 }
 
-void require_runtime(const std::vector<std::string>& command, const std::string& runtime) {
+void require_runtime(const std::vector<std::string>& command, const std::string& runtime, const std::string& option) {
   constexpr double timeout = 60;
   std::string reason = malformed_answer;
   try {
-    OnnxruntimeProcess process(command, 0);
+    OnnxruntimeProcess process(command, 0, runtime);
     const auto answer = process.answer({{"runtime", runtime}, {"usable", true}}, timeout);
     reason = answer ? answer->at("reason").get<std::string>() : process.end_reason();
   } catch (const Json::exception&) {
@@ -53,11 +60,12 @@ void require_runtime(const std::vector<std::string>& command, const std::string&
   } catch (const runtime::Error& error) {
     reason = error.what();
   }
-  if (!reason.empty()) throw runtime::InputError("--runtime " + runtime, reason);
+  if (!reason.empty()) throw runtime::InputError(option + " " + runtime, reason);
 }
 
-OnnxruntimeProcess::OnnxruntimeProcess(const std::vector<std::string>& command, std::uint64_t model_bytes)
-    : process_(require_command(command), base_memory + memory_factor * model_bytes) {
+OnnxruntimeProcess::OnnxruntimeProcess(const std::vector<std::string>& command, std::uint64_t model_bytes,
+                                       const std::string& runtime)
+    : process_(require_command(command), memory_limit(model_bytes, runtime)) {
   const auto greeting = process_.receive(start_timeout);
   if (!greeting) throw runtime::Error("", command[0] + " cannot import onnxruntime (" + process_.end_reason() + ")");
   const Json hello = runtime::parse_json_or_discard(runtime::text_of(*greeting));

@@ -26,8 +26,9 @@ void add_inputs(runtime::Json& query, const RuntimeInputs& inputs);
 /// A helper process that has sent its name. It answers any number of queries.
 class OnnxruntimeProcess {
  public:
-  /// `model_bytes` is the size of the models that it loads at a time. Throws Error if it cannot be started.
-  OnnxruntimeProcess(const std::vector<std::string>& command, std::uint64_t model_bytes);
+  /// `model_bytes` is the size of the models that it loads at a time, and `runtime` the one that will run them. Throws
+  /// Error if it cannot be started.
+  OnnxruntimeProcess(const std::vector<std::string>& command, std::uint64_t model_bytes, const std::string& runtime);
 
   /// Returns "onnxruntime 1.31.0".
   const std::string& name() const { return name_; }
@@ -47,8 +48,8 @@ class OnnxruntimeProcess {
 /// Returns the size of a model's file and its external data.
 std::uint64_t model_bytes_on_disk(const std::filesystem::path& model);
 
-/// Throws InputError if the helper, which `command` starts, cannot use the runtime.
-void require_runtime(const std::vector<std::string>& command, const std::string& runtime);
+/// Throws InputError, whose place is `option`, if the helper, which `command` starts, cannot use the runtime.
+void require_runtime(const std::vector<std::string>& command, const std::string& runtime, const std::string& option);
 
 inline constexpr const char* malformed_answer = "its helper process sent a malformed answer";
 

@@ -30,7 +30,7 @@ OnnxruntimeTimer::OnnxruntimeTimer(OnnxruntimeTimerOptions options, std::vector<
     : options_(std::move(options)),
       models_(std::move(models)),
       inputs_(std::move(inputs)),
-      process_(options_.helper, total_bytes(models_)),
+      process_(options_.helper, total_bytes(models_), options_.runtime),
       runtime_name_(process_.name()) {}
 
 std::string OnnxruntimeTimer::name() const {

@@ -44,7 +44,7 @@ std::optional<VerificationResult> ask(Json query, const std::filesystem::path& b
   add_inputs(query, inputs);
   VerificationResult result;
   try {
-    OnnxruntimeProcess process(options.onnxruntime, sessions * model_bytes_on_disk(after));
+    OnnxruntimeProcess process(options.onnxruntime, sessions * model_bytes_on_disk(after), options.runtime);
     result.verifier = process.name();
     if (const auto answer = process.answer(query, options.timeout)) {
       result = read(*answer);

@@ -6,8 +6,7 @@ another runtime than onnxruntime}. A query for each candidate loads it: {"candid
 {"reason": why it does not run, or ""}. Then any number of rounds: {"round": numbers of models in the order of running, "turns",
 "fresh": whether to load them again}; answer {"milliseconds": medians of the turns by position and choice of inputs, "seconds": used}.
 Models are numbered in the order of their queries. An answer {"failure"} ends the timing. A model is timed on all given inputs, or on
-random ones: for two choices of shapes if it has dynamic dimensions. With one thread, its processor time is measured, which other
-processes affect less."""
+random ones: for two choices of shapes if it has dynamic dimensions. clock_of() in runtimes.py chooses the clock."""
 
 import statistics
 import sys
@@ -16,7 +15,7 @@ import time
 sys.dont_write_bytecode = True
 
 from models import CannotRun, draw, given_feeds, one_line, serve, shape_of
-from runtimes import add_name, runtime_of
+from runtimes import add_name, clock_of, runtime_of
 
 # Sizes of dynamic dimensions: of first axes (mostly a batch) and of other axes. The first two that the model accepts are used.
 # Each second choice has no more elements than the first, because large models would take minutes.
@@ -68,7 +67,7 @@ class Benchmark:
     def __init__(self, query, load=None):
         load = load or runtime_of(query)
         self.load, self.paths, self.threads = load, [query["model"]], query["threads"]
-        self.clock = time.thread_time if self.threads == 1 else time.perf_counter
+        self.clock = clock_of(query)
         start = self.clock()
         model = load(query["model"], self.threads)
         self.load_seconds = self.clock() - start

@@ -39,7 +39,7 @@ def one_line(error):
     return " ".join(str(error).split())[:300]
 
 
-def session(path, threads, optimized=True):
+def session(path, threads, optimized=True, providers=("CPUExecutionProvider",)):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = threads
@@ -49,7 +49,7 @@ def session(path, threads, optimized=True):
     options.add_session_config_entry("session.set_denormal_as_zero", "1")
     if not optimized:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(path, options, providers=list(providers))
 
 
 def plain_session(path):

@@ -1,7 +1,13 @@
-"""The runtimes in which models are timed and compared: onnxruntime, and OpenVINO where its package is installed.
+"""The runtimes in which models are timed and compared: onnxruntime, its providers for a GPU, and OpenVINO where its package is installed.
 
 A runtime is a function of a model's path and a number of threads. It returns an object with the methods of an onnxruntime session that
 the helpers use: get_inputs(), get_outputs() and run(None, feeds)."""
+
+import functools
+import time
+
+import onnxruntime
+from onnx import TensorProto, helper
 
 from models import CannotRun, one_line, session
 
@@ -49,11 +55,44 @@ def import_openvino():
     return openvino
 
 
-RUNTIMES = {"onnxruntime": session, "openvino": OpenvinoSession}
+# Nodes that a provider does not support run in the ones after it.
+PROVIDERS = {"cuda": ["CUDAExecutionProvider", "CPUExecutionProvider"],
+             "tensorrt": ["TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"]}
+
+
+def provider_session(name, path, threads):
+    """A session of onnxruntime on a GPU. Its run() copies inputs to the GPU and outputs back."""
+    check_provider(name)
+    model = session(path, threads, providers=PROVIDERS[name])
+    if PROVIDERS[name][0] not in model.get_providers():  # onnxruntime only logs it, and goes on with the next one
+        raise CannotRun(f"onnxruntime cannot use {PROVIDERS[name][0]} on this machine")
+    return model
+
+
+def check_provider(name):
+    available = onnxruntime.get_available_providers()
+    if PROVIDERS[name][0] not in available:
+        raise CannotRun(f"onnxruntime {onnxruntime.__version__} has no {PROVIDERS[name][0]}, only {', '.join(available)}")
+
+
+RUNTIMES = {"onnxruntime": session, "openvino": OpenvinoSession,
+            **{name: functools.partial(provider_session, name) for name in PROVIDERS}}
 
 
 def runtime_of(query):
     return RUNTIMES[query.get("runtime", "onnxruntime")]
+
+
+def clock_of(query):
+    """With one thread its processor time, which other processes affect less; on a GPU the thread only waits."""
+    is_on_gpu = query.get("runtime") in PROVIDERS
+    return time.thread_time if query["threads"] == 1 and not is_on_gpu else time.perf_counter
+
+
+def smallest_model():
+    types = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in ("x", "y")]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "smallest", types[:1], types[1:])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
 
 
 def why_unusable(query):
@@ -61,16 +100,21 @@ def why_unusable(query):
     try:
         if query["runtime"] == "openvino":
             import_openvino()
+        elif query["runtime"] in PROVIDERS:
+            provider_session(query["runtime"], smallest_model(), 1)
         return ""
     except CannotRun as error:
         return str(error)
 
 
 def add_name(answer, query):
-    """Adds the name and version of another runtime than onnxruntime, whose name a helper sends when it starts."""
-    if query.get("runtime") == "openvino":
+    """Adds the name and version of another runtime than onnxruntime on the CPU, whose name a helper sends when it starts."""
+    name = query.get("runtime")
+    if name == "openvino":
         try:
             answer["runtime"] = f"openvino {import_openvino().__version__.partition('-')[0]}"
         except CannotRun:
             answer["runtime"] = "openvino"
+    elif name in PROVIDERS:
+        answer["runtime"] = f"onnxruntime {onnxruntime.__version__} with {PROVIDERS[name][0]}"
     return answer

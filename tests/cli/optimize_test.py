@@ -96,6 +96,10 @@ class Optimize(QuickstartCase):
     def test_wrong_options_are_named(self):
         for options in (["--device", "abacus"], ["--alpha", "0.5"], ["--budget", "-1"], ["--tolerance", "2"]):
             self.assert_fails(rulemill("optimize", MODEL, "--rules", self.rules, *options), 2, options[0])
+        for runtime in ("any", "openvino"):
+            process = rulemill("optimize", MODEL, "--rules", self.rules, "--provider", "cuda", "--runtime", runtime)
+            self.assert_fails(process, 2, "--provider", "cuda needs --runtime onnxruntime")
+        self.assert_fails(rulemill("optimize", MODEL, "--rules", self.rules, "--effort", "0"), 2, "--effort")
         self.assert_fails(rulemill("optimize", MODEL, "--rules", self.rules, "--input-shape", "x=3"), 2, "x=3")
         process = rulemill("optimize", MODEL, "--rules", self.rules, "--search", "fast")
         self.assert_fails(process, 2, "--search", "unknown search 'fast'; known are saturate, backtrack")
