@@ -60,14 +60,17 @@ void set_cached_cost_table(optimize::Options& options) {
     options.cost.table /= "costs-" + std::to_string(options.benchmark.threads) + ".h5";
 }
 
-optimize::Summary optimize_model(optimize::Options& options, const Context& context) {
+optimize::Summary optimize_model(optimize::Options& options, const std::string& runtime, const Context& context) {
   StepProgress progress(context.progress, options.model.filename().string());
   options.on_step = [&](const std::string& step) { progress.begin(step); };
-  DefaultRules defaults;
-  options.default_rules = [&]() -> std::vector<std::filesystem::path> {
+  std::vector<DefaultRules> defaults;  // keeps databases that are made for this run only
+  options.default_rules = [&] {
     progress.clear();
-    defaults = default_rules(context);
-    return {defaults.database};
+    defaults = {default_rules(context)};
+    if (auto more = runtime_rules(context, runtime)) defaults.push_back(std::move(*more));
+    std::vector<std::filesystem::path> databases;
+    for (const DefaultRules& each : defaults) databases.push_back(each.database);
+    return databases;
   };
   try {
     return optimize::run(options);
@@ -132,7 +135,7 @@ void run(Context& context, const OptimizeOptions& given) {
   for (const std::filesystem::path& file : {options.out, std::filesystem::path(given.report)}) {
     if (!file.empty()) require_writable(file);
   }
-  const optimize::Summary summary = optimize_model(options, context);
+  const optimize::Summary summary = optimize_model(options, given.runtime, context);
   if (!options.explain.empty()) return context.print(optimize::to_text(summary.explanations));
   if (!given.report.empty()) write_page(given.report, "report", optimize::page_data(summary));
   if (!summary.warning.empty() && !context.options.quiet)

@@ -105,8 +105,8 @@ struct Wanted {
   std::string name;  // of the database
 };
 
-Wanted wanted_rules(const Context& context) {
-  const fs::path profiles = data_folder() / "profiles" / "models", definitions = definitions_folder(context.options);
+Wanted wanted_rules(const Context& context, const std::string& folder = "models") {
+  const fs::path profiles = data_folder() / "profiles" / folder, definitions = definitions_folder(context.options);
   if (!fs::is_directory(profiles)) throw runtime::Error(profiles.string(), "has no profile; give --rules");
   return {profiles, definitions, file_name(profiles, context.options)};
 }
@@ -136,9 +136,8 @@ fs::path database_in(const fs::path& folder, const Wanted& wanted, const Context
   if (is_usable(own)) return own;
   runtime::require_writable_folder(folder);
   if (!context.options.quiet) {
-    std::fprintf(stderr,
-                 "rulemill: discovering the default rules, once: about 30 s on two cores; they are kept in %s\n",
-                 folder.c_str());
+    std::fprintf(stderr, "rulemill: discovering the default rules, once: %s on two cores; they are kept in %s\n",
+                 wanted.profiles.filename() == "models" ? "about 30 s" : "a few seconds", folder.c_str());
   }
   const MakingLock lock(folder);
   if (fs::exists(own) && algebra::has_valid_checksum(runtime::read_file(own))) return own;
@@ -162,10 +161,7 @@ DefaultRules temporary_rules(const Wanted& wanted, const std::string& reason) {
   return {std::move(database), std::move(folder)};
 }
 
-}  // namespace
-
-DefaultRules default_rules(const Context& context) {
-  const Wanted wanted = wanted_rules(context);
+DefaultRules rules_of(const Wanted& wanted, const Context& context) {
   if (fs::path packed = packed_database(wanted); !packed.empty()) return {std::move(packed), nullptr};
   const fs::path cache = rules_cache();
   if (cache.empty()) return temporary_rules(wanted, "there is no cache folder");
@@ -174,6 +170,15 @@ DefaultRules default_rules(const Context& context) {
   } catch (const runtime::IoError& error) {
     return temporary_rules(wanted, error.what());
   }
+}
+
+}  // namespace
+
+DefaultRules default_rules(const Context& context) { return rules_of(wanted_rules(context), context); }
+
+std::optional<DefaultRules> runtime_rules(const Context& context, const std::string& runtime) {
+  if (!fs::is_directory(data_folder() / "profiles" / runtime)) return std::nullopt;
+  return rules_of(wanted_rules(context, runtime), context);
 }
 
 void add_rules_default(CLI::App& rules, Options& options, Command& chosen) {

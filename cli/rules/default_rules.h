@@ -1,10 +1,13 @@
 // The default rules of `optimize`: those that `discover` finds for the profiles in data/profiles/models, and their
-// general forms. They are made on first use and kept in the user's cache folder under a digest of definitions, profiles
-// and program. A packed rulemill includes them.
+// general forms; for a runtime with operators of its own, those of data/profiles/RUNTIME, too. They are made on first
+// use and kept in the user's cache folder under a digest of definitions, profiles and program. A packed rulemill
+// includes those of data/profiles/models.
 #pragma once
 
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "cli/command.h"
 #include "runtime/files/scratch_folder.h"
@@ -19,6 +22,9 @@ struct DefaultRules {
 /// Returns the database, after making it if it does not exist or is damaged. If the cache folder cannot be written to,
 /// it is made for this run only, with a warning. Throws Error if it cannot be made.
 DefaultRules default_rules(const Context& context);
+
+/// The same for rules into the operators of a runtime; nullopt if no profiles lead to them.
+std::optional<DefaultRules> runtime_rules(const Context& context, const std::string& runtime);
 
 /// `rulemill rules default`: prints the path, after making the database if it does not exist.
 void add_rules_default(CLI::App& rules, Options& options, Command& chosen);

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Operators of other ONNX domains: `optimize` reads them, and writes them for a runtime that has them."""
 
+import os
+import shutil
 import unittest
 
 from binary import ROOT, Case, rulemill
@@ -12,6 +14,7 @@ try:
 except ImportError:
     onnx = None
 
+PROFILE = ROOT / "data" / "profiles" / "onnxruntime" / "attention_heads.toml"
 ROWS, WIDTH, HEADS = 96, 64, 4
 
 
@@ -55,7 +58,7 @@ class Domains(Case):
     def setUp(self):
         super().setUp()
         self.rules = self.folder / "rules"
-        self.assert_works(rulemill("discover", "--profile", ROOT / "data" / "profiles" / "attention_heads.toml", "--out", self.rules))
+        self.assert_works(rulemill("discover", "--profile", PROFILE, "--out", self.rules))
         self.model = self.folder / "model.onnx"
         attention_model(self.model)
 
@@ -68,6 +71,23 @@ class Domains(Case):
         self.assertEqual(len(operators), 4)  # with three products
         self.assertEqual({each.domain: each.version for each in result.opset_import}, {"": 17, "com.microsoft": 1})
         self.assertTrue(report["changed"])
+
+    def test_default_rules_for_onnxruntime_lead_to_its_operators(self):
+        small = self.folder / "small"
+        models = small / "data" / "profiles" / "models"
+        models.mkdir(parents=True)
+        shutil.copy(ROOT / "data" / "profiles" / "quickstart.toml", models)  # a few rules instead of all
+        for folder in ("data/operators", "data/runtimes", "data/profiles/onnxruntime", "pages", "python"):
+            (small / folder).symlink_to(ROOT / folder)
+        environment = {**os.environ, "RULEMILL_DATA": str(small / "data"), "RULEMILL_CACHE": str(self.folder / "cache")}
+        for runtime, count in (("any", 0), ("onnxruntime", 1)):
+            out = self.folder / f"{runtime}.onnx"
+            self.assert_works(rulemill("optimize", self.model, "--out", out, "--no-benchmark", "--min-gain", "0", "--runtime", runtime,
+                                       env=environment))
+            operators = [node.op_type for node in onnx.load(out).graph.node]
+            self.assertEqual(operators.count("MultiHeadAttention"), count)
+        names = sorted(path.name.partition("-")[0] for path in (self.folder / "cache" / "rules").glob("*.rmdb"))
+        self.assertEqual(names, ["models", "onnxruntime"])
 
     def test_a_model_with_operators_of_the_domain_is_read(self):
         result, _, _ = self.optimized(self.model, "--runtime", "onnxruntime")
