@@ -5,7 +5,7 @@ With `--into`, they replace what FILE (such as docs/results.md) has between the 
 
 Factors are times as fast as the model, with quartiles. *cleaned*: no rule fired, only the clean-up changed the model; *unchanged*: the
 result is the model. *wrong*: the result computes something else, and is not counted. *products*: the share of time that convolutions
-and matrix products take, before and after.
+and matrix products take, before and after. *limit*: times as fast as the model if only the result's products took time.
 """
 
 import argparse
@@ -20,8 +20,8 @@ import sys
 FASTER, SLOWER = 1.03, 0.99
 WRONG = 1e-2  # the largest difference of an output, relative to its largest value, from which on a result is no form of the model
 PEERS = ("onnxslim", "onnxsim", "onnxscript", "onnxoptimizer", "transformers")
-HEAD = f"""| model | ms | 1 thread | 2 threads | by hand | {' | '.join(PEERS)} | s | MB | products, % |
-|{'---|' * (8 + len(PEERS))}"""
+HEAD = f"""| model | ms | 1 thread | 2 threads | by hand | {' | '.join(PEERS)} | s | MB | products, % | limit |
+|{'---|' * (9 + len(PEERS))}"""
 
 
 def measured(row, threads):
@@ -56,15 +56,20 @@ def percent(form):
     return f"{form['products'] * 100:.0f}" if form.get("products") is not None else "?"
 
 
+def limit(row):
+    result = row["forms"]["rulemill"]
+    return result["ratio"] / result["products"] if result.get("products") else None
+
+
 def line(row):
     if "failure" in row:
-        return f"| {row['model']} | not measured: {' '.join(row['failure'].split())[:120]} |{' |' * (6 + len(PEERS))}"
+        return f"| {row['model']} | not measured: {' '.join(row['failure'].split())[:120]} |{' |' * (7 + len(PEERS))}"
     forms, two = row["forms"], row.get("threads_2", {}).get("forms", {})
     note = "" if effect(row) == "rules" else f", {effect(row)}"
     others = [peer_cell(row, peer) for peer in PEERS]
     cells = [row["model"], f"{forms['model']['milliseconds']:.1f}", factor(forms["rulemill"]) + note, factor(two.get("rulemill")),
              f"{forms['by hand']['ratio']:.2f}" if "by hand" in forms else "", *others, f"{row['seconds']:.0f}",
-             f"{row['peak_bytes'] / 1e6:.0f}", f"{percent(forms['model'])} → {percent(forms['rulemill'])}"]
+             f"{row['peak_bytes'] / 1e6:.0f}", f"{percent(forms['model'])} → {percent(forms['rulemill'])}", f"{limit(row):.2f}" if limit(row) else "?"]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -108,6 +113,11 @@ def summarize(results):
     if shares:
         before, after = (statistics.median(each) for each in zip(*shares))
         print(f"\nproducts: {before:.0%} of the model's time, {after:.0%} of the result's (medians of {len(shares)} models)")
+    for form in dict.fromkeys(row.get("form") for row in rows):
+        limits = [(limit(row), row["forms"]["rulemill"]["ratio"]) for row in rows if limit(row) and row.get("form") == form]
+        if limits:
+            print(f"limit, form {form}: geometric mean {statistics.geometric_mean(each for each, _ in limits):.3f}, of which the results "
+                  f"have {statistics.geometric_mean(ratio for _, ratio in limits):.3f}")
     seconds = [row["seconds"] for row in rows]
     print(f"the command: median {statistics.median(seconds):.0f} s, longest {max(seconds):.0f} s, at most "
           f"{max(row['peak_bytes'] for row in rows) / 1e6:.0f} MB")
