@@ -23,9 +23,12 @@ import torch  # noqa: E402
 
 import architectures  # noqa: E402
 import builders  # noqa: E402
+import decoders  # noqa: E402
 from builders import (Denoiser, Wrapped, any_timm_model, asymmetric_resnet18, hidden, image, linear_transformer, nas_rnn,  # noqa: E402
                       randomize, small, timm_model, tokens, torchvision_model, transformer, unfused, whisper_encoder, with_adapters,
                       yolo)
+
+MAX_INLINE_BYTES = 1 << 30  # a larger model keeps its weights in a file of its own
 
 distilbert = transformer("DistilBert", "ForSequenceClassification", ("logits",), tokens)
 bert = transformer("Bert", "Model", hidden, tokens, **small)
@@ -100,7 +103,7 @@ models = {
     "yolov10n": yolo("yolov10n"),
     "yolo11n": yolo("yolo11n"),
 }
-known_models = {**models, **architectures.models}
+known_models = {**models, **architectures.models, **decoders.models}
 
 
 def export(name, path, exporter, opset, dynamic, data_type):
@@ -110,9 +113,11 @@ def export(name, path, exporter, opset, dynamic, data_type):
     model = model.eval().to(data_type)
     inputs = {key: value.to(data_type) if value.is_floating_point() else value for key, value in inputs.items()}
     arguments = tuple(inputs.values())
-    options = dict(input_names=list(inputs), output_names=["y"])
+    options = dict(input_names=list(inputs), output_names=getattr(model, "outputs", ["y"]) if "past.0.key" in inputs else ["y"])
     with torch.no_grad():
         randomize(model)
+        if exporter == "script" and sum(each.nbytes for each in model.parameters()) > MAX_INLINE_BYTES:
+            return decoders.export_in_little_memory(model, arguments, path, opset or 17, dynamic, options)
         if exporter == "script":
             torch.onnx.export(model, arguments, path, dynamo=False, opset_version=opset or 17, dynamic_axes=dynamic, **options)
             return
@@ -134,9 +139,16 @@ def dynamic_axes_of(name):
     return [axes] if axes == batch_only else [axes, batch_only]
 
 
+def axes_of_past(name):
+    """Returns the axes that are dynamic in any case, or None: the earlier tokens of a decoder."""
+    axes = model_of(name)()[2]
+    past = {key: {at: "past" if axis == "past" else "total" for at, axis in of.items() if "past" in axis} for key, of in axes.items()}
+    return {key: of for key, of in past.items() if of} or None
+
+
 def export_most_dynamic(name, path, given):
     """Exports with as many dynamic axes as possible; returns their names."""
-    choices = dynamic_axes_of(name) if given.dynamic else [None]
+    choices = dynamic_axes_of(name) if given.dynamic else [axes_of_past(name)]
     for dynamic in choices:
         try:
             export(name, path, given.exporter, given.opset, dynamic, getattr(torch, given.type))
