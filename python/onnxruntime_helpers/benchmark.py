@@ -20,6 +20,7 @@ from runtimes import add_name, clock_of, runtime_of
 # Sizes of dynamic dimensions: of first axes (mostly a batch) and of other axes. The first two that the model accepts are used.
 # Each second choice has no more elements than the first, because large models would take minutes.
 DYNAMIC_SIZES = [(1, 224), (2, 128), (1, 128), (2, 96), (1, 64), (2, 32), (1, 512), (2, 384), (1, 1), (2, 4)]
+MANY_INPUTS = 4  # of one shape
 MIN_SECONDS = 2e-3  # of one measurement; faster models run several times
 
 
@@ -58,7 +59,13 @@ def seconds_of(model, feeds, repeats, clock=time.perf_counter):
 
 
 def shapes_text(feeds):
-    return ", ".join(f"{name} {'x'.join(map(str, values.shape)) or 'scalar'}" for name, values in feeds.items())
+    """Lists the inputs of one shape as one if they are many, such as the keys and values of a decoder's layers."""
+    names = {}
+    for name, values in feeds.items():
+        names.setdefault("x".join(map(str, values.shape)) or "scalar", []).append(name)
+    listed = {name: f"{name} {shape}" for shape, same in names.items() if len(same) < MANY_INPUTS for name in same}
+    listed |= {same[0]: f"{same[0]} and {len(same) - 1} others {shape}" for shape, same in names.items() if len(same) >= MANY_INPUTS}
+    return ", ".join(listed[name] for name in feeds if name in listed)
 
 
 class Benchmark:

@@ -17,6 +17,22 @@ PLAIN_FLOATS = {1, 10, 16}  # FLOAT, FLOAT16, BFLOAT16
 DOUBLE = 11
 
 
+def load_small_model(path):
+    """Loads a model and its weights. Raises CannotRun if they are too large; weights may be in any number of files."""
+    import onnx
+
+    folder = os.path.dirname(path)
+    size = os.path.getsize(path)
+    if size <= MAX_BYTES:
+        model = onnx.load(path, load_external_data=False)
+        files = {entry.value for tensor in model.graph.initializer for entry in tensor.external_data if entry.key == "location"}
+        size += sum(os.path.getsize(os.path.join(folder, file)) for file in files)
+    if size > MAX_BYTES:
+        raise CannotRun("the model is too large for a copy in float64")
+    onnx.load_external_data_for_model(model, folder)
+    return model
+
+
 class Copy:
     def __init__(self, path):
         try:
@@ -25,10 +41,7 @@ class Copy:
         except ImportError:
             raise CannotRun("its Python has no onnx")
         self.onnx, self.count = onnx, 0
-        data = f"{path}.data"
-        if os.path.getsize(path) + (os.path.getsize(data) if os.path.exists(data) else 0) > MAX_BYTES:
-            raise CannotRun("the model is too large for a copy in float64")
-        self.model = onnx.load(path)
+        self.model = load_small_model(path)
         if any(domain.domain not in ("", "ai.onnx") for domain in self.model.opset_import) and not self.model.functions:
             raise CannotRun("it has operators that are not ONNX's own")
         self.opset = next((each.version for each in self.model.opset_import if each.domain in ("", "ai.onnx")), 0)
