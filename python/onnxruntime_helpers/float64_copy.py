@@ -2,12 +2,11 @@
 without the model's rounding errors. A node without a kernel for doubles is lowered to nodes that have one (LOWERED) or, failing
 that, runs in float32 between casts; the copy's name lists these operators."""
 
-import os
 import re
 
 import numpy as np
 import onnxruntime
-from models import CannotRun, one_line
+from models import CannotRun, bytes_on_disk, one_line
 
 MAX_BYTES = 600 << 20  # of the model; its copy is twice as large and must be one message
 KERNEL_MISSING = re.compile(r"Could not find an implementation for (\w+)\(")
@@ -18,19 +17,12 @@ DOUBLE = 11
 
 
 def load_small_model(path):
-    """Loads a model and its weights. Raises CannotRun if they are too large; weights may be in any number of files."""
+    """Raises CannotRun if the model and its weights are too large for a copy."""
     import onnx
 
-    folder = os.path.dirname(path)
-    size = os.path.getsize(path)
-    if size <= MAX_BYTES:
-        model = onnx.load(path, load_external_data=False)
-        files = {entry.value for tensor in model.graph.initializer for entry in tensor.external_data if entry.key == "location"}
-        size += sum(os.path.getsize(os.path.join(folder, file)) for file in files)
-    if size > MAX_BYTES:
+    if bytes_on_disk(path) > MAX_BYTES:
         raise CannotRun("the model is too large for a copy in float64")
-    onnx.load_external_data_for_model(model, folder)
-    return model
+    return onnx.load(path)
 
 
 class Copy:

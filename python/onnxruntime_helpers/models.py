@@ -31,6 +31,9 @@ INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(uint8)
 DYNAMIC_SIZES = [(3, 69, 66, 71, 68, 70), (3, 5, 2, 7, 4, 6), (2, 3, 4, 5), (1,), (8,), (16,), (32,), (64,), (224,)]
 
 
+LARGE_BYTES = 1 << 30  # of a model of which few copies fit in memory
+
+
 class CannotRun(Exception):
     pass
 
@@ -61,6 +64,34 @@ def plain_session(path):
     # Only constant weights are packed, which rounds differently, and folding makes constants.
     options.add_session_config_entry("session.disable_prepacking", "1")
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def mapped_session(path, threads, optimized=True):
+    """A session for comparisons of large models: it packs no copies of weights, so that those in a file of their own take no memory."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.set_denormal_as_zero", "1")
+    options.add_session_config_entry("session.disable_prepacking", "1")
+    if not optimized:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def bytes_on_disk(path):
+    """Returns the size of a model and of its files of weights, of which there may be any number."""
+    size, folder = os.path.getsize(path), os.path.dirname(path)
+    try:
+        import onnx
+    except ImportError:
+        return size
+    if size > LARGE_BYTES:  # weights inside
+        return size
+    tensors = onnx.load(path, load_external_data=False).graph.initializer
+    files = {os.path.join(folder, entry.value) for tensor in tensors for entry in tensor.external_data if entry.key == "location"}
+    return size + sum(os.path.getsize(file) for file in files)
 
 
 def shape_of(info, given, size_of):

@@ -15,7 +15,8 @@ sys.dont_write_bytecode = True
 
 from boundaries import UNIT_ROUNDOFF, Boundary
 from constants import evaluate
-from models import DYNAMIC_SIZES, CannotRun, feeds_of, given_feeds, one_line, serve, session, try_run
+from models import (DYNAMIC_SIZES, LARGE_BYTES, CannotRun, bytes_on_disk, feeds_of, given_feeds, mapped_session, one_line, serve, session,
+                    try_run)
 from runtimes import add_name, runtime_of, why_unusable
 from same_bits import compare_bits
 
@@ -154,9 +155,11 @@ class Verification:
         """`choices`: at which the models are cut."""
         self.query, self.choices, threads = query, choices, os.cpu_count() or 1
         query = query if choices is None else {**query, **choices.models}
-        load = runtime_of(query)
+        is_large = bytes_on_disk(query["before"]) > LARGE_BYTES
+        unoptimized_session = mapped_session if is_large else session
+        load = mapped_session if is_large and runtime_of(query) is session else runtime_of(query)
         try:
-            self.unoptimized, self.optimized = session(query["before"], threads, False), load(query["before"], threads)
+            self.unoptimized, self.optimized = unoptimized_session(query["before"], threads, False), load(query["before"], threads)
         except Exception as error:
             raise CannotRun(f"it does not load the model: {one_line(error)}")
         try:

@@ -126,6 +126,18 @@ class Verification(Case):
             self.assertLess(answer["error_before"], 2e-6)
             self.assertGreater(answer["error_before"], 0)
 
+    def test_the_size_of_a_model_includes_all_its_files_of_weights(self):
+        path = self.folder / "model.onnx"
+        graph = product(drawn(32, 32))
+        onnx.save(graph, path, save_as_external_data=True, all_tensors_to_one_file=False, size_threshold=0)
+        files = [each for each in self.folder.iterdir() if each != path]
+        self.assertTrue(files and all(each.suffix != ".data" for each in files))
+        program = ("import sys; sys.path.insert(0, sys.argv[1]); import models, float64_copy; size = models.bytes_on_disk(sys.argv[2])\n"
+                   "float64_copy.MAX_BYTES = size - 1\ntry: float64_copy.Copy(sys.argv[2])\nexcept models.CannotRun as error: print(size, error, file=sys.stderr)")
+        process = subprocess.run([sys.executable, "-c", program, ROOT / "python/onnxruntime_helpers", path], capture_output=True, text=True)
+        size = sum(each.stat().st_size for each in self.folder.iterdir())
+        self.assertEqual(process.stderr.strip(), f"{size} the model is too large for a copy in float64")
+
     def test_other_operators_without_kernels_for_doubles_are_lowered_or_named(self):
         for opset in (17, 20):
             answer = self.verified(chain(opset), chain(opset))
