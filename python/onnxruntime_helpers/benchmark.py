@@ -14,7 +14,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-from models import CannotRun, draw, given_feeds, one_line, serve, shape_of
+from models import LARGE_BYTES, CannotRun, bytes_on_disk, draw, given_feeds, one_line, serve, shape_of
 from runtimes import add_name, clock_of, runtime_of
 
 # Sizes of dynamic dimensions: of first axes (mostly a batch) and of other axes. The first two that the model accepts are used.
@@ -72,6 +72,8 @@ class Benchmark:
     """A model and its candidates, with one session each until the first round of fresh sessions."""
 
     def __init__(self, query, load=None):
+        # Sessions of large models are loaded where they are needed.
+        self.keeps_sessions = load is not None or bytes_on_disk(query["model"]) <= LARGE_BYTES
         load = load or runtime_of(query)
         self.load, self.paths, self.threads = load, [query["model"]], query["threads"]
         self.clock = clock_of(query)
@@ -111,7 +113,8 @@ class Benchmark:
             self.run_all(model)
         except Exception as error:
             return f"it does not run: {one_line(error)}"
-        self.sessions[-1] = model
+        if self.keeps_sessions:
+            self.sessions[-1] = model
         return ""
 
     def fresh_sessions(self, order):
@@ -123,7 +126,7 @@ class Benchmark:
 
     def time_round(self, order, turns, fresh):
         start = self.clock()
-        models = self.fresh_sessions(order) if fresh else [self.sessions[number] for number in order]
+        models = self.fresh_sessions(order) if fresh else [self.sessions[number] or self.load(self.paths[number], self.threads) for number in order]
         times = [[[] for _ in self.choices] for _ in order]
         for choice in range(len(self.choices)):
             for _ in range(turns):

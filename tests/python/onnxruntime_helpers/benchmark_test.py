@@ -68,6 +68,18 @@ class Rounds(unittest.TestCase):
         self.assertEqual(self.machine.loaded, ["faster", "model"])
         self.assertAlmostEqual(times["seconds"], 2 * 0.5 + 2 * 2 * 0.15)
 
+    def test_sessions_of_large_models_are_loaded_for_each_round(self):
+        opened = self.open()
+        opened.keeps_sessions = False
+        opened.add_candidate("faster")
+        self.machine.loaded.clear()
+        np.testing.assert_allclose(opened.time_round([1, 0], 1, False)["milliseconds"], [[50, 50], [100, 100]])
+        self.assertEqual(self.machine.loaded, ["faster"])
+
+    def test_inputs_of_one_shape_are_listed_once(self):
+        feeds = {"tokens": np.ones((1, 1)), **{f"past.{layer}": np.ones((1, 2)) for layer in range(6)}, "mask": np.ones((3,))}
+        self.assertEqual(benchmark.shapes_text(feeds), "tokens 1x1, past.0 and 5 others 1x2, mask 3")
+
     def test_a_fast_model_is_run_several_times_per_measurement(self):
         opened = self.open(model=1e-4)
         opened.time_round([0], 1, False)
