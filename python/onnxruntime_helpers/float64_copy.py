@@ -2,13 +2,16 @@
 without the model's rounding errors. A node without a kernel for doubles is lowered to nodes that have one (LOWERED) or, failing
 that, runs in float32 between casts; the copy's name lists these operators."""
 
+import os
 import re
+import tempfile
 
 import numpy as np
 import onnxruntime
 from models import CannotRun, bytes_on_disk, one_line
 
-MAX_BYTES = 600 << 20  # of the model; its copy is twice as large and must be one message
+MAX_BYTES = 600 << 20  # of the model; its copy is twice as large
+SMALL_TENSOR_BYTES = 1024  # which stay in the model
 KERNEL_MISSING = re.compile(r"Could not find an implementation for (\w+)\(")
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)  # accurate to double precision for erf
 MIN_ROWS = 16  # of a matrix product that is worthwhile
@@ -142,7 +145,15 @@ class Copy:
         del graph.node[:]
         graph.node.extend(nodes)
 
-    def session(self, threads):
+    def session(self, threads, folder):
+        """The weights go to a file in the folder, which onnxruntime maps into memory, and which is deleted at once."""
+        with tempfile.TemporaryDirectory(prefix="rulemill-float64-", dir=folder) as own_folder:
+            path = os.path.join(own_folder, "copy.onnx")
+            self.onnx.save(self.model, path, save_as_external_data=True, location="copy.data", size_threshold=SMALL_TENSOR_BYTES)
+            self.model = self.onnx.load(path, load_external_data=False)  # frees the memory of all weights
+            return self.open(path, threads)
+
+    def open(self, path, threads):
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
         options.intra_op_num_threads = threads
@@ -151,13 +162,14 @@ class Copy:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
         for _ in range(12):
             try:
-                return onnxruntime.InferenceSession(self.model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+                return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
             except Exception as error:
                 missing = KERNEL_MISSING.search(str(error))
                 if not missing or missing[1] in self.in_float32:
                     raise CannotRun(f"it does not load the float64 copy: {one_line(error)}")
                 self.in_float32.add(missing[1])
                 self.between_casts(self.model.graph, {missing[1]})
+                self.onnx.save(self.model, path)  # the weights are in their file
         raise CannotRun("too many operators have no kernel for doubles")
 
     def name(self):

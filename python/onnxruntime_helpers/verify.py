@@ -110,13 +110,13 @@ def distance(a, b, scale_of):
 class Reference:
     """The model in float64, for one input at least and for more while time remains."""
 
-    def __init__(self, path, threads):
+    def __init__(self, path, threads, folder):
         self.session, self.name, self.reason, self.seconds = None, "", "", 0.0
         try:
             from float64_copy import Copy
 
             copy = Copy(path)
-            self.session = copy.session(threads)
+            self.session = copy.session(threads, folder)
             self.name = copy.name()
         except CannotRun as error:
             self.reason = str(error)
@@ -155,6 +155,8 @@ class Verification:
         """`choices`: at which the models are cut."""
         self.query, self.choices, threads = query, choices, os.cpu_count() or 1
         query = query if choices is None else {**query, **choices.models}
+        # The first, because making a copy takes more memory than keeping it.
+        self.reference = Reference(query["before"], threads, os.path.dirname(query["after"]))
         is_large = bytes_on_disk(query["before"]) > LARGE_BYTES
         unoptimized_session = mapped_session if is_large else session
         load = mapped_session if is_large and runtime_of(query) is session else runtime_of(query)
@@ -168,7 +170,6 @@ class Verification:
             raise NotLoaded(one_line(error))
         self.infos = [info for info in self.unoptimized.get_inputs() if choices is None or info.name not in choices.names]
         self.outputs = [Output(info.name, query) for info in self.unoptimized.get_outputs()]
-        self.reference = Reference(query["before"], threads)
         self.given = given_feeds(query)
         self.sizes = list(DYNAMIC_SIZES)
         self.tensors = self.elements = self.inputs = 0
