@@ -106,6 +106,7 @@ Calibration Calibration::parse(const std::string& text, const std::string& file)
   result.runtime_ = reader.text("runtime");
   result.node_seconds_ = reader.number("node_nanoseconds") * 1e-9;
   result.product_flops_ = reader.number("product_gflops") * 1e9;
+  if (reader.has("window_gflops")) result.window_flops_ = reader.number("window_gflops") * 1e9;
   if (reader.has("scalar_gflops")) result.scalar_flops_ = reader.number("scalar_gflops") * 1e9;
   std::tie(result.small_elements_, result.large_elements_) = reader.pair("elements");
   if (result.small_elements_ >= result.large_elements_) reader.fail(1, "expected 'elements' to be in ascending order");

@@ -22,6 +22,8 @@ class Calibration {
 
   double node_seconds() const { return node_seconds_; }
   double product_flops() const { return product_flops_; }
+  /// The rate of products over windows, as in convolutions; nullopt: that of other products.
+  std::optional<double> window_flops() const { return window_flops_; }
   /// The rate of scalar arithmetic inside of operators that the file does not list; nullopt: that of the device.
   std::optional<double> scalar_flops() const { return scalar_flops_; }
   const std::string& runtime() const { return runtime_; }
@@ -52,7 +54,7 @@ class Calibration {
 
   std::string runtime_;
   double node_seconds_ = 0, product_flops_ = 0;
-  std::optional<double> scalar_flops_;
+  std::optional<double> window_flops_, scalar_flops_;
   double small_elements_ = 0, large_elements_ = 0;
   std::map<std::string, Entry> entries_;
 };

@@ -39,8 +39,11 @@ double function_flops(const algebra::Function& function) {
 }
 
 struct Flops {
-  double product = 0, scalar = 0;
+  double product = 0, window = 0, scalar = 0;  // windows are part of the products
 };
+
+/// Indices of more than one value from which on a sum is over a window: channels, rows and columns of an image.
+constexpr int window_indices = 3;
 
 /// Returns the arithmetic of one element. Operations inside of reductions count as products.
 Flops element_flops(const algebra::Library& library, const algebra::ScalarExpr& expr,
@@ -51,9 +54,11 @@ Flops element_flops(const algebra::Library& library, const algebra::ScalarExpr& 
     Flops inner = element_flops(library, *expr.operands[i], sizes);
     if (expr.kind == Kind::Case) {
       total.product = std::max(total.product, inner.product);
+      total.window = std::max(total.window, inner.window);
       total.scalar = std::max(total.scalar, inner.scalar);
     } else {
       total.product += inner.product;
+      total.window += inner.window;
       total.scalar += inner.scalar;
     }
   }
@@ -68,10 +73,14 @@ Flops element_flops(const algebra::Library& library, const algebra::ScalarExpr& 
     case Kind::Sum:
     case Kind::Max: {
       double points = 1;
+      int indices = 0;
       for (const auto& bound : expr.bound) {
-        points *= static_cast<double>(algebra::evaluate(*bound.extent, sizes, {}));
+        const std::int64_t extent = algebra::evaluate(*bound.extent, sizes, {});
+        points *= static_cast<double>(extent);
+        indices += extent > 1;
       }
-      return {points * (total.product + total.scalar + 1), 0};
+      const double flops = points * (total.product + total.scalar + 1);
+      return {flops, indices >= window_indices ? flops : 0, 0};
     }
     default:
       break;
@@ -99,6 +108,7 @@ std::optional<Work> work_of(const algebra::Library& library, const algebra::Oper
     for (const auto& dim : tensor.dims) elements *= static_cast<double>(algebra::evaluate(*dim, sizes, {}));
     Flops flops = element_flops(library, *tensor.body, sizes);
     work.product_flops += elements * flops.product;
+    work.window_flops += elements * flops.window;
     work.scalar_flops += elements * flops.scalar;
     work.bytes += passes * elements * sizeof(float);
     work.output_elements += elements;
@@ -112,7 +122,9 @@ std::optional<Work> work_of(const algebra::Library& library, const algebra::Oper
 double roofline_seconds(const Work& work, const DeviceModel& device) {
   double occupancy = std::min(1.0, work.output_elements / device.full_occupancy_elements);
   double arithmetic =
-      (work.product_flops / device.peak_flops + work.scalar_flops / device.scalar_flops) / std::max(occupancy, 1e-6);
+      ((work.product_flops - work.window_flops) / device.peak_flops +
+       work.window_flops / device.window_flops.value_or(device.peak_flops) + work.scalar_flops / device.scalar_flops) /
+      std::max(occupancy, 1e-6);
   return std::max(arithmetic, work.bytes / device.bandwidth) + device.overhead;
 }
 

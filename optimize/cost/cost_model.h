@@ -29,6 +29,7 @@ namespace rulemill::optimize {
 /// The work of one operator instance at known shapes.
 struct Work {
   double product_flops = 0;  // inside of reductions
+  double window_flops = 0;   // those of them over windows of several channels, as in convolutions of images
   double scalar_flops = 0;   // outside of reductions
   double bytes = 0;
   double output_elements = 0;

@@ -51,6 +51,7 @@ double seconds(Work work) {
 DeviceModel calibrated(DeviceModel device, Calibration calibration) {
   device.description += ", operators as in " + calibration.runtime();
   device.peak_flops = calibration.product_flops();
+  device.window_flops = calibration.window_flops();
   device.scalar_flops = calibration.scalar_flops().value_or(device.scalar_flops);
   device.full_occupancy_elements = 1;  // of one thread
   device.overhead = calibration.node_seconds();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct DeviceModel {
   double bandwidth = 0;                                      // bytes per second, main memory
   double overhead = 0;                                       // seconds per operator call
   double full_occupancy_elements = 0;                        // output elements that are needed to occupy all cores
+  std::optional<double> window_flops = std::nullopt;         // per second, in products over windows; else peak_flops
   std::shared_ptr<const Calibration> calibration = nullptr;  // measured operators; others follow from the rates
 };
 

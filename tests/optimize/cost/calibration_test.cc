@@ -75,6 +75,24 @@ TEST_CASE("a calibrated device prices what was measured, and products by their r
   CHECK(cost.graph_seconds(std::vector{fixture.op("matmul", {a, b})}) == Approx(2.0 * 512 * 512 * 512 / 50e9 + 5e-7));
 }
 
+TEST_CASE("products over windows of several channels have a rate of their own", "[calibration]") {
+  GraphFixture fixture;
+  Fusion fusion(fixture.bank);
+  std::string text = small_calibration;
+  text.replace(text.find("elements ="), 0, "window_gflops = 200\n");
+  CostModel cost(fixture.bank, fusion, calibrated(find_device("cpu"), Calibration::parse(text, "c.toml")), {});
+  const ValueId x = fixture.input("x", {1, 64, 32, 32}), window = fixture.input("k", {64, 64, 3, 3}),
+                point = fixture.input("p", {64, 64, 1, 1}), depthwise = fixture.input("d", {64, 1, 3, 3});
+  const auto seconds = [&](ValueId kernel) {
+    return cost.graph_seconds(std::vector{fixture.op("conv2d", {x, kernel})});
+  };
+  const double pixels = 64 * 32 * 32;
+  CHECK(seconds(window) == Approx(2 * 9 * 64 * pixels / 200e9 + 5e-7));
+  CHECK(seconds(point) == Approx(2 * 64 * pixels / 50e9 + 5e-7));
+  CHECK(seconds(depthwise) ==
+        Approx(std::max(2 * 9 * pixels / 50e9, 4 * (2 * pixels + 9 * 64) / find_device("cpu").bandwidth) + 5e-7));
+}
+
 TEST_CASE("an operator without a measured cost takes at least a pass over its tensors", "[calibration]") {
   GraphFixture fixture;
   Fusion fusion(fixture.bank);
