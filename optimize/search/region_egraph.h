@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -44,6 +45,12 @@ struct RegionEGraph {
   }
   void select_rules(bool core_only) {
     for (const std::uint32_t rule : late_rules) index.enable(rule, !core_only);
+  }
+
+  /// Leaves out all rules but these, by their numbers in the rule set.
+  void select_only(const std::set<std::uint32_t>& numbers) {
+    for (std::uint32_t rule = 0; rule < rule_numbers.size(); ++rule)
+      index.enable(rule, numbers.contains(rule_numbers[rule]));
   }
 
   bool is_positive_leaf(const RegionLeaf& leaf) {

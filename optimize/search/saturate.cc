@@ -81,6 +81,7 @@ struct Saturator::Impl : RegionEGraph {
   std::set<std::pair<ENodeId, ENodeId>> fused_pairs;     // last and inner nodes
   std::unordered_map<ENodeId, std::uint32_t> originals;  // the region's own nodes, by e-node
   std::unordered_map<std::string, Solution> solved;
+  bool has_selected_rules = false;
 };
 
 void Saturator::Impl::add_graph(std::span<const RegionLeaf> leaves, const RegionGraph& graph) {
@@ -207,11 +208,17 @@ double Saturator::Impl::price_in_graph(const Extraction::NodeContext& context, d
 /// all rules are applied to the result.
 Solution Saturator::Impl::solve(const Region& region) {
   Solution solution{.graph = region.graph, .steps = {}, .limits_reached = {}};
-  for (const bool core_only : {true, false}) {
-    select_rules(core_only);
-    const egraph::Limits& limits = core_only ? options.core_limits : options.limits;
+  const auto improve_within = [&](const egraph::Limits& limits) {
     while (solution.restarts < options.max_restarts && improve(region.leaves, solution, limits)) ++solution.restarts;
+  };
+  if (has_selected_rules) {
+    improve_within(options.core_limits);
+    return solution;
   }
+  select_rules(/*core_only=*/true);
+  improve_within(options.core_limits);
+  select_rules(/*core_only=*/false);
+  improve_within(options.limits);
   return solution;
 }
 
@@ -319,6 +326,12 @@ Saturator::Saturator(GraphBank& bank, const algebra::TermBank& terms, const std:
 }
 
 Saturator::~Saturator() = default;
+
+void Saturator::restrict_rules(const std::set<std::uint32_t>& numbers) {
+  impl_->select_only(numbers);
+  impl_->has_selected_rules = true;
+  impl_->solved.clear();
+}
 
 const Solution& Saturator::solve(const Region& region) {
   std::string key = region_key(region, impl_->bank);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <unordered_map>
 
 #include "algebra/rules/rule_set.h"
@@ -56,6 +57,9 @@ class Saturator {
 
   /// Returns the region itself, without steps, if nothing cheaper is found. Valid until the next call.
   const Solution& solve(const Region& region);
+  /// Uses only these rules from now on, by their numbers in the rule set, and terms as large as with core rules. They
+  /// are so few that limits are reached later.
+  void restrict_rules(const std::set<std::uint32_t>& numbers);
 
  private:
   struct Impl;

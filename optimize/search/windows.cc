@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "optimize/model/value_range.h"
 #include "optimize/search/window_cuts.h"
@@ -88,13 +89,10 @@ class WindowSearch {
     current_ = {{outputs.begin(), outputs.end()}, cost_.graph_seconds(outputs), {}};
     result_.best.push_back(current_);
     result_.exhausted = true;
-    std::uint32_t idle = 0;  // consecutive rounds without a gain; each has other cuts
-    for (std::uint32_t round = 0; round < windows_.rounds && idle < 2 && !out_of_time(); ++round) {
-      const double before = current_.seconds;
-      const std::size_t windows = run_round(round % 2 == 0 ? CutPlacement::Narrowest : CutPlacement::Staggered);
-      idle = current_.seconds < before ? 0 : idle + 1;
-      if (idle > 0 && windows == 1) break;
-    }
+    run_rounds();
+    std::set<std::uint32_t> fired;
+    for (const RewriteStep& step : current_.steps) fired.insert(step.rule);
+    if (!result_.exhausted && !fired.empty() && restrict_rules(fired)) run_rounds();
     return std::move(result_);
   }
 
@@ -104,6 +102,8 @@ class WindowSearch {
   virtual Split arrange(Split split) const { return split; }
   /// Called before the windows of a round are searched.
   virtual void begin_round() {}
+  /// Searches with these rules only from now on; returns false if the search has no use for that.
+  virtual bool restrict_rules(const std::set<std::uint32_t>&) { return false; }
   virtual std::optional<Gain> improve(const std::vector<NodeId>& nodes, const SearchOptions& options) = 0;
 
   /// Returns true if 16-bit floats overflow in `after` on inputs on which they do not in `before`.
@@ -127,6 +127,17 @@ class WindowSearch {
   SearchResult result_;
 
  private:
+  /// Runs rounds until two of them, which have different cuts, gain nothing.
+  void run_rounds() {
+    std::uint32_t idle = 0;
+    for (std::uint32_t round = 0; round < windows_.rounds && idle < 2 && !out_of_time(); ++round) {
+      const double before = current_.seconds;
+      const std::size_t windows = run_round(round % 2 == 0 ? CutPlacement::Narrowest : CutPlacement::Staggered);
+      idle = current_.seconds < before ? 0 : idle + 1;
+      if (idle > 0 && windows == 1) break;
+    }
+  }
+
   bool out_of_time() const { return options_.time_limit > 0 && watch_.seconds() >= options_.time_limit; }
 
   /// Searches each window of the current graph and applies all gains at once. Returns the number of windows.
@@ -270,6 +281,15 @@ class SaturationWindows final : public WindowSearch {
   }
 
   void begin_round() override { regions_.emplace(bank_, cost_.fusion(), current_.outputs); }
+
+  /// Rules that have paid elsewhere in the model, applied alone, reach further in windows that ended at a limit, and in
+  /// larger ones.
+  bool restrict_rules(const std::set<std::uint32_t>& numbers) override {
+    saturator_.restrict_rules(numbers);
+    windows_.min_nodes *= 2;
+    windows_.max_nodes *= 2;
+    return true;
+  }
 
   std::optional<Gain> improve(const std::vector<NodeId>& nodes, const SearchOptions&) override {
     Region region = regions_->build_region(nodes);

@@ -58,6 +58,16 @@ TEST_CASE("a rule with two outputs is extracted for both outputs together", "[sa
   CHECK(verify(fixture.bank, fixture.import.outputs, merged, {}).is_equal());
 }
 
+TEST_CASE("a saturator can be restricted to some rules", "[saturate]") {
+  SaturationFixture fixture(two_products(), merge_products);
+  const Region region = fixture.whole_region();
+  CHECK_FALSE(fixture.saturator.solve(region).steps.empty());
+  fixture.saturator.restrict_rules({});
+  CHECK(fixture.saturator.solve(region).steps.empty());
+  fixture.saturator.restrict_rules({0});
+  CHECK(fixture.fired(fixture.saturator.solve(region)) == std::vector<std::string>{"merge"});
+}
+
 TEST_CASE("a region that no rule makes cheaper is unchanged", "[saturate]") {
   SaturationFixture fixture(two_products(), R"(
 rule swap(x:2, y:2)

@@ -208,6 +208,31 @@ TEST_CASE("the windows share one budget", "[windows]") {
   CHECK_FALSE(result.exhausted);
 }
 
+TEST_CASE("rules that paid in one window reach further in another one", "[windows]") {
+  Searcher searcher(std::string(once) + R"(
+rule move(x:2)
+  relu(tanh(x)) => tanh(relu(x))
+rule reorder(x:2)
+  exp(sigmoid(x)) => sigmoid(exp(x))
+)");
+  SaturationOptions options;
+  options.limits.nodes = options.core_limits.nodes = 30;
+  const Names easy{"relu", "tanh", "relu"};
+  Names hard{"relu", "tanh", "tanh", "tanh", "tanh", "relu"};
+  for (int i = 0; i < 4; ++i) hard.insert(hard.end(), {"sigmoid", "exp"});
+  const auto saving = [&](const std::vector<ValueId>& outputs) {
+    Saturator saturator(searcher.bank, searcher.terms, searcher.rules, searcher.cost, options);
+    const double before = searcher.cost.graph_seconds(outputs);
+    const SearchResult found = saturate_windows(searcher.bank, saturator, searcher.cost, outputs, {}, {}, accept_all);
+    CHECK_FALSE(found.exhausted);
+    return before - found.best.at(0).seconds;
+  };
+  const ValueId x = searcher.input("x", {4, 4});
+  CHECK(saving({searcher.chain(x, hard)}) == 0);  // orders of the other nodes fill the e-graph
+  const ValueId hidden = searcher.opaque("secret", {searcher.chain(x, easy)}, algebra::Shape{4, 4});
+  CHECK(saving({searcher.chain(hidden, hard)}) == 2);
+}
+
 TEST_CASE("an opaque node separates windows of saturation and is kept", "[windows]") {
   Searcher searcher(once);
   const ValueId below = searcher.chain(searcher.input("x", {4, 4}), {"relu", "relu"});
