@@ -135,7 +135,8 @@ std::vector<Claim> implicit_inputs() {
     Claim& shipped = claims.emplace_back(Claim{"rulemill itself", false, {}, {}});
     std::set<fs::path> visited;
     add_definitions(shipped, data / "operators", visited);
-    for (const char* folder : {"profiles", "profiles/models", "profiles/onnxruntime", "runtimes", "imports", "rules/models"})
+    for (const char* folder :
+         {"profiles", "profiles/models", "profiles/onnxruntime", "runtimes", "imports", "rules/models"})
       add_files(shipped, data / folder, "");
     for (const char* folder : {"pages", "python", "python/onnxruntime_helpers"})
       add_files(shipped, shipped_folder(folder), "");

@@ -49,8 +49,8 @@ class OnnxTypes {
   void set_derived_shape(const std::string& name, int onnx_type, const algebra::Shape& shape);
   /// Returns ONNX's number of the value's element type; 0 if unknown.
   int onnx_type(const std::string& name) const;
-  /// Infers the unknown output types with the ONNX library; returns how that failed, or an empty string. `known_tensors`:
-  /// inputs with known values, such as sizes and scales.
+  /// Infers the unknown output types with the ONNX library; returns how that failed, or an empty string.
+  /// `known_tensors`: inputs with known values, such as sizes and scales.
   std::string infer(const onnx::NodeProto& node, const std::vector<std::string>& captured,
                     const std::unordered_map<std::string, const onnx::TensorProto*>& known_tensors);
   /// In order of appearance.
