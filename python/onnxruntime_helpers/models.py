@@ -42,7 +42,7 @@ def one_line(error):
     return " ".join(str(error).split())[:300]
 
 
-def session(path, threads, optimized=True, providers=("CPUExecutionProvider",)):
+def session(path, threads, optimized=True, providers=("CPUExecutionProvider",), packs_weights=True):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = threads
@@ -50,6 +50,8 @@ def session(path, threads, optimized=True, providers=("CPUExecutionProvider",)):
     # Spinning threads and denormals would distort times.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.set_denormal_as_zero", "1")
+    if not packs_weights:
+        options.add_session_config_entry("session.disable_prepacking", "1")
     if not optimized:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     return onnxruntime.InferenceSession(path, options, providers=list(providers))
@@ -68,16 +70,7 @@ def plain_session(path):
 
 def mapped_session(path, threads, optimized=True):
     """A session for comparisons of large models: it packs no copies of weights, so that those in a file of their own take no memory."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.add_session_config_entry("session.set_denormal_as_zero", "1")
-    options.add_session_config_entry("session.disable_prepacking", "1")
-    if not optimized:
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return session(path, threads, optimized, packs_weights=False)
 
 
 def bytes_on_disk(path):
