@@ -7,7 +7,6 @@ import functools
 import time
 
 import onnxruntime
-from onnx import TensorProto, helper
 
 from models import CannotRun, one_line, session
 
@@ -90,6 +89,10 @@ def clock_of(query):
 
 
 def smallest_model():
+    try:
+        from onnx import TensorProto, helper
+    except ImportError:
+        raise CannotRun("its Python has no onnx, which --provider needs")
     types = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in ("x", "y")]
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "smallest", types[:1], types[1:])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()

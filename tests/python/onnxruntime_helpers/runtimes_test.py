@@ -2,6 +2,7 @@
 """Providers of onnxruntime for a GPU: a session that does not use the provider is refused, and the clock is not the thread's."""
 
 import pathlib
+import subprocess
 import sys
 import time
 import unittest
@@ -45,6 +46,15 @@ class Providers(unittest.TestCase):
             self.assertRegex(runtimes.why_unusable({"runtime": "tensorrt"}), f"has no {TENSORRT}")
         with mock.patch.dict(runtimes.PROVIDERS, {"cuda": [CPU]}):  # a session of the smallest model is made
             self.assertEqual(runtimes.why_unusable({"runtime": "cuda"}), "")
+
+    def test_onnxruntime_on_the_cpu_needs_no_onnx(self):
+        blocked = mock.patch.dict(sys.modules, {"onnx": None})
+        blocked.start()
+        self.addCleanup(blocked.stop)
+        program = "import sys; sys.modules['onnx'] = None; sys.path.insert(0, sys.argv[1]); import benchmark, verify"
+        subprocess.run([sys.executable, "-B", "-c", program, ROOT / "python" / "onnxruntime_helpers"], check=True, stdin=subprocess.DEVNULL)
+        with mock.patch.object(runtimes, "check_provider"):
+            self.assertEqual(runtimes.why_unusable({"runtime": "cuda"}), "its Python has no onnx, which --provider needs")
 
     def test_a_thread_that_waits_for_a_gpu_is_timed_by_the_clock(self):
         clocks = [runtimes.clock_of({"runtime": runtime, "threads": threads})
