@@ -24,6 +24,19 @@ Slice = [2, 2]
 Add = [1, 1]
 )";
 
+/// A cost model by the small calibration, with a line added before another one.
+struct CalibratedFixture : GraphFixture {
+  explicit CalibratedFixture(const std::string& line = "", const std::string& before = "runtime")
+      : cost(bank, fusion, calibrated(find_device("cpu"), parsed(line, before)), {}) {}
+
+  static Calibration parsed(const std::string& line, const std::string& before) {
+    std::string text = small_calibration;
+    return Calibration::parse(text.insert(text.find(before), line), "c.toml");
+  }
+
+  CostModel cost;
+};
+
 using Dims = std::vector<std::vector<std::int64_t>>;
 
 double nanoseconds(GraphFixture& fixture, algebra::InstanceId id, const Dims& inputs, double output_elements) {
@@ -65,26 +78,20 @@ TEST_CASE("an operator that reads what it writes is charged for its result only"
 }
 
 TEST_CASE("a calibrated device prices what was measured, and products by their rate", "[calibration]") {
-  GraphFixture fixture;
-  Fusion fusion(fixture.bank);
-  CostModel cost(fixture.bank, fusion, calibrated(find_device("cpu"), Calibration::parse(small_calibration, "c.toml")),
-                 {});
+  CalibratedFixture fixture;
   const ValueId x = fixture.input("x", {100});
-  CHECK(cost.graph_seconds(std::vector{fixture.op("gelu_tanh", {x})}) * 1e9 == Approx(400 + 500));
+  CHECK(fixture.cost.graph_seconds(std::vector{fixture.op("gelu_tanh", {x})}) * 1e9 == Approx(400 + 500));
   const ValueId a = fixture.input("a", {512, 512}), b = fixture.input("b", {512, 512});
-  CHECK(cost.graph_seconds(std::vector{fixture.op("matmul", {a, b})}) == Approx(2.0 * 512 * 512 * 512 / 50e9 + 5e-7));
+  CHECK(fixture.cost.graph_seconds(std::vector{fixture.op("matmul", {a, b})}) ==
+        Approx(2.0 * 512 * 512 * 512 / 50e9 + 5e-7));
 }
 
 TEST_CASE("products over windows of several channels have a rate of their own", "[calibration]") {
-  GraphFixture fixture;
-  Fusion fusion(fixture.bank);
-  std::string text = small_calibration;
-  text.replace(text.find("elements ="), 0, "window_gflops = 200\n");
-  CostModel cost(fixture.bank, fusion, calibrated(find_device("cpu"), Calibration::parse(text, "c.toml")), {});
+  CalibratedFixture fixture("window_gflops = 200\n", "elements =");
   const ValueId x = fixture.input("x", {1, 64, 32, 32}), window = fixture.input("k", {64, 64, 3, 3}),
                 point = fixture.input("p", {64, 64, 1, 1}), depthwise = fixture.input("d", {64, 1, 3, 3});
   const auto seconds = [&](ValueId kernel) {
-    return cost.graph_seconds(std::vector{fixture.op("conv2d", {x, kernel})});
+    return fixture.cost.graph_seconds(std::vector{fixture.op("conv2d", {x, kernel})});
   };
   const double pixels = 64 * 32 * 32;
   CHECK(seconds(window) == Approx(2 * 9 * 64 * pixels / 200e9 + 5e-7));
@@ -94,14 +101,10 @@ TEST_CASE("products over windows of several channels have a rate of their own", 
 }
 
 TEST_CASE("an operator without a measured cost takes at least a pass over its tensors", "[calibration]") {
-  GraphFixture fixture;
-  Fusion fusion(fixture.bank);
-  std::string text = small_calibration;
-  text.replace(text.find("Slice = [2, 2]"), 0, "Relu = [9, 9]\n");
-  CostModel cost(fixture.bank, fusion, calibrated(find_device("cpu"), Calibration::parse(text, "c.toml")), {});
+  CalibratedFixture fixture("Relu = [9, 9]\n", "Slice = ");
   const ValueId a = fixture.input("a", {100, 1}), b = fixture.input("b", {1, 100});
   const double elements = (100 + 100 + 100 * 100) / 2.0;
-  CHECK(cost.graph_seconds(std::vector{fixture.op("matmul", {a, b})}) * 1e9 == Approx(9 * elements + 500));
+  CHECK(fixture.cost.graph_seconds(std::vector{fixture.op("matmul", {a, b})}) * 1e9 == Approx(9 * elements + 500));
 }
 
 TEST_CASE("a damaged calibration is rejected with its line", "[calibration]") {
