@@ -1,12 +1,12 @@
 #include "prove/distributed/task_scheduler.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
-#include "prove/distributed/task_partition.h"
+#include "prove/distributed/task_queue.h"
 #include "runtime/process/event_log.h"
 #include "runtime/process/interrupt.h"
 #include "runtime/process/stopwatch.h"
@@ -25,6 +25,7 @@ constexpr std::chrono::microseconds poll_interval{100};              // between 
 constexpr std::chrono::microseconds no_wait{0}, long_wait{100'000};  // between polls for signals
 constexpr std::chrono::microseconds short_wait{10'000};  // while tasks are queued: a worker may have to be started
 constexpr double max_tasks_per_worker = 8;               // in the tasks assigned to a rank at a time
+constexpr std::size_t items_ahead = 256;                 // looked up before a worker needs them
 constexpr std::size_t min_items_for_progress = 1000;
 
 runtime::Interrupted interrupted_in(const std::string& stage) {
@@ -83,9 +84,9 @@ void TaskScheduler::use_journal(runtime::Journal& journal) {
 }
 
 /// A hash of everything that an answer depends on: the item and the rule updates so far.
-std::string TaskScheduler::journal_key(const WorkItem& item) const {
+std::string TaskScheduler::journal_key(TaskKind kind, const std::string& item) const {
   return runtime::to_hex(updates_hash_.digest128()) +
-         runtime::to_hex(runtime::hash128(runtime::bytes_of(item.text), static_cast<std::uint64_t>(item.kind)));
+         runtime::to_hex(runtime::hash128(runtime::bytes_of(item), static_cast<std::uint64_t>(kind)));
 }
 
 void TaskScheduler::count_answer(int rank, const Answer& answer) {
@@ -104,42 +105,36 @@ std::vector<std::string> TaskScheduler::pending_updates(int rank) {
   return pending;
 }
 
-/// The first rank's side of one call of answer_items().
+/// The first rank's side of one batch.
 struct TaskScheduler::Dispatcher {
-  /// Tasks that a rank has not answered yet.
+  /// Numbers of tasks that a rank has not answered yet.
   using Assignment = std::vector<std::size_t>;
+  using OnAnswer = std::function<void(const QueuedTask&, const Answer&)>;
 
-  Dispatcher(TaskScheduler& all, const std::vector<Task>& given, OnAnswer callback)
+  Dispatcher(TaskScheduler& all, TaskQueue& tasks, OnAnswer callback)
       : scheduler(all),
-        tasks(given),
+        queue(tasks),
         on_answer(std::move(callback)),
-        queue(given.size()),
-        assignments(static_cast<std::size_t>(all.communicator_.size())),
-        unanswered(given.size()) {
-    std::iota(queue.begin(), queue.end(), 0);
-    std::ranges::stable_sort(queue, {}, [&](std::size_t task) { return tasks[task].estimated_cost; });
-    for (const Task& task : tasks) {
-      queued_cost += task.estimated_cost;
-      queued_items += task.items.size();
-    }
-  }
+        assignments(static_cast<std::size_t>(all.communicator_.size())) {}
 
   void run() {
-    while (unanswered > 0) {
+    while (!queue.is_empty() || !unanswered.empty()) {
       if (!interrupted && runtime::is_interrupted()) interrupted = true;
       if (interrupted) send_interrupt();
       if (interrupted && !has_assignments()) break;
       if (!interrupted) assign_tasks();
+      if (!interrupted) queue.look_ahead(items_ahead);
+      const bool is_ahead = !queue.has_unseen() || queue.queued_items() >= items_ahead;
       const auto message = scheduler.communicator_.poll(runtime::Communicator::any_rank, answer_tag);
       if (message) receive_answers(*message);
       if (scheduler.pool_.is_busy()) {
-        const auto timeout = message             ? no_wait
-                             : has_assignments() ? poll_interval
-                             : queue.empty()     ? long_wait
-                                                 : short_wait;
+        const auto timeout = message || !is_ahead ? no_wait
+                             : has_assignments()  ? poll_interval
+                             : queue.is_empty()   ? long_wait
+                                                  : short_wait;
         for (auto& [task, answer] : scheduler.pool_.wait_for_answers(timeout)) finish(0, task, answer);
         scheduler.rank_statistics_[0].restarts = scheduler.pool_.restarts();
-      } else if (!message && has_assignments()) {
+      } else if (!message && is_ahead && has_assignments()) {
         std::this_thread::sleep_for(poll_interval);
       }
     }
@@ -149,43 +144,47 @@ struct TaskScheduler::Dispatcher {
   /// Assigns several tasks to each other rank that has none, then single tasks to the workers of this rank.
   void assign_tasks() {
     for (std::size_t rank = assignments.size() - 1; rank > 0; --rank) {
-      if (!assignments[rank].empty() || queue.empty()) continue;
+      if (!assignments[rank].empty() || queue.is_empty()) continue;
       assignments[rank] = next_assignment();
+      if (assignments[rank].empty()) continue;
       std::vector<std::string> packed;
-      for (const std::size_t task : assignments[rank]) packed.push_back(pack(tasks[task]));
+      for (const std::size_t number : assignments[rank]) packed.push_back(pack(unanswered.at(number).task));
       runtime::Bytes message;
       runtime::append_value(message, Command::Work);
       runtime::append_texts(message, scheduler.pending_updates(static_cast<int>(rank)));
       runtime::append_texts(message, packed);
       scheduler.communicator_.send(static_cast<int>(rank), work_tag, message);
     }
-    while (!queue.empty() && scheduler.pool_.has_idle(queued_items)) {
+    while (!queue.is_empty() && scheduler.pool_.has_idle(queue.queued_items())) {
+      const auto number = next_task();
+      if (!number) break;
       scheduler.pool_.update_rules(scheduler.pending_updates(0));
-      const std::size_t task = next_task();
-      scheduler.pool_.start(task, tasks[task]);
+      scheduler.pool_.start(*number, unanswered.at(*number).task);
     }
   }
 
-  std::size_t next_task() {
-    const std::size_t task = queue.back();
-    queue.pop_back();
-    queued_cost -= tasks[task].estimated_cost;
-    queued_items -= tasks[task].items.size();
-    return task;
+  /// Takes the next task off the queue and returns its number.
+  std::optional<std::size_t> next_task() {
+    std::optional<QueuedTask> task = queue.pop();
+    if (!task) return std::nullopt;
+    unanswered.emplace(next_number, std::move(*task));
+    return next_number++;
   }
 
   /// Takes tasks off the queue: at least one per worker, and few enough that all ranks finish at about the same time.
   Assignment next_assignment() {
     const auto workers = static_cast<double>(scheduler.pool_.size());
-    const double share = queued_cost / (4.0 * static_cast<double>(assignments.size()));
+    const double share = queue.remaining_cost() / (4.0 * static_cast<double>(assignments.size()));
     const auto is_below = [](const Assignment& assigned, double limit) {
       return static_cast<double>(assigned.size()) < limit;
     };
     Assignment assigned;
-    for (double cost = 0; !queue.empty() && is_below(assigned, max_tasks_per_worker * workers) &&
-                          (is_below(assigned, workers) || cost < share);) {
-      assigned.push_back(next_task());
-      cost += tasks[assigned.back()].estimated_cost;
+    for (double cost = 0;
+         is_below(assigned, max_tasks_per_worker * workers) && (is_below(assigned, workers) || cost < share);) {
+      const auto number = next_task();
+      if (!number) break;
+      assigned.push_back(*number);
+      cost += unanswered.at(*number).task.estimated_cost;
     }
     return assigned;
   }
@@ -202,10 +201,9 @@ struct TaskScheduler::Dispatcher {
       finish(message.from, assigned.at(position++), unpack_answer(packed));
   }
 
-  void finish(int rank, std::size_t task, const Answer& answer) {
+  void finish(int rank, std::size_t number, const Answer& answer) {
     scheduler.count_answer(rank, answer);
-    --unanswered;
-    on_answer(task, answer);
+    on_answer(unanswered.extract(number).mapped(), answer);
   }
 
   void send_interrupt() {
@@ -221,87 +219,134 @@ struct TaskScheduler::Dispatcher {
   }
 
   TaskScheduler& scheduler;
-  const std::vector<Task>& tasks;
+  TaskQueue& queue;
   OnAnswer on_answer;
-  std::vector<std::size_t> queue;       // most expensive task last
-  double queued_cost = 0;               // estimated cost of the queue
-  std::size_t queued_items = 0;         // items of the queue
+  std::unordered_map<std::size_t, QueuedTask> unanswered;  // by number
+  std::size_t next_number = 0;
   std::vector<Assignment> assignments;  // by rank; empty for the first rank, whose workers get single tasks
-  std::size_t unanswered;
   bool interrupted = false, interrupt_sent = false;
 };
 
-/// Returns the answer of the journal or of the cache.
-std::optional<std::string> TaskScheduler::known_answer(const WorkItem& item) const {
-  if (journal_ != nullptr) {
-    if (const auto found = journaled_.find(journal_key(item)); found != journaled_.end()) return found->second;
+/// Items that are answered together: from the journal or the cache, the others by tasks.
+class TaskScheduler::Batch {
+ public:
+  using Text = std::function<std::string(std::size_t item)>;
+  using Take = std::function<void(std::size_t item, ItemAnswer answer)>;
+
+  Batch(TaskScheduler& scheduler, std::vector<TaskQueue::Item> items, Text text, Take take)
+      : scheduler_(scheduler), items_(std::move(items)), text_(std::move(text)), take_(std::move(take)) {
+    if (items_.size() >= min_items_for_progress)
+      progress_.emplace(scheduler.progress_, scheduler.stage_ + ", " + task_name(items_[0].kind), items_.size());
   }
-  return cache_ == nullptr ? std::nullopt : cache_->find(item.kind, item.text);
+
+  void answer() {
+    runtime::throw_if_interrupted(scheduler_.stage_);
+    const std::size_t workers = scheduler_.pool_.size() * static_cast<std::size_t>(scheduler_.communicator_.size());
+    TaskQueue queue(items_, workers, [this](std::size_t item) { return look_up(item); });
+    Dispatcher(scheduler_, queue, [this](const QueuedTask& task, const Answer& given) { finish(task, given); }).run();
+    if (scheduled_ > 0) log();
+    if (scheduler_.cache_ != nullptr) scheduler_.cache_->sync();
+    if (scheduler_.journal_ != nullptr) scheduler_.journal_->sync();
+  }
+
+ private:
+  /// Makes an item. Returns its text for a worker, unless it has an answer already.
+  std::optional<std::string> look_up(std::size_t item) {
+    const runtime::ScopedStopwatch own(own_seconds_);
+    const TaskKind kind = items_[item].kind;
+    std::string text = text_(item), key;
+    if (scheduler_.journal_ != nullptr) {
+      key = scheduler_.journal_key(kind, text);
+      const auto found = scheduler_.journaled_.find(key);
+      if (found != scheduler_.journaled_.end()) return take_known(item, found->second);
+    }
+    if (scheduler_.cache_ != nullptr) {
+      if (auto known = scheduler_.cache_->find(kind, text)) return take_known(item, std::move(*known));
+      text = scheduler_.cache_->item_to_schedule(kind, text);
+    }
+    if (scheduler_.journal_ != nullptr) journal_keys_.emplace(item, std::move(key));
+    if (++scheduled_ == 1) first_kind_ = kind;
+    return text;
+  }
+
+  std::nullopt_t take_known(std::size_t item, std::string text) {
+    take_(item, {std::move(text), {}});
+    if (progress_) progress_->advance();
+    return std::nullopt;
+  }
+
+  void finish(const QueuedTask& task, const Answer& answer) {
+    const runtime::ScopedStopwatch own(own_seconds_);
+    statistics_ += answer.statistics;
+    for (std::size_t i = 0; i < task.items.size(); ++i) {
+      const auto key = journal_keys_.extract(task.items[i]);
+      // A failure may be due to a time or memory limit: it is not kept.
+      if (answer.failure.empty()) {
+        const std::string& text = answer.items.at(i);
+        if (scheduler_.cache_ != nullptr) scheduler_.cache_->add(task.task.kind, task.task.items[i], text);
+        if (scheduler_.journal_ != nullptr) scheduler_.journal_->append(key.mapped(), text);
+        take_(task.items[i], {text, {}});
+      } else {
+        take_(task.items[i], {{}, answer.failure});
+      }
+    }
+    if (progress_) progress_->advance(task.items.size());
+  }
+
+  void log() const {
+    runtime::log_event("tasks", {{"stage", scheduler_.stage_},
+                                 {"what", task_name(first_kind_)},
+                                 {"items", scheduled_},
+                                 {"seconds", watch_.seconds()},
+                                 {"own_seconds", own_seconds_},
+                                 {"work_seconds", statistics_.seconds},
+                                 {"longest_seconds", statistics_.longest_seconds}});
+  }
+
+  TaskScheduler& scheduler_;
+  std::vector<TaskQueue::Item> items_;
+  Text text_;
+  Take take_;
+  std::optional<runtime::Progress> progress_;
+  std::unordered_map<std::size_t, std::string> journal_keys_;  // of items that were scheduled
+  std::size_t scheduled_ = 0;
+  TaskKind first_kind_ = TaskKind::Derive;  // of them
+  TaskStatistics statistics_;
+  const runtime::Stopwatch watch_;
+  double own_seconds_ = 0;  // of this rank, for looking up and keeping answers
+};
+
+void TaskScheduler::answer_each(const Items& items) {
+  std::string failure;  // thrown when no task is under way
+  const auto take = [&](std::size_t item, ItemAnswer answer) {
+    if (answer.failure.empty())
+      items.take(item, std::move(answer.text));
+    else if (items.failed)
+      items.take(item, items.failed(answer.failure));
+    else
+      failure = answer.failure;
+  };
+  Batch(*this, std::vector<TaskQueue::Item>(items.count, {items.kind, 1}), items.text, take).answer();
+  if (!failure.empty()) throw runtime::Error("worker process", failure);
 }
 
 std::vector<TaskScheduler::ItemAnswer> TaskScheduler::answer_items(const std::vector<WorkItem>& items) {
-  runtime::throw_if_interrupted(stage_);
   std::vector<ItemAnswer> answers(items.size());
-  std::vector<WorkItem> unknown;
-  std::vector<std::size_t> numbers;  // of the unknown items
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (std::optional<std::string> known = known_answer(items[i])) {
-      answers[i].text = std::move(*known);
-      continue;
-    }
-    unknown.push_back(items[i]);
-    if (cache_ != nullptr) unknown.back().text = cache_->item_to_schedule(items[i].kind, items[i].text);
-    numbers.push_back(i);
-  }
-  const std::vector<TaskItems> parts =
-      partition(unknown, pool_.size() * static_cast<std::size_t>(communicator_.size()));
-  std::vector<Task> tasks;
-  for (const TaskItems& part : parts) {
-    Task& task = tasks.emplace_back(Task{unknown[part.items[0]].kind, {}, part.estimated_cost});
-    for (const std::size_t item : part.items) task.items.push_back(unknown[item].text);
-  }
-  std::optional<runtime::Progress> progress;
-  if (unknown.size() >= min_items_for_progress)
-    progress.emplace(progress_, stage_ + ", " + task_name(unknown[0].kind), unknown.size());
-  const runtime::Stopwatch watch;
-  TaskStatistics statistics;
-  Dispatcher(*this, tasks, [&](std::size_t t, const Answer& fresh) {
-    statistics += fresh.statistics;
-    for (std::size_t i = 0; i < parts[t].items.size(); ++i) {
-      const std::size_t number = numbers[parts[t].items[i]];
-      ItemAnswer& answer = answers[number];
-      answer.failure = fresh.failure;
-      // A failure may be due to a time or memory limit: it is not kept.
-      if (!fresh.failure.empty()) continue;
-      answer.text = fresh.items.at(i);
-      if (cache_ != nullptr) cache_->add(tasks[t].kind, tasks[t].items[i], answer.text);
-      if (journal_ != nullptr) journal_->append(journal_key(items[number]), answer.text);
-    }
-    if (progress) progress->advance(parts[t].items.size());
-  }).run();
-  if (!unknown.empty()) {
-    runtime::log_event("tasks", {{"stage", stage_},
-                                 {"what", task_name(unknown[0].kind)},
-                                 {"items", unknown.size()},
-                                 {"seconds", watch.seconds()},
-                                 {"work_seconds", statistics.seconds},
-                                 {"longest_seconds", statistics.longest_seconds}});
-  }
-  if (cache_ != nullptr) cache_->sync();
-  if (journal_ != nullptr) journal_->sync();
+  std::vector<TaskQueue::Item> queued;
+  for (const WorkItem& item : items) queued.push_back({item.kind, item.estimated_cost});
+  Batch(
+      *this, std::move(queued), [&](std::size_t item) { return items[item].text; },
+      [&](std::size_t item, ItemAnswer answer) { answers[item] = std::move(answer); })
+      .answer();
   return answers;
 }
 
 std::vector<std::string> TaskScheduler::answer_items(TaskKind kind, const std::vector<std::string>& items,
-                                                     const std::function<std::string(const std::string&)>& failed) {
-  std::vector<WorkItem> work;
-  for (const std::string& item : items) work.push_back({kind, item});
-  std::vector<std::string> result;
-  for (ItemAnswer& answer : answer_items(work)) {
-    if (!answer.failure.empty() && !failed) throw runtime::Error("worker process", answer.failure);
-    result.push_back(answer.failure.empty() ? std::move(answer.text) : failed(answer.failure));
-  }
-  return result;
+                                                     const Failed& failed) {
+  std::vector<std::string> answers(items.size());
+  answer_each({kind, items.size(), [&](std::size_t item) { return items[item]; },
+               [&](std::size_t item, std::string answer) { answers[item] = std::move(answer); }, failed});
+  return answers;
 }
 
 /// Returns the answers to the first tasks: to all of them, unless this rank or the first rank is interrupted. The other

@@ -41,17 +41,29 @@ class TaskScheduler {
   /// Enables progress messages of long calls of answer_items().
   void show_progress(runtime::ProgressMode mode) { progress_ = mode; }
 
+  /// Returns the answer to an item of a failed task from the reason.
+  using Failed = std::function<std::string(const std::string& reason)>;
+  /// Items of one kind, with what to do with their answers.
+  struct Items {
+    TaskKind kind = TaskKind::Derive;
+    std::size_t count = 0;
+    std::function<std::string(std::size_t item)> text;               // called while earlier items are answered
+    std::function<void(std::size_t item, std::string answer)> take;  // called in the order in which answers come
+    Failed failed;                                                   // without it, a failure throws Error
+  };
+  /// Answers all items. Neither items nor answers are all in memory at the same time. Throws Interrupted.
+  void answer_each(const Items& items);
+  /// Returns the answers to all items of a kind, in order.
+  std::vector<std::string> answer_items(TaskKind kind, const std::vector<std::string>& items,
+                                        const Failed& failed = {});
+
   /// The answer to an item, or the reason why its task failed.
   struct ItemAnswer {
     std::string text;
     std::string failure;  // empty if there was none
   };
-  /// Returns the answers to all items, in order. Throws Interrupted.
+  /// Returns the answers to all items, in order.
   std::vector<ItemAnswer> answer_items(const std::vector<WorkItem>& items);
-  /// Returns the answers to all items of a kind, in order. `failed` returns the answer to an item of a failed task from
-  /// the reason; without it, a failure throws Error.
-  std::vector<std::string> answer_items(TaskKind kind, const std::vector<std::string>& items,
-                                        const std::function<std::string(const std::string& reason)>& failed = {});
 
   /// Returns the number of failed tasks, on the first rank.
   std::uint64_t failures() const { return failures_; }
@@ -59,10 +71,9 @@ class TaskScheduler {
   const std::vector<RankStatistics>& rank_statistics() const { return rank_statistics_; }
 
  private:
-  using OnAnswer = std::function<void(std::size_t task, const Answer&)>;
+  class Batch;
   struct Dispatcher;
-  std::optional<std::string> known_answer(const WorkItem& item) const;
-  std::string journal_key(const WorkItem& item) const;
+  std::string journal_key(TaskKind kind, const std::string& item) const;
   void serve();
   std::vector<Answer> run_until_interrupted(const std::vector<Task>& tasks);
   void end_service(bool interrupted);
