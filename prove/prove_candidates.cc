@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/files/atomic_file.h"
 #include "runtime/files/file_integrity.h"
 #include "runtime/files/journal.h"
-#include "runtime/files/json_file.h"
 #include "runtime/files/stage.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
@@ -172,16 +172,17 @@ ProveSummary summarize(const std::vector<CandidateResult>& results) {
   return summary;
 }
 
+/// Writes a list with one line for each candidate.
 void write_timings(const std::filesystem::path& path, const std::vector<CandidateResult>& results) {
-  Json list = Json::array();
+  std::string text;
   for (const CandidateResult& result : results) {
-    list.push_back({{"candidate", result.candidate},
-                    {"verdict", name(result.status)},
-                    {"milliseconds", result.seconds * 1e3},
-                    {"queries", result.queries},
-                    {"estimate", result.estimated_cost}});
+    text += (text.empty() ? "[\n" : ",\n") + runtime::to_text({{"candidate", result.candidate},
+                                                               {"verdict", name(result.status)},
+                                                               {"milliseconds", result.seconds * 1e3},
+                                                               {"queries", result.queries},
+                                                               {"estimate", result.estimated_cost}});
   }
-  runtime::write_json(path, list);
+  runtime::write_file(path, text + (text.empty() ? "[]\n" : "\n]\n"));
 }
 
 /// Sends the first rank's summary, without the statistics by rank, to all ranks.

@@ -79,16 +79,16 @@ CandidateResult unpack_result(std::string_view packed) {
 }
 
 std::string to_text(const std::vector<CandidateResult>& results) {
-  Json list = Json::array();
-  for (const CandidateResult& result : results) list.push_back(to_json(result));
-  return runtime::to_text(list);
+  std::string text = "[";
+  for (const CandidateResult& result : results)
+    text += (text.size() > 1 ? "," : "") + runtime::to_text(to_json(result));
+  return text + "]";
 }
 
-std::vector<CandidateResult> results_from_text(std::string_view text) {
+std::vector<CandidateResult> results_from_text(const std::string& text) {
   try {
     std::vector<CandidateResult> results;
-    for (const Json& json : runtime::parse_json(std::string(text), "outcome"))
-      results.push_back(result_from_json(json));
+    runtime::for_each_element(text, "outcome", [&](const Json& json) { results.push_back(result_from_json(json)); });
     return results;
   } catch (const Json::exception&) {
     throw runtime::InputError("outcome", "damaged: expected a list of outcomes");

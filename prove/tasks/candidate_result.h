@@ -45,6 +45,6 @@ CandidateResult unpack_result(std::string_view packed);
 
 /// A list of results as text, in the form of to_json. Reading throws InputError on other text.
 std::string to_text(const std::vector<CandidateResult>& results);
-std::vector<CandidateResult> results_from_text(std::string_view text);
+std::vector<CandidateResult> results_from_text(const std::string& text);
 
 }  // namespace rulemill::prove

@@ -61,15 +61,39 @@ void check_depth(const std::string& text, const std::string& origin) {
 
 }  // namespace
 
-Json parse_json(const std::string& text, const std::string& origin) {
+namespace {
+
+/// Parses text of a known origin. `filter` may drop values.
+Json parse(const std::string& text, const std::string& origin, const Json::parser_callback_t& filter) {
   check_depth(text, origin);
   try {
-    return Json::parse(text);
+    return Json::parse(text, filter);
   } catch (const Json::parse_error& error) {
     throw InputError(location(origin, text, error.byte == 0 ? 0 : error.byte - 1), "is not JSON here");
-  } catch (const Json::out_of_range&) {
+  } catch (const Json::out_of_range& error) {
+    constexpr int number_overflow = 406;  // other errors are those of the filter
+    if (error.id != number_overflow) throw;
     throw InputError(origin, "is not JSON: one of its numbers is too large");
   }
+}
+
+}  // namespace
+
+Json parse_json(const std::string& text, const std::string& origin) { return parse(text, origin, nullptr); }
+
+void for_each_element(const std::string& text, const std::string& origin,
+                      const std::function<void(const Json& element)>& visit) {
+  bool is_list = false;
+  const auto drop_elements = [&](int depth, Json::parse_event_t event, const Json& value) {
+    if (depth == 0 && event == Json::parse_event_t::array_start) is_list = true;
+    const bool is_complete = event == Json::parse_event_t::object_end || event == Json::parse_event_t::array_end ||
+                             event == Json::parse_event_t::value;
+    if (!is_list || depth != 1 || !is_complete) return true;
+    visit(value);
+    return false;
+  };
+  parse(text, origin, drop_elements);
+  if (!is_list) throw InputError(origin, "expected a list");
 }
 
 Json parse_json(std::string_view text) { return Json::parse(text); }

@@ -1,6 +1,7 @@
 // JSON values and texts. Objects keep the order of their keys.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -21,6 +22,10 @@ Attributes to_attributes(const Json& object);
 
 /// Throws InputError with origin:line:column if the text is not JSON or is nested too deeply.
 Json parse_json(const std::string& text, const std::string& origin);
+/// Calls visit(element) for each element of a list, none of which is kept: a list may be as large as memory. Throws as
+/// above, also for a value that is no list.
+void for_each_element(const std::string& text, const std::string& origin,
+                      const std::function<void(const Json& element)>& visit);
 /// Reads what another rank or process wrote. Throws Json::exception if it is not JSON.
 Json parse_json(std::string_view text);
 /// Returns a discarded value, which is of no type, if the text is not JSON.

@@ -73,7 +73,7 @@ std::string seal_journal(const std::string& bytes) {
   return text;
 }
 
-void read_results(ByteView bytes) { prove::to_text(prove::results_from_text(text_of(bytes))); }
+void read_results(ByteView bytes) { prove::to_text(prove::results_from_text(std::string(text_of(bytes)))); }
 
 const std::vector<std::string> json_words = {
     "{", "}",  "[",     "]",       "\"\"",          "null",       "true",       ":",
