@@ -2,8 +2,9 @@
 """How far the proofs of a finished run would scale: `proof_scaling.py OUT`.
 
 OUT is the folder of a `discover` run on one rank with one thread; its event log has the seconds of each batch of items and
-of the longest item. A batch on P ranks takes at most work/P + longest * (1 - 1/P), and the next one begins when it has ended.
-The rest of a stage is the first rank's own work. Prints a Markdown table of seconds and speedup by stage.
+of the longest item. A batch on P ranks takes at most work/P + longest * (1 - 1/P), and not less than the first rank needs to make
+its items and to keep their answers; the next one begins when it has ended. The rest of a stage is the first rank's work between
+batches. Prints a Markdown table of seconds and speedup by stage.
 """
 
 import argparse
@@ -24,19 +25,24 @@ def main() -> None:
     events = events[last:]
     if events[0]["ranks"] != 1:
         parser.error("expected a run on one rank")
-    print("| stage | batches | items | work, s | first rank alone, s |", *(f"{ranks:,} ranks |" for ranks in RANKS[1:]))
-    print("|---" * (4 + len(RANKS)) + "|")
+    print("| stage | batches | items | work, s | first rank within batches, s | between, s |", *(f"{ranks:,} ranks |" for ranks in RANKS[1:]))
+    print("|---" * (5 + len(RANKS)) + "|")
     for stage in (event for event in events if event["event"] == "stage end"):
         batches = [event for event in events if event["event"] == "tasks" and event["stage"] == stage["stage"]]
         if not batches:
             continue
         work = sum(batch["work_seconds"] for batch in batches)
+        within = sum(batch["own_seconds"] for batch in batches)
         alone = stage["seconds"] - sum(batch["seconds"] for batch in batches)
 
-        def seconds(ranks: int) -> float:
-            return alone + sum(batch["work_seconds"] / ranks + batch["longest_seconds"] * (1 - 1 / ranks) for batch in batches)
+        def seconds_of(batch: dict, ranks: int) -> float:
+            by_workers = batch["work_seconds"] / ranks + batch["longest_seconds"] * (1 - 1 / ranks)
+            return max(by_workers, batch["own_seconds"])
 
-        print(f"| {stage['stage']} | {len(batches)} | {sum(batch['items'] for batch in batches):,} | {work:.1f} | {alone:.1f} |",
+        def seconds(ranks: int) -> float:
+            return alone + sum(seconds_of(batch, ranks) for batch in batches)
+
+        print(f"| {stage['stage']} | {len(batches)} | {sum(batch['items'] for batch in batches):,} | {work:.1f} | {within:.1f} | {alone:.1f} |",
               *(f"{seconds(ranks):.1f} s, {seconds(1) / seconds(ranks):.1f} |" for ranks in RANKS[1:]))
 
 
