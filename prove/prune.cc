@@ -1,6 +1,9 @@
 #include "prove/prune.h"
 
 #include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
 
 #include "prove/certificate/certificate.h"
 #include "prove/certificate/rule_instance_text.h"
@@ -15,7 +18,7 @@
 namespace rulemill::prove {
 namespace {
 
-constexpr int prune_stage_version = 17;
+constexpr int prune_stage_version = 18;
 constexpr const char* prune_journal_file = "prune.journal";
 constexpr const char* without_checkable_proof = "proved, but without a checkable proof: ";
 
@@ -27,26 +30,76 @@ constexpr runtime::CountNames<PruneSummary> prune_counts = {
     {"without_checkable_proof", &PruneSummary::without_checkable_proof},
     {"inactive", &PruneSummary::inactive}};
 
-/// Returns the core rules as r1, r2, …, then the derived rules, each in the order of their candidates.
-algebra::RuleSet make_database(const std::vector<CandidateResult>& core, std::vector<CandidateResult> derived,
-                               algebra::Library& library, algebra::TermBank& bank, algebra::Symbols& symbols) {
-  algebra::RuleSet rules;
-  std::map<std::string, std::string> names;
-  for (const CandidateResult& result : core) names[result.candidate] = "r" + std::to_string(names.size() + 1);
-  for (const CandidateResult& result : core)
-    rules.rules.push_back(record_of(result, names.at(result.candidate), library, bank, symbols));
-  for (CandidateResult& result : derived) {
-    result.certificate = with_rules_renamed(result.certificate, names);
-    rules.rules.push_back(record_of(result, "r" + std::to_string(rules.rules.size() + 1), library, bank, symbols));
-  }
-  return rules;
-}
+/// The record of one rule, with terms and sizes of its own.
+struct OwnRecord {
+  OwnRecord(const CandidateResult& result, const std::string& id, algebra::Library& library)
+      : bank(library), record(record_of(result, id, library, bank, symbols)) {}
+  std::string statement() const { return statement_of(record.rule, bank, symbols); }
 
-/// Returns the pruned database with its certificates, and fills in the summary.
-algebra::RuleSet prune(const std::vector<CandidateResult>& results, TaskScheduler& scheduler, algebra::Library& library,
-                       algebra::TermBank& bank, algebra::Symbols& symbols, PruneSummary& summary) {
-  MinimalCore minimal(results, scheduler, library, [&](const CandidateResult& result) {
-    return statement_of(record_of(result, result.candidate, library, bank, symbols).rule, bank, symbols);
+  algebra::TermBank bank;
+  algebra::Symbols symbols;
+  algebra::RuleRecord record;
+};
+
+/// Writes the database: the core rules as r1, r2, …, then the derived rules, each in the order of their candidates.
+class DatabaseWriter {
+ public:
+  DatabaseWriter(const std::vector<CandidateResult>& core, algebra::Library& library)
+      : library_(library), writer_(library) {
+    for (const CandidateResult& result : core) {
+      const std::string name = "r" + std::to_string(records_.size() + 1);
+      const OwnRecord own(result, name, library_);
+      names_.emplace(result.candidate, name);
+      statements_.emplace(name, own.statement());
+      records_.push_back(writer_.serialize(own.record, own.bank, own.symbols));
+    }
+  }
+
+  /// Adds the derived rules that can be certified. Returns the others by position, with the reason.
+  std::map<std::size_t, std::string> add_derived(const std::vector<CandidateResult>& derived,
+                                                 TaskScheduler& scheduler) {
+    const std::size_t first = records_.size();
+    records_.resize(first + derived.size());
+    std::unordered_map<std::size_t, std::unique_ptr<OwnRecord>> uncertified;
+    std::map<std::size_t, std::string> reasons;
+    const auto request = [&](std::size_t item) {
+      auto own = std::make_unique<OwnRecord>(derived[item], "r" + std::to_string(first + item + 1), library_);
+      const std::string instances = with_rules_renamed(derived[item].certificate, names_);
+      std::string text =
+          certificate_request(own->statement(), algebra::Certificate::Kind::Derivation, instances, statements_);
+      uncertified.emplace(item, std::move(own));
+      return text;
+    };
+    const auto store = [&](std::size_t item, std::string certificate) {
+      const auto own = std::move(uncertified.extract(item).mapped());
+      own->record.certificate.text = std::move(certificate);
+      if (has_checkable_proof(own->record.certificate.text))
+        records_[first + item] = writer_.serialize(own->record, own->bank, own->symbols);
+      else
+        reasons.emplace(item, reason_without_proof(own->record.certificate.text));
+    };
+    scheduler.answer_each({TaskKind::Certify, derived.size(), request, store, {}});
+    return reasons;
+  }
+
+  std::string finish(const algebra::Provenance& provenance,
+                     const std::vector<std::pair<std::string, std::uint64_t>>& funnel) {
+    return writer_.finish(provenance, std::move(records_), funnel);
+  }
+
+ private:
+  algebra::Library& library_;
+  algebra::RuleSetWriter writer_;
+  std::map<std::string, std::string> names_;       // by candidate
+  std::map<std::string, std::string> statements_;  // of core rules, by name
+  std::vector<std::string> records_;               // empty for a rule that is not certified
+};
+
+/// Writes the pruned rules with their certificates, and fills in the summary.
+DatabaseWriter prune(std::vector<CandidateResult> results, TaskScheduler& scheduler, algebra::Library& library,
+                     PruneSummary& summary) {
+  MinimalCore minimal(std::move(results), scheduler, library, [&](const CandidateResult& result) {
+    return OwnRecord(result, result.candidate, library).statement();
   });
   minimal.find();
   std::vector<CandidateResult> core, derived;
@@ -67,17 +120,14 @@ algebra::RuleSet prune(const std::vector<CandidateResult>& results, TaskSchedule
     else
       ++summary.subsumed_by_core;
   }
+  DatabaseWriter database(core, library);
+  const std::map<std::size_t, std::string> uncertified = database.add_derived(derived, scheduler);
+  for (const auto& [position, reason] : uncertified) drop(derived[position], reason);
   summary.core = core.size();
-  algebra::RuleSet rules = make_database(core, derived, library, bank, symbols);
-  const auto uncertified = certify_with(rules, library, bank, symbols, [&](const std::vector<std::string>& requests) {
-    return scheduler.answer_items(TaskKind::Certify, requests);
-  });
-  for (const UncertifiedRule& rule : uncertified)
-    drop(derived.at(std::stoul(rule.id.substr(1)) - 1 - summary.core), rule.reason);
-  summary.derived = rules.rules.size() - summary.core;
+  summary.derived = derived.size() - uncertified.size();
   summary.without_checkable_proof = summary.dropped.size();
   summary.proved = summary.core + summary.derived + summary.subsumed_by_core;
-  return rules;
+  return database;
 }
 
 }  // namespace
@@ -124,14 +174,11 @@ PruneSummary prune_rules(const std::filesystem::path& out, const std::string& in
     AnswerCache cache(out, library, options.worker_process.worker.prover.seed);
     scheduler.use_cache(cache);
     scheduler.show_progress(options.progress);
-    algebra::TermBank bank(library);
-    algebra::Symbols symbols;
-    algebra::RuleSet rules = prune(read_results(out), scheduler, library, bank, symbols, summary);
-    rules.provenance = provenance;
-    rules.provenance.solver = Solver::version();
+    DatabaseWriter database = prune(read_results(out), scheduler, library, summary);
     append_counts(summary, funnel);
-    rules.funnel = std::move(funnel);
-    stage.write(pruned_file, algebra::serialize(rules, bank, symbols));
+    algebra::Provenance solved = provenance;
+    solved.solver = Solver::version();
+    stage.write(pruned_file, database.finish(solved, funnel));
     stage.write(dropped_file, to_text(summary.dropped));
     runtime::Attributes statistics = runtime::to_attributes(summary, prune_counts);
     statistics.insert_or_assign(failed_tasks_key, scheduler.failures());

@@ -13,6 +13,8 @@
 namespace rulemill::algebra {
 namespace {
 
+constexpr std::size_t checksum_bytes = 35;  // of its field: tag, length, 32 digits
+
 /// Serializes one rule. Terms become indices into its variables and nodes.
 class RuleWriter {
  public:
@@ -106,41 +108,60 @@ std::string checksum_field(std::string_view bytes) {
 }
 
 bool has_valid_checksum(std::string_view file) {
-  constexpr std::size_t checksum_bytes = 35;  // tag, length, 32 digits
   const std::size_t content = file.size() - std::min(file.size(), checksum_bytes);
   return file.substr(content) == checksum_field(file.substr(0, content));
 }
 
-std::string serialize(const RuleSet& rules, const TermBank& bank, const Symbols& symbols, std::size_t max_bytes) {
-  proto::RuleSet out;
-  out.set_schema_version(rule_set_schema_version);
-  std::set<std::string> operators;
-  for (const RuleRecord& record : rules.rules) RuleWriter(bank, symbols, operators).write(record, *out.add_rules());
+std::string RuleSetWriter::serialize(const RuleRecord& record, const TermBank& bank, const Symbols& symbols) {
+  proto::RuleSet part;  // fields of a message in parts are those of the whole, one after the other
+  RuleWriter(bank, symbols, operators_).write(record, *part.add_rules());
+  return part.SerializeAsString();
+}
 
-  proto::Provenance& provenance = *out.mutable_provenance();
-  provenance.set_profile_name(rules.provenance.profile_name);
-  provenance.set_profile_digest(rules.provenance.profile_digest);
-  for (const std::string& name : operators) {
-    proto::OperatorDigest& digest = *provenance.add_operators();
+std::string RuleSetWriter::finish(const Provenance& provenance, std::vector<std::string> records,
+                                  const std::vector<std::pair<std::string, std::uint64_t>>& funnel,
+                                  std::size_t max_bytes) const {
+  proto::RuleSet first, last;
+  first.set_schema_version(rule_set_schema_version);
+  proto::Provenance& out = *first.mutable_provenance();
+  out.set_profile_name(provenance.profile_name);
+  out.set_profile_digest(provenance.profile_digest);
+  for (const std::string& name : operators_) {
+    proto::OperatorDigest& digest = *out.add_operators();
     digest.set_name(name);
-    digest.set_digest(bank.library().digest(name));
+    digest.set_digest(library_.digest(name));
   }
-  for (const std::uint64_t seed : rules.provenance.seeds) provenance.add_seeds(seed);
-  provenance.set_build(rules.provenance.build);
-  provenance.set_solver(rules.provenance.solver);
-  provenance.set_max_operators(rules.provenance.max_operators);
-  for (const auto& [name, value] : rules.funnel) {
-    proto::Count& count = *out.add_funnel();
+  for (const std::uint64_t seed : provenance.seeds) out.add_seeds(seed);
+  out.set_build(provenance.build);
+  out.set_solver(provenance.solver);
+  out.set_max_operators(provenance.max_operators);
+  for (const auto& [name, value] : funnel) {
+    proto::Count& count = *last.add_funnel();
     count.set_name(name);
     count.set_value(value);
   }
-  std::string bytes;
-  if (out.ByteSizeLong() > max_bytes || !out.SerializeToString(&bytes)) {
-    throw runtime::Error("rule database", "its " + runtime::format_count(rules.rules.size()) + " rules need " +
-                                              runtime::format_bytes(out.ByteSizeLong()) + "; a database holds " +
+  std::size_t size = first.ByteSizeLong() + last.ByteSizeLong();
+  for (const std::string& record : records) size += record.size();
+  if (size > max_bytes) {
+    throw runtime::Error("rule database", "its " + runtime::format_count(records.size()) + " rules need " +
+                                              runtime::format_bytes(size) + "; a database holds " +
                                               runtime::format_bytes(max_bytes) + ": take a smaller profile");
   }
-  return bytes + checksum_field(bytes);
+  std::string bytes = first.SerializeAsString();
+  bytes.reserve(size + checksum_bytes);
+  for (std::string& record : records) {
+    bytes += record;
+    record = {};
+  }
+  bytes += last.SerializeAsString();
+  return bytes += checksum_field(bytes);
+}
+
+std::string serialize(const RuleSet& rules, const TermBank& bank, const Symbols& symbols, std::size_t max_bytes) {
+  RuleSetWriter writer(bank.library());
+  std::vector<std::string> records;
+  for (const RuleRecord& record : rules.rules) records.push_back(writer.serialize(record, bank, symbols));
+  return writer.finish(rules.provenance, std::move(records), rules.funnel, max_bytes);
 }
 
 void save(const RuleSet& rules, const TermBank& bank, const Symbols& symbols, const std::filesystem::path& path) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,6 +66,25 @@ struct RuleSet {
 
 /// Protobuf's limit on message size.
 inline constexpr std::size_t max_database_bytes = (std::size_t{1} << 31) - 1024;
+
+/// Serializes a database record by record, so that neither rules nor records of a large one share a term bank.
+class RuleSetWriter {
+ public:
+  explicit RuleSetWriter(const Library& library) : library_(library) {}
+
+  /// Returns a record's part of the database. Thread-compatible; the order of calls has no effect.
+  std::string serialize(const RuleRecord& record, const TermBank& bank, const Symbols& symbols);
+  /// Returns the database of the records, in this order. Sets the digests of the provenance for the operators of all
+  /// records that were serialized. Throws Error beyond `max_bytes`.
+  std::string finish(const Provenance& provenance, std::vector<std::string> records,
+                     const std::vector<std::pair<std::string, std::uint64_t>>& funnel,
+                     std::size_t max_bytes = max_database_bytes) const;
+
+ private:
+  const Library& library_;
+  std::set<std::string> operators_;
+};
+
 /// Serializes the database. Sets the digests of the provenance from the bank's library. Throws Error beyond
 /// `max_bytes`.
 std::string serialize(const RuleSet& rules, const TermBank& bank, const Symbols& symbols,

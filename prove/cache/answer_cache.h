@@ -24,6 +24,9 @@ namespace rulemill::prove {
 
 inline constexpr const char* answers_file = "answers.cache";
 
+/// Returns whether answers are kept. A composed derivation takes hardly longer than finding it in the cache.
+inline bool is_cached(TaskKind kind) { return kind != TaskKind::Compose; }
+
 class AnswerCache {
  public:
   /// Opens the folder's answers_file. Damaged records are dropped, with a warning.

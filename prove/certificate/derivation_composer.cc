@@ -4,6 +4,7 @@
 
 #include "algebra/terms/factor_refinement.h"
 #include "algebra/terms/rule_text.h"
+#include "runtime/text/byte_lists.h"
 
 namespace rulemill::prove {
 namespace {
@@ -24,15 +25,16 @@ void add_line(std::vector<std::string>& lines, const std::string& line) {
 
 }  // namespace
 
-bool DerivationComposer::add(const std::string& name, const std::string& rule, const std::string& instances) {
+std::optional<std::string> DerivationComposer::add(const std::string& name, const std::string& rule,
+                                                   const std::string& instances) {
   std::optional<DerivedRule>& derived = derived_[name];
-  const std::optional<std::string> composed = compose(rule, instances);
-  if (!composed) return false;
+  std::optional<std::string> composed = compose(rule, instances);
+  if (!composed) return std::nullopt;
   algebra::RefinedRule goal = refined_goal(rule);
   RuleInstanceReader reader(goal.rule.rule, library_, bank_, symbols_);
   derived = DerivedRule{std::move(goal.rule.rule), std::move(goal.equations), {}};
   for (const std::string& line : lines_of(*composed)) derived->instances.push_back(reader.read(line));
-  return true;
+  return composed;
 }
 
 std::optional<std::string> DerivationComposer::compose(const std::string& goal, const std::string& instances) {
@@ -86,6 +88,22 @@ bool DerivationComposer::add_instances(const RuleInstance& outer, const DerivedR
   for (const RuleInstance& inner : derived.instances)
     add_line(lines, to_string(substitute(inner, terms, sizes, bank_, symbols_), bank_, symbols_));
   return true;
+}
+
+std::string pack(const CompositionRequest& request) {
+  std::vector<std::string_view> texts = {request.goal, request.instances};
+  for (const auto& [name, rule, instances] : request.derived) texts.insert(texts.end(), {name, rule, instances});
+  runtime::Bytes bytes;
+  runtime::append_texts(bytes, texts);
+  return std::string(runtime::text_of(bytes));
+}
+
+std::string compose_derivation(std::string_view packed_request, algebra::Library& library) {
+  runtime::ByteView bytes = runtime::bytes_of(packed_request);
+  const std::vector<std::string> texts = runtime::take_texts(bytes);
+  DerivationComposer composer(library);
+  for (std::size_t i = 2; i + 2 < texts.size(); i += 3) composer.add(texts[i], texts[i + 1], texts[i + 2]);
+  return composer.compose(texts.at(0), texts.at(1)).value_or("");
 }
 
 }  // namespace rulemill::prove

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "algebra/terms/factor_refinement.h"
@@ -17,8 +18,8 @@ class DerivationComposer {
   explicit DerivationComposer(algebra::Library& library) : library_(library), bank_(library) {}
 
   /// Adds a derived rule, typed and in text form, with the lines of the rule instances that imply it. Derived rules
-  /// among these must have been added before. Returns false, and marks the rule as uncomposable, if one of them is.
-  bool add(const std::string& name, const std::string& rule, const std::string& instances);
+  /// among these must have been added before. Returns the composed lines; if there are none, the rule is uncomposable.
+  std::optional<std::string> add(const std::string& name, const std::string& rule, const std::string& instances);
 
   /// Excludes a rule whose derivation is not known: a derivation that uses it cannot be composed.
   void mark_uncomposable(const std::string& name) { derived_[name]; }
@@ -42,5 +43,17 @@ class DerivationComposer {
   algebra::Symbols symbols_;
   std::map<std::string, std::optional<DerivedRule>> derived_;  // by name; none: uncomposable
 };
+
+/// A derivation to be composed on its own, as one item of a task.
+struct CompositionRequest {
+  struct DerivedRule {
+    std::string name, rule, instances;  // instances of rules that are not in the request
+  };
+  std::string goal, instances;
+  std::vector<DerivedRule> derived;  // the rules whose instances are replaced
+};
+std::string pack(const CompositionRequest& request);
+/// Returns the composed lines; empty if there are none.
+std::string compose_derivation(std::string_view packed_request, algebra::Library& library);
 
 }  // namespace rulemill::prove

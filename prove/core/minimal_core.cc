@@ -17,6 +17,7 @@ constexpr int max_eliminations = 2;  // of one rule
 // Answers to items of failed tasks.
 std::string limit_reached(const std::string&) { return std::string(implied_limit); }
 std::string unknown_result(const std::string&) { return pack(CandidateResult{}); }
+std::string no_derivation(const std::string&) { return {}; }
 
 /// Returns the name of a rule in text form.
 std::string name_of(const std::string& rule) {
@@ -32,16 +33,17 @@ bool uses_any(const std::string& rule_instances, const std::set<std::string>& ru
 
 }  // namespace
 
-MinimalCore::MinimalCore(const std::vector<CandidateResult>& results, TaskScheduler& scheduler,
-                         algebra::Library& library, std::function<std::string(const CandidateResult&)> statement_of,
+MinimalCore::MinimalCore(std::vector<CandidateResult> results, TaskScheduler& scheduler, algebra::Library& library,
+                         std::function<std::string(const CandidateResult&)> statement_of,
                          SpecializationsByRule specializations)
     : scheduler_(scheduler),
       library_(library),
       statement_of_(std::move(statement_of)),
+      rules_(std::move(results)),
       specializations_(std::move(specializations)) {
-  for (const CandidateResult& result : results) {
-    if (result.status == RuleStatus::Proved || result.status == RuleStatus::Derived) rules_.push_back(result);
-  }
+  std::erase_if(rules_, [](const CandidateResult& result) {
+    return result.status != RuleStatus::Proved && result.status != RuleStatus::Derived;
+  });
   const auto number_of = [](const CandidateResult& result) { return std::stoul(result.candidate.substr(1)); };
   std::ranges::stable_sort(rules_, {}, number_of);
   known_.resize(rules_.size());
@@ -201,31 +203,65 @@ MinimalCore::Positions MinimalCore::without_derivation(const Positions& rules) {
 /// Replaces instances of derived rules by their derivations. Returns the rules without a derivation, and those for
 /// which this is impossible.
 MinimalCore::Positions MinimalCore::compose_derivations(const Positions& rules) {
+  const std::map<std::string, std::string> premises = derivations_of_premises(rules);
+  const auto premises_of = [&](const CandidateResult& rule) {
+    std::set<std::string> names;
+    for (const std::string& line : lines_of(rule.certificate)) {
+      if (std::string name = rule_name_in(line); premises.contains(name)) names.insert(std::move(name));
+    }
+    return names;
+  };
+  Positions composed;
+  for (const std::size_t rule : rules) {
+    const std::set<std::string> used = premises_of(rules_[rule]);
+    if (std::ranges::any_of(used, [&](const std::string& name) { return premises.at(name).empty(); }))
+      rules_[rule].certificate.clear();
+    else if (!used.empty())
+      composed.push_back(rule);
+  }
+  const auto request = [&](std::size_t item) {
+    const CandidateResult& rule = rules_[composed[item]];
+    CompositionRequest result{rule.rule, rule.certificate, {}};
+    for (const std::string& name : premises_of(rule))
+      result.derived.push_back({name, rules_[owners_.at(name)].rule, premises.at(name)});
+    return pack(result);
+  };
+  const auto store = [&](std::size_t item, std::string lines) {
+    rules_[composed[item]].certificate = std::move(lines);
+  };
+  scheduler_.answer_each({TaskKind::Compose, composed.size(), request, store, no_derivation});
+  Positions rest;
+  for (const std::size_t rule : rules) {
+    CandidateResult& result = rules_[rule];
+    result.instance_count = static_cast<std::uint64_t>(std::ranges::count(result.certificate, '\n'));
+    if (result.certificate.empty()) rest.push_back(rule);
+  }
+  return rest;
+}
+
+/// By name: the rules that derivations of the rules use, directly or not, and that are not core, each with the lines of
+/// its derivation from core rules. A rule without such a derivation has none, and neither has a specialization.
+std::map<std::string, std::string> MinimalCore::derivations_of_premises(const Positions& rules) {
   DerivationComposer composer(library_);
-  std::set<std::size_t> added;
+  std::map<std::string, std::string> derivations;
   const std::function<void(std::size_t)> add_premises = [&](std::size_t rule) {
     for (const std::string& line : lines_of(rules_[rule].certificate)) {
       const std::size_t position = owners_.at(rule_name_in(line));
       const CandidateResult& premise = rules_[position];
-      if (premise.status == RuleStatus::Proved || !added.insert(position).second) continue;
+      if (premise.status == RuleStatus::Proved || !derivations.try_emplace(premise.candidate).second) continue;
       composer.mark_uncomposable(premise.candidate);
-      for (const std::string& text : specializations_of(position)) composer.mark_uncomposable(name_of(text));
+      for (const std::string& text : specializations_of(position)) {
+        composer.mark_uncomposable(name_of(text));
+        derivations.try_emplace(name_of(text));
+      }
       add_premises(position);
       if (premise.status == RuleStatus::Derived && !premise.certificate.empty())
-        composer.add(premise.candidate, premise.rule, premise.certificate);
+        derivations[premise.candidate] =
+            composer.add(premise.candidate, premise.rule, premise.certificate).value_or("");
     }
   };
-  Positions rest;
-  for (const std::size_t rule : rules) {
-    add_premises(rule);
-    CandidateResult& result = rules_[rule];
-    std::optional<std::string> composed;
-    if (!result.certificate.empty()) composed = composer.compose(result.rule, result.certificate);
-    result.certificate = composed.value_or("");
-    result.instance_count = static_cast<std::uint64_t>(std::ranges::count(result.certificate, '\n'));
-    if (!composed) rest.push_back(rule);
-  }
-  return rest;
+  for (const std::size_t rule : rules) add_premises(rule);
+  return derivations;
 }
 
 /// Proves those of the rules that neither the core nor earlier ones of them imply. They join the core; some become

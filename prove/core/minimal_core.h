@@ -21,7 +21,7 @@ using SpecializationsByRule = std::map<std::string, std::vector<std::string>>;
 class MinimalCore {
  public:
   /// `statement_of` returns the statement of a rule's certificate, as in the database.
-  MinimalCore(const std::vector<CandidateResult>& results, TaskScheduler& scheduler, algebra::Library& library,
+  MinimalCore(std::vector<CandidateResult> results, TaskScheduler& scheduler, algebra::Library& library,
               std::function<std::string(const CandidateResult&)> statement_of,
               SpecializationsByRule specializations = {});
 
@@ -42,6 +42,7 @@ class MinimalCore {
   Positions derive(TaskKind kind, const Positions& rules);
   Positions without_derivation(const Positions& rules);
   Positions compose_derivations(const Positions& rules);
+  std::map<std::string, std::string> derivations_of_premises(const Positions& rules);
   Positions add_to_core(const Positions& rules);
   Positions depending_on(const Positions& removed) const;
   Positions certify();

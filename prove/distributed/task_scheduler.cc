@@ -260,7 +260,7 @@ class TaskScheduler::Batch {
       const auto found = scheduler_.journaled_.find(key);
       if (found != scheduler_.journaled_.end()) return take_known(item, found->second);
     }
-    if (scheduler_.cache_ != nullptr) {
+    if (scheduler_.cache_ != nullptr && is_cached(kind)) {
       if (auto known = scheduler_.cache_->find(kind, text)) return take_known(item, std::move(*known));
       text = scheduler_.cache_->item_to_schedule(kind, text);
     }
@@ -283,7 +283,8 @@ class TaskScheduler::Batch {
       // A failure may be due to a time or memory limit: it is not kept.
       if (answer.failure.empty()) {
         const std::string& text = answer.items.at(i);
-        if (scheduler_.cache_ != nullptr) scheduler_.cache_->add(task.task.kind, task.task.items[i], text);
+        if (scheduler_.cache_ != nullptr && is_cached(task.task.kind))
+          scheduler_.cache_->add(task.task.kind, task.task.items[i], text);
         if (scheduler_.journal_ != nullptr) scheduler_.journal_->append(key.mapped(), text);
         take_(task.items[i], {text, {}});
       } else {

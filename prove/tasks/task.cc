@@ -37,6 +37,7 @@ const char* task_name(TaskKind kind) {
     case TaskKind::ExplainExtended:
     case TaskKind::DeriveFromEarlier:
     case TaskKind::DeriveLargeFromEarlier:
+    case TaskKind::Compose:
       break;
   }
   return "derivations";

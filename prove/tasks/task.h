@@ -25,6 +25,7 @@ enum class TaskKind : std::uint8_t {
   IsImpliedExtended,  // as IsImplied, extended
   DeriveLargeFromEarlier,  // as DeriveFromEarlier, of large rules (must_deactivate), not extended
   ExplainExtended,         // as Explain, extended
+  Compose,                 // composition requests → derivations without derived rules; empty if there is none
 };
 
 /// Returns what tasks of a kind produce, for progress messages.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "prove/certificate/certificate.h"
+#include "prove/certificate/derivation_composer.h"
 #include "prove/tasks/definition_proof.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/error.h"
@@ -129,6 +130,8 @@ std::string Worker::answer(const Task& task, const std::string& item) {
       return proof(generalize_rule(item, library_, options_.prover));
     case TaskKind::Certify:
       return make_certificate(item, library_, options_.prover);
+    case TaskKind::Compose:
+      return compose_derivation(item, library_);
   }
   RM_CHECK(false, "a known kind of task");
   return {};

@@ -79,6 +79,16 @@ TEST_CASE("a derivation that uses an uncomposable rule cannot be composed") {
   CHECK_FALSE(fixture.composer.compose(goal, goal_instances));
 }
 
+TEST_CASE("a request composes one derivation on its own") {
+  algebra::Library library = shipped_operators();
+  const CompositionRequest request{goal, goal_instances, {{"b", of_four, of_four_instances}}};
+  CHECK(compose_derivation(pack(request), library) ==
+        "a: x := matmul(y, x), y := u, z := add(u, u); k := n, m := p, n := n, p := n\n"
+        "a: x := y, y := x, z := matmul(u, add(u, u)); k := k, m := p, n := n, p := n\n");
+  const CompositionRequest impossible{goal, goal_instances, {{"b", of_four, "b: x := y; k := k\n"}}};
+  CHECK(compose_derivation(pack(impossible), library).empty());
+}
+
 namespace {
 
 // Chained grouped convolutions: each one consumes the whole output of the previous one.
