@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dedup/candidates/canonical.h"
+#include "dedup/candidates/generalization_cache.h"
 #include "enumerate/profile/profile.h"
 #include "execute/cpu/executor.h"
 
@@ -46,10 +47,10 @@ class ProgramCache {
 /// A test with the buffers of one thread.
 class EqualityTest {
  public:
-  explicit EqualityTest(ProgramCache& programs) : programs_(programs) {}
+  EqualityTest(ProgramCache& programs, const GeneralizationCache& cache) : programs_(programs), cache_(cache) {}
 
   /// Whether source and target agree. Over the field, a few elements are compared at one random input. Then all
-  /// elements are compared at block_width inputs.
+  /// elements are compared at block_width inputs, unless the candidate is a step in the cache: it has passed before.
   bool passes(const CandidateGraph& graph);
 
  private:
@@ -71,6 +72,7 @@ class EqualityTest {
   std::uint32_t elements(std::uint16_t type) const;
 
   ProgramCache& programs_;
+  const GeneralizationCache& cache_;
   std::unordered_map<ProgramCache::Key, const execute::TypedProgram*, ProgramCache::KeyHash> local_programs_;
   std::array<const execute::TypedProgram*, max_graph_nodes> node_programs_{};
   std::vector<std::unordered_map<std::uint16_t, std::vector<execute::FieldPair>>> leaf_blocks_;  // by leaf and type

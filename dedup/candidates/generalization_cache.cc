@@ -111,13 +111,30 @@ GeneralizationCache::Key GeneralizationCache::key(const CandidateGraph& graph) c
 }
 
 const std::string* GeneralizationCache::find(const Key& key) const {
-  const auto found = form_numbers_.find(key);
-  if (found == form_numbers_.end() || forms_[found->second].empty()) return nullptr;
-  return &forms_[found->second];
+  if (const auto found = form_numbers_.find(key); found != form_numbers_.end() && !forms_[found->second].empty())
+    return &forms_[found->second];
+  return find_step(key);
 }
 
-void GeneralizationCache::add(const Key& key, const std::string& packed) {
-  new_entries_.push_back({key, new_form_numbers_.try_emplace(packed, new_form_numbers_.size()).first->second});
+const std::string* GeneralizationCache::find_step(const Key& key) const {
+  StepTable& table = steps_[key.high % steps_.size()];
+  const std::scoped_lock lock(table.mutex);
+  const auto found = table.forms.find(key);
+  return found == table.forms.end() ? nullptr : found->second;
+}
+
+void GeneralizationCache::add(std::span<const Key> steps, const std::string& packed) {
+  const std::string* form = nullptr;
+  {
+    const std::scoped_lock lock(new_entries_mutex_);
+    form = &*new_forms_.insert(packed).first;
+    new_entries_.push_back({steps.front(), form});
+  }
+  for (const Key& key : steps.subspan(1)) {
+    StepTable& table = steps_[key.high % steps_.size()];
+    const std::scoped_lock lock(table.mutex);
+    table.forms.emplace(key, form);
+  }
 }
 
 runtime::Hash128 GeneralizationCache::typed_hash(const CandidateGraph& graph,
@@ -135,12 +152,17 @@ runtime::Hash128 GeneralizationCache::typed_hash(const CandidateGraph& graph,
 }
 
 void GeneralizationCache::save() const {
-  PackedCandidates forms(new_form_numbers_.size());
-  for (const auto& [packed, number] : new_form_numbers_) forms[number] = packed;
+  std::unordered_map<const std::string*, std::uint64_t> new_numbers;
+  std::vector<FormEntry> new_entries;
   runtime::Bytes mine;
-  runtime::append_value(mine, std::uint64_t{forms.size()});
-  for (const std::string& form : forms) runtime::append_text(mine, form);
-  runtime::append_list(mine, new_entries_);
+  runtime::append_value(mine, std::uint64_t{new_forms_.size()});
+  for (const std::string& form : new_forms_) {
+    runtime::append_text(mine, form);
+    new_entries.push_back({key(unpack(form)), new_numbers.size()});
+    new_numbers.emplace(&form, new_numbers.size());
+  }
+  for (const NewEntry& entry : new_entries_) new_entries.push_back({entry.key, new_numbers.at(entry.form)});
+  runtime::append_list(mine, new_entries);
   runtime::append_list(mine, new_typed_entries_);
   const std::vector<runtime::Bytes> all = communicator_.gather(mine);
   if (!communicator_.is_root()) return;

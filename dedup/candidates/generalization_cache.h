@@ -1,15 +1,19 @@
-// A cache of generalized candidates and of candidates with symbolic sizes, which later runs reuse. The key of a
+// A cache of generalized candidates and of candidates with symbolic sizes. Generalizations of different candidates
+// often reach the same candidate, which is then generalized once. Later runs reuse the results. The key of a
 // candidate consists of its types, its operator instances and their definitions. If a profile gets another operator,
 // only new candidates are generalized and typed. The file contains a checksum; a corrupt one or one of another build is
 // not used.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -31,15 +35,19 @@ class GeneralizationCache {
 
   using Key = runtime::Hash128;
   Key key(const CandidateGraph& graph) const;
-  /// Returns the packed generalized candidate; null if it is not in the cache.
+  /// Returns the packed generalized candidate; null if it is not in the cache. Thread-safe.
   const std::string* find(const Key& key) const;
-  /// Adds a generalized candidate for save().
-  void add(const Key& key, const std::string& packed);
+  /// Whether the generalization of another candidate of this run reached this one. Thread-safe.
+  bool is_step(const Key& key) const { return find_step(key) != nullptr; }
+  /// Adds the result of a generalization. `steps`: the keys of the candidate and of those that its generalization
+  /// reached. All are found from now on; save() writes the first one. Thread-safe.
+  void add(std::span<const Key> steps, const std::string& packed);
 
   /// Returns a hash of the candidate with symbolic sizes, and adds it for save(). On a cache miss, `text` returns the
   /// candidate's text; the hash is zero if that is empty. Thread-safe.
   runtime::Hash128 typed_hash(const CandidateGraph& graph, const std::function<std::string()>& text);
-  /// Collective. Writes the entries that all ranks added or looked up.
+  /// Collective. Writes the generalizations that all ranks added, with an entry for each result itself, and the hashes
+  /// that they added or looked up.
   void save() const;
 
  private:
@@ -50,6 +58,15 @@ class GeneralizationCache {
     Key key;
     std::uint64_t form = 0;  // index of the generalized candidate
   };
+  struct NewEntry {
+    Key key;
+    const std::string* form = nullptr;  // in new_forms_
+  };
+  /// A part of the steps of this run's generalizations.
+  struct StepTable {
+    std::mutex mutex;
+    std::unordered_map<Key, const std::string*, KeyHash> forms;
+  };
 
   struct TypedEntry {
     Key key;
@@ -58,6 +75,7 @@ class GeneralizationCache {
     auto operator<=>(const TypedEntry&) const = default;
   };
 
+  const std::string* find_step(const Key& key) const;
   /// Returns false if the content is corrupt. Ignores a cache of another build or origin.
   bool read(const std::string& content);
 
@@ -67,8 +85,10 @@ class GeneralizationCache {
   std::vector<std::uint64_t> types_, instances_;  // by number: hash of the definition
   PackedCandidates forms_;                        // from the file, with this run's numbers; empty: not expressible
   std::unordered_map<Key, std::uint64_t, KeyHash> form_numbers_;  // by key: index in forms_
-  std::vector<FormEntry> new_entries_;
-  std::unordered_map<std::string, std::uint64_t> new_form_numbers_;
+  mutable std::array<StepTable, 64> steps_;                       // by the key's high word
+  std::mutex new_entries_mutex_;                                  // guards the next two
+  std::vector<NewEntry> new_entries_;
+  std::unordered_set<std::string> new_forms_;
   std::vector<TypedEntry> typed_entries_;  // from the file, ascending
   std::mutex mutex_;                       // guards new_typed_entries_
   std::vector<TypedEntry> new_typed_entries_;

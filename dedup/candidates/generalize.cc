@@ -136,10 +136,8 @@ bool split_variable(CandidateGraph& graph, EqualityTest& test, std::size_t max_o
 
 }  // namespace
 
-bool generalize(CandidateGraph& graph, EqualityTest& test, std::size_t max_ops) {
-  bool changed = false;
-  while (replace_subterm(graph, test) || split_variable(graph, test, max_ops)) changed = true;
-  return changed;
+bool generalize_once(CandidateGraph& graph, EqualityTest& test, std::size_t max_ops) {
+  return replace_subterm(graph, test) || split_variable(graph, test, max_ops);
 }
 
 }  // namespace rulemill::dedup

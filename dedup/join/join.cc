@@ -58,6 +58,20 @@ struct JoinContext {
   }
 };
 
+/// Returns the generalized candidate. Its steps are found in the cache or added to it.
+std::string generalize(const std::string& candidate, EqualityTest& test, const JoinContext& context) {
+  CandidateGraph graph = unpack(candidate);
+  std::vector<GeneralizationCache::Key> steps{context.cache.key(graph)};
+  const std::string* known = context.cache.find(steps.back());
+  while (known == nullptr && generalize_once(graph, test, context.max_ops)) {
+    steps.push_back(context.cache.key(graph));
+    known = context.cache.find(steps.back());
+  }
+  const std::string result = known != nullptr ? *known : pack(graph);
+  context.cache.add(steps, result);
+  return result;
+}
+
 /// Collective. Generalizes candidates and keeps one of each key over all ranks. Saves a chunk per bucket; the bucket of
 /// a candidate is given by its hash.
 PackedCandidates generalize_all(const PackedCandidates& candidates, const std::string& step,
@@ -75,19 +89,11 @@ PackedCandidates generalize_all(const PackedCandidates& candidates, const std::s
       continue;
     }
     PackedCandidates results(buckets[b].size());
-    std::vector<GeneralizationCache::Key> keys(results.size());
     context.thread_pool.run_interruptible(results.size(), [&](std::size_t i, unsigned thread) {
-      if (!tests[thread]) tests[thread] = std::make_unique<EqualityTest>(context.programs);
-      results[i] = candidates[buckets[b][i]];
-      CandidateGraph graph = unpack(results[i]);
-      keys[i] = context.cache.key(graph);
-      if (const std::string* cached = context.cache.find(keys[i]))
-        results[i] = *cached;
-      else if (generalize(graph, *tests[thread], context.max_ops))
-        results[i] = pack(graph);
+      if (!tests[thread]) tests[thread] = std::make_unique<EqualityTest>(context.programs, context.cache);
+      results[i] = generalize(candidates[buckets[b][i]], *tests[thread], context);
     });
     context.throw_if_interrupted();
-    for (std::size_t i = 0; i < results.size(); ++i) context.cache.add(keys[i], results[i]);
     if (context.buckets > 1) context.checkpoint.save(chunk, to_bytes(results));
     std::ranges::move(results, std::back_inserter(all));
   }
