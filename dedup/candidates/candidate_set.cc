@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
+#include "dedup/candidates/symbolic_sizes.h"
 #include "runtime/text/byte_lists.h"
 #include "runtime/text/hash.h"
 
@@ -28,6 +30,7 @@ void keep_best(std::vector<CandidateKey>& list) {
 bool make_key(CandidateGraph& graph, const Vocabulary& vocabulary, CandidateKey& made) {
   std::string exact;
   made.key = runtime::hash128(runtime::bytes_of(canonicalize(graph, vocabulary, CanonicalForm::AnyShapes, &exact)));
+  made.key.low = runtime::hash64(runtime::bytes_of(size_comparisons(graph, vocabulary)), made.key.low);
   made.exact = runtime::hash128(runtime::bytes_of(exact));
   made.dimensions = static_cast<std::uint32_t>(distinct_dimensions(graph, vocabulary));
   return !(graph.source == graph.target);
@@ -102,19 +105,41 @@ void read(runtime::ByteView& bytes, KeyedCandidates& candidates) {
   for (auto left = runtime::take_value<std::uint64_t>(bytes); left > 0; --left) take_candidate(bytes, candidates);
 }
 
-PackedCandidates deduplicate_across_ranks(KeyedCandidates candidates, const runtime::Communicator& communicator) {
+namespace {
+
+/// Keeps one of the candidates with equal canonical form and equal text with symbolic sizes. Their size_comparisons()
+/// differ, so that there are few.
+void keep_best_of_texts(KeyedCandidates& candidates, const Vocabulary& vocabulary) {
+  std::vector<CandidateKey>& keys = candidates.keys;
+  for (std::size_t begin = 0, end = 0; begin < keys.size(); begin = end) {
+    while (end < keys.size() && keys[end].key.high == keys[begin].key.high) ++end;
+    if (end - begin == 1) continue;
+    std::map<std::string, std::uint64_t> known;  // by text: the low word of the first candidate's key
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::string text = symbolic_text(unpack(candidates.packed[keys[i].index]), vocabulary);
+      if (!text.empty()) keys[i].key.low = known.try_emplace(text, keys[i].key.low).first->second;
+    }
+  }
+  keep_best(keys);
+}
+
+}  // namespace
+
+PackedCandidates deduplicate_across_ranks(KeyedCandidates candidates, const Vocabulary& vocabulary,
+                                          const runtime::Communicator& communicator) {
   keep_best(candidates.keys);
   const auto ranks = static_cast<std::size_t>(communicator.size());
   if (ranks > 1) {
     std::vector<runtime::Bytes> outgoing(ranks);
     for (const CandidateKey& key : candidates.keys)
-      append(outgoing[key.key.low % ranks], key, candidates.packed[key.index]);
+      append(outgoing[key.key.high % ranks], key, candidates.packed[key.index]);
     candidates = {};
     for (const runtime::Bytes& bytes : communicator.all_to_all(std::move(outgoing))) {
       for (runtime::ByteView view = bytes; !view.empty();) take_candidate(view, candidates);
     }
     keep_best(candidates.keys);
   }
+  keep_best_of_texts(candidates, vocabulary);
   PackedCandidates result;
   for (const CandidateKey& key : candidates.keys) result.push_back(std::move(candidates.packed[key.index]));
   return result;

@@ -1,5 +1,6 @@
-// Deduplication of candidates by canonical form. Of candidates with equal keys, the one that is least likely to hold by
-// coincidence is kept: the one with the most distinct dimensions.
+// Deduplication of candidates by canonical form. Candidates with size parameters are equal if their texts with symbolic
+// sizes are equal. Of equal candidates, the one that is least likely to hold by coincidence is kept: the one with the
+// most distinct dimensions.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ using CandidateSource = std::function<CandidateGraph(std::size_t i)>;
 
 /// A candidate's key, and the criteria for choosing between candidates with equal keys.
 struct CandidateKey {
-  runtime::Hash128 key;
+  runtime::Hash128 key;          // high: hash of the canonical form; low: also of size_comparisons()
   std::uint32_t dimensions = 0;  // more is better
   std::uint32_t padding = 0;
   runtime::Hash128 exact;   // hash of the exact form; less is better
@@ -42,8 +43,9 @@ void append(runtime::Bytes& bytes, const KeyedCandidates& candidates);
 /// Appends serialized candidates.
 void read(runtime::ByteView& bytes, KeyedCandidates& candidates);
 
-/// Collective. Keeps one candidate of each key over all ranks and distributes them by hash. Returns this rank's
+/// Collective. Keeps one of equal candidates over all ranks and distributes them by hash. Returns this rank's
 /// candidates, in an order that depends only on the candidates.
-PackedCandidates deduplicate_across_ranks(KeyedCandidates candidates, const runtime::Communicator& communicator);
+PackedCandidates deduplicate_across_ranks(KeyedCandidates candidates, const Vocabulary& vocabulary,
+                                          const runtime::Communicator& communicator);
 
 }  // namespace rulemill::dedup

@@ -1,13 +1,8 @@
 #include "dedup/candidates/canonical.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
-#include "algebra/terms/rule_text.h"
-#include "algebra/terms/typing.h"
-#include "dedup/candidates/candidate_text.h"
-#include "dedup/candidates/generalization_cache.h"
 #include "runtime/text/hash.h"
 
 namespace rulemill::dedup {
@@ -73,24 +68,6 @@ std::string serialize(const CandidateGraph& graph, const Vocabulary& vocabulary,
                                          : vocabulary.types[leaf].size());
   }
   return key;
-}
-
-/// Returns the candidate with symbolic sizes as text; empty if it is ill-typed.
-std::string typed_text(const CandidateGraph& graph, const Vocabulary& vocabulary) {
-  algebra::TermBank bank(*vocabulary.library);
-  algebra::Symbols symbols;
-  algebra::Candidate candidate = to_candidate(graph, vocabulary, {}, {}, bank);
-  candidate.rule.shapes.clear();
-  const auto typed = algebra::try_typing(candidate.rule, bank, symbols, &candidate.example);
-  return typed ? algebra::to_string(typed->rule, bank, symbols) : "";
-}
-
-/// Returns the hash of that text; zero if it is empty.
-runtime::Hash128 typed_hash(const CandidateGraph& graph, const Vocabulary& vocabulary) {
-  const auto text = [&] { return typed_text(graph, vocabulary); };
-  if (vocabulary.cache != nullptr) return vocabulary.cache->typed_hash(graph, text);
-  const std::string typed = text();
-  return typed.empty() ? runtime::Hash128{} : runtime::hash128(runtime::bytes_of(typed));
 }
 
 /// Returns a hash of each node that does not distinguish variables of equal type.
@@ -181,11 +158,6 @@ std::string canonicalize(CandidateGraph& graph, const Vocabulary& vocabulary, Ca
   find_canonical_form(graph, vocabulary, kind, exact != nullptr, form);
   graph = form.graph;
   if (exact != nullptr) *exact = serialize(form.exact_graph, vocabulary, Detail::Content);
-  if (form.detail == Detail::Structure) {
-    const runtime::Hash128 typed = typed_hash(graph, vocabulary);
-    form.key += typed == runtime::Hash128{} ? serialize(graph, vocabulary, Detail::Exact)
-                                            : runtime::text_of(runtime::bytes_of(std::span(&typed, 1)));
-  }
   return std::move(form.key);
 }
 

@@ -1,5 +1,6 @@
 // The canonical form of a candidate. It does not depend on the names of variables, the order of commutative arguments,
-// or the order of two sides of equal size. Candidates with equal keys are renamings of each other.
+// or the order of two sides of equal size. Candidates with equal keys are renamings of each other, up to what the form
+// ignores.
 #pragma once
 
 #include <string>
@@ -11,8 +12,7 @@ namespace rulemill::dedup {
 
 enum class CanonicalForm : std::uint8_t {
   Exact,      // the types of variables count
-  AnyShapes,  // only ranks count, and which exact divisions in conditions have quotient 1 (ordinary or grouped);
-              // candidates with size parameters are compared with symbolic sizes
+  AnyShapes,  // only ranks count, and which exact divisions in conditions have quotient 1 (ordinary or grouped)
 };
 
 /// Brings the graph to its canonical form, in which the source is the larger side, and returns its key. `exact`

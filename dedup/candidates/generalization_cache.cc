@@ -9,12 +9,11 @@
 #include "runtime/text/error.h"
 
 // File format: a checksum of the rest, the origin, the hashes of types and of instances by number, the generalized
-// candidates, their entries by key, and the hashes of typed candidates by key.
+// candidates, and their entries by key.
 namespace rulemill::dedup {
 namespace {
 
 constexpr std::uint16_t unknown = fingerprint::no_instance;
-constexpr std::size_t max_typed_entries = std::size_t{1} << 22;  // of all ranks: 128 MiB
 
 std::uint64_t hash_of(std::string_view text) { return runtime::hash64(runtime::bytes_of(text)); }
 
@@ -69,7 +68,6 @@ GeneralizationCache::GeneralizationCache(std::filesystem::path out, const finger
   if (content.empty() || read(content)) return;
   form_numbers_.clear();
   forms_.clear();
-  typed_entries_.clear();
   if (communicator.is_root()) spdlog::warn("{}: is damaged; it will be recreated", file.string());
 }
 
@@ -85,7 +83,6 @@ bool GeneralizationCache::read(const std::string& content) {
     forms_.push_back(renumber(runtime::take_text(rest), types, instances));
   }
   for (const FormEntry& entry : runtime::take_list<FormEntry>(rest)) form_numbers_.emplace(entry.key, entry.form);
-  typed_entries_ = runtime::take_list<TypedEntry>(rest);
   return true;
 }
 
@@ -137,20 +134,6 @@ void GeneralizationCache::add(std::span<const Key> steps, const std::string& pac
   }
 }
 
-runtime::Hash128 GeneralizationCache::typed_hash(const CandidateGraph& graph,
-                                                 const std::function<std::string()>& text) {
-  TypedEntry entry{key(graph), {}};
-  const auto found = std::ranges::lower_bound(typed_entries_, entry.key, {}, &TypedEntry::key);
-  if (found != typed_entries_.end() && found->key == entry.key)
-    entry.text = found->text;
-  else if (const std::string typed_text = text(); !typed_text.empty())
-    entry.text = runtime::hash128(runtime::bytes_of(typed_text));
-  const std::scoped_lock lock(mutex_);
-  if (new_typed_entries_.size() < max_typed_entries / static_cast<std::size_t>(communicator_.size()))
-    new_typed_entries_.push_back(entry);
-  return entry.text;
-}
-
 void GeneralizationCache::save() const {
   std::unordered_map<const std::string*, std::uint64_t> new_numbers;
   std::vector<FormEntry> new_entries;
@@ -163,12 +146,10 @@ void GeneralizationCache::save() const {
   }
   for (const NewEntry& entry : new_entries_) new_entries.push_back({entry.key, new_numbers.at(entry.form)});
   runtime::append_list(mine, new_entries);
-  runtime::append_list(mine, new_typed_entries_);
   const std::vector<runtime::Bytes> all = communicator_.gather(mine);
   if (!communicator_.is_root()) return;
 
   std::vector<std::pair<Key, std::string_view>> entries;
-  std::vector<TypedEntry> typed;
   for (const runtime::Bytes& of_rank : all) {
     runtime::ByteView rest = of_rank;
     std::vector<std::string_view> rank_forms(runtime::take_value<std::uint64_t>(rest));
@@ -176,13 +157,9 @@ void GeneralizationCache::save() const {
     for (const FormEntry& entry : runtime::take_list<FormEntry>(rest)) {
       entries.emplace_back(entry.key, rank_forms.at(entry.form));
     }
-    const auto rank_typed = runtime::take_list<TypedEntry>(rest);
-    typed.insert(typed.end(), rank_typed.begin(), rank_typed.end());
   }
   std::ranges::sort(entries);
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
-  std::ranges::sort(typed);
-  typed.erase(std::unique(typed.begin(), typed.end()), typed.end());
   std::unordered_map<std::string_view, std::uint64_t> numbers;
   runtime::Bytes list;
   std::vector<FormEntry> numbered;
@@ -198,7 +175,6 @@ void GeneralizationCache::save() const {
   runtime::append_value(content, std::uint64_t{numbers.size()});
   runtime::append_bytes(content, list);
   runtime::append_list(content, numbered);
-  runtime::append_list(content, typed);
   const Key checksum = runtime::hash128(content);
   const std::vector<runtime::ByteView> chunks{runtime::bytes_of(std::span(&checksum, 1)), content};
   runtime::write_file(out_ / generalization_cache_file, chunks);

@@ -1,13 +1,11 @@
-// A cache of generalized candidates and of candidates with symbolic sizes. Generalizations of different candidates
-// often reach the same candidate, which is then generalized once. Later runs reuse the results. The key of a
-// candidate consists of its types, its operator instances and their definitions. If a profile gets another operator,
-// only new candidates are generalized and typed. The file contains a checksum; a corrupt one or one of another build is
-// not used.
+// A cache of generalized candidates. Generalizations of different candidates often reach the same candidate, which is
+// then generalized once. Later runs reuse the results. The key of a candidate consists of its types, its operator
+// instances and their definitions. If a profile gets another operator, only new candidates are generalized. The file
+// contains a checksum; a corrupt one or one of another build is not used.
 #pragma once
 
 #include <array>
 #include <filesystem>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -43,11 +41,7 @@ class GeneralizationCache {
   /// reached. All are found from now on; save() writes the first one. Thread-safe.
   void add(std::span<const Key> steps, const std::string& packed);
 
-  /// Returns a hash of the candidate with symbolic sizes, and adds it for save(). On a cache miss, `text` returns the
-  /// candidate's text; the hash is zero if that is empty. Thread-safe.
-  runtime::Hash128 typed_hash(const CandidateGraph& graph, const std::function<std::string()>& text);
-  /// Collective. Writes the generalizations that all ranks added, with an entry for each result itself, and the hashes
-  /// that they added or looked up.
+  /// Collective. Writes the generalizations that all ranks added, with an entry for each result itself.
   void save() const;
 
  private:
@@ -68,13 +62,6 @@ class GeneralizationCache {
     std::unordered_map<Key, const std::string*, KeyHash> forms;
   };
 
-  struct TypedEntry {
-    Key key;
-    runtime::Hash128 text;
-    bool operator==(const TypedEntry&) const = default;
-    auto operator<=>(const TypedEntry&) const = default;
-  };
-
   const std::string* find_step(const Key& key) const;
   /// Returns false if the content is corrupt. Ignores a cache of another build or origin.
   bool read(const std::string& content);
@@ -89,9 +76,6 @@ class GeneralizationCache {
   std::mutex new_entries_mutex_;                                  // guards the next two
   std::vector<NewEntry> new_entries_;
   std::unordered_set<std::string> new_forms_;
-  std::vector<TypedEntry> typed_entries_;  // from the file, ascending
-  std::mutex mutex_;                       // guards new_typed_entries_
-  std::vector<TypedEntry> new_typed_entries_;
 };
 
 }  // namespace rulemill::dedup

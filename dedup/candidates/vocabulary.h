@@ -9,8 +9,6 @@
 
 namespace rulemill::dedup {
 
-class GeneralizationCache;
-
 /// The operator instances and types of a dictionary, by number.
 struct Vocabulary {
   std::vector<const algebra::OperatorInstance*> instances;
@@ -20,7 +18,6 @@ struct Vocabulary {
   /// grows.
   std::vector<std::uint32_t> instance_codes, type_codes;
   const algebra::Library* library = nullptr;
-  GeneralizationCache* cache = nullptr;  // hashes of typed candidates; may be null
 };
 
 Vocabulary make_vocabulary(const fingerprint::Dictionary& dictionary, algebra::Library& library);

@@ -23,7 +23,7 @@
 namespace rulemill::dedup {
 namespace {
 
-constexpr std::uint64_t join_version = 3;
+constexpr std::uint64_t join_version = 4;
 
 runtime::Bytes to_bytes(const PackedCandidates& candidates) {
   runtime::Bytes bytes;
@@ -103,7 +103,7 @@ PackedCandidates generalize_all(const PackedCandidates& candidates, const std::s
   KeyedCandidates distinct = deduplicate(
       all.size(), [&](std::size_t i) { return unpack(all[i]); }, context.vocabulary, context.thread_pool);
   context.throw_if_interrupted();
-  return deduplicate_across_ranks(std::move(distinct), context.communicator);
+  return deduplicate_across_ranks(std::move(distinct), context.vocabulary, context.communicator);
 }
 
 /// Collective. Returns make(), or what an earlier run saved of it. `count`, if given, is saved with the candidates.
@@ -137,7 +137,7 @@ PackedCandidates make_multi_output_candidates(TermRows& rows, const std::vector<
   const auto source = [&](std::size_t i) { return make_graph(rows, raw[i].source, raw[i].target); };
   KeyedCandidates distinct = deduplicate(raw.size(), source, context.vocabulary, context.thread_pool);
   context.throw_if_interrupted();
-  return deduplicate_across_ranks(std::move(distinct), context.communicator);
+  return deduplicate_across_ranks(std::move(distinct), context.vocabulary, context.communicator);
 }
 
 /// Collective. Returns the sum of this rank's buckets.
@@ -279,7 +279,7 @@ AllCandidates find_candidates(TermRows& rows, std::uint64_t partitions, bool all
   summary.new_classes = communicator.sum(resized(bucket.new_classes, context.max_ops + 1));
   summary.expected_false_candidates =
       expected_false_candidates(communicator.sum(resized(bucket.by_type, dictionary.types.size())), dictionary.degrees);
-  PackedCandidates single = deduplicate_across_ranks(std::move(bucket.candidates), communicator);
+  PackedCandidates single = deduplicate_across_ranks(std::move(bucket.candidates), context.vocabulary, communicator);
   funnel.unique_up_to_shape = communicator.sum(std::uint64_t{single.size()});
   times.record("filter");
   single = load_or_make("generalized", context, [&] { return generalize_all(single, "general", context); });
@@ -312,13 +312,12 @@ Summary join(const enumerate::Profile& profile, algebra::Library& library, const
   const runtime::ThreadPool thread_pool(options.threads);
   const enumerate::Renamings renamings(profile, options.no_symmetry);
   TermRows rows(out, shards_digest, fingerprints, renamings, communicator);
-  Vocabulary vocabulary = make_vocabulary(rows.dictionary(), library);
+  const Vocabulary vocabulary = make_vocabulary(rows.dictionary(), library);
   ProgramCache programs(vocabulary, library, profile);
   const std::uint64_t buckets = bucket_count(fingerprints.rows, partitions, options);
   const std::string origin = std::to_string(profile.seed) + " " + std::to_string(fingerprints.max_ops);
   GeneralizationCache cache(out, rows.dictionary(), library,
                             profile.values == algebra::Domain::Field ? origin : origin + " reals", communicator);
-  vocabulary.cache = &cache;
   const JoinContext context{vocabulary, programs, fingerprints.max_ops, thread_pool, communicator, checkpoint,
                             buckets,    cache};
 

@@ -115,30 +115,3 @@ TEST_CASE("a corrupt or truncated cache is empty") {
     CHECK(folder.open(dictionary).find(key) == nullptr);
   }
 }
-
-TEST_CASE("the text with symbolic sizes is made once, and later runs reuse its hash") {
-  Folder folder;
-  const Dictionary before = make_dictionary({{2, 3}, {4, 5}}, {relu}),
-                   after = make_dictionary({{4, 5}, {2, 3}}, {add, relu});
-  int calls = 0;
-  const auto text = [&](const char* what) {
-    return [&calls, what] {
-      ++calls;
-      return std::string(what);
-    };
-  };
-  GeneralizationCache cache = folder.open(before);
-  const runtime::Hash128 hash = cache.typed_hash(graph(0, 0), text("relu(x) => relu(x)"));
-  CHECK(hash == runtime::hash128(runtime::bytes_of(std::string("relu(x) => relu(x)"))));
-  CHECK(cache.typed_hash(graph(1, 0), text("")) == runtime::Hash128{});
-  CHECK(calls == 2);
-  cache.save();
-  GeneralizationCache next = folder.open(after);
-  CHECK(next.typed_hash(graph(1, 1), text("another")) == hash);
-  CHECK(next.typed_hash(graph(0, 1), text("another")) == runtime::Hash128{});
-  CHECK(calls == 2);
-  next.save();
-  CHECK(folder.open(after).typed_hash(graph(1, 1), text("another")) == hash);
-  CHECK(folder.open(before, "seed 2").typed_hash(graph(0, 0), text("another")) != hash);
-  CHECK(calls == 3);
-}
