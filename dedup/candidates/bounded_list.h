@@ -1,5 +1,5 @@
 // A list of at most N trivially destructible values without heap allocation, because millions of candidates are copied
-// and compared. Storage beyond its end is neither initialized nor copied.
+// and compared. Storage beyond its end is not initialized, and copied in short lists only.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,13 @@ namespace rulemill::dedup {
 template <class T, std::size_t N>
 class BoundedList {
   static_assert(std::is_trivially_destructible_v<T>, "elements are never destroyed");
+  /// Short lists are copied as a whole, which takes a few instructions.
+  static constexpr bool is_short = std::is_trivially_copyable_v<T> && sizeof(T) * N <= 64;
 
  public:
   BoundedList() {}
+  BoundedList(const BoundedList& other) requires is_short = default;
+  BoundedList& operator=(const BoundedList& other) requires is_short = default;
   BoundedList(const BoundedList& other) : size_(other.size_) { std::uninitialized_copy_n(other.data_, size_, data_); }
   BoundedList& operator=(const BoundedList& other) {
     if (this == &other) return *this;

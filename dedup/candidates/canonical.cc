@@ -87,14 +87,14 @@ BoundedList<std::uint64_t, max_graph_nodes> structural_hashes(const CandidateGra
   return result;
 }
 
-/// The canonical graph and its key, and the same for Detail::Exact.
+/// The key of the canonical form, and that of the exact form.
 struct Form {
-  CandidateGraph graph, exact_graph;
   std::string key;
   std::string exact;
   Detail detail = Detail::Exact;
 };
 
+/// Brings the graph to its canonical form.
 void find_canonical_form(CandidateGraph& graph, const Vocabulary& vocabulary, CanonicalForm kind, bool want_exact,
                          Form& form) {
   graph.normalize();
@@ -124,6 +124,14 @@ void find_canonical_form(CandidateGraph& graph, const Vocabulary& vocabulary, Ca
   }
   form.detail = kind == CanonicalForm::Exact ? Detail::Exact : has_sizes ? Detail::Structure : Detail::Ranks;
   const bool exchangeable = source_size == target_size && !(graph.source == graph.target);
+  if (!exchangeable && ties.empty()) {
+    if (!normalized) graph.normalize();
+    form.key = serialize(graph, vocabulary, form.detail);
+    if (want_exact) form.exact = serialize(graph, vocabulary, Detail::Content);
+    return;
+  }
+  std::string least_exact;
+  CandidateGraph least_exact_graph, least_graph;
   for (std::size_t exchanged = 0; exchanged < (exchangeable ? 2U : 1U); ++exchanged) {
     for (std::size_t choice = 0; choice < std::size_t{1} << ties.size(); ++choice) {
       CandidateGraph variant = graph;
@@ -135,20 +143,22 @@ void find_canonical_form(CandidateGraph& graph, const Vocabulary& vocabulary, Ca
       std::string key = serialize(variant, vocabulary, form.detail);
       if (want_exact) {
         std::string exact = serialize(variant, vocabulary, Detail::Exact);
-        if (form.exact.empty() || exact < form.exact) {
-          form.exact = std::move(exact);
-          form.exact_graph = variant;
+        if (least_exact.empty() || exact < least_exact) {
+          least_exact = std::move(exact);
+          least_exact_graph = variant;
         }
       }
       // If graphs differ only in shapes, the order of the exact keys decides, not that of the loop.
       const bool tie = key == form.key && !form.key.empty();
       if (form.key.empty() || key < form.key ||
-          (tie && serialize(variant, vocabulary, Detail::Exact) < serialize(form.graph, vocabulary, Detail::Exact))) {
+          (tie && serialize(variant, vocabulary, Detail::Exact) < serialize(least_graph, vocabulary, Detail::Exact))) {
         form.key = std::move(key);
-        form.graph = variant;
+        least_graph = variant;
       }
     }
   }
+  graph = least_graph;
+  if (want_exact) form.exact = serialize(least_exact_graph, vocabulary, Detail::Content);
 }
 
 }  // namespace
@@ -156,15 +166,13 @@ void find_canonical_form(CandidateGraph& graph, const Vocabulary& vocabulary, Ca
 std::string canonicalize(CandidateGraph& graph, const Vocabulary& vocabulary, CanonicalForm kind, std::string* exact) {
   Form form;
   find_canonical_form(graph, vocabulary, kind, exact != nullptr, form);
-  graph = form.graph;
-  if (exact != nullptr) *exact = serialize(form.exact_graph, vocabulary, Detail::Content);
+  if (exact != nullptr) *exact = std::move(form.exact);
   return std::move(form.key);
 }
 
 void canonicalize_without_key(CandidateGraph& graph, const Vocabulary& vocabulary, CanonicalForm kind) {
   Form form;
   find_canonical_form(graph, vocabulary, kind, false, form);
-  graph = form.graph;
 }
 
 std::size_t distinct_dimensions(const CandidateGraph& graph, const Vocabulary& vocabulary) {

@@ -87,24 +87,25 @@ bool GeneralizationCache::read(const std::string& content) {
 }
 
 GeneralizationCache::Key GeneralizationCache::key(const CandidateGraph& graph) const {
-  runtime::Hasher hasher;
+  std::vector<std::uint64_t> numbers;
+  numbers.reserve(128);
   const auto add_terms = [&](const auto& terms) {
-    hasher.add_number(terms.size());
-    for (const GraphTerm t : terms) hasher.add_number((t.is_leaf ? 1u : 0u) | t.output << 8u | t.index << 16u);
+    numbers.push_back(terms.size());
+    for (const GraphTerm t : terms) numbers.push_back((t.is_leaf ? 1u : 0u) | t.output << 8u | t.index << 16u);
   };
-  const auto add_type = [&](std::uint16_t type) { hasher.add_number(type == unknown ? 0 : types_[type]); };
-  hasher.add_number(graph.leaves.size());
+  const auto add_type = [&](std::uint16_t type) { numbers.push_back(type == unknown ? 0 : types_[type]); };
+  numbers.push_back(graph.leaves.size());
   for (const std::uint16_t type : graph.leaves) add_type(type);
   for (const GraphNode& node : graph.nodes) {
-    hasher.add_number(instances_[node.instance]);
+    numbers.push_back(instances_[node.instance]);
     add_terms(node.arguments);
-    for (const std::int64_t size : node.sizes) hasher.add_number(static_cast<std::uint64_t>(size));
-    hasher.add_number(node.types.size());
+    for (const std::int64_t size : node.sizes) numbers.push_back(static_cast<std::uint64_t>(size));
+    numbers.push_back(node.types.size());
     for (const std::uint16_t type : node.types) add_type(type);
   }
   add_terms(graph.source);
   add_terms(graph.target);
-  return hasher.digest128();
+  return runtime::hash128(runtime::bytes_of(numbers));
 }
 
 const std::string* GeneralizationCache::find(const Key& key) const {
