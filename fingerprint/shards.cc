@@ -142,9 +142,10 @@ FingerprintRows read_fingerprints(const std::filesystem::path& path, const std::
   return rows;
 }
 
-ShardRows read_shard(const std::filesystem::path& path, const std::string& expected_digest) {
-  const runtime::TableReader reader(path, shard_schema);
-  check_inputs(reader, path, expected_digest);
+namespace {
+
+/// Reads the columns of terms.
+ShardRows read_terms(const runtime::TableReader& reader) {
   ShardRows rows;
   rows.first = reader.number("first");
   rows.arguments_width = reader.width("arguments");
@@ -157,12 +158,27 @@ ShardRows read_shard(const std::filesystem::path& path, const std::string& expec
   rows.arguments = reader.read<std::uint32_t>("arguments");
   rows.sizes = reader.read<std::uint32_t>("sizes");
   rows.orbit = reader.read<std::uint32_t>("orbit");
-  rows.orbit_size = reader.read<std::uint32_t>("orbit_size");
   rows.renaming = reader.read<std::uint32_t>("renaming");
-  rows.distinct_values = reader.read<std::uint32_t>("distinct_values");
   rows.symmetries = reader.read<std::uint64_t>("symmetries");
+  return rows;
+}
+
+}  // namespace
+
+ShardRows read_shard(const std::filesystem::path& path, const std::string& expected_digest) {
+  const runtime::TableReader reader(path, shard_schema);
+  check_inputs(reader, path, expected_digest);
+  ShardRows rows = read_terms(reader);
+  rows.orbit_size = reader.read<std::uint32_t>("orbit_size");
+  rows.distinct_values = reader.read<std::uint32_t>("distinct_values");
   rows.fingerprint = reader.read<std::uint64_t>("fingerprint");
   return rows;
+}
+
+ShardRows read_shard_terms(const std::filesystem::path& path, const std::string& expected_digest) {
+  const runtime::TableReader reader(path, shard_schema);
+  check_inputs(reader, path, expected_digest);
+  return read_terms(reader);
 }
 
 }  // namespace rulemill::fingerprint

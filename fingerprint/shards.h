@@ -70,6 +70,8 @@ std::uint64_t rows_per_shard(std::uint64_t total);
 runtime::TableSummary write_shard(const std::filesystem::path& path, const ShardRows& rows,
                                   const runtime::Attributes& provenance);
 ShardRows read_shard(const std::filesystem::path& path, const std::string& expected_digest);
+/// Reads the terms without their numbers of renamings and of values, and without fingerprints.
+ShardRows read_shard_terms(const std::filesystem::path& path, const std::string& expected_digest);
 
 /// The columns that a join reads first.
 struct FingerprintRows {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "dedup/candidates/symbolic_sizes.h"
+#include "runtime/mpi/parallel_sort.h"
 #include "runtime/text/byte_lists.h"
 #include "runtime/text/hash.h"
 
@@ -19,8 +20,8 @@ bool precedes(const CandidateKey& a, const CandidateKey& b) {
   return a.index < b.index;
 }
 
-void keep_best(std::vector<CandidateKey>& list) {
-  std::sort(list.begin(), list.end(), precedes);
+void keep_best(std::vector<CandidateKey>& list, const runtime::ThreadPool& thread_pool) {
+  runtime::parallel_sort(list, thread_pool, precedes);
   list.erase(std::unique(list.begin(), list.end(),
                          [](const CandidateKey& a, const CandidateKey& b) { return a.key == b.key; }),
              list.end());
@@ -57,10 +58,10 @@ KeyedCandidates deduplicate(std::size_t count, const CandidateSource& source, co
   if (unique_up_to_renaming != nullptr) {
     std::vector<runtime::Hash128> exact;
     for (const CandidateKey& k : keys) exact.push_back(k.exact);
-    std::ranges::sort(exact);
+    runtime::parallel_sort(exact, thread_pool);
     *unique_up_to_renaming = static_cast<std::uint64_t>(std::unique(exact.begin(), exact.end()) - exact.begin());
   }
-  keep_best(keys);
+  keep_best(keys, thread_pool);
 
   for (CandidateKey& key : keys) {
     best.packed.push_back(std::move(packed[key.index]));
@@ -109,7 +110,8 @@ namespace {
 
 /// Keeps one of the candidates with equal canonical form and equal text with symbolic sizes. Their size_comparisons()
 /// differ, so that there are few.
-void keep_best_of_texts(KeyedCandidates& candidates, const Vocabulary& vocabulary) {
+void keep_best_of_texts(KeyedCandidates& candidates, const Vocabulary& vocabulary,
+                        const runtime::ThreadPool& thread_pool) {
   std::vector<CandidateKey>& keys = candidates.keys;
   for (std::size_t begin = 0, end = 0; begin < keys.size(); begin = end) {
     while (end < keys.size() && keys[end].key.high == keys[begin].key.high) ++end;
@@ -120,14 +122,15 @@ void keep_best_of_texts(KeyedCandidates& candidates, const Vocabulary& vocabular
       if (!text.empty()) keys[i].key.low = known.try_emplace(text, keys[i].key.low).first->second;
     }
   }
-  keep_best(keys);
+  keep_best(keys, thread_pool);
 }
 
 }  // namespace
 
 PackedCandidates deduplicate_across_ranks(KeyedCandidates candidates, const Vocabulary& vocabulary,
+                                          const runtime::ThreadPool& thread_pool,
                                           const runtime::Communicator& communicator) {
-  keep_best(candidates.keys);
+  keep_best(candidates.keys, thread_pool);
   const auto ranks = static_cast<std::size_t>(communicator.size());
   if (ranks > 1) {
     std::vector<runtime::Bytes> outgoing(ranks);
@@ -137,9 +140,9 @@ PackedCandidates deduplicate_across_ranks(KeyedCandidates candidates, const Voca
     for (const runtime::Bytes& bytes : communicator.all_to_all(std::move(outgoing))) {
       for (runtime::ByteView view = bytes; !view.empty();) take_candidate(view, candidates);
     }
-    keep_best(candidates.keys);
+    keep_best(candidates.keys, thread_pool);
   }
-  keep_best_of_texts(candidates, vocabulary);
+  keep_best_of_texts(candidates, vocabulary, thread_pool);
   PackedCandidates result;
   for (const CandidateKey& key : candidates.keys) result.push_back(std::move(candidates.packed[key.index]));
   return result;

@@ -46,6 +46,7 @@ void read(runtime::ByteView& bytes, KeyedCandidates& candidates);
 /// Collective. Keeps one of equal candidates over all ranks and distributes them by hash. Returns this rank's
 /// candidates, in an order that depends only on the candidates.
 PackedCandidates deduplicate_across_ranks(KeyedCandidates candidates, const Vocabulary& vocabulary,
+                                          const runtime::ThreadPool& thread_pool,
                                           const runtime::Communicator& communicator);
 
 }  // namespace rulemill::dedup

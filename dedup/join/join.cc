@@ -13,6 +13,7 @@
 #include "dedup/candidates/generalize.h"
 #include "dedup/join/bucket.h"
 #include "runtime/files/checkpoint.h"
+#include "runtime/mpi/parallel_sort.h"
 #include "runtime/process/machine.h"
 #include "runtime/process/stopwatch.h"
 #include "runtime/text/byte_lists.h"
@@ -98,12 +99,12 @@ PackedCandidates generalize_all(const PackedCandidates& candidates, const std::s
     std::ranges::move(results, std::back_inserter(all));
   }
   // Many candidates have the same generalization.
-  std::ranges::sort(all);
+  runtime::parallel_sort(all, context.thread_pool);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   KeyedCandidates distinct = deduplicate(
       all.size(), [&](std::size_t i) { return unpack(all[i]); }, context.vocabulary, context.thread_pool);
   context.throw_if_interrupted();
-  return deduplicate_across_ranks(std::move(distinct), context.vocabulary, context.communicator);
+  return deduplicate_across_ranks(std::move(distinct), context.vocabulary, context.thread_pool, context.communicator);
 }
 
 /// Collective. Returns make(), or what an earlier run saved of it. `count`, if given, is saved with the candidates.
@@ -137,7 +138,7 @@ PackedCandidates make_multi_output_candidates(TermRows& rows, const std::vector<
   const auto source = [&](std::size_t i) { return make_graph(rows, raw[i].source, raw[i].target); };
   KeyedCandidates distinct = deduplicate(raw.size(), source, context.vocabulary, context.thread_pool);
   context.throw_if_interrupted();
-  return deduplicate_across_ranks(std::move(distinct), context.vocabulary, context.communicator);
+  return deduplicate_across_ranks(std::move(distinct), context.vocabulary, context.thread_pool, context.communicator);
 }
 
 /// Collective. Returns the sum of this rank's buckets.
@@ -155,7 +156,8 @@ Bucket join_buckets(TermRows& rows, std::uint64_t partitions, bool all_terms, co
         missing.push_back(b);
     }
     if (missing.empty()) continue;
-    std::vector<TermClasses> classes = find_classes(rows, partition, partitions, context.buckets, context.communicator);
+    std::vector<TermClasses> classes =
+        find_classes(rows, partition, partitions, context.buckets, context.thread_pool, context.communicator);
     record_step("classes");
     std::vector<TermId> terms;
     for (const std::uint64_t b : missing) {
@@ -279,7 +281,8 @@ AllCandidates find_candidates(TermRows& rows, std::uint64_t partitions, bool all
   summary.new_classes = communicator.sum(resized(bucket.new_classes, context.max_ops + 1));
   summary.expected_false_candidates =
       expected_false_candidates(communicator.sum(resized(bucket.by_type, dictionary.types.size())), dictionary.degrees);
-  PackedCandidates single = deduplicate_across_ranks(std::move(bucket.candidates), context.vocabulary, communicator);
+  PackedCandidates single =
+      deduplicate_across_ranks(std::move(bucket.candidates), context.vocabulary, context.thread_pool, communicator);
   funnel.unique_up_to_shape = communicator.sum(std::uint64_t{single.size()});
   times.record("filter");
   single = load_or_make("generalized", context, [&] { return generalize_all(single, "general", context); });

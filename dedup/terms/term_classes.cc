@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <tuple>
 
 #include "dedup/terms/rebalance.h"
 #include "execute/values/field.h"
-#include "runtime/mpi/thread_pool.h"
+#include "runtime/mpi/parallel_sort.h"
 #include "runtime/text/byte_lists.h"
 
 namespace rulemill::dedup {
@@ -59,7 +60,8 @@ void rebalance(std::vector<TermClasses>& buckets, const runtime::Communicator& c
 }  // namespace
 
 std::vector<TermClasses> find_classes(const TermRows& rows, std::uint64_t partition, std::uint64_t partitions,
-                                      std::uint64_t buckets, const runtime::Communicator& communicator) {
+                                      std::uint64_t buckets, const runtime::ThreadPool& thread_pool,
+                                      const runtime::Communicator& communicator) {
   const auto ranks = static_cast<std::size_t>(communicator.size());
   std::vector<FingerprintRecord> records = rows.records(partition, partitions);
   runtime::throw_if_any_rank_interrupted("join", communicator);
@@ -76,7 +78,9 @@ std::vector<TermClasses> find_classes(const TermRows& rows, std::uint64_t partit
       records.insert(records.end(), received.begin(), received.end());
     }
   }
-  std::ranges::sort(records, {}, [](const FingerprintRecord& r) { return std::tuple(r.high, r.low, r.term); });
+  runtime::parallel_sort(records, thread_pool, [](const FingerprintRecord& a, const FingerprintRecord& b) {
+    return std::tie(a.high, a.low, a.term) < std::tie(b.high, b.low, b.term);
+  });
 
   std::size_t levels = 0;
   while (rows.first_of_level(levels) < rows.rows()) ++levels;

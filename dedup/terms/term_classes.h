@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dedup/terms/term_rows.h"
+#include "runtime/mpi/thread_pool.h"
 
 namespace rulemill::dedup {
 
@@ -25,7 +26,8 @@ inline std::uint64_t bucket_of(std::uint64_t low, std::uint64_t buckets) { retur
 /// Collective. Returns the classes of one partition by bucket. `buckets` is a multiple of `partitions`; the partition's
 /// buckets are partition, partition + partitions, …. All ranks have about the same number of members of each bucket.
 std::vector<TermClasses> find_classes(const TermRows& rows, std::uint64_t partition, std::uint64_t partitions,
-                                      std::uint64_t buckets, const runtime::Communicator& communicator);
+                                      std::uint64_t buckets, const runtime::ThreadPool& thread_pool,
+                                      const runtime::Communicator& communicator);
 
 /// Returns an upper bound on the expected number of unequal pairs of terms with equal fingerprints:
 /// Σ over types of n(n−1)/2 · ((d/p)² + 2^−62), where d is the largest degree (Schwartz–Zippel, and the hash of

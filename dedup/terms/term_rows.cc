@@ -71,7 +71,7 @@ std::uint64_t TermRows::resident_bytes(const fingerprint::Summary& summary, int 
 }
 
 fingerprint::ShardRows TermRows::read(std::uint64_t shard) const {
-  fingerprint::ShardRows rows = fingerprint::read_shard(out_ / fingerprint::shard_name(shard), digest_);
+  fingerprint::ShardRows rows = fingerprint::read_shard_terms(out_ / fingerprint::shard_name(shard), digest_);
   const std::uint64_t expected = std::min(rows_per_shard_, summary_.rows - shard * rows_per_shard_);
   if (rows.first != shard * rows_per_shard_ || rows.size() != expected ||
       rows.arguments_width > TermRow::max_arguments || rows.sizes_width > TermRow::max_sizes) {

@@ -56,9 +56,10 @@ CandidateGraph split_twice(std::uint16_t a, std::uint16_t b, std::uint16_t first
 
 std::size_t count_distinct(const Vectors& vectors, const std::vector<CandidateGraph>& graphs) {
   const auto self = runtime::Communicator::self();
+  const runtime::ThreadPool one_thread(1);
   KeyedCandidates candidates = deduplicate(
-      graphs.size(), [&](std::size_t i) { return graphs[i]; }, vectors.vocabulary, runtime::ThreadPool(1));
-  return deduplicate_across_ranks(std::move(candidates), vectors.vocabulary, self).size();
+      graphs.size(), [&](std::size_t i) { return graphs[i]; }, vectors.vocabulary, one_thread);
+  return deduplicate_across_ranks(std::move(candidates), vectors.vocabulary, one_thread, self).size();
 }
 
 }  // namespace
