@@ -20,7 +20,7 @@ namespace {
 using runtime::Json;
 
 constexpr const char* prove_journal_file = "verdicts.journal";
-constexpr int prove_stage_version = 15;  // in the stage's digest: results of different versions do not mix
+constexpr int prove_stage_version = 16;  // in the stage's digest: results of different versions do not mix
 constexpr std::size_t min_round_size = 32;
 
 /// Returns whether later derivations use the rule although it is derived: it is small, so that it is often needed, and

@@ -1,35 +1,36 @@
-// Factor refinement: replaces the sizes of an equation between two products by sizes that are their common factors.
+// Factor refinement: replaces the sizes of equations between products by products of common factors.
 #pragma once
 
 #include <optional>
 #include <vector>
 
+#include "algebra/sizes/minimal_solutions.h"
 #include "algebra/terms/typing.h"
 
 namespace rulemill::algebra {
 
-/// An equation p₁·p₂·… = r₁·r₂·… between distinct sizes, and the common factors: p_i = Π_j s_ij, r_j = Π_i s_ij.
-struct ProductEquation {
-  std::vector<Atom> left, right;                  // p_i, r_j
-  std::vector<std::vector<Atom>> common_factors;  // s_ij
+/// Sizes as products of common factors: sizes[i] = Π_j factors[j]^exponents[j][i].
+struct CommonFactors {
+  std::vector<Atom> sizes, factors;
+  std::vector<UnknownsVector> exponents;  // by factor and size
 };
 
-/// A rule without such equations, and the equations it had, in the order of their refinement. A common factor of one
-/// can be a size of a later one.
+/// A rule over common factors instead of some of the original rule's sizes.
 struct RefinedRule {
   TypedRule rule;
-  std::vector<ProductEquation> equations;
+  CommonFactors factors;
 };
 
-/// Rewrites the rule over the common factors s_ij, without equations of products. Positive integers satisfy the
-/// equation if and only if such factors exist (both sides have the same prime factors, which the s_ij distribute), so
-/// the two rules are equivalent. A factor is named after its two sizes, p_r. The variables stay the same. nullopt if
-/// there is no such equation.
+/// Rewrites a rule whose condition has equations between products of sizes over common factors of these sizes. Positive
+/// integers satisfy the equations if and only if they are such products of positive integers, so the two rules are
+/// equivalent. Proof: for each prime, its exponents in the sizes satisfy the equations with sums instead of products,
+/// so they are a sum of minimal solutions. Each minimal solution has a factor, with the prime as often as the solution
+/// is in that sum. The variables stay the same. A factor of two sizes is named after them, p_r. Later equations stay in
+/// the condition if products become too long. nullopt if there is no such equation.
 std::optional<RefinedRule> refine_factors(const TypedRule& typed, TermBank& bank, Symbols& symbols);
 
-/// Extends `values`, which has the values of the equations' sizes, by values of the common factors: each factor of a
-/// p_i goes to the first r_j that still has it. False if a value is not a product of sizes and a positive number, or if
-/// the two sides of an equation are different products.
-bool distribute_factors(const std::vector<ProductEquation>& equations, Substitution& values);
+/// Extends `values`, which has the values of the sizes, by values of the common factors. False if a value is not a
+/// product of sizes and a positive number, or if the values do not satisfy the equations.
+bool distribute_factors(const CommonFactors& factors, Substitution& values);
 
 }  // namespace rulemill::algebra

@@ -32,7 +32,7 @@ std::optional<std::string> DerivationComposer::add(const std::string& name, cons
   if (!composed) return std::nullopt;
   algebra::RefinedRule goal = refined_goal(rule);
   RuleInstanceReader reader(goal.rule.rule, library_, bank_, symbols_);
-  derived = DerivedRule{std::move(goal.rule.rule), std::move(goal.equations), {}};
+  derived = DerivedRule{std::move(goal.rule.rule), std::move(goal.factors), {}};
   for (const std::string& line : lines_of(*composed)) derived->instances.push_back(reader.read(line));
   return composed;
 }
@@ -84,7 +84,7 @@ bool DerivationComposer::add_instances(const RuleInstance& outer, const DerivedR
   }
   algebra::Substitution sizes;
   for (const auto& [name, value] : outer.sizes) sizes.emplace(symbols_.size(name), value);
-  if (!algebra::distribute_factors(derived.equations, sizes)) return false;
+  if (!algebra::distribute_factors(derived.factors, sizes)) return false;
   for (const RuleInstance& inner : derived.instances)
     add_line(lines, to_string(substitute(inner, terms, sizes, bank_, symbols_), bank_, symbols_));
   return true;

@@ -30,9 +30,9 @@ class DerivationComposer {
 
  private:
   struct DerivedRule {
-    algebra::Rule rule;                               // refined (algebra/terms/factor_refinement.h)
-    std::vector<algebra::ProductEquation> equations;  // the equal products of the refinement
-    std::vector<RuleInstance> instances;              // over its variables and sizes
+    algebra::Rule rule;                   // refined (algebra/terms/factor_refinement.h)
+    algebra::CommonFactors factors;       // of the refinement; empty without one
+    std::vector<RuleInstance> instances;  // over its variables and sizes
   };
 
   algebra::RefinedRule refined_goal(const std::string& rule);

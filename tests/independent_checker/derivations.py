@@ -9,7 +9,7 @@ from polynomials import ATOMS, Arithmetic, Poly, atom, atoms_in, is_nonnegative,
 from rules import Node, Output, Rule, RuleReader, Variable, nodes_of
 from statement import Terms, trivially_true
 
-MAX_FACTORS = MAX_EQUATIONS = 4
+MAX_DEGREE = 16
 
 
 def map_sizes(rule: Rule, change) -> Rule:
@@ -25,46 +25,77 @@ def map_sizes(rule: Rule, change) -> Rule:
                 list(map(term, rule.target)), [c for c in conditions if c[1] != "=" or c[0] != c[2]], rule.packs)
 
 
-def sizes_of(rule: Rule) -> set[int]:
+def polys_of(rule: Rule) -> list[Poly]:
     polys = [d for shape in rule.shapes for d in shape] + [p for a, _, b in rule.conditions for p in (a, b)]
-    polys += [s for node in nodes_of(rule.source + rule.target) for s in node.sizes]
-    return {a for poly in polys for a in atoms_in(poly) if ATOMS[a].kind == "size"}
+    return polys + [s for node in nodes_of(rule.source + rule.target) for s in node.sizes]
+
+
+def sizes_of(rule: Rule) -> set[int]:
+    return {a for poly in polys_of(rule) for a in atoms_in(poly) if ATOMS[a].kind == "size"}
 
 
 def refined(rule: Rule, arithmetic: Arithmetic) -> Rule:
-    """Positive integers satisfy p₁·p₂·… = r₁·r₂·… if and only if p_i = Π_j s_ij and r_j = Π_i s_ij for some s_ij. So such
-    a condition is replaced by common factors, named p_r."""
-    for _ in range(MAX_EQUATIONS):
-        found = next(filter(None, map(product_equation, rule.conditions)), None)
-        if not found:
-            break
-        used, images = {ATOMS[a].name for a in sizes_of(rule)}, {}
-        for p in found[0]:
-            for r in found[1]:
-                name = "_".join(sorted((ATOMS[p].name, ATOMS[r].name)))
-                while name in used:
-                    name += "_"
-                used.add(name)
-                for whole in (p, r):
-                    images[whole] = images.get(whole, Poly.of(1)) * variable(atom("size", name))
-        rule = map_sizes(rule, lambda poly, images=images: arithmetic.substitute(poly, images))
+    """Positive integers satisfy equations between products of sizes if and only if they are products of positive integers, one
+    for each minimal solution of the same equations between sums: each prime's exponents are a sum of minimal solutions."""
+    equations = list(filter(None, map(product_equation, rule.conditions)))
+    while equations:
+        names = sorted({name for equation in equations for name in equation})
+        used, images = {ATOMS[a].name for a in sizes_of(rule)}, {name: Poly.of(1) for name in names}
+        solutions = minimal_solutions([[equation.get(name, 0) for name in names] for equation in equations])
+        for number, solution in enumerate(sorted(solutions, reverse=True), 1):
+            parts = [name for name, exponent in zip(names, solution) if exponent]
+            factor = "_".join(parts) if len(parts) == 2 else "f" if number == 1 else f"f{number}"
+            while factor in used:
+                factor += "_"
+            used.add(factor)
+            for name, exponent in zip(names, solution):
+                for _ in range(exponent):
+                    images[name] *= variable(atom("size", factor))
+        images = {atom("size", name): image for name, image in images.items()}
+        result = map_sizes(rule, lambda poly, images=images: arithmetic.substitute(poly, images))
+        if max(degree(poly) for poly in polys_of(result)) <= MAX_DEGREE:
+            return result
+        equations.pop()
     return rule
 
 
+def degree(poly: Poly) -> int:
+    return max(map(len, poly.terms), default=0)
+
+
 def product_equation(condition):
-    """The distinct sizes of both sides of an equation between products, without common ones; None if it is no such one."""
+    """Each size's exponent on the left minus that on the right; None if it is no equation between products of two or more
+    sizes each, without common ones."""
     left, relation, right = condition
-    sides = []
-    for poly in (left, right):
+    exponents = {}
+    for poly, sign in ((left, 1), (right, -1)):
         (m, c), = poly.terms.items() if len(poly.terms) == 1 else [((), 0)]
-        sides.append(list(m) if c == 1 else [])
-    for a in list(sides[0]):
-        if a in sides[1]:
-            sides[0].remove(a)
-            sides[1].remove(a)
-    both = sides[0] + sides[1]
-    fits = relation == "=" and all(2 <= len(side) <= MAX_FACTORS for side in sides)
-    return sides if fits and len(set(both)) == len(both) and all(ATOMS[a].kind == "size" for a in both) else None
+        if relation != "=" or c != 1 or any(ATOMS[a].kind != "size" for a in m):
+            return None
+        for a in m:
+            exponents[ATOMS[a].name] = exponents.get(ATOMS[a].name, 0) + sign
+    exponents = {name: exponent for name, exponent in exponents.items() if exponent}
+    fits = all(sum(max(0, sign * e) for e in exponents.values()) >= 2 for sign in (1, -1))
+    return exponents if fits else None
+
+
+def minimal_solutions(equations) -> list[tuple]:
+    """Equation by equation: a minimal solution of one more is a sum of solutions of those before, which can be added so that
+    each has the sign, in the new equation, that is opposite to that of the sum before it."""
+    def below(x, y):
+        return all(a <= b for a, b in zip(x, y))
+    solutions = [tuple(int(i == j) for j in range(len(equations[0]))) for i in range(len(equations[0]))]
+    for equation in equations:
+        value = lambda x, equation=equation: sum(a * b for a, b in zip(x, equation))
+        terms = [x for x in solutions if value(x)]
+        sums, seen, solutions = set(terms), set(), [x for x in solutions if not value(x)]
+        while sums:
+            longer = {tuple(map(sum, zip(x, y))) for x in sums for y in terms if value(x) * value(y) < 0} - seen
+            seen |= longer
+            solutions += [x for x in longer if not value(x)]
+            sums = {x for x in longer if not any(below(y, x) for y in solutions)}
+        solutions = [x for x in solutions if not any(y != x and below(y, x) for y in solutions)]
+    return solutions
 
 
 class Classes:

@@ -60,28 +60,34 @@ TEST_CASE("a factor of both sides cancels, and new names are unique") {
   CHECK(text.find("z[t, p_r]") != std::string::npos);
 }
 
-TEST_CASE("other conditions than equations of products of distinct sizes are not refined") {
-  for (const std::string condition :
-       {"p*q = r", "p*p = r*s", "p*q <= r*s", "2*p*q = r*s", "p*q = r*s + 1", "p*q = p*s"}) {
-    INFO(condition);
-    CHECK(refined("rule t(x[p, q], y[r, s]) add(x, x) => add(x, x) when " + condition) == "");
-  }
+TEST_CASE("a size may be repeated, and may be in several equations, as of four convolutions with a repeated kernel") {
+  const std::string square = refined("rule t(x[p, q], y[r, s]) add(x, x) => add(x, x) when p*p = r*s");
+  INFO(square);
+  CHECK(square.find("when") == std::string::npos);
+  CHECK(square.find("x[p_r*f2*p_s, q]") != std::string::npos);
+  CHECK(square.find("y[p_r*p_r*f2, f2*p_s*p_s]") != std::string::npos);
+  const std::string text = refined(
+      "rule t(v[g, q], w[q2, g2], x[q3, q4], y[q5, q6], z[q7]) add(v, v) => add(v, v) "
+      "when g*q5 = q*q2, q3*g2 = q*q2, g*q6 = q3*q4, q*q2 = q6*q7");
+  INFO(text);
+  CHECK(!text.empty());
+  CHECK(text.find("when") == std::string::npos);
 }
 
-TEST_CASE("positive integers satisfy the equation if and only if they have the common factors") {
-  // All p·q = r·s up to 12: there are a, b, c, d with p = a·b, q = c·d, r = a·c, s = b·d.
-  for (int p = 1; p <= 12; ++p) {
-    for (int q = 1; q <= 12; ++q) {
-      for (int r = 1; r <= 12; ++r) {
-        bool found = false;
-        for (int a = 1; a <= p; ++a) {
-          if (p % a != 0 || r % a != 0) continue;
-          const int b = p / a, c = r / a;
-          found |= q % c == 0 && b * (q / c) * r == p * q;
-        }
-        CHECK(found == ((p * q) % r == 0));
-      }
-    }
+TEST_CASE("factors do not depend on the order of the sizes' names, nor on the sides of equations") {
+  const auto shapes = [](const std::string& condition) {
+    const std::string text = refined("rule t(x[p, q], y[r, s], z[t, u]) add(x, x) => add(x, x) when " + condition);
+    return text.substr(0, text.find("add"));
+  };
+  const std::string expected = shapes("p*q = r*s, r*r = t*u");
+  CHECK(expected.find("f2") != std::string::npos);
+  CHECK(shapes("s*r = q*p, u*t = r*r") == expected);
+}
+
+TEST_CASE("other conditions than equations of products of sizes are not refined") {
+  for (const std::string condition : {"p*q = r", "p*q <= r*s", "2*p*q = r*s", "p*q = r*s + 1", "p*q = p*s"}) {
+    INFO(condition);
+    CHECK(refined("rule t(x[p, q], y[r, s]) add(x, x) => add(x, x) when " + condition) == "");
   }
 }
 
@@ -89,11 +95,12 @@ TEST_CASE("the values of an equation's sizes are distributed to the common facto
   Symbols symbols;
   const auto size = [&](const char* name) { return symbols.size(name); };
   const auto poly = [&](const char* name) { return Poly(size(name)); };
-  const std::vector<ProductEquation> equations = {
-      {{size("p"), size("q")}, {size("r"), size("s")}, {{size("pr"), size("ps")}, {size("qr"), size("qs")}}}};
+  const CommonFactors factors = {{size("p"), size("q"), size("r"), size("s")},
+                                 {size("pr"), size("ps"), size("qr"), size("qs")},
+                                 {{1, 0, 1, 0}, {1, 0, 0, 1}, {0, 1, 1, 0}, {0, 1, 0, 1}}};
   const auto holds = [&](const Poly& p, const Poly& q, const Poly& r, const Poly& s) {
     Substitution values = {{size("p"), p}, {size("q"), q}, {size("r"), r}, {size("s"), s}};
-    if (!distribute_factors(equations, values)) return false;
+    if (!distribute_factors(factors, values)) return false;
     const auto value = [&](const char* name) { return values.at(size(name)); };
     CHECK(value("pr") * value("ps") == p);
     CHECK(value("qr") * value("qs") == q);
@@ -110,5 +117,21 @@ TEST_CASE("the values of an equation's sizes are distributed to the common facto
   CHECK_FALSE(holds(a + b, c, c, a + b));  // a sum is not a product
   CHECK_FALSE(holds(-a, -b, a, b));
   Substitution incomplete = {{size("p"), a}};
-  CHECK_FALSE(distribute_factors(equations, incomplete));
+  CHECK_FALSE(distribute_factors(factors, incomplete));
+}
+
+TEST_CASE("the values of a repeated size are distributed, too") {
+  Symbols symbols;
+  const Atom p = symbols.size("p"), r = symbols.size("r"), s = symbols.size("s");
+  const Atom f = symbols.size("f"), pr = symbols.size("pr"), ps = symbols.size("ps");
+  const CommonFactors factors = {{p, r, s}, {f, pr, ps}, {{1, 1, 1}, {1, 2, 0}, {1, 0, 2}}};  // p*p = r*s
+  const Poly a(symbols.size("a")), b(symbols.size("b"));
+  Substitution values = {{p, 6 * a * b}, {r, 4 * a * a}, {s, 9 * b * b}};
+  REQUIRE(distribute_factors(factors, values));
+  const auto value = [&](Atom atom) { return values.at(atom); };
+  CHECK(value(f) * value(pr) * value(ps) == 6 * a * b);
+  CHECK(value(f) * value(pr) * value(pr) == 4 * a * a);
+  CHECK(value(f) * value(ps) * value(ps) == 9 * b * b);
+  values = {{p, 6 * a * b}, {r, 4 * a * a}, {s, 9 * b * a}};
+  CHECK_FALSE(distribute_factors(factors, values));
 }
