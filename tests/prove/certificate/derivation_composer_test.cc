@@ -129,3 +129,39 @@ TEST_CASE("equal products are refined where a derived rule with refined products
   CHECK_FALSE(certificate.proof.starts_with(no_proof));
   CHECK(check_derivation_certificate(certificate, {{"one", of_one}}, fixture.library).scripts.size() == 1);
 }
+
+namespace {
+
+// Four grouped convolutions, three of them with the same kernel, whose sizes are thus in several equal products.
+constexpr const char* of_four_kernels =
+    R"(rule four(x[n, g*q, h, w], y[e, g*q, h, w], k[q*q2, g, r, s], l[q3*q4, g2, t, u])
+  conv2d(conv2d(conv2d(conv2d(concat(x, y; axis=0), k), k), l), k)
+  => concat(conv2d(conv2d(conv2d(conv2d(x, k), k), l), k), conv2d(conv2d(conv2d(conv2d(y, k), k), l), k); axis=0)
+  when g*q5 = q*q2, q3*g2 = q*q2, g*q6 = q3*q4, q*q2 = q6*q7)";
+constexpr const char* of_four_kernels_with_relu = R"(rule goal(z[n, g*q, h, w], k[q*q2, g, r, s], l[q3*q4, g2, t, u])
+  relu(conv2d(conv2d(conv2d(conv2d(concat(z, z; axis=0), k), k), l), k))
+  => relu(concat(conv2d(conv2d(conv2d(conv2d(z, k), k), l), k), conv2d(conv2d(conv2d(conv2d(z, k), k), l), k); axis=0))
+  when g*q5 = q*q2, q3*g2 = q*q2, g*q6 = q3*q4, q*q2 = q6*q7)";
+
+}  // namespace
+
+TEST_CASE("equal products with repeated sizes are refined, too") {
+  ComposerFixture fixture;
+  const std::map<std::string, std::string> premises = {{"one", of_one}};
+  const std::string by_one = derived_from({of_one}, of_four_kernels, fixture.library);
+  CHECK(lines_of(by_one).size() == 4);
+  const CertificateText four = certify_by_instances(of_four_kernels, lines_of(by_one), premises, fixture.library, {});
+  CHECK_FALSE(four.proof.starts_with(no_proof));
+  CHECK(check_derivation_certificate(four, premises, fixture.library).scripts.size() == 1);
+
+  REQUIRE(fixture.composer.add("four", of_four_kernels, by_one));
+  const std::string by_four = derived_from({of_four_kernels}, of_four_kernels_with_relu, fixture.library);
+  REQUIRE(by_four.starts_with("four: "));
+  const std::optional<std::string> composed = fixture.composer.compose(of_four_kernels_with_relu, by_four);
+  REQUIRE(composed);
+  INFO(*composed);
+  const CertificateText goal_certificate =
+      certify_by_instances(of_four_kernels_with_relu, lines_of(*composed), premises, fixture.library, {});
+  CHECK_FALSE(goal_certificate.proof.starts_with(no_proof));
+  CHECK(check_derivation_certificate(goal_certificate, premises, fixture.library).scripts.size() == 1);
+}
